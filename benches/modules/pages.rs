@@ -23,7 +23,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     title("a table of 1,000,000 rows in SQLite, by pages of 1,000");
     let folder = tempfile::tempdir()?;
     let module = {
-        let config: database::Config = serde_json::from_value(json!({"allow_writes": true}))?;
+        let config: database::DatabaseConfig = serde_json::from_value(json!({"allow_writes": true}))?;
         database::module(config, &ModuleContext::new(folder.path()))?
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;

@@ -18,7 +18,7 @@ use crate::{Error, database, filesystem, hello, http, memory, shell};
 pub fn built_in(table: &mut impl ModuleTable) {
     table.add(hello::ID, |NoConfig {}, _| Ok(hello::module()));
     table.add(memory::ID, |NoConfig {}, context| Ok(memory::module(&context.memory)));
-    table.add(filesystem::ID, filesystem::module_of);
+    table.add(filesystem::ID, filesystem::module_from_config);
     table.add(database::ID, database::module);
     table.add(http::ID, http::module);
     table.add(shell::ID, shell::module);
@@ -98,7 +98,11 @@ impl ModuleContext {
     /// # Errors
     ///
     /// Returns an error if the folder does not exist or cannot be opened.
-    pub fn root_beside(&self, folder: &Path, is_writable: bool) -> Result<Root, toolcrib_io::Error> {
+    pub fn root_outside_workspace(
+        &self,
+        folder: &Path,
+        is_writable: bool,
+    ) -> Result<Root, toolcrib_io::Error> {
         let root = Root::open(folder)?.outside_workspace();
         let root = if is_writable { root } else { root.only_read() };
         Ok(self.guarded(root, false))

@@ -12,7 +12,7 @@ pub const ID: &str = "hello";
 pub const MAX_NAMES: usize = 100;
 
 #[derive(Serialize, JsonSchema)]
-struct Status {
+struct ModuleStatus {
     /// `ok`.
     status: &'static str,
     /// The version of the module.
@@ -57,7 +57,7 @@ impl Hello {
 
     /// Says whether the module works.
     #[tool(risk = "low", aliases = ["health", "état", "statut", "vérifier l'état"])]
-    fn status(&self) -> Status {
-        Status { status: "ok", version: env!("CARGO_PKG_VERSION") }
+    fn status(&self) -> ModuleStatus {
+        ModuleStatus { status: "ok", version: env!("CARGO_PKG_VERSION") }
     }
 }

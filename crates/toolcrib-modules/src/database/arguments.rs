@@ -7,7 +7,7 @@ use toolcrib_model::{Secret, ToolError};
 
 use super::config::{Driver, Location, Tls};
 use super::dialect::TableName;
-use super::failure::invalid;
+use super::errors::invalid;
 
 /// The number of rows of a page by default.
 pub const DEFAULT_ROWS: usize = 100;

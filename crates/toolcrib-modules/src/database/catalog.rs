@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::answer::{ForeignKey, Index, Table, TableColumn};
+use super::backend::Statement;
 use super::config::Driver;
 use super::dialect::TableName;
-use super::session::Statement;
+use super::output::{ForeignKey, Index, Table, TableColumn};
 
 /// The maximum number of tables in one list.
 pub const MAX_TABLES: usize = 1000;
@@ -61,7 +61,7 @@ pub(super) fn columns(driver: Driver, table: &TableName) -> Statement {
              WHERE hidden <> 1 ORDER BY cid",
             vec![table.name.as_str().into()],
         ),
-        Driver::Postgres => of_postgres(
+        Driver::Postgres => postgres_query(
             "SELECT a.attname, format_type(a.atttypid, a.atttypmod), (NOT a.attnotnull)::int, \
              pg_get_expr(d.adbin, d.adrelid), (EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND \
              i.indisprimary AND a.attnum = ANY (i.indkey)))::int \
@@ -71,7 +71,7 @@ pub(super) fn columns(driver: Driver, table: &TableName) -> Statement {
             " ORDER BY a.attnum",
             table,
         ),
-        Driver::Mysql => of_mysql(
+        Driver::Mysql => mysql_query(
             "SELECT column_name, column_type, is_nullable = 'YES', column_default, column_key = 'PRI' \
              FROM information_schema.columns",
             "ORDER BY ordinal_position",
@@ -104,7 +104,7 @@ pub(super) fn indexes(driver: Driver, table: &TableName) -> Statement {
              JOIN pragma_index_info(l.name) i ORDER BY l.seq, i.seqno)",
             vec![table.name.as_str().into()],
         ),
-        Driver::Postgres => of_postgres(
+        Driver::Postgres => postgres_query(
             "SELECT ic.relname, (i.indisunique AND i.indpred IS NULL)::int, a.attname FROM pg_index i \
              JOIN pg_class ic ON ic.oid = i.indexrelid \
              CROSS JOIN LATERAL unnest(i.indkey) WITH ORDINALITY AS k(number, at) \
@@ -113,7 +113,7 @@ pub(super) fn indexes(driver: Driver, table: &TableName) -> Statement {
             " ORDER BY i.indisprimary DESC, ic.relname, k.at",
             table,
         ),
-        Driver::Mysql => of_mysql(
+        Driver::Mysql => mysql_query(
             "SELECT index_name, non_unique = 0, column_name FROM information_schema.statistics",
             "ORDER BY index_name <> 'PRIMARY', index_name, seq_in_index",
             table,
@@ -140,7 +140,7 @@ pub(super) fn foreign_keys(driver: Driver, table: &TableName) -> Statement {
             "SELECT CAST(id AS TEXT), \"from\", \"table\", \"to\" FROM pragma_foreign_key_list(?) ORDER BY id, seq",
             vec![table.name.as_str().into()],
         ),
-        Driver::Postgres => of_postgres(
+        Driver::Postgres => postgres_query(
             "SELECT k.conname, a.attname, k.confrelid::regclass::text, f.attname FROM pg_constraint k \
              CROSS JOIN LATERAL unnest(k.conkey, k.confkey) WITH ORDINALITY AS u(own, other, at) \
              JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = u.own \
@@ -149,7 +149,7 @@ pub(super) fn foreign_keys(driver: Driver, table: &TableName) -> Statement {
             " ORDER BY k.conname, u.at",
             table,
         ),
-        Driver::Mysql => of_mysql(
+        Driver::Mysql => mysql_query(
             "SELECT constraint_name, column_name, IF(referenced_table_schema = DATABASE(), referenced_table_name, \
              CONCAT(referenced_table_schema, '.', referenced_table_name)), referenced_column_name \
              FROM (SELECT * FROM information_schema.key_column_usage WHERE referenced_table_name IS NOT NULL) k",
@@ -183,7 +183,7 @@ pub(super) fn read_foreign_keys(rows: &[Vec<Value>]) -> Vec<ForeignKey> {
 }
 
 /// Adds the condition that the table has this name, in its schema or in the first schema of the search path.
-fn of_postgres(start: &str, end: &str, table: &TableName) -> Statement {
+fn postgres_query(start: &str, end: &str, table: &TableName) -> Statement {
     let found = "(SELECT t.oid FROM pg_class t JOIN pg_namespace s ON s.oid = t.relnamespace \
                  WHERE t.relname = $1::text AND t.relkind IN ('r', 'p', 'v', 'm', 'f') AND \
                  CASE WHEN $2::text IS NULL THEN pg_table_is_visible(t.oid) ELSE s.nspname = $2::text END LIMIT 1)";
@@ -191,7 +191,7 @@ fn of_postgres(start: &str, end: &str, table: &TableName) -> Statement {
     Statement::new(format!("{start}{found}{end} LIMIT {MAX_PARTS}"), parameters)
 }
 
-fn of_mysql(start: &str, end: &str, table: &TableName) -> Statement {
+fn mysql_query(start: &str, end: &str, table: &TableName) -> Statement {
     let condition = "WHERE table_schema = COALESCE(?, DATABASE()) AND table_name = ?";
     let parameters = vec![table.schema.as_deref().into(), table.name.as_str().into()];
     Statement::new(format!("{start} {condition} {end} LIMIT {MAX_PARTS}"), parameters)

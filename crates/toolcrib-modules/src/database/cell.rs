@@ -91,7 +91,7 @@ pub(super) fn bytes(bytes: &[u8]) -> Value {
 }
 
 /// Decodes a parameter of the form `{"base64": "…"}`; returns `None` for any other value.
-pub(super) fn given_bytes(value: &Value) -> Option<Result<Vec<u8>, base64::DecodeError>> {
+pub(super) fn decode_bytes(value: &Value) -> Option<Result<Vec<u8>, base64::DecodeError>> {
     let map = value.as_object().filter(|map| map.len() == 1)?;
     map.get("base64")?.as_str().map(|text| STANDARD.decode(text))
 }
@@ -139,7 +139,7 @@ impl Row {
         let mut row = Self { cells: Vec::new(), bytes: 0, cut: Vec::new() };
         for (at, cell) in cells.into_iter().enumerate() {
             let room = max_cell.min(max_row.saturating_sub(row.bytes));
-            let (value, bytes, whole) = kept(cell, room);
+            let (value, bytes, whole) = truncate_cell(cell, room);
             row.bytes += bytes + CELL_OVERHEAD;
             row.cells.push(value);
             row.cut.extend(whole.map(|whole| (at, whole)));
@@ -149,15 +149,15 @@ impl Row {
 }
 
 /// Returns the value within `room`, its size, and the size of the whole value if it was cut.
-fn kept(cell: Cell<'_>, room: usize) -> (Value, usize, Option<u64>) {
+fn truncate_cell(cell: Cell<'_>, room: usize) -> (Value, usize, Option<u64>) {
     match cell {
         Cell::Plain(value) => {
             let bytes = value.as_str().map_or(8, str::len);
             (value, bytes, None)
         }
-        Cell::Text(text) => kept_text(&text, room),
+        Cell::Text(text) => truncate_text(&text, room),
         Cell::Document { value, text } if text.len() <= room => (value, text.len(), None),
-        Cell::Document { text, .. } => kept_text(text, room),
+        Cell::Document { text, .. } => truncate_text(text, room),
         Cell::Bytes(all) => {
             // Base64 has four characters for three bytes.
             let most = room / 4 * 3;
@@ -168,7 +168,7 @@ fn kept(cell: Cell<'_>, room: usize) -> (Value, usize, Option<u64>) {
     }
 }
 
-fn kept_text(text: &str, room: usize) -> (Value, usize, Option<u64>) {
+fn truncate_text(text: &str, room: usize) -> (Value, usize, Option<u64>) {
     if text.len() <= room {
         return (text.into(), text.len(), None);
     }

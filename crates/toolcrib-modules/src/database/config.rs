@@ -28,7 +28,7 @@ pub const MAX_PAGE_ROWS: usize = 100_000;
 /// The configuration under `modules.database.config`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Config {
+pub struct DatabaseConfig {
     /// Connections that are available from the start, by name. The first call that uses one opens it. They are
     /// available to all sessions.
     pub connections: BTreeMap<String, Location>,
@@ -58,7 +58,7 @@ pub struct Config {
     pub max_cell_bytes: usize,
 }
 
-impl Default for Config {
+impl Default for DatabaseConfig {
     fn default() -> Self {
         Self {
             connections: BTreeMap::new(),
@@ -76,7 +76,7 @@ impl Default for Config {
     }
 }
 
-impl Config {
+impl DatabaseConfig {
     /// Checks the bounds of the settings.
     pub(super) fn check(&self) -> Result<(), Error> {
         let within = |name: &str, value: u64, least: u64, most: u64| {

@@ -12,11 +12,11 @@ use toolcrib_model::{ErrorKind, Secret, ToolError};
 use toolcrib_policy::Access;
 use toolcrib_sdk::CallContext;
 
-use super::answer::Connected;
-use super::config::{Config, Driver, Location};
-use super::failure::{invalid, unreachable};
-use super::network::{is_plainly_private, reach};
-use super::session::{Pool, Trouble};
+use super::backend::{ConnectionPool, StatementError};
+use super::config::{DatabaseConfig, Driver, Location};
+use super::errors::{connect_error, invalid};
+use super::output::ConnectionInfo;
+use super::server_address::{is_private_host, resolve_server};
 use super::{mysql, postgres, sqlite};
 
 /// The time limit to open a connection, and to wait for a free one.
@@ -26,19 +26,19 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(8);
 pub const MAX_NAME_BYTES: usize = 64;
 
 /// The limits of a pool of connections.
-pub(super) struct Bounds {
+pub(super) struct PoolLimits {
     pub(super) pool_size: u32,
     pub(super) connect_timeout: Duration,
     pub(super) idle: Duration,
 }
 
 /// The access rules and limits of connections.
-pub(super) struct Reach {
+pub(super) struct ConnectPolicy {
     pub(super) root: Root,
     pub(super) access: Access,
     /// The files that no tool changes.
     pub(super) protected: ProtectedFiles,
-    pub(super) bounds: Bounds,
+    pub(super) bounds: PoolLimits,
     pub(super) allow_private: bool,
     pub(super) allow_writes: bool,
 }
@@ -60,7 +60,7 @@ pub(super) struct Connection {
     /// Set once its file was created for it.
     created: AtomicBool,
     used: Mutex<Instant>,
-    pool: AsyncMutex<Option<Arc<dyn Pool>>>,
+    pool: AsyncMutex<Option<Arc<dyn ConnectionPool>>>,
 }
 
 impl Connection {
@@ -69,11 +69,11 @@ impl Connection {
         location: Location,
         session: Option<Arc<str>>,
         is_configured: bool,
-        reach: &Reach,
+        policy: &ConnectPolicy,
     ) -> Self {
         Self {
             name: name.to_owned(),
-            is_writable: reach.allow_writes && !location.read_only,
+            is_writable: policy.allow_writes && !location.read_only,
             location,
             session,
             is_configured,
@@ -84,49 +84,55 @@ impl Connection {
     }
 
     /// Returns its pool, and opens it on first use.
-    pub(super) async fn pool(&self, reach: &Reach) -> Result<Arc<dyn Pool>, Trouble> {
+    pub(super) async fn pool(
+        &self,
+        policy: &ConnectPolicy,
+    ) -> Result<Arc<dyn ConnectionPool>, StatementError> {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         let mut pool = self.pool.lock().await;
         if let Some(pool) = &*pool {
             return Ok(Arc::clone(pool));
         }
-        let opened = self.open(reach).await.map_err(|trouble| self.without_secret(trouble))?;
+        let opened = self.open(policy).await.map_err(|failure| self.without_secret(failure))?;
         *pool = Some(Arc::clone(&opened));
         Ok(opened)
     }
 
-    async fn open(&self, reach: &Reach) -> Result<Arc<dyn Pool>, Trouble> {
+    async fn open(&self, policy: &ConnectPolicy) -> Result<Arc<dyn ConnectionPool>, StatementError> {
         let (location, is_writable) = (&self.location, self.is_writable);
         if location.driver == Driver::Sqlite {
-            let (root, access) = (reach.root.clone(), reach.access.clone());
+            let (root, access) = (policy.root.clone(), policy.access.clone());
             // The operator may create a file that tools only read.
             let may_create = is_writable || (self.session.is_none() && !self.is_configured);
             let (path, create) = (location.database.clone(), location.create && may_create);
-            let find = move || sqlite::find(&root, &access, &path, is_writable, create);
-            let place = tokio::task::spawn_blocking(Access::carry(find)).await;
-            let place = place.map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))??;
-            self.created.fetch_or(place.is_new, Ordering::Relaxed);
-            let protected = is_writable.then_some(&reach.protected);
-            return Ok(Arc::new(sqlite::Files::open(&place, &reach.bounds, protected).await?));
+            let find = move || sqlite::find_file(&root, &access, &path, is_writable, create);
+            let file = tokio::task::spawn_blocking(Access::carry(find)).await;
+            let file = file.map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))??;
+            self.created.fetch_or(file.is_new, Ordering::Relaxed);
+            let protected = is_writable.then_some(&policy.protected);
+            return Ok(Arc::new(sqlite::SqliteBackend::open(&file, &policy.bounds, protected).await?));
         }
-        let is_named = self.is_configured && is_plainly_private(location.server().0);
-        let limit = reach.bounds.connect_timeout;
-        let reached = self::reach(location, &reach.access, reach.allow_private || is_named, limit).await?;
+        let is_named = self.is_configured && is_private_host(location.server().0);
+        let limit = policy.bounds.connect_timeout;
+        let resolved =
+            resolve_server(location, &policy.access, policy.allow_private || is_named, limit).await?;
         let mut last = None;
-        for host in &reached.hosts {
-            let opened: Result<Arc<dyn Pool>, Trouble> = match location.driver {
-                Driver::Mysql => mysql::Server::open(location, host, reached.tls, &reach.bounds, is_writable)
-                    .await
-                    .map(|server| Arc::new(server) as Arc<dyn Pool>),
-                Driver::Sqlite | Driver::Postgres => {
-                    postgres::Server::open(location, host, reached.tls, &reach.bounds, is_writable)
+        for host in &resolved.hosts {
+            let opened: Result<Arc<dyn ConnectionPool>, StatementError> = match location.driver {
+                Driver::Mysql => {
+                    mysql::MySqlBackend::open(location, host, resolved.tls, &policy.bounds, is_writable)
                         .await
-                        .map(|server| Arc::new(server) as Arc<dyn Pool>)
+                        .map(|server| Arc::new(server) as Arc<dyn ConnectionPool>)
+                }
+                Driver::Sqlite | Driver::Postgres => {
+                    postgres::PostgresBackend::open(location, host, resolved.tls, &policy.bounds, is_writable)
+                        .await
+                        .map(|server| Arc::new(server) as Arc<dyn ConnectionPool>)
                 }
             };
             match opened {
                 Ok(pool) => return Ok(pool),
-                Err(trouble) => last = Some(trouble),
+                Err(failure) => last = Some(failure),
             }
         }
         Err(last.unwrap_or_else(|| {
@@ -148,20 +154,20 @@ impl Connection {
     }
 
     /// Removes the password from an error, since a server may repeat what it received.
-    pub(super) fn without_secret(&self, mut trouble: Trouble) -> Trouble {
+    pub(super) fn without_secret(&self, mut failure: StatementError) -> StatementError {
         if let Some(password) = self.location.password.as_ref().map(Secret::expose)
             && !password.is_empty()
         {
-            trouble.error.message = trouble.error.message.replace(password, "[secret]");
-            trouble.error.hint = trouble.error.hint.map(|hint| hint.replace(password, "[secret]"));
+            failure.error.message = failure.error.message.replace(password, "[secret]");
+            failure.error.hint = failure.error.hint.map(|hint| hint.replace(password, "[secret]"));
         }
-        trouble
+        failure
     }
 
-    pub(super) fn answer(&self) -> Connected {
+    pub(super) fn info(&self) -> ConnectionInfo {
         let is_file = self.location.driver == Driver::Sqlite;
         let (host, port) = self.location.server();
-        Connected {
+        ConnectionInfo {
             connection: self.name.clone(),
             driver: self.location.driver.as_str(),
             database: self.location.database.clone(),
@@ -187,11 +193,11 @@ impl Connection {
 
 /// Connects once, so that a wrong address or wrong credentials are reported immediately and as such.
 pub(super) async fn try_once<C: sqlx::Connection>(
-    bounds: &Bounds,
-    place: &str,
+    bounds: &PoolLimits,
+    description: &str,
     connect: impl Future<Output = Result<C, sqlx::Error>>,
-) -> Result<(), Trouble> {
-    let of = |error: sqlx::Error| unreachable(&error, place);
+) -> Result<(), StatementError> {
+    let of = |error: sqlx::Error| connect_error(&error, description);
     let silent = || sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "no answer in time"));
     let connected = tokio::time::timeout(bounds.connect_timeout, connect).await.map_err(|_| of(silent()))?;
     // A slow close continues in the background.
@@ -203,7 +209,7 @@ pub(super) async fn try_once<C: sqlx::Connection>(
 pub(super) type Options<D> = <<D as sqlx::Database>::Connection as sqlx::Connection>::Options;
 
 /// Returns a pool that opens its first connection on first use.
-pub(super) fn pool<D: sqlx::Database>(options: Options<D>, bounds: &Bounds) -> sqlx::Pool<D> {
+pub(super) fn pool<D: sqlx::Database>(options: Options<D>, bounds: &PoolLimits) -> sqlx::Pool<D> {
     sqlx::pool::PoolOptions::new()
         .max_connections(bounds.pool_size)
         .acquire_timeout(bounds.connect_timeout)
@@ -215,8 +221,8 @@ pub(super) fn pool<D: sqlx::Database>(options: Options<D>, bounds: &Bounds) -> s
 /// Returns a free connection of a pool.
 pub(super) async fn acquire<D: sqlx::Database>(
     pool: &sqlx::Pool<D>,
-    place: &str,
-) -> Result<sqlx::pool::PoolConnection<D>, Trouble> {
+    description: &str,
+) -> Result<sqlx::pool::PoolConnection<D>, StatementError> {
     let error = match pool.acquire().await {
         Ok(connection) => return Ok(connection),
         Err(error) => error,
@@ -224,9 +230,9 @@ pub(super) async fn acquire<D: sqlx::Database>(
     let is_full = pool.size() >= pool.options().get_max_connections();
     if matches!(error, sqlx::Error::PoolTimedOut) && !is_full {
         let silent = std::io::Error::new(std::io::ErrorKind::TimedOut, "no connection in time");
-        return Err(unreachable(&sqlx::Error::Io(silent), place));
+        return Err(connect_error(&sqlx::Error::Io(silent), description));
     }
-    Err(unreachable(&error, place))
+    Err(connect_error(&error, description))
 }
 
 /// Returns the error of a change by a read-only connection.
@@ -238,19 +244,19 @@ pub(super) fn not_writable() -> ToolError {
 }
 
 /// The named connections of an app.
-pub(super) struct Connections {
+pub(super) struct ConnectionRegistry {
     list: Mutex<Vec<Arc<Connection>>>,
     most: usize,
     idle: Duration,
 }
 
-impl Connections {
+impl ConnectionRegistry {
     /// Creates a registry with the connections of the app file.
-    pub(super) fn new(config: &Config, reach: &Reach) -> Self {
+    pub(super) fn new(config: &DatabaseConfig, policy: &ConnectPolicy) -> Self {
         let configured = config
             .connections
             .iter()
-            .map(|(name, location)| Arc::new(Connection::new(name, location.clone(), None, true, reach)));
+            .map(|(name, location)| Arc::new(Connection::new(name, location.clone(), None, true, policy)));
         let idle = Duration::from_secs(config.idle_seconds);
         Self { list: Mutex::new(configured.collect()), most: config.max_connections, idle }
     }
@@ -262,13 +268,15 @@ impl Connections {
         context: &CallContext,
         name: &str,
         location: Location,
-        reach: &Reach,
+        policy: &ConnectPolicy,
     ) -> Result<Arc<Connection>, ToolError> {
         if name.is_empty() || name.len() > MAX_NAME_BYTES || name.chars().any(char::is_control) {
             return Err(invalid(format!("a connection's name has 1 to {MAX_NAME_BYTES} bytes")));
         }
         let mut list = self.lock();
-        if let Some(same) = list.iter().find(|known| known.name == name && known.is_for(&context.session)) {
+        if let Some(same) =
+            list.iter().find(|connection| connection.name == name && connection.is_for(&context.session))
+        {
             // `create` is not part of the identity of a file.
             let is_same = Location { create: location.create, ..same.location.clone() } == location;
             if is_same {
@@ -279,7 +287,7 @@ impl Connections {
                 .with_hint("give another `name`, or close that one by `database.disconnect` first"));
         }
         if list.len() >= self.most {
-            list.retain(|known| !known.is_idle(self.idle));
+            list.retain(|connection| !connection.is_idle(self.idle));
         }
         if list.len() >= self.most {
             let message = format!("there are {} connections already, which is the most", list.len());
@@ -287,7 +295,7 @@ impl Connections {
                 .with_hint("close one by `database.disconnect`, or use one of `database.list_connections`"));
         }
         let session = (!is_setup(context)).then(|| Arc::clone(&context.session));
-        let connection = Arc::new(Connection::new(name, location, session, false, reach));
+        let connection = Arc::new(Connection::new(name, location, session, false, policy));
         list.push(Arc::clone(&connection));
         Ok(connection)
     }
@@ -299,16 +307,16 @@ impl Connections {
         name: Option<&str>,
     ) -> Result<Arc<Connection>, ToolError> {
         let list = self.lock();
-        let mine: Vec<_> = list.iter().filter(|known| known.is_for(&context.session)).collect();
-        let found = match (name, mine.as_slice()) {
-            (Some(name), _) => mine.iter().find(|known| known.name == name),
+        let visible: Vec<_> = list.iter().filter(|connection| connection.is_for(&context.session)).collect();
+        let found = match (name, visible.as_slice()) {
+            (Some(name), _) => visible.iter().find(|connection| connection.name == name),
             (None, [only]) => Some(only),
             (None, _) => None,
         };
         if let Some(found) = found {
             return Ok(Arc::clone(found));
         }
-        let names: Vec<&str> = mine.iter().map(|known| known.name.as_str()).collect();
+        let names: Vec<&str> = visible.iter().map(|connection| connection.name.as_str()).collect();
         let message = match name {
             Some(name) => format!("there is no connection `{name}`"),
             None if names.is_empty() => "there is no connection to a database".into(),
@@ -326,12 +334,12 @@ impl Connections {
 
     /// Removes a connection.
     pub(super) fn remove(&self, connection: &Arc<Connection>) {
-        self.lock().retain(|known| !Arc::ptr_eq(known, connection));
+        self.lock().retain(|other| !Arc::ptr_eq(other, connection));
     }
 
     /// Closes the connections of a session, concurrently.
     pub(super) async fn end_session(&self, session: &str, limit: Duration) {
-        let is_its_own = |known: &mut Arc<Connection>| known.session.as_deref() == Some(session);
+        let is_its_own = |connection: &mut Arc<Connection>| connection.session.as_deref() == Some(session);
         let list: Vec<_> = self.lock().extract_if(.., is_its_own).collect();
         futures::future::join_all(list.iter().map(|connection| connection.close(limit))).await;
     }
@@ -343,9 +351,12 @@ impl Connections {
     }
 
     /// Lists the connections that a session may use.
-    pub(super) fn list(&self, context: &CallContext) -> Vec<Connected> {
+    pub(super) fn list(&self, context: &CallContext) -> Vec<ConnectionInfo> {
         let list = self.lock();
-        list.iter().filter(|known| known.is_for(&context.session)).map(|known| known.answer()).collect()
+        list.iter()
+            .filter(|connection| connection.is_for(&context.session))
+            .map(|connection| connection.info())
+            .collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Arc<Connection>>> {

@@ -3,10 +3,10 @@
 use serde_json::{Map, Value};
 use toolcrib_model::ToolError;
 
+use super::backend::Statement;
 use super::config::Driver;
-use super::failure::invalid;
+use super::errors::invalid;
 use super::parameters::MAX_PARAMETERS;
-use super::session::Statement;
 
 /// The maximum length of the name of a table or a column, in bytes.
 pub const MAX_IDENTIFIER_BYTES: usize = 256;
@@ -40,7 +40,7 @@ impl TableName {
 }
 
 /// The rows to insert, or to update if rows with the same `conflict` columns exist.
-pub(super) struct Upsert<'a> {
+pub(super) struct UpsertStatements<'a> {
     pub(super) table: &'a TableName,
     pub(super) columns: &'a [String],
     pub(super) conflict: &'a [String],
@@ -48,7 +48,7 @@ pub(super) struct Upsert<'a> {
     pub(super) rows: &'a [Map<String, Value>],
 }
 
-impl Upsert<'_> {
+impl UpsertStatements<'_> {
     /// Returns the statements of the upsert.
     pub(super) fn statements(&self, driver: Driver) -> Result<Vec<Statement>, ToolError> {
         let names = |columns: &[String]| -> Result<String, ToolError> {

@@ -12,22 +12,22 @@
 //!
 //! One row is held in memory as a whole before it is cut, so a value takes as much memory as the database allows it.
 
-mod answer;
 mod arguments;
 mod cell;
 mod config;
 mod dialect;
-mod failure;
-mod lex;
+mod errors;
+mod output;
 mod parameters;
+mod statement_check;
 
+mod backend;
 mod catalog;
 mod connection;
-mod job;
-mod network;
-mod results;
-mod session;
-mod work;
+mod cursors;
+mod server_address;
+mod tools;
+mod transaction;
 
 mod mysql;
 mod postgres;
@@ -42,21 +42,21 @@ use std::sync::Arc;
 use toolcrib_sdk::{CallContext, Module, ToolError, module};
 
 use crate::{Error, ModuleContext};
-use work::{CLOSE_TIMEOUT, Database};
+use tools::{CLOSE_TIMEOUT, Database};
 
 pub use arguments::{DEFAULT_ROWS, MAX_BATCH, MAX_UPSERT_ROWS};
+pub use backend::MAX_COLUMN_NAME_BYTES;
 pub use catalog::{MAX_PARTS, MAX_TABLES};
 pub use config::{
-    Config, Driver, Location, MAX_CONNECTIONS, MAX_PAGE_BYTES, MAX_PAGE_ROWS, MAX_POOL_SIZE,
+    DatabaseConfig, Driver, Location, MAX_CONNECTIONS, MAX_PAGE_BYTES, MAX_PAGE_ROWS, MAX_POOL_SIZE,
     MAX_TIMEOUT_SECONDS, Tls,
 };
 pub use connection::{CONNECT_TIMEOUT, MAX_NAME_BYTES};
 pub use dialect::MAX_IDENTIFIER_BYTES;
-pub use job::{ANSWER_MARGIN, MAX_RESULT_LIFETIME, ROWS_AHEAD, STOP_GRACE};
-pub use lex::MAX_SQL_BYTES;
 pub use parameters::MAX_PARAMETERS;
-pub use session::MAX_COLUMN_NAME_BYTES;
 pub use sqlite::{BUSY_TIMEOUT, MAX_SQLITE_HEAP_BYTES};
+pub use statement_check::MAX_SQL_BYTES;
+pub use transaction::{ANSWER_MARGIN, MAX_RESULT_LIFETIME, ROWS_AHEAD, STOP_GRACE};
 
 /// The namespace of the tools.
 pub const ID: &str = "database";
@@ -66,7 +66,7 @@ pub const ID: &str = "database";
 /// # Errors
 ///
 /// Returns an error if the configuration is out of bounds, or the workspace cannot be opened.
-pub fn module(config: Config, context: &ModuleContext) -> Result<Module, Error> {
+pub fn module(config: DatabaseConfig, context: &ModuleContext) -> Result<Module, Error> {
     let database = Database::new(config, context)?;
     let (connections, results) = (Arc::clone(&database.connections), Arc::clone(&database.results));
     let to_check = Arc::clone(&connections);
@@ -111,7 +111,7 @@ impl Database {
         &self,
         context: &CallContext,
         #[arguments] arguments: arguments::Connect,
-    ) -> Result<answer::Connected, ToolError> {
+    ) -> Result<output::ConnectionInfo, ToolError> {
         self.connect(context, arguments).await
     }
 
@@ -129,7 +129,7 @@ impl Database {
         &self,
         context: &CallContext,
         #[arguments] arguments: arguments::Disconnect,
-    ) -> Result<answer::Disconnected, ToolError> {
+    ) -> Result<output::DisconnectOutput, ToolError> {
         self.disconnect(context, arguments).await
     }
 
@@ -142,7 +142,7 @@ impl Database {
             "bases connectées",
         ]
     )]
-    fn list_connections_tool(&self, context: &CallContext) -> Result<answer::Connections, ToolError> {
+    fn list_connections_tool(&self, context: &CallContext) -> Result<output::ConnectionList, ToolError> {
         Ok(self.list_connections(context))
     }
 
@@ -163,7 +163,7 @@ impl Database {
         &self,
         context: &CallContext,
         #[arguments] arguments: arguments::Query,
-    ) -> Result<answer::Page, ToolError> {
+    ) -> Result<output::RowPage, ToolError> {
         self.query(context, arguments).await
     }
 
@@ -180,7 +180,7 @@ impl Database {
         &self,
         context: &CallContext,
         #[arguments] arguments: arguments::Fetch,
-    ) -> Result<answer::Page, ToolError> {
+    ) -> Result<output::RowPage, ToolError> {
         self.fetch_results(context, arguments).await
     }
 
@@ -201,7 +201,7 @@ impl Database {
         &self,
         context: &CallContext,
         #[arguments] arguments: arguments::Execute,
-    ) -> Result<answer::Executed, ToolError> {
+    ) -> Result<output::ExecuteOutput, ToolError> {
         self.execute(context, arguments).await
     }
 
@@ -220,7 +220,7 @@ impl Database {
         &self,
         context: &CallContext,
         #[arguments] arguments: arguments::Batch,
-    ) -> Result<answer::BatchExecuted, ToolError> {
+    ) -> Result<output::BatchOutput, ToolError> {
         self.batch(context, arguments).await
     }
 
@@ -241,7 +241,7 @@ impl Database {
         &self,
         context: &CallContext,
         #[arguments] arguments: arguments::Upsert,
-    ) -> Result<answer::Upserted, ToolError> {
+    ) -> Result<output::UpsertOutput, ToolError> {
         self.upsert(context, arguments).await
     }
 
@@ -258,7 +258,7 @@ impl Database {
         &self,
         context: &CallContext,
         #[arguments] arguments: arguments::ListTables,
-    ) -> Result<answer::Tables, ToolError> {
+    ) -> Result<output::TableList, ToolError> {
         self.list_tables(context, arguments).await
     }
 
@@ -275,7 +275,7 @@ impl Database {
         &self,
         context: &CallContext,
         #[arguments] arguments: arguments::DescribeTable,
-    ) -> Result<answer::Described, ToolError> {
+    ) -> Result<output::TableDescription, ToolError> {
         self.describe_table(context, arguments).await
     }
 
@@ -292,7 +292,7 @@ impl Database {
         &self,
         context: &CallContext,
         #[arguments] arguments: arguments::Explain,
-    ) -> Result<answer::Page, ToolError> {
+    ) -> Result<output::RowPage, ToolError> {
         self.explain(context, arguments).await
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use toolcrib_model::ToolError;
 
-use super::failure::invalid;
+use super::errors::invalid;
 
 /// The maximum number of parameters of one statement.
 pub const MAX_PARAMETERS: usize = 1000;

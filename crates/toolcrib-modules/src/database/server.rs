@@ -6,25 +6,28 @@ use futures::future::FutureExt;
 use sqlx::pool::PoolConnection;
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection as _, Database, Executor};
 
+use super::backend::{Interrupt, Mode, StatementError};
 use super::connection::{Options, not_writable};
-use super::failure::trouble;
-use super::session::{Interrupt, Mode, Trouble};
+use super::errors::statement_error;
 
 /// The time that a server has to cancel a statement.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Executes SQL of this module that returns no rows.
-pub(super) async fn plain<D: Database>(connection: &mut PoolConnection<D>, sql: String) -> Result<(), Trouble>
+pub(super) async fn execute_raw<D: Database>(
+    connection: &mut PoolConnection<D>,
+    sql: String,
+) -> Result<(), StatementError>
 where
     for<'c> &'c mut D::Connection: Executor<'c, Database = D>,
 {
     let sent = sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut **connection).await;
-    sent.map_err(|error| trouble(&error, None))?;
+    sent.map_err(|error| statement_error(&error, None))?;
     Ok(())
 }
 
 /// Returns the access mode of a transaction in SQL.
-pub(super) fn access(mode: Mode, is_writable: bool) -> Result<&'static str, Trouble> {
+pub(super) fn access(mode: Mode, is_writable: bool) -> Result<&'static str, StatementError> {
     match mode {
         Mode::Read => Ok("READ ONLY"),
         Mode::Write if is_writable => Ok("READ WRITE"),
@@ -42,7 +45,7 @@ where
         sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut other).await?;
         other.close().await
     };
-    let told = async move {
+    let cancel_in_time = async move {
         match tokio::time::timeout(CANCEL_TIMEOUT, cancel).await {
             Ok(Ok(())) => {}
             // The statement ends when its connection is closed, or by its own timeout.
@@ -50,5 +53,5 @@ where
             Err(_) => tracing::warn!("a statement could not be cancelled at the server in time"),
         }
     };
-    Box::new(move || told.boxed())
+    Box::new(move || cancel_in_time.boxed())
 }

@@ -9,9 +9,9 @@ use toolcrib_policy::Access;
 use toolcrib_sdk::CallContext;
 
 /// Tells blocking work that its call was cancelled.
-pub(crate) struct Stop(CancellationToken);
+pub(crate) struct Cancellation(CancellationToken);
 
-impl Stop {
+impl Cancellation {
     #[cfg(test)]
     pub(super) fn on(token: CancellationToken) -> Self {
         Self(token)
@@ -28,10 +28,10 @@ impl Stop {
 pub(crate) async fn blocking<T, W>(context: &CallContext, work: W) -> Result<T, ToolError>
 where
     T: Send + 'static,
-    W: FnOnce(&Stop) -> Result<T, ToolError> + Send + 'static,
+    W: FnOnce(&Cancellation) -> Result<T, ToolError> + Send + 'static,
 {
     let token = context.cancel.child_token();
-    let stop = Stop(token.clone());
+    let stop = Cancellation(token.clone());
     let _cancel_when_dropped = token.drop_guard();
     let running = spawn_blocking(Access::carry(move || {
         stop.check()?;

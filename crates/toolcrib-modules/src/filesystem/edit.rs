@@ -1,4 +1,4 @@
-//! `filesystem.edit`.
+//! The tool `filesystem.edit`.
 
 use std::io::Read as _;
 use std::time::Duration;
@@ -9,8 +9,8 @@ use similar::TextDiff;
 use toolcrib_io::files::Root;
 use toolcrib_model::ToolError;
 
-use super::blocking::Stop;
-use super::failure::{failed, failure, invalid};
+use super::blocking::Cancellation;
+use super::errors::{failed, invalid, tool_error};
 use super::walk::relative;
 use super::write::MAX_WRITE_BYTES;
 
@@ -43,7 +43,7 @@ pub(super) struct Edit {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Edited {
+pub(super) struct EditOutput {
     /// The file, relative to the workspace.
     path: String,
     /// The number of replaced occurrences.
@@ -57,7 +57,7 @@ pub(super) struct Edited {
     notes: Vec<String>,
 }
 
-pub(super) fn edit(root: &Root, edit: &Edit, stop: &Stop) -> Result<Edited, ToolError> {
+pub(super) fn edit(root: &Root, edit: &Edit, stop: &Cancellation) -> Result<EditOutput, ToolError> {
     let Edit { path, old_text, new_text, replace_all } = edit;
     if old_text.is_empty() {
         return Err(invalid("`old_text` is empty").with_hint("`filesystem.write` writes a whole file"));
@@ -65,11 +65,11 @@ pub(super) fn edit(root: &Root, edit: &Edit, stop: &Stop) -> Result<Edited, Tool
     if old_text == new_text {
         return Err(invalid("`old_text` and `new_text` are the same: there is nothing to change"));
     }
-    root.check_write(path).map_err(|error| failure(root, error))?;
-    let before = text_of(root, path)?;
+    root.check_write(path).map_err(|error| tool_error(root, error))?;
+    let before = read_text(root, path)?;
     let replaced = match (before.matches(old_text.as_str()).count(), replace_all) {
-        (0, _) => return Err(missing(path, &before, old_text)),
-        (found, false) if found > 1 => return Err(ambiguous(path, &before, old_text, found)),
+        (0, _) => return Err(missing_error(path, &before, old_text)),
+        (found, false) if found > 1 => return Err(ambiguous_error(path, &before, old_text, found)),
         (found, _) => found,
     };
     let grown = replaced.saturating_mul(new_text.len().saturating_sub(old_text.len()));
@@ -80,15 +80,15 @@ pub(super) fn edit(root: &Root, edit: &Edit, stop: &Stop) -> Result<Edited, Tool
     }
     let after = before.replace(old_text.as_str(), new_text);
     stop.check()?;
-    root.write(path, after.as_bytes()).map_err(|error| failure(root, error))?;
+    root.write(path, after.as_bytes()).map_err(|error| tool_error(root, error))?;
     let path = relative(root, path);
-    let (diff, notes) = difference(&path, &before, &after);
-    Ok(Edited { path, replaced, bytes: after.len(), diff, notes })
+    let (diff, notes) = unified_diff(&path, &before, &after);
+    Ok(EditOutput { path, replaced, bytes: after.len(), diff, notes })
 }
 
 /// Reads a text file as a whole.
-fn text_of(root: &Root, path: &str) -> Result<String, ToolError> {
-    let file = root.open_to_read(path).map_err(|error| failure(root, error))?;
+fn read_text(root: &Root, path: &str) -> Result<String, ToolError> {
+    let file = root.open_to_read(path).map_err(|error| tool_error(root, error))?;
     let mut bytes = Vec::new();
     let read = file.take(MAX_WRITE_BYTES as u64 + 1).read_to_end(&mut bytes);
     read.map_err(|error| failed(format!("cannot read `{path}`: {error}")))?;
@@ -103,7 +103,7 @@ fn text_of(root: &Root, path: &str) -> Result<String, ToolError> {
     })
 }
 
-fn missing(path: &str, text: &str, old_text: &str) -> ToolError {
+fn missing_error(path: &str, text: &str, old_text: &str) -> ToolError {
     let error = failed(format!("`old_text` does not occur in `{path}`"));
     if !old_text.contains('\r') && text.replace("\r\n", "\n").contains(old_text) {
         return error.with_hint(
@@ -125,7 +125,7 @@ fn missing(path: &str, text: &str, old_text: &str) -> ToolError {
     }
 }
 
-fn ambiguous(path: &str, text: &str, old_text: &str, found: usize) -> ToolError {
+fn ambiguous_error(path: &str, text: &str, old_text: &str, found: usize) -> ToolError {
     let (mut lines, mut line, mut counted) = (Vec::new(), 1, 0);
     for (at, _) in text.match_indices(old_text).take(MAX_PLACES) {
         line += text.get(counted..at).unwrap_or_default().matches('\n').count();
@@ -138,7 +138,7 @@ fn ambiguous(path: &str, text: &str, old_text: &str, found: usize) -> ToolError 
 }
 
 /// Returns the diff, cut to its maximum size, and a note on the omitted lines.
-fn difference(path: &str, before: &str, after: &str) -> (String, Vec<String>) {
+fn unified_diff(path: &str, before: &str, after: &str) -> (String, Vec<String>) {
     let diff = TextDiff::configure().timeout(MAX_DIFF_TIME).diff_lines(before, after);
     let all = diff.unified_diff().context_radius(DIFF_CONTEXT).header(path, path).to_string();
     if all.len() <= MAX_DIFF_BYTES {

@@ -1,15 +1,15 @@
-//! `filesystem.find`.
+//! The tool `filesystem.find`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_io::files::{Kind, Root};
 use toolcrib_model::ToolError;
 
-use super::blocking::Stop;
-use super::everywhere;
+use super::blocking::Cancellation;
 use super::glob::{Glob, MAX_PATTERN_BYTES};
-use super::room::Room;
+use super::size_budget::SizeBudget;
 use super::walk::Walk;
+use super::workspace_root;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -19,7 +19,7 @@ pub(super) struct Find {
     #[schemars(length(min = 1, max = MAX_PATTERN_BYTES))]
     pattern: String,
     /// The directory to look in, relative to the workspace; the workspace itself by default.
-    #[serde(default = "everywhere")]
+    #[serde(default = "workspace_root")]
     pub(super) path: String,
     /// True to include files that `.gitignore` leaves out, and `.git`.
     #[serde(default)]
@@ -35,10 +35,10 @@ pub(super) struct Paths {
     notes: Vec<String>,
 }
 
-pub(super) fn find(root: &Root, find: &Find, stop: &Stop) -> Result<Paths, ToolError> {
+pub(super) fn find(root: &Root, find: &Find, stop: &Cancellation) -> Result<Paths, ToolError> {
     let glob = Glob::new("pattern", &find.pattern)?;
     let mut walk = Walk::with_ignored(root, &find.path, stop, find.include_ignored)?;
-    let (mut paths, mut left, mut is_full) = (Vec::new(), Room::new(), false);
+    let (mut paths, mut left, mut is_full) = (Vec::new(), SizeBudget::new(), false);
     while let Some(found) = walk.next()? {
         if !glob.fits(&found.below) {
             continue;

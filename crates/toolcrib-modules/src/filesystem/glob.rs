@@ -5,7 +5,7 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use regex::bytes::{Regex, RegexBuilder};
 use toolcrib_model::ToolError;
 
-use super::failure::invalid;
+use super::errors::invalid;
 
 /// The maximum length of a pattern, in bytes. An error about a pattern repeats it.
 pub const MAX_PATTERN_BYTES: usize = 1000;

@@ -9,7 +9,7 @@ use serde::Serialize;
 use toolcrib_io::files::OpenFile;
 use toolcrib_model::ToolError;
 
-use super::failure::failed;
+use super::errors::failed;
 
 /// The maximum size of an image that is read, in bytes.
 pub const MAX_IMAGE_BYTES: u64 = 8 * 1024 * 1024;

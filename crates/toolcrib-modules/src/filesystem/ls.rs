@@ -1,14 +1,14 @@
-//! `filesystem.ls`.
+//! The tool `filesystem.ls`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_io::files::{self, Root};
 use toolcrib_model::ToolError;
 
-use super::blocking::Stop;
-use super::everywhere;
-use super::failure::failure;
-use super::room::Room;
+use super::blocking::Cancellation;
+use super::errors::tool_error;
+use super::size_budget::SizeBudget;
+use super::workspace_root;
 
 /// The maximum number of entries in a result of `ls`.
 pub const MAX_ENTRIES: usize = 1000;
@@ -17,7 +17,7 @@ pub const MAX_ENTRIES: usize = 1000;
 #[serde(deny_unknown_fields)]
 pub(super) struct Ls {
     /// The directory, relative to the workspace; the workspace itself by default.
-    #[serde(default = "everywhere")]
+    #[serde(default = "workspace_root")]
     pub(super) path: String,
 }
 
@@ -59,9 +59,9 @@ impl From<files::Kind> for Kind {
     }
 }
 
-pub(super) fn ls(root: &Root, ls: &Ls, _stop: &Stop) -> Result<Entries, ToolError> {
-    let listing = root.list(&ls.path).map_err(|error| failure(root, error))?;
-    let (all, mut left) = (listing.entries.len(), Room::new());
+pub(super) fn ls(root: &Root, ls: &Ls, _stop: &Cancellation) -> Result<Entries, ToolError> {
+    let listing = root.list(&ls.path).map_err(|error| tool_error(root, error))?;
+    let (all, mut left) = (listing.entries.len(), SizeBudget::new());
     let entries: Vec<Entry> = listing
         .entries
         .into_iter()

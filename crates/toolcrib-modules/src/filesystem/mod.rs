@@ -5,10 +5,10 @@
 //! blocking thread, and stops soon after the call was cancelled.
 
 pub(crate) mod blocking;
-mod failure;
+mod errors;
+mod gitignore;
 mod glob;
-mod ignored;
-mod room;
+mod size_budget;
 mod walk;
 
 mod find;
@@ -17,13 +17,13 @@ mod ls;
 mod stat;
 mod tree;
 
-mod encoding;
 mod image;
+mod line_window;
 mod read;
-mod window;
+mod text_decoder;
 
 mod edit;
-mod place;
+mod move_copy_delete;
 mod roots;
 mod write;
 
@@ -36,19 +36,19 @@ use toolcrib_sdk::{CallContext, Module, ToolError, module};
 
 use crate::{Error, ModuleContext};
 
-use blocking::{Stop, blocking};
-use roots::{NamesFiles, Roots};
+use blocking::{Cancellation, blocking};
+use roots::{PathArguments, Roots};
 
 pub use edit::MAX_DIFF_BYTES;
+pub use gitignore::{MAX_IGNORE_BYTES, MAX_IGNORE_FILES};
 pub use glob::MAX_PATTERN_BYTES;
 pub use grep::{MAX_CONTEXT_LINES, MAX_GREP_BYTES, MAX_GREP_FILE_BYTES, MAX_MATCHES};
-pub use ignored::{MAX_IGNORE_BYTES, MAX_IGNORE_FILES};
 pub use image::MAX_IMAGE_BYTES;
 pub use ls::MAX_ENTRIES;
-pub use place::{MAX_CHANGED_ENTRIES, MAX_COPY_BYTES};
+pub use move_copy_delete::{MAX_CHANGED_ENTRIES, MAX_COPY_BYTES};
 pub use read::{DEFAULT_LINES, MAX_SCAN_BYTES};
-pub use room::MAX_RESULT_BYTES;
-pub use roots::{Config, MAX_ROOTS, RootConfig, RootMode};
+pub use roots::{FilesystemConfig, MAX_ROOTS, RootConfig, RootMode};
+pub use size_budget::MAX_RESULT_BYTES;
 pub use tree::{DEFAULT_TREE_DEPTH, MAX_TREE_ENTRIES};
 pub use walk::{MAX_WALK_DEPTH, MAX_WALK_ENTRIES};
 pub use write::MAX_WRITE_BYTES;
@@ -58,7 +58,7 @@ pub const ID: &str = "filesystem";
 
 /// Returns the module `filesystem` for a directory.
 pub fn module(root: &Root) -> Module {
-    over(Roots::of_workspace(root))
+    module_for(Roots::of_workspace(root))
 }
 
 /// Returns the module `filesystem` for the workspace of a context, and the additional folders of its configuration.
@@ -67,17 +67,17 @@ pub fn module(root: &Root) -> Module {
 ///
 /// Returns an error if one of them cannot be opened.
 #[expect(clippy::needless_pass_by_value, reason = "the constructors of all modules have the same signature")]
-pub fn module_of(config: Config, context: &ModuleContext) -> Result<Module, Error> {
-    let (roots, told) = Roots::open(&config, context)?;
-    let module = over(roots);
-    if told.is_empty() {
+pub fn module_from_config(config: FilesystemConfig, context: &ModuleContext) -> Result<Module, Error> {
+    let (roots, description_of_roots) = Roots::open(&config, context)?;
+    let module = module_for(roots);
+    if description_of_roots.is_empty() {
         return Ok(module);
     }
-    let description = format!("{} Also, by absolute paths:{told}", module.description());
+    let description = format!("{} Also, by absolute paths:{description_of_roots}", module.description());
     Ok(module.with_description(description))
 }
 
-fn over(roots: Roots) -> Module {
+fn module_for(roots: Roots) -> Module {
     let checked = roots.clone();
     Module::from(Filesystem { roots }).with_check(move |tool, arguments, _| check(&checked, tool, arguments))
 }
@@ -92,7 +92,7 @@ fn check(roots: &Roots, tool: &str, arguments: &JsonObject) -> Result<(), ToolEr
     };
     for path in changed.iter().filter_map(|name| arguments.get(*name)?.as_str()) {
         let root = roots.of_path(path);
-        root.check_write(path).map_err(|error| failure::failure(root, error))?;
+        root.check_write(path).map_err(|error| errors::tool_error(root, error))?;
     }
     Ok(())
 }
@@ -107,10 +107,10 @@ impl Filesystem {
         &self,
         context: &CallContext,
         arguments: A,
-        work: fn(&Root, &A, &Stop) -> Result<T, ToolError>,
+        work: fn(&Root, &A, &Cancellation) -> Result<T, ToolError>,
     ) -> Result<T, ToolError>
     where
-        A: NamesFiles + Send + 'static,
+        A: PathArguments + Send + 'static,
         T: Send + 'static,
     {
         let root = self.roots.of(&arguments)?.clone();
@@ -165,7 +165,7 @@ impl Filesystem {
         &self,
         context: &CallContext,
         #[arguments] arguments: tree::Tree,
-    ) -> Result<tree::Shown, ToolError> {
+    ) -> Result<tree::TreeOutput, ToolError> {
         self.run(context, arguments, tree::tree).await
     }
 
@@ -181,7 +181,7 @@ impl Filesystem {
         &self,
         context: &CallContext,
         #[arguments] arguments: stat::Stat,
-    ) -> Result<stat::Status, ToolError> {
+    ) -> Result<stat::FileStatus, ToolError> {
         self.run(context, arguments, stat::stat).await
     }
 
@@ -231,7 +231,7 @@ impl Filesystem {
         &self,
         context: &CallContext,
         #[arguments] arguments: write::Write,
-    ) -> Result<write::Written, ToolError> {
+    ) -> Result<write::WriteOutput, ToolError> {
         self.run(context, arguments, write::write).await
     }
 
@@ -248,7 +248,7 @@ impl Filesystem {
         &self,
         context: &CallContext,
         #[arguments] arguments: write::Append,
-    ) -> Result<write::Written, ToolError> {
+    ) -> Result<write::WriteOutput, ToolError> {
         self.run(context, arguments, write::append).await
     }
 
@@ -265,7 +265,7 @@ impl Filesystem {
         &self,
         context: &CallContext,
         #[arguments] arguments: edit::Edit,
-    ) -> Result<edit::Edited, ToolError> {
+    ) -> Result<edit::EditOutput, ToolError> {
         self.run(context, arguments, edit::edit).await
     }
 
@@ -283,7 +283,7 @@ impl Filesystem {
         &self,
         context: &CallContext,
         #[arguments] arguments: write::Mkdir,
-    ) -> Result<write::Made, ToolError> {
+    ) -> Result<write::MkdirOutput, ToolError> {
         self.run(context, arguments, write::mkdir).await
     }
 
@@ -300,9 +300,9 @@ impl Filesystem {
     async fn rename(
         &self,
         context: &CallContext,
-        #[arguments] arguments: place::Move,
-    ) -> Result<place::Moved, ToolError> {
-        self.run(context, arguments, place::rename).await
+        #[arguments] arguments: move_copy_delete::Move,
+    ) -> Result<move_copy_delete::MoveOutput, ToolError> {
+        self.run(context, arguments, move_copy_delete::rename).await
     }
 
     /// Copies a file, or a directory with all that is in it.
@@ -317,9 +317,9 @@ impl Filesystem {
     async fn copy(
         &self,
         context: &CallContext,
-        #[arguments] arguments: place::Copy,
-    ) -> Result<place::Copied, ToolError> {
-        self.run(context, arguments, place::copy).await
+        #[arguments] arguments: move_copy_delete::Copy,
+    ) -> Result<move_copy_delete::CopyOutput, ToolError> {
+        self.run(context, arguments, move_copy_delete::copy).await
     }
 
     /// Deletes a file, or a directory with all that is in it; it cannot be undone.
@@ -334,13 +334,13 @@ impl Filesystem {
     async fn delete(
         &self,
         context: &CallContext,
-        #[arguments] arguments: place::Delete,
-    ) -> Result<place::Deleted, ToolError> {
-        self.run(context, arguments, place::delete).await
+        #[arguments] arguments: move_copy_delete::Delete,
+    ) -> Result<move_copy_delete::DeleteOutput, ToolError> {
+        self.run(context, arguments, move_copy_delete::delete).await
     }
 }
 
 /// Returns the default path of searches: the root itself.
-fn everywhere() -> String {
+fn workspace_root() -> String {
     ".".into()
 }

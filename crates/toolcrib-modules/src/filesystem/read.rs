@@ -1,4 +1,4 @@
-//! `filesystem.read`.
+//! The tool `filesystem.read`.
 
 use std::io::Read as _;
 use std::num::NonZeroU64;
@@ -8,12 +8,12 @@ use serde::Deserialize;
 use toolcrib_io::files::{OpenFile, Root};
 use toolcrib_model::ToolError;
 
-use super::blocking::Stop;
-use super::encoding::Text;
-use super::failure::{failed, failure, invalid};
+use super::blocking::Cancellation;
+use super::errors::{failed, invalid, tool_error};
 use super::image::{Content, image, media_type};
-use super::room::MAX_RESULT_BYTES;
-use super::window::{End, Window};
+use super::line_window::{LineWindow, WindowEnd};
+use super::size_budget::MAX_RESULT_BYTES;
+use super::text_decoder::TextDecoder;
 
 /// The default number of lines that a call of `read` returns.
 pub const DEFAULT_LINES: u64 = 2000;
@@ -53,15 +53,15 @@ fn default_lines() -> NonZeroU64 {
     NonZeroU64::MIN.saturating_add(DEFAULT_LINES - 1)
 }
 
-pub(super) fn read(root: &Root, read: &Read, stop: &Stop) -> Result<Content, ToolError> {
+pub(super) fn read(root: &Root, read: &Read, stop: &Cancellation) -> Result<Content, ToolError> {
     let path = &read.path;
-    let named = read.encoding.as_deref().map(Text::named).transpose()?;
-    let mut file = root.open_to_read(path).map_err(|error| failure(root, error))?;
+    let named = read.encoding.as_deref().map(TextDecoder::named).transpose()?;
+    let mut file = root.open_to_read(path).map_err(|error| tool_error(root, error))?;
     let mut bytes = chunk(&mut file, path)?;
     if let (Some(media_type), None) = (media_type(&bytes), &named) {
         return image(path, media_type, bytes, file);
     }
-    let mut text = named.unwrap_or_else(|| Text::marked(&bytes));
+    let mut text = named.unwrap_or_else(|| TextDecoder::marked(&bytes));
     if text.has_no_nul() && is_binary(&bytes) {
         let message = format!("`{path}` is a binary file of {} bytes: it has a NUL byte in it", file.size());
         return Err(failed(message).with_hint("`filesystem.read` reads text and images only"));
@@ -69,7 +69,7 @@ pub(super) fn read(root: &Root, read: &Read, stop: &Stop) -> Result<Content, Too
     if bytes.starts_with(UTF_8_MARK) {
         bytes.drain(..UTF_8_MARK.len());
     }
-    let mut window = Window::new(read.offset.get(), read.limit.get());
+    let mut window = LineWindow::new(read.offset.get(), read.limit.get());
     let mut scanned = 0;
     loop {
         stop.check()?;
@@ -108,17 +108,17 @@ fn chunk(file: &mut OpenFile, path: &str) -> Result<Vec<u8>, ToolError> {
 }
 
 /// Returns the lines, followed by the remarks in brackets.
-fn with_notes(bytes: Vec<u8>, end: Option<End>, first: u64, about: Vec<String>) -> String {
+fn with_notes(bytes: Vec<u8>, end: Option<WindowEnd>, first: u64, about: Vec<String>) -> String {
     let (mut text, is_text) = match String::from_utf8(bytes) {
         Ok(text) => (text, true),
         Err(error) => (String::from_utf8_lossy(error.as_bytes()).into_owned(), false),
     };
     let mut notes = Vec::new();
     match end {
-        Some(End::Next { line }) => {
+        Some(WindowEnd::Next { line }) => {
             notes.push(format!("these are the lines {first} to {}; continue with `offset` {line}", line - 1));
         }
-        Some(End::LongLine) => notes.push(format!(
+        Some(WindowEnd::LongLine) => notes.push(format!(
             "line {first} is longer than {MAX_RESULT_BYTES} bytes and was cut; continue with `offset` {}",
             first.saturating_add(1)
         )),

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use toolcrib_io::files::Root;
 use toolcrib_model::ToolError;
 
-use super::failure::invalid;
-use super::{ID, edit, find, grep, ls, place, read, stat, tree, write};
+use super::errors::invalid;
+use super::{ID, edit, find, grep, ls, move_copy_delete, read, stat, tree, write};
 use crate::{Error, ModuleContext};
 
 /// The maximum number of folders in addition to the workspace.
@@ -29,7 +29,7 @@ pub const MAX_ROOTS: usize = 16;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Config {
+pub struct FilesystemConfig {
     /// Folders outside of the workspace, by a name for models; at most 16. Their files are named by absolute paths.
     pub roots: BTreeMap<String, RootConfig>,
 }
@@ -70,27 +70,27 @@ impl Roots {
     }
 
     /// Opens the folders of a configuration. Returns with them their description for models.
-    pub(super) fn open(config: &Config, context: &ModuleContext) -> Result<(Self, String), Error> {
+    pub(super) fn open(config: &FilesystemConfig, context: &ModuleContext) -> Result<(Self, String), Error> {
         let wrong = |message: String| Error::Config { module: ID, message };
         if config.roots.len() > MAX_ROOTS {
             let message = format!("there are {} `roots`, expected at most {MAX_ROOTS}", config.roots.len());
             return Err(wrong(message));
         }
-        let (mut others, mut told) = (Vec::new(), String::new());
+        let (mut others, mut description) = (Vec::new(), String::new());
         for (name, entry) in &config.roots {
             let path = context.workspace.join(&entry.path);
             let root = context
-                .root_beside(&path, entry.mode == RootMode::Write)
+                .root_outside_workspace(&path, entry.mode == RootMode::Write)
                 .map_err(|error| wrong(format!("the root `{name}` cannot be used: {error}")))?;
             let may = if entry.mode == RootMode::Write { "may be changed" } else { "is only read" };
-            let _ = write!(told, " `{name}` at {} {may}.", root.path().display());
+            let _ = write!(description, " `{name}` at {} {may}.", root.path().display());
             others.push(root);
         }
-        Ok((Self { workspace: context.root(ID)?, others }, told))
+        Ok((Self { workspace: context.root(ID)?, others }, description))
     }
 
     /// Returns the folder of the files that the arguments of a call name.
-    pub(super) fn of(&self, arguments: &impl NamesFiles) -> Result<&Root, ToolError> {
+    pub(super) fn of(&self, arguments: &impl PathArguments) -> Result<&Root, ToolError> {
         let (path, target) = (arguments.path(), arguments.target());
         let root = self.of_path(path);
         match target {
@@ -110,7 +110,7 @@ impl Roots {
 }
 
 /// The paths in the arguments of a tool.
-pub(super) trait NamesFiles {
+pub(super) trait PathArguments {
     /// Returns the file or directory.
     fn path(&self) -> &str;
 
@@ -120,9 +120,9 @@ pub(super) trait NamesFiles {
     }
 }
 
-macro_rules! names_files {
+macro_rules! impl_path_arguments {
     ($($arguments:ty),* $(,)?) => {
-        $(impl NamesFiles for $arguments {
+        $(impl PathArguments for $arguments {
             fn path(&self) -> &str {
                 &self.path
             }
@@ -130,12 +130,12 @@ macro_rules! names_files {
     };
 }
 
-names_files!(
+impl_path_arguments!(
     edit::Edit,
     find::Find,
     grep::Grep,
     ls::Ls,
-    place::Delete,
+    move_copy_delete::Delete,
     read::Read,
     stat::Stat,
     tree::Tree,
@@ -144,9 +144,9 @@ names_files!(
     write::Write,
 );
 
-macro_rules! names_target {
+macro_rules! impl_target_arguments {
     ($($arguments:ty),* $(,)?) => {
-        $(impl NamesFiles for $arguments {
+        $(impl PathArguments for $arguments {
             fn path(&self) -> &str {
                 &self.from
             }
@@ -158,4 +158,4 @@ macro_rules! names_target {
     };
 }
 
-names_target!(place::Copy, place::Move);
+impl_target_arguments!(move_copy_delete::Copy, move_copy_delete::Move);

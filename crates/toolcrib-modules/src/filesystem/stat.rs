@@ -1,4 +1,4 @@
-//! `filesystem.stat`.
+//! The tool `filesystem.stat`.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use toolcrib_io::files::{self, Root};
 use toolcrib_model::ToolError;
 
-use super::blocking::Stop;
-use super::failure::failure;
+use super::blocking::Cancellation;
+use super::errors::tool_error;
 use super::ls::Kind;
 use super::walk::relative;
 
@@ -23,7 +23,7 @@ pub(super) struct Stat {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Status {
+pub(super) struct FileStatus {
     /// The path, relative to the workspace; empty for the workspace itself.
     path: String,
     kind: Kind,
@@ -44,16 +44,16 @@ pub(super) struct Status {
     target_kind: Option<Kind>,
 }
 
-pub(super) fn stat(root: &Root, stat: &Stat, _stop: &Stop) -> Result<Status, ToolError> {
+pub(super) fn stat(root: &Root, stat: &Stat, _stop: &Cancellation) -> Result<FileStatus, ToolError> {
     let path = &stat.path;
-    let failure = |error| failure(root, error);
-    let metadata = root.symlink_metadata(path).map_err(failure)?;
+    let tool_error = |error| tool_error(root, error);
+    let metadata = root.symlink_metadata(path).map_err(tool_error)?;
     let (mut target, mut target_kind) = (None, None);
     if metadata.kind == files::Kind::Symlink {
-        target = Some(root.read_link(path).map_err(failure)?.display().to_string());
+        target = Some(root.read_link(path).map_err(tool_error)?.display().to_string());
         target_kind = root.metadata(path).ok().map(|metadata| metadata.kind.into());
     }
-    Ok(Status {
+    Ok(FileStatus {
         path: relative(root, path),
         kind: metadata.kind.into(),
         bytes: (metadata.kind == files::Kind::File).then_some(metadata.bytes),

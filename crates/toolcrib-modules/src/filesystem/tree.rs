@@ -1,4 +1,4 @@
-//! `filesystem.tree`.
+//! The tool `filesystem.tree`.
 
 use std::num::NonZeroUsize;
 
@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use toolcrib_io::files::{Kind, Root};
 use toolcrib_model::ToolError;
 
-use super::blocking::Stop;
-use super::everywhere;
-use super::room::Room;
+use super::blocking::Cancellation;
+use super::size_budget::SizeBudget;
 use super::walk::{MAX_WALK_DEPTH, Walk};
+use super::workspace_root;
 
 /// The default depth of `tree`.
 pub const DEFAULT_TREE_DEPTH: usize = 3;
@@ -22,7 +22,7 @@ pub const MAX_TREE_ENTRIES: usize = 1000;
 #[serde(deny_unknown_fields)]
 pub(super) struct Tree {
     /// The directory, relative to the workspace; the workspace itself by default.
-    #[serde(default = "everywhere")]
+    #[serde(default = "workspace_root")]
     pub(super) path: String,
     /// The number of levels to show.
     #[serde(default = "default_depth")]
@@ -38,7 +38,7 @@ fn default_depth() -> NonZeroUsize {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Shown {
+pub(super) struct TreeOutput {
     /// One name on each line, indented by its depth. The name of a directory ends with `/`, that of a symlink with `@`.
     tree: String,
     /// Notes on omitted content.
@@ -46,11 +46,11 @@ pub(super) struct Shown {
     notes: Vec<String>,
 }
 
-pub(super) fn tree(root: &Root, tree: &Tree, stop: &Stop) -> Result<Shown, ToolError> {
+pub(super) fn tree(root: &Root, tree: &Tree, stop: &Cancellation) -> Result<TreeOutput, ToolError> {
     let depth = tree.depth.get();
     let mut walk = Walk::with_ignored(root, &tree.path, stop, tree.include_ignored)?.within_depth(depth);
     let (mut text, mut left, mut shown, mut closed, mut is_full) =
-        (String::new(), Room::new(), 0, false, false);
+        (String::new(), SizeBudget::new(), 0, false, false);
     while let Some(found) = walk.next()? {
         let name = found.below.rsplit('/').next().unwrap_or(&found.below);
         let mark = match found.kind {
@@ -74,5 +74,5 @@ pub(super) fn tree(root: &Root, tree: &Tree, stop: &Stop) -> Result<Shown, ToolE
     if closed {
         notes.push(format!("what is in the directories at level {depth} is not shown: make `depth` larger"));
     }
-    Ok(Shown { tree: text, notes })
+    Ok(TreeOutput { tree: text, notes })
 }

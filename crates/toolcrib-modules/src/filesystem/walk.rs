@@ -7,10 +7,10 @@ use toolcrib_io::Error;
 use toolcrib_io::files::{Folder, Kind, Name, OpenFile, Root};
 use toolcrib_model::ToolError;
 
-use super::blocking::Stop;
-use super::failure::failure;
-use super::ignored::{self, Ignored, is_git};
-use super::room::were;
+use super::blocking::Cancellation;
+use super::errors::tool_error;
+use super::gitignore::{self, IgnoreRules, is_git};
+use super::size_budget::count_were;
 
 /// The maximum number of entries that one call visits: enough for a large repository, in a few seconds.
 pub const MAX_WALK_ENTRIES: usize = 200_000;
@@ -21,13 +21,13 @@ pub const MAX_WALK_DEPTH: usize = 64;
 /// A walk that its caller can end at every entry. A directory precedes its content, siblings are sorted by name.
 /// Symlinks are entries and are not followed. Each directory is opened from the handle of its parent.
 pub(super) struct Walk<'a> {
-    stop: &'a Stop,
+    stop: &'a Cancellation,
     /// The start, as a prefix of the paths of results.
     start: String,
     /// The directories that are being walked, the deepest last.
-    levels: Vec<Level>,
+    levels: Vec<WalkLevel>,
     /// The rules of `.gitignore`; `None` to include all entries.
-    ignored: Option<Ignored>,
+    ignored: Option<IgnoreRules>,
     /// The maximum depth.
     depth: usize,
     seen: usize,
@@ -36,7 +36,7 @@ pub(super) struct Walk<'a> {
     truncated: bool,
 }
 
-struct Level {
+struct WalkLevel {
     folder: Arc<Folder>,
     /// The path relative to the start; empty for the start itself.
     below: String,
@@ -44,7 +44,7 @@ struct Level {
 }
 
 /// An entry of a walk.
-pub(super) struct Found {
+pub(super) struct WalkEntry {
     /// The path in the form that other tools accept.
     pub(super) path: String,
     /// The path relative to the start of the walk.
@@ -56,7 +56,7 @@ pub(super) struct Found {
     name: String,
 }
 
-impl Found {
+impl WalkEntry {
     /// Opens the file from the handle of its directory.
     pub(super) fn open(&self) -> Result<OpenFile, Error> {
         self.folder.open_to_read(&self.name)
@@ -65,12 +65,12 @@ impl Found {
 
 impl<'a> Walk<'a> {
     /// Returns a walk that omits `.git` and the entries that the `.gitignore` files from the root down ignore.
-    pub(super) fn new(root: &Root, path: &str, stop: &'a Stop) -> Result<Self, ToolError> {
+    pub(super) fn new(root: &Root, path: &str, stop: &'a Cancellation) -> Result<Self, ToolError> {
         let mut walk = Self::of_all(root, path, stop)?;
-        let mut ignored = Ignored::default();
-        for above in above(&walk.start) {
+        let mut ignored = IgnoreRules::default();
+        for above in ancestors(&walk.start) {
             // An unreadable file has no rules.
-            if let Ok(file) = root.open_to_read(join(above, ignored::FILE)) {
+            if let Ok(file) = root.open_to_read(join(above, gitignore::FILE)) {
                 ignored.add(above, file);
             }
         }
@@ -82,12 +82,12 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns a walk that omits nothing.
-    pub(super) fn of_all(root: &Root, path: &str, stop: &'a Stop) -> Result<Self, ToolError> {
-        let failure = |error| failure(root, error);
-        let folder = root.folder(path).map_err(failure)?;
-        let names = folder.names().map_err(failure)?;
+    pub(super) fn of_all(root: &Root, path: &str, stop: &'a Cancellation) -> Result<Self, ToolError> {
+        let tool_error = |error| tool_error(root, error);
+        let folder = root.folder(path).map_err(tool_error)?;
+        let names = folder.names().map_err(tool_error)?;
         let level =
-            Level { folder: Arc::new(folder), below: String::new(), entries: names.names.into_iter() };
+            WalkLevel { folder: Arc::new(folder), below: String::new(), entries: names.names.into_iter() };
         Ok(Self {
             stop,
             start: relative(root, path),
@@ -105,7 +105,7 @@ impl<'a> Walk<'a> {
     pub(super) fn with_ignored(
         root: &Root,
         path: &str,
-        stop: &'a Stop,
+        stop: &'a Cancellation,
         include_ignored: bool,
     ) -> Result<Self, ToolError> {
         if include_ignored { Self::of_all(root, path, stop) } else { Self::new(root, path, stop) }
@@ -118,7 +118,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns the next entry; an error once the call was cancelled.
-    pub(super) fn next(&mut self) -> Result<Option<Found>, ToolError> {
+    pub(super) fn next(&mut self) -> Result<Option<WalkEntry>, ToolError> {
         loop {
             self.stop.check()?;
             let depth = self.levels.len();
@@ -141,12 +141,12 @@ impl<'a> Walk<'a> {
                 if is_git(&name) {
                     continue;
                 }
-                if ignored.leaves_out(&path, kind == Kind::Directory) {
+                if ignored.is_ignored(&path, kind == Kind::Directory) {
                     self.left_out += 1;
                     continue;
                 }
             }
-            let found = Found { path, below, kind, depth, folder: level.folder.clone(), name };
+            let found = WalkEntry { path, below, kind, depth, folder: level.folder.clone(), name };
             if found.kind == Kind::Directory {
                 self.descend(&found);
             }
@@ -154,7 +154,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn descend(&mut self, directory: &Found) {
+    fn descend(&mut self, directory: &WalkEntry) {
         if directory.depth >= self.depth {
             self.truncated |= self.depth == MAX_WALK_DEPTH;
             return;
@@ -166,7 +166,7 @@ impl<'a> Walk<'a> {
             return;
         };
         self.truncated |= names.truncated;
-        let mut level = Level {
+        let mut level = WalkLevel {
             folder: Arc::new(folder),
             below: directory.below.clone(),
             entries: names.names.into_iter(),
@@ -186,20 +186,22 @@ impl<'a> Walk<'a> {
             );
         }
         if self.unreadable > 0 {
-            notes
-                .push(format!("{} skipped: not readable", were(self.unreadable, "directory", "directories")));
+            notes.push(format!(
+                "{} skipped: not readable",
+                count_were(self.unreadable, "directory", "directories")
+            ));
         }
         if self.left_out > 0 {
             notes.push(format!(
                 "{} left out by `.gitignore`: set `include_ignored` to see all",
-                were(self.left_out, "entry", "entries")
+                count_were(self.left_out, "entry", "entries")
             ));
         }
         let unread = self.ignored.as_ref().map_or(0, |ignored| ignored.unread);
         if unread > 0 {
             notes.push(format!(
                 "{} not understood, or one too many: nothing was left out by it",
-                were(unread, "`.gitignore`", "files `.gitignore`")
+                count_were(unread, "`.gitignore`", "files `.gitignore`")
             ));
         }
         notes
@@ -207,17 +209,17 @@ impl<'a> Walk<'a> {
 }
 
 /// Adds the rules of a directory, if it contains a file of rules.
-fn add_rules(ignored: &mut Ignored, path: &str, level: &mut Level) {
-    let is_rules = |name: &Name| name.name == ignored::FILE && name.kind == Kind::File;
+fn add_rules(ignored: &mut IgnoreRules, path: &str, level: &mut WalkLevel) {
+    let is_rules = |name: &Name| name.name == gitignore::FILE && name.kind == Kind::File;
     if level.entries.as_slice().iter().any(is_rules)
-        && let Ok(file) = level.folder.open_to_read(ignored::FILE)
+        && let Ok(file) = level.folder.open_to_read(gitignore::FILE)
     {
         ignored.add(path, file);
     }
 }
 
 /// Returns the directories above a path, the root first; none for the root itself and for absolute paths.
-fn above(path: &str) -> impl Iterator<Item = &str> {
+fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     let is_below = !path.is_empty() && !path.starts_with('/');
     let root = is_below.then_some("").into_iter();
     root.chain(path.match_indices('/').filter(move |_| is_below).filter_map(|(at, _)| path.get(..at)))

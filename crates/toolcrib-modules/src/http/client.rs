@@ -12,8 +12,8 @@ use toolcrib_model::ToolError;
 use toolcrib_policy::Access;
 use url::{Origin, Url};
 
-use super::failure::{invalid, no_answer};
-use super::{Config, ID, headers};
+use super::errors::{invalid, request_error};
+use super::{HttpConfig, ID, headers};
 use crate::Error;
 
 /// The maximum number of redirects that a safe request follows. Others follow none.
@@ -23,7 +23,7 @@ pub const MAX_REDIRECTS: usize = 5;
 pub const MAX_URL_BYTES: usize = 8 * 1024;
 
 /// The note about a redirect beyond [`MAX_REDIRECTS`].
-const TOO_MANY: &str = "the server redirects more than 5 times";
+const TOO_MANY_REDIRECTS: &str = "the server redirects more than 5 times";
 
 /// The HTTP clients, and the headers that they add.
 pub(super) struct Clients {
@@ -36,7 +36,7 @@ pub(super) struct Clients {
 }
 
 /// A request that a call describes.
-pub(super) struct Wanted {
+pub(super) struct RequestSpec {
     pub(super) method: Method,
     pub(super) url: Url,
     pub(super) headers: HeaderMap,
@@ -44,26 +44,26 @@ pub(super) struct Wanted {
 }
 
 /// A response, and its origin.
-pub(super) struct Received {
+pub(super) struct FinalResponse {
     pub(super) response: Response,
     /// The URL of the response, after redirects.
     pub(super) url: Url,
     /// True if the request was redirected.
     pub(super) was_redirected: bool,
     /// The reason why a redirect response was not followed.
-    pub(super) not_followed: Option<String>,
+    pub(super) redirect_refusal: Option<String>,
 }
 
 /// The state of a request that follows redirects.
-struct Way {
+struct RedirectState {
     url: Url,
     /// True once the request was redirected to another origin. From then on it carries no headers that identify the
     /// caller, at any origin.
-    has_left: bool,
+    is_cross_origin: bool,
     hops: usize,
 }
 
-impl Received {
+impl FinalResponse {
     /// Returns the URL without its query and fragment, which often hold keys.
     pub(super) fn shown(&self) -> String {
         format!("{}{}", self.url.origin().ascii_serialization(), self.url.path())
@@ -71,7 +71,7 @@ impl Received {
 }
 
 impl Clients {
-    pub(super) fn new(config: &Config, access: &Access) -> Result<Self, Error> {
+    pub(super) fn new(config: &HttpConfig, access: &Access) -> Result<Self, Error> {
         let timeout = Duration::from_secs(config.timeout_seconds.get().into());
         let max_response_bytes = usize::try_from(config.max_body_bytes.get()).unwrap_or(usize::MAX);
         let policy = HttpPolicy { timeout, max_response_bytes, ..HttpPolicy::default() };
@@ -97,19 +97,24 @@ impl Clients {
     }
 
     /// Sends a request, follows its redirects, and reads the response.
-    pub(super) async fn send(&self, wanted: Wanted) -> Result<Received, ToolError> {
-        let method = wanted.method.clone();
-        let url = format!("{}{}", wanted.url.origin().ascii_serialization(), wanted.url.path());
+    pub(super) async fn send(&self, spec: RequestSpec) -> Result<FinalResponse, ToolError> {
+        let method = spec.method.clone();
+        let url = format!("{}{}", spec.url.origin().ascii_serialization(), spec.url.path());
         let sending = async {
-            let mut way = Way::new(&wanted);
+            let mut state = RedirectState::new(&spec);
             loop {
-                let (client, request) = self.next(&wanted, &way);
+                let (client, request) = self.next(&spec, &state);
                 let response = client.send(request).await?;
-                match way.follow(&wanted.method, response.status.as_u16(), &response.headers) {
-                    Followed::On => {}
-                    Followed::Not(not_followed) => {
-                        let was_redirected = way.hops > 0;
-                        return Ok(Received { response, url: way.url, was_redirected, not_followed });
+                match state.follow(&spec.method, response.status.as_u16(), &response.headers) {
+                    RedirectDecision::Follow => {}
+                    RedirectDecision::Stop(redirect_refusal) => {
+                        let was_redirected = state.hops > 0;
+                        return Ok(FinalResponse {
+                            response,
+                            url: state.url,
+                            was_redirected,
+                            redirect_refusal,
+                        });
                     }
                 }
             }
@@ -119,84 +124,84 @@ impl Clients {
             Ok(sent) => sent,
             Err(_) => Err(IoError::RequestTimedOut { url, timeout }),
         }
-        .map_err(|error| no_answer(&method, &error))
+        .map_err(|error| request_error(&method, &error))
     }
 
     /// Sends a request and follows its redirects, without reading the body.
-    pub(super) async fn open(&self, wanted: &Wanted) -> Result<(Incoming, Url), ToolError> {
-        let mut way = Way::new(wanted);
+    pub(super) async fn open(&self, spec: &RequestSpec) -> Result<(Incoming, Url), ToolError> {
+        let mut state = RedirectState::new(spec);
         loop {
-            let (client, request) = self.next(wanted, &way);
-            let incoming = client.open(request).await.map_err(|error| no_answer(&wanted.method, &error))?;
-            match way.follow(&wanted.method, incoming.status.as_u16(), &incoming.headers) {
-                Followed::On => {}
-                Followed::Not(_) => return Ok((incoming, way.url)),
+            let (client, request) = self.next(spec, &state);
+            let incoming = client.open(request).await.map_err(|error| request_error(&spec.method, &error))?;
+            match state.follow(&spec.method, incoming.status.as_u16(), &incoming.headers) {
+                RedirectDecision::Follow => {}
+                RedirectDecision::Stop(_) => return Ok((incoming, state.url)),
             }
         }
     }
 
     /// Returns the next request of a chain of redirects, and the client that sends it.
-    fn next(&self, wanted: &Wanted, way: &Way) -> (&HttpClient, Request) {
-        let origin = way.url.origin();
+    fn next(&self, spec: &RequestSpec, state: &RedirectState) -> (&HttpClient, Request) {
+        let origin = state.url.origin();
         let mut headers =
-            if way.has_left { headers::portable(&wanted.headers) } else { wanted.headers.clone() };
-        if !way.has_left {
+            if state.is_cross_origin { headers::portable(&spec.headers) } else { spec.headers.clone() };
+        if !state.is_cross_origin {
             let defaults = self.defaults.iter().filter(|(own, _)| *own == origin);
             for (name, value) in defaults.flat_map(|(_, headers)| headers) {
                 headers.insert(name.clone(), value.clone());
             }
         }
-        let is_private = !way.has_left && self.private_origins.contains(&origin);
+        let is_private = !state.is_cross_origin && self.private_origins.contains(&origin);
         let client = if is_private { &self.private } else { &self.general };
-        let mut request = Request::new(wanted.method.clone(), way.url.clone()).with_headers(headers);
-        request.body.clone_from(&wanted.body);
+        let mut request = Request::new(spec.method.clone(), state.url.clone()).with_headers(headers);
+        request.body.clone_from(&spec.body);
         (client, request)
     }
 }
 
 /// The decision about a response.
-enum Followed {
-    On,
+enum RedirectDecision {
+    Follow,
     /// Returns the response, with the reason if it is a redirect.
-    Not(Option<String>),
+    Stop(Option<String>),
 }
 
-impl Way {
-    fn new(wanted: &Wanted) -> Self {
-        Self { url: wanted.url.clone(), has_left: false, hops: 0 }
+impl RedirectState {
+    fn new(spec: &RequestSpec) -> Self {
+        Self { url: spec.url.clone(), is_cross_origin: false, hops: 0 }
     }
 
     /// Follows the redirect of a response, if it is one and may be followed.
-    fn follow(&mut self, method: &Method, status: u16, headers: &HeaderMap) -> Followed {
+    fn follow(&mut self, method: &Method, status: u16, headers: &HeaderMap) -> RedirectDecision {
         if !matches!(status, 301 | 302 | 303 | 307 | 308) {
-            return Followed::Not(None);
+            return RedirectDecision::Stop(None);
         }
-        let not = |why: &str| Followed::Not(Some(why.to_owned()));
+        let stop = |reason: &str| RedirectDecision::Stop(Some(reason.to_owned()));
         let location = header_text(headers, LOCATION).filter(|location| location.len() <= MAX_URL_BYTES);
         let Some(mut to) = location.and_then(|location| self.url.join(location).ok()) else {
-            return not("the redirect does not say where to");
+            return stop("the redirect does not say where to");
         };
         if !method.is_safe() {
-            return not(
+            return stop(
                 "a request that changes something follows no redirect; if it is meant, call its target",
             );
         }
         if self.hops == MAX_REDIRECTS {
-            return not(TOO_MANY);
+            return stop(TOO_MANY_REDIRECTS);
         }
         if !matches!((self.url.scheme(), to.scheme()), ("http", "http" | "https") | ("https", "https")) {
-            return not(
+            return stop(
                 "redirects from https to anything else are not followed; if it is meant, call its target",
             );
         }
         // The client would turn these into an `Authorization` header.
         if to.set_username("").and_then(|()| to.set_password(None)).is_err() {
-            return not("the redirect has no host");
+            return stop("the redirect has no host");
         }
-        self.has_left |= to.origin() != self.url.origin();
+        self.is_cross_origin |= to.origin() != self.url.origin();
         self.hops += 1;
         self.url = to;
-        Followed::On
+        RedirectDecision::Follow
     }
 }
 

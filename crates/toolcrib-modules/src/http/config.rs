@@ -33,7 +33,7 @@ pub const DEFAULT_MAX_DOWNLOAD_BYTES: u64 = 1024 * 1024 * 1024;
 /// ```
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Config {
+pub struct HttpConfig {
     /// Headers that are added to the requests to an origin: `api.example.com`, which is https, or
     /// `http://localhost:8080`. They replace those of a call. No other origin receives them, and no request that was
     /// redirected.
@@ -49,7 +49,7 @@ pub struct Config {
     pub max_download_bytes: NonZeroU64,
 }
 
-impl Default for Config {
+impl Default for HttpConfig {
     fn default() -> Self {
         Self {
             headers: BTreeMap::new(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use toolcrib_model::ToolError;
 
-use super::failure::invalid;
+use super::errors::invalid;
 
 /// The maximum number of headers in a call.
 pub const MAX_HEADERS: usize = 32;
@@ -17,7 +17,7 @@ pub const MAX_HEADER_BYTES: usize = 4 * 1024;
 const MAX_NAMED_CHARS: usize = 40;
 
 /// The headers of the transport, which the client sets.
-const OF_THE_CONNECTION: [&str; 12] = [
+const CONNECTION_HEADERS: [&str; 12] = [
     "connection",
     "content-length",
     "expect",
@@ -40,7 +40,7 @@ const PORTABLE: [&str; 7] =
     ["accept", "accept-language", "if-modified-since", "if-none-match", "if-range", "range", "user-agent"];
 
 /// Checks and converts the headers of a call.
-pub(super) fn of_call(given: &BTreeMap<String, String>) -> Result<HeaderMap, ToolError> {
+pub(super) fn from_call(given: &BTreeMap<String, String>) -> Result<HeaderMap, ToolError> {
     if given.len() > MAX_HEADERS {
         let message = format!("`headers` has {} entries, at most {MAX_HEADERS} are sent", given.len());
         return Err(invalid(message).with_hint("leave out those that the server does not need"));
@@ -60,7 +60,7 @@ pub(super) fn of_call(given: &BTreeMap<String, String>) -> Result<HeaderMap, Too
                         sent automatically: leave it out, or ask the user";
             return Err(wrong("cannot be set by a call".into()).with_hint(hint));
         }
-        if is_of(&OF_THE_CONNECTION) || parsed.as_str().starts_with("proxy-") {
+        if is_of(&CONNECTION_HEADERS) || parsed.as_str().starts_with("proxy-") {
             return Err(wrong("is set by the client itself".into()).with_hint("leave it out"));
         }
         if value.len() > MAX_HEADER_BYTES {
@@ -77,6 +77,6 @@ pub(super) fn of_call(given: &BTreeMap<String, String>) -> Result<HeaderMap, Too
 
 /// Returns the headers that may be sent to an origin that the call did not name.
 pub(super) fn portable(headers: &HeaderMap) -> HeaderMap {
-    let kept = headers.iter().filter(|(name, _)| PORTABLE.contains(&name.as_str()));
-    kept.map(|(name, value)| (name.clone(), value.clone())).collect()
+    let portable = headers.iter().filter(|(name, _)| PORTABLE.contains(&name.as_str()));
+    portable.map(|(name, value)| (name.clone(), value.clone())).collect()
 }

@@ -11,14 +11,14 @@
 //! A status other than 2xx is a result of `get`, `post` and the other methods, with `ok: false`, since the body says
 //! what to do next. For `json_api`, `fetch_page` and `download` it is an error, since they promise the content.
 
+mod arguments;
 mod client;
 mod config;
 mod headers;
-mod request;
 
-mod answer;
-mod failure;
-mod text;
+mod charset;
+mod errors;
+mod output;
 
 mod page;
 
@@ -35,17 +35,17 @@ use toolcrib_sdk::{CallContext, Module, ToolError, module};
 
 use crate::{Error, ModuleContext};
 
-use answer::{Answer, ApiAnswer};
 use client::Clients;
-use download::{Downloaded, Downloads};
+use download::{DownloadOutput, Downloads};
+use output::{ApiOutput, ResponseOutput};
 use page::Page;
 
+pub use arguments::{MAX_FIELDS, MAX_SENT_BYTES};
 pub use client::{MAX_REDIRECTS, MAX_URL_BYTES};
-pub use config::{Config, DEFAULT_MAX_BODY_BYTES, DEFAULT_MAX_DOWNLOAD_BYTES, DEFAULT_TIMEOUT_SECONDS};
+pub use config::{DEFAULT_MAX_BODY_BYTES, DEFAULT_MAX_DOWNLOAD_BYTES, DEFAULT_TIMEOUT_SECONDS, HttpConfig};
 pub use download::{MAX_DOWNLOAD_SECONDS, MAX_DOWNLOADS};
 pub use headers::{MAX_HEADER_BYTES, MAX_HEADERS};
 pub use page::{MAX_LINKS, MAX_TEXT_BYTES};
-pub use request::{MAX_FIELDS, MAX_SENT_BYTES};
 
 /// The namespace of the tools.
 pub const ID: &str = "http";
@@ -56,7 +56,7 @@ pub const ID: &str = "http";
 ///
 /// Returns an error if the configuration contains an invalid origin or header, or the workspace does not exist.
 #[expect(clippy::needless_pass_by_value, reason = "the constructors of all modules have the same signature")]
-pub fn module(config: Config, context: &ModuleContext) -> Result<Module, Error> {
+pub fn module(config: HttpConfig, context: &ModuleContext) -> Result<Module, Error> {
     let clients = Clients::new(&config, &context.access)?;
     let root = context.root(ID)?;
     let downloads = Downloads::new(root.clone(), config.max_download_bytes.get());
@@ -74,11 +74,11 @@ fn check(access: &Access, root: &Root, tool: &str, arguments: &JsonObject) -> Re
             && !access.allows_host(host, port)
         {
             let refused = toolcrib_io::Error::HostNotAllowed { host: host.to_owned(), port };
-            return Err(failure::no_answer(&Method::GET, &refused));
+            return Err(errors::request_error(&Method::GET, &refused));
         }
     }
     match text("path").filter(|_| tool == "download") {
-        Some(path) => root.check_write(path).map_err(download::unwritten),
+        Some(path) => root.check_write(path).map_err(download::write_error),
         None => Ok(()),
     }
 }
@@ -89,14 +89,14 @@ struct Http {
 }
 
 impl Http {
-    async fn get_as(&self, method: Method, get: request::Get) -> Result<Answer, ToolError> {
-        let received = self.clients.send(get.wanted(method.clone())?).await?;
-        Ok(answer::answer(&method, received))
+    async fn get_as(&self, method: Method, get: arguments::Get) -> Result<ResponseOutput, ToolError> {
+        let received = self.clients.send(get.into_spec(method.clone())?).await?;
+        Ok(output::response(&method, received))
     }
 
-    async fn send_as(&self, method: Method, send: request::Send) -> Result<Answer, ToolError> {
-        let received = self.clients.send(send.wanted(method.clone())?).await?;
-        Ok(answer::answer(&method, received))
+    async fn send_as(&self, method: Method, send: arguments::Send) -> Result<ResponseOutput, ToolError> {
+        let received = self.clients.send(send.into_spec(method.clone())?).await?;
+        Ok(output::response(&method, received))
     }
 }
 
@@ -112,7 +112,7 @@ impl Http {
         ],
         examples = [{"url": "https://example.com/status.json"}]
     )]
-    async fn get(&self, #[arguments] arguments: request::Get) -> Result<Answer, ToolError> {
+    async fn get(&self, #[arguments] arguments: arguments::Get) -> Result<ResponseOutput, ToolError> {
         self.get_as(Method::GET, arguments).await
     }
 
@@ -125,7 +125,7 @@ impl Http {
             "taille d'un fichier distant",
         ]
     )]
-    async fn head(&self, #[arguments] arguments: request::Get) -> Result<Answer, ToolError> {
+    async fn head(&self, #[arguments] arguments: arguments::Get) -> Result<ResponseOutput, ToolError> {
         self.get_as(Method::HEAD, arguments).await
     }
 
@@ -139,7 +139,7 @@ impl Http {
         ],
         examples = [{"url": "https://example.com/notes", "json": {"text": "Buy milk."}}]
     )]
-    async fn post(&self, #[arguments] arguments: request::Send) -> Result<Answer, ToolError> {
+    async fn post(&self, #[arguments] arguments: arguments::Send) -> Result<ResponseOutput, ToolError> {
         self.send_as(Method::POST, arguments).await
     }
 
@@ -153,7 +153,7 @@ impl Http {
             "déposer des données",
         ]
     )]
-    async fn put(&self, #[arguments] arguments: request::Send) -> Result<Answer, ToolError> {
+    async fn put(&self, #[arguments] arguments: arguments::Send) -> Result<ResponseOutput, ToolError> {
         self.send_as(Method::PUT, arguments).await
     }
 
@@ -165,7 +165,7 @@ impl Http {
             "http patch", "update resource", "requête patch", "mettre à jour une ressource", "modifier une ressource",
         ]
     )]
-    async fn patch(&self, #[arguments] arguments: request::Send) -> Result<Answer, ToolError> {
+    async fn patch(&self, #[arguments] arguments: arguments::Send) -> Result<ResponseOutput, ToolError> {
         self.send_as(Method::PATCH, arguments).await
     }
 
@@ -178,7 +178,7 @@ impl Http {
             "http delete", "remove resource", "requête delete", "supprimer une ressource", "effacer une ressource",
         ]
     )]
-    async fn delete(&self, #[arguments] arguments: request::Send) -> Result<Answer, ToolError> {
+    async fn delete(&self, #[arguments] arguments: arguments::Send) -> Result<ResponseOutput, ToolError> {
         self.send_as(Method::DELETE, arguments).await
     }
 
@@ -191,10 +191,10 @@ impl Http {
         ],
         examples = [{"url": "https://example.com/notes", "method": "POST", "json": {"text": "Buy milk."}}]
     )]
-    async fn json_api(&self, #[arguments] arguments: request::JsonApi) -> Result<ApiAnswer, ToolError> {
-        let wanted = arguments.wanted()?;
-        let method = wanted.method.clone();
-        answer::data(&method, &self.clients.send(wanted).await?)
+    async fn json_api(&self, #[arguments] arguments: arguments::JsonApi) -> Result<ApiOutput, ToolError> {
+        let spec = arguments.into_spec()?;
+        let method = spec.method.clone();
+        output::api_data(&method, &self.clients.send(spec).await?)
     }
 
     /// Fetches a web page and gives its title, its readable text and its links, without navigation and markup.
@@ -230,7 +230,7 @@ impl Http {
         &self,
         context: &CallContext,
         #[arguments] arguments: download::Download,
-    ) -> Result<Downloaded, ToolError> {
+    ) -> Result<DownloadOutput, ToolError> {
         self.downloads.download(&self.clients, context, arguments).await
     }
 }

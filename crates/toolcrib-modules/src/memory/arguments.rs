@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::notebook::{Fact, MAX_GOAL_CHARS, MAX_TASKS, MAX_TEXT_CHARS, Status, Task};
+use super::notebook::{Fact, MAX_GOAL_CHARS, MAX_TASKS, MAX_TEXT_CHARS, Task, TaskState};
 use super::recall::MAX_RECALLED;
 
 #[derive(Deserialize, JsonSchema)]
@@ -30,7 +30,7 @@ pub(super) struct NewTask {
     pub(super) title: String,
     /// The progress of the task.
     #[serde(default)]
-    pub(super) status: Status,
+    pub(super) status: TaskState,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -39,7 +39,7 @@ pub(super) struct UpdateTask {
     /// The number of the task.
     pub(super) id: u64,
     /// The new progress of the task.
-    pub(super) status: Status,
+    pub(super) status: TaskState,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -81,13 +81,13 @@ pub(super) struct Goal {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Tasks {
+pub(super) struct TasksOutput {
     /// The current tasks.
     pub(super) tasks: Vec<Task>,
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Recalled {
+pub(super) struct RecallOutput {
     /// The goal; absent if no goal is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) goal: Option<String>,

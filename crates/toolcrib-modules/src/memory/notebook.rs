@@ -28,7 +28,7 @@ pub(super) struct Notebook {
     pub(super) format: u32,
     /// The least recently changed one first.
     plans: Vec<Plan>,
-    shelves: Vec<Shelf>,
+    shelves: Vec<UserFacts>,
 }
 
 /// The goal and the tasks of one agent in one session.
@@ -44,7 +44,7 @@ pub(super) struct Plan {
 /// The facts of one user.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Shelf {
+pub(super) struct UserFacts {
     user: Option<String>,
     /// The number of the latest fact. Numbers are not reused, so that an old one cannot mean a new fact.
     last: u64,
@@ -59,13 +59,13 @@ pub(super) struct Task {
     /// The work to do.
     pub(super) title: String,
     /// Its progress.
-    pub(super) status: Status,
+    pub(super) status: TaskState,
 }
 
 /// The progress of a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Status {
+pub(super) enum TaskState {
     /// Not begun.
     #[default]
     Pending,
@@ -111,12 +111,12 @@ impl Notebook {
     pub(super) fn facts(&self, owner: Owner<'_>) -> &[Fact] {
         self.shelves
             .iter()
-            .find(|shelf| shelf.user.as_deref() == owner.user)
-            .map_or(&[], |shelf| &shelf.facts)
+            .find(|facts| facts.user.as_deref() == owner.user)
+            .map_or(&[], |facts| &facts.facts)
     }
 
     pub(super) fn set_goal(&mut self, owner: Owner<'_>, goal: &str) -> Result<(), ToolError> {
-        let goal = within("goal", goal, MAX_GOAL_CHARS)?;
+        let goal = check_length("goal", goal, MAX_GOAL_CHARS)?;
         self.plan_mut(owner).goal = (!goal.is_empty()).then(|| goal.to_owned());
         Ok(())
     }
@@ -124,14 +124,14 @@ impl Notebook {
     pub(super) fn set_tasks(
         &mut self,
         owner: Owner<'_>,
-        tasks: impl ExactSizeIterator<Item = (String, Status)>,
+        tasks: impl ExactSizeIterator<Item = (String, TaskState)>,
     ) -> Result<(), ToolError> {
         if tasks.len() > MAX_TASKS {
             let message = format!("{} tasks are more than {MAX_TASKS}, the most that are kept", tasks.len());
             return Err(invalid(message).with_hint("put small steps into one task"));
         }
         let tasks = (1..).zip(tasks).map(|(id, (title, status))| {
-            let title = within("title", &title, MAX_TEXT_CHARS)?;
+            let title = check_length("title", &title, MAX_TEXT_CHARS)?;
             if title.is_empty() {
                 return Err(invalid(format!("the title of task {id} is empty")));
             }
@@ -142,10 +142,15 @@ impl Notebook {
         Ok(())
     }
 
-    pub(super) fn update_task(&mut self, owner: Owner<'_>, id: u64, status: Status) -> Result<(), ToolError> {
-        let known = self.plan(owner).map_or(&[][..], |plan| &plan.tasks);
-        if !known.iter().any(|task| task.id == id) {
-            let numbers: Vec<String> = known.iter().map(|task| task.id.to_string()).collect();
+    pub(super) fn update_task(
+        &mut self,
+        owner: Owner<'_>,
+        id: u64,
+        status: TaskState,
+    ) -> Result<(), ToolError> {
+        let existing = self.plan(owner).map_or(&[][..], |plan| &plan.tasks);
+        if !existing.iter().any(|task| task.id == id) {
+            let numbers: Vec<String> = existing.iter().map(|task| task.id.to_string()).collect();
             let message = format!("there is no task {id}");
             return Err(ToolError::new(ErrorKind::NotFound, message).with_hint(match numbers.len() {
                 0 => "there are no tasks; set them first".to_owned(),
@@ -160,32 +165,32 @@ impl Notebook {
 
     /// Stores a fact. One that is already stored keeps its number.
     pub(super) fn remember(&mut self, owner: Owner<'_>, text: &str) -> Result<Fact, ToolError> {
-        let text = within("text", text, MAX_TEXT_CHARS)?;
+        let text = check_length("text", text, MAX_TEXT_CHARS)?;
         if text.is_empty() {
             return Err(invalid("there is nothing to remember: `text` is empty".to_owned()));
         }
-        if let Some(known) = self.facts(owner).iter().find(|fact| fact.text == text) {
-            return Ok(known.clone());
+        if let Some(existing) = self.facts(owner).iter().find(|fact| fact.text == text) {
+            return Ok(existing.clone());
         }
-        let shelf = self.shelf_mut(owner);
-        if shelf.facts.len() >= MAX_FACTS {
+        let facts_of_user = self.user_facts_mut(owner);
+        if facts_of_user.facts.len() >= MAX_FACTS {
             let message = format!("{MAX_FACTS} facts are remembered, and no more can be");
             return Err(ToolError::new(ErrorKind::LimitReached, message)
                 .with_hint("forget what is no longer true or needed, or put several facts into one"));
         }
-        shelf.last += 1;
-        let fact = Fact { id: shelf.last, text: text.to_owned() };
-        shelf.facts.push(fact.clone());
+        facts_of_user.last += 1;
+        let fact = Fact { id: facts_of_user.last, text: text.to_owned() };
+        facts_of_user.facts.push(fact.clone());
         Ok(fact)
     }
 
     pub(super) fn forget(&mut self, owner: Owner<'_>, id: u64) -> Result<Fact, ToolError> {
-        let shelf = self.shelf_mut(owner);
-        let Some(position) = shelf.facts.iter().position(|fact| fact.id == id) else {
+        let facts_of_user = self.user_facts_mut(owner);
+        let Some(position) = facts_of_user.facts.iter().position(|fact| fact.id == id) else {
             return Err(ToolError::new(ErrorKind::NotFound, format!("there is no fact {id}"))
                 .with_hint("recall the facts for their numbers"));
         };
-        Ok(shelf.facts.remove(position))
+        Ok(facts_of_user.facts.remove(position))
     }
 
     /// Forgets the plans of all agents of a session. Returns true if there were any.
@@ -201,12 +206,12 @@ impl Notebook {
             agent: owner.agent.map(str::to_owned),
             ..Plan::default()
         };
-        last_or_new(&mut self.plans, |plan| plan.is_of(owner), new)
+        move_to_end_or_insert(&mut self.plans, |plan| plan.is_of(owner), new)
     }
 
-    fn shelf_mut(&mut self, owner: Owner<'_>) -> &mut Shelf {
-        let new = || Shelf { user: owner.user.map(str::to_owned), ..Shelf::default() };
-        last_or_new(&mut self.shelves, |shelf| shelf.user.as_deref() == owner.user, new)
+    fn user_facts_mut(&mut self, owner: Owner<'_>) -> &mut UserFacts {
+        let new = || UserFacts { user: owner.user.map(str::to_owned), ..UserFacts::default() };
+        move_to_end_or_insert(&mut self.shelves, |facts| facts.user.as_deref() == owner.user, new)
     }
 }
 
@@ -218,7 +223,11 @@ impl Plan {
 
 /// Returns the first item that fits, or a new one, and moves it to the end. If the list is full, its first item is
 /// dropped.
-fn last_or_new<T>(list: &mut Vec<T>, fits: impl FnMut(&T) -> bool, new: impl FnOnce() -> T) -> &mut T {
+fn move_to_end_or_insert<T>(
+    list: &mut Vec<T>,
+    fits: impl FnMut(&T) -> bool,
+    new: impl FnOnce() -> T,
+) -> &mut T {
     let item = match list.iter().position(fits) {
         Some(position) => list.remove(position),
         None => new(),
@@ -229,7 +238,7 @@ fn last_or_new<T>(list: &mut Vec<T>, fits: impl FnMut(&T) -> bool, new: impl FnO
     list.push_mut(item)
 }
 
-fn within<'a>(argument: &str, text: &'a str, limit: usize) -> Result<&'a str, ToolError> {
+fn check_length<'a>(argument: &str, text: &'a str, limit: usize) -> Result<&'a str, ToolError> {
     let text = text.trim();
     let count = text.chars().count();
     if count > limit {

@@ -17,27 +17,29 @@ pub(super) fn recall<'a>(facts: &'a [Fact], query: Option<&str>, limit: usize) -
         return facts.iter().rev().take(limit).collect();
     };
     let query = query.to_lowercase();
-    let asked: Vec<&str> = words(&query).collect();
+    let query_words: Vec<&str> = words(&query).collect();
     let mut fitting: Vec<(usize, &Fact)> = facts
         .iter()
         .rev()
-        .map(|fact| (score(&fact.text.to_lowercase(), &query, &asked), fact))
+        .map(|fact| (score(&fact.text.to_lowercase(), &query, &query_words), fact))
         .filter(|(score, _)| *score > 0)
         .collect();
     fitting.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
     fitting.into_iter().map(|(_, fact)| fact).take(limit).collect()
 }
 
-fn score(fact: &str, query: &str, asked: &[&str]) -> usize {
+fn score(fact: &str, query: &str, query_words: &[&str]) -> usize {
     if fact.contains(query) {
         return usize::MAX;
     }
-    let fits = |asked: &&&str| words(fact).any(|word| begins(word, asked) || begins(asked, word));
-    asked.iter().filter(fits).count()
+    let fits = |query_words: &&&str| {
+        words(fact).any(|word| has_prefix(word, query_words) || has_prefix(query_words, word))
+    };
+    query_words.iter().filter(fits).count()
 }
 
 /// Returns true if a word begins with another one of some length: `invoices` with `invoice`, but nothing with `a`.
-fn begins(word: &str, with: &str) -> bool {
+fn has_prefix(word: &str, with: &str) -> bool {
     word == with || with.chars().count() >= MIN_STEM_CHARS && word.starts_with(with)
 }
 

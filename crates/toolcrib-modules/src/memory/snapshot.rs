@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::notebook::{Notebook, Owner, Status};
+use super::notebook::{Notebook, Owner, TaskState};
 
 /// The maximum length of a snapshot, in characters: about 1,000 tokens. The rest is counted instead.
 pub const MAX_SNAPSHOT_CHARS: usize = 4_000;
@@ -19,10 +19,10 @@ pub(super) fn snapshot(notebook: &Notebook, owner: Owner<'_>) -> String {
             text.push_str("Tasks:\n");
             let tasks = plan.tasks.iter().map(|task| {
                 let status = match task.status {
-                    Status::Pending => "pending",
-                    Status::InProgress => "in progress",
-                    Status::Completed => "completed",
-                    Status::Cancelled => "cancelled",
+                    TaskState::Pending => "pending",
+                    TaskState::InProgress => "in progress",
+                    TaskState::Completed => "completed",
+                    TaskState::Cancelled => "cancelled",
                 };
                 format!("{}. [{status}] {}", task.id, line(&task.title))
             });
@@ -54,16 +54,16 @@ fn list(text: &mut String, lines: &[String], limit: usize, keep: Keep) {
         room = left.unwrap_or(0);
         left.is_some()
     };
-    let kept = match keep {
+    let shown = match keep {
         Keep::First => lines.iter().take_while(&mut fits).count(),
         Keep::Last => lines.iter().rev().take_while(&mut fits).count(),
     };
-    let left_out = lines.len() - kept;
+    let left_out = lines.len() - shown;
     if left_out > 0 && keep == Keep::Last {
         let _ = writeln!(text, "({left_out} earlier ones are not shown)");
     }
     let skipped = if keep == Keep::Last { left_out } else { 0 };
-    for line in lines.iter().skip(skipped).take(kept) {
+    for line in lines.iter().skip(skipped).take(shown) {
         let _ = writeln!(text, "{line}");
     }
     if left_out > 0 && keep == Keep::First {

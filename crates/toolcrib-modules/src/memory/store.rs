@@ -17,11 +17,11 @@ pub const MAX_MEMORY_BYTES: u64 = 32 * 1024 * 1024;
 /// The notes of an app. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Memory {
-    place: Arc<Place>,
+    storage: Arc<Storage>,
 }
 
 #[derive(Debug)]
-enum Place {
+enum Storage {
     /// Lost when the process ends.
     Process(Mutex<Notebook>),
     File(PathBuf),
@@ -30,13 +30,13 @@ enum Place {
 impl Memory {
     /// Creates a memory whose notes are lost when the process ends.
     pub fn in_process() -> Self {
-        Self { place: Arc::new(Place::Process(Mutex::new(Notebook::new()))) }
+        Self { storage: Arc::new(Storage::Process(Mutex::new(Notebook::new()))) }
     }
 
     /// Creates a memory in a file, which several processes may use at the same time. The file is created with the first
     /// note, readable by its owner only.
     pub fn in_file(path: impl Into<PathBuf>) -> Self {
-        Self { place: Arc::new(Place::File(path.into())) }
+        Self { storage: Arc::new(Storage::File(path.into())) }
     }
 
     /// Returns the text that an agent receives when a run starts: its goal and tasks in a session, and the facts of the
@@ -53,11 +53,11 @@ impl Memory {
         user: Option<&str>,
     ) -> Result<String, ToolError> {
         let owner = Owner { session, agent, user };
-        match self.place.as_ref() {
-            Place::Process(notebook) => {
+        match self.storage.as_ref() {
+            Storage::Process(notebook) => {
                 Ok(snapshot::snapshot(&notebook.lock().unwrap_or_else(PoisonError::into_inner), owner))
             }
-            Place::File(path) => Ok(snapshot::snapshot(&read(path)?, owner)),
+            Storage::File(path) => Ok(snapshot::snapshot(&read(path)?, owner)),
         }
     }
 
@@ -67,14 +67,14 @@ impl Memory {
     ///
     /// Returns an error if the file cannot be read or written, or was not written by this module.
     pub fn end_session(&self, session: &str) -> Result<(), ToolError> {
-        match self.place.as_ref() {
-            Place::Process(notebook) => {
+        match self.storage.as_ref() {
+            Storage::Process(notebook) => {
                 notebook.lock().unwrap_or_else(PoisonError::into_inner).end_session(session);
                 Ok(())
             }
             // Most sessions have no plans. Then there is nothing to write or to lock.
-            Place::File(path) if !read(path)?.end_session(session) => Ok(()),
-            Place::File(path) => change_file(path, |notebook| {
+            Storage::File(path) if !read(path)?.end_session(session) => Ok(()),
+            Storage::File(path) => change_file(path, |notebook| {
                 notebook.end_session(session);
                 Ok(())
             }),
@@ -82,18 +82,18 @@ impl Memory {
     }
 
     /// Reads from the notes.
-    pub(super) async fn look<T: Send + 'static>(
+    pub(super) async fn read<T: Send + 'static>(
         &self,
         context: CallContext,
-        look: impl FnOnce(&Notebook, Owner<'_>) -> T + Send + 'static,
+        view: impl FnOnce(&Notebook, Owner<'_>) -> T + Send + 'static,
     ) -> Result<T, ToolError> {
-        self.blocking(move |place| {
+        self.blocking(move |storage| {
             let owner = owner(&context);
-            match place {
-                Place::Process(notebook) => {
-                    Ok(look(&notebook.lock().unwrap_or_else(PoisonError::into_inner), owner))
+            match storage {
+                Storage::Process(notebook) => {
+                    Ok(view(&notebook.lock().unwrap_or_else(PoisonError::into_inner), owner))
                 }
-                Place::File(path) => Ok(look(&read(path)?, owner)),
+                Storage::File(path) => Ok(view(&read(path)?, owner)),
             }
         })
         .await
@@ -105,17 +105,17 @@ impl Memory {
         context: CallContext,
         change: impl FnOnce(&mut Notebook, Owner<'_>) -> Result<T, ToolError> + Send + 'static,
     ) -> Result<T, ToolError> {
-        self.blocking(move |place| {
+        self.blocking(move |storage| {
             let owner = owner(&context);
-            match place {
-                Place::Process(notebook) => {
+            match storage {
+                Storage::Process(notebook) => {
                     let mut notebook = notebook.lock().unwrap_or_else(PoisonError::into_inner);
                     let mut changed = notebook.clone();
-                    let told = change(&mut changed, owner)?;
+                    let result = change(&mut changed, owner)?;
                     *notebook = changed;
-                    Ok(told)
+                    Ok(result)
                 }
-                Place::File(path) => change_file(path, |notebook| change(notebook, owner)),
+                Storage::File(path) => change_file(path, |notebook| change(notebook, owner)),
             }
         })
         .await
@@ -123,24 +123,24 @@ impl Memory {
 
     async fn blocking<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Place) -> Result<T, ToolError> + Send + 'static,
+        operation: impl FnOnce(&Storage) -> Result<T, ToolError> + Send + 'static,
     ) -> Result<T, ToolError> {
-        let place = Arc::clone(&self.place);
-        let worked = tokio::task::spawn_blocking(move || work(&place)).await;
+        let storage = Arc::clone(&self.storage);
+        let worked = tokio::task::spawn_blocking(move || operation(&storage)).await;
         worked.unwrap_or_else(|error| Err(ToolError::new(ErrorKind::Internal, error.to_string())))
     }
 }
 
 /// An error of the file, or of the change.
-struct Failure(ToolError);
+struct UpdateError(ToolError);
 
-impl From<toolcrib_io::Error> for Failure {
+impl From<toolcrib_io::Error> for UpdateError {
     fn from(error: toolcrib_io::Error) -> Self {
         Self(ToolError::new(ErrorKind::ToolFailed, format!("the memory cannot be kept: {error}")))
     }
 }
 
-impl From<ToolError> for Failure {
+impl From<ToolError> for UpdateError {
     fn from(error: ToolError) -> Self {
         Self(error)
     }
@@ -160,11 +160,11 @@ fn change_file<T>(
             Some(bytes) => parse(path, bytes)?,
             None => Notebook::new(),
         };
-        let told = change(&mut notebook)?;
+        let result = change(&mut notebook)?;
         let bytes = serde_json::to_vec(&notebook).map_err(|error| failed(path, &error.to_string()))?;
-        Ok((Some(bytes), told))
+        Ok((Some(bytes), result))
     })
-    .map_err(|error: Failure| error.0)
+    .map_err(|error: UpdateError| error.0)
 }
 
 /// Removes the permission of others to read the file, which earlier versions granted.

@@ -8,8 +8,8 @@ use toolcrib_io::process::{Command, MARK_VARIABLE, find_program, is_same_file};
 use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_policy::Access;
 
-use super::failure::{failure, invalid};
-use super::{Config, ID};
+use super::errors::{invalid, tool_error};
+use super::{ID, ShellConfig};
 use crate::Error;
 
 /// The maximum number of words of a command.
@@ -31,7 +31,7 @@ const SHELLS: [&str; 15] = [
 ];
 
 /// Variables that are set unless the operator sets them: output without colours, and no pager that waits for a key.
-const PLAIN: [(&str, &str); 4] =
+const DEFAULT_ENVIRONMENT: [(&str, &str); 4] =
     [("NO_COLOR", "1"), ("TERM", "dumb"), ("PAGER", "cat"), ("GIT_PAGER", "cat")];
 
 /// The supported interpreters, and the arguments between them and a script.
@@ -48,7 +48,7 @@ const INTERPRETERS: [(&str, &[&str]); 9] = [
 ];
 
 /// Builds commands.
-pub(super) struct Commands {
+pub(super) struct CommandBuilder {
     root: Root,
     access: Access,
     environment: Vec<(String, String)>,
@@ -56,10 +56,11 @@ pub(super) struct Commands {
     interpreters: Vec<(String, &'static [&'static str])>,
 }
 
-impl Commands {
-    pub(super) fn new(config: &Config, root: Root, access: Access) -> Result<Self, Error> {
+impl CommandBuilder {
+    pub(super) fn new(config: &ShellConfig, root: Root, access: Access) -> Result<Self, Error> {
         let wrong = |message: String| Error::Config { module: ID, message };
-        let mut environment: Vec<_> = PLAIN.map(|(name, value)| (name.into(), value.into())).to_vec();
+        let mut environment: Vec<_> =
+            DEFAULT_ENVIRONMENT.map(|(name, value)| (name.into(), value.into())).to_vec();
         for name in &config.pass_environment {
             check_variable(name).map_err(wrong)?;
             if let Ok(value) = std::env::var(name) {
@@ -71,8 +72,9 @@ impl Commands {
             environment.push((name.clone(), value.expose().to_owned()));
         }
         let interpreters = config.interpreters.iter().map(|name| {
-            let known = INTERPRETERS.iter().find(|(known, _)| known == name).map(|(_, words)| *words);
-            let words = known.ok_or_else(|| {
+            let supported =
+                INTERPRETERS.iter().find(|(supported, _)| supported == name).map(|(_, words)| *words);
+            let words = supported.ok_or_else(|| {
                 let names = INTERPRETERS.map(|(name, _)| name).join(", ");
                 wrong(format!("`{name}` under `interpreters` is not supported; expected one of {names}"))
             })?;
@@ -87,13 +89,13 @@ impl Commands {
         })
     }
 
-    /// Returns whether scripts and shells may run.
+    /// Returns true if scripts and shells may run.
     pub(super) fn allows_scripts(&self) -> bool {
         self.allow_scripts
     }
 
     /// Creates a command of these words, which exists and is allowed.
-    pub(super) fn of_words(&self, argv: Vec<String>, cwd: Option<&str>) -> Result<Command, ToolError> {
+    pub(super) fn from_argv(&self, argv: Vec<String>, cwd: Option<&str>) -> Result<Command, ToolError> {
         if argv.len() > MAX_WORDS {
             let message = format!("`argv` has {} words, expected at most {MAX_WORDS}", argv.len());
             return Err(invalid(message).with_hint("write a long list to a file, or to `stdin`"));
@@ -103,24 +105,24 @@ impl Commands {
             let message = format!("`argv` has {bytes} bytes, expected at most {MAX_COMMAND_BYTES}");
             return Err(invalid(message).with_hint("write long text to a file, or to `stdin`"));
         }
-        let command = self.bare(argv);
+        let command = self.unchecked(argv);
         if command.program().chars().any(char::is_whitespace) && command.argv.len() == 1 {
             let message = "`argv` is one word with spaces in it, and no shell splits it";
             return Err(invalid(message).with_hint("give each argument as a word: [\"ls\", \"-l\"]"));
         }
         if !self.allow_scripts && is_shell(Path::new(command.program())) {
-            return Err(no_shell(command.program()));
+            return Err(shell_refused(command.program()));
         }
-        let command = self.placed(command, cwd)?;
+        let command = self.in_directory(command, cwd)?;
         // A link with another name may lead to a shell.
-        if !self.allow_scripts && find_program(&command).is_ok_and(|found| leads_to_shell(&found)) {
-            return Err(no_shell(command.program()));
+        if !self.allow_scripts && find_program(&command).is_ok_and(|found| resolves_to_shell(&found)) {
+            return Err(shell_refused(command.program()));
         }
         Ok(command)
     }
 
     /// Creates a command that runs a script.
-    pub(super) fn of_script(
+    pub(super) fn from_script(
         &self,
         interpreter: &str,
         script: String,
@@ -154,11 +156,11 @@ impl Commands {
             let message = "`script` and `arguments` together are too long";
             return Err(invalid(message).with_hint("write long text to a file, or to `stdin`"));
         }
-        self.placed(self.bare(argv), cwd)
+        self.in_directory(self.unchecked(argv), cwd)
     }
 
     /// Creates a command for lookups, without checking that it exists and is allowed.
-    pub(super) fn bare(&self, argv: Vec<String>) -> Command {
+    pub(super) fn unchecked(&self, argv: Vec<String>) -> Command {
         let access = self.access.clone();
         let command = Command::new(argv).with_cwd(self.root.path());
         let command = self
@@ -169,15 +171,15 @@ impl Commands {
     }
 
     /// Sets the working directory of a command, and checks that its program exists.
-    fn placed(&self, command: Command, cwd: Option<&str>) -> Result<Command, ToolError> {
+    fn in_directory(&self, command: Command, cwd: Option<&str>) -> Result<Command, ToolError> {
         let command = match cwd {
             None | Some("" | ".") => command,
             Some(cwd) => {
-                self.root.folder(cwd).map_err(|error| failure(&error))?;
+                self.root.folder(cwd).map_err(|error| tool_error(&error))?;
                 command.with_cwd(self.root.path().join(cwd))
             }
         };
-        find_program(&command).map_err(|error| failure(&error))?;
+        find_program(&command).map_err(|error| tool_error(&error))?;
         Ok(command)
     }
 }
@@ -189,13 +191,13 @@ fn is_shell(path: &Path) -> bool {
 
 /// Returns true if a program is a shell: by the name of its file after links are resolved, or because it is the same
 /// file.
-fn leads_to_shell(program: &Path) -> bool {
+fn resolves_to_shell(program: &Path) -> bool {
     let is_same =
         |shell: &str| find_program(&Command::new([shell])).is_ok_and(|shell| is_same_file(&shell, program));
     program.canonicalize().is_ok_and(|real| is_shell(&real)) || SHELLS.into_iter().any(is_same)
 }
 
-fn no_shell(program: &str) -> ToolError {
+fn shell_refused(program: &str) -> ToolError {
     let message = format!("`{program}` is a shell, and shells are not enabled");
     ToolError::new(ErrorKind::Denied, message)
         .with_hint("give the program that it would run, and its arguments, as `argv`")

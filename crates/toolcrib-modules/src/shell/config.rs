@@ -37,7 +37,7 @@ pub const DEFAULT_MAX_TASK_SECONDS: u32 = 60 * 60;
 /// ```
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Config {
+pub struct ShellConfig {
     /// True to allow scripts and shells; false by default.
     pub allow_scripts: bool,
     /// The interpreters for scripts, any of `sh`, `bash`, `dash`, `zsh`, `python3`, `python`, `node`, `perl`, `ruby`.
@@ -63,7 +63,7 @@ pub struct Config {
     pub max_task_seconds: NonZeroU32,
 }
 
-impl Default for Config {
+impl Default for ShellConfig {
     fn default() -> Self {
         let count = |count: u32| NonZeroU32::MIN.saturating_add(count - 1);
         Self {

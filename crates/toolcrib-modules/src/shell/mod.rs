@@ -16,11 +16,11 @@
 
 mod command;
 mod config;
-mod failure;
-mod look;
-mod output;
+mod errors;
+mod output_buffer;
 mod run;
 mod tasks;
+mod which;
 
 #[cfg(target_os = "linux")]
 #[cfg(test)]
@@ -36,15 +36,15 @@ use toolcrib_sdk::{CallContext, Module, ToolError, module};
 
 use crate::{Error, ModuleContext};
 
-use command::Commands;
-use look::{Located, NoArguments, Variables, Which};
-use run::{Limits, Ran, Run, RunScript};
-use tasks::{BackgroundRun, Begun, StatusWithOutput, TaskList, TaskStatus, TaskStop, Tasks};
+use command::CommandBuilder;
+use run::{Run, RunLimits, RunOutput, RunScript};
+use tasks::{BackgroundRun, StartedTask, TaskList, TaskRegistry, TaskReport, TaskStatus, TaskStop};
+use which::{NoArguments, Variables, Which, WhichOutput};
 
 pub use command::{MAX_COMMAND_BYTES, MAX_SCRIPT_BYTES, MAX_STDIN_BYTES, MAX_WORDS};
 pub use config::{
-    Config, DEFAULT_MAX_OUTPUT_BYTES, DEFAULT_MAX_OUTPUT_LINES, DEFAULT_MAX_TASK_SECONDS, DEFAULT_MAX_TASKS,
-    DEFAULT_TIMEOUT_SECONDS,
+    DEFAULT_MAX_OUTPUT_BYTES, DEFAULT_MAX_OUTPUT_LINES, DEFAULT_MAX_TASK_SECONDS, DEFAULT_MAX_TASKS,
+    DEFAULT_TIMEOUT_SECONDS, ShellConfig,
 };
 pub use run::{MAX_TIMEOUT_SECONDS, TERM_GRACE};
 pub use tasks::{MAX_ALL_TASKS, MAX_ENDED_TASKS, MAX_LOG_BYTES, MAX_PAGE_BYTES, MAX_WAIT_SECONDS};
@@ -58,13 +58,13 @@ pub const ID: &str = "shell";
 ///
 /// Returns an error if the configuration names an unsupported interpreter or an invalid variable, or the workspace does
 /// not exist.
-pub fn module(config: Config, context: &ModuleContext) -> Result<Module, Error> {
-    Ok(wired(Shell::new(config, context)?))
+pub fn module(config: ShellConfig, context: &ModuleContext) -> Result<Module, Error> {
+    Ok(module_for(Shell::new(config, context)?))
 }
 
 /// Creates the module, which ends its tasks with their sessions and with itself. If scripts are off, it has no tool for
 /// them.
-fn wired(shell: Shell) -> Module {
+fn module_for(shell: Shell) -> Module {
     let (closing, ending, checking) = (shell.clone(), shell.clone(), shell.clone());
     let allows_scripts = shell.commands.allows_scripts();
     let module = Module::from(shell).with_close(move || {
@@ -85,9 +85,9 @@ const SCRIPT: &str = "script";
 /// The shared state of the tools of the module. Clones share the tasks.
 #[derive(Clone)]
 pub struct Shell {
-    commands: Arc<Commands>,
-    limits: Arc<Limits>,
-    tasks: Arc<Tasks>,
+    commands: Arc<CommandBuilder>,
+    limits: Arc<RunLimits>,
+    tasks: Arc<TaskRegistry>,
 }
 
 impl Shell {
@@ -100,15 +100,15 @@ impl Shell {
         clippy::needless_pass_by_value,
         reason = "the constructors of all modules have the same signature"
     )]
-    pub fn new(config: Config, context: &ModuleContext) -> Result<Self, Error> {
+    pub fn new(config: ShellConfig, context: &ModuleContext) -> Result<Self, Error> {
         let count = |count: std::num::NonZeroU32| usize::try_from(count.get()).unwrap_or(usize::MAX);
-        let limits = Limits {
+        let limits = RunLimits {
             bytes: count(config.max_output_bytes),
             lines: count(config.max_output_lines),
             default_timeout: Duration::from_secs(config.timeout_seconds.get().into()),
         };
-        let tasks = Tasks::new(config.max_tasks, config.max_task_seconds);
-        let commands = Commands::new(&config, context.root(ID)?, context.access.clone())?;
+        let tasks = TaskRegistry::new(config.max_tasks, config.max_task_seconds);
+        let commands = CommandBuilder::new(&config, context.root(ID)?, context.access.clone())?;
         Ok(Self { commands: Arc::new(commands), limits: Arc::new(limits), tasks: Arc::new(tasks) })
     }
 
@@ -120,7 +120,7 @@ impl Shell {
             return Ok(());
         };
         match tool {
-            "run" | "background_run" => self.commands.of_words(argv, cwd.as_deref()).map(drop),
+            "run" | "background_run" => self.commands.from_argv(argv, cwd.as_deref()).map(drop),
             _ => Ok(()),
         }
     }
@@ -158,10 +158,10 @@ impl Shell {
         ],
         examples = [{"argv": ["git", "status", "--short"]}]
     )]
-    async fn run(&self, context: &CallContext, #[arguments] arguments: Run) -> Result<Ran, ToolError> {
+    async fn run(&self, context: &CallContext, #[arguments] arguments: Run) -> Result<RunOutput, ToolError> {
         let Run { argv, cwd, stdin, timeout_seconds } = arguments;
         let stdin = command::stdin(stdin)?;
-        let command = self.commands.of_words(argv, cwd.as_deref())?;
+        let command = self.commands.from_argv(argv, cwd.as_deref())?;
         run::run(&command, stdin, timeout_seconds, &self.limits, context).await
     }
 
@@ -181,10 +181,10 @@ impl Shell {
         &self,
         context: &CallContext,
         #[arguments] arguments: RunScript,
-    ) -> Result<Ran, ToolError> {
+    ) -> Result<RunOutput, ToolError> {
         let RunScript { interpreter, script, arguments, cwd, stdin, timeout_seconds } = arguments;
         let stdin = command::stdin(stdin)?;
-        let command = self.commands.of_script(&interpreter, script, arguments, cwd.as_deref())?;
+        let command = self.commands.from_script(&interpreter, script, arguments, cwd.as_deref())?;
         run::run(&command, stdin, timeout_seconds, &self.limits, context).await
     }
 
@@ -196,8 +196,8 @@ impl Shell {
             "chemin d'un programme",
         ]
     )]
-    fn which(&self, #[arguments] arguments: Which) -> Result<Located, ToolError> {
-        look::which(&self.commands, arguments)
+    fn which(&self, #[arguments] arguments: Which) -> Result<WhichOutput, ToolError> {
+        which::which(&self.commands, arguments)
     }
 
     /// Lists the names of the environment variables of programs, without values.
@@ -208,7 +208,7 @@ impl Shell {
         ]
     )]
     fn env(&self, #[arguments] _arguments: NoArguments) -> Variables {
-        look::env(&self.commands)
+        which::env(&self.commands)
     }
 
     /// Starts a program in the background, and names the task. `task_status` shows its output.
@@ -225,12 +225,12 @@ impl Shell {
         &self,
         context: &CallContext,
         #[arguments] arguments: BackgroundRun,
-    ) -> Result<Begun, ToolError> {
+    ) -> Result<StartedTask, ToolError> {
         let BackgroundRun { argv, cwd, stdin, timeout_seconds } = arguments;
         let stdin = command::stdin(stdin)?;
-        let command = self.commands.of_words(argv, cwd.as_deref())?;
+        let command = self.commands.from_argv(argv, cwd.as_deref())?;
         let task = self.tasks.begin(&context.session, command, stdin, timeout_seconds)?;
-        Ok(Begun { task })
+        Ok(StartedTask { task })
     }
 
     /// Shows the state of a task in the background, and a page of its output. It can wait for the end of the task.
@@ -247,7 +247,7 @@ impl Shell {
         &self,
         context: &CallContext,
         #[arguments] arguments: TaskStatus,
-    ) -> Result<StatusWithOutput, ToolError> {
+    ) -> Result<TaskReport, ToolError> {
         tasks::status(&self.tasks, context, arguments).await
     }
 
@@ -276,7 +276,7 @@ impl Shell {
         &self,
         context: &CallContext,
         #[arguments] arguments: TaskStop,
-    ) -> Result<StatusWithOutput, ToolError> {
+    ) -> Result<TaskReport, ToolError> {
         tasks::stop(&self.tasks, context, arguments).await
     }
 }

@@ -1,4 +1,4 @@
-//! `shell.run` and `shell.script`: run a program to its end.
+//! The tools `shell.run` and `shell.script`, which run a program to its end.
 
 use std::num::NonZeroU32;
 use std::process::ExitStatus;
@@ -12,8 +12,8 @@ use toolcrib_model::ToolError;
 use toolcrib_port::Progress;
 use toolcrib_sdk::CallContext;
 
-use super::failure::failure;
-use super::output::{Ends, last_line};
+use super::errors::tool_error;
+use super::output_buffer::{HeadTailBuffer, last_line};
 
 /// The maximum time limit of a program in a call, in seconds: the limit of any call. Tasks may run longer.
 pub const MAX_TIMEOUT_SECONDS: u32 = 590;
@@ -22,10 +22,10 @@ pub const MAX_TIMEOUT_SECONDS: u32 = 590;
 pub const TERM_GRACE: Duration = Duration::from_secs(2);
 
 /// The time before the deadline of its call at which a program is asked to end, so that the call can return its output.
-const BEFORE_DEADLINE: Duration = Duration::from_secs(4);
+const DEADLINE_MARGIN: Duration = Duration::from_secs(4);
 
 /// The minimum interval of progress reports.
-const TELL_INTERVAL: Duration = Duration::from_millis(250);
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -64,9 +64,9 @@ pub(super) struct RunScript {
 
 /// The exit of a program, and its output.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Ran {
+pub(super) struct RunOutput {
     #[serde(flatten)]
-    pub(super) end: End,
+    pub(super) end: ExitInfo,
     /// Its standard output.
     pub(super) stdout: String,
     /// Its standard error.
@@ -75,7 +75,7 @@ pub(super) struct Ran {
 
 /// The exit of a program.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(super) struct End {
+pub(super) struct ExitInfo {
     /// Its exit code: 0 is success. Null when a signal ended it.
     pub(super) exit_code: Option<i32>,
     /// The signal that ended it.
@@ -90,13 +90,13 @@ pub(super) struct End {
 }
 
 /// The limits of a program and its output.
-pub(super) struct Limits {
+pub(super) struct RunLimits {
     pub(super) bytes: usize,
     pub(super) lines: usize,
     pub(super) default_timeout: Duration,
 }
 
-impl Limits {
+impl RunLimits {
     /// Returns the time limit of a program, for the limit that its call requests.
     fn timeout(&self, wanted: Option<NonZeroU32>, context: &CallContext) -> Duration {
         let wanted = wanted.map(|wanted| Duration::from_secs(wanted.get().min(MAX_TIMEOUT_SECONDS).into()));
@@ -104,7 +104,7 @@ impl Limits {
         let left =
             context.deadline.map(|deadline| deadline.saturating_duration_since(tokio::time::Instant::now()));
         // Of a short time, the program gets half.
-        let left = left.map(|left| left.saturating_sub(BEFORE_DEADLINE).max(left / 2));
+        let left = left.map(|left| left.saturating_sub(DEADLINE_MARGIN).max(left / 2));
         left.map_or(wanted, |left| left.min(wanted))
     }
 }
@@ -114,29 +114,29 @@ pub(super) async fn run(
     command: &Command,
     stdin: Option<Bytes>,
     timeout: Option<NonZeroU32>,
-    limits: &Limits,
+    limits: &RunLimits,
     context: &CallContext,
-) -> Result<Ran, ToolError> {
-    let (mut stdout, mut stderr) = (Ends::new(limits.bytes), Ends::new(limits.bytes));
-    let mut watched = Watched::new(context);
+) -> Result<RunOutput, ToolError> {
+    let (mut stdout, mut stderr) = (HeadTailBuffer::new(limits.bytes), HeadTailBuffer::new(limits.bytes));
+    let mut progress = ProgressReporter::new(context);
     let take = |pipe, bytes: &[u8]| {
         match pipe {
             Pipe::Stdout => stdout.add(bytes),
             Pipe::Stderr => stderr.add(bytes),
         }
-        watched.tell(stdout.bytes() + stderr.bytes(), bytes);
+        progress.report(stdout.bytes() + stderr.bytes(), bytes);
     };
     let time_is_over = tokio::time::sleep(limits.timeout(timeout, context));
     let ended = follow(command, stdin, take, time_is_over, TERM_GRACE).await;
-    let ended = ended.map_err(|error| failure(&error))?;
-    Ok(Ran {
-        end: End::of(&ended, ended.stopped),
+    let ended = ended.map_err(|error| tool_error(&error))?;
+    Ok(RunOutput {
+        end: ExitInfo::of(&ended, ended.stopped),
         stdout: stdout.text(limits.lines),
         stderr: stderr.text(limits.lines),
     })
 }
 
-impl End {
+impl ExitInfo {
     pub(super) fn of(ended: &FollowedExit, timed_out: bool) -> Self {
         Self {
             exit_code: ended.status.code(),
@@ -147,24 +147,24 @@ impl End {
     }
 }
 
-/// Reports the output of a program as progress of its call, at most once per [`TELL_INTERVAL`].
-struct Watched<'a> {
+/// Reports the output of a program as progress of its call, at most once per [`PROGRESS_INTERVAL`].
+struct ProgressReporter<'a> {
     context: &'a CallContext,
-    told: Option<Instant>,
+    reported: Option<Instant>,
 }
 
-impl<'a> Watched<'a> {
+impl<'a> ProgressReporter<'a> {
     fn new(context: &'a CallContext) -> Self {
-        Self { context, told: None }
+        Self { context, reported: None }
     }
 
     #[expect(clippy::cast_precision_loss, reason = "progress need not be exact")]
-    fn tell(&mut self, bytes: u64, last: &[u8]) {
+    fn report(&mut self, bytes: u64, last: &[u8]) {
         let Some(listener) = &self.context.progress else { return };
-        if self.told.is_some_and(|told| told.elapsed() < TELL_INTERVAL) {
+        if self.reported.is_some_and(|reported| reported.elapsed() < PROGRESS_INTERVAL) {
             return;
         }
-        self.told = Some(Instant::now());
+        self.reported = Some(Instant::now());
         listener.progress(&Progress { done: bytes as f64, total: None, message: last_line(last) });
     }
 }

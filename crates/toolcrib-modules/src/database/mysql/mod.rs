@@ -16,32 +16,34 @@ use sqlx::{
 };
 use toolcrib_model::Secret;
 
-use super::answer::Column;
+use super::backend::{
+    ConnectionPool, DatabaseSession, Interrupt, Mode, RowSender, Statement, StatementError,
+};
 use super::config::{Location, Tls};
-use super::connection::{Bounds, acquire, pool, try_once};
-use super::failure::{trouble, unreachable};
-use super::lex::is_preparable;
+use super::connection::{PoolLimits, acquire, pool, try_once};
+use super::errors::{connect_error, statement_error};
+use super::output::Column;
 use super::parameters::check_count;
 use super::server;
-use super::session::{Interrupt, Mode, Pool, Rows, Session, Statement, Trouble};
+use super::statement_check::is_preparable;
 
-pub(super) struct Server {
+pub(super) struct MySqlBackend {
     pool: MySqlPool,
     options: MySqlConnectOptions,
-    place: String,
+    description: String,
     is_writable: bool,
 }
 
-impl Server {
+impl MySqlBackend {
     /// Connects once to check the credentials, and creates the pool. `host` is the resolved host.
     pub(super) async fn open(
         location: &Location,
         host: &str,
         tls: Tls,
-        bounds: &Bounds,
+        bounds: &PoolLimits,
         is_writable: bool,
-    ) -> Result<Self, Trouble> {
-        let place = location.describe();
+    ) -> Result<Self, StatementError> {
+        let description = location.describe();
         let mut options = MySqlConnectOptions::new()
             .host(host)
             .port(location.server().1)
@@ -61,23 +63,23 @@ impl Server {
         if let Some(file) = &location.root_certificate {
             options = options.ssl_ca(file);
         }
-        try_once(bounds, &place, MySqlConnection::connect_with(&options)).await?;
+        try_once(bounds, &description, MySqlConnection::connect_with(&options)).await?;
         let pool = pool::<MySql>(options.clone(), bounds);
-        Ok(Self { pool, options, place, is_writable })
+        Ok(Self { pool, options, description, is_writable })
     }
 }
 
 #[async_trait]
-impl Pool for Server {
-    async fn session(&self) -> Result<Box<dyn Session>, Trouble> {
-        let of = |error: sqlx::Error| unreachable(&error, &self.place);
-        let mut connection = acquire(&self.pool, &self.place).await?;
+impl ConnectionPool for MySqlBackend {
+    async fn session(&self) -> Result<Box<dyn DatabaseSession>, StatementError> {
+        let of = |error: sqlx::Error| connect_error(&error, &self.description);
+        let mut connection = acquire(&self.pool, &self.description).await?;
         let (thread, version): (u64, String) = sqlx::query_as("SELECT CONNECTION_ID(), VERSION()")
             .persistent(false)
             .fetch_one(&mut *connection)
             .await
             .map_err(of)?;
-        Ok(Box::new(ServerSession {
+        Ok(Box::new(MySqlSession {
             connection,
             options: self.options.clone(),
             thread,
@@ -91,7 +93,7 @@ impl Pool for Server {
     }
 }
 
-struct ServerSession {
+struct MySqlSession {
     connection: PoolConnection<MySql>,
     options: MySqlConnectOptions,
     /// The id of the connection at the server.
@@ -100,9 +102,9 @@ struct ServerSession {
     is_writable: bool,
 }
 
-impl ServerSession {
-    async fn plain(&mut self, sql: String) -> Result<(), Trouble> {
-        server::plain(&mut self.connection, sql).await
+impl MySqlSession {
+    async fn execute_raw(&mut self, sql: String) -> Result<(), StatementError> {
+        server::execute_raw(&mut self.connection, sql).await
     }
 }
 
@@ -115,12 +117,12 @@ fn columns(columns: &[MySqlColumn]) -> Vec<Column> {
 }
 
 #[async_trait]
-impl Session for ServerSession {
+impl DatabaseSession for MySqlSession {
     fn interrupt(&self) -> Interrupt {
         server::interrupt::<MySql>(self.options.clone(), format!("KILL QUERY {}", self.thread))
     }
 
-    async fn begin(&mut self, mode: Mode, lifetime: Duration) -> Result<(), Trouble> {
+    async fn begin(&mut self, mode: Mode, lifetime: Duration) -> Result<(), StatementError> {
         let access = server::access(mode, self.is_writable)?;
         let seconds = lifetime.as_secs().max(1);
         let limit = if self.is_mariadb {
@@ -130,20 +132,21 @@ impl Session for ServerSession {
         };
         // The session has the same mode, in case a routine ends the transaction. The write timeout keeps the server
         // from taking a slowly read result for a dead connection.
-        self.plain(format!(
+        self.execute_raw(format!(
             "SET SESSION {limit}, net_write_timeout = {seconds}; SET SESSION TRANSACTION {access}; \
              START TRANSACTION {access}"
         ))
         .await
     }
 
-    async fn run(&mut self, statement: &Statement, rows: &mut Rows) -> Result<(), Trouble> {
+    async fn run(&mut self, statement: &Statement, rows: &mut RowSender) -> Result<(), StatementError> {
         let sql =
             if statement.explain { format!("EXPLAIN {}", statement.sql) } else { statement.sql.clone() };
-        let of = |error: sqlx::Error| trouble(&error, Some(&statement.sql));
+        let of = |error: sqlx::Error| statement_error(&error, Some(&statement.sql));
         let text = AssertSqlSafe(sql.clone()).into_sql_str();
         let prepared = (&mut *self.connection).prepare(text).await.map_err(of)?;
-        let count = prepared.parameters().map_or(0, |known| known.map_left(<[_]>::len).into_inner());
+        let count =
+            prepared.parameters().map_or(0, |parameters| parameters.map_left(<[_]>::len).into_inner());
         check_count(count, &statement.parameters)?;
         let columns = columns(prepared.columns());
         // MariaDB reports the columns of `RETURNING` only with the rows.
@@ -175,14 +178,14 @@ impl Session for ServerSession {
         rows.end(if affected == 0 && is_preparable(&statement.sql) { count } else { affected }).await
     }
 
-    async fn commit(&mut self) -> Result<(), Trouble> {
-        self.plain("COMMIT".into()).await
+    async fn commit(&mut self) -> Result<(), StatementError> {
+        self.execute_raw("COMMIT".into()).await
     }
 
     async fn release(mut self: Box<Self>, is_broken: bool) {
         let is_clean = !is_broken
-            && self.plain("ROLLBACK".into()).await.is_ok()
-            && self.plain("DO RELEASE_ALL_LOCKS()".into()).await.is_ok();
+            && self.execute_raw("ROLLBACK".into()).await.is_ok()
+            && self.execute_raw("DO RELEASE_ALL_LOCKS()".into()).await.is_ok();
         if !is_clean {
             self.connection.close_on_drop();
         }

@@ -5,7 +5,7 @@ use sqlx::mysql::{MySqlArguments, MySqlRow, MySqlTypeInfo};
 use sqlx::{Arguments, Column, Decode, MySql, Row, Type, TypeInfo};
 use toolcrib_model::ToolError;
 
-use crate::database::cell::{Cell, given_bytes};
+use crate::database::cell::{Cell, decode_bytes};
 use crate::database::parameters::{not_base64, not_bound};
 
 /// Returns the name of a type. The driver takes a text with a binary collation for bytes.
@@ -118,7 +118,7 @@ fn fraction_text(bytes: &[u8]) -> String {
 pub(super) fn arguments(parameters: &[Value]) -> Result<MySqlArguments, ToolError> {
     let mut arguments = MySqlArguments::default();
     for (at, parameter) in parameters.iter().enumerate() {
-        let added = match (parameter, given_bytes(parameter)) {
+        let added = match (parameter, decode_bytes(parameter)) {
             (_, Some(bytes)) => arguments.add(bytes.map_err(|error| not_base64(at, &error))?),
             (Value::Null, _) => arguments.add(None::<String>),
             (Value::Bool(value), _) => arguments.add(*value),

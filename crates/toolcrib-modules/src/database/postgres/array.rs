@@ -31,7 +31,7 @@ fn items(rest: &mut Peekable<Chars<'_>>, element: &PgTypeInfo, depth: usize) -> 
         items.push(match rest.peek()? {
             '{' => self::items(rest, element, depth + 1)?,
             '"' => values::scalar(&quoted(rest)?, element),
-            _ => match plain(rest).as_str() {
+            _ => match unquoted(rest).as_str() {
                 "NULL" => Value::Null,
                 text => values::scalar(text, element),
             },
@@ -56,7 +56,7 @@ fn quoted(rest: &mut Peekable<Chars<'_>>) -> Option<String> {
     }
 }
 
-fn plain(rest: &mut Peekable<Chars<'_>>) -> String {
+fn unquoted(rest: &mut Peekable<Chars<'_>>) -> String {
     let mut text = String::new();
     while let Some(character) = rest.next_if(|character| !matches!(character, ',' | '}')) {
         text.push(character);

@@ -20,32 +20,34 @@ use sqlx::{
 };
 use toolcrib_model::Secret;
 
-use super::answer::Column;
+use super::backend::{
+    ConnectionPool, DatabaseSession, Interrupt, Mode, RowSender, Statement, StatementError,
+};
 use super::config::{Location, Tls};
-use super::connection::{Bounds, acquire, pool, try_once};
-use super::failure::{trouble, unreachable};
-use super::lex::is_preparable;
+use super::connection::{PoolLimits, acquire, pool, try_once};
+use super::errors::{connect_error, statement_error};
+use super::output::Column;
 use super::parameters::check_count;
 use super::server;
-use super::session::{Interrupt, Mode, Pool, Rows, Session, Statement, Trouble};
+use super::statement_check::is_preparable;
 
-pub(super) struct Server {
+pub(super) struct PostgresBackend {
     pool: PgPool,
     options: PgConnectOptions,
-    place: String,
+    description: String,
     is_writable: bool,
 }
 
-impl Server {
+impl PostgresBackend {
     /// Connects once to check the credentials, and creates the pool. `host` is the resolved host.
     pub(super) async fn open(
         location: &Location,
         host: &str,
         tls: Tls,
-        bounds: &Bounds,
+        bounds: &PoolLimits,
         is_writable: bool,
-    ) -> Result<Self, Trouble> {
-        let place = location.describe();
+    ) -> Result<Self, StatementError> {
+        let description = location.describe();
         let mut options = PgConnectOptions::new_without_pgpass()
             .host(host)
             .port(location.server().1)
@@ -70,23 +72,23 @@ impl Server {
         if let Some(file) = &location.root_certificate {
             options = options.ssl_root_cert(file);
         }
-        try_once(bounds, &place, PgConnection::connect_with(&options)).await?;
+        try_once(bounds, &description, PgConnection::connect_with(&options)).await?;
         let pool = pool::<Postgres>(options.clone(), bounds);
-        Ok(Self { pool, options, place, is_writable })
+        Ok(Self { pool, options, description, is_writable })
     }
 }
 
 #[async_trait]
-impl Pool for Server {
-    async fn session(&self) -> Result<Box<dyn Session>, Trouble> {
-        let mut connection = acquire(&self.pool, &self.place).await?;
+impl ConnectionPool for PostgresBackend {
+    async fn session(&self) -> Result<Box<dyn DatabaseSession>, StatementError> {
+        let mut connection = acquire(&self.pool, &self.description).await?;
         let process = sqlx::query_scalar("SELECT pg_backend_pid()")
             .persistent(false)
             .fetch_one(&mut *connection)
             .await
-            .map_err(|error| unreachable(&error, &self.place))?;
+            .map_err(|error| connect_error(&error, &self.description))?;
         let (options, is_writable) = (self.options.clone(), self.is_writable);
-        Ok(Box::new(ServerSession { connection, options, process, statements: 0, is_writable }))
+        Ok(Box::new(PostgresSession { connection, options, process, statements: 0, is_writable }))
     }
 
     async fn close(&self) {
@@ -94,7 +96,7 @@ impl Pool for Server {
     }
 }
 
-struct ServerSession {
+struct PostgresSession {
     connection: PoolConnection<Postgres>,
     options: PgConnectOptions,
     /// The id of the server's process.
@@ -104,16 +106,16 @@ struct ServerSession {
     is_writable: bool,
 }
 
-impl ServerSession {
-    async fn plain(&mut self, sql: String) -> Result<(), Trouble> {
-        server::plain(&mut self.connection, sql).await
+impl PostgresSession {
+    async fn execute_raw(&mut self, sql: String) -> Result<(), StatementError> {
+        server::execute_raw(&mut self.connection, sql).await
     }
 
     /// Prepares a statement at the server and stores its parameters. Returns the text that executes it.
-    async fn bound(&mut self, statement: &Statement) -> Result<String, Trouble> {
+    async fn bind_parameters(&mut self, statement: &Statement) -> Result<String, StatementError> {
         self.statements += 1;
         let name = format!("toolcrib_{}", self.statements);
-        let of = |error: sqlx::Error| trouble(&error, None);
+        let of = |error: sqlx::Error| statement_error(&error, None);
         sqlx::query(AssertSqlSafe(format!("PREPARE {name} AS {}", statement.sql)))
             .persistent(false)
             .execute(&mut *self.connection)
@@ -159,7 +161,7 @@ const SET_PARAMETERS: &str = "\
     FROM unnest($1::text[]) WITH ORDINALITY AS u(value, at)";
 
 #[async_trait]
-impl Session for ServerSession {
+impl DatabaseSession for PostgresSession {
     fn interrupt(&self) -> Interrupt {
         server::interrupt::<Postgres>(
             self.options.clone(),
@@ -167,23 +169,24 @@ impl Session for ServerSession {
         )
     }
 
-    async fn begin(&mut self, mode: Mode, lifetime: Duration) -> Result<(), Trouble> {
+    async fn begin(&mut self, mode: Mode, lifetime: Duration) -> Result<(), StatementError> {
         let access = server::access(mode, self.is_writable)?;
         let milliseconds = lifetime.as_millis();
-        self.plain(format!(
+        self.execute_raw(format!(
             "BEGIN {access}; SET LOCAL statement_timeout = {milliseconds}; \
              SET LOCAL idle_in_transaction_session_timeout = {milliseconds}"
         ))
         .await
     }
 
-    async fn run(&mut self, statement: &Statement, rows: &mut Rows) -> Result<(), Trouble> {
+    async fn run(&mut self, statement: &Statement, rows: &mut RowSender) -> Result<(), StatementError> {
         let sql = &statement.sql;
-        let of = |error: sqlx::Error| trouble(&error, Some(sql));
+        let of = |error: sqlx::Error| statement_error(&error, Some(sql));
         // The server refuses a text of several statements here.
         let text = AssertSqlSafe(sql.clone()).into_sql_str();
         let prepared = (&mut *self.connection).prepare(text).await.map_err(of)?;
-        let count = prepared.parameters().map_or(0, |known| known.map_left(<[_]>::len).into_inner());
+        let count =
+            prepared.parameters().map_or(0, |parameters| parameters.map_left(<[_]>::len).into_inner());
         check_count(count, &statement.parameters)?;
         let (columns, kinds): (Vec<Column>, Vec<Option<PgTypeInfo>>) = if statement.explain {
             (vec![Column { name: "plan".into(), kind: None }], vec![None])
@@ -195,7 +198,11 @@ impl Session for ServerSession {
             prepared.columns().iter().map(of).unzip()
         };
         drop(prepared);
-        let text = if statement.parameters.is_empty() { sql.clone() } else { self.bound(statement).await? };
+        let text = if statement.parameters.is_empty() {
+            sql.clone()
+        } else {
+            self.bind_parameters(statement).await?
+        };
         let text = if statement.explain { format!("EXPLAIN {text}") } else { text };
         if !columns.is_empty() {
             rows.columns(columns).await?;
@@ -216,15 +223,15 @@ impl Session for ServerSession {
         rows.end(if is_preparable(sql) { affected } else { 0 }).await
     }
 
-    async fn commit(&mut self) -> Result<(), Trouble> {
-        self.plain("COMMIT".into()).await
+    async fn commit(&mut self) -> Result<(), StatementError> {
+        self.execute_raw("COMMIT".into()).await
     }
 
     async fn release(mut self: Box<Self>, is_broken: bool) {
         // No state of a statement remains for the next one.
         let is_clean = !is_broken
-            && self.plain("ROLLBACK".into()).await.is_ok()
-            && self.plain("DISCARD ALL".into()).await.is_ok();
+            && self.execute_raw("ROLLBACK".into()).await.is_ok()
+            && self.execute_raw("DISCARD ALL".into()).await.is_ok();
         if !is_clean {
             self.connection.close_on_drop();
         }

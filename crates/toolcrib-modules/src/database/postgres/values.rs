@@ -6,7 +6,7 @@ use sqlx::{Row, TypeInfo, ValueRef};
 use toolcrib_model::ToolError;
 
 use super::array;
-use crate::database::cell::{self, Cell, given_bytes};
+use crate::database::cell::{self, Cell, decode_bytes};
 use crate::database::parameters::{not_base64, not_bound};
 
 /// Converts a value of a row.
@@ -19,12 +19,12 @@ pub(super) fn cell<'a>(row: &'a PgRow, at: usize, kind: Option<&PgTypeInfo>) -> 
         return value.as_bytes().map_or(Cell::NULL, Cell::bytes);
     };
     match kind {
-        Some(kind) => of_type(text, kind),
+        Some(kind) => cell_of_type(text, kind),
         None => Cell::text(text),
     }
 }
 
-fn of_type<'a>(text: &'a str, kind: &PgTypeInfo) -> Cell<'a> {
+fn cell_of_type<'a>(text: &'a str, kind: &PgTypeInfo) -> Cell<'a> {
     if let PgTypeKind::Array(element) = kind.kind() {
         return match array::parse(text, element) {
             Some(value) => Cell::Document { value, text },
@@ -34,7 +34,7 @@ fn of_type<'a>(text: &'a str, kind: &PgTypeInfo) -> Cell<'a> {
     match kind.name() {
         "JSON" | "JSONB" => Cell::json(text),
         "TEXT" | "VARCHAR" => Cell::text(text),
-        "BYTEA" => match text.strip_prefix("\\x").and_then(unhex) {
+        "BYTEA" => match text.strip_prefix("\\x").and_then(decode_hex) {
             Some(bytes) => Cell::Bytes(bytes.into()),
             None => Cell::text(text),
         },
@@ -57,13 +57,13 @@ pub(super) fn scalar(text: &str, kind: &PgTypeInfo) -> Value {
             text.parse::<i64>().ok().map(|number| cell::integer(number.into()))
         }
         "FLOAT4" | "FLOAT8" => text.parse::<f64>().ok().map(cell::float),
-        "BYTEA" => text.strip_prefix("\\x").and_then(unhex).map(|bytes| cell::bytes(&bytes)),
+        "BYTEA" => text.strip_prefix("\\x").and_then(decode_hex).map(|bytes| cell::bytes(&bytes)),
         _ => None,
     };
     number.unwrap_or_else(|| text.into())
 }
 
-fn unhex(digits: &str) -> Option<Vec<u8>> {
+fn decode_hex(digits: &str) -> Option<Vec<u8>> {
     let pairs = digits.as_bytes().chunks(2).map(|pair| {
         let pair = std::str::from_utf8(pair).ok()?;
         u8::from_str_radix(pair, 16).ok()
@@ -71,7 +71,7 @@ fn unhex(digits: &str) -> Option<Vec<u8>> {
     pairs.collect()
 }
 
-fn hex(bytes: &[u8]) -> String {
+fn encode_hex(bytes: &[u8]) -> String {
     let mut text = String::from("\\x");
     for byte in bytes {
         text.push(char::from_digit(u32::from(byte >> 4), 16).unwrap_or_default());
@@ -91,8 +91,8 @@ pub(super) fn text(
         Value::Null => return Ok(None),
         Value::String(text) => text.clone(),
         Value::Array(items) if is_array => array::write(items, at, is_bytes)?,
-        value if is_bytes => match given_bytes(value) {
-            Some(bytes) => hex(&bytes.map_err(|error| not_base64(at, &error))?),
+        value if is_bytes => match decode_bytes(value) {
+            Some(bytes) => encode_hex(&bytes.map_err(|error| not_base64(at, &error))?),
             None => value.to_string(),
         },
         value => value.to_string(),

@@ -1,7 +1,7 @@
 //! SQLite: a file of the workspace.
 
+mod file;
 mod journal;
-mod place;
 mod values;
 
 use std::path::{Path, PathBuf};
@@ -21,12 +21,14 @@ use sqlx::{
 use toolcrib_io::files::ProtectedFiles;
 use toolcrib_model::{ErrorKind, ToolError};
 
-use super::answer::Column;
-use super::connection::{Bounds, acquire, pool};
-use super::failure::{failed, trouble, unreachable};
-use super::session::{Interrupt, Mode, Pool, Rows, Session, Statement, Trouble};
+use super::backend::{
+    ConnectionPool, DatabaseSession, Interrupt, Mode, RowSender, Statement, StatementError,
+};
+use super::connection::{PoolLimits, acquire, pool};
+use super::errors::{connect_error, failed, statement_error};
+use super::output::Column;
 
-pub(super) use place::{Place, find};
+pub(super) use file::{DatabaseFile, find_file};
 
 use journal::Journal;
 
@@ -48,27 +50,28 @@ const PROGRESS_STEPS: i32 = 1000;
 /// The number of rows that the driver reads ahead.
 const ROWS_AHEAD: usize = 16;
 
-pub(super) struct Files {
+pub(super) struct SqliteBackend {
     pool: SqlitePool,
-    place: String,
+    description: String,
     /// The path that was checked.
-    real: PathBuf,
+    real_path: PathBuf,
     /// The journal, on connections that may write.
     journal: Option<Arc<Journal>>,
 }
 
-impl Files {
+impl SqliteBackend {
     /// Opens the file once to check it, and creates the pool. The connections may write if `protected` is given.
     pub(super) async fn open(
-        place: &Place,
-        bounds: &Bounds,
+        file: &DatabaseFile,
+        bounds: &PoolLimits,
         protected: Option<&ProtectedFiles>,
-    ) -> Result<Self, Trouble> {
-        let shown = format!("`{}`", place.given);
-        let journal = protected.map(|files| Journal::of(&place.real, &place.given, files)).transpose()?;
+    ) -> Result<Self, StatementError> {
+        let description = format!("`{}`", file.given);
+        let journal =
+            protected.map(|backend| Journal::of(&file.real_path, &file.given, backend)).transpose()?;
         let is_writable = journal.is_some();
         let options = SqliteConnectOptions::new()
-            .filename(&place.real)
+            .filename(&file.real_path)
             .read_only(!is_writable)
             .busy_timeout(BUSY_TIMEOUT)
             .row_buffer_size(ROWS_AHEAD)
@@ -81,44 +84,46 @@ impl Files {
             .disable_statement_logging();
         let pool = pool::<Sqlite>(options, bounds);
         let journal = journal.map(Arc::new);
-        let files = Self { pool, place: shown, real: place.real.clone(), journal };
-        let mut session = files.acquire().await?;
+        let backend = Self { pool, description, real_path: file.real_path.clone(), journal };
+        let mut session = backend.acquire().await?;
         session.check_journal().await?;
         // Opening alone reads nothing.
-        let looked = (&mut *session.connection).execute("SELECT count(*) FROM sqlite_schema").await;
-        looked.map_err(|error| unreachable(&error, &files.place))?;
-        if place.is_new && is_writable {
+        let checked = (&mut *session.connection).execute("SELECT count(*) FROM sqlite_schema").await;
+        checked.map_err(|error| connect_error(&error, &backend.description))?;
+        if file.is_new && is_writable {
             // The setting already has this value. Writing it creates the header that identifies the file as a database.
-            session.plain("PRAGMA user_version = 0").await?;
+            session.execute_raw("PRAGMA user_version = 0").await?;
         }
-        Ok(files)
+        Ok(backend)
     }
 
-    async fn acquire(&self) -> Result<FileSession, Trouble> {
-        let mut connection = acquire(&self.pool, &self.place).await?;
+    async fn acquire(&self) -> Result<SqliteSession, StatementError> {
+        let mut connection = acquire(&self.pool, &self.description).await?;
         // A symlink may have replaced the file between the check of the path and the opening.
         let (_, _, opened): (i64, String, String) = sqlx::query_as("PRAGMA database_list")
             .fetch_one(&mut *connection)
             .await
-            .map_err(|error| trouble(&error, None))?;
-        if Path::new(&opened) != self.real {
+            .map_err(|error| statement_error(&error, None))?;
+        if Path::new(&opened) != self.real_path {
             connection.close_on_drop();
-            return Err(
-                failed(format!("{} was replaced by another file while it was opened", self.place)).into()
-            );
+            return Err(failed(format!(
+                "{} was replaced by another file while it was opened",
+                self.description
+            ))
+            .into());
         }
         let stop = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&stop);
-        let mut handle = connection.lock_handle().await.map_err(|error| trouble(&error, None))?;
+        let mut handle = connection.lock_handle().await.map_err(|error| statement_error(&error, None))?;
         handle.set_progress_handler(PROGRESS_STEPS, move || !flag.load(Ordering::Relaxed));
         drop(handle);
-        Ok(FileSession { connection, stop, journal: self.journal.clone(), began: Instant::now() })
+        Ok(SqliteSession { connection, stop, journal: self.journal.clone(), began: Instant::now() })
     }
 }
 
 #[async_trait]
-impl Pool for Files {
-    async fn session(&self) -> Result<Box<dyn Session>, Trouble> {
+impl ConnectionPool for SqliteBackend {
+    async fn session(&self) -> Result<Box<dyn DatabaseSession>, StatementError> {
         Ok(Box::new(self.acquire().await?))
     }
 
@@ -127,7 +132,7 @@ impl Pool for Files {
     }
 }
 
-struct FileSession {
+struct SqliteSession {
     connection: PoolConnection<Sqlite>,
     stop: Arc<AtomicBool>,
     /// `None` if nothing may be written.
@@ -135,43 +140,43 @@ struct FileSession {
     began: Instant,
 }
 
-impl FileSession {
+impl SqliteSession {
     /// Refuses a journal that must not be rolled back.
-    async fn check_journal(&self) -> Result<(), Trouble> {
+    async fn check_journal(&self) -> Result<(), StatementError> {
         let Some(journal) = self.journal.clone() else { return Ok(()) };
         let checked = tokio::task::spawn_blocking(move || journal.check()).await;
         Ok(checked.map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))??)
     }
 
-    async fn plain(&mut self, sql: &'static str) -> Result<(), Trouble> {
-        (&mut *self.connection).execute(sql).await.map_err(|error| trouble(&error, None))?;
+    async fn execute_raw(&mut self, sql: &'static str) -> Result<(), StatementError> {
+        (&mut *self.connection).execute(sql).await.map_err(|error| statement_error(&error, None))?;
         Ok(())
     }
 }
 
 #[async_trait]
-impl Session for FileSession {
+impl DatabaseSession for SqliteSession {
     fn interrupt(&self) -> Interrupt {
         let stop = Arc::clone(&self.stop);
         Box::new(move || async move { stop.store(true, Ordering::Relaxed) }.boxed())
     }
 
-    async fn begin(&mut self, mode: Mode, _lifetime: Duration) -> Result<(), Trouble> {
+    async fn begin(&mut self, mode: Mode, _lifetime: Duration) -> Result<(), StatementError> {
         match mode {
             Mode::Read => {
-                self.plain("PRAGMA query_only = ON").await?;
-                self.plain("BEGIN").await?;
+                self.execute_raw("PRAGMA query_only = ON").await?;
+                self.execute_raw("BEGIN").await?;
                 if self.journal.is_none() {
                     return Ok(());
                 }
                 self.check_journal().await?;
                 // Takes the lock now. While it is held, no journal is rolled back.
-                self.plain("SELECT 1 FROM sqlite_schema LIMIT 1").await
+                self.execute_raw("SELECT 1 FROM sqlite_schema LIMIT 1").await
             }
             Mode::Write if self.journal.is_some() => {
-                self.plain("PRAGMA query_only = OFF").await?;
+                self.execute_raw("PRAGMA query_only = OFF").await?;
                 self.check_journal().await?;
-                self.plain("BEGIN IMMEDIATE").await
+                self.execute_raw("BEGIN IMMEDIATE").await
             }
             Mode::Write => {
                 Err(ToolError::new(ErrorKind::Denied, "this connection was opened for reading").into())
@@ -179,16 +184,17 @@ impl Session for FileSession {
         }
     }
 
-    async fn run(&mut self, statement: &Statement, rows: &mut Rows) -> Result<(), Trouble> {
+    async fn run(&mut self, statement: &Statement, rows: &mut RowSender) -> Result<(), StatementError> {
         let sql = if statement.explain {
             format!("EXPLAIN QUERY PLAN {}", statement.sql)
         } else {
             statement.sql.clone()
         };
-        let of = |error: sqlx::Error| trouble(&error, Some(&statement.sql));
+        let of = |error: sqlx::Error| statement_error(&error, Some(&statement.sql));
         let prepared =
             (&mut *self.connection).prepare(AssertSqlSafe(sql.clone()).into_sql_str()).await.map_err(of)?;
-        let count = prepared.parameters().map_or(0, |known| known.map_left(<[_]>::len).into_inner());
+        let count =
+            prepared.parameters().map_or(0, |parameters| parameters.map_left(<[_]>::len).into_inner());
         super::parameters::check_count(count, &statement.parameters)?;
         let columns = prepared
             .columns()
@@ -213,7 +219,7 @@ impl Session for FileSession {
             }
         }
         // SQLite reports the count of the last statement that changed rows, even after others.
-        rows.end(if super::lex::is_preparable(&statement.sql) || is_replace(&statement.sql) {
+        rows.end(if super::statement_check::is_preparable(&statement.sql) || is_replace(&statement.sql) {
             affected
         } else {
             0
@@ -221,14 +227,14 @@ impl Session for FileSession {
         .await
     }
 
-    async fn commit(&mut self) -> Result<(), Trouble> {
-        self.plain("COMMIT").await
+    async fn commit(&mut self) -> Result<(), StatementError> {
+        self.execute_raw("COMMIT").await
     }
 
     async fn release(mut self: Box<Self>, is_broken: bool) {
         self.stop.store(false, Ordering::Relaxed);
         // Fails if SQLite has already rolled back.
-        let _ended = self.plain("ROLLBACK").await;
+        let _ended = self.execute_raw("ROLLBACK").await;
         let is_idle = match self.connection.lock_handle().await {
             Ok(mut handle) => {
                 handle.remove_progress_handler();

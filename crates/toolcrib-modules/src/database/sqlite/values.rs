@@ -5,7 +5,7 @@ use sqlx::sqlite::{SqliteArguments, SqliteColumn, SqliteRow};
 use sqlx::{Arguments, Column, Decode, Row, Sqlite, TypeInfo, ValueRef};
 use toolcrib_model::ToolError;
 
-use crate::database::cell::{Cell, given_bytes};
+use crate::database::cell::{Cell, decode_bytes};
 use crate::database::parameters::{not_base64, not_bound};
 
 /// Returns the declared type of a column; `None` for an expression.
@@ -36,7 +36,7 @@ pub(super) fn cell(row: &SqliteRow, at: usize) -> Cell<'_> {
 pub(super) fn arguments(parameters: &[Value]) -> Result<SqliteArguments, ToolError> {
     let mut arguments = SqliteArguments::default();
     for (at, parameter) in parameters.iter().enumerate() {
-        let added = match (parameter, given_bytes(parameter)) {
+        let added = match (parameter, decode_bytes(parameter)) {
             (_, Some(bytes)) => arguments.add(bytes.map_err(|error| not_base64(at, &error))?),
             (Value::Null, _) => arguments.add(None::<i64>),
             (Value::Bool(value), _) => arguments.add(*value),

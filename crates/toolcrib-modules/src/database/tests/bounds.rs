@@ -5,12 +5,12 @@ use toolcrib_model::ErrorKind;
 use toolcrib_port::{CallContext, ToolEngine as _};
 
 use super::{Place, call, context, writing};
-use crate::database::{Config, MAX_COLUMN_NAME_BYTES, MAX_PARAMETERS, MAX_SQL_BYTES};
+use crate::database::{DatabaseConfig, MAX_COLUMN_NAME_BYTES, MAX_PARAMETERS, MAX_SQL_BYTES};
 use crate::{Error, ModuleContext};
 
 #[tokio::test]
 async fn a_thousand_connections_are_refused_by_the_bound() {
-    let place = Place::sqlite(&Config::default());
+    let place = Place::sqlite(&DatabaseConfig::default());
     let mut refused = 0;
     for at in 0..1000 {
         let arguments = json!({"name": format!("c{at}"), "driver": "sqlite", "database": "data.db"});
@@ -30,7 +30,7 @@ async fn a_thousand_connections_are_refused_by_the_bound() {
 
 #[tokio::test]
 async fn more_calls_than_connections_wait_for_their_turn() {
-    for place in Place::all(&Config { pool_size: 2, ..Config::default() }).await {
+    for place in Place::all(&DatabaseConfig { pool_size: 2, ..DatabaseConfig::default() }).await {
         let calls = (0..40).map(|at| place.rows("SELECT ?", json!([at.to_string()])));
         let rows = futures::future::join_all(calls).await;
         for (at, rows) in rows.iter().enumerate() {
@@ -41,7 +41,7 @@ async fn more_calls_than_connections_wait_for_their_turn() {
 
 #[tokio::test]
 async fn connections_are_for_their_session_and_those_of_the_operator_for_all() {
-    let place = Place::sqlite(&Config::default());
+    let place = Place::sqlite(&DatabaseConfig::default());
     let connect = |name: &str| json!({"name": name, "driver": "sqlite", "database": "data.db"});
     assert_eq!(call(&place.module, &context(), "connect", connect("mine")).await.error, None);
     assert_eq!(
@@ -90,10 +90,10 @@ async fn what_is_too_long_is_refused() {
 fn settings_out_of_bounds_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     for config in [
-        Config { timeout_seconds: 0, ..Config::default() },
-        Config { pool_size: 1, ..Config::default() },
-        Config { max_rows: 0, ..Config::default() },
-        Config { max_cell_bytes: usize::MAX, ..Config::default() },
+        DatabaseConfig { timeout_seconds: 0, ..DatabaseConfig::default() },
+        DatabaseConfig { pool_size: 1, ..DatabaseConfig::default() },
+        DatabaseConfig { max_rows: 0, ..DatabaseConfig::default() },
+        DatabaseConfig { max_cell_bytes: usize::MAX, ..DatabaseConfig::default() },
     ] {
         let refused = crate::database::module(config, &ModuleContext::new(dir.path())).err().unwrap();
         assert!(matches!(refused, Error::Config { module: "database", .. }), "{refused}");
@@ -143,7 +143,7 @@ async fn heavy_queries_one_after_another_do_not_add_up() {
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
     };
-    let place = Place::sqlite(&Config::default());
+    let place = Place::sqlite(&DatabaseConfig::default());
     let before = resident_mib();
     let sql = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 100000000)
         SELECT x FROM c ORDER BY x DESC";

@@ -8,7 +8,7 @@ use toolcrib_model::ErrorKind;
 use toolcrib_port::{CallContext, ToolEngine};
 
 use super::{Place, call, cancellable, context, writing};
-use crate::database::Config;
+use crate::database::DatabaseConfig;
 use crate::database::config::Driver;
 
 /// Statements that never end by themselves, or not for long.
@@ -50,7 +50,9 @@ async fn nothing_runs(place: &Place) {
 
 #[tokio::test]
 async fn a_statement_that_takes_too_long_is_ended_and_the_connection_goes_on() {
-    for place in Place::all(&Config { timeout_seconds: 1, pool_size: 2, ..Config::default() }).await {
+    for place in
+        Place::all(&DatabaseConfig { timeout_seconds: 1, pool_size: 2, ..DatabaseConfig::default() }).await
+    {
         for sql in endless(&place) {
             let begun = Instant::now();
             let error = place.error("query", json!({"sql": sql})).await;
@@ -69,7 +71,7 @@ async fn a_statement_that_takes_too_long_is_ended_and_the_connection_goes_on() {
 
 #[tokio::test]
 async fn the_deadline_of_the_call_counts_too() {
-    for place in Place::all(&Config::default()).await {
+    for place in Place::all(&DatabaseConfig::default()).await {
         let mut context = context();
         context.deadline = Some(tokio::time::Instant::now() + Duration::from_secs(1));
         let begun = Instant::now();
@@ -81,7 +83,7 @@ async fn the_deadline_of_the_call_counts_too() {
 
 #[tokio::test]
 async fn a_call_that_is_cancelled_ends_its_statement() {
-    for place in Place::all(&Config::default()).await {
+    for place in Place::all(&DatabaseConfig::default()).await {
         let (context, cancel) = cancellable();
         let calling = call(&place.module, &context, "query", json!({"sql": endless(&place)[0]}));
         let ending = async {
@@ -105,7 +107,7 @@ async fn wait_for_it(place: &Place) {
 
 #[tokio::test]
 async fn a_call_that_is_dropped_ends_its_statement() {
-    for place in Place::all(&Config { pool_size: 2, ..Config::default() }).await {
+    for place in Place::all(&DatabaseConfig { pool_size: 2, ..DatabaseConfig::default() }).await {
         let place = Arc::new(place);
         let calling = Arc::clone(&place);
         let task = tokio::spawn(async move {
@@ -123,11 +125,11 @@ async fn a_call_that_is_dropped_ends_its_statement() {
 
 #[tokio::test]
 async fn a_result_that_is_left_open_ends_with_its_module() {
-    for place in Place::all(&Config::default()).await {
+    for place in Place::all(&DatabaseConfig::default()).await {
         if place.driver == Driver::Sqlite {
             continue;
         }
-        let other = place.another(&Config::default());
+        let other = place.another(&DatabaseConfig::default());
         let sql = super::pages::numbers(&place, 10_000_000);
         let result = call(&other, &context(), "query", json!({"sql": sql, "max_rows": 1})).await;
         assert_eq!(result.error, None);
@@ -138,11 +140,11 @@ async fn a_result_that_is_left_open_ends_with_its_module() {
 
 #[tokio::test]
 async fn nothing_is_open_at_the_server_once_the_module_is_closed() {
-    for place in Place::all(&Config::default()).await {
+    for place in Place::all(&DatabaseConfig::default()).await {
         if place.driver == Driver::Sqlite {
             continue;
         }
-        let other = place.another(&Config::default());
+        let other = place.another(&DatabaseConfig::default());
         let sql = super::pages::numbers(&place, 10_000_000);
         let open = call(&other, &context(), "query", json!({"sql": sql, "max_rows": 1})).await;
         assert_eq!(open.error, None);
@@ -162,7 +164,7 @@ async fn nothing_is_open_at_the_server_once_the_module_is_closed() {
 
 #[tokio::test]
 async fn a_change_that_is_ended_is_not_made() {
-    for place in Place::all(&Config { timeout_seconds: 1, ..writing() }).await {
+    for place in Place::all(&DatabaseConfig { timeout_seconds: 1, ..writing() }).await {
         place.execute("CREATE TABLE t (n INTEGER)", json!([])).await;
         let slow = place.pick(
             "INSERT INTO t WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s) SELECT n FROM s WHERE n < 0",
@@ -178,7 +180,7 @@ async fn a_change_that_is_ended_is_not_made() {
 
 #[tokio::test]
 async fn what_has_no_deadline_left_fails_at_once() {
-    for place in Place::all(&Config::default()).await {
+    for place in Place::all(&DatabaseConfig::default()).await {
         let mut context: CallContext = context();
         context.deadline = Some(tokio::time::Instant::now());
         let result = call(&place.module, &context, "query", json!({"sql": "SELECT 1"})).await;

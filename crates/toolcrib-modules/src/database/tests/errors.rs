@@ -6,7 +6,7 @@ use serde_json::json;
 use toolcrib_model::ErrorKind;
 
 use super::{Place, call, context, writing};
-use crate::database::Config;
+use crate::database::DatabaseConfig;
 use crate::database::config::Driver;
 
 /// Errors of one database, each beside what was asked for.
@@ -166,7 +166,7 @@ async fn a_disk_that_is_full_is_told_and_what_was_there_stays() {
 
 #[tokio::test]
 async fn a_statement_that_wants_too_much_memory_fails_alone() {
-    let place = Place::sqlite(&Config::default());
+    let place = Place::sqlite(&DatabaseConfig::default());
     let sql = "WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s LIMIT 900) SELECT group_concat(zeroblob(1000000)) FROM s";
     let error = place.error("query", json!({"sql": sql})).await;
     assert_eq!(error.kind, ErrorKind::LimitReached, "{error}");
@@ -177,7 +177,7 @@ async fn a_statement_that_wants_too_much_memory_fails_alone() {
 async fn a_server_that_is_not_there_is_told_soon() {
     let dir = tempfile::tempdir().unwrap();
     let context_of = crate::ModuleContext::new(dir.path());
-    let config = Config { allow_private_addresses: true, ..Config::default() };
+    let config = DatabaseConfig { allow_private_addresses: true, ..DatabaseConfig::default() };
     let module = crate::database::module(config, &context_of).unwrap();
     // A port that nobody listens at.
     let port = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use toolcrib_model::ErrorKind;
 
 use super::{Place, writing};
-use crate::database::Config;
+use crate::database::DatabaseConfig;
 
 #[tokio::test]
 async fn values_are_values_whatever_is_in_them() {
@@ -126,7 +126,7 @@ async fn sqlite_reaches_no_other_file() {
 
 #[tokio::test]
 async fn what_is_in_strings_and_comments_is_no_statement() {
-    for place in Place::all(&Config::default()).await {
+    for place in Place::all(&DatabaseConfig::default()).await {
         let sql = "SELECT ';' AS a, '-- ; /*' AS b /* ; DROP TABLE t */ -- ; '\n, 'it''s ;' AS c;  ; -- end";
         assert_eq!(place.rows(sql, json!([])).await, json!([[";", "-- ; /*", "it's ;"]]), "{}", place.driver);
     }

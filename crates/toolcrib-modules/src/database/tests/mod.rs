@@ -28,7 +28,7 @@ use toolcrib_port::{CallContext, ToolEngine};
 use toolcrib_sdk::Module;
 use url::Url;
 
-use super::config::{Config, Driver, Location};
+use super::config::{DatabaseConfig, Driver, Location};
 use crate::ModuleContext;
 use crate::tests::authorized;
 
@@ -74,14 +74,14 @@ pub(super) fn location(driver: Driver, url: &Url, database: &str) -> Location {
 
 impl Place {
     /// One of each kind that there is.
-    pub(super) async fn all(config: &Config) -> Vec<Self> {
+    pub(super) async fn all(config: &DatabaseConfig) -> Vec<Self> {
         let mut places = vec![Self::sqlite(config)];
         places.extend(Self::postgres(config).await);
         places.extend(Self::mysql(config).await);
         places
     }
 
-    pub(super) fn sqlite(config: &Config) -> Self {
+    pub(super) fn sqlite(config: &DatabaseConfig) -> Self {
         let location = Location { create: true, ..Location::sqlite("data.db") };
         let dir = tempfile::tempdir().unwrap();
         // Also there for those who only read.
@@ -89,7 +89,7 @@ impl Place {
         Self::at(location, config, dir)
     }
 
-    pub(super) async fn postgres(config: &Config) -> Option<Self> {
+    pub(super) async fn postgres(config: &DatabaseConfig) -> Option<Self> {
         let url = server(POSTGRES)?;
         let name = unique();
         let mut connection = PgConnection::connect(url.as_str()).await.unwrap();
@@ -97,7 +97,7 @@ impl Place {
         Some(Self::at(location(Driver::Postgres, &url, &name), config, tempfile::tempdir().unwrap()))
     }
 
-    pub(super) async fn mysql(config: &Config) -> Option<Self> {
+    pub(super) async fn mysql(config: &DatabaseConfig) -> Option<Self> {
         let url = server(MYSQL)?;
         let name = unique();
         let mut connection = MySqlConnection::connect(url.as_str()).await.unwrap();
@@ -108,17 +108,17 @@ impl Place {
         Some(Self::at(location(Driver::Mysql, &url, &name), config, tempfile::tempdir().unwrap()))
     }
 
-    pub(super) fn at(location: Location, config: &Config, dir: TempDir) -> Self {
+    pub(super) fn at(location: Location, config: &DatabaseConfig, dir: TempDir) -> Self {
         let mut place = Self { driver: location.driver, module: Module::new("none", ""), location, dir };
         place.module = place.another(config);
         place
     }
 
     /// The module again, in another configuration.
-    pub(super) fn another(&self, config: &Config) -> Module {
+    pub(super) fn another(&self, config: &DatabaseConfig) -> Module {
         let connections = BTreeMap::from([("main".into(), self.location.clone())]);
         let context = ModuleContext::new(self.dir.path());
-        super::module(Config { connections, ..config.clone() }, &context).unwrap()
+        super::module(DatabaseConfig { connections, ..config.clone() }, &context).unwrap()
     }
 
     pub(super) fn file(&self) -> PathBuf {
@@ -185,8 +185,8 @@ pub(super) async fn call(module: &Module, context: &CallContext, name: &str, arg
 }
 
 /// Tools may change data.
-pub(super) fn writing() -> Config {
-    Config { allow_writes: true, ..Config::default() }
+pub(super) fn writing() -> DatabaseConfig {
+    DatabaseConfig { allow_writes: true, ..DatabaseConfig::default() }
 }
 
 /// A name that no other test uses, in this process or another.

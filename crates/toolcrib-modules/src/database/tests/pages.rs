@@ -7,7 +7,7 @@ use toolcrib_model::ErrorKind;
 use toolcrib_port::CallContext;
 
 use super::{Place, call, context, writing};
-use crate::database::Config;
+use crate::database::DatabaseConfig;
 use crate::database::config::Driver;
 
 /// Counts from one, in each database's own way.
@@ -22,7 +22,7 @@ pub(super) fn numbers(place: &Place, count: u64) -> String {
 
 #[tokio::test]
 async fn a_result_is_read_page_by_page_to_its_end() {
-    for place in Place::all(&Config::default()).await {
+    for place in Place::all(&DatabaseConfig::default()).await {
         let sql = numbers(&place, 250);
         let mut page = place.ok("query", json!({"sql": sql, "max_rows": 100})).await;
         assert_eq!(page["columns"][0]["name"], "n");
@@ -43,7 +43,7 @@ async fn a_result_is_read_page_by_page_to_its_end() {
 
 #[tokio::test]
 async fn a_page_that_holds_all_rows_says_so_and_has_no_handle() {
-    for place in Place::all(&Config::default()).await {
+    for place in Place::all(&DatabaseConfig::default()).await {
         let page = place.ok("query", json!({"sql": numbers(&place, 100), "max_rows": 100})).await;
         assert_eq!(
             (&page["truncated"], page.get("result"), &page["row_count"]),
@@ -66,7 +66,7 @@ async fn a_result_without_rows_has_its_columns() {
 
 #[tokio::test]
 async fn a_page_is_bounded_in_bytes_too() {
-    let config = Config { max_page_bytes: 4096, max_cell_bytes: 1000, ..Config::default() };
+    let config = DatabaseConfig { max_page_bytes: 4096, max_cell_bytes: 1000, ..DatabaseConfig::default() };
     for place in Place::all(&config).await {
         let long = place.pick("substr(hex(zeroblob(500)), 1, 900)", "repeat('x', 900)", "repeat('x', 900)");
         let sql = numbers(&place, 20).replacen("SELECT n FROM", &format!("SELECT n, {long} FROM"), 1);
@@ -77,7 +77,7 @@ async fn a_page_is_bounded_in_bytes_too() {
 
 #[tokio::test]
 async fn a_value_of_ten_megabytes_is_cut_and_the_result_says_so() {
-    for place in Place::all(&Config::default()).await {
+    for place in Place::all(&DatabaseConfig::default()).await {
         let sql = place.pick(
             "SELECT 1 AS a, replace(hex(zeroblob(5000000)), '0', 'é') AS b, zeroblob(10000000) AS c",
             "SELECT 1 AS a, repeat('é', 10000000) AS b, decode(repeat('00', 10000000), 'hex') AS c",
@@ -96,7 +96,7 @@ async fn a_value_of_ten_megabytes_is_cut_and_the_result_says_so() {
 
 #[tokio::test]
 async fn a_handle_is_good_for_its_own_session_only() {
-    for place in Place::all(&Config::default()).await {
+    for place in Place::all(&DatabaseConfig::default()).await {
         let page = place.ok("query", json!({"sql": numbers(&place, 10), "max_rows": 2})).await;
         let arguments = json!({"result": page["result"]});
         let other = CallContext::new("two").with_agent("assistant");
@@ -108,7 +108,7 @@ async fn a_handle_is_good_for_its_own_session_only() {
 
 #[tokio::test]
 async fn the_oldest_open_result_gives_way_and_queries_still_run() {
-    let config = Config { pool_size: 3, ..Config::default() };
+    let config = DatabaseConfig { pool_size: 3, ..DatabaseConfig::default() };
     for place in Place::all(&config).await {
         let arguments = json!({"sql": numbers(&place, 1000), "max_rows": 1});
         let mut handles = Vec::new();
@@ -125,7 +125,7 @@ async fn the_oldest_open_result_gives_way_and_queries_still_run() {
 
 #[tokio::test]
 async fn a_result_that_nobody_reads_is_closed() {
-    let config = Config { result_idle_seconds: 60, ..Config::default() };
+    let config = DatabaseConfig { result_idle_seconds: 60, ..DatabaseConfig::default() };
     for place in Place::all(&config).await {
         let page = place.ok("query", json!({"sql": numbers(&place, 1000), "max_rows": 1})).await;
         let arguments = json!({"result": page["result"], "max_rows": 1});
@@ -154,7 +154,12 @@ async fn reading_many_rows_takes_no_more_memory_than_reading_some() {
     const DOUBLINGS: u32 = 18;
     // Would take about 100 bytes each.
     const ROWS: u64 = 1 << DOUBLINGS;
-    let config = Config { allow_writes: true, max_rows: 5000, max_page_bytes: 4 << 20, ..Config::default() };
+    let config = DatabaseConfig {
+        allow_writes: true,
+        max_rows: 5000,
+        max_page_bytes: 4 << 20,
+        ..DatabaseConfig::default()
+    };
     for place in Place::all(&config).await {
         let long = place.pick("substr(hex(zeroblob(50)), 1, 90)", "repeat('x', 90)", "repeat('x', 90)");
         let sql = if place.driver == Driver::Mysql {

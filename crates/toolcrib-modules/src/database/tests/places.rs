@@ -9,7 +9,7 @@ use toolcrib_port::CallContext;
 
 use super::{Place, call, context, server, writing};
 use crate::ModuleContext;
-use crate::database::{Config, Location, Tls};
+use crate::database::{DatabaseConfig, Location, Tls};
 
 fn access(rules: Value) -> Access {
     Access::of_module("database", &serde_json::from_value::<AccessRules>(rules).unwrap()).unwrap()
@@ -67,7 +67,7 @@ async fn a_file_is_made_only_where_writing_is_allowed_and_asked_for() {
     let new = json!({"name": "new", "driver": "sqlite", "database": "new.db"});
     place.error("connect", new).await;
     let created = json!({"name": "new", "driver": "sqlite", "database": "new.db", "create": true});
-    let reading = place.another(&Config::default());
+    let reading = place.another(&DatabaseConfig::default());
     assert!(call(&reading, &context(), "connect", created.clone()).await.error.is_some());
     assert!(!place.dir.path().join("new.db").exists());
     assert_eq!(place.ok("connect", created).await["created"], true);
@@ -102,7 +102,7 @@ async fn only_files_that_access_names_are_opened() {
 async fn only_servers_that_access_names_and_public_ones_are_reached() {
     let dir = tempfile::tempdir().unwrap();
     let connect = |host: &str| json!({"driver": "postgres", "host": host, "port": 1, "database": "d"});
-    let module = crate::database::module(Config::default(), &ModuleContext::new(dir.path())).unwrap();
+    let module = crate::database::module(DatabaseConfig::default(), &ModuleContext::new(dir.path())).unwrap();
     for host in [
         "localhost",
         "127.0.0.1",
@@ -123,7 +123,7 @@ async fn only_servers_that_access_names_and_public_ones_are_reached() {
         assert_eq!(error.kind, ErrorKind::InvalidArgs, "{host}: {error}");
     }
     let rules = access(json!({"network": ["db.example.com:5432"]}));
-    let config = Config { allow_private_addresses: true, ..Config::default() };
+    let config = DatabaseConfig { allow_private_addresses: true, ..DatabaseConfig::default() };
     let limited = ModuleContext::new(dir.path()).with_access(rules);
     let module = crate::database::module(config, &limited).unwrap();
     let error = call(&module, &context(), "connect", connect("127.0.0.1")).await.error.unwrap();
@@ -132,7 +132,7 @@ async fn only_servers_that_access_names_and_public_ones_are_reached() {
 
 #[tokio::test]
 async fn the_certificate_of_a_server_is_verified_where_that_is_wanted() {
-    let Some(place) = Place::postgres(&Config::default()).await else { return };
+    let Some(place) = Place::postgres(&DatabaseConfig::default()).await else { return };
     let certificate = "SELECT CASE WHEN current_setting('ssl') = 'on' THEN pg_read_file('server.crt') END";
     let Some(certificate) = place.rows(certificate, json!([])).await[0][0].as_str().map(ToOwned::to_owned)
     else {
@@ -157,7 +157,7 @@ async fn the_certificate_of_a_server_is_verified_where_that_is_wanted() {
             root_certificate: root.cloned(),
             ..place.location.clone()
         };
-        let other = Place::at(location, &Config::default(), tempfile::tempdir().unwrap());
+        let other = Place::at(location, &DatabaseConfig::default(), tempfile::tempdir().unwrap());
         let result = other.call("query", json!({"sql": is_encrypted})).await;
         let found = result.error.is_none().then(|| result.result["rows"][0][0].as_bool().unwrap());
         assert_eq!(found, expected, "{host} {tls:?}: {:?}", result.error);
@@ -173,7 +173,7 @@ async fn a_server_of_this_machine_is_reached_where_the_operator_says_so() {
         let Some(url) = server(variable) else { continue };
         let driver = if variable == super::POSTGRES { "postgres" } else { "mysql" };
         let dir = tempfile::tempdir().unwrap();
-        let config = Config { allow_private_addresses: true, ..Config::default() };
+        let config = DatabaseConfig { allow_private_addresses: true, ..DatabaseConfig::default() };
         let module = crate::database::module(config, &ModuleContext::new(dir.path())).unwrap();
         let password = super::decoded(url.password().unwrap());
         let arguments = json!({
@@ -195,7 +195,7 @@ async fn a_server_of_this_machine_is_reached_where_the_operator_says_so() {
 
 #[tokio::test]
 async fn the_operator_makes_a_missing_file_that_tools_only_read_and_an_agent_does_not() {
-    let place = Place::sqlite(&Config::default());
+    let place = Place::sqlite(&DatabaseConfig::default());
     let connect = json!({"name": "new", "driver": "sqlite", "database": place.dir.path().join("new.db")});
     place.error("connect", connect.clone()).await;
     let setup = CallContext::new("setup");

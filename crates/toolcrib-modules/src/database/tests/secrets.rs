@@ -4,11 +4,11 @@ use serde_json::json;
 use toolcrib_model::Secret;
 
 use super::{Place, call, context};
-use crate::database::{Config, Location};
+use crate::database::{DatabaseConfig, Location};
 
 #[tokio::test]
 async fn a_password_is_in_no_result_and_no_error() {
-    for place in Place::all(&Config::default()).await {
+    for place in Place::all(&DatabaseConfig::default()).await {
         if place.location.password.is_none() {
             continue;
         }
@@ -16,7 +16,7 @@ async fn a_password_is_in_no_result_and_no_error() {
         let listed = place.ok("list_connections", json!({})).await.to_string();
         assert!(!listed.contains(&secret), "{listed}");
         let wrong = Location { password: Some(Secret::new("wr0ng-word")), ..place.location.clone() };
-        let other = Place::at(wrong, &Config::default(), tempfile::tempdir().unwrap());
+        let other = Place::at(wrong, &DatabaseConfig::default(), tempfile::tempdir().unwrap());
         let error = call(&other.module, &context(), "query", json!({"sql": "SELECT 1"})).await.error.unwrap();
         assert!(!format!("{error:?}").contains("wr0ng-word"), "{error}");
         assert!(!format!("{:?}", other.location).contains("wr0ng-word"));

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use toolcrib_model::ErrorKind;
 
 use super::{Place, writing};
-use crate::database::Config;
+use crate::database::DatabaseConfig;
 
 /// What a table holds after a value was put into a column of a type, and how it is read.
 async fn there_and_back(place: &Place, kind: &str, value: &Value) -> Value {
@@ -60,7 +60,7 @@ async fn booleans_and_documents_come_back() {
 
 #[tokio::test]
 async fn what_json_cannot_hold_is_a_text() {
-    for place in Place::all(&Config::default()).await {
+    for place in Place::all(&DatabaseConfig::default()).await {
         let large = place.rows("SELECT 9007199254740993", json!([])).await;
         assert_eq!(large, json!([["9007199254740993"]]), "{}", place.driver);
         let decimal = place.pick("SELECT '0.10'", "SELECT 0.10", "SELECT 0.10");
@@ -159,7 +159,7 @@ async fn mysql_has_no_type_that_cannot_be_read_or_passed() {
 
 #[tokio::test]
 async fn a_wrong_number_of_parameters_is_told() {
-    for place in Place::all(&Config::default()).await {
+    for place in Place::all(&DatabaseConfig::default()).await {
         let sql = place.sql("SELECT ? , ?").replace("$1", "$1::int").replace("$2", "$2::int");
         let error = place.error("query", json!({"sql": sql, "params": [1]})).await;
         assert_eq!(error.kind, ErrorKind::InvalidArgs);

@@ -9,14 +9,14 @@ use toolcrib_sdk::Module;
 
 use super::{call, context, location, server};
 use crate::ModuleContext;
-use crate::database::Config;
+use crate::database::DatabaseConfig;
 use crate::database::config::Driver;
 
 fn victim(driver: Driver, variable: &str) -> Option<(Module, tempfile::TempDir)> {
     let url = server(variable)?;
     let dir = tempfile::tempdir().unwrap();
     let main = location(driver, &url, &url.path()[1..]);
-    let config = Config { connections: [("main".into(), main)].into(), ..Config::default() };
+    let config = DatabaseConfig { connections: [("main".into(), main)].into(), ..DatabaseConfig::default() };
     let module = crate::database::module(config, &ModuleContext::new(dir.path())).unwrap();
     Some((module, dir))
 }

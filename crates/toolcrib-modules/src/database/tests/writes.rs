@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use toolcrib_model::ErrorKind;
 
 use super::{Place, call, context, writing};
-use crate::database::Config;
+use crate::database::DatabaseConfig;
 
 async fn with_users(place: &Place) {
     place
@@ -58,7 +58,7 @@ async fn execute_gives_the_rows_that_it_returns() {
 async fn nothing_is_changed_unless_the_operator_allows_it() {
     for place in Place::all(&writing()).await {
         with_users(&place).await;
-        let reading = place.another(&Config::default());
+        let reading = place.another(&DatabaseConfig::default());
         for (tool, arguments) in [
             ("execute", json!({"sql": "DELETE FROM users"})),
             ("batch_execute", json!({"statements": [{"sql": "DELETE FROM users"}]})),
@@ -131,7 +131,7 @@ async fn what_a_read_only_transaction_lets_through_is_taken_back() {
 
 #[tokio::test]
 async fn what_a_query_sets_is_not_there_for_the_next_call() {
-    let Some(place) = Place::postgres(&Config { pool_size: 2, ..writing() }).await else { return };
+    let Some(place) = Place::postgres(&DatabaseConfig { pool_size: 2, ..writing() }).await else { return };
     place.rows("SELECT set_config('search_path', 'elsewhere', false), pg_advisory_lock(7)", json!([])).await;
     place.execute("SELECT set_config('search_path', 'elsewhere', false)", json!([])).await;
     for _ in 0..3 {

@@ -1,23 +1,23 @@
-//! `filesystem.grep`.
+//! The tool `filesystem.grep`.
 
-mod lines;
+mod bounded_reader;
+mod match_collector;
+mod parallel;
 mod search;
-mod spread;
-mod tally;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_io::files::{Kind, Root};
 use toolcrib_model::ToolError;
 
-use super::blocking::Stop;
-use super::everywhere;
-use super::failure::{failure, invalid};
+use super::blocking::Cancellation;
+use super::errors::{invalid, tool_error};
 use super::glob::{Glob, MAX_PATTERN_BYTES, compile_regex};
 use super::walk::{Walk, relative};
+use super::workspace_root;
 
-use search::Query;
-use tally::Tally;
+use match_collector::MatchCollector;
+use search::SearchQuery;
 
 /// The maximum number of matching lines in a result.
 pub const MAX_MATCHES: usize = 200;
@@ -38,7 +38,7 @@ pub(super) struct Grep {
     #[schemars(length(min = 1, max = MAX_PATTERN_BYTES))]
     pattern: String,
     /// The file or directory to search, relative to the workspace; the workspace itself by default.
-    #[serde(default = "everywhere")]
+    #[serde(default = "workspace_root")]
     pub(super) path: String,
     /// Searches only the files that this glob fits: `*.md` by name at every depth, `docs/**/*.md` by path relative to
     /// `path`.
@@ -81,7 +81,7 @@ struct Match {
     after: Vec<String>,
 }
 
-pub(super) fn grep(root: &Root, grep: &Grep, stop: &Stop) -> Result<Matches, ToolError> {
+pub(super) fn grep(root: &Root, grep: &Grep, stop: &Cancellation) -> Result<Matches, ToolError> {
     if grep.context > MAX_CONTEXT_LINES {
         return Err(invalid(format!(
             "`context` is {}, at most {MAX_CONTEXT_LINES} lines are returned",
@@ -90,26 +90,26 @@ pub(super) fn grep(root: &Root, grep: &Grep, stop: &Stop) -> Result<Matches, Too
     }
     let matcher = compile_regex(&grep.pattern, grep.ignore_case)?;
     let glob = grep.glob.as_deref().map(|glob| Glob::new("glob", glob)).transpose()?;
-    let query = Query { matcher, context: grep.context, stop };
-    let failure = |error| failure(root, error);
-    let metadata = root.metadata(&grep.path).map_err(failure)?;
+    let query = SearchQuery { matcher, context: grep.context, stop };
+    let tool_error = |error| tool_error(root, error);
+    let metadata = root.metadata(&grep.path).map_err(tool_error)?;
     let mut notes = Vec::new();
-    let mut tally = Tally::new();
+    let mut collector = MatchCollector::new();
     if metadata.kind == Kind::Directory {
         let walk = Walk::with_ignored(root, &grep.path, stop, grep.include_ignored)?;
-        let searched = spread::search(&query, walk, glob.as_ref())?;
+        let searched = parallel::search(&query, walk, glob.as_ref())?;
         notes = searched.notes;
-        tally = searched.tally;
+        collector = searched.collector;
     } else {
         let path = relative(root, &grep.path);
-        let file = root.open_to_read(&grep.path).map_err(failure)?;
+        let file = root.open_to_read(&grep.path).map_err(tool_error)?;
         let name = path.rsplit('/').next().unwrap_or(&path);
         if glob.as_ref().is_none_or(|glob| glob.fits(name)) {
-            tally.add(query.file(&mut query.searcher(), &path, file)?);
+            collector.add(query.file(&mut query.searcher(), &path, file)?);
         } else {
             notes.push(format!("`glob` does not match the name of `{path}`, which was not searched"));
         }
     }
-    notes.extend(tally.notes());
-    Ok(Matches { matches: tally.into_matches(), notes })
+    notes.extend(collector.notes());
+    Ok(Matches { matches: collector.into_matches(), notes })
 }

@@ -9,9 +9,9 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContex
 use toolcrib_io::files::OpenFile;
 use toolcrib_model::ToolError;
 
-use super::super::blocking::Stop;
-use super::super::room::MAX_RESULT_BYTES;
-use super::lines::Lines;
+use super::super::blocking::Cancellation;
+use super::super::size_budget::MAX_RESULT_BYTES;
+use super::bounded_reader::BoundedReader;
 use super::{MAX_GREP_FILE_BYTES, MAX_MATCHES, Match};
 
 /// The maximum length of a line in a result, in bytes.
@@ -27,16 +27,16 @@ const MAX_KEPT_BYTES: usize = 3 * MAX_RESULT_BYTES;
 /// The pattern and options of a search. Each thread has its own clone: threads that share a matcher contend for its
 /// memory.
 #[derive(Clone)]
-pub(super) struct Query<'a> {
+pub(super) struct SearchQuery<'a> {
     pub(super) matcher: RegexMatcher,
     /// The number of context lines around a match.
     pub(super) context: usize,
-    pub(super) stop: &'a Stop,
+    pub(super) stop: &'a Cancellation,
 }
 
 /// The result of searching one file.
 #[derive(Default)]
-pub(super) struct Outcome {
+pub(super) struct FileMatches {
     pub(super) matches: Vec<Match>,
     pub(super) bytes: u64,
     pub(super) is_binary: bool,
@@ -45,13 +45,13 @@ pub(super) struct Outcome {
     pub(super) shortened_lines: usize,
 }
 
-impl Outcome {
+impl FileMatches {
     pub(super) fn unreadable() -> Self {
         Self { is_unreadable: true, ..Self::default() }
     }
 
     /// Returns true if a result has to mention this file.
-    pub(super) fn tells(&self) -> bool {
+    pub(super) fn is_notable(&self) -> bool {
         !self.matches.is_empty()
             || self.is_binary
             || self.is_unreadable
@@ -60,7 +60,7 @@ impl Outcome {
     }
 }
 
-impl Query<'_> {
+impl SearchQuery<'_> {
     /// Creates a searcher that reuses its buffers for all files.
     pub(super) fn searcher(&self) -> Searcher {
         SearcherBuilder::new()
@@ -78,11 +78,16 @@ impl Query<'_> {
         searcher: &mut Searcher,
         path: &str,
         file: OpenFile,
-    ) -> Result<Outcome, ToolError> {
-        let mut found =
-            Found { query: self, path, recent: VecDeque::new(), bytes: 0, outcome: Outcome::default() };
+    ) -> Result<FileMatches, ToolError> {
+        let mut found = MatchSink {
+            query: self,
+            path,
+            recent: VecDeque::new(),
+            bytes: 0,
+            outcome: FileMatches::default(),
+        };
         let size = file.size();
-        let mut lines = Lines::new(file, size, MAX_GREP_FILE_BYTES, self.stop);
+        let mut lines = BoundedReader::new(file, size, MAX_GREP_FILE_BYTES, self.stop);
         let searched = searcher.search_reader(&self.matcher, &mut lines, &mut found);
         let mut outcome = found.outcome;
         if searched.is_err() {
@@ -100,16 +105,16 @@ impl Query<'_> {
 }
 
 /// Collects the matches in one file.
-struct Found<'a> {
-    query: &'a Query<'a>,
+struct MatchSink<'a> {
+    query: &'a SearchQuery<'a>,
     path: &'a str,
     /// The latest lines, with their numbers.
     recent: VecDeque<(u64, String)>,
     bytes: usize,
-    outcome: Outcome,
+    outcome: FileMatches,
 }
 
-impl Found<'_> {
+impl MatchSink<'_> {
     /// Adds a line that may be the context of a match.
     fn line(&mut self, number: u64, line: &[u8]) {
         let context = self.query.context;
@@ -131,7 +136,7 @@ impl Found<'_> {
     }
 }
 
-impl Sink for Found<'_> {
+impl Sink for MatchSink<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {

@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 use toolcrib_io::files::Root;
 use toolcrib_model::ToolError;
 
-use super::super::blocking::Stop;
-use super::super::{edit, find, grep, ls, place, read, tree, write};
+use super::super::blocking::Cancellation;
+use super::super::{edit, find, grep, ls, move_copy_delete, read, tree, write};
 use super::Place;
 
 /// How many calls race with the swaps at least.
@@ -59,7 +59,7 @@ fn call(round: usize) -> (&'static str, Value) {
 }
 
 /// Does what a tool does.
-fn act(root: &Root, stop: &Stop, (name, arguments): (&str, Value)) -> Result<Value, ToolError> {
+fn act(root: &Root, stop: &Cancellation, (name, arguments): (&str, Value)) -> Result<Value, ToolError> {
     let on = |arguments| (root, stop, arguments);
     match name {
         "read" => run(read::read, on(arguments)),
@@ -71,16 +71,16 @@ fn act(root: &Root, stop: &Stop, (name, arguments): (&str, Value)) -> Result<Val
         "tree" => run(tree::tree, on(arguments)),
         "find" => run(find::find, on(arguments)),
         "grep" => run(grep::grep, on(arguments)),
-        "copy" => run(place::copy, on(arguments)),
-        "move" => run(place::rename, on(arguments)),
-        "delete" => run(place::delete, on(arguments)),
+        "copy" => run(move_copy_delete::copy, on(arguments)),
+        "move" => run(move_copy_delete::rename, on(arguments)),
+        "delete" => run(move_copy_delete::delete, on(arguments)),
         other => panic!("{other}"),
     }
 }
 
 fn run<A: DeserializeOwned, T: Serialize>(
-    work: fn(&Root, &A, &Stop) -> Result<T, ToolError>,
-    (root, stop, arguments): (&Root, &Stop, Value),
+    work: fn(&Root, &A, &Cancellation) -> Result<T, ToolError>,
+    (root, stop, arguments): (&Root, &Cancellation, Value),
 ) -> Result<Value, ToolError> {
     let done = work(root, &serde_json::from_value(arguments).unwrap(), stop)?;
     Ok(serde_json::to_value(done).unwrap())
@@ -142,7 +142,7 @@ fn nothing_outside_is_read_or_changed_while_a_directory_is_swapped_for_a_link() 
     thread::scope(|scope| {
         let swapping = scope.spawn(|| swap(&inner, &secrets, &done, &swaps));
         // What races is the work of the tools, without the way to it.
-        let stop = Stop::on(CancellationToken::new());
+        let stop = Cancellation::on(CancellationToken::new());
         while round < CALLS || swaps.load(Ordering::Relaxed) < SWAPS {
             let result = act(&place.root, &stop, call(round));
             failed += usize::from(result.is_err());

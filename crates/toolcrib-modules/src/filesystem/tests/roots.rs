@@ -9,7 +9,7 @@ use toolcrib_policy::Access;
 
 use super::Place;
 use crate::ModuleContext;
-use crate::filesystem::{Config, module_of};
+use crate::filesystem::{FilesystemConfig, module_from_config};
 
 /// A place with a folder besides that is only read, and one that may be changed.
 fn place(context: impl FnOnce(ModuleContext) -> ModuleContext) -> (Place, PathBuf, PathBuf) {
@@ -20,8 +20,8 @@ fn place(context: impl FnOnce(ModuleContext) -> ModuleContext) -> (Place, PathBu
     fs::create_dir(&out).unwrap();
     fs::write(manuals.join("deep/guide.md"), "Turn it on.\n").unwrap();
     let config = json!({"roots": {"manuals": {"path": manuals}, "out": {"path": "../out", "mode": "write"}}});
-    let config: Config = serde_json::from_value(config).unwrap();
-    place.module = module_of(config, &context(ModuleContext::new(place.inner()))).unwrap();
+    let config: FilesystemConfig = serde_json::from_value(config).unwrap();
+    place.module = module_from_config(config, &context(ModuleContext::new(place.inner()))).unwrap();
     (place, manuals, out)
 }
 

@@ -4,7 +4,7 @@ use tokio_util::sync::CancellationToken;
 use toolcrib_model::ErrorKind;
 
 use super::super::MAX_WALK_DEPTH;
-use super::super::blocking::Stop;
+use super::super::blocking::Cancellation;
 use super::super::walk::Walk;
 use super::Place;
 
@@ -12,7 +12,7 @@ use super::Place;
 fn a_walk_ends_with_the_call_that_it_is_for() {
     let place = Place::with_notes();
     let token = CancellationToken::new();
-    let stop = Stop::on(token.clone());
+    let stop = Cancellation::on(token.clone());
     let mut walk = Walk::new(&place.root, ".", &stop).unwrap();
     assert!(walk.next().unwrap().is_some());
     token.cancel();
@@ -25,7 +25,7 @@ fn a_walk_that_gets_too_deep_says_so() {
     let place = Place::new();
     let deep = "d/".repeat(MAX_WALK_DEPTH + 5);
     place.root.create_dir_all(deep).unwrap();
-    let stop = Stop::on(CancellationToken::new());
+    let stop = Cancellation::on(CancellationToken::new());
     let mut walk = Walk::new(&place.root, "", &stop).unwrap();
     let mut depth = 0;
     while walk.next().unwrap().is_some() {
@@ -43,7 +43,7 @@ fn a_walk_that_gets_too_deep_says_so() {
 fn symlinks_are_met_and_not_followed() {
     let place = Place::with_notes();
     std::os::unix::fs::symlink("..", place.inner().join("notes/loop")).unwrap();
-    let stop = Stop::on(CancellationToken::new());
+    let stop = Cancellation::on(CancellationToken::new());
     let mut walk = Walk::new(&place.root, "notes", &stop).unwrap();
     let mut below = Vec::new();
     while let Some(found) = walk.next().unwrap() {

@@ -1,4 +1,4 @@
-//! `http.download`: downloads a file into the workspace.
+//! The tool `http.download`, which downloads a file into the workspace.
 //!
 //! Received bytes are written to `PATH.part`, which is renamed once the file is complete. If the server identifies the
 //! version (`ETag`, `Last-Modified`), that is stored in `PATH.part.json`, and a later call requests only the rest of
@@ -7,8 +7,8 @@
 //! Each received piece renews the deadline of the call, up to [`MAX_DOWNLOAD_SECONDS`]. So the call waits for a slow
 //! server, but not for one that has stopped.
 
-mod incoming;
-mod partial;
+mod partial_file;
+mod transfer;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -24,13 +24,13 @@ use toolcrib_io::files::{Existing, Root};
 use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_sdk::CallContext;
 
-use super::client::{Clients, Wanted, url};
-use super::failure::{failed, invalid};
+use super::client::{Clients, RequestSpec, url};
+use super::errors::{failed, invalid};
 use super::headers;
 use crate::filesystem::blocking::blocking;
 
-use incoming::{Answered, Meter, answered, receive};
-use partial::Partial;
+use partial_file::PartialFile;
+use transfer::{FileResponse, Meter, receive, request_file};
 
 /// The maximum number of concurrent downloads.
 pub const MAX_DOWNLOADS: usize = 8;
@@ -58,7 +58,7 @@ pub(super) struct Download {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Downloaded {
+pub(super) struct DownloadOutput {
     /// The path of the file, relative to the workspace.
     path: String,
     /// Its size, in bytes.
@@ -79,12 +79,12 @@ pub(super) struct Downloads {
 }
 
 /// The exclusive right to write one file, until it is dropped.
-struct Turn<'a> {
+struct DownloadLock<'a> {
     downloads: &'a Downloads,
     path: PathBuf,
 }
 
-impl Drop for Turn<'_> {
+impl Drop for DownloadLock<'_> {
     fn drop(&mut self) {
         self.downloads.busy.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.path);
     }
@@ -100,7 +100,7 @@ impl Downloads {
         clients: &Clients,
         context: &CallContext,
         arguments: Download,
-    ) -> Result<Downloaded, ToolError> {
+    ) -> Result<DownloadOutput, ToolError> {
         let limit = Duration::from_secs(MAX_DOWNLOAD_SECONDS);
         let path = arguments.path.clone();
         let done = tokio::time::timeout(limit, self.fetch(clients, context, arguments)).await;
@@ -116,45 +116,47 @@ impl Downloads {
         clients: &Clients,
         context: &CallContext,
         arguments: Download,
-    ) -> Result<Downloaded, ToolError> {
+    ) -> Result<DownloadOutput, ToolError> {
         let Download { url: written, path, overwrite, create_parents, headers } = arguments;
-        let mut headers = headers::of_call(&headers)?;
+        let mut headers = headers::from_call(&headers)?;
         // With compression, the file would have another length.
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         headers.remove(RANGE);
         headers.remove(IF_RANGE);
-        let mut wanted = Wanted { method: Method::GET, url: url(&written)?, headers, body: None };
-        let turn = self.turn(&path)?;
-        let (root, target, from) = (self.root.clone(), path.clone(), wanted.url.to_string());
+        let mut spec = RequestSpec { method: Method::GET, url: url(&written)?, headers, body: None };
+        let lock = self.lock_path(&path)?;
+        let (root, target, from) = (self.root.clone(), path.clone(), spec.url.to_string());
         let partial = blocking(context, move |_| {
-            ready(&root, &target, overwrite, create_parents)?;
-            Partial::find(&root, &target, &from)
+            check_target(&root, &target, overwrite, create_parents)?;
+            PartialFile::find(&root, &target, &from)
         })
         .await?;
-        let begun = partial.ask_for_rest(&mut wanted.headers);
-        let mut answer = answered(clients, &wanted, begun).await?;
-        if begun > 0 && matches!(answer, Answered::NoSuchRange) {
+        let offset = partial.request_rest(&mut spec.headers);
+        let mut answer = request_file(clients, &spec, offset).await?;
+        if offset > 0 && matches!(answer, FileResponse::RangeNotSatisfiable) {
             // The partial file belongs to another version than the server has now.
-            wanted.headers.remove(RANGE);
-            wanted.headers.remove(IF_RANGE);
-            answer = answered(clients, &wanted, 0).await?;
+            spec.headers.remove(RANGE);
+            spec.headers.remove(IF_RANGE);
+            answer = request_file(clients, &spec, 0).await?;
         }
         let (mut incoming, source) = match answer {
-            Answered::File(incoming, source) => (incoming, source),
-            Answered::NoSuchRange => return Err(failed("the server has no such part of the file")),
+            FileResponse::File(incoming, source) => (incoming, source),
+            FileResponse::RangeNotSatisfiable => {
+                return Err(failed("the server has no such part of the file"));
+            }
         };
         let resumed_from = source.offset;
         let mut meter = Meter::new(resumed_from, source.total, self.max_bytes, context)?;
-        let partial = partial.begin(context, resumed_from, &source).await?;
+        let partial = partial.prepare(context, resumed_from, &source).await?;
         if let Err(error) = receive(&mut incoming, &partial, &mut meter, context).await {
-            let is_kept = partial.settle(context, error.kind).await;
+            let is_kept = partial.keep_or_remove(context, error.kind).await;
             let hint = if is_kept { "call it again to continue" } else { "call it again to start over" };
             return Err(if error.hint.is_none() { error.with_hint(hint) } else { error });
         }
         let existing = if overwrite { Existing::Replace } else { Existing::Keep };
-        partial.put_in_place(context, existing).await?;
-        drop(turn);
-        Ok(Downloaded {
+        partial.finish(context, existing).await?;
+        drop(lock);
+        Ok(DownloadOutput {
             path,
             bytes: meter.done(),
             content_type: source.content_type,
@@ -163,7 +165,7 @@ impl Downloads {
     }
 
     /// Claims a path, so that no other call writes it. Limits the number of downloads.
-    fn turn(&self, path: &str) -> Result<Turn<'_>, ToolError> {
+    fn lock_path(&self, path: &str) -> Result<DownloadLock<'_>, ToolError> {
         let path = Path::new(path);
         let below = path.strip_prefix(self.root.path()).unwrap_or(path);
         let path: PathBuf = below.components().filter(|part| *part != Component::CurDir).collect();
@@ -177,18 +179,18 @@ impl Downloads {
             return Err(ToolError::new(ErrorKind::Overloaded, message).with_hint("wait for one of them"));
         }
         busy.insert(path.clone());
-        Ok(Turn { downloads: self, path })
+        Ok(DownloadLock { downloads: self, path })
     }
 }
 
 /// Refuses a path that cannot be written, before anything is requested.
-fn ready(root: &Root, path: &str, overwrite: bool, create_parents: bool) -> Result<(), ToolError> {
+fn check_target(root: &Root, path: &str, overwrite: bool, create_parents: bool) -> Result<(), ToolError> {
     if path.is_empty() || path.ends_with('/') {
         return Err(invalid(format!("`path` is `{path}`, expected the path of a file"))
             .with_hint("give it the name of a file"));
     }
     let directory = Path::new(path).parent().filter(|directory| !directory.as_os_str().is_empty());
-    root.check_write(path).map_err(unwritten)?;
+    root.check_write(path).map_err(write_error)?;
     match root.metadata(path) {
         Ok(found) if found.kind != toolcrib_io::files::Kind::File => {
             return Err(failed(format!("`{path}` exists, and is not a file")).with_hint("use another path"));
@@ -200,13 +202,13 @@ fn ready(root: &Root, path: &str, overwrite: bool, create_parents: bool) -> Resu
             );
         }
         Ok(_) | Err(IoError::NotFound { .. }) => {}
-        Err(error) => return Err(unwritten(error)),
+        Err(error) => return Err(write_error(error)),
     }
     let Some(directory) = directory else { return Ok(()) };
     if create_parents {
-        return root.create_dir_all(directory).map_err(unwritten);
+        return root.create_dir_all(directory).map_err(write_error);
     }
-    if root.exists(directory).map_err(unwritten)? {
+    if root.exists(directory).map_err(write_error)? {
         return Ok(());
     }
     let message = format!("cannot write `{path}`: the directory `{}` does not exist", directory.display());
@@ -214,7 +216,7 @@ fn ready(root: &Root, path: &str, overwrite: bool, create_parents: bool) -> Resu
 }
 
 /// Converts the error of a file that cannot be written.
-pub(super) fn unwritten(error: IoError) -> ToolError {
+pub(super) fn write_error(error: IoError) -> ToolError {
     match error {
         IoError::OutsideRoot { path, reason } => {
             failed(format!("`{path}` is outside of the workspace: {reason}"))

@@ -12,7 +12,7 @@ use super::one_line;
 pub const MAX_LINKS: usize = 100;
 
 /// The maximum number of links that are stored until the main content is known.
-const MAX_KEPT: usize = 2000;
+const MAX_STORED_LINKS: usize = 2000;
 
 /// The maximum length of the text of a link, in characters.
 const MAX_LABEL_CHARS: usize = 120;
@@ -31,13 +31,13 @@ pub(in crate::http) struct Link {
 /// The links of a page, in order.
 #[derive(Default)]
 pub(super) struct Links {
-    kept: Vec<Kept>,
-    open: Option<Kept>,
+    links: Vec<RawLink>,
+    open: Option<RawLink>,
     /// The base of relative links, if the page declares one.
     pub(super) base: Option<String>,
 }
 
-struct Kept {
+struct RawLink {
     target: String,
     label: String,
     /// The offset in the outline.
@@ -48,7 +48,7 @@ impl Links {
     pub(super) fn begin(&mut self, target: &str, at: usize) {
         self.end();
         if target.len() <= MAX_TARGET_BYTES && !target.trim_start().starts_with('#') {
-            self.open = Some(Kept { target: target.to_owned(), label: String::new(), at });
+            self.open = Some(RawLink { target: target.to_owned(), label: String::new(), at });
         }
     }
 
@@ -62,19 +62,19 @@ impl Links {
 
     pub(super) fn end(&mut self) {
         if let Some(open) = self.open.take()
-            && self.kept.len() < MAX_KEPT
+            && self.links.len() < MAX_STORED_LINKS
         {
-            self.kept.push(open);
+            self.links.push(open);
         }
     }
 
     /// Returns the links in a range of the outline, without duplicates. Returns true with them if there are more.
-    pub(super) fn of(&self, part: &Range<usize>, page: &Url) -> (Vec<Link>, bool) {
+    pub(super) fn of(&self, section: &Range<usize>, page: &Url) -> (Vec<Link>, bool) {
         let base = self.base.as_deref().and_then(|base| page.join(base).ok());
         let base = base.as_ref().unwrap_or(page);
         let mut links: Vec<Link> = Vec::new();
-        for kept in self.kept.iter().filter(|kept| part.contains(&kept.at)) {
-            let Ok(url) = base.join(kept.target.trim()) else { continue };
+        for link in self.links.iter().filter(|link| section.contains(&link.at)) {
+            let Ok(url) = base.join(link.target.trim()) else { continue };
             if !matches!(url.scheme(), "http" | "https") || links.iter().any(|link| link.url == url.as_str())
             {
                 continue;
@@ -82,7 +82,7 @@ impl Links {
             if links.len() == MAX_LINKS {
                 return (links, true);
             }
-            let text = one_line(&kept.label).chars().take(MAX_LABEL_CHARS).collect();
+            let text = one_line(&link.label).chars().take(MAX_LABEL_CHARS).collect();
             links.push(Link { text, url: url.into() });
         }
         (links, false)

@@ -1,4 +1,4 @@
-//! `http.fetch_page`: the readable text of a web page.
+//! The tool `http.fetch_page`: the readable text of a web page.
 
 mod links;
 mod outline;
@@ -15,11 +15,11 @@ use toolcrib_model::ToolError;
 use toolcrib_sdk::CallContext;
 use url::Url;
 
-use super::answer::encoded;
-use super::client::{Clients, Received, Wanted, url};
-use super::failure::{failed, refused};
+use super::charset::{decode_page, essence, is_json};
+use super::client::{Clients, FinalResponse, RequestSpec, url};
+use super::errors::{failed, status_error};
 use super::headers;
-use super::text::{decoded_page, essence, is_json};
+use super::output::compression;
 use crate::filesystem::blocking::blocking;
 
 use links::Link;
@@ -28,7 +28,8 @@ pub use links::MAX_LINKS;
 pub use render::MAX_TEXT_BYTES;
 
 /// The `Accept` header: pages first, then any other text.
-const WANTED: &str = "text/html, application/xhtml+xml, text/*;q=0.9, application/json;q=0.8, */*;q=0.1";
+const ACCEPTED_TYPES: &str =
+    "text/html, application/xhtml+xml, text/*;q=0.9, application/json;q=0.8, */*;q=0.1";
 
 /// The maximum length of a title or a description, in characters.
 const MAX_TITLE_CHARS: usize = 500;
@@ -42,11 +43,11 @@ pub(super) struct FetchPage {
     #[serde(default)]
     headers: BTreeMap<String, String>,
     /// True to list the links of the page.
-    #[serde(default = "yes")]
+    #[serde(default = "default_links")]
     links: bool,
 }
 
-fn yes() -> bool {
+fn default_links() -> bool {
     true
 }
 
@@ -80,18 +81,18 @@ pub(super) async fn fetch(
     context: &CallContext,
     arguments: FetchPage,
 ) -> Result<Page, ToolError> {
-    let mut headers = headers::of_call(&arguments.headers)?;
-    headers.entry(ACCEPT).or_insert(HeaderValue::from_static(WANTED));
+    let mut headers = headers::from_call(&arguments.headers)?;
+    headers.entry(ACCEPT).or_insert(HeaderValue::from_static(ACCEPTED_TYPES));
     let method = Method::GET;
-    let wanted = Wanted { method: method.clone(), url: url(&arguments.url)?, headers, body: None };
-    let received = clients.send(wanted).await?;
+    let spec = RequestSpec { method: method.clone(), url: url(&arguments.url)?, headers, body: None };
+    let received = clients.send(spec).await?;
     if !received.response.status.is_success() {
-        return Err(refused(&method, &received));
+        return Err(status_error(&method, &received));
     }
     let with_links = arguments.links;
     // Parsing a page can take long, since pages can be large or hostile.
     let mut page = blocking(context, move |stop| {
-        let Received { response, url, .. } = received;
+        let FinalResponse { response, url, .. } = received;
         read(&response, &url, &|| stop.check())
     })
     .await?;
@@ -101,18 +102,18 @@ pub(super) async fn fetch(
     Ok(page)
 }
 
-/// Extracts the content of a response. `go_on` is called between steps, and ends the work by an error.
+/// Extracts the content of a response. `check_cancelled` is called between steps, and ends the work by an error.
 fn read(
     response: &Response,
     url: &Url,
-    go_on: &dyn Fn() -> Result<(), ToolError>,
+    check_cancelled: &dyn Fn() -> Result<(), ToolError>,
 ) -> Result<Page, ToolError> {
     let content_type = header_text(&response.headers, CONTENT_TYPE);
     let kind = content_type.map(essence).unwrap_or_default();
     let is_page = matches!(kind.as_str(), "" | "text/html" | "application/xhtml+xml");
     let is_text =
         kind.starts_with("text/") || is_json(&kind) || kind.ends_with("/xml") || kind.ends_with("+xml");
-    if let Some(encoding) = encoded(response) {
+    if let Some(encoding) = compression(response) {
         let message = format!("the page is compressed by {encoding}, which was not asked for");
         return Err(failed(message).with_hint("`http.download` fetches it as it is"));
     }
@@ -123,9 +124,9 @@ fn read(
         let message = format!("the content is {kind}, not a page");
         return Err(failed(message).with_hint("`http.get` shows images, `http.download` fetches any file"));
     }
-    let decoded = decoded_page(&response.body, content_type, response.truncated);
+    let decoded = decode_page(&response.body, content_type, response.truncated);
     let mut page = if is_page {
-        render::page(&decoded.text, url, go_on)?
+        render::page(&decoded.text, url, check_cancelled)?
     } else {
         Page { text: decoded.text, ..Page::default() }
     };

@@ -40,13 +40,13 @@ const NO_TEXT: &[&str] = &[
 ];
 
 /// The elements around the content of a page, which repeat on all pages of a site.
-const AROUND: &[&str] = &["aside", "button", "dialog", "footer", "nav"];
+const BOILERPLATE: &[&str] = &["aside", "button", "dialog", "footer", "nav"];
 
 /// The `role` attributes of such elements.
-const ROLES_AROUND: &[&str] = &["banner", "contentinfo", "dialog", "menu", "navigation", "search"];
+const BOILERPLATE_ROLES: &[&str] = &["banner", "contentinfo", "dialog", "menu", "navigation", "search"];
 
 /// The elements that the outline retains.
-const KEPT: &[&str] = &[
+const RETAINED: &[&str] = &[
     "blockquote",
     "code",
     "dd",
@@ -108,23 +108,23 @@ pub(super) struct Outline {
     pub(super) language: Option<String>,
     pub(super) links: Links,
     /// The main content, if the page marks it.
-    main: Option<Part>,
+    main: Option<Section>,
     /// The range from the first article to the end of the last one.
-    articles: Option<Part>,
+    articles: Option<Section>,
     /// True if the page continues after the processed part.
     pub(super) is_cut: bool,
 }
 
 /// A range of an outline.
 #[derive(Clone)]
-struct Part {
+struct Section {
     html: Range<usize>,
     text: Range<usize>,
 }
 
 /// The amount of content that the outline leaves out.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Care {
+pub(super) enum FilterLevel {
     /// Leaves out everything around the content.
     Strict,
     /// Leaves out only what is not text. In a page with unclosed elements, the strict level may leave out too much.
@@ -132,47 +132,48 @@ pub(super) enum Care {
 }
 
 impl Outline {
-    /// Creates the outline of a page. `go_on` is called between steps, and ends the work by an error.
+    /// Creates the outline of a page. `check_cancelled` is called between steps, and ends the work by an error.
     pub(super) fn of(
         page: &str,
-        care: Care,
-        go_on: &dyn Fn() -> Result<(), ToolError>,
+        level: FilterLevel,
+        check_cancelled: &dyn Fn() -> Result<(), ToolError>,
     ) -> Result<Self, ToolError> {
-        let tokenizer = Tokenizer::new(Sink(RefCell::new(Taking::new(care))), TokenizerOpts::default());
+        let tokenizer =
+            Tokenizer::new(Sink(RefCell::new(OutlineBuilder::new(level))), TokenizerOpts::default());
         let input = BufferQueue::default();
-        let (mut rest, mut silent, mut seen) = (page, 0, 0);
+        let (mut rest, mut silent, mut previous_tokens) = (page, 0, 0);
         while !rest.is_empty() {
-            go_on()?;
+            check_cancelled()?;
             let (step, behind) = rest.split_at(rest.floor_char_boundary(STEP_BYTES.min(rest.len())));
             rest = behind;
             input.push_back(StrTendril::from(step));
             // The sink never stops at a script, so that the tokenizer consumes all input.
             let _ = tokenizer.feed(&input);
-            let mut taking = tokenizer.sink.0.borrow_mut();
-            silent = if taking.tokens == seen { silent + step.len() } else { 0 };
-            seen = taking.tokens;
-            if silent > MAX_TAG_BYTES || taking.outline.html.len() > MAX_OUTLINE_BYTES {
-                taking.outline.is_cut = true;
+            let mut builder = tokenizer.sink.0.borrow_mut();
+            silent = if builder.tokens == previous_tokens { silent + step.len() } else { 0 };
+            previous_tokens = builder.tokens;
+            if silent > MAX_TAG_BYTES || builder.outline.html.len() > MAX_OUTLINE_BYTES {
+                builder.outline.is_cut = true;
                 break;
             }
         }
         if !tokenizer.sink.0.borrow().outline.is_cut {
             tokenizer.end();
         }
-        let mut taking = tokenizer.sink.0.into_inner();
-        taking.outline.links.end();
-        taking.end_part();
-        Ok(taking.outline)
+        let mut builder = tokenizer.sink.0.into_inner();
+        builder.outline.links.end();
+        builder.end_section();
+        Ok(builder.outline)
     }
 
     /// Returns the range of the content: the part that the page marks, unless that contains hardly any text.
     pub(super) fn content(&self) -> Range<usize> {
-        let is_worth = |part: &&Part| {
-            let bytes = part.text.len();
+        let is_worth = |section: &&Section| {
+            let bytes = section.text.len();
             bytes >= MIN_CONTENT_BYTES || bytes * 2 >= self.text_bytes
         };
-        let part = self.main.as_ref().filter(is_worth).or_else(|| self.articles.as_ref().filter(is_worth));
-        part.map_or(0..self.html.len(), |part| part.html.clone())
+        let section = self.main.as_ref().filter(is_worth).or_else(|| self.articles.as_ref().filter(is_worth));
+        section.map_or(0..self.html.len(), |section| section.html.clone())
     }
 }
 
@@ -180,22 +181,22 @@ impl Outline {
 pub(super) const MIN_CONTENT_BYTES: usize = 200;
 
 /// Passes tokens on to the builder, which needs mutable access.
-struct Sink(RefCell<Taking>);
+struct Sink(RefCell<OutlineBuilder>);
 
 impl TokenSink for Sink {
     type Handle = ();
 
     fn process_token(&self, token: Token, _line: u64) -> TokenSinkResult<()> {
-        let mut taking = self.0.borrow_mut();
-        taking.tokens += 1;
+        let mut builder = self.0.borrow_mut();
+        builder.tokens += 1;
         match token {
-            Token::TagToken(tag) if tag.kind == TagKind::StartTag => taking.begin(&tag),
+            Token::TagToken(tag) if tag.kind == TagKind::StartTag => builder.begin(&tag),
             Token::TagToken(tag) => {
-                taking.end(&tag.name);
+                builder.end(&tag.name);
                 TokenSinkResult::Continue
             }
             Token::CharacterTokens(text) => {
-                taking.text(&text);
+                builder.text(&text);
                 TokenSinkResult::Continue
             }
             _ => TokenSinkResult::Continue,
@@ -204,8 +205,8 @@ impl TokenSink for Sink {
 }
 
 /// Builds an outline from tokens.
-struct Taking {
-    care: Care,
+struct OutlineBuilder {
+    level: FilterLevel,
     outline: Outline,
     tokens: usize,
     /// The open elements of the outline.
@@ -218,13 +219,13 @@ struct Taking {
     /// True if the outline ends with a line break.
     is_at_break: bool,
     /// The open section: true for the main one, and the offsets at which it began.
-    part: Option<(bool, usize, usize)>,
+    section: Option<(bool, usize, usize)>,
 }
 
-impl Taking {
-    fn new(care: Care) -> Self {
+impl OutlineBuilder {
+    fn new(level: FilterLevel) -> Self {
         Self {
-            care,
+            level,
             outline: Outline::default(),
             tokens: 0,
             open: Vec::new(),
@@ -232,7 +233,7 @@ impl Taking {
             is_title: false,
             cells: 0,
             is_at_break: true,
-            part: None,
+            section: None,
         }
     }
 
@@ -255,9 +256,9 @@ impl Taking {
         }
         match name {
             "title" => self.is_title = self.outline.title.is_none(),
-            "html" => self.outline.language = attribute(tag, "lang").map(kept),
+            "html" => self.outline.language = attribute(tag, "lang").map(truncate_meta),
             "base" => {
-                let base = attribute(tag, "href").map(kept);
+                let base = attribute(tag, "href").map(truncate_meta);
                 self.outline.links.base = self.outline.links.base.take().or(base);
             }
             "meta" => self.meta(tag),
@@ -267,7 +268,7 @@ impl Taking {
             }
             "img" => {
                 if let Some(alt) = attribute(tag, "alt").map(str::trim).filter(|alt| !alt.is_empty()) {
-                    self.text(&format!("[image: {}]", kept(alt)));
+                    self.text(&format!("[image: {}]", truncate_meta(alt)));
                 }
             }
             "br" => self.outline.html.push_str("<br>"),
@@ -277,8 +278,8 @@ impl Taking {
                 }
                 self.cells += 1;
             }
-            "main" | "article" => self.begin_part(name == "main"),
-            name if KEPT.contains(&name) => self.open(&tag.name),
+            "main" | "article" => self.begin_section(name == "main"),
+            name if RETAINED.contains(&name) => self.open(&tag.name),
             name if BLOCKS.contains(&name) => self.line(),
             _ => {}
         }
@@ -303,9 +304,9 @@ impl Taking {
             "a" => self.outline.links.end(),
             "main" | "article" => {
                 self.line();
-                self.end_part_of(&**name == "main");
+                self.end_section_of(&**name == "main");
             }
-            kept if KEPT.contains(&kept) => self.close(name),
+            target if RETAINED.contains(&target) => self.close(name),
             block if BLOCKS.contains(&block) => self.line(),
             _ => {}
         }
@@ -343,24 +344,27 @@ impl Taking {
         if NO_TEXT.contains(&name) {
             return true;
         }
-        if self.care == Care::Lenient || VOID.contains(&name) || matches!(name, "html" | "body" | "main") {
+        if self.level == FilterLevel::Lenient
+            || VOID.contains(&name)
+            || matches!(name, "html" | "body" | "main")
+        {
             return false;
         }
         let is_hidden = attribute(tag, "hidden").is_some()
             || attribute(tag, "aria-hidden") == Some("true")
             || attribute(tag, "style").is_some_and(hides)
-            || attribute(tag, "role").is_some_and(|role| ROLES_AROUND.contains(&role));
+            || attribute(tag, "role").is_some_and(|role| BOILERPLATE_ROLES.contains(&role));
         // The header of an article is its heading; the header of a page is its menu.
-        is_hidden || AROUND.contains(&name) || name == "header" && self.part.is_none()
+        is_hidden || BOILERPLATE.contains(&name) || name == "header" && self.section.is_none()
     }
 
     fn meta(&mut self, tag: &Tag) {
         let Some(content) = attribute(tag, "content") else { return };
         let key = attribute(tag, "name").or_else(|| attribute(tag, "property")).unwrap_or_default();
         match key.to_ascii_lowercase().as_str() {
-            "description" => self.outline.description = Some(kept(content)),
+            "description" => self.outline.description = Some(truncate_meta(content)),
             "og:description" if self.outline.description.is_none() => {
-                self.outline.description = Some(kept(content));
+                self.outline.description = Some(truncate_meta(content));
             }
             _ => {}
         }
@@ -406,26 +410,27 @@ impl Taking {
         }
     }
 
-    fn begin_part(&mut self, is_main: bool) {
+    fn begin_section(&mut self, is_main: bool) {
         self.line();
-        let begins = self.part.as_ref().is_none_or(|(is_main_already, ..)| is_main && !is_main_already);
+        let begins = self.section.as_ref().is_none_or(|(is_main_already, ..)| is_main && !is_main_already);
         if begins {
-            self.part = Some((is_main, self.outline.html.len(), self.outline.text_bytes));
+            self.section = Some((is_main, self.outline.html.len(), self.outline.text_bytes));
         }
     }
 
-    fn end_part_of(&mut self, is_main: bool) {
-        if self.part.as_ref().is_some_and(|(open_is_main, ..)| *open_is_main == is_main) {
-            self.end_part();
+    fn end_section_of(&mut self, is_main: bool) {
+        if self.section.as_ref().is_some_and(|(open_is_main, ..)| *open_is_main == is_main) {
+            self.end_section();
         }
     }
 
-    fn end_part(&mut self) {
-        let Some((is_main, html, text)) = self.part.take() else { return };
-        let kept = if is_main { &mut self.outline.main } else { &mut self.outline.articles };
+    fn end_section(&mut self) {
+        let Some((is_main, html, text)) = self.section.take() else { return };
+        let target = if is_main { &mut self.outline.main } else { &mut self.outline.articles };
         let (html_end, text_end) = (self.outline.html.len(), self.outline.text_bytes);
-        let (html, text) = kept.as_ref().map_or((html, text), |part| (part.html.start, part.text.start));
-        *kept = Some(Part { html: html..html_end, text: text..text_end });
+        let (html, text) =
+            target.as_ref().map_or((html, text), |section| (section.html.start, section.text.start));
+        *target = Some(Section { html: html..html_end, text: text..text_end });
     }
 }
 
@@ -441,6 +446,6 @@ fn hides(style: &str) -> bool {
     ["display:none", "visibility:hidden"].iter().any(|hidden| plain.contains(hidden))
 }
 
-fn kept(text: &str) -> String {
+fn truncate_meta(text: &str) -> String {
     text.get(..text.floor_char_boundary(MAX_META_BYTES.min(text.len()))).unwrap_or_default().to_owned()
 }

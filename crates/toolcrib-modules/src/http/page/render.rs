@@ -5,8 +5,8 @@ use toolcrib_model::ToolError;
 use url::Url;
 
 use super::Page;
-use super::outline::{Care, MIN_CONTENT_BYTES, Outline};
-use crate::http::failure::failed;
+use super::outline::{FilterLevel, MIN_CONTENT_BYTES, Outline};
+use crate::http::errors::failed;
 
 /// The maximum size of the text of a page in a result, in bytes.
 pub const MAX_TEXT_BYTES: usize = 256 * 1024;
@@ -18,21 +18,21 @@ const LINE_CHARS: usize = 10_000;
 pub(super) fn page(
     html: &str,
     url: &Url,
-    go_on: &dyn Fn() -> Result<(), ToolError>,
+    check_cancelled: &dyn Fn() -> Result<(), ToolError>,
 ) -> Result<Page, ToolError> {
-    let mut outline = Outline::of(html, Care::Strict, go_on)?;
+    let mut outline = Outline::of(html, FilterLevel::Strict, check_cancelled)?;
     if outline.text_bytes < MIN_CONTENT_BYTES {
-        let lenient = Outline::of(html, Care::Lenient, go_on)?;
+        let lenient = Outline::of(html, FilterLevel::Lenient, check_cancelled)?;
         if lenient.text_bytes > outline.text_bytes * 2 {
             outline = lenient;
         }
     }
-    let part = outline.content();
-    let content = outline.html.get(part.clone()).unwrap_or_default();
+    let section = outline.content();
+    let content = outline.html.get(section.clone()).unwrap_or_default();
     let config = config::plain().allow_width_overflow();
     let rendered = config.string_from_read(content.as_bytes(), LINE_CHARS);
     let rendered = rendered.map_err(|error| failed(format!("the page cannot be shown as text: {error}")))?;
-    let (links, more) = outline.links.of(&part, url);
+    let (links, more) = outline.links.of(&section, url);
     let mut notes = Vec::new();
     if more {
         notes.push(format!("there are more than {} links", links.len()));
@@ -45,25 +45,25 @@ pub(super) fn page(
         title: outline.title,
         description: outline.description,
         language: outline.language,
-        text: tidied(&rendered),
+        text: normalize_whitespace(&rendered),
         links,
         notes,
     })
 }
 
 /// Removes spaces at the ends of lines and repeated empty lines. Non-breaking spaces become spaces.
-fn tidied(text: &str) -> String {
+fn normalize_whitespace(text: &str) -> String {
     let text = text.replace('\u{a0}', " ");
-    let mut tidied = String::with_capacity(text.len());
+    let mut normalized = String::with_capacity(text.len());
     let mut is_empty = true;
     for line in text.lines().map(str::trim_end) {
         if !(line.is_empty() && is_empty) {
-            tidied.extend([line, "\n"]);
+            normalized.extend([line, "\n"]);
         }
         is_empty = line.is_empty();
     }
-    tidied.truncate(tidied.trim_end().len());
-    tidied
+    normalized.truncate(normalized.trim_end().len());
+    normalized
 }
 
 /// Cuts the text to [`MAX_TEXT_BYTES`].

@@ -58,7 +58,7 @@ fn what_goes_along_to_another_origin_says_nothing_of_who_asks() {
     let given =
         [("Accept", "a"), ("X-Api-Key", "k"), ("Range", "bytes=1-"), ("X-Trace", "t"), ("Referer", "r")];
     let given = given.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-    let sent = super::super::headers::of_call(&given).unwrap();
+    let sent = super::super::headers::from_call(&given).unwrap();
     let mut kept: Vec<_> = super::super::headers::portable(&sent).keys().map(ToString::to_string).collect();
     kept.sort();
     assert_eq!(kept, ["accept", "range"]);

@@ -16,7 +16,7 @@ use toolcrib_model::{ToolError, ToolResult};
 use toolcrib_policy::{Access, AccessRules};
 use toolcrib_sdk::Module;
 
-use super::{Config, module};
+use super::{HttpConfig, module};
 use crate::{Error, ModuleContext};
 
 /// A workspace, and the module over it.
@@ -37,7 +37,7 @@ impl Place {
 
     fn make(config: Value, access: Option<Value>) -> Result<Self, Error> {
         let folder = tempfile::tempdir().unwrap();
-        let config: Config = serde_json::from_value(config).unwrap();
+        let config: HttpConfig = serde_json::from_value(config).unwrap();
         let rules: Option<AccessRules> = access.map(|rules| serde_json::from_value(rules).unwrap());
         let access = Access::of_app(rules.as_ref()).unwrap();
         let module = module(config, &ModuleContext::new(folder.path()).with_access(access))?;

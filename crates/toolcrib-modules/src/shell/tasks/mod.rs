@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 use toolcrib_model::ToolError;
 use toolcrib_sdk::CallContext;
 
-use super::run::End;
+use super::run::ExitInfo;
 
-pub(super) use registry::Tasks;
+pub(super) use registry::TaskRegistry;
 pub use registry::{MAX_ALL_TASKS, MAX_ENDED_TASKS};
+use task::BackgroundTask;
 pub use task::MAX_LOG_BYTES;
-use task::Task;
 
 /// The maximum size of the output in one result, in bytes.
 pub const MAX_PAGE_BYTES: usize = 16 * 1024;
@@ -61,14 +61,14 @@ pub(super) struct TaskStop {
 
 /// A started task.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Begun {
+pub(super) struct StartedTask {
     /// The name by which other tools refer to it.
     pub(super) task: String,
 }
 
 /// The state of a task.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Status {
+pub(super) struct TaskSummary {
     task: String,
     /// The program and its first arguments.
     command: String,
@@ -76,7 +76,7 @@ pub(super) struct Status {
     running: bool,
     /// Its exit.
     #[serde(skip_serializing_if = "Option::is_none")]
-    ended: Option<End>,
+    ended: Option<ExitInfo>,
     /// The reason why it did not run to its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
@@ -86,9 +86,9 @@ pub(super) struct Status {
 
 /// The state of a task, with a part of its output.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct StatusWithOutput {
+pub(super) struct TaskReport {
     #[serde(flatten)]
-    status: Status,
+    status: TaskSummary,
     /// A part of its output, of both streams.
     output: String,
     /// The offset of the part, in bytes.
@@ -107,29 +107,29 @@ pub(super) struct StatusWithOutput {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct TaskList {
     /// The tasks, the latest last.
-    tasks: Vec<Status>,
+    tasks: Vec<TaskSummary>,
 }
 
 pub(super) async fn status(
-    tasks: &Tasks,
+    tasks: &TaskRegistry,
     context: &CallContext,
-    asked: TaskStatus,
-) -> Result<StatusWithOutput, ToolError> {
-    let task = tasks.find(&asked.task, &context.session)?;
-    let wait = Duration::from_secs(asked.wait_seconds.min(MAX_WAIT_SECONDS).into());
+    arguments: TaskStatus,
+) -> Result<TaskReport, ToolError> {
+    let task = tasks.find(&arguments.task, &context.session)?;
+    let wait = Duration::from_secs(arguments.wait_seconds.min(MAX_WAIT_SECONDS).into());
     if !wait.is_zero() {
         // On a timeout, the result is the current state.
         let _ = tokio::time::timeout(wait, task.ended()).await;
     }
-    let (status, slice) = (told(&task), task.slice(asked.offset, MAX_PAGE_BYTES));
+    let (status, slice) = (summary(&task), task.slice(arguments.offset, MAX_PAGE_BYTES));
     let mut notes = Vec::new();
-    if let Some(offset) = asked.offset.filter(|offset| *offset < slice.offset) {
+    if let Some(offset) = arguments.offset.filter(|offset| *offset < slice.offset) {
         notes.push(format!(
             "bytes {offset} to {} are gone: only the last {MAX_LOG_BYTES} are kept",
             slice.offset
         ));
     }
-    Ok(StatusWithOutput {
+    Ok(TaskReport {
         status,
         output: slice.text,
         offset: slice.offset,
@@ -140,21 +140,21 @@ pub(super) async fn status(
 }
 
 pub(super) async fn stop(
-    tasks: &Tasks,
+    tasks: &TaskRegistry,
     context: &CallContext,
-    asked: TaskStop,
-) -> Result<StatusWithOutput, ToolError> {
-    let task = tasks.find(&asked.task, &context.session)?;
+    arguments: TaskStop,
+) -> Result<TaskReport, ToolError> {
+    let task = tasks.find(&arguments.task, &context.session)?;
     task.stop();
     task.ended().await;
-    status(tasks, context, TaskStatus { task: asked.task, offset: None, wait_seconds: 0 }).await
+    status(tasks, context, TaskStatus { task: arguments.task, offset: None, wait_seconds: 0 }).await
 }
 
-pub(super) fn list(tasks: &Tasks, context: &CallContext) -> TaskList {
-    TaskList { tasks: tasks.of_session(&context.session).iter().map(|task| told(task)).collect() }
+pub(super) fn list(tasks: &TaskRegistry, context: &CallContext) -> TaskList {
+    TaskList { tasks: tasks.of_session(&context.session).iter().map(|task| summary(task)).collect() }
 }
 
-fn told(task: &Task) -> Status {
+fn summary(task: &BackgroundTask) -> TaskSummary {
     let (ended, error) = match task.outcome() {
         None => (None, None),
         Some(Ok(end)) => (Some(end), None),
@@ -162,5 +162,12 @@ fn told(task: &Task) -> Status {
     };
     let seconds = ended.as_ref().map_or_else(|| task.seconds(), |end| end.seconds);
     let running = ended.is_none() && error.is_none();
-    Status { task: task.id().to_owned(), command: task.command().to_owned(), running, ended, error, seconds }
+    TaskSummary {
+        task: task.id().to_owned(),
+        command: task.command().to_owned(),
+        running,
+        ended,
+        error,
+        seconds,
+    }
 }

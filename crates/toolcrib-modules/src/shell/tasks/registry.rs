@@ -10,7 +10,7 @@ use bytes::Bytes;
 use toolcrib_io::process::Command;
 use toolcrib_model::{ErrorKind, ToolError};
 
-use super::task::Task;
+use super::task::BackgroundTask;
 
 /// The maximum number of running tasks, of all sessions together.
 pub const MAX_ALL_TASKS: usize = 64;
@@ -25,13 +25,13 @@ const ID_BYTES: usize = 12;
 const MAX_NAMED_CHARS: usize = 40;
 
 /// The tasks of all sessions. Dropping it ends all of them.
-pub(in crate::shell) struct Tasks {
-    all: Mutex<BTreeMap<String, Arc<Task>>>,
+pub(in crate::shell) struct TaskRegistry {
+    all: Mutex<BTreeMap<String, Arc<BackgroundTask>>>,
     per_session: usize,
     limit: Duration,
 }
 
-impl Tasks {
+impl TaskRegistry {
     pub(in crate::shell) fn new(per_session: NonZeroU32, limit: NonZeroU32) -> Self {
         Self {
             all: Mutex::default(),
@@ -62,14 +62,14 @@ impl Tasks {
         forget_oldest(&mut all, session);
         let wanted = wanted.map(|wanted| Duration::from_secs(wanted.get().into()));
         let limit = wanted.map_or(self.limit, |wanted| wanted.min(self.limit));
-        let task = Task::start(id.clone(), Arc::clone(session), command, stdin, limit);
+        let task = BackgroundTask::start(id.clone(), Arc::clone(session), command, stdin, limit);
         all.insert(id.clone(), Arc::new(task));
         Ok(id)
     }
 
     /// Returns the task with this id, if it belongs to the session. The error does not reveal the tasks of other
     /// sessions.
-    pub(in crate::shell) fn find(&self, id: &str, session: &str) -> Result<Arc<Task>, ToolError> {
+    pub(in crate::shell) fn find(&self, id: &str, session: &str) -> Result<Arc<BackgroundTask>, ToolError> {
         let found = self.lock().get(id).filter(|task| task.session() == session).cloned();
         found.ok_or_else(|| {
             let id: String = id.chars().take(MAX_NAMED_CHARS).collect();
@@ -79,7 +79,7 @@ impl Tasks {
     }
 
     /// Returns the tasks of a session, the latest last.
-    pub(in crate::shell) fn of_session(&self, session: &str) -> Vec<Arc<Task>> {
+    pub(in crate::shell) fn of_session(&self, session: &str) -> Vec<Arc<BackgroundTask>> {
         let mut tasks: Vec<_> =
             self.lock().values().filter(|task| task.session() == session).cloned().collect();
         tasks.sort_by_key(|task| task.began());
@@ -104,13 +104,13 @@ impl Tasks {
         end(all.into_values()).await;
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Task>>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<BackgroundTask>>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Ends tasks, concurrently.
-async fn end(tasks: impl Iterator<Item = Arc<Task>>) {
+async fn end(tasks: impl Iterator<Item = Arc<BackgroundTask>>) {
     let tasks: Vec<_> = tasks.collect();
     for task in &tasks {
         task.stop();
@@ -121,7 +121,7 @@ async fn end(tasks: impl Iterator<Item = Arc<Task>>) {
 }
 
 /// Removes the oldest ended task of a session, if there are too many.
-fn forget_oldest(all: &mut BTreeMap<String, Arc<Task>>, session: &str) {
+fn forget_oldest(all: &mut BTreeMap<String, Arc<BackgroundTask>>, session: &str) {
     let ended = all.values().filter(|task| task.session() == session && !task.is_running());
     let mut ended: Vec<_> = ended.map(|task| (task.began(), task.id().to_owned())).collect();
     ended.sort();

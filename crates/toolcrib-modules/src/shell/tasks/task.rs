@@ -9,8 +9,8 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 use toolcrib_io::process::{Command, follow};
 
-use super::super::output::{Log, Slice};
-use super::super::run::{End, TERM_GRACE};
+use super::super::output_buffer::{LogSlice, OutputLog};
+use super::super::run::{ExitInfo, TERM_GRACE};
 
 /// The maximum size of the stored output of a task, in bytes: its end.
 pub const MAX_LOG_BYTES: usize = 1024 * 1024;
@@ -19,28 +19,28 @@ pub const MAX_LOG_BYTES: usize = 1024 * 1024;
 const MAX_COMMAND_CHARS: usize = 200;
 
 /// The exit of a task, or the reason why it did not run to its end.
-type Outcome = Result<End, String>;
+type TaskOutcome = Result<ExitInfo, String>;
 
 /// A background task. Dropping it kills the program with all processes that it has started.
-pub(in crate::shell) struct Task {
+pub(in crate::shell) struct BackgroundTask {
     id: String,
     session: Arc<str>,
     command: String,
     began: Instant,
-    log: Arc<Mutex<Log>>,
-    outcome: watch::Receiver<Option<Outcome>>,
+    log: Arc<Mutex<OutputLog>>,
+    outcome: watch::Receiver<Option<TaskOutcome>>,
     stop: CancellationToken,
     running: AbortHandle,
 }
 
-impl Drop for Task {
+impl Drop for BackgroundTask {
     fn drop(&mut self) {
         // Dropping its future ends the process group.
         self.running.abort();
     }
 }
 
-impl Task {
+impl BackgroundTask {
     /// Starts a command with a time limit.
     pub(super) fn start(
         id: String,
@@ -49,22 +49,23 @@ impl Task {
         stdin: Option<Bytes>,
         limit: Duration,
     ) -> Self {
-        let log = Arc::new(Mutex::new(Log::new(MAX_LOG_BYTES)));
+        let log = Arc::new(Mutex::new(OutputLog::new(MAX_LOG_BYTES)));
         let stop = CancellationToken::new();
         let (sender, outcome) = watch::channel(None);
         let shown = command.argv.join(" ").chars().take(MAX_COMMAND_CHARS).collect();
-        let (written, asked) = (Arc::clone(&log), stop.clone());
+        let (written_log, stop_requested) = (Arc::clone(&log), stop.clone());
         let running = tokio::spawn(async move {
             let mut timed_out = false;
             let time_is_over = async {
                 tokio::select! {
-                    () = asked.cancelled() => {}
+                    () = stop_requested.cancelled() => {}
                     () = tokio::time::sleep(limit) => timed_out = true,
                 }
             };
-            let take = |_, bytes: &[u8]| lock(&written).add(bytes);
+            let take = |_, bytes: &[u8]| lock(&written_log).add(bytes);
             let ended = follow(&command, stdin, take, time_is_over, TERM_GRACE).await;
-            let outcome = ended.map(|ended| End::of(&ended, timed_out)).map_err(|error| error.to_string());
+            let outcome =
+                ended.map(|ended| ExitInfo::of(&ended, timed_out)).map_err(|error| error.to_string());
             sender.send_replace(Some(outcome));
         });
         let running = running.abort_handle();
@@ -92,7 +93,7 @@ impl Task {
     }
 
     /// Returns the outcome, if the task has ended.
-    pub(super) fn outcome(&self) -> Option<Outcome> {
+    pub(super) fn outcome(&self) -> Option<TaskOutcome> {
         self.outcome.borrow().clone()
     }
 
@@ -111,11 +112,11 @@ impl Task {
         let _ = self.outcome.clone().wait_for(Option::is_some).await;
     }
 
-    pub(super) fn slice(&self, offset: Option<u64>, limit: usize) -> Slice {
+    pub(super) fn slice(&self, offset: Option<u64>, limit: usize) -> LogSlice {
         lock(&self.log).slice(offset, limit, self.is_running())
     }
 }
 
-fn lock(log: &Mutex<Log>) -> MutexGuard<'_, Log> {
+fn lock(log: &Mutex<OutputLog>) -> MutexGuard<'_, OutputLog> {
     log.lock().unwrap_or_else(PoisonError::into_inner)
 }

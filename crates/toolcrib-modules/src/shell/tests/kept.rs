@@ -1,9 +1,9 @@
 //! How much of what a program writes is kept, and which part.
 
-use super::super::output::{Ends, Log, Slice, last_line};
+use super::super::output_buffer::{HeadTailBuffer, LogSlice, OutputLog, last_line};
 
 fn ends(pieces: &[&str], limit: usize, lines: usize) -> String {
-    let mut ends = Ends::new(limit);
+    let mut ends = HeadTailBuffer::new(limit);
     for piece in pieces {
         ends.add(piece.as_bytes());
     }
@@ -31,8 +31,8 @@ fn of_more_the_beginning_and_the_end_are_told_and_how_much_is_missing() {
 
 #[test]
 fn a_log_is_read_on_from_where_the_last_part_ended() {
-    let mut log = Log::new(8);
-    let slice = |text: &str, offset, next, end| Slice { text: text.into(), offset, next, end };
+    let mut log = OutputLog::new(8);
+    let slice = |text: &str, offset, next, end| LogSlice { text: text.into(), offset, next, end };
     assert_eq!(log.slice(None, 4, true), slice("", 0, 0, 0));
     log.add(b"abcdef");
     assert_eq!(log.slice(None, 4, true), slice("cdef", 2, 6, 6));
@@ -48,7 +48,7 @@ fn a_log_is_read_on_from_where_the_last_part_ended() {
 
 #[test]
 fn a_character_is_not_cut_in_two() {
-    let mut log = Log::new(100);
+    let mut log = OutputLog::new(100);
     log.add("aé€".as_bytes());
     let texts = |follows| {
         let (mut at, mut texts) = (0, Vec::new());

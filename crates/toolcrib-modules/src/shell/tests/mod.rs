@@ -19,7 +19,7 @@ use toolcrib_port::{CallContext, ToolEngine as _};
 use toolcrib_sdk::Module;
 use toolcrib_testkit::{Process, processes_of, wait_until};
 
-use super::{Config, Shell, wired};
+use super::{Shell, ShellConfig, module_for};
 use crate::ModuleContext;
 use crate::tests::authorized;
 
@@ -45,11 +45,11 @@ impl Place {
 
     fn with(config: Value, access: Option<Value>) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let config: Config = serde_json::from_value(config).unwrap();
+        let config: ShellConfig = serde_json::from_value(config).unwrap();
         let rules: Option<AccessRules> = access.map(|rules| serde_json::from_value(rules).unwrap());
         let access = Access::of_app(rules.as_ref()).unwrap();
         let shell = Shell::new(config, &ModuleContext::new(folder.path()).with_access(access)).unwrap();
-        let module = wired(shell.clone());
+        let module = module_for(shell.clone());
         Self { folder, shell, module }
     }
 

@@ -4,7 +4,7 @@ use serde_json::json;
 use toolcrib_model::ErrorKind;
 use toolcrib_port::{CallContext, ToolEngine as _, ToolLoader as _};
 
-use super::{Config, Place, Shell};
+use super::{Place, Shell, ShellConfig};
 use crate::ModuleContext;
 
 #[tokio::test]
@@ -64,7 +64,7 @@ async fn an_interpreter_is_one_that_is_known_and_named_and_allowed() {
     assert_eq!(error.kind, ErrorKind::Denied, "{error}");
     let long = json!({"interpreter": "sh", "script": "x".repeat(super::super::MAX_SCRIPT_BYTES + 1)});
     assert_eq!(place.error("script", long).await.kind, ErrorKind::InvalidArgs);
-    let wrong: Config = serde_json::from_value(json!({"interpreters": ["awk"]})).unwrap();
+    let wrong: ShellConfig = serde_json::from_value(json!({"interpreters": ["awk"]})).unwrap();
     let error = Shell::new(wrong, &ModuleContext::new(place.path())).err().unwrap().to_string();
     assert!(error.contains("`awk` under `interpreters` is not supported"), "{error}");
 }

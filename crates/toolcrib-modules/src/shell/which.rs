@@ -6,8 +6,8 @@ use toolcrib_io::Error;
 use toolcrib_io::process::{environment_names, find_program};
 use toolcrib_model::ToolError;
 
-use super::command::Commands;
-use super::failure::{failure, invalid};
+use super::command::CommandBuilder;
+use super::errors::{invalid, tool_error};
 
 /// The maximum length of a name that is looked up, in bytes.
 const MAX_NAME_BYTES: usize = 4096;
@@ -24,7 +24,7 @@ pub(super) struct Which {
 pub(super) struct NoArguments {}
 
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Located {
+pub(super) struct WhichOutput {
     /// True if the program exists and may be started.
     found: bool,
     /// Its file.
@@ -41,23 +41,23 @@ pub(super) struct Variables {
     names: Vec<String>,
 }
 
-pub(super) fn which(commands: &Commands, which: Which) -> Result<Located, ToolError> {
+pub(super) fn which(commands: &CommandBuilder, which: Which) -> Result<WhichOutput, ToolError> {
     if which.program.len() > MAX_NAME_BYTES {
         return Err(
             invalid("`program` is too long for the name of a program").with_hint("give its name, as `git`")
         );
     }
-    match find_program(&commands.bare(vec![which.program])) {
-        Ok(path) => Ok(Located { found: true, path: Some(path.display().to_string()), reason: None }),
+    match find_program(&commands.unchecked(vec![which.program])) {
+        Ok(path) => Ok(WhichOutput { found: true, path: Some(path.display().to_string()), reason: None }),
         Err(
             error @ (Error::ProgramNotFound { .. }
             | Error::ProgramNotExecutable { .. }
             | Error::ProgramNotAllowed { .. }),
-        ) => Ok(Located { found: false, path: None, reason: Some(error.to_string()) }),
-        Err(error) => Err(failure(&error)),
+        ) => Ok(WhichOutput { found: false, path: None, reason: Some(error.to_string()) }),
+        Err(error) => Err(tool_error(&error)),
     }
 }
 
-pub(super) fn env(commands: &Commands) -> Variables {
-    Variables { names: environment_names(&commands.bare(Vec::new())) }
+pub(super) fn env(commands: &CommandBuilder) -> Variables {
+    Variables { names: environment_names(&commands.unchecked(Vec::new())) }
 }

@@ -14,7 +14,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_sdk::CallContext;
 
-use super::session::{Event, Mode, Pool, Rows, Session, Statement, Trouble};
+use super::backend::{ConnectionPool, DatabaseSession, Event, Mode, RowSender, Statement, StatementError};
 
 /// The number of rows that are buffered ahead of the requested ones.
 pub const ROWS_AHEAD: usize = 16;
@@ -31,7 +31,7 @@ pub const MAX_RESULT_LIFETIME: Duration = Duration::from_mins(15);
 
 /// The statements of a transaction, and the bounds of its rows.
 #[derive(Clone, Debug)]
-pub(super) struct Job {
+pub(super) struct TransactionRequest {
     pub(super) mode: Mode,
     pub(super) statements: Vec<Statement>,
     pub(super) max_cell_bytes: usize,
@@ -39,29 +39,29 @@ pub(super) struct Job {
 }
 
 /// A handle of a running transaction. Dropping it cancels the transaction.
-pub(super) struct Running {
+pub(super) struct TransactionHandle {
     events: mpsc::Receiver<Event>,
     mode: Mode,
     stop: CancellationToken,
     _guard: DropGuard,
-    given_up: Option<(ToolError, Instant)>,
+    cancelled_with: Option<(ToolError, Instant)>,
 }
 
 /// The deadline and the cancellation of a call.
 #[derive(Clone)]
-pub(super) struct Until {
+pub(super) struct Deadline {
     at: Instant,
     seconds: u64,
     cancel: CancellationToken,
 }
 
-impl Until {
+impl Deadline {
     /// Returns the deadline of the call, or this timeout if it ends sooner.
     pub(super) fn new(context: &CallContext, limit: Duration) -> Self {
         let now = Instant::now();
-        let own = now + limit;
-        let theirs = context.deadline.map(|at| at.checked_sub(ANSWER_MARGIN).unwrap_or(at));
-        let at = theirs.map_or(own, |theirs| own.min(theirs));
+        let timeout_deadline = now + limit;
+        let call_deadline = context.deadline.map(|at| at.checked_sub(ANSWER_MARGIN).unwrap_or(at));
+        let at = call_deadline.map_or(timeout_deadline, |call_deadline| timeout_deadline.min(call_deadline));
         let seconds = at.saturating_duration_since(now).as_secs_f64().round();
         #[expect(
             clippy::cast_possible_truncation,
@@ -84,19 +84,19 @@ pub(super) fn cancelled() -> ToolError {
     ToolError::new(ErrorKind::Cancelled, "the call was given up, and its statement ended at the database")
 }
 
-impl Running {
+impl TransactionHandle {
     /// Starts the transaction.
-    pub(super) fn start(pool: Arc<dyn Pool>, job: Job) -> Self {
+    pub(super) fn start(pool: Arc<dyn ConnectionPool>, job: TransactionRequest) -> Self {
         let (sender, events) = mpsc::channel(ROWS_AHEAD);
         let (stop, mode) = (CancellationToken::new(), job.mode);
-        tokio::spawn(work(pool, job, sender, stop.clone()));
-        Self { events, mode, _guard: stop.clone().drop_guard(), stop, given_up: None }
+        tokio::spawn(run_transaction(pool, job, sender, stop.clone()));
+        Self { events, mode, _guard: stop.clone().drop_guard(), stop, cancelled_with: None }
     }
 
     /// Returns the next event. At the deadline, the statement is cancelled, and the event is the outcome of that.
-    pub(super) async fn next(&mut self, until: &Until) -> Result<Event, Trouble> {
+    pub(super) async fn next(&mut self, deadline: &Deadline) -> Result<Event, StatementError> {
         loop {
-            if let Some((error, last)) = &self.given_up {
+            if let Some((error, last)) = &self.cancelled_with {
                 let event = tokio::select! {
                     biased;
                     event = self.events.recv() => event,
@@ -113,16 +113,16 @@ impl Running {
                 biased;
                 event = self.events.recv() => {
                     return match event {
-                        Some(Event::Done(Err(trouble))) => Err(trouble),
+                        Some(Event::Done(Err(failure))) => Err(failure),
                         Some(event) => Ok(event),
                         None => Err(ToolError::new(ErrorKind::Internal, "a transaction ended without an outcome").into()),
                     };
                 }
-                () = until.cancel.cancelled() => cancelled(),
-                () = sleep_until(until.at) => until.too_late(),
+                () = deadline.cancel.cancelled() => cancelled(),
+                () = sleep_until(deadline.at) => deadline.too_late(),
             };
             self.stop.cancel();
-            self.given_up = Some((error, Instant::now() + STOP_GRACE * 2));
+            self.cancelled_with = Some((error, Instant::now() + STOP_GRACE * 2));
         }
     }
 }
@@ -132,7 +132,12 @@ fn unknown_outcome() -> ToolError {
         .with_hint("read the rows in question before you change them again")
 }
 
-async fn work(pool: Arc<dyn Pool>, job: Job, events: mpsc::Sender<Event>, stop: CancellationToken) {
+async fn run_transaction(
+    pool: Arc<dyn ConnectionPool>,
+    job: TransactionRequest,
+    events: mpsc::Sender<Event>,
+    stop: CancellationToken,
+) {
     let session = tokio::select! {
         biased;
         () = stop.cancelled() => Err(cancelled().into()),
@@ -140,27 +145,27 @@ async fn work(pool: Arc<dyn Pool>, job: Job, events: mpsc::Sender<Event>, stop: 
     };
     let outcome = match session {
         Ok(session) => run(session, &job, &events, &stop).await,
-        Err(trouble) => Err(trouble),
+        Err(failure) => Err(failure),
     };
     // The receiver may have been dropped.
-    let _heard = events.send(Event::Done(outcome)).await;
+    let _sent = events.send(Event::Done(outcome)).await;
 }
 
 async fn run(
-    mut session: Box<dyn Session>,
-    job: &Job,
+    mut session: Box<dyn DatabaseSession>,
+    job: &TransactionRequest,
     events: &mpsc::Sender<Event>,
     stop: &CancellationToken,
-) -> Result<(), Trouble> {
+) -> Result<(), StatementError> {
     let interrupt = session.interrupt();
-    let mut rows = Rows::new(events.clone(), job.max_cell_bytes, job.max_row_bytes);
+    let mut rows = RowSender::new(events.clone(), job.max_cell_bytes, job.max_row_bytes);
     let (outcome, interrupt) = {
         let mut running = pin!(perform(&mut *session, job, &mut rows, stop));
         tokio::select! {
             outcome = &mut running => (outcome, Some(interrupt)),
             () = stop.cancelled() => {
-                let (_told, outcome) = join(interrupt(), timeout(STOP_GRACE, &mut running)).await;
-                let stuck = |_| Err(Trouble { error: cancelled(), is_broken: true, missing_table: None });
+                let (_cancelled, outcome) = join(interrupt(), timeout(STOP_GRACE, &mut running)).await;
+                let stuck = |_| Err(StatementError { error: cancelled(), is_broken: true, missing_table: None });
                 (outcome.unwrap_or_else(stuck), None)
             }
         }
@@ -169,35 +174,35 @@ async fn run(
     if let Some(interrupt) = interrupt.filter(|_| outcome.is_err() && events.is_closed()) {
         interrupt().await;
     }
-    let is_broken = outcome.as_ref().is_err_and(|trouble| trouble.is_broken);
+    let is_broken = outcome.as_ref().is_err_and(|failure| failure.is_broken);
     session.release(is_broken).await;
     outcome
 }
 
 async fn perform(
-    session: &mut dyn Session,
-    job: &Job,
-    rows: &mut Rows,
+    session: &mut dyn DatabaseSession,
+    job: &TransactionRequest,
+    rows: &mut RowSender,
     stop: &CancellationToken,
-) -> Result<(), Trouble> {
+) -> Result<(), StatementError> {
     session.begin(job.mode, MAX_RESULT_LIFETIME).await?;
     for (at, statement) in job.statements.iter().enumerate() {
         let outcome = session.run(statement, rows).await;
-        outcome.map_err(|trouble| if job.statements.len() > 1 { in_batch(trouble, at) } else { trouble })?;
+        outcome.map_err(|failure| if job.statements.len() > 1 { in_batch(failure, at) } else { failure })?;
     }
     if job.mode == Mode::Write {
         if stop.is_cancelled() {
             return Err(cancelled().into());
         }
-        session.commit().await.map_err(|trouble| {
-            if trouble.is_broken { Trouble { error: unknown_outcome(), ..trouble } } else { trouble }
+        session.commit().await.map_err(|failure| {
+            if failure.is_broken { StatementError { error: unknown_outcome(), ..failure } } else { failure }
         })?;
     }
     Ok(())
 }
 
-fn in_batch(mut trouble: Trouble, at: usize) -> Trouble {
-    let message = &trouble.error.message;
-    trouble.error.message = format!("statement {}: {message}; nothing was changed", at + 1);
-    trouble
+fn in_batch(mut failure: StatementError, at: usize) -> StatementError {
+    let message = &failure.error.message;
+    failure.error.message = format!("statement {}: {message}; nothing was changed", at + 1);
+    failure
 }

@@ -16,7 +16,7 @@ pub(super) struct Column {
 
 /// A page of rows of a result.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Page {
+pub(super) struct RowPage {
     /// The columns, in the order of the values.
     pub(super) columns: Vec<Column>,
     /// The rows, each a list of values. Bytes are `{"base64": "…"}`; numbers that JSON cannot hold exactly are texts,
@@ -31,12 +31,12 @@ pub(super) struct Page {
     pub(super) result: Option<String>,
     /// The values that were cut because they are too long.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) cut: Vec<Cut>,
+    pub(super) cut: Vec<TruncatedValue>,
 }
 
 /// A value that is shown in part.
 #[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub(super) struct Cut {
+pub(super) struct TruncatedValue {
     /// The row in this page, counted from 0.
     pub(super) row: usize,
     /// The column.
@@ -47,24 +47,24 @@ pub(super) struct Cut {
 
 /// The effect of a statement.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Executed {
+pub(super) struct ExecuteOutput {
     /// The number of rows that it changed.
     pub(super) rows_affected: u64,
     /// The rows that it returned, by `RETURNING` or otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) returned: Option<Page>,
+    pub(super) returned: Option<RowPage>,
 }
 
 /// The effect of several statements that ran in one transaction.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct BatchExecuted {
+pub(super) struct BatchOutput {
     /// The number of rows that each statement changed.
     pub(super) rows_affected: Vec<u64>,
 }
 
 /// The effect of an upsert.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Upserted {
+pub(super) struct UpsertOutput {
     /// The number of rows in the call.
     pub(super) rows: usize,
     /// The number of rows that the database counts as changed. MySQL counts 1 for a new row, and 2 for one that was
@@ -74,7 +74,7 @@ pub(super) struct Upserted {
 
 /// A connection.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Connected {
+pub(super) struct ConnectionInfo {
     /// The name by which other tools refer to it.
     pub(super) connection: String,
     /// The kind of database: `sqlite`, `postgres` or `mysql`.
@@ -93,21 +93,21 @@ pub(super) struct Connected {
 
 /// The connections.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Connections {
+pub(super) struct ConnectionList {
     /// The connections that this session may use.
-    pub(super) connections: Vec<Connected>,
+    pub(super) connections: Vec<ConnectionInfo>,
 }
 
 /// A closed connection.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Disconnected {
+pub(super) struct DisconnectOutput {
     /// The name.
     pub(super) disconnected: String,
 }
 
 /// The tables of a database.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Tables {
+pub(super) struct TableList {
     /// The tables and views.
     pub(super) tables: Vec<Table>,
     /// True if there are more than are listed.
@@ -128,7 +128,7 @@ pub(super) struct Table {
 
 /// The columns, indexes and foreign keys of a table.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Described {
+pub(super) struct TableDescription {
     /// The table.
     pub(super) table: String,
     /// Its columns.

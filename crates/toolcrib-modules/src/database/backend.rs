@@ -8,14 +8,14 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use toolcrib_sdk::ToolError;
 
-use super::answer::Column;
 use super::cell::{Cell, Row};
+use super::output::Column;
 
 /// A pool of connections to one database.
 #[async_trait]
-pub(super) trait Pool: Send + Sync {
+pub(super) trait ConnectionPool: Send + Sync {
     /// Returns a working connection, once one is free.
-    async fn session(&self) -> Result<Box<dyn Session>, Trouble>;
+    async fn session(&self) -> Result<Box<dyn DatabaseSession>, StatementError>;
 
     /// Closes all connections; those in use, once they are returned.
     async fn close(&self);
@@ -23,18 +23,18 @@ pub(super) trait Pool: Send + Sync {
 
 /// One connection of a pool, for one transaction.
 #[async_trait]
-pub(super) trait Session: Send {
+pub(super) trait DatabaseSession: Send {
     /// Returns the function that cancels a running statement at the server.
     fn interrupt(&self) -> Interrupt;
 
     /// Begins the transaction. The server itself ends it after `lifetime`, in case this process is gone.
-    async fn begin(&mut self, mode: Mode, lifetime: Duration) -> Result<(), Trouble>;
+    async fn begin(&mut self, mode: Mode, lifetime: Duration) -> Result<(), StatementError>;
 
     /// Runs one statement, and sends its rows as fast as they are received.
-    async fn run(&mut self, statement: &Statement, rows: &mut Rows) -> Result<(), Trouble>;
+    async fn run(&mut self, statement: &Statement, rows: &mut RowSender) -> Result<(), StatementError>;
 
     /// Commits the transaction.
-    async fn commit(&mut self) -> Result<(), Trouble>;
+    async fn commit(&mut self) -> Result<(), StatementError>;
 
     /// Rolls back uncommitted changes, and returns the connection to its pool in its initial state; closes it if it is
     /// broken.
@@ -68,7 +68,7 @@ impl Statement {
 
 /// A failure of a statement.
 #[derive(Debug)]
-pub(super) struct Trouble {
+pub(super) struct StatementError {
     /// The error for the model.
     pub(super) error: ToolError,
     /// True if the connection cannot be used again.
@@ -77,7 +77,7 @@ pub(super) struct Trouble {
     pub(super) missing_table: Option<String>,
 }
 
-impl From<ToolError> for Trouble {
+impl From<ToolError> for StatementError {
     fn from(error: ToolError) -> Self {
         Self { error, is_broken: false, missing_table: None }
     }
@@ -92,11 +92,11 @@ pub(super) enum Event {
     /// The end of one statement, with the number of rows that it changed.
     End(u64),
     /// The end of the transaction.
-    Done(Result<(), Trouble>),
+    Done(Result<(), StatementError>),
 }
 
 /// The sender of the rows of a transaction. It waits while the channel is full, which slows down the server.
-pub(super) struct Rows {
+pub(super) struct RowSender {
     events: mpsc::Sender<Event>,
     max_cell_bytes: usize,
     max_row_bytes: usize,
@@ -108,12 +108,12 @@ pub const MAX_COLUMN_NAME_BYTES: usize = 256;
 /// The error message of a transaction whose receiver was dropped.
 const ABANDONED: &str = "the result was given up";
 
-impl Rows {
+impl RowSender {
     pub(super) fn new(events: mpsc::Sender<Event>, max_cell_bytes: usize, max_row_bytes: usize) -> Self {
         Self { events, max_cell_bytes, max_row_bytes }
     }
 
-    pub(super) async fn columns(&mut self, columns: Vec<Column>) -> Result<(), Trouble> {
+    pub(super) async fn columns(&mut self, columns: Vec<Column>) -> Result<(), StatementError> {
         let short = columns.into_iter().map(|column| {
             let end = column.name.floor_char_boundary(MAX_COLUMN_NAME_BYTES);
             let name = column.name.get(..end).unwrap_or_default().to_owned();
@@ -127,16 +127,16 @@ impl Rows {
         Row::cut(cells, self.max_cell_bytes, self.max_row_bytes)
     }
 
-    pub(super) async fn row(&mut self, row: Row) -> Result<(), Trouble> {
+    pub(super) async fn row(&mut self, row: Row) -> Result<(), StatementError> {
         self.send(Event::Row(row)).await
     }
 
-    pub(super) async fn end(&mut self, affected: u64) -> Result<(), Trouble> {
+    pub(super) async fn end(&mut self, affected: u64) -> Result<(), StatementError> {
         self.send(Event::End(affected)).await
     }
 
-    async fn send(&mut self, event: Event) -> Result<(), Trouble> {
-        let gone = |_| ToolError::new(toolcrib_model::ErrorKind::Cancelled, ABANDONED).into();
-        self.events.send(event).await.map_err(gone)
+    async fn send(&mut self, event: Event) -> Result<(), StatementError> {
+        let receiver_dropped = |_| ToolError::new(toolcrib_model::ErrorKind::Cancelled, ABANDONED).into();
+        self.events.send(event).await.map_err(receiver_dropped)
     }
 }

@@ -1,4 +1,4 @@
-//! `filesystem.move`, `filesystem.copy` and `filesystem.delete`.
+//! The tools `filesystem.move`, `filesystem.copy` and `filesystem.delete`.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use toolcrib_io::Error;
 use toolcrib_io::files::{self, Existing, Root};
 use toolcrib_model::ToolError;
 
-use super::blocking::Stop;
-use super::failure::{failed, failure, invalid};
+use super::blocking::Cancellation;
+use super::errors::{failed, invalid, tool_error};
 use super::ls::Kind;
-use super::room::were;
+use super::size_budget::count_were;
 use super::walk::{Walk, join, relative};
 
 /// The maximum number of bytes that one call copies, of all files together.
@@ -58,7 +58,7 @@ pub(super) struct Delete {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Moved {
+pub(super) struct MoveOutput {
     /// The previous path, relative to the workspace.
     from: String,
     /// The new path, relative to the workspace.
@@ -66,7 +66,7 @@ pub(super) struct Moved {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Copied {
+pub(super) struct CopyOutput {
     /// The path of the original, relative to the workspace.
     from: String,
     /// The path of the copy, relative to the workspace.
@@ -81,7 +81,7 @@ pub(super) struct Copied {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Deleted {
+pub(super) struct DeleteOutput {
     /// The deleted path, relative to the workspace.
     path: String,
     /// The kind of the deleted entry.
@@ -90,17 +90,17 @@ pub(super) struct Deleted {
     entries: usize,
 }
 
-pub(super) fn rename(root: &Root, moving: &Move, _stop: &Stop) -> Result<Moved, ToolError> {
-    let (from, to) = (named(root, "from", &moving.from)?, named(root, "to", &moving.to)?);
+pub(super) fn rename(root: &Root, moving: &Move, _stop: &Cancellation) -> Result<MoveOutput, ToolError> {
+    let (from, to) = (entry_path(root, "from", &moving.from)?, entry_path(root, "to", &moving.to)?);
     root.rename(&moving.from, &moving.to, existing(moving.overwrite))
         .map_err(|error| at_target(root, &moving.to, moving.overwrite, error))?;
-    Ok(Moved { from, to })
+    Ok(MoveOutput { from, to })
 }
 
-pub(super) fn copy(root: &Root, copy: &Copy, stop: &Stop) -> Result<Copied, ToolError> {
-    let (from, to) = (named(root, "from", &copy.from)?, named(root, "to", &copy.to)?);
-    let mut copied = Copied { from, to, files: 0, bytes: 0, notes: Vec::new() };
-    if root.metadata(&copy.from).map_err(|error| failure(root, error))?.kind != files::Kind::Directory {
+pub(super) fn copy(root: &Root, copy: &Copy, stop: &Cancellation) -> Result<CopyOutput, ToolError> {
+    let (from, to) = (entry_path(root, "from", &copy.from)?, entry_path(root, "to", &copy.to)?);
+    let mut copied = CopyOutput { from, to, files: 0, bytes: 0, notes: Vec::new() };
+    if root.metadata(&copy.from).map_err(|error| tool_error(root, error))?.kind != files::Kind::Directory {
         copied.add(root, &copy.from, &copy.to, copy.overwrite)?;
         return Ok(copied);
     }
@@ -109,7 +109,7 @@ pub(super) fn copy(root: &Root, copy: &Copy, stop: &Stop) -> Result<Copied, Tool
         return Err(failed(message).with_hint("set `recursive` to true to copy all that is in it"));
     }
     if let Err(error @ Error::OutsideRoot { .. }) = root.exists(&copy.to) {
-        return Err(failure(root, error));
+        return Err(tool_error(root, error));
     }
     if Path::new(&copied.to).starts_with(&copied.from) {
         let message = format!("`{}` is inside of `{}`, which was to be copied", copied.to, copied.from);
@@ -119,13 +119,13 @@ pub(super) fn copy(root: &Root, copy: &Copy, stop: &Stop) -> Result<Copied, Tool
     Ok(copied)
 }
 
-pub(super) fn delete(root: &Root, delete: &Delete, stop: &Stop) -> Result<Deleted, ToolError> {
-    let failure = |error| failure(root, error);
-    let path = named(root, "path", &delete.path)?;
-    let kind = root.symlink_metadata(&delete.path).map_err(failure)?.kind;
+pub(super) fn delete(root: &Root, delete: &Delete, stop: &Cancellation) -> Result<DeleteOutput, ToolError> {
+    let tool_error = |error| tool_error(root, error);
+    let path = entry_path(root, "path", &delete.path)?;
+    let kind = root.symlink_metadata(&delete.path).map_err(tool_error)?.kind;
     if kind != files::Kind::Directory {
-        root.remove(&delete.path).map_err(failure)?;
-        return Ok(Deleted { path, kind: kind.into(), entries: 1 });
+        root.remove(&delete.path).map_err(tool_error)?;
+        return Ok(DeleteOutput { path, kind: kind.into(), entries: 1 });
     }
     if !delete.recursive {
         let message = format!("`{path}` is a directory");
@@ -133,17 +133,17 @@ pub(super) fn delete(root: &Root, delete: &Delete, stop: &Stop) -> Result<Delete
     }
     let removed = root.remove_tree(&delete.path, MAX_CHANGED_ENTRIES, &|| stop.check().is_ok());
     stop.check()?;
-    Ok(Deleted { path, kind: kind.into(), entries: removed.map_err(failure)? })
+    Ok(DeleteOutput { path, kind: kind.into(), entries: removed.map_err(tool_error)? })
 }
 
-impl Copied {
+impl CopyOutput {
     /// Copies one file.
     fn add(&mut self, root: &Root, from: &str, to: &str, overwrite: bool) -> Result<(), ToolError> {
         let left = MAX_COPY_BYTES.saturating_sub(self.bytes);
         self.bytes += root.copy(from, to, left, existing(overwrite)).map_err(|error| match error {
             Error::TooLarge { .. } => failed(format!(
                 "there is more to copy than the {MAX_COPY_BYTES} bytes of one call; {} copied before `{from}`",
-                were(self.files, "file", "files")
+                count_were(self.files, "file", "files")
             )),
             error => at_target(root, to, overwrite, error),
         })?;
@@ -152,8 +152,8 @@ impl Copied {
     }
 
     /// Copies a directory with its content. Entries that are not files or directories are omitted.
-    fn tree(&mut self, root: &Root, copy: &Copy, stop: &Stop) -> Result<(), ToolError> {
-        let failure = |error| failure(root, error);
+    fn tree(&mut self, root: &Root, copy: &Copy, stop: &Cancellation) -> Result<(), ToolError> {
+        let tool_error = |error| tool_error(root, error);
         // Counts the entries first, so that a directory over the maximum is not copied in part.
         let mut walk = Walk::of_all(root, &copy.from, stop)?;
         let mut entries = Vec::new();
@@ -165,19 +165,19 @@ impl Copied {
             }
         }
         self.notes = walk.notes();
-        root.create_dir_all(&copy.to).map_err(failure)?;
+        root.create_dir_all(&copy.to).map_err(tool_error)?;
         let mut others = 0;
         for (below, kind) in entries {
             stop.check()?;
             let (from, to) = (join(&self.from, &below), join(&self.to, &below));
             match kind {
-                files::Kind::Directory => root.create_dir_all(&to).map_err(failure)?,
+                files::Kind::Directory => root.create_dir_all(&to).map_err(tool_error)?,
                 files::Kind::File => self.add(root, &from, &to, copy.overwrite)?,
                 files::Kind::Symlink | files::Kind::Other => others += 1,
             }
         }
         if others > 0 {
-            self.notes.push(format!("{} left out: not files", were(others, "entry", "entries")));
+            self.notes.push(format!("{} left out: not files", count_were(others, "entry", "entries")));
         }
         Ok(())
     }
@@ -188,7 +188,7 @@ fn existing(overwrite: bool) -> Existing {
 }
 
 /// Returns a path as results show it. Refuses the workspace itself, which cannot be moved, copied or deleted.
-fn named(root: &Root, argument: &str, path: &str) -> Result<String, ToolError> {
+fn entry_path(root: &Root, argument: &str, path: &str) -> Result<String, ToolError> {
     let named = relative(root, path);
     if named.is_empty() {
         let message =
@@ -220,8 +220,8 @@ fn at_target(root: &Root, to: &str, overwrite: bool, error: Error) -> ToolError 
                 failed(format!("the directory `{directory}` does not exist"))
                     .with_hint("`filesystem.mkdir` creates it")
             }
-            _ => failure(root, error),
+            _ => tool_error(root, error),
         },
-        error => failure(root, error),
+        error => tool_error(root, error),
     }
 }

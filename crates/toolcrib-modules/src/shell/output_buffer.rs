@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 /// The maximum length of a line in a progress report, in characters.
-const MAX_TOLD_CHARS: usize = 200;
+const MAX_PROGRESS_CHARS: usize = 200;
 
 /// The beginning and the end of a stream.
-pub(super) struct Ends {
+pub(super) struct HeadTailBuffer {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     /// The maximum size of each of them, in bytes.
@@ -14,7 +14,7 @@ pub(super) struct Ends {
     bytes: u64,
 }
 
-impl Ends {
+impl HeadTailBuffer {
     /// Creates a buffer that stores up to `limit` bytes.
     pub(super) fn new(limit: usize) -> Self {
         Self { head: Vec::new(), tail: VecDeque::new(), half: limit / 2, bytes: 0 }
@@ -37,13 +37,13 @@ impl Ends {
 
     /// Returns up to `max_lines` lines of text, with a note at the position of omitted text.
     pub(super) fn text(mut self, max_lines: usize) -> String {
-        let kept = (self.head.len() + self.tail.len()) as u64;
+        let stored = (self.head.len() + self.tail.len()) as u64;
         let tail = self.tail.make_contiguous();
-        if kept == self.bytes {
+        if stored == self.bytes {
             let whole = [self.head.as_slice(), tail].concat();
             return fewer_lines(&String::from_utf8_lossy(&whole), max_lines);
         }
-        let left_out = self.bytes - kept;
+        let left_out = self.bytes - stored;
         let head = String::from_utf8_lossy(&self.head);
         let tail = String::from_utf8_lossy(tail);
         let line = format!("\n[{left_out} bytes were left out here]\n");
@@ -72,20 +72,20 @@ pub(super) fn last_line(bytes: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(bytes);
     let line = text.lines().rev().find(|line| !line.trim().is_empty())?;
     // Control characters could affect the terminal of a viewer.
-    Some(line.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_TOLD_CHARS).collect())
+    Some(line.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_PROGRESS_CHARS).collect())
 }
 
 /// The end of a stream, addressed by byte offsets in the whole stream.
-pub(super) struct Log {
-    kept: VecDeque<u8>,
+pub(super) struct OutputLog {
+    stored: VecDeque<u8>,
     limit: usize,
     /// The number of bytes before the stored ones.
-    gone: u64,
+    dropped: u64,
 }
 
 /// A part of a log.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Slice {
+pub(super) struct LogSlice {
     pub(super) text: String,
     /// Its start; later than requested if the requested bytes are no longer stored.
     pub(super) offset: u64,
@@ -95,30 +95,30 @@ pub(super) struct Slice {
     pub(super) end: u64,
 }
 
-impl Log {
+impl OutputLog {
     pub(super) fn new(limit: usize) -> Self {
-        Self { kept: VecDeque::new(), limit, gone: 0 }
+        Self { stored: VecDeque::new(), limit, dropped: 0 }
     }
 
     pub(super) fn add(&mut self, bytes: &[u8]) {
         let rest = bytes.get(bytes.len().saturating_sub(self.limit)..).unwrap_or_default();
-        let excess = (self.kept.len() + rest.len()).saturating_sub(self.limit);
-        self.gone += (excess + bytes.len() - rest.len()) as u64;
-        self.kept.drain(..excess);
-        self.kept.extend(rest);
+        let excess = (self.stored.len() + rest.len()).saturating_sub(self.limit);
+        self.dropped += (excess + bytes.len() - rest.len()) as u64;
+        self.stored.drain(..excess);
+        self.stored.extend(rest);
     }
 
     pub(super) fn end(&self) -> u64 {
-        self.gone + self.kept.len() as u64
+        self.dropped + self.stored.len() as u64
     }
 
     /// Returns up to `limit` bytes from `offset`; the last ones if it is `None`. Bytes that may be the beginning of a
     /// character are left for the next slice, unless nothing `follows`.
-    pub(super) fn slice(&self, offset: Option<u64>, limit: usize, follows: bool) -> Slice {
+    pub(super) fn slice(&self, offset: Option<u64>, limit: usize, follows: bool) -> LogSlice {
         let end = self.end();
-        let from = offset.unwrap_or_else(|| end.saturating_sub(limit as u64)).clamp(self.gone, end);
-        let skipped = usize::try_from(from - self.gone).unwrap_or(usize::MAX);
-        let mut bytes: Vec<u8> = self.kept.iter().skip(skipped).take(limit).copied().collect();
+        let from = offset.unwrap_or_else(|| end.saturating_sub(limit as u64)).clamp(self.dropped, end);
+        let skipped = usize::try_from(from - self.dropped).unwrap_or(usize::MAX);
+        let mut bytes: Vec<u8> = self.stored.iter().skip(skipped).take(limit).copied().collect();
         let mut start = from;
         if offset != Some(from) {
             // The caller did not choose this start, so it may be inside of a character.
@@ -135,6 +135,6 @@ impl Log {
             bytes.truncate(error.valid_up_to());
         }
         let next = start + bytes.len() as u64;
-        Slice { text: String::from_utf8_lossy(&bytes).into_owned(), offset: start, next, end }
+        LogSlice { text: String::from_utf8_lossy(&bytes).into_owned(), offset: start, next, end }
     }
 }

@@ -14,7 +14,7 @@ pub(super) fn invalid(message: impl Into<String>) -> ToolError {
 }
 
 /// Converts an error, with a hint for the model.
-pub(super) fn failure(error: &Error) -> ToolError {
+pub(super) fn tool_error(error: &Error) -> ToolError {
     let message = error.to_string();
     match error {
         Error::ProgramNotAllowed { .. } => ToolError::new(ErrorKind::Denied, message)

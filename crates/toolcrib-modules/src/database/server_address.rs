@@ -9,14 +9,14 @@ use toolcrib_policy::Access;
 use url::Url;
 
 use super::config::{Location, Tls};
-use super::failure::invalid;
+use super::errors::invalid;
 
 /// The maximum number of addresses of one name that are tried.
 const MAX_ADDRESSES: usize = 4;
 
 /// The resolved address of a server.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Reached {
+pub(super) struct ResolvedServer {
     /// The hosts to try, in this order. These are addresses, so that the name cannot mean another server later; or the
     /// name itself, if the certificate proves the identity of the server.
     pub(super) hosts: Vec<String>,
@@ -24,12 +24,12 @@ pub(super) struct Reached {
 }
 
 /// Resolves the host of a server, and refuses one that the access rules do not allow.
-pub(super) async fn reach(
+pub(super) async fn resolve_server(
     location: &Location,
     access: &Access,
     allow_private: bool,
     limit: Duration,
-) -> Result<Reached, ToolError> {
+) -> Result<ResolvedServer, ToolError> {
     let (host, port) = location.server();
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     if bare.is_empty() || bare.contains(['/', '@', '?', '#', '\\', ' ']) {
@@ -55,7 +55,7 @@ pub(super) async fn reach(
             addresses.push(address);
         }
     }
-    let private = addresses.iter().find(|address| is_private(**address));
+    let private = addresses.iter().find(|address| is_private_address(**address));
     if let Some(address) = private.filter(|_| !allow_private) {
         let message = format!("refused to connect to `{host}`: {address} is not a public address");
         return Err(ToolError::new(ErrorKind::Denied, message).with_hint(
@@ -69,16 +69,16 @@ pub(super) async fn reach(
     } else {
         addresses.iter().take(MAX_ADDRESSES).map(ToString::to_string).collect()
     };
-    if hosts.is_empty() { Err(unknown("it has none")) } else { Ok(Reached { hosts, tls }) }
+    if hosts.is_empty() { Err(unknown("it has none")) } else { Ok(ResolvedServer { hosts, tls }) }
 }
 
 /// Returns true if a host is this machine or an address that is not public, as it is written.
-pub(super) fn is_plainly_private(host: &str) -> bool {
+pub(super) fn is_private_host(host: &str) -> bool {
     let host =
         if host.contains(':') && !host.starts_with('[') { format!("[{host}]") } else { host.to_owned() };
     Url::parse(&format!("http://{host}/")).is_ok_and(|url| names_private_address(&url))
 }
 
-fn is_private(address: IpAddr) -> bool {
-    is_plainly_private(&address.to_string())
+fn is_private_address(address: IpAddr) -> bool {
+    is_private_host(&address.to_string())
 }

@@ -1,9 +1,9 @@
 //! The selection of lines from a file that is read in pieces.
 
-use super::room::MAX_RESULT_BYTES;
+use super::size_budget::MAX_RESULT_BYTES;
 
 /// The selected lines, so far.
-pub(super) struct Window {
+pub(super) struct LineWindow {
     first: u64,
     last: u64,
     /// The number of the line that contains the next byte.
@@ -13,12 +13,12 @@ pub(super) struct Window {
     text: Vec<u8>,
     /// The length of the complete lines in the text.
     whole: usize,
-    end: Option<End>,
+    end: Option<WindowEnd>,
 }
 
 /// The reason why a window ended before the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum WindowEnd {
     /// All selected lines have been read, or no further line fits into a result.
     Next {
         /// The first line that is not included.
@@ -28,7 +28,7 @@ pub(super) enum End {
     LongLine,
 }
 
-impl Window {
+impl LineWindow {
     /// Selects up to `count` lines, beginning with the line `first`, counted from 1.
     pub(super) fn new(first: u64, count: u64) -> Self {
         Self {
@@ -52,20 +52,20 @@ impl Window {
         }
     }
 
-    fn feed_line(&mut self, piece: &[u8]) -> Option<End> {
+    fn feed_line(&mut self, piece: &[u8]) -> Option<WindowEnd> {
         if self.line > self.last {
-            return Some(End::Next { line: self.line });
+            return Some(WindowEnd::Next { line: self.line });
         }
         if self.line >= self.first {
             let room = MAX_RESULT_BYTES.saturating_sub(self.text.len());
             if let Some(fitting) = piece.get(..room).filter(|fitting| fitting.len() < piece.len()) {
                 if self.whole > 0 {
                     self.text.truncate(self.whole);
-                    return Some(End::Next { line: self.line });
+                    return Some(WindowEnd::Next { line: self.line });
                 }
                 self.text.extend_from_slice(fitting);
                 self.drop_half_character();
-                return Some(End::LongLine);
+                return Some(WindowEnd::LongLine);
             }
             self.text.extend_from_slice(piece);
         }
@@ -78,7 +78,7 @@ impl Window {
     }
 
     /// Returns the reason why the window has ended; `None` while it has not.
-    pub(super) fn end(&self) -> Option<End> {
+    pub(super) fn end(&self) -> Option<WindowEnd> {
         self.end
     }
 

@@ -1,14 +1,14 @@
 //! The collection of matches, within the bounds of a result.
 
-use super::super::room::{Room, were};
-use super::lines::MAX_LINE_BYTES;
-use super::search::Outcome;
+use super::super::size_budget::{SizeBudget, count_were};
+use super::bounded_reader::MAX_LINE_BYTES;
+use super::search::FileMatches;
 use super::{MAX_GREP_FILE_BYTES, MAX_MATCHES, Match};
 
 /// The collected matches, and the counters for the notes.
-pub(super) struct Tally {
+pub(super) struct MatchCollector {
     matches: Vec<Match>,
-    room: Room,
+    room: SizeBudget,
     /// The reason why the search ended early.
     pub(super) over: Option<&'static str>,
     binary: usize,
@@ -17,11 +17,11 @@ pub(super) struct Tally {
     shortened_lines: usize,
 }
 
-impl Tally {
+impl MatchCollector {
     pub(super) fn new() -> Self {
         Self {
             matches: Vec::new(),
-            room: Room::new(),
+            room: SizeBudget::new(),
             over: None,
             binary: 0,
             unreadable: 0,
@@ -31,7 +31,7 @@ impl Tally {
     }
 
     /// Adds the result of a file. Once a match does not fit, the matches of later files are ignored too.
-    pub(super) fn add(&mut self, outcome: Outcome) {
+    pub(super) fn add(&mut self, outcome: FileMatches) {
         if self.over.is_some() {
             return;
         }
@@ -71,7 +71,7 @@ impl Tally {
         let counted = counted
             .into_iter()
             .filter(|(count, ..)| *count > 0)
-            .map(|(count, one, many, what)| format!("{} {what}", were(count, one, many)));
+            .map(|(count, one, many, what)| format!("{} {what}", count_were(count, one, many)));
         self.over.map(String::from).into_iter().chain(counted).collect()
     }
 

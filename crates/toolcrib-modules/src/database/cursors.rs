@@ -3,16 +3,16 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::answer::{Column, Cut, Page};
+use super::backend::{Event, StatementError};
 use super::cell::Row;
 use super::connection::Connection;
-use super::job::{Running, Until};
-use super::session::{Event, Trouble};
+use super::output::{Column, RowPage, TruncatedValue};
+use super::transaction::{Deadline, TransactionHandle};
 
 /// An open result, and the position in it.
-pub(super) struct Reading {
+pub(super) struct ResultCursor {
     pub(super) connection: Arc<Connection>,
-    running: Running,
+    running: TransactionHandle,
     columns: Vec<Column>,
     /// A row that did not fit into the last page.
     pending: Option<Row>,
@@ -27,20 +27,24 @@ pub(super) struct PageSize {
     pub(super) bytes: usize,
 }
 
-impl Reading {
-    pub(super) fn new(connection: Arc<Connection>, running: Running) -> Self {
+impl ResultCursor {
+    pub(super) fn new(connection: Arc<Connection>, running: TransactionHandle) -> Self {
         Self { connection, running, columns: Vec::new(), pending: None, affected: Vec::new() }
     }
 
     /// Reads the next page. Returns true with it if there are more rows.
-    pub(super) async fn page(&mut self, size: PageSize, until: &Until) -> Result<(Page, bool), Trouble> {
+    pub(super) async fn page(
+        &mut self,
+        size: PageSize,
+        deadline: &Deadline,
+    ) -> Result<(RowPage, bool), StatementError> {
         let mut rows = Vec::new();
         let mut cut = Vec::new();
         let mut bytes = 0;
         let has_more = loop {
             let row = match self.pending.take() {
                 Some(row) => row,
-                None => match self.running.next(until).await? {
+                None => match self.running.next(deadline).await? {
                     Event::Row(row) => row,
                     Event::Columns(columns) => {
                         // Of several statements, the first one with columns determines them.
@@ -67,7 +71,7 @@ impl Reading {
             bytes += row.bytes;
             let name =
                 |at: usize| self.columns.get(at).map_or_else(String::new, |column| column.name.clone());
-            cut.extend(row.cut.iter().map(|(at, bytes)| Cut {
+            cut.extend(row.cut.iter().map(|(at, bytes)| TruncatedValue {
                 row: rows.len(),
                 column: name(*at),
                 bytes: *bytes,
@@ -76,13 +80,13 @@ impl Reading {
         };
         let row_count = rows.len();
         let columns = self.columns.clone();
-        Ok((Page { columns, rows, row_count, truncated: has_more, result: None, cut }, has_more))
+        Ok((RowPage { columns, rows, row_count, truncated: has_more, result: None, cut }, has_more))
     }
 
     /// Runs the statements to their end, and discards the remaining rows.
-    pub(super) async fn finish(&mut self, until: &Until) -> Result<(), Trouble> {
+    pub(super) async fn finish(&mut self, deadline: &Deadline) -> Result<(), StatementError> {
         loop {
-            match self.running.next(until).await? {
+            match self.running.next(deadline).await? {
                 Event::End(affected) => self.affected.push(affected),
                 Event::Done(outcome) => return outcome,
                 Event::Row(_) | Event::Columns(_) => {}
@@ -92,8 +96,8 @@ impl Reading {
 }
 
 /// The open results of all sessions.
-pub(super) struct Results {
-    kept: Mutex<Kept>,
+pub(super) struct CursorStore {
+    stored: Mutex<StoredCursors>,
     /// The maximum number of one connection.
     most: usize,
     /// The time without use after which a result is closed.
@@ -101,55 +105,65 @@ pub(super) struct Results {
 }
 
 #[derive(Default)]
-struct Kept {
-    results: Vec<Open>,
+struct StoredCursors {
+    results: Vec<StoredCursor>,
     /// The number of times that a result was stored.
     count: u64,
 }
 
-struct Open {
+struct StoredCursor {
     id: String,
     session: Arc<str>,
-    turn: u64,
-    reading: Reading,
+    use_number: u64,
+    cursor: ResultCursor,
 }
 
-impl Results {
+impl CursorStore {
     pub(super) fn new(most: usize, idle: Duration) -> Arc<Self> {
-        Arc::new(Self { kept: Mutex::default(), most, idle })
+        Arc::new(Self { stored: Mutex::default(), most, idle })
     }
 
     /// Stores a result for a session, under its previous handle if it had one. If the connection has too many, the
     /// least recently used one is closed.
-    pub(super) fn keep(self: &Arc<Self>, session: &Arc<str>, reading: Reading, id: Option<String>) -> String {
-        let (id, turn) = {
-            let mut kept = self.lock();
-            kept.count += 1;
-            let turn = kept.count;
-            let id = id.unwrap_or_else(|| format!("rows_{turn}"));
-            let is_same = |open: &Open| Arc::ptr_eq(&open.reading.connection, &reading.connection);
-            while kept.results.iter().filter(|open| is_same(open)).count() >= self.most {
-                let oldest = kept.results.iter().position(is_same);
-                oldest.map(|at| kept.results.remove(at));
+    pub(super) fn keep(
+        self: &Arc<Self>,
+        session: &Arc<str>,
+        cursor: ResultCursor,
+        id: Option<String>,
+    ) -> String {
+        let (id, use_number) = {
+            let mut stored = self.lock();
+            stored.count += 1;
+            let use_number = stored.count;
+            let id = id.unwrap_or_else(|| format!("rows_{use_number}"));
+            let is_same = |open: &StoredCursor| Arc::ptr_eq(&open.cursor.connection, &cursor.connection);
+            while stored.results.iter().filter(|open| is_same(open)).count() >= self.most {
+                let oldest = stored.results.iter().position(is_same);
+                oldest.map(|at| stored.results.remove(at));
             }
-            kept.results.push(Open { id: id.clone(), session: Arc::clone(session), turn, reading });
-            (id, turn)
+            stored.results.push(StoredCursor {
+                id: id.clone(),
+                session: Arc::clone(session),
+                use_number,
+                cursor,
+            });
+            (id, use_number)
         };
         let (results, idle) = (Arc::downgrade(self), self.idle);
         tokio::spawn(async move {
             tokio::time::sleep(idle).await;
             if let Some(results) = results.upgrade() {
-                results.lock().results.retain(|open| open.turn != turn);
+                results.lock().results.retain(|open| open.use_number != use_number);
             }
         });
         id
     }
 
     /// Removes a result, to read its next page.
-    pub(super) fn take(&self, session: &str, id: &str) -> Option<Reading> {
-        let mut kept = self.lock();
-        let at = kept.results.iter().position(|open| open.id == id && &*open.session == session)?;
-        Some(kept.results.remove(at).reading)
+    pub(super) fn take(&self, session: &str, id: &str) -> Option<ResultCursor> {
+        let mut stored = self.lock();
+        let at = stored.results.iter().position(|open| open.id == id && &*open.session == session)?;
+        Some(stored.results.remove(at).cursor)
     }
 
     /// Closes all results.
@@ -164,10 +178,10 @@ impl Results {
 
     /// Closes the results of a connection.
     pub(super) fn close_of(&self, connection: &Arc<Connection>) {
-        self.lock().results.retain(|open| !Arc::ptr_eq(&open.reading.connection, connection));
+        self.lock().results.retain(|open| !Arc::ptr_eq(&open.cursor.connection, connection));
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::sync::MutexGuard<'_, StoredCursors> {
+        self.stored.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -10,24 +10,24 @@ use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_port::Progress;
 use toolcrib_sdk::CallContext;
 
-use super::partial::Partial;
-use crate::http::client::{Clients, Received, Wanted};
-use crate::http::failure::{failed, no_answer, refused};
+use super::partial_file::PartialFile;
+use crate::http::client::{Clients, FinalResponse, RequestSpec};
+use crate::http::errors::{failed, request_error, status_error};
 
 /// The number of bytes that are buffered before they are written.
 const WRITE_BYTES: usize = 512 * 1024;
 
 /// The interval of progress reports while bytes arrive. The shortest deadline of a call is longer.
-const SIGN_OF_LIFE: Duration = Duration::from_millis(250);
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The maximum size of the body of an error that is read, in bytes.
-const MAX_REFUSAL_BYTES: usize = 4 * 1024;
+const MAX_ERROR_BODY_BYTES: usize = 4 * 1024;
 
 /// The maximum length of a validator, in bytes.
 const MAX_VALIDATOR_BYTES: usize = 1000;
 
 /// A server's description of a file that it sends.
-pub(super) struct Source {
+pub(super) struct RemoteFile {
     /// The offset in the file at which the body begins.
     pub(super) offset: u64,
     /// The size of the whole file.
@@ -38,18 +38,22 @@ pub(super) struct Source {
 }
 
 /// The response of a server to a request for a file.
-pub(super) enum Answered {
-    File(Box<Incoming>, Source),
+pub(super) enum FileResponse {
+    File(Box<Incoming>, RemoteFile),
     /// The server has no more bytes after the requested offset.
-    NoSuchRange,
+    RangeNotSatisfiable,
 }
 
-/// Requests a file, of which `begun` bytes have been received before.
-pub(super) async fn answered(clients: &Clients, wanted: &Wanted, begun: u64) -> Result<Answered, ToolError> {
-    let (mut incoming, url) = clients.open(wanted).await?;
+/// Requests a file, of which `offset` bytes have been received before.
+pub(super) async fn request_file(
+    clients: &Clients,
+    spec: &RequestSpec,
+    offset: u64,
+) -> Result<FileResponse, ToolError> {
+    let (mut incoming, url) = clients.open(spec).await?;
     let head = &incoming.headers;
     let length = header_text(head, CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
-    let source = |offset, total| Source {
+    let source = |offset, total| RemoteFile {
         offset,
         total,
         validator: validator(head),
@@ -57,31 +61,31 @@ pub(super) async fn answered(clients: &Clients, wanted: &Wanted, begun: u64) -> 
     };
     let is_encoded = header_text(head, CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity");
     match incoming.status {
-        StatusCode::RANGE_NOT_SATISFIABLE => return Ok(Answered::NoSuchRange),
-        StatusCode::PARTIAL_CONTENT if begun > 0 && !is_encoded => {
+        StatusCode::RANGE_NOT_SATISFIABLE => return Ok(FileResponse::RangeNotSatisfiable),
+        StatusCode::PARTIAL_CONTENT if offset > 0 && !is_encoded => {
             let range = header_text(head, CONTENT_RANGE).and_then(range);
             if let Some((start, total)) = range
-                && start == begun
+                && start == offset
             {
-                let source = source(begun, total);
-                return Ok(Answered::File(Box::new(incoming), source));
+                let source = source(offset, total);
+                return Ok(FileResponse::File(Box::new(incoming), source));
             }
-            return Ok(Answered::NoSuchRange);
+            return Ok(FileResponse::RangeNotSatisfiable);
         }
         StatusCode::OK => {
             let source = source(0, length);
-            return Ok(Answered::File(Box::new(incoming), source));
+            return Ok(FileResponse::File(Box::new(incoming), source));
         }
         _ => {}
     }
     let mut body = Vec::new();
     while let Ok(Some(chunk)) = incoming.chunk().await {
         body.extend_from_slice(&chunk);
-        if body.len() >= MAX_REFUSAL_BYTES {
+        if body.len() >= MAX_ERROR_BODY_BYTES {
             break;
         }
     }
-    body.truncate(MAX_REFUSAL_BYTES);
+    body.truncate(MAX_ERROR_BODY_BYTES);
     let response = Response {
         status: incoming.status,
         headers: std::mem::take(&mut incoming.headers),
@@ -89,12 +93,12 @@ pub(super) async fn answered(clients: &Clients, wanted: &Wanted, begun: u64) -> 
         truncated: false,
         elapsed: std::time::Duration::ZERO,
     };
-    let not_followed = incoming
+    let redirect_refusal = incoming
         .status
         .is_redirection()
         .then(|| "the redirect is not followed; if it is meant, call its target".to_owned());
-    let received = Received { response, url, was_redirected: false, not_followed };
-    Err(refused(&wanted.method, &received))
+    let received = FinalResponse { response, url, was_redirected: false, redirect_refusal };
+    Err(status_error(&spec.method, &received))
 }
 
 /// Returns the identifier of this version: a strong entity tag, or else the date.
@@ -115,7 +119,7 @@ fn range(text: &str) -> Option<(u64, Option<u64>)> {
 pub(super) struct Meter<'a> {
     done: u64,
     /// The last reported count, and its time.
-    told: Option<(u64, Instant)>,
+    reported: Option<(u64, Instant)>,
     total: Option<u64>,
     max: u64,
     context: &'a CallContext,
@@ -128,7 +132,7 @@ impl<'a> Meter<'a> {
         max: u64,
         context: &'a CallContext,
     ) -> Result<Self, ToolError> {
-        let meter = Self { done, told: None, total, max, context };
+        let meter = Self { done, reported: None, total, max, context };
         match total {
             Some(total) if total > max => Err(meter.too_large()),
             _ => Ok(meter),
@@ -145,20 +149,20 @@ impl<'a> Meter<'a> {
     }
 
     /// Reports progress, unless it has done so just now and little has arrived since.
-    fn tell(&mut self) {
+    fn report_if_due(&mut self) {
         let now = Instant::now();
-        let is_news = self.told.is_none_or(|(done, at)| {
-            self.done - done >= WRITE_BYTES as u64 || (self.done > done && now - at >= SIGN_OF_LIFE)
+        let is_news = self.reported.is_none_or(|(done, at)| {
+            self.done - done >= WRITE_BYTES as u64 || (self.done > done && now - at >= PROGRESS_INTERVAL)
         });
         if is_news {
-            self.told = Some((self.done, now));
+            self.reported = Some((self.done, now));
             self.report();
         }
     }
 
     /// Reports the final count.
-    fn tell_end(&mut self) {
-        if self.told.is_none_or(|(done, _)| done < self.done) {
+    fn report_end(&mut self) {
+        if self.reported.is_none_or(|(done, _)| done < self.done) {
             self.report();
         }
     }
@@ -185,7 +189,7 @@ impl<'a> Meter<'a> {
 /// Receives a file to its end.
 pub(super) async fn receive(
     incoming: &mut Incoming,
-    partial: &Partial,
+    partial: &PartialFile,
     meter: &mut Meter<'_>,
     context: &CallContext,
 ) -> Result<(), ToolError> {
@@ -201,13 +205,13 @@ pub(super) async fn receive(
             partial.append(context, std::mem::take(&mut waiting)).await?;
         }
         match chunk {
-            Ok(Some(_)) => meter.tell(),
+            Ok(Some(_)) => meter.report_if_due(),
             Ok(None) => {
-                meter.tell_end();
+                meter.report_end();
                 break;
             }
             Err(error) => {
-                let mut error = no_answer(&http::Method::GET, &error);
+                let mut error = request_error(&http::Method::GET, &error);
                 error.hint = None;
                 return Err(error);
             }

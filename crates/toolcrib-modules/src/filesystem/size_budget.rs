@@ -4,9 +4,9 @@
 pub const MAX_RESULT_BYTES: usize = 64 * 1024;
 
 /// The remaining part of [`MAX_RESULT_BYTES`].
-pub(super) struct Room(usize);
+pub(super) struct SizeBudget(usize);
 
-impl Room {
+impl SizeBudget {
     pub(super) fn new() -> Self {
         Self(MAX_RESULT_BYTES)
     }
@@ -25,6 +25,6 @@ impl Room {
 }
 
 /// Returns `1 file was` or `2 files were`, the beginning of a note on omitted content.
-pub(super) fn were(count: usize, one: &str, many: &str) -> String {
+pub(super) fn count_were(count: usize, one: &str, many: &str) -> String {
     if count == 1 { format!("1 {one} was") } else { format!("{count} {many} were") }
 }

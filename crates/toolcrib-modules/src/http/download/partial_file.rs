@@ -8,8 +8,8 @@ use toolcrib_io::files::{Existing, Root};
 use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_sdk::CallContext;
 
-use super::incoming::Source;
-use super::unwritten;
+use super::transfer::RemoteFile;
+use super::write_error;
 use crate::filesystem::blocking::blocking;
 
 /// The maximum size of the version file, in bytes.
@@ -17,7 +17,7 @@ const MAX_VERSION_BYTES: usize = 32 * 1024;
 
 /// The version of a partial file.
 #[derive(Deserialize, Serialize)]
-struct Version {
+struct FileVersion {
     url: String,
     /// The identifier of this version at the server.
     validator: String,
@@ -25,7 +25,7 @@ struct Version {
 
 /// A partial file.
 #[derive(Clone)]
-pub(super) struct Partial {
+pub(super) struct PartialFile {
     root: Root,
     path: String,
     url: String,
@@ -34,29 +34,29 @@ pub(super) struct Partial {
     can_resume: bool,
 }
 
-impl Partial {
+impl PartialFile {
     /// Finds the partial file that an earlier call left for this URL.
     pub(super) fn find(root: &Root, path: &str, url: &str) -> Result<Self, ToolError> {
         let mut partial =
             Self { root: root.clone(), path: path.into(), url: url.into(), found: None, can_resume: false };
-        let there = match root.metadata(partial.part()) {
-            Ok(there) => there,
+        let existing_part = match root.metadata(partial.part_path()) {
+            Ok(existing_part) => existing_part,
             Err(IoError::NotFound { .. }) => return Ok(partial),
-            Err(error) => return Err(unwritten(error)),
+            Err(error) => return Err(write_error(error)),
         };
         // An unreadable version file is ignored, and the download starts over.
-        if let Ok(beside) = root.read(partial.beside(), 0, MAX_VERSION_BYTES)
-            && let Ok(version) = serde_json::from_slice::<Version>(&beside.bytes)
+        if let Ok(version_file) = root.read(partial.version_path(), 0, MAX_VERSION_BYTES)
+            && let Ok(version) = serde_json::from_slice::<FileVersion>(&version_file.bytes)
             && version.url == url
-            && there.bytes > 0
+            && existing_part.bytes > 0
         {
-            partial.found = Some((there.bytes, version.validator));
+            partial.found = Some((existing_part.bytes, version.validator));
         }
         Ok(partial)
     }
 
     /// Requests the missing bytes, if the version has not changed. Returns the size of the existing part.
-    pub(super) fn ask_for_rest(&self, headers: &mut HeaderMap) -> u64 {
+    pub(super) fn request_rest(&self, headers: &mut HeaderMap) -> u64 {
         let Some((bytes, validator)) = &self.found else { return 0 };
         let Ok(validator) = HeaderValue::from_str(validator) else { return 0 };
         headers.insert(IF_RANGE, validator);
@@ -68,24 +68,25 @@ impl Partial {
     }
 
     /// Prepares to continue at `offset`, or to start over at 0.
-    pub(super) async fn begin(
+    pub(super) async fn prepare(
         mut self,
         context: &CallContext,
         offset: u64,
-        source: &Source,
+        source: &RemoteFile,
     ) -> Result<Self, ToolError> {
         self.can_resume = source.validator.is_some();
-        let version = source.validator.clone().map(|validator| Version { url: self.url.clone(), validator });
+        let version =
+            source.validator.clone().map(|validator| FileVersion { url: self.url.clone(), validator });
         let partial = self.clone();
         blocking(context, move |_| {
             if offset == 0 {
-                partial.root.write(partial.part(), &[]).map_err(unwritten)?;
+                partial.root.write(partial.part_path(), &[]).map_err(write_error)?;
                 match version {
                     Some(version) => {
                         let version = serde_json::to_vec(&version).unwrap_or_default();
-                        partial.root.write(partial.beside(), &version).map_err(unwritten)?;
+                        partial.root.write(partial.version_path(), &version).map_err(write_error)?;
                     }
-                    None => partial.forget()?,
+                    None => partial.remove_version()?,
                 }
             }
             Ok(())
@@ -97,52 +98,50 @@ impl Partial {
     /// Appends received bytes.
     pub(super) async fn append(&self, context: &CallContext, bytes: Vec<u8>) -> Result<(), ToolError> {
         let partial = self.clone();
-        blocking(context, move |_| partial.root.append(partial.part(), &bytes).map(drop).map_err(unwritten))
-            .await
+        blocking(context, move |_| {
+            partial.root.append(partial.part_path(), &bytes).map(drop).map_err(write_error)
+        })
+        .await
     }
 
     /// Keeps the partial file for a later call, if that can continue it. Returns true if it can.
-    pub(super) async fn settle(&self, context: &CallContext, failed_of: ErrorKind) -> bool {
+    pub(super) async fn keep_or_remove(&self, context: &CallContext, failed_of: ErrorKind) -> bool {
         if self.can_resume && failed_of != ErrorKind::LimitReached {
             return true;
         }
         let partial = self.clone();
         // The call fails already, with a more useful error.
         let _ = blocking(context, move |_| {
-            let removed = partial.root.remove(partial.part()).map_err(unwritten);
-            partial.forget().and(removed)
+            let removed = partial.root.remove(partial.part_path()).map_err(write_error);
+            partial.remove_version().and(removed)
         })
         .await;
         false
     }
 
     /// Renames the complete file to its path.
-    pub(super) async fn put_in_place(
-        &self,
-        context: &CallContext,
-        existing: Existing,
-    ) -> Result<(), ToolError> {
+    pub(super) async fn finish(&self, context: &CallContext, existing: Existing) -> Result<(), ToolError> {
         let partial = self.clone();
         blocking(context, move |_| {
-            partial.root.rename(partial.part(), &partial.path, existing).map_err(unwritten)?;
-            partial.forget()
+            partial.root.rename(partial.part_path(), &partial.path, existing).map_err(write_error)?;
+            partial.remove_version()
         })
         .await
     }
 
     /// Removes the version file.
-    fn forget(&self) -> Result<(), ToolError> {
-        match self.root.remove(self.beside()) {
+    fn remove_version(&self) -> Result<(), ToolError> {
+        match self.root.remove(self.version_path()) {
             Ok(()) | Err(IoError::NotFound { .. }) => Ok(()),
-            Err(error) => Err(unwritten(error)),
+            Err(error) => Err(write_error(error)),
         }
     }
 
-    fn part(&self) -> String {
+    fn part_path(&self) -> String {
         format!("{}.part", self.path)
     }
 
-    fn beside(&self) -> String {
+    fn version_path(&self) -> String {
         format!("{}.part.json", self.path)
     }
 }

@@ -12,8 +12,8 @@ use toolcrib_model::ToolError;
 use url::Url;
 use url::form_urlencoded::Serializer;
 
-use super::client::{MAX_URL_BYTES, Wanted, url};
-use super::failure::invalid;
+use super::client::{MAX_URL_BYTES, RequestSpec, url};
+use super::errors::invalid;
 use super::headers;
 
 /// The maximum size of the body that a call may send, in bytes.
@@ -100,20 +100,25 @@ pub(super) struct JsonApi {
 }
 
 impl Get {
-    pub(super) fn wanted(self, method: Method) -> Result<Wanted, ToolError> {
-        let headers = headers::of_call(&self.headers)?;
-        Ok(Wanted { method, url: with_query(url(&self.url)?, self.query.as_ref())?, headers, body: None })
+    pub(super) fn into_spec(self, method: Method) -> Result<RequestSpec, ToolError> {
+        let headers = headers::from_call(&self.headers)?;
+        Ok(RequestSpec {
+            method,
+            url: with_query(url(&self.url)?, self.query.as_ref())?,
+            headers,
+            body: None,
+        })
     }
 }
 
 impl Send {
-    pub(super) fn wanted(self, method: Method) -> Result<Wanted, ToolError> {
+    pub(super) fn into_spec(self, method: Method) -> Result<RequestSpec, ToolError> {
         let given = [self.json.is_some(), self.form.is_some(), self.body.is_some()];
         if given.iter().filter(|given| **given).count() > 1 {
             let message = "`json`, `form` and `body` each say what the body is";
             return Err(invalid(message).with_hint("give one of them"));
         }
-        let mut headers = headers::of_call(&self.headers)?;
+        let mut headers = headers::from_call(&self.headers)?;
         let url = with_query(url(&self.url)?, self.query.as_ref())?;
         let (body, media_type) = match (self.json, self.form, self.body) {
             (Some(json), ..) => (Some(json.to_string()), Some(JSON)),
@@ -124,12 +129,12 @@ impl Send {
         if let Some(media_type) = media_type {
             headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static(media_type));
         }
-        Ok(Wanted { method, url, headers, body: body.map(bounded).transpose()? })
+        Ok(RequestSpec { method, url, headers, body: body.map(check_body_size).transpose()? })
     }
 }
 
 impl JsonApi {
-    pub(super) fn wanted(self) -> Result<Wanted, ToolError> {
+    pub(super) fn into_spec(self) -> Result<RequestSpec, ToolError> {
         let method = match self.method {
             Verb::Get => Method::GET,
             Verb::Post => Method::POST,
@@ -141,17 +146,17 @@ impl JsonApi {
             let message = "a GET request has no body, and `json` is one";
             return Err(invalid(message).with_hint("give fields in `query`, or another `method`"));
         }
-        let mut headers: HeaderMap = headers::of_call(&self.headers)?;
+        let mut headers: HeaderMap = headers::from_call(&self.headers)?;
         headers.entry(ACCEPT).or_insert(HeaderValue::from_static(JSON));
         if self.json.is_some() {
             headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static(JSON));
         }
-        let body = self.json.map(|json| bounded(json.to_string())).transpose()?;
-        Ok(Wanted { method, url: with_query(url(&self.url)?, self.query.as_ref())?, headers, body })
+        let body = self.json.map(|json| check_body_size(json.to_string())).transpose()?;
+        Ok(RequestSpec { method, url: with_query(url(&self.url)?, self.query.as_ref())?, headers, body })
     }
 }
 
-fn bounded(body: String) -> Result<Bytes, ToolError> {
+fn check_body_size(body: String) -> Result<Bytes, ToolError> {
     if body.len() > MAX_SENT_BYTES {
         let message = format!("the body has {} bytes, at most {MAX_SENT_BYTES} are sent", body.len());
         return Err(invalid(message).with_hint("send it in parts, if the server takes them"));

@@ -7,27 +7,27 @@ use toolcrib_io::files::{Kind, Root};
 use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_policy::{Access, Mode};
 
-use crate::database::failure::{failed, invalid};
+use crate::database::errors::{failed, invalid};
 
 /// A database file of the workspace.
-pub(in crate::database) struct Place {
+pub(in crate::database) struct DatabaseFile {
     /// The path in the call.
     pub(in crate::database) given: String,
     /// The absolute path without symlinks.
-    pub(in crate::database) real: PathBuf,
+    pub(in crate::database) real_path: PathBuf,
     /// True if it was created just now.
     pub(in crate::database) is_new: bool,
 }
 
 /// Returns the file at a path, and creates it if it does not exist and `create` is set. The access rules have to allow
 /// reading it, or writing if `is_writable`.
-pub(in crate::database) fn find(
+pub(in crate::database) fn find_file(
     root: &Root,
     access: &Access,
     given: &str,
     is_writable: bool,
     create: bool,
-) -> Result<Place, ToolError> {
+) -> Result<DatabaseFile, ToolError> {
     if given.is_empty() || given.starts_with(':') {
         return Err(invalid("`database` is not the path of a file")
             .with_hint("give a path relative to the workspace, such as `data.db`"));
@@ -55,8 +55,8 @@ pub(in crate::database) fn find(
         failed(format!("`{given}` leads out of the workspace"))
             .with_hint("give the path of a file that is in the workspace itself")
     };
-    let real = root.path().join(given).canonicalize().map_err(|_| outside())?;
-    let relative = real.strip_prefix(root.path()).map_err(|_| outside())?;
+    let real_path = root.path().join(given).canonicalize().map_err(|_| outside())?;
+    let relative = real_path.strip_prefix(root.path()).map_err(|_| outside())?;
     let mode = if is_writable { Mode::Write } else { Mode::Read };
     let folder = root.path().to_string_lossy();
     let is_allowed =
@@ -71,7 +71,7 @@ pub(in crate::database) fn find(
         )
         .with_hint("use a path that is allowed, or ask the user"));
     }
-    Ok(Place { given: given.to_owned(), real, is_new })
+    Ok(DatabaseFile { given: given.to_owned(), real_path, is_new })
 }
 
 fn refused(error: &Error, given: &str) -> ToolError {

@@ -3,15 +3,15 @@
 use encoding_rs::{CoderResult, Decoder, Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use toolcrib_model::ToolError;
 
-use super::failure::invalid;
+use super::errors::invalid;
 
 /// The maximum length of the name of an encoding that an error repeats, in characters.
 const MAX_LABEL_CHARS: usize = 40;
 
 /// A streaming decoder of the bytes of a file to UTF-8.
-pub(super) enum Text {
+pub(super) enum TextDecoder {
     /// UTF-8, or bytes that are passed through.
-    AsIs,
+    PassThrough,
     /// Another encoding.
     Decoded {
         decoder: Decoder,
@@ -21,7 +21,7 @@ pub(super) enum Text {
     },
 }
 
-impl Text {
+impl TextDecoder {
     /// Returns a decoder of the encoding with this name.
     pub(super) fn named(label: &str) -> Result<Self, ToolError> {
         let encoding = Encoding::for_label(label.as_bytes()).ok_or_else(|| {
@@ -36,13 +36,13 @@ impl Text {
     pub(super) fn marked(beginning: &[u8]) -> Self {
         match Encoding::for_bom(beginning) {
             Some((encoding, _)) if encoding == UTF_16LE || encoding == UTF_16BE => Self::of(encoding),
-            _ => Self::AsIs,
+            _ => Self::PassThrough,
         }
     }
 
     fn of(encoding: &'static Encoding) -> Self {
         if encoding == UTF_8 {
-            return Self::AsIs;
+            return Self::PassThrough;
         }
         Self::Decoded { decoder: encoding.new_decoder_with_bom_removal(), encoding, is_wrong: false }
     }
@@ -73,7 +73,7 @@ impl Text {
     /// Returns the remarks for the reader.
     pub(super) fn notes(&self) -> Vec<String> {
         match self {
-            Self::AsIs => Vec::new(),
+            Self::PassThrough => Vec::new(),
             Self::Decoded { encoding, is_wrong, .. } => {
                 let mut notes = vec![format!("decoded from {}", encoding.name())];
                 if *is_wrong {

@@ -8,7 +8,7 @@ use sqlx::postgres::{PgDatabaseError, PgErrorPosition};
 use sqlx::sqlite::SqliteError;
 use toolcrib_model::{ErrorKind, ToolError};
 
-use super::session::Trouble;
+use super::backend::StatementError;
 
 /// The maximum length of a server's message that is passed on, in characters.
 const MAX_MESSAGE_CHARS: usize = 600;
@@ -27,26 +27,26 @@ pub(super) fn invalid(message: impl Into<String>) -> ToolError {
 }
 
 /// Converts a driver's error for a model. `sql` is the statement, if a model wrote it.
-pub(super) fn trouble(error: &Error, sql: Option<&str>) -> Trouble {
+pub(super) fn statement_error(error: &Error, sql: Option<&str>) -> StatementError {
     match error {
         Error::Database(database) => {
-            let known = if let Some(error) = database.try_downcast_ref::<PgDatabaseError>() {
+            let error = if let Some(error) = database.try_downcast_ref::<PgDatabaseError>() {
                 postgres(error, sql)
             } else if let Some(error) = database.try_downcast_ref::<MySqlDatabaseError>() {
                 mysql(error)
             } else if let Some(error) = database.try_downcast_ref::<SqliteError>() {
                 sqlite(error, sql)
             } else {
-                Trouble::from(failed(shortened(database.message())))
+                StatementError::from(failed(shortened(database.message())))
             };
-            with_constraint_hint(known, &database.kind())
+            with_constraint_hint(error, &database.kind())
         }
         Error::Io(_) | Error::Tls(_) | Error::Protocol(_) | Error::WorkerCrashed | Error::PoolClosed => {
             let message = format!("the connection to the database broke: {}", shortened(&error.to_string()));
             let error = ToolError::new(ErrorKind::Unavailable, message).with_hint(
                 "try again: the next call connects again; `database.list_connections` lists the connections",
             );
-            Trouble { error, is_broken: true, missing_table: None }
+            StatementError { error, is_broken: true, missing_table: None }
         }
         Error::PoolTimedOut => ToolError::new(
             ErrorKind::Overloaded,
@@ -58,24 +58,24 @@ pub(super) fn trouble(error: &Error, sql: Option<&str>) -> Trouble {
         // the middle of a row.
         error => {
             let error = failed(shortened(&error.to_string()));
-            Trouble { error, is_broken: true, missing_table: None }
+            StatementError { error, is_broken: true, missing_table: None }
         }
     }
 }
 
-/// Converts a driver's error while connecting to `place`.
-pub(super) fn unreachable(error: &Error, place: &str) -> Trouble {
-    let mut trouble = trouble(error, None);
+/// Converts a driver's error while connecting to `database`.
+pub(super) fn connect_error(error: &Error, database: &str) -> StatementError {
+    let mut failure = statement_error(error, None);
     let kind = match error {
         Error::Io(_) | Error::Protocol(_) | Error::Tls(_) => ErrorKind::Unavailable,
-        _ => trouble.error.kind,
+        _ => failure.error.kind,
     };
     let reason = match error {
         Error::Io(error) => error.to_string(),
         Error::Tls(error) => format!("its certificate or encryption is refused: {error}"),
-        _ => trouble.error.message.clone(),
+        _ => failure.error.message.clone(),
     };
-    let hint = match (error, trouble.error.hint.take()) {
+    let hint = match (error, failure.error.hint.take()) {
         (Error::Tls(_), _) => "ask the operator for `root_certificate` or `tls` of this connection".into(),
         (Error::Database(_) | Error::PoolTimedOut, Some(hint)) => hint,
         (Error::Database(_), None) => "check the user, the password and the name of the database".into(),
@@ -83,15 +83,15 @@ pub(super) fn unreachable(error: &Error, place: &str) -> Trouble {
     };
     let message = match error {
         Error::PoolTimedOut => reason,
-        _ => format!("cannot open {place}: {}", shortened(&reason)),
+        _ => format!("cannot open {database}: {}", shortened(&reason)),
     };
-    trouble.error = ToolError::new(kind, message).with_hint(hint);
+    failure.error = ToolError::new(kind, message).with_hint(hint);
     // A full pool is no reason to open another one.
-    trouble.is_broken = !matches!(error, Error::PoolTimedOut);
-    trouble
+    failure.is_broken = !matches!(error, Error::PoolTimedOut);
+    failure
 }
 
-fn with_constraint_hint(mut trouble: Trouble, kind: &sqlx::error::ErrorKind) -> Trouble {
+fn with_constraint_hint(mut failure: StatementError, kind: &sqlx::error::ErrorKind) -> StatementError {
     use sqlx::error::ErrorKind as Kind;
     let hint = match kind {
         Kind::UniqueViolation => {
@@ -106,23 +106,23 @@ fn with_constraint_hint(mut trouble: Trouble, kind: &sqlx::error::ErrorKind) -> 
         Kind::CheckViolation => {
             "the table does not allow that value; `database.describe_table` tells of its columns"
         }
-        _ => return trouble,
+        _ => return failure,
     };
-    trouble.error.hint.get_or_insert_with(|| hint.into());
-    trouble
+    failure.error.hint.get_or_insert_with(|| hint.into());
+    failure
 }
 
-fn postgres(error: &PgDatabaseError, sql: Option<&str>) -> Trouble {
+fn postgres(error: &PgDatabaseError, sql: Option<&str>) -> StatementError {
     let mut message = shortened(error.message()).into_owned();
-    let place = match (error.position(), sql) {
-        (Some(PgErrorPosition::Original(at)), Some(sql)) => place_of(sql, at),
+    let position = match (error.position(), sql) {
+        (Some(PgErrorPosition::Original(at)), Some(sql)) => position_of(sql, at),
         _ => None,
     };
     if let Some(detail) = error.detail() {
         message = format!("{message}; {}", shortened(detail));
     }
-    if let Some(place) = place {
-        message = format!("{message}, {place}");
+    if let Some(position) = position {
+        message = format!("{message}, {position}");
     }
     let mut missing_table = None;
     let (kind, hint) = match error.code() {
@@ -152,10 +152,10 @@ fn postgres(error: &PgDatabaseError, sql: Option<&str>) -> Trouble {
     };
     let hint = error.hint().map(shortened).or(hint.map(Cow::Borrowed));
     let is_broken = error.code().starts_with("57P") || error.code() == "25P03";
-    Trouble { error: told(kind, message, hint.as_deref()), is_broken, missing_table }
+    StatementError { error: error_with_hint(kind, message, hint.as_deref()), is_broken, missing_table }
 }
 
-fn mysql(error: &MySqlDatabaseError) -> Trouble {
+fn mysql(error: &MySqlDatabaseError) -> StatementError {
     let mut missing_table = None;
     let (kind, hint) = match error.number() {
         1146 => {
@@ -183,10 +183,14 @@ fn mysql(error: &MySqlDatabaseError) -> Trouble {
         _ => (ErrorKind::ToolFailed, None),
     };
     let is_broken = matches!(error.number(), 1053 | 1927 | 2006 | 2013);
-    Trouble { error: told(kind, shortened(error.message()).into_owned(), hint), is_broken, missing_table }
+    StatementError {
+        error: error_with_hint(kind, shortened(error.message()).into_owned(), hint),
+        is_broken,
+        missing_table,
+    }
 }
 
-fn sqlite(error: &SqliteError, sql: Option<&str>) -> Trouble {
+fn sqlite(error: &SqliteError, sql: Option<&str>) -> StatementError {
     use sqlx::error::DatabaseError;
     /// The bits of the primary result code; the higher bits are extended codes of SQLite.
     const PRIMARY: i32 = 0xff;
@@ -224,17 +228,18 @@ fn sqlite(error: &SqliteError, sql: Option<&str>) -> Trouble {
     };
     // SQLite may hold corrupt pages of a damaged file in memory.
     let is_broken = matches!(code, 10 | 11 | 26);
-    let place = sql
-        .and_then(|sql| place_of_only(sql, text.strip_prefix("near \"")?.strip_suffix("\": syntax error")?));
-    let message =
-        place.map_or_else(|| shortened(text).into_owned(), |place| format!("{}, {place}", shortened(text)));
-    Trouble { error: told(kind, message, hint), is_broken, missing_table }
+    let position = sql.and_then(|sql| {
+        position_of_unique(sql, text.strip_prefix("near \"")?.strip_suffix("\": syntax error")?)
+    });
+    let message = position
+        .map_or_else(|| shortened(text).into_owned(), |position| format!("{}, {position}", shortened(text)));
+    StatementError { error: error_with_hint(kind, message, hint), is_broken, missing_table }
 }
 
 /// Returns the position of a text that occurs exactly once.
-fn place_of_only(sql: &str, part: &str) -> Option<String> {
+fn position_of_unique(sql: &str, part: &str) -> Option<String> {
     let (before, after) = sql.split_once(part)?;
-    (!after.contains(part)).then(|| place_of(sql, before.chars().count() + 1)).flatten()
+    (!after.contains(part)).then(|| position_of(sql, before.chars().count() + 1)).flatten()
 }
 
 const READ_ONLY: &str = "this transaction may only read: `database.execute` changes data, where the operator has set \
@@ -242,7 +247,7 @@ const READ_ONLY: &str = "this transaction may only read: `database.execute` chan
 
 const TOO_LONG: &str = "let it do less: add a condition or a limit, and look at it with `database.explain`";
 
-fn told(kind: ErrorKind, message: String, hint: Option<&str>) -> ToolError {
+fn error_with_hint(kind: ErrorKind, message: String, hint: Option<&str>) -> ToolError {
     let error = ToolError::new(kind, message);
     match hint {
         Some(hint) => error.with_hint(hint),
@@ -251,16 +256,16 @@ fn told(kind: ErrorKind, message: String, hint: Option<&str>) -> ToolError {
 }
 
 /// Describes the position of a character by line and column, counted from 1, and the text at it.
-fn place_of(sql: &str, at: usize) -> Option<String> {
+fn position_of(sql: &str, at: usize) -> Option<String> {
     let before: String = sql.chars().take(at.checked_sub(1)?).collect();
     let line = before.matches('\n').count() + 1;
     let column = before.chars().rev().take_while(|character| *character != '\n').count() + 1;
     let rest: String = sql.chars().skip(at - 1).take(MISTAKE_CHARS).collect();
-    let there = rest.lines().next().unwrap_or_default();
-    Some(if there.is_empty() {
+    let excerpt = rest.lines().next().unwrap_or_default();
+    Some(if excerpt.is_empty() {
         format!("at the end of the statement, line {line}, column {column}")
     } else {
-        format!("at line {line}, column {column}: `{there}`")
+        format!("at line {line}, column {column}: `{excerpt}`")
     })
 }
 

@@ -19,44 +19,45 @@ pub const MAX_IGNORE_FILES: usize = 1000;
 
 /// The rules of the current directories of a walk.
 #[derive(Default)]
-pub(super) struct Ignored {
+pub(super) struct IgnoreRules {
     /// The outermost first.
-    rules: Vec<Rules>,
+    rules: Vec<DirectoryRules>,
     read: usize,
     /// The number of `.gitignore` files that could not be parsed, or were too large or too many.
     pub(super) unread: usize,
 }
 
-struct Rules {
+struct DirectoryRules {
     /// The directory of the rules, as a prefix of the paths of results; it ends with `/`, or is empty.
     base: String,
     matcher: Gitignore,
 }
 
-impl Ignored {
+impl IgnoreRules {
     /// Adds the rules in a file of a directory.
     pub(super) fn add(&mut self, directory: &str, file: OpenFile) {
         self.read += 1;
-        let rules = if self.read > MAX_IGNORE_FILES { None } else { parsed(file) };
+        let rules = if self.read > MAX_IGNORE_FILES { None } else { parse_rules(file) };
         let Some(matcher) = rules else {
             self.unread += 1;
             return;
         };
         let base = if directory.is_empty() { String::new() } else { format!("{directory}/") };
-        self.rules.push(Rules { base, matcher });
+        self.rules.push(DirectoryRules { base, matcher });
     }
 
     /// Removes the rules of a directory that the walk has left.
     pub(super) fn leave(&mut self, directory: &str) {
-        let is_its = |rules: &Rules| rules.base.strip_suffix('/').unwrap_or("") == directory;
-        if self.rules.last().is_some_and(is_its) {
+        let belongs_to_directory =
+            |rules: &DirectoryRules| rules.base.strip_suffix('/').unwrap_or("") == directory;
+        if self.rules.last().is_some_and(belongs_to_directory) {
             self.rules.pop();
         }
     }
 
     /// Returns true if a path is ignored. The innermost directory with a matching rule decides.
-    pub(super) fn leaves_out(&self, path: &str, is_directory: bool) -> bool {
-        for Rules { base, matcher } in self.rules.iter().rev() {
+    pub(super) fn is_ignored(&self, path: &str, is_directory: bool) -> bool {
+        for DirectoryRules { base, matcher } in self.rules.iter().rev() {
             let Some(below) = path.strip_prefix(base.as_str()) else { continue };
             let found = matcher.matched(below, is_directory);
             if !found.is_none() {
@@ -73,7 +74,7 @@ pub(super) fn is_git(name: &str) -> bool {
 }
 
 /// Parses the rules in a file, and skips invalid lines.
-fn parsed(file: OpenFile) -> Option<Gitignore> {
+fn parse_rules(file: OpenFile) -> Option<Gitignore> {
     let mut bytes = Vec::new();
     file.take(MAX_IGNORE_BYTES + 1).read_to_end(&mut bytes).ok()?;
     if u64::try_from(bytes.len()).ok()? > MAX_IGNORE_BYTES {

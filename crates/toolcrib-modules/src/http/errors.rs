@@ -5,11 +5,11 @@ use toolcrib_io::Error;
 use toolcrib_io::http::{header_text, may_pass, retry_after};
 use toolcrib_model::{ErrorKind, ToolError};
 
-use super::client::Received;
-use super::text::decoded;
+use super::charset::decode_text;
+use super::client::FinalResponse;
 
 /// The maximum size of the body that an error repeats, in bytes.
-const MAX_SAID_BYTES: usize = 2048;
+const MAX_QUOTED_BYTES: usize = 2048;
 
 /// Creates the error of a tool that failed.
 pub(super) fn failed(message: impl Into<String>) -> ToolError {
@@ -23,7 +23,7 @@ pub(super) fn invalid(message: impl Into<String>) -> ToolError {
 
 /// Converts the error of a request without a response. If the request may have arrived and is not safe to repeat, the
 /// outcome is unknown.
-pub(super) fn no_answer(method: &Method, error: &Error) -> ToolError {
+pub(super) fn request_error(method: &Method, error: &Error) -> ToolError {
     let (kind, hint) = match error {
         Error::ConnectFailed { .. } => (ErrorKind::Unavailable, "check the host and the port of `url`"),
         Error::RequestFailed { .. } | Error::RequestTimedOut { .. } if !method.is_idempotent() => {
@@ -55,15 +55,17 @@ pub(super) fn no_answer(method: &Method, error: &Error) -> ToolError {
 
 /// Creates the error of a status other than 2xx, for tools that promise the content: the status, and the beginning of
 /// the body.
-pub(super) fn refused(method: &Method, received: &Received) -> ToolError {
+pub(super) fn status_error(method: &Method, received: &FinalResponse) -> ToolError {
     let response = &received.response;
     let status = response.status;
     let mut message = format!("{method} {} was answered with {status}", received.shown());
-    let beginning = response.body.get(..MAX_SAID_BYTES).unwrap_or(&response.body);
+    let beginning = response.body.get(..MAX_QUOTED_BYTES).unwrap_or(&response.body);
     let is_cut = response.truncated || beginning.len() < response.body.len();
     let content_type = header_text(&response.headers, http::header::CONTENT_TYPE);
-    if let Some(said) = decoded(beginning, content_type, is_cut).filter(|said| !said.text.trim().is_empty()) {
-        message.extend([": ", said.text.trim(), if is_cut { "…" } else { "" }]);
+    if let Some(text) =
+        decode_text(beginning, content_type, is_cut).filter(|text| !text.text.trim().is_empty())
+    {
+        message.extend([": ", text.text.trim(), if is_cut { "…" } else { "" }]);
     }
     let error = failed(message).with_retryable(may_pass(status));
     match hint(status, received) {
@@ -72,7 +74,7 @@ pub(super) fn refused(method: &Method, received: &Received) -> ToolError {
     }
 }
 
-fn hint(status: StatusCode, received: &Received) -> Option<String> {
+fn hint(status: StatusCode, received: &FinalResponse) -> Option<String> {
     Some(match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
             "the server wants other credentials; the operator sets them under `modules.http.config.headers`"
@@ -88,7 +90,7 @@ fn hint(status: StatusCode, received: &Received) -> Option<String> {
                 None => "try again later".into(),
             }
         }
-        status if status.is_redirection() => received.not_followed.clone()?,
+        status if status.is_redirection() => received.redirect_refusal.clone()?,
         _ => return None,
     })
 }

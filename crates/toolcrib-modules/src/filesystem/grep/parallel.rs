@@ -9,9 +9,9 @@ use toolcrib_io::files::Kind;
 use toolcrib_model::ToolError;
 
 use super::super::glob::Glob;
-use super::super::walk::{Found, Walk};
-use super::search::{Outcome, Query};
-use super::tally::Tally;
+use super::super::walk::{Walk, WalkEntry};
+use super::match_collector::MatchCollector;
+use super::search::{FileMatches, SearchQuery};
 use super::{MAX_GREP_BYTES, MAX_MATCHES};
 
 /// The maximum number of threads.
@@ -21,19 +21,23 @@ const MAX_THREADS: usize = 8;
 const BATCH: usize = 16;
 
 /// The number of files that are searched before further threads are started.
-const ALONE: usize = 64;
+const SINGLE_THREAD_FILES: usize = 64;
 
 /// The results of searching a directory.
-pub(super) struct Searched {
-    pub(super) tally: Tally,
+pub(super) struct SearchResults {
+    pub(super) collector: MatchCollector,
     /// The notes of the walk.
     pub(super) notes: Vec<String>,
 }
 
 /// Searches all files of a walk that match the glob. The matches have the order of the walk, and do not depend on the
 /// scheduling of the threads.
-pub(super) fn search(query: &Query<'_>, walk: Walk<'_>, glob: Option<&Glob>) -> Result<Searched, ToolError> {
-    let shared = Shared {
+pub(super) fn search(
+    query: &SearchQuery<'_>,
+    walk: Walk<'_>,
+    glob: Option<&Glob>,
+) -> Result<SearchResults, ToolError> {
+    let shared = SharedSearch {
         query,
         glob,
         walk: Mutex::new((walk, 0)),
@@ -41,36 +45,36 @@ pub(super) fn search(query: &Query<'_>, walk: Walk<'_>, glob: Option<&Glob>) -> 
         matches: AtomicUsize::new(0),
         bytes: AtomicU64::new(0),
     };
-    let mut told = shared.search(ALONE)?;
+    let mut results = shared.search(SINGLE_THREAD_FILES)?;
     if !shared.is_done.load(Ordering::Relaxed) {
         let threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
         let all = thread::scope(|scope| {
             let others: Vec<_> = (1..threads).map(|_| scope.spawn(|| shared.search(usize::MAX))).collect();
             let mut all = vec![shared.search(usize::MAX)];
             all.extend(others.into_iter().map(|other| match other.join() {
-                Ok(told) => told,
+                Ok(results) => results,
                 Err(panic) => resume_unwind(panic),
             }));
             all
         });
         for part in all {
-            told.extend(part?);
+            results.extend(part?);
         }
     }
-    told.sort_unstable_by_key(|(number, _)| *number);
-    let mut tally = Tally::new();
-    for (_, outcome) in told {
-        tally.add(outcome);
+    results.sort_unstable_by_key(|(number, _)| *number);
+    let mut collector = MatchCollector::new();
+    for (_, outcome) in results {
+        collector.add(outcome);
     }
-    if tally.over.is_none() && shared.is_too_much() {
-        tally.over = Some("there is more text than one call searches: make `path` or `glob` narrower");
+    if collector.over.is_none() && shared.is_too_much() {
+        collector.over = Some("there is more text than one call searches: make `path` or `glob` narrower");
     }
     let (walk, _) = shared.walk.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok(Searched { tally, notes: walk.notes() })
+    Ok(SearchResults { collector, notes: walk.notes() })
 }
 
-struct Shared<'a> {
-    query: &'a Query<'a>,
+struct SharedSearch<'a> {
+    query: &'a SearchQuery<'a>,
     glob: Option<&'a Glob>,
     /// The walk, and the number of files that have been taken from it.
     walk: Mutex<(Walk<'a>, usize)>,
@@ -82,12 +86,12 @@ struct Shared<'a> {
     bytes: AtomicU64,
 }
 
-impl Shared<'_> {
+impl SharedSearch<'_> {
     /// Searches up to `most` files. Returns the results that have to be mentioned, with the numbers of their files.
-    fn search(&self, most: usize) -> Result<Vec<(usize, Outcome)>, ToolError> {
+    fn search(&self, most: usize) -> Result<Vec<(usize, FileMatches)>, ToolError> {
         let query = self.query.clone();
         let mut searcher = query.searcher();
-        let (mut told, mut searched) = (Vec::new(), 0);
+        let (mut results, mut searched) = (Vec::new(), 0);
         while searched < most {
             let batch = self.take()?;
             if batch.is_empty() {
@@ -97,21 +101,21 @@ impl Shared<'_> {
             for (number, found) in batch {
                 let outcome = match found.open() {
                     Ok(file) => query.file(&mut searcher, &found.path, file)?,
-                    Err(_) => Outcome::unreadable(),
+                    Err(_) => FileMatches::unreadable(),
                 };
                 self.matches.fetch_add(outcome.matches.len(), Ordering::Relaxed);
                 self.bytes.fetch_add(outcome.bytes, Ordering::Relaxed);
-                if outcome.tells() {
-                    told.push((number, outcome));
+                if outcome.is_notable() {
+                    results.push((number, outcome));
                 }
             }
         }
-        Ok(told)
+        Ok(results)
     }
 
     /// Takes the next files of the walk, unless there are enough matches. Files that have been taken are searched to
     /// the end, so that the results contain the first of all matches.
-    fn take(&self) -> Result<Vec<(usize, Found)>, ToolError> {
+    fn take(&self) -> Result<Vec<(usize, WalkEntry)>, ToolError> {
         let mut walk = self.walk.lock().unwrap_or_else(PoisonError::into_inner);
         let (walk, taken) = &mut *walk;
         let mut batch = Vec::new();

@@ -6,7 +6,7 @@ use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 const SNIFFED_BYTES: usize = 1024;
 
 /// A text, and the encoding that it was decoded from.
-pub(super) struct Decoded {
+pub(super) struct DecodedText {
     pub(super) text: String,
     pub(super) encoding: &'static Encoding,
     /// True if some bytes were invalid in that encoding.
@@ -14,35 +14,35 @@ pub(super) struct Decoded {
 }
 
 /// Decodes the bytes, if they are text: by their byte order mark, by the declared charset, or as UTF-8.
-pub(super) fn decoded(body: &[u8], content_type: Option<&str>, is_cut: bool) -> Option<Decoded> {
-    let said = content_type.and_then(|value| parameter(value, "charset"));
-    let said = said.and_then(|label| Encoding::for_label(label.as_bytes()));
+pub(super) fn decode_text(body: &[u8], content_type: Option<&str>, is_cut: bool) -> Option<DecodedText> {
+    let declared_encoding = content_type.and_then(|value| parameter(value, "charset"));
+    let declared_encoding = declared_encoding.and_then(|label| Encoding::for_label(label.as_bytes()));
     let is_utf_8 = is_utf_8(body, is_cut);
     let encoding = match Encoding::for_bom(body) {
         Some((marked, _)) => marked,
         // Valid UTF-8 is hardly ever anything else, even if the server declares another charset.
         None if is_utf_8 => UTF_8,
-        None => said?,
+        None => declared_encoding?,
     };
-    let decoded = as_encoding(body, encoding, is_cut);
+    let decoded = decode_as(body, encoding, is_cut);
     // Text contains no NUL; binary data that resembles text mostly does.
     (!decoded.text.contains('\0')).then_some(decoded)
 }
 
 /// Decodes a page, which may declare its encoding itself. The last resort is the default of browsers.
-pub(super) fn decoded_page(body: &[u8], content_type: Option<&str>, is_cut: bool) -> Decoded {
-    if let Some(decoded) = decoded(body, content_type, is_cut) {
+pub(super) fn decode_page(body: &[u8], content_type: Option<&str>, is_cut: bool) -> DecodedText {
+    if let Some(decoded) = decode_text(body, content_type, is_cut) {
         return decoded;
     }
-    as_encoding(body, declared(body).unwrap_or(WINDOWS_1252), is_cut)
+    decode_as(body, declared(body).unwrap_or(WINDOWS_1252), is_cut)
 }
 
-fn as_encoding(body: &[u8], encoding: &'static Encoding, is_cut: bool) -> Decoded {
+fn decode_as(body: &[u8], encoding: &'static Encoding, is_cut: bool) -> DecodedText {
     let mut decoder = encoding.new_decoder_with_bom_removal();
     let mut text = String::with_capacity(decoder.max_utf8_buffer_length(body.len()).unwrap_or(body.len()));
     // A character that the cut split is not an error.
     let (_, _, is_wrong) = decoder.decode_to_string(body, &mut text, !is_cut);
-    Decoded { text, encoding, is_wrong }
+    DecodedText { text, encoding, is_wrong }
 }
 
 fn is_utf_8(body: &[u8], is_cut: bool) -> bool {

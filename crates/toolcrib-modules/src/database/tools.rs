@@ -8,21 +8,26 @@ use toolcrib_document::nearest;
 use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_sdk::CallContext;
 
-use super::answer::{BatchExecuted, Connected, Described, Disconnected, Executed, Page, Tables, Upserted};
 use super::arguments::{
     Batch, Connect, DescribeTable, Disconnect, Execute, Explain, Fetch, ListTables, MAX_BATCH,
     MAX_UPSERT_ROWS, Query, Upsert, table_name,
 };
+use super::backend::{Mode, Statement, StatementError};
 use super::catalog::{self, MAX_PARTS, MAX_TABLES};
-use super::config::{Config, Driver};
-use super::connection::{Bounds, CONNECT_TIMEOUT, Connection, Connections, Reach, is_setup, not_writable};
+use super::config::{DatabaseConfig, Driver};
+use super::connection::{
+    CONNECT_TIMEOUT, ConnectPolicy, Connection, ConnectionRegistry, PoolLimits, is_setup, not_writable,
+};
+use super::cursors::{CursorStore, PageSize, ResultCursor};
 use super::dialect::{self, TableName};
-use super::failure::invalid;
-use super::job::{Job, Running, Until};
-use super::lex::{Purpose, check};
+use super::errors::invalid;
+use super::output::{
+    BatchOutput, ConnectionInfo, DisconnectOutput, ExecuteOutput, RowPage, TableDescription, TableList,
+    UpsertOutput,
+};
 use super::parameters::MAX_PARAMETERS;
-use super::results::{PageSize, Reading, Results};
-use super::session::{Mode, Statement, Trouble};
+use super::statement_check::{Purpose, check};
+use super::transaction::{Deadline, TransactionHandle, TransactionRequest};
 use crate::{Error, ModuleContext};
 
 /// The time limit to close a connection.
@@ -33,20 +38,20 @@ const NEAREST_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The databases of an app.
 pub(super) struct Database {
-    config: Config,
-    reach: Reach,
-    pub(super) connections: Arc<Connections>,
-    pub(super) results: Arc<Results>,
+    config: DatabaseConfig,
+    policy: ConnectPolicy,
+    pub(super) connections: Arc<ConnectionRegistry>,
+    pub(super) results: Arc<CursorStore>,
 }
 
 impl Database {
-    pub(super) fn new(config: Config, context: &ModuleContext) -> Result<Self, Error> {
+    pub(super) fn new(config: DatabaseConfig, context: &ModuleContext) -> Result<Self, Error> {
         config.check()?;
-        let reach = Reach {
+        let policy = ConnectPolicy {
             root: context.root(super::ID)?,
             access: context.access.clone(),
             protected: context.protected.clone(),
-            bounds: Bounds {
+            bounds: PoolLimits {
                 pool_size: config.pool_size,
                 connect_timeout: CONNECT_TIMEOUT,
                 idle: Duration::from_secs(config.idle_seconds),
@@ -54,25 +59,25 @@ impl Database {
             allow_private: config.allow_private_addresses,
             allow_writes: config.allow_writes,
         };
-        let connections = Arc::new(Connections::new(&config, &reach));
+        let connections = Arc::new(ConnectionRegistry::new(&config, &policy));
         // One connection stays free for other calls.
         let most = usize::try_from(config.pool_size.saturating_sub(1)).unwrap_or(1).max(1);
-        let results = Results::new(most, Duration::from_secs(config.result_idle_seconds));
-        Ok(Self { config, reach, connections, results })
+        let results = CursorStore::new(most, Duration::from_secs(config.result_idle_seconds));
+        Ok(Self { config, policy, connections, results })
     }
 
     pub(super) async fn connect(
         &self,
         context: &CallContext,
         arguments: Connect,
-    ) -> Result<Connected, ToolError> {
+    ) -> Result<ConnectionInfo, ToolError> {
         let (name, location) = arguments.split(is_setup(context));
-        let connection = self.connections.add(context, &name, location, &self.reach)?;
-        match connection.pool(&self.reach).await {
-            Ok(_) => Ok(connection.answer()),
-            Err(trouble) => {
+        let connection = self.connections.add(context, &name, location, &self.policy)?;
+        match connection.pool(&self.policy).await {
+            Ok(_) => Ok(connection.info()),
+            Err(failure) => {
                 self.connections.remove(&connection);
-                Err(trouble.error)
+                Err(failure.error)
             }
         }
     }
@@ -81,7 +86,7 @@ impl Database {
         &self,
         context: &CallContext,
         arguments: Disconnect,
-    ) -> Result<Disconnected, ToolError> {
+    ) -> Result<DisconnectOutput, ToolError> {
         let connection = self.connections.find(context, arguments.connection.as_deref())?;
         if !connection.may_be_closed_by(context) {
             let message = format!("the connection `{}` is the app's, and stays open", connection.name);
@@ -90,23 +95,23 @@ impl Database {
         self.connections.remove(&connection);
         self.results.close_of(&connection);
         connection.close(CLOSE_TIMEOUT).await;
-        Ok(Disconnected { disconnected: connection.name.clone() })
+        Ok(DisconnectOutput { disconnected: connection.name.clone() })
     }
 
-    pub(super) fn list_connections(&self, context: &CallContext) -> super::answer::Connections {
-        super::answer::Connections { connections: self.connections.list(context) }
+    pub(super) fn list_connections(&self, context: &CallContext) -> super::output::ConnectionList {
+        super::output::ConnectionList { connections: self.connections.list(context) }
     }
 
-    pub(super) async fn query(&self, context: &CallContext, arguments: Query) -> Result<Page, ToolError> {
+    pub(super) async fn query(&self, context: &CallContext, arguments: Query) -> Result<RowPage, ToolError> {
         let connection = self.connections.find(context, arguments.connection.as_deref())?;
         let sql = check(connection.location.driver, Purpose::Query, &arguments.sql)?;
-        let statement = Statement::new(sql, bounded(arguments.params)?);
-        let until = self.until(context);
-        let mut reading = self.start(&connection, Mode::Read, vec![statement]).await?;
-        let page = reading.page(self.page_size(arguments.max_rows), &until).await;
-        match self.told(context, &connection, page).await? {
+        let statement = Statement::new(sql, check_parameter_count(arguments.params)?);
+        let deadline = self.deadline(context);
+        let mut cursor = self.start(&connection, Mode::Read, vec![statement]).await?;
+        let page = cursor.page(self.page_size(arguments.max_rows), &deadline).await;
+        match self.explain_failure(context, &connection, page).await? {
             (page, true) => {
-                Ok(Page { result: Some(self.results.keep(&context.session, reading, None)), ..page })
+                Ok(RowPage { result: Some(self.results.keep(&context.session, cursor, None)), ..page })
             }
             (page, false) => Ok(page),
         }
@@ -116,8 +121,8 @@ impl Database {
         &self,
         context: &CallContext,
         arguments: Fetch,
-    ) -> Result<Page, ToolError> {
-        let Some(mut reading) = self.results.take(&context.session, &arguments.result) else {
+    ) -> Result<RowPage, ToolError> {
+        let Some(mut cursor) = self.results.take(&context.session, &arguments.result) else {
             let message = format!("there is no open result `{}`", arguments.result);
             let hint = format!(
                 "run `database.query` again: a result is closed when it was read to its end, was not used for {} s, or \
@@ -126,12 +131,12 @@ impl Database {
             );
             return Err(ToolError::new(ErrorKind::NotFound, message).with_hint(hint));
         };
-        let connection = Arc::clone(&reading.connection);
-        let page = reading.page(self.page_size(arguments.max_rows), &self.until(context)).await;
-        match self.told(context, &connection, page).await? {
+        let connection = Arc::clone(&cursor.connection);
+        let page = cursor.page(self.page_size(arguments.max_rows), &self.deadline(context)).await;
+        match self.explain_failure(context, &connection, page).await? {
             (page, true) => {
-                let result = self.results.keep(&context.session, reading, Some(arguments.result));
-                Ok(Page { result: Some(result), ..page })
+                let result = self.results.keep(&context.session, cursor, Some(arguments.result));
+                Ok(RowPage { result: Some(result), ..page })
             }
             (page, false) => Ok(page),
         }
@@ -141,31 +146,31 @@ impl Database {
         &self,
         context: &CallContext,
         arguments: Execute,
-    ) -> Result<Executed, ToolError> {
+    ) -> Result<ExecuteOutput, ToolError> {
         let connection = self.writable(context, arguments.connection.as_deref())?;
         let sql = check(connection.location.driver, Purpose::Execute, &arguments.sql)?;
-        let statement = Statement::new(sql, bounded(arguments.params)?);
-        let until = self.until(context);
-        let mut reading = self.start(&connection, Mode::Write, vec![statement]).await?;
+        let statement = Statement::new(sql, check_parameter_count(arguments.params)?);
+        let deadline = self.deadline(context);
+        let mut cursor = self.start(&connection, Mode::Write, vec![statement]).await?;
         let done = async {
-            let (page, has_more) = reading.page(self.page_size(self.config.max_rows), &until).await?;
+            let (page, has_more) = cursor.page(self.page_size(self.config.max_rows), &deadline).await?;
             if has_more {
-                reading.finish(&until).await?;
+                cursor.finish(&deadline).await?;
             }
             Ok(page)
         };
         let page = done.await;
-        let page = self.told(context, &connection, page).await?;
-        let rows_affected = reading.affected.iter().sum();
+        let page = self.explain_failure(context, &connection, page).await?;
+        let rows_affected = cursor.affected.iter().sum();
         let returned = (!page.columns.is_empty()).then_some(page);
-        Ok(Executed { rows_affected, returned })
+        Ok(ExecuteOutput { rows_affected, returned })
     }
 
     pub(super) async fn batch(
         &self,
         context: &CallContext,
         arguments: Batch,
-    ) -> Result<BatchExecuted, ToolError> {
+    ) -> Result<BatchOutput, ToolError> {
         let connection = self.writable(context, arguments.connection.as_deref())?;
         let count = arguments.statements.len();
         if count == 0 || count > MAX_BATCH {
@@ -179,17 +184,17 @@ impl Database {
                 error
             };
             let sql = check(connection.location.driver, Purpose::Batch, &statement.sql).map_err(of)?;
-            Ok(Statement::new(sql, bounded(statement.params).map_err(of)?))
+            Ok(Statement::new(sql, check_parameter_count(statement.params).map_err(of)?))
         });
         let statements: Result<Vec<_>, ToolError> = statements.collect();
-        Ok(BatchExecuted { rows_affected: self.change(context, &connection, statements?).await? })
+        Ok(BatchOutput { rows_affected: self.change(context, &connection, statements?).await? })
     }
 
     pub(super) async fn upsert(
         &self,
         context: &CallContext,
         arguments: Upsert,
-    ) -> Result<Upserted, ToolError> {
+    ) -> Result<UpsertOutput, ToolError> {
         let connection = self.writable(context, arguments.connection.as_deref())?;
         let driver = connection.location.driver;
         let table = table_name(driver, &arguments.table)?;
@@ -223,7 +228,7 @@ impl Database {
         if driver == Driver::Mysql {
             self.check_key(context, &connection, &table, conflict).await?;
         }
-        let upsert = dialect::Upsert {
+        let upsert = dialect::UpsertStatements {
             table: &table,
             columns: &columns,
             conflict,
@@ -231,7 +236,7 @@ impl Database {
             rows: &arguments.rows,
         };
         let affected = self.change(context, &connection, upsert.statements(driver)?).await?;
-        Ok(Upserted { rows: count, rows_affected: affected.iter().sum() })
+        Ok(UpsertOutput { rows: count, rows_affected: affected.iter().sum() })
     }
 
     /// Checks that a unique index of exactly these columns exists, since MySQL accepts a conflict of any key.
@@ -246,7 +251,7 @@ impl Database {
             self.read(context, connection, catalog::indexes(connection.location.driver, table)).await?;
         let mut wanted: Vec<String> = conflict.iter().map(|column| column.to_lowercase()).collect();
         wanted.sort();
-        let is_key = |index: &super::answer::Index| {
+        let is_key = |index: &super::output::Index| {
             let mut columns: Vec<String> = index
                 .columns
                 .iter()
@@ -266,7 +271,7 @@ impl Database {
         &self,
         context: &CallContext,
         arguments: ListTables,
-    ) -> Result<Tables, ToolError> {
+    ) -> Result<TableList, ToolError> {
         let connection = self.connections.find(context, arguments.connection.as_deref())?;
         let (schema, part) = (arguments.schema.as_deref(), arguments.name_contains.as_deref());
         let statement = catalog::tables(connection.location.driver, schema, part);
@@ -274,14 +279,14 @@ impl Database {
         let mut tables = catalog::read_tables(&rows);
         let truncated = tables.len() > MAX_TABLES;
         tables.truncate(MAX_TABLES);
-        Ok(Tables { tables, truncated })
+        Ok(TableList { tables, truncated })
     }
 
     pub(super) async fn describe_table(
         &self,
         context: &CallContext,
         arguments: DescribeTable,
-    ) -> Result<Described, ToolError> {
+    ) -> Result<TableDescription, ToolError> {
         let connection = self.connections.find(context, arguments.connection.as_deref())?;
         let driver = connection.location.driver;
         let table = table_name(driver, &arguments.table)?;
@@ -290,12 +295,12 @@ impl Database {
         if columns.is_empty() {
             let error =
                 ToolError::new(ErrorKind::ToolFailed, format!("there is no table `{}`", arguments.table));
-            let trouble = Trouble { error, is_broken: false, missing_table: Some(table.name) };
-            return Err(self.explained(context, &connection, trouble).await);
+            let failure = StatementError { error, is_broken: false, missing_table: Some(table.name) };
+            return Err(self.with_table_hint(context, &connection, failure).await);
         }
         let indexes = self.read(context, &connection, catalog::indexes(driver, &table)).await?;
         let foreign_keys = self.read(context, &connection, catalog::foreign_keys(driver, &table)).await?;
-        Ok(Described {
+        Ok(TableDescription {
             table: arguments.table,
             columns,
             indexes: catalog::read_indexes(&indexes),
@@ -303,13 +308,18 @@ impl Database {
         })
     }
 
-    pub(super) async fn explain(&self, context: &CallContext, arguments: Explain) -> Result<Page, ToolError> {
+    pub(super) async fn explain(
+        &self,
+        context: &CallContext,
+        arguments: Explain,
+    ) -> Result<RowPage, ToolError> {
         let connection = self.connections.find(context, arguments.connection.as_deref())?;
         let sql = check(connection.location.driver, Purpose::Explain, &arguments.sql)?;
-        let statement = Statement { explain: true, ..Statement::new(sql, bounded(arguments.params)?) };
-        let mut reading = self.start(&connection, Mode::Read, vec![statement]).await?;
-        let page = reading.page(self.page_size(self.config.max_rows), &self.until(context)).await;
-        Ok(self.told(context, &connection, page).await?.0)
+        let statement =
+            Statement { explain: true, ..Statement::new(sql, check_parameter_count(arguments.params)?) };
+        let mut cursor = self.start(&connection, Mode::Read, vec![statement]).await?;
+        let page = cursor.page(self.page_size(self.config.max_rows), &self.deadline(context)).await;
+        Ok(self.explain_failure(context, &connection, page).await?.0)
     }
 
     /// Returns the rows of a query of this module.
@@ -319,12 +329,12 @@ impl Database {
         connection: &Arc<Connection>,
         statement: Statement,
     ) -> Result<Vec<Vec<Value>>, ToolError> {
-        let mut reading = self.start(connection, Mode::Read, vec![statement]).await?;
+        let mut cursor = self.start(connection, Mode::Read, vec![statement]).await?;
         let size = PageSize { rows: MAX_TABLES.max(MAX_PARTS), bytes: super::config::MAX_PAGE_BYTES };
-        let page = reading.page(size, &self.until(context)).await;
+        let page = cursor.page(size, &self.deadline(context)).await;
         match page {
             Ok((page, _)) => Ok(page.rows),
-            Err(trouble) => Err(self.settled(connection, trouble).await.error),
+            Err(failure) => Err(self.reset_if_broken(connection, failure).await.error),
         }
     }
 
@@ -335,10 +345,10 @@ impl Database {
         connection: &Arc<Connection>,
         statements: Vec<Statement>,
     ) -> Result<Vec<u64>, ToolError> {
-        let mut reading = self.start(connection, Mode::Write, statements).await?;
-        let finished = reading.finish(&self.until(context)).await;
-        self.told(context, connection, finished).await?;
-        Ok(reading.affected)
+        let mut cursor = self.start(connection, Mode::Write, statements).await?;
+        let finished = cursor.finish(&self.deadline(context)).await;
+        self.explain_failure(context, connection, finished).await?;
+        Ok(cursor.affected)
     }
 
     async fn start(
@@ -346,15 +356,15 @@ impl Database {
         connection: &Arc<Connection>,
         mode: Mode,
         statements: Vec<Statement>,
-    ) -> Result<Reading, ToolError> {
+    ) -> Result<ResultCursor, ToolError> {
         // An open reader of a SQLite file blocks its writers.
         if mode == Mode::Write && connection.location.driver == Driver::Sqlite {
             self.results.close_of(connection);
         }
-        let pool = connection.pool(&self.reach).await.map_err(|trouble| trouble.error)?;
+        let pool = connection.pool(&self.policy).await.map_err(|failure| failure.error)?;
         let (max_cell_bytes, max_row_bytes) = (self.config.max_cell_bytes, self.config.max_page_bytes);
-        let job = Job { mode, statements, max_cell_bytes, max_row_bytes };
-        Ok(Reading::new(Arc::clone(connection), Running::start(pool, job)))
+        let job = TransactionRequest { mode, statements, max_cell_bytes, max_row_bytes };
+        Ok(ResultCursor::new(Arc::clone(connection), TransactionHandle::start(pool, job)))
     }
 
     fn writable(&self, context: &CallContext, name: Option<&str>) -> Result<Arc<Connection>, ToolError> {
@@ -366,48 +376,48 @@ impl Database {
         PageSize { rows: rows.clamp(1, self.config.max_rows), bytes: self.config.max_page_bytes }
     }
 
-    fn until(&self, context: &CallContext) -> Until {
-        Until::new(context, Duration::from_secs(self.config.timeout_seconds))
+    fn deadline(&self, context: &CallContext) -> Deadline {
+        Deadline::new(context, Duration::from_secs(self.config.timeout_seconds))
     }
 
     /// Converts a failure, with a hint for the model.
-    async fn told<T>(
+    async fn explain_failure<T>(
         &self,
         context: &CallContext,
         connection: &Arc<Connection>,
-        outcome: Result<T, Trouble>,
+        outcome: Result<T, StatementError>,
     ) -> Result<T, ToolError> {
         match outcome {
             Ok(value) => Ok(value),
-            Err(trouble) => Err(self.explained(context, connection, trouble).await),
+            Err(failure) => Err(self.with_table_hint(context, connection, failure).await),
         }
     }
 
     /// Resets a broken connection, and removes its password from the error.
-    async fn settled(&self, connection: &Arc<Connection>, trouble: Trouble) -> Trouble {
-        if trouble.is_broken {
+    async fn reset_if_broken(&self, connection: &Arc<Connection>, failure: StatementError) -> StatementError {
+        if failure.is_broken {
             connection.reset().await;
         }
-        connection.without_secret(trouble)
+        connection.without_secret(failure)
     }
 
     /// Converts a failure, and adds the name of a similar table if a table is missing.
-    async fn explained(
+    async fn with_table_hint(
         &self,
         context: &CallContext,
         connection: &Arc<Connection>,
-        trouble: Trouble,
+        failure: StatementError,
     ) -> ToolError {
-        let trouble = self.settled(connection, trouble).await;
-        let Some(missing) = &trouble.missing_table else { return trouble.error };
+        let failure = self.reset_if_broken(connection, failure).await;
+        let Some(missing) = &failure.missing_table else { return failure.error };
         let statement = catalog::tables(connection.location.driver, None, None);
         let names = async {
-            let mut reading = self.start(connection, Mode::Read, vec![statement]).await.ok()?;
+            let mut cursor = self.start(connection, Mode::Read, vec![statement]).await.ok()?;
             let size = PageSize { rows: MAX_TABLES, bytes: super::config::MAX_PAGE_BYTES };
-            let (page, _) = reading.page(size, &Until::new(context, NEAREST_TIMEOUT)).await.ok()?;
+            let (page, _) = cursor.page(size, &Deadline::new(context, NEAREST_TIMEOUT)).await.ok()?;
             Some(catalog::read_tables(&page.rows))
         };
-        let Some(tables) = names.await else { return trouble.error };
+        let Some(tables) = names.await else { return failure.error };
         let missing = missing.rsplit('.').next().unwrap_or(missing);
         let near = nearest(missing, tables.iter().map(|table| table.name.as_str()));
         let hint = match near {
@@ -415,12 +425,12 @@ impl Database {
             None if tables.is_empty() => "there are no tables in this database".into(),
             None => "`database.list_tables` lists the tables".into(),
         };
-        trouble.error.with_hint(hint)
+        failure.error.with_hint(hint)
     }
 }
 
 /// Checks the number of parameters.
-fn bounded(parameters: Vec<Value>) -> Result<Vec<Value>, ToolError> {
+fn check_parameter_count(parameters: Vec<Value>) -> Result<Vec<Value>, ToolError> {
     if parameters.len() <= MAX_PARAMETERS {
         return Ok(parameters);
     }

@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use toolcrib_io::http::{Response, all_headers, header_text, selected_headers};
 use toolcrib_model::ToolError;
 
-use super::client::Received;
-use super::failure::{failed, refused};
-use super::text::{decoded, essence, is_json};
+use super::charset::{decode_text, essence, is_json};
+use super::client::FinalResponse;
+use super::errors::{failed, status_error};
 
 /// The media type of bytes of an unknown type.
 const UNKNOWN: &str = "application/octet-stream";
@@ -25,7 +25,7 @@ const MAX_MEDIA_TYPE_BYTES: usize = 100;
 
 /// The response of a server, with any status.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Answer {
+pub(super) struct ResponseOutput {
     /// The status.
     status: u16,
     /// True if the status is 200 to 299.
@@ -48,7 +48,7 @@ pub(super) struct Answer {
 
 /// The data of a successful response.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct ApiAnswer {
+pub(super) struct ApiOutput {
     /// The status.
     status: u16,
     /// The headers about pages, limits and versions.
@@ -57,12 +57,12 @@ pub(super) struct ApiAnswer {
     data: Value,
 }
 
-pub(super) fn answer(method: &Method, received: Received) -> Answer {
+pub(super) fn response(method: &Method, received: FinalResponse) -> ResponseOutput {
     let response = &received.response;
     let is_head = *method == Method::HEAD;
-    let mut notes = Vec::from_iter(received.not_followed);
+    let mut notes = Vec::from_iter(received.redirect_refusal);
     let body = if is_head { Value::Null } else { body(response, &mut notes) };
-    Answer {
+    ResponseOutput {
         status: response.status.as_u16(),
         ok: response.status.is_success(),
         redirected_to: received.was_redirected.then(|| received.url.to_string()),
@@ -77,10 +77,10 @@ pub(super) fn answer(method: &Method, received: Received) -> Answer {
     }
 }
 
-pub(super) fn data(method: &Method, received: &Received) -> Result<ApiAnswer, ToolError> {
+pub(super) fn api_data(method: &Method, received: &FinalResponse) -> Result<ApiOutput, ToolError> {
     let response = &received.response;
     if !response.status.is_success() {
-        return Err(refused(method, received));
+        return Err(status_error(method, received));
     }
     let shown = received.shown();
     if response.truncated {
@@ -90,12 +90,12 @@ pub(super) fn data(method: &Method, received: &Received) -> Result<ApiAnswer, To
     }
     let body = response.body.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(&response.body);
     let no_json = |error| {
-        let said = header_text(&response.headers, CONTENT_TYPE).map_or("no type".into(), shortened);
-        failed(format!("the response of {shown}, of {said}, is not JSON: {error}"))
+        let declared = header_text(&response.headers, CONTENT_TYPE).map_or("no type".into(), shortened);
+        failed(format!("the response of {shown}, of {declared}, is not JSON: {error}"))
             .with_hint("`http.get` shows a response as it is, `http.fetch_page` the text of a page")
     };
     let data = if body.is_empty() { Value::Null } else { serde_json::from_slice(body).map_err(no_json)? };
-    Ok(ApiAnswer {
+    Ok(ApiOutput {
         status: response.status.as_u16(),
         headers: selected_headers(&response.headers).collect(),
         data,
@@ -108,14 +108,14 @@ fn body(response: &Response, notes: &mut Vec<String>) -> Value {
     if body.is_empty() {
         return Value::Null;
     }
-    if let Some(encoding) = encoded(response) {
+    if let Some(encoding) = compression(response) {
         notes.push(format!("the body is compressed by {encoding}, which was not asked for"));
         return blob(body, UNKNOWN);
     }
     let content_type = header_text(&response.headers, CONTENT_TYPE);
     let kind = content_type.map(essence);
     let is_cut = response.truncated;
-    let text = decoded(body, content_type, is_cut);
+    let text = decode_text(body, content_type, is_cut);
     if let Some(decoded) = text {
         if is_cut {
             let read = body.len();
@@ -162,7 +162,7 @@ fn blob(body: &[u8], media_type: &str) -> Value {
 }
 
 /// Returns the compression of a body, which the client neither asks for nor undoes.
-pub(super) fn encoded(response: &Response) -> Option<String> {
+pub(super) fn compression(response: &Response) -> Option<String> {
     let encoding = header_text(&response.headers, CONTENT_ENCODING)?.trim();
     (!encoding.is_empty() && !encoding.eq_ignore_ascii_case("identity")).then(|| shortened(encoding))
 }

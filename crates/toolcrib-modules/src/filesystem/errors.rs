@@ -11,7 +11,7 @@ use toolcrib_model::{ErrorKind, ToolError};
 const MAX_ANCESTORS: usize = 32;
 
 /// Converts an error, with a hint for the model.
-pub(super) fn failure(root: &Root, error: Error) -> ToolError {
+pub(super) fn tool_error(root: &Root, error: Error) -> ToolError {
     match error {
         Error::NotFound { path } => {
             let hint = match nearest_directory(root, &path) {

@@ -8,7 +8,7 @@
 use toolcrib_model::{ErrorKind, ToolError};
 
 use super::config::Driver;
-use super::failure::invalid;
+use super::errors::invalid;
 
 /// The maximum length of a statement, in bytes.
 pub const MAX_SQL_BYTES: usize = 256 << 10;
@@ -35,13 +35,13 @@ pub(super) fn check(driver: Driver, purpose: Purpose, sql: &str) -> Result<&str,
     if sql.contains('\0') {
         return Err(invalid("the statement has a character NUL in it").with_hint("pass it as a parameter"));
     }
-    let outline = Outline::of(driver, sql)?;
-    let Some(word) = &outline.first else {
+    let summary = StatementSummary::of(driver, sql)?;
+    let Some(word) = &summary.first else {
         return Err(invalid("there is no statement in the text"));
     };
     // The body of a routine contains statements. The servers accept no text of several statements, so they check it.
     let is_routine = driver != Driver::Sqlite && word == "CREATE";
-    if outline.is_several && !is_routine {
+    if summary.is_several && !is_routine {
         return Err(invalid("the text has several statements").with_hint(
             "send one statement per call, or several that belong together to `database.batch_execute`",
         ));
@@ -50,20 +50,20 @@ pub(super) fn check(driver: Driver, purpose: Purpose, sql: &str) -> Result<&str,
     if !allowed.contains(&word.as_str()) {
         return Err(refused(driver, purpose, word, allowed));
     }
-    if outline.writes_file {
+    if summary.writes_file {
         return Err(ToolError::new(
             ErrorKind::Denied,
             "`INTO OUTFILE` and `INTO DUMPFILE` write files of the server",
         )
         .with_hint("leave it out: rows come as the result"));
     }
-    Ok(if is_routine { sql } else { sql.get(..outline.end).unwrap_or(sql) })
+    Ok(if is_routine { sql } else { sql.get(..summary.end).unwrap_or(sql) })
 }
 
 /// Returns true if a statement reads or changes rows, by its first word: the kinds that PostgreSQL can prepare.
 pub(super) fn is_preparable(sql: &str) -> bool {
     const WORDS: &[&str] = &["SELECT", "VALUES", "TABLE", "WITH", "INSERT", "UPDATE", "DELETE", "MERGE"];
-    let first = Outline::of(Driver::Postgres, sql).ok().and_then(|outline| outline.first);
+    let first = StatementSummary::of(Driver::Postgres, sql).ok().and_then(|summary| summary.first);
     first.is_some_and(|word| WORDS.contains(&word.as_str()))
 }
 
@@ -126,7 +126,7 @@ fn refused(driver: Driver, purpose: Purpose, word: &str, allowed: &[&str]) -> To
 
 /// The properties of a statement that its tokens reveal.
 #[derive(Debug, Default)]
-struct Outline {
+struct StatementSummary {
     /// The first word in capitals; empty if the statement begins with another token.
     first: Option<String>,
     /// True if something follows the end of the first statement.
@@ -136,9 +136,9 @@ struct Outline {
     writes_file: bool,
 }
 
-impl Outline {
+impl StatementSummary {
     fn of(driver: Driver, sql: &str) -> Result<Self, ToolError> {
-        let mut outline = Self { end: sql.len(), ..Self::default() };
+        let mut summary = Self { end: sql.len(), ..Self::default() };
         let mut lexer = Lexer { driver, bytes: sql.as_bytes(), at: 0 };
         // The first words, to recognize a trigger, whose body contains semicolons.
         let mut words: Vec<String> = Vec::new();
@@ -147,19 +147,19 @@ impl Outline {
         let mut has_ended = false;
         while let Some((token, start)) = lexer.next()? {
             if has_ended {
-                outline.is_several |= token != Token::Semicolon;
+                summary.is_several |= token != Token::Semicolon;
                 continue;
             }
             let word = if token == Token::Word { lexer.word(start) } else { String::new() };
             match token {
                 Token::Semicolon if is_trigger && previous != [Token::Semicolon, Token::End] => {}
                 Token::Semicolon => {
-                    outline.end = start;
+                    summary.end = start;
                     has_ended = true;
                 }
                 // `(SELECT …) UNION (SELECT …)`
                 Token::Open if driver != Driver::Sqlite => {}
-                _ if outline.first.is_none() => outline.first = Some(word.clone()),
+                _ if summary.first.is_none() => summary.first = Some(word.clone()),
                 _ => {}
             }
             if driver == Driver::Sqlite && words.len() < 3 && token == Token::Word {
@@ -170,14 +170,14 @@ impl Outline {
                     ["CREATE", "TRIGGER", ..] | ["CREATE", "TEMP" | "TEMPORARY", "TRIGGER"]
                 );
             }
-            outline.writes_file |= driver == Driver::Mysql && matches!(word.as_str(), "OUTFILE" | "DUMPFILE");
+            summary.writes_file |= driver == Driver::Mysql && matches!(word.as_str(), "OUTFILE" | "DUMPFILE");
             let token = if token == Token::Word && word == "END" { Token::End } else { token };
             previous = [previous[1], token];
         }
-        if !has_ended && outline.first.is_none() && lexer.bytes.contains(&b'(') {
-            outline.first = Some(String::new());
+        if !has_ended && summary.first.is_none() && lexer.bytes.contains(&b'(') {
+            summary.first = Some(String::new());
         }
-        Ok(outline)
+        Ok(summary)
     }
 }
 

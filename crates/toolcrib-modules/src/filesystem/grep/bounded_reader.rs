@@ -2,15 +2,15 @@
 
 use std::io::{self, Read};
 
-use super::super::blocking::Stop;
+use super::super::blocking::Cancellation;
 
 /// The maximum length of a line that is searched, in bytes. It bounds the time between two checks for cancellation.
 pub(super) const MAX_LINE_BYTES: usize = 64 * 1024;
 
 /// A reader that cuts a file at its maximum size, and each line at its maximum length.
-pub(super) struct Lines<'a, R> {
+pub(super) struct BoundedReader<'a, R> {
     inner: R,
-    stop: &'a Stop,
+    stop: &'a Cancellation,
     /// The size of the file when it was opened; 0 if it may be generated while it is read. Later additions are not
     /// searched. This saves the read that detects the end, which takes as long as reading a small file.
     size: u64,
@@ -26,8 +26,8 @@ pub(super) struct Lines<'a, R> {
     pub(super) shortened: usize,
 }
 
-impl<'a, R: Read> Lines<'a, R> {
-    pub(super) fn new(inner: R, size: u64, limit: u64, stop: &'a Stop) -> Self {
+impl<'a, R: Read> BoundedReader<'a, R> {
+    pub(super) fn new(inner: R, size: u64, limit: u64, stop: &'a Cancellation) -> Self {
         Self { inner, stop, size, left: limit, line: 0, read: 0, is_cut: false, shortened: 0 }
     }
 
@@ -40,25 +40,25 @@ impl<'a, R: Read> Lines<'a, R> {
             };
             return bytes.len();
         }
-        let mut kept = 0;
+        let mut retained = 0;
         for at in 0..bytes.len() {
             let Some(byte) = bytes.get(at).copied() else { break };
             let is_end = byte == b'\n';
             if is_end || self.line < MAX_LINE_BYTES {
-                if let Some(place) = bytes.get_mut(kept) {
+                if let Some(place) = bytes.get_mut(retained) {
                     *place = byte;
                 }
-                kept += 1;
+                retained += 1;
             } else if self.line == MAX_LINE_BYTES {
                 self.shortened += 1;
             }
             self.line = if is_end { 0 } else { self.line + 1 };
         }
-        kept
+        retained
     }
 }
 
-impl<R: Read> Read for Lines<'_, R> {
+impl<R: Read> Read for BoundedReader<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             if self.stop.check().is_err() {
@@ -82,9 +82,9 @@ impl<R: Read> Read for Lines<'_, R> {
             };
             self.left = self.left.saturating_sub(read as u64);
             self.read += read as u64;
-            let kept = part.get_mut(..read).map_or(0, |bytes| self.squeeze(bytes));
-            if kept > 0 {
-                return Ok(kept);
+            let retained = part.get_mut(..read).map_or(0, |bytes| self.squeeze(bytes));
+            if retained > 0 {
+                return Ok(retained);
             }
         }
     }
@@ -108,13 +108,13 @@ mod tests {
 
     #[test]
     fn long_lines_are_cut_wherever_they_begin_and_short_ones_are_not() {
-        let stop = Stop::on(CancellationToken::new());
+        let stop = Cancellation::on(CancellationToken::new());
         let (long, most) = ("x".repeat(MAX_LINE_BYTES + 1), "y".repeat(MAX_LINE_BYTES));
         let text = format!("a\n{long}\n{most}\nb\n{long}{long}\n\nend");
         let cut = &long[1..];
         let expected = format!("a\n{cut}\n{most}\nb\n{cut}\n\nend");
         let mut passed = String::new();
-        let mut lines = Lines::new(Drip(text.as_bytes()), 0, u64::MAX, &stop);
+        let mut lines = BoundedReader::new(Drip(text.as_bytes()), 0, u64::MAX, &stop);
         lines.read_to_string(&mut passed).unwrap();
         assert!(passed == expected, "{} {}", passed.len(), expected.len());
         assert_eq!((lines.shortened, lines.is_cut), (2, false));
@@ -135,25 +135,25 @@ mod tests {
 
     #[test]
     fn the_end_of_a_file_whose_size_is_known_is_not_asked_for() {
-        let stop = Stop::on(CancellationToken::new());
-        let mut lines = Lines::new(Endless(10), 10, 100, &stop);
+        let stop = Cancellation::on(CancellationToken::new());
+        let mut lines = BoundedReader::new(Endless(10), 10, 100, &stop);
         assert_eq!(lines.read_to_string(&mut String::new()).unwrap(), 10);
     }
 
     #[test]
     fn a_file_is_passed_on_to_its_bound_and_not_after_the_call_was_given_up() {
         let token = CancellationToken::new();
-        let stop = Stop::on(token.clone());
+        let stop = Cancellation::on(token.clone());
         let limits = [(3, "abc", true), (4, "abcd", false), (5, "abcd", false)];
         for (size, (limit, expected, is_cut)) in
             [0, 4].into_iter().flat_map(|size| limits.map(|case| (size, case)))
         {
             let mut passed = String::new();
-            let mut lines = Lines::new(Drip(b"abcd"), size, limit, &stop);
+            let mut lines = BoundedReader::new(Drip(b"abcd"), size, limit, &stop);
             lines.read_to_string(&mut passed).unwrap();
             assert_eq!((passed.as_str(), lines.is_cut), (expected, is_cut), "{limit}");
         }
         token.cancel();
-        assert!(Lines::new(Drip(b"abcd"), 0, 4, &stop).read_to_string(&mut String::new()).is_err());
+        assert!(BoundedReader::new(Drip(b"abcd"), 0, 4, &stop).read_to_string(&mut String::new()).is_err());
     }
 }
