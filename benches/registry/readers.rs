@@ -22,7 +22,7 @@ use toolcrib_bench::catalogue;
 use toolcrib_bench::report::{Row, title};
 use toolcrib_bench::timings::Timings;
 use toolcrib_model::{JsonObject, Tool, ToolCall};
-use toolcrib_port::{Loaded, ToolLoader};
+use toolcrib_port::{LoadOutcome, ToolLoader};
 use toolcrib_registry::ToolRegistry;
 
 const READERS: usize = 64;
@@ -156,13 +156,13 @@ impl ToolLoader for Changing {
         "bench"
     }
 
-    async fn load(&self) -> Loaded {
+    async fn load(&self) -> LoadOutcome {
         let load = self.loads.fetch_add(1, Ordering::Relaxed);
         let mut tools = self.tools.clone();
         let first = load * CHANGED % TOOLS;
         for (position, tool) in tools.iter_mut().skip(first).take(CHANGED).enumerate() {
             tool.parameters = catalogue::schema(TOOLS + load * CHANGED + position, 6);
         }
-        Loaded { tools, rejected: Vec::new() }
+        LoadOutcome { tools, rejected: Vec::new() }
     }
 }

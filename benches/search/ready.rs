@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use toolcrib_bench::memory::peak_of;
 use toolcrib_bench::report::{Figure, Row, title};
 use toolcrib_model::Tool;
-use toolcrib_port::{Loaded, ToolLoader};
+use toolcrib_port::{LoadOutcome, ToolLoader};
 use toolcrib_registry::{Artifacts, Enrichment, Snapshot, ToolRegistry};
 use toolcrib_search::embedding::{BuiltinEmbedder, Embeddings, EmbeddingsEnrichment, OpenedEmbedder};
 use toolcrib_search::{SearchIndex, SearchSettings};
@@ -137,8 +137,8 @@ impl ToolLoader for Given {
         "bench"
     }
 
-    async fn load(&self) -> Loaded {
-        Loaded { tools: self.0.clone(), rejected: Vec::new() }
+    async fn load(&self) -> LoadOutcome {
+        LoadOutcome { tools: self.0.clone(), rejected: Vec::new() }
     }
 }
 

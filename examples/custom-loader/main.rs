@@ -13,7 +13,7 @@ use serde::Deserialize;
 use toolcrib_exec::DenyAll;
 use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Risk, Tool, ToolCall, ToolResult};
 use toolcrib_policy::{Authorized, Call};
-use toolcrib_port::{CallContext, Loaded, Reject, RejectKind, ToolEngine, ToolLoader};
+use toolcrib_port::{CallContext, LoadOutcome, Reject, RejectKind, ToolEngine, ToolLoader};
 use toolcrib_runtime::{App, Extensions, Place, Runtime, Source};
 
 /// The settings of `type: csv`.
@@ -53,12 +53,14 @@ impl ToolLoader for Table {
         Some(&self.namespace)
     }
 
-    async fn load(&self) -> Loaded {
+    async fn load(&self) -> LoadOutcome {
         let text = match std::fs::read_to_string(&self.path) {
             Ok(text) => text,
-            Err(error) => return Loaded::failed(&self.source, RejectKind::Unreadable, error.to_string()),
+            Err(error) => {
+                return LoadOutcome::failed(&self.source, RejectKind::Unreadable, error.to_string());
+            }
         };
-        let mut loaded = Loaded::default();
+        let mut loaded = LoadOutcome::default();
         for line in text.lines() {
             let mut cells = line.split(';');
             let (Some(name), Some(description), Some(answer)) = (cells.next(), cells.next(), cells.next())

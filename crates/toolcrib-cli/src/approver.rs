@@ -19,7 +19,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use toolcrib_exec::DenyAll;
 use toolcrib_model::{UserAnswer, UserQuestion};
-use toolcrib_port::{Answer, Approver, Asked};
+use toolcrib_port::{Answer, ApprovalRequest, Approver};
 
 use crate::terminal::{CAN_DISCARD, Console, console};
 use calls::Drafts;
@@ -72,7 +72,7 @@ struct Yes(Arc<dyn Approver>);
 
 #[async_trait]
 impl Approver for Yes {
-    async fn ask(&self, batch: &mut [Asked]) {
+    async fn ask(&self, batch: &mut [ApprovalRequest]) {
         for asked in batch {
             asked.answer = Some(Answer::Approved(asked.question().approve()));
         }
@@ -102,7 +102,7 @@ impl<P: Prompter> Terminal<P> {
 
 #[async_trait]
 impl<P: Prompter> Approver for Terminal<P> {
-    async fn ask(&self, batch: &mut [Asked]) {
+    async fn ask(&self, batch: &mut [ApprovalRequest]) {
         let dialogue = self.prompter.open().await;
         calls::ask(&*dialogue, &self.drafts, self.reach, batch).await;
         dialogue.close();

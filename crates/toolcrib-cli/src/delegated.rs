@@ -51,7 +51,7 @@ impl AuditSink for DelegatedCalls {
 mod tests {
     use std::sync::Arc;
 
-    use toolcrib_exec::audit::{Audit, Kept};
+    use toolcrib_exec::audit::{Audit, MemorySink};
     use toolcrib_model::ToolCall;
     use toolcrib_port::CallContext;
 
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn calls_of_other_agents_are_shown_and_those_of_the_agent_itself_are_not() {
-        let kept = Arc::new(Kept::new());
+        let kept = Arc::new(MemorySink::new());
         let audit = Audit::new(kept.clone());
         for context in
             [CallContext::new("run").with_agent("lead"), CallContext::new("run").with_agent("scout")]

@@ -1,21 +1,21 @@
-//! Approvers that are no terminal.
+//! Approvers for programs without a terminal.
 
 use async_trait::async_trait;
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, join_all};
 use toolcrib_model::{UserAnswer, UserQuestion};
 use toolcrib_policy::Question;
-use toolcrib_port::{Answer, Approver, Asked};
+use toolcrib_port::{Answer, ApprovalRequest, Approver};
 
-/// The approver of a program that nobody sits at.
+/// An approver for unattended programs: it has no one to ask, so nothing is approved.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DenyAll;
 
 #[async_trait]
 impl Approver for DenyAll {
-    async fn ask(&self, batch: &mut [Asked]) {
-        for asked in batch {
-            asked.answer = Some(Answer::Nobody);
+    async fn ask(&self, batch: &mut [ApprovalRequest]) {
+        for request in batch {
+            request.answer = Some(Answer::Nobody);
         }
     }
 }
@@ -42,8 +42,8 @@ pub struct Callback {
 }
 
 impl Callback {
-    /// Asks this function about each call; about those of one batch side by side. Its futures are dropped when the time
-    /// for answers is over.
+    /// Creates an approver that calls this function for each call, and concurrently for the calls of one batch. Its
+    /// futures are dropped at the end of the time limit.
     pub fn new<F, R>(approve: F) -> Self
     where
         F: Fn(Question) -> R + Send + Sync + 'static,
@@ -52,7 +52,7 @@ impl Callback {
         Self { approve: Box::new(move |question| approve(question).boxed()), answer: None }
     }
 
-    /// Answers what agents ask their user with this function; nobody answers otherwise.
+    /// Answers the questions of agents to their user with this function; without it they have no answer.
     pub fn with_user<F, R>(mut self, answer: F) -> Self
     where
         F: Fn(UserQuestion) -> R + Send + Sync + 'static,
@@ -65,11 +65,11 @@ impl Callback {
 
 #[async_trait]
 impl Approver for Callback {
-    async fn ask(&self, batch: &mut [Asked]) {
-        let asking = batch.iter_mut().map(|asked| {
-            let answer = (self.approve)(asked.question().clone());
-            // Each is put down as it comes, so that a late one takes none with it.
-            async move { asked.answer = Some(answer.await) }
+    async fn ask(&self, batch: &mut [ApprovalRequest]) {
+        let asking = batch.iter_mut().map(|request| {
+            let answer = (self.approve)(request.question().clone());
+            // Each answer is stored when it arrives, so that the time limit drops only the late ones.
+            async move { request.answer = Some(answer.await) }
         });
         join_all(asking).await;
     }

@@ -1,4 +1,4 @@
-//! The one entrance to execution.
+//! The executor.
 
 mod checks;
 
@@ -17,20 +17,20 @@ use toolcrib_port::{Approver, CallContext, Media, ToolCaller, ToolEngine};
 use toolcrib_registry::{Snapshot, ToolRegistry};
 use tracing::Instrument as _;
 
-use crate::approve::Asking;
-use crate::audit::{Audit, Pending};
+use crate::approval::ApprovalProcess;
+use crate::audit::{Audit, CallRecorder};
+use crate::authorize::{CallState, ResolvedCall, authorize, may_repeat, only_reads};
 use crate::flow::{limited_as, milliseconds};
 use crate::heartbeat::Heartbeat;
 use crate::hooks::fault;
-use crate::judge::{Judged, State, judge, may_repeat, only_reads};
-use crate::liberal::Forwards;
 use crate::limits::{MAX_DEADLINE, deadline_of};
+use crate::normalize::Forwarding;
 use crate::{
-    DEFAULT_APPROVAL_WAIT, Flow, FlowSettings, Hook, Lineage, MAX_APPROVAL_WAIT, MIN_APPROVAL_WAIT, Results,
-    explain, hooks, invoke,
+    CallChain, DEFAULT_APPROVAL_WAIT, FlowControl, FlowSettings, Hook, MAX_APPROVAL_WAIT, MIN_APPROVAL_WAIT,
+    Results, call_errors, hooks, invoke,
 };
 
-/// The one entrance to execution.
+/// The executor: every call of a tool goes through it.
 pub struct Executor {
     registry: Arc<ToolRegistry>,
     policy: Arc<Policy>,
@@ -39,14 +39,14 @@ pub struct Executor {
     engines: RwLock<HashMap<String, Arc<dyn ToolEngine>>>,
     hooks: Vec<Arc<dyn Hook>>,
     approval_wait: Duration,
-    flow: Flow,
+    flow: FlowControl,
     results: Arc<Results>,
     audit: Audit,
     renamed: Option<fn(&ToolCall) -> Option<ToolCall>>,
 }
 
 impl Executor {
-    /// An executor without engines.
+    /// Creates an executor without engines.
     pub fn new(registry: Arc<ToolRegistry>, policy: Arc<Policy>, approver: Arc<dyn Approver>) -> Self {
         Self {
             registry,
@@ -56,45 +56,45 @@ impl Executor {
             engines: RwLock::default(),
             hooks: Vec::new(),
             approval_wait: DEFAULT_APPROVAL_WAIT,
-            flow: Flow::default(),
+            flow: FlowControl::default(),
             results: Arc::default(),
             audit: Audit::default(),
             renamed: None,
         }
     }
 
-    /// Sets how long a person may take to answer, between [`MIN_APPROVAL_WAIT`] and [`MAX_APPROVAL_WAIT`]; after that the
-    /// call is denied. [`DEFAULT_APPROVAL_WAIT`] when it is not set.
+    /// Sets the time limit for a person's answer, between [`MIN_APPROVAL_WAIT`] and [`MAX_APPROVAL_WAIT`]; after it the
+    /// call is denied. The default is [`DEFAULT_APPROVAL_WAIT`].
     pub fn with_approval_wait(mut self, wait: Duration) -> Self {
         self.approval_wait = wait.clamp(MIN_APPROVAL_WAIT, MAX_APPROVAL_WAIT);
         self
     }
 
-    /// Sets how much may run at once, how often, for how long, and for how long it is kept.
+    /// Sets the limits on concurrency, rate and time, and those of the result cache.
     pub fn with_flow(mut self, settings: FlowSettings) -> Self {
-        self.flow = Flow::new(settings);
+        self.flow = FlowControl::new(settings);
         self
     }
 
-    /// Sets what becomes of results. What [`result_tools`](crate::result_tools) reads has to be the same.
+    /// Sets the processing of results. [`result_tools`](crate::result_tools) must be given the same `results`.
     pub fn with_results(mut self, results: Arc<Results>) -> Self {
         self.results = results;
         self
     }
 
-    /// Sets where records of calls go.
+    /// Sets the audit log.
     pub fn with_audit(mut self, audit: Audit) -> Self {
         self.audit = audit;
         self
     }
 
-    /// Accepts names that tools had before: a call by a name that nothing has is made as the call that this gives for it.
+    /// Accepts former names of tools: `renamed` returns the call to make instead of a call by a name that no tool has.
     pub fn with_earlier_names(mut self, renamed: fn(&ToolCall) -> Option<ToolCall>) -> Self {
         self.renamed = Some(renamed);
         self
     }
 
-    /// Adds a check of one's own; hooks run in the order in which they were added.
+    /// Adds a custom hook; hooks run in the order in which they were added.
     pub fn with_hook(mut self, hook: Arc<dyn Hook>) -> Self {
         self.hooks.push(hook);
         self
@@ -106,56 +106,56 @@ impl Executor {
         self
     }
 
-    /// Adds the engine of a source, and tells it whom to ask.
+    /// Adds the engine of a source, and gives it the approver.
     pub fn add_engine(&self, source: impl Into<String>, engine: Arc<dyn ToolEngine>) {
         engine.attend(&self.approver);
         self.engines.write().unwrap_or_else(PoisonError::into_inner).insert(source.into(), engine);
     }
 
-    /// The tools that calls are resolved against.
+    /// Returns the registry that calls are resolved against.
     pub fn registry(&self) -> &Arc<ToolRegistry> {
         &self.registry
     }
 
-    /// The rules of the gate.
+    /// Returns the policy.
     pub fn policy(&self) -> &Arc<Policy> {
         &self.policy
     }
 
-    /// Runs a call through the whole gate. There is exactly one result, whatever happens.
+    /// Runs a call through the full pipeline. Returns exactly one result in every case.
     pub async fn call(self: &Arc<Self>, call: ToolCall, context: &CallContext) -> ToolResult {
-        self.call_below(call, context, &Lineage::default()).await
+        self.call_below(call, context, &CallChain::default()).await
     }
 
-    /// Runs several calls side by side, each through the whole gate. All are judged before any runs, and what needs an
-    /// answer is asked together. There is exactly one result for each, in the order of the calls.
+    /// Runs several calls concurrently, each through the full pipeline. All are authorized before any runs, and all
+    /// approvals are requested together. Returns exactly one result for each, in the order of the calls.
     pub async fn call_all(self: &Arc<Self>, calls: Vec<ToolCall>, context: &CallContext) -> Vec<ToolResult> {
-        self.call_all_below(calls, context, &Lineage::default()).await
+        self.call_all_below(calls, context, &CallChain::default()).await
     }
 
-    /// Whether a call only looks: its tool is of low risk and without side effects, and where it forwards calls, so are
-    /// theirs.
+    /// Returns true if a call is read-only: its tool has low risk and no side effects, and if it forwards calls, the
+    /// same holds for them.
     pub fn only_reads(&self, call: &ToolCall, context: &CallContext) -> bool {
         only_reads(&self.snapshot_of(context), &self.policy, &call.name, &call.arguments, context)
     }
 
-    /// Whether a call does no harm when it is made a second time: it only looks, or its tool declares itself idempotent, and
-    /// where it forwards calls, so do theirs.
+    /// Returns true if a call may safely be repeated: it is read-only, or its tool declares itself idempotent, and if
+    /// it forwards calls, the same holds for them.
     pub fn may_repeat(&self, call: &ToolCall, context: &CallContext) -> bool {
         may_repeat(&self.snapshot_of(context), &self.policy, &call.name, &call.arguments, context)
     }
 
-    /// The tools that the caller of this context may use.
+    /// Returns the tools that the caller of this context may use.
     fn visible_tools(&self, context: &CallContext) -> Vec<Arc<Tool>> {
         let (snapshot, principal) = (self.snapshot_of(context), context.principal());
         let entries = snapshot.iter().map(|entry| &entry.tool);
         entries.filter(|tool| self.policy.is_visible(tool, principal)).cloned().collect()
     }
 
-    /// The tools that a name means to that caller.
+    /// Returns the tools that a name means to the caller of this context.
     fn find_tools(&self, name: &str, context: &CallContext) -> Result<Vec<Arc<Tool>>, ToolError> {
         let (snapshot, principal) = (self.snapshot_of(context), context.principal());
-        // A former name means the tool that a call by it would run.
+        // A former name means the tool that a call by it runs.
         let ToolCall { name, .. } = self.current(ToolCall::new(name, JsonObject::new()));
         let found = snapshot.find(&name, |entry| self.policy.is_visible(&entry.tool, principal));
         let overloads = found.map_err(|error| ToolError::from(&error))?;
@@ -167,7 +167,8 @@ impl Executor {
         self.registry.snapshot_of(&context.session)
     }
 
-    /// Returns the call that a call by a former name means, or the call itself. What a session adds takes no former names.
+    /// Returns the call that a call by a former name means, or the call itself. Tools of a session have no former
+    /// names.
     fn current(&self, call: ToolCall) -> ToolCall {
         match self.renamed.and_then(|renamed| renamed(&call)) {
             Some(renamed) if self.registry.snapshot().find(&call.name, |_| true).is_err() => renamed,
@@ -175,22 +176,22 @@ impl Executor {
         }
     }
 
-    /// This executor, as whatever calls tools sees it. It does not keep the executor alive.
-    pub fn entrance(self: &Arc<Self>) -> Arc<dyn ToolCaller> {
-        Arc::new(Entrance { executor: Arc::downgrade(self), lineage: Lineage::default() })
+    /// Returns this executor as a [`ToolCaller`] for code that calls tools. It does not keep the executor alive.
+    pub fn tool_caller(self: &Arc<Self>) -> Arc<dyn ToolCaller> {
+        Arc::new(ExecutorHandle { executor: Arc::downgrade(self), call_chain: CallChain::default() })
     }
 
-    /// Shapes a result for a model, such as one that a program got whole; see [`Results::shape`].
+    /// Prepares a result for a model, such as one that a program got whole; see [`Results::shape`].
     pub fn shape(&self, result: ToolResult, tool: Option<&Arc<Tool>>, context: &CallContext) -> ToolResult {
         self.results.shape(result, tool, context)
     }
 
-    /// Keeps the results of a session in this folder too; see [`Results::keep_in`].
-    pub fn keep_results_in(&self, session: &str, folder: &Path) -> io::Result<()> {
-        self.results.keep_in(session, folder)
+    /// Also stores the results of a session in this folder; see [`Results::keep_in`].
+    pub fn store_results_in(&self, session: &str, folder: &Path) -> io::Result<()> {
+        self.results.store_in(session, folder)
     }
 
-    /// Forgets what was approved and kept for a session that nobody goes on with, and ends what engines have running for it.
+    /// Removes the approvals and results of a session that has ended, and ends the engines' work for it.
     pub async fn end_session(&self, session: &str) {
         self.approvals.forget(session);
         self.results.forget(session);
@@ -200,7 +201,7 @@ impl Executor {
         futures::future::join_all(engines.iter().map(|engine| engine.end_session(session))).await;
     }
 
-    /// Closes all engines, side by side.
+    /// Closes all engines concurrently.
     pub async fn close(&self) {
         let engines = std::mem::take(&mut *self.engines.write().unwrap_or_else(PoisonError::into_inner));
         futures::future::join_all(engines.values().map(|engine| engine.close())).await;
@@ -210,11 +211,11 @@ impl Executor {
         self: &Arc<Self>,
         call: ToolCall,
         context: &CallContext,
-        above: &Lineage,
+        above: &CallChain,
     ) -> ToolResult {
-        let mut on_its_way = [self.begin(call, context)];
-        self.ask(&mut on_its_way, context).await;
-        let [call] = on_its_way;
+        let mut calls = [self.begin(call, context)];
+        self.request_approvals(&mut calls, context).await;
+        let [call] = calls;
         self.finish(call, context, above).await
     }
 
@@ -222,105 +223,114 @@ impl Executor {
         self: &Arc<Self>,
         calls: Vec<ToolCall>,
         context: &CallContext,
-        above: &Lineage,
+        above: &CallChain,
     ) -> Vec<ToolResult> {
-        let mut on_their_way: Vec<_> = calls.into_iter().map(|call| self.begin(call, context)).collect();
-        self.ask(&mut on_their_way, context).await;
-        let running = on_their_way.into_iter().map(|call| self.finish(call, context, above));
+        let mut calls: Vec<_> = calls.into_iter().map(|call| self.begin(call, context)).collect();
+        self.request_approvals(&mut calls, context).await;
+        let running = calls.into_iter().map(|call| self.finish(call, context, above));
         futures::future::join_all(running).await
     }
 
-    fn begin(&self, call: ToolCall, context: &CallContext) -> OnItsWay {
+    fn begin(&self, call: ToolCall, context: &CallContext) -> CallInProgress {
         let started = Instant::now();
-        let mut pending = self.audit.begin(&call, context);
+        let mut recorder = self.audit.begin(&call, context);
         let snapshot = self.snapshot_of(context);
         let ToolCall { name, arguments, call_id } = self.current(call);
-        let mut judged = judge(&snapshot, &self.policy, &name, arguments, call_id.clone(), context);
+        let mut resolved = authorize(&snapshot, &self.policy, &name, arguments, call_id.clone(), context);
         if let Err(error) = self.audit.check() {
-            judged.state = State::Failed(error);
+            resolved.state = CallState::Failed(error);
         }
-        match &judged.state {
-            State::Ready(call) => pending.judged(call, call.decision(), judged.repairs.len()),
-            State::Ask(asking) => pending.judged(asking.call(), asking.decision(), judged.repairs.len()),
-            State::Failed(_) | State::Taken => {
-                if let Some(entry) = &judged.entry {
-                    pending.found(entry, snapshot.generation());
+        match &resolved.state {
+            CallState::Authorized(call) => recorder.set_call(call, call.decision(), resolved.repairs.len()),
+            CallState::PendingApproval(asking) => {
+                recorder.set_call(asking.call(), asking.decision(), resolved.repairs.len())
+            }
+            CallState::Failed(_) | CallState::Taken => {
+                if let Some(entry) = &resolved.entry {
+                    recorder.set_tool(entry, snapshot.generation());
                 }
-                if let Some((entry, decision)) = &judged.denied {
-                    pending.found(entry, snapshot.generation());
-                    pending.decided(decision);
+                if let Some((entry, decision)) = &resolved.denied {
+                    recorder.set_tool(entry, snapshot.generation());
+                    recorder.set_decision(decision);
                 }
             }
         }
-        OnItsWay { name, call_id, started, judged, pending }
+        CallInProgress { name, call_id, started, resolved, recorder }
     }
 
-    /// Returns why records of calls are missing, if some could not be written.
+    /// Returns the reason why audit records are missing, if some could not be written.
     pub fn audit_problem(&self) -> Option<String> {
         self.audit.problem()
     }
 
-    /// Runs the checks of one's own and those of engines, then asks about what needs an answer.
-    async fn ask(&self, calls: &mut [OnItsWay], context: &CallContext) {
-        self.check(calls.iter_mut().map(|call| &mut call.judged), context).await;
-        self.check_engines(calls.iter_mut().map(|call| &mut call.judged), context).await;
-        if calls.iter().all(|call| !matches!(call.judged.state, State::Ask(_))) {
+    /// Runs the hooks and the engines' checks, then requests the necessary approvals.
+    async fn request_approvals(&self, calls: &mut [CallInProgress], context: &CallContext) {
+        self.check(calls.iter_mut().map(|call| &mut call.resolved), context).await;
+        self.check_engines(calls.iter_mut().map(|call| &mut call.resolved), context).await;
+        if calls.iter().all(|call| !matches!(call.resolved.state, CallState::PendingApproval(_))) {
             return;
         }
-        for call in calls.iter_mut().filter(|call| matches!(call.judged.state, State::Ask(_))) {
-            call.pending.asking();
+        for call in
+            calls.iter_mut().filter(|call| matches!(call.resolved.state, CallState::PendingApproval(_)))
+        {
+            call.recorder.approval_requested();
         }
-        let asking = Asking {
+        let asking = ApprovalProcess {
             approver: self.approver.as_ref(),
             approvals: &self.approvals,
             policy: &self.policy,
-            patience: self.approval_wait,
+            time_limit: self.approval_wait,
         };
-        asking.ask(calls.iter_mut().map(|call| &mut call.judged), context).await;
-        // What a person wrote is known to the checks no more than to the policy.
-        let edited = calls.iter_mut().map(|call| &mut call.judged).filter(|judged| judged.is_edited());
+        asking.ask(calls.iter_mut().map(|call| &mut call.resolved), context).await;
+        // The hooks have not seen the arguments that a person wrote.
+        let edited = calls.iter_mut().map(|call| &mut call.resolved).filter(|resolved| resolved.is_edited());
         self.check(edited, context).await;
         for call in calls {
-            call.pending.answered();
-            // Answers take time, in which a refresh may have put another tool in its place.
-            if let (State::Ready(_), Some(entry)) = (&call.judged.state, &call.judged.entry)
+            call.recorder.approval_ended();
+            // Answers take time, and a refresh may have replaced the tool meanwhile.
+            if let (CallState::Authorized(_), Some(entry)) = (&call.resolved.state, &call.resolved.entry)
                 && !self.is_current(entry, context)
             {
                 let message =
                     format!("`{}` is not as it was when this call was made", entry.tool.name.shown());
                 let error = ToolError::new(ErrorKind::ToolChanged, message);
-                call.judged.state = State::Failed(error.with_hint("look the tool up again"));
+                call.resolved.state = CallState::Failed(error.with_hint("look the tool up again"));
             }
         }
     }
 
-    /// Returns the engine of the source of a call: one of the app, or one that the session of the call has added.
+    /// Returns the engine for the source of a call: one of the app, or one that the session of the call has added.
     fn engine(&self, call: &Call, context: &CallContext) -> Option<Arc<dyn ToolEngine>> {
         let engines = self.engines.read().unwrap_or_else(PoisonError::into_inner);
         let of_app = engines.get(&*call.source).cloned();
         of_app.or_else(|| self.registry.session_engine(&context.session, &call.source))
     }
 
-    async fn finish(self: &Arc<Self>, call: OnItsWay, context: &CallContext, above: &Lineage) -> ToolResult {
-        let OnItsWay { name, call_id, started, judged, mut pending } = call;
-        let Judged { entry, repairs, state, .. } = judged;
+    async fn finish(
+        self: &Arc<Self>,
+        call: CallInProgress,
+        context: &CallContext,
+        above: &CallChain,
+    ) -> ToolResult {
+        let CallInProgress { name, call_id, started, resolved, mut recorder } = call;
+        let ResolvedCall { entry, repairs, state, .. } = resolved;
         let reported = || entry.as_ref().map_or_else(|| name.clone(), |entry| entry.tool.name.to_string());
         let outcome = match state {
-            State::Ready(authorized) => {
-                let span = pending.span().clone();
-                match pending.running(&authorized) {
-                    Ok(()) => self.invoke(&authorized, context, above, &pending).instrument(span).await,
+            CallState::Authorized(authorized) => {
+                let span = recorder.span().clone();
+                match recorder.start_running(&authorized) {
+                    Ok(()) => self.invoke(&authorized, context, above, &recorder).instrument(span).await,
                     Err(error) => Err(error),
                 }
             }
-            State::Failed(error) => Err(error),
-            // Every question is answered or given up before.
-            State::Ask(_) | State::Taken => Err(fault("the approval", &name)),
+            CallState::Failed(error) => Err(error),
+            // Every approval is answered or has failed before this.
+            CallState::PendingApproval(_) | CallState::Taken => Err(fault("the approval", &name)),
         };
         let mut result = outcome.unwrap_or_else(|error| ToolResult::failed(None, reported(), error));
         result.call_id = call_id;
         if !repairs.is_empty() {
-            // A call inside of this one may have been repaired too.
+            // A nested call may have repairs too.
             let all = result.metadata.entry("repairs").or_insert_with(|| Value::Array(Vec::new()));
             if let Value::Array(all) = all {
                 all.extend(repairs.iter().filter_map(|repair| serde_json::to_value(repair).ok()));
@@ -329,7 +339,7 @@ impl Executor {
         let tool = entry.as_ref().map(|entry| &entry.tool);
         let mut result = self.results.shape(result, tool, context);
         result.metadata.insert("ms".into(), milliseconds(started.elapsed()).into());
-        pending.finish(&result);
+        recorder.finish(&result);
         result
     }
 
@@ -337,11 +347,11 @@ impl Executor {
         self: &Arc<Self>,
         call: &Authorized<Call>,
         context: &CallContext,
-        above: &Lineage,
-        pending: &Pending,
+        above: &CallChain,
+        recorder: &CallRecorder,
     ) -> Result<ToolResult, ToolError> {
         let Some(engine) = self.engine(call, context) else {
-            return Err(explain::no_engine(call));
+            return Err(call_errors::no_engine(call));
         };
         let access = invoke::access_of(call)?;
         let started = Instant::now();
@@ -355,21 +365,21 @@ impl Executor {
         if let Some(error) = invoke::too_late(call, context, deadline, started) {
             return Err(error);
         }
-        let attempt = |lineage| {
+        let attempt = |call_chain| {
             let mut inner = context.clone();
             inner.deadline = deadline;
             inner.phase = context.phase.child();
-            // A call that only forwards another has not started before that one has.
-            if Forwards::of(&call.tool).is_none() {
+            // A call that only forwards another starts when that one does.
+            if Forwarding::of(&call.tool).is_none() {
                 inner.phase.start();
             }
             inner.depth += 1;
-            inner.trace = pending.trace();
-            inner.caller = Some(Arc::new(Entrance { executor: Arc::downgrade(self), lineage }));
-            let heartbeat = own.filter(|_| engine.reports_progress()).map(|patience| {
+            inner.trace = recorder.trace();
+            inner.caller = Some(Arc::new(ExecutorHandle { executor: Arc::downgrade(self), call_chain }));
+            let heartbeat = own.filter(|_| engine.reports_progress()).map(|time_limit| {
                 let latest = started + MAX_DEADLINE;
                 let latest = outer.map_or(latest, |outer| outer.min(latest));
-                self.heartbeat(&mut inner, patience, latest)
+                self.heartbeat(&mut inner, time_limit, latest)
             });
             access.scope(invoke::invoke(engine.as_ref(), call, inner, heartbeat, started))
         };
@@ -377,24 +387,24 @@ impl Executor {
         if !self.hooks.is_empty() {
             result = hooks::after(&self.hooks, call, result, context).await;
         }
-        // A forwarded call has said already which rule let it through.
+        // A forwarded call has recorded its rule already.
         result.metadata.entry("rule").or_insert_with(|| call.decision().rule.to_string().into());
         result.metadata.entry("generation").or_insert_with(|| call.generation.into());
         if call.consent() == Consent::Edited {
-            // The caller knows only what it asked for.
+            // The caller knows only the arguments that it sent.
             result.metadata.insert("edited_arguments".into(), call.arguments.clone().into());
         }
         Ok(result)
     }
 
-    /// Puts itself between the engine and whoever listens to the progress of the call.
-    fn heartbeat(&self, context: &mut CallContext, patience: Duration, latest: Instant) -> Arc<Heartbeat> {
-        // An attempt that follows another one has what the call has left.
+    /// Puts a heartbeat between the engine and the progress listener of the call.
+    fn heartbeat(&self, context: &mut CallContext, time_limit: Duration, latest: Instant) -> Arc<Heartbeat> {
+        // A retry has the remaining time of the call.
         let first = context.deadline.unwrap_or(latest);
         let redactor = self.results.secrets().redactor();
         let heartbeat = Arc::new(Heartbeat::new(
             first,
-            patience,
+            time_limit,
             latest,
             context.phase.clone(),
             context.progress.take(),
@@ -406,35 +416,35 @@ impl Executor {
     }
 }
 
-/// A call between the entrance and its result.
-struct OnItsWay {
-    /// As it was called.
+/// A call in progress, from its arrival to its result.
+struct CallInProgress {
+    /// The name as it was called.
     name: String,
     call_id: Option<String>,
     started: Instant,
-    judged: Judged,
-    pending: Pending,
+    resolved: ResolvedCall,
+    recorder: CallRecorder,
 }
 
-/// The entrance, as a tool sees it that an executor runs.
-struct Entrance {
+/// The executor as seen by a tool that it runs.
+struct ExecutorHandle {
     executor: Weak<Executor>,
-    /// What the calls above hold.
-    lineage: Lineage,
+    /// The permits of the calls above.
+    call_chain: CallChain,
 }
 
 #[async_trait]
-impl ToolCaller for Entrance {
+impl ToolCaller for ExecutorHandle {
     async fn call(&self, call: ToolCall, context: &CallContext) -> ToolResult {
         match self.executor.upgrade() {
-            Some(executor) => executor.call_below(call, context, &self.lineage).await,
+            Some(executor) => executor.call_below(call, context, &self.call_chain).await,
             None => closed(call),
         }
     }
 
     async fn call_all(&self, calls: Vec<ToolCall>, context: &CallContext) -> Vec<ToolResult> {
         match self.executor.upgrade() {
-            Some(executor) => executor.call_all_below(calls, context, &self.lineage).await,
+            Some(executor) => executor.call_all_below(calls, context, &self.call_chain).await,
             None => calls.into_iter().map(closed).collect(),
         }
     }
@@ -463,8 +473,8 @@ impl ToolCaller for Entrance {
         self.executor.upgrade().is_some_and(|executor| executor.may_repeat(call, context))
     }
 
-    fn keep(&self, tool: &str, result: String, context: &CallContext) -> Option<String> {
-        self.executor.upgrade()?.results.keep(tool, result, context)
+    fn store_result(&self, tool: &str, result: String, context: &CallContext) -> Option<String> {
+        self.executor.upgrade()?.results.store(tool, result, context)
     }
 
     fn media(&self, handle: &str, context: &CallContext) -> Option<Media> {

@@ -8,20 +8,20 @@ use toolcrib_port::{PhaseTracker, Progress, ProgressListener};
 
 use crate::results::Redactor;
 
-/// A deadline that each sign of life moves. It passes progress on to the next listener.
+/// A deadline that each progress report extends. It forwards progress to the next listener.
 pub(crate) struct Heartbeat {
     deadline: Mutex<Deadline>,
-    /// The time that the call has after each sign.
-    patience: Duration,
+    /// The time that the call has after each report.
+    time_limit: Duration,
     /// The last possible deadline.
     latest: Deadline,
-    /// Time spent waiting for a person counts in no deadline.
+    /// The phase of the call: time spent waiting for a person counts against no deadline.
     phase: PhaseTracker,
     listener: Option<Arc<dyn ProgressListener>>,
     redactor: Arc<Redactor>,
 }
 
-/// A deadline, and the time that the call had spent waiting for a person when it was set.
+/// A deadline, with the time that the call had spent waiting for a person when it was set.
 #[derive(Clone, Copy)]
 struct Deadline {
     at: Instant,
@@ -35,10 +35,10 @@ impl Deadline {
 }
 
 impl Heartbeat {
-    /// Creates the heartbeat of a call that has until `first` for its first sign, and never longer than until `latest`.
+    /// Creates the heartbeat of a call whose first report is due at `first`, and which must end by `latest`.
     pub(crate) fn new(
         first: Instant,
-        patience: Duration,
+        time_limit: Duration,
         latest: Instant,
         phase: PhaseTracker,
         listener: Option<Arc<dyn ProgressListener>>,
@@ -46,7 +46,7 @@ impl Heartbeat {
     ) -> Self {
         let waited = phase.waited();
         let (deadline, latest) = (Deadline { at: first, waited }, Deadline { at: latest, waited });
-        Self { deadline: Mutex::new(deadline), patience, latest, phase, listener, redactor }
+        Self { deadline: Mutex::new(deadline), time_limit, latest, phase, listener, redactor }
     }
 
     /// Returns the current deadline.
@@ -54,7 +54,7 @@ impl Heartbeat {
         self.lock().extended(self.phase.waited())
     }
 
-    /// Comes back when the deadline has passed.
+    /// Waits until the deadline has passed.
     pub(crate) async fn passed(&self) {
         loop {
             let deadline = self.deadline();
@@ -73,7 +73,7 @@ impl Heartbeat {
 impl ProgressListener for Heartbeat {
     fn progress(&self, progress: &Progress) {
         let waited = self.phase.waited();
-        let at = (Instant::now() + self.patience).min(self.latest.extended(waited));
+        let at = (Instant::now() + self.time_limit).min(self.latest.extended(waited));
         *self.lock() = Deadline { at, waited };
         if let Some(listener) = &self.listener {
             let message =

@@ -1,4 +1,4 @@
-//! Checks of one's own.
+//! Custom checks of calls and results.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,13 +9,13 @@ use toolcrib_model::{ErrorKind, ToolError, ToolResult};
 use toolcrib_policy::Call;
 use toolcrib_port::{CallContext, ToolEngine};
 
-use crate::caught::caught;
 use crate::invoke::access_of;
+use crate::panic_guard::catch_panic;
 
-/// How long all hooks together may take before a call runs, and again after it.
+/// The time limit of all hooks together before a call runs, and again after it.
 pub const MAX_HOOK_WAIT: Duration = Duration::from_mins(1);
 
-/// A check of one's own, before and after each call.
+/// A custom check before and after each call.
 ///
 /// ```
 /// use async_trait::async_trait;
@@ -24,7 +24,7 @@ pub const MAX_HOOK_WAIT: Duration = Duration::from_mins(1);
 /// use toolcrib_policy::Call;
 /// use toolcrib_port::CallContext;
 ///
-/// /// Nothing is written on weekends.
+/// /// A hook that refuses tools with side effects on weekends.
 /// struct Weekdays;
 ///
 /// #[async_trait]
@@ -40,16 +40,15 @@ pub const MAX_HOOK_WAIT: Duration = Duration::from_mins(1);
 /// ```
 #[async_trait]
 pub trait Hook: Send + Sync {
-    /// Sees a call with its final arguments, after the policy has let it through or a person will be asked, and before
-    /// anybody is asked and anything runs; and again when a person has changed the arguments. An error is the result of
-    /// the call. It is dropped after [`MAX_HOOK_WAIT`], at the caller's deadline and when the caller gives up; the call
-    /// does not run then.
+    /// Checks a call with its final arguments. It runs after the policy and before any request for approval, and again
+    /// if a person has changed the arguments. An error is the result of the call. The future is dropped after
+    /// [`MAX_HOOK_WAIT`], at the caller's deadline and if the caller gives up; the call does not run then.
     async fn before(&self, call: &Call, context: &CallContext) -> Result<(), ToolError> {
         let (_, _) = (call, context);
         Ok(())
     }
 
-    /// Sees what came of a call that ran, before it is shortened, and may replace it. It is dropped after
+    /// Receives the result of a call that ran, before it is shortened, and may replace it. The future is dropped after
     /// [`MAX_HOOK_WAIT`]; the result is lost then.
     async fn after(&self, call: &Call, result: ToolResult, context: &CallContext) -> ToolResult {
         let (_, _) = (call, context);
@@ -57,7 +56,7 @@ pub trait Hook: Send + Sync {
     }
 }
 
-/// Runs all checks before a call.
+/// Runs all hooks before a call.
 pub(crate) async fn before(
     hooks: &[Arc<dyn Hook>],
     call: &Call,
@@ -65,7 +64,7 @@ pub(crate) async fn before(
 ) -> Result<(), ToolError> {
     let checks = async {
         for hook in hooks {
-            let checked = caught(hook.before(call, context)).await;
+            let checked = catch_panic(hook.before(call, context)).await;
             checked.unwrap_or_else(|| Err(fault("a hook", &call.tool.name.shown())))?;
         }
         Ok(())
@@ -73,7 +72,7 @@ pub(crate) async fn before(
     within_time(checks, call, context).await
 }
 
-/// Has an engine look at a call that a person would be asked about.
+/// Runs the engine's check of a call that needs approval.
 pub(crate) async fn check(
     engine: &dyn ToolEngine,
     call: &Call,
@@ -81,7 +80,7 @@ pub(crate) async fn check(
 ) -> Result<(), ToolError> {
     let access = access_of(call)?;
     let checks = async {
-        let checked = access.scope(caught(engine.check(call, context))).await;
+        let checked = access.scope(catch_panic(engine.check(call, context))).await;
         checked.unwrap_or_else(|| Err(fault("the engine", &call.tool.name.shown())))
     };
     within_time(checks, call, context).await
@@ -100,14 +99,14 @@ async fn within_time(
     };
     tokio::select! {
         biased;
-        () = context.cancel.cancelled() => failed(ErrorKind::Cancelled, "was given up by the caller"),
+        () = context.cancel.cancelled() => failed(ErrorKind::Cancelled, "was cancelled by the caller"),
         checked = tokio::time::timeout_at(end, checks) => {
             checked.unwrap_or_else(|_| failed(ErrorKind::Timeout, "did not end in time"))
         }
     }
 }
 
-/// Runs all checks of what came of a call.
+/// Runs all hooks on the result of a call.
 pub(crate) async fn after(
     hooks: &[Arc<dyn Hook>],
     call: &Call,
@@ -116,7 +115,7 @@ pub(crate) async fn after(
 ) -> ToolResult {
     let checks = async {
         for hook in hooks {
-            let checked = caught(hook.after(call, result, context)).await;
+            let checked = catch_panic(hook.after(call, result, context)).await;
             result = checked.unwrap_or_else(|| call.failed(fault("a hook", &call.tool.name.shown())));
         }
         result
@@ -132,7 +131,7 @@ pub(crate) async fn after(
     })
 }
 
-/// Something that others bring has panicked.
+/// Returns the error for a panic in a hook, an engine or an approver.
 pub(crate) fn fault(what: &str, tool: &str) -> ToolError {
     ToolError::new(
         ErrorKind::Internal,

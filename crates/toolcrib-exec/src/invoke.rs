@@ -1,4 +1,4 @@
-//! One attempt, ended in every case.
+//! One attempt at a call, with its deadline and cancellation.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use toolcrib_model::{ErrorKind, Risk, ToolError, ToolResult};
 use toolcrib_policy::{Access, Authorized, Call};
 use toolcrib_port::{CallContext, ToolEngine};
 
-use crate::caught::caught;
 use crate::heartbeat::Heartbeat;
+use crate::panic_guard::catch_panic;
 
-/// Runs the call until it ends, its deadline passes or the caller gives up. The deadline is that of the heartbeat, else that
-/// of the context. `started` is when the time of the call began, all attempts included.
+/// Runs the call until it ends, its deadline passes or the caller gives up. The deadline is that of the heartbeat, else
+/// that of the context. `started` is the time at which the first attempt began.
 pub(crate) async fn invoke(
     engine: &dyn ToolEngine,
     call: &Authorized<Call>,
@@ -27,15 +27,15 @@ pub(crate) async fn invoke(
         }
     };
     tokio::select! {
-        // What is there already counts, even when the deadline has just passed.
+        // A completed result counts, even if the deadline has just passed.
         biased;
-        outcome = caught(engine.invoke(call, &context)) => outcome.unwrap_or_else(|| {
+        outcome = catch_panic(engine.invoke(call, &context)) => outcome.unwrap_or_else(|| {
             let tool = call.tool.name.shown();
             let message = format!("the engine of `{tool}` panicked; this is a fault in it, not in the call");
             call.error(ErrorKind::Internal, message)
         }),
         () = context.cancel.cancelled() => {
-            call.error(ErrorKind::Cancelled, format!("the call of `{}` was given up", call.tool.name.shown()))
+            call.error(ErrorKind::Cancelled, format!("the call of `{}` was cancelled", call.tool.name.shown()))
         }
         () = passed => {
             let deadline = heartbeat.as_ref().map(|heartbeat| heartbeat.deadline()).or(context.deadline);
@@ -44,16 +44,16 @@ pub(crate) async fn invoke(
     }
 }
 
-/// Returns what the tool of a call declares that it reaches, for the scope of its engine.
+/// Returns the access that the tool of a call declares, for the scope of its engine.
 pub(crate) fn access_of(call: &Call) -> Result<Access, ToolError> {
     Access::of_tool(&call.tool).map_err(|error| {
-        let message = format!("`{}` says wrongly what it reaches: {error}", call.tool.name.dotted());
+        let message = format!("`{}` has an invalid `access` declaration: {error}", call.tool.name.dotted());
         ToolError::new(ErrorKind::Denied, message)
             .with_hint("use another tool; only its author can correct its `access`")
     })
 }
 
-/// Why a call should not begin to run: its caller gave up, or its time is over, while somebody was asked.
+/// Returns the reason why a call should not start: its caller has given up, or its time ran out during the approval.
 pub(crate) fn too_late(
     call: &Call,
     context: &CallContext,
@@ -61,7 +61,7 @@ pub(crate) fn too_late(
     now: Instant,
 ) -> Option<ToolError> {
     let (kind, problem) = if context.cancel.is_cancelled() {
-        (ErrorKind::Cancelled, "was given up before it ran")
+        (ErrorKind::Cancelled, "was cancelled before it ran")
     } else if deadline.is_some_and(|deadline| deadline <= now) {
         (ErrorKind::Timeout, "was not yet running when its deadline passed")
     } else {
@@ -72,14 +72,14 @@ pub(crate) fn too_late(
 }
 
 fn late(call: &Call, deadline: Option<Instant>, started: Instant) -> ToolError {
-    // An outer deadline may have been the nearer one.
+    // The deadline of an outer call may have been the earlier one.
     let seconds = deadline.map(|deadline| deadline - started).unwrap_or_default().as_secs_f64();
     let message = format!("`{}` did not end within its deadline of {seconds} s", call.tool.name.shown());
     let may_repeat = call.tool.is_idempotent() || call.tool.risk() == Risk::Low;
     let hint = if may_repeat {
         "try again, or ask for less"
     } else {
-        "whether it took effect is not known: check before you repeat it"
+        "it may have taken effect: check before you repeat it"
     };
     ToolError::new(ErrorKind::Timeout, message).with_hint(hint).with_retryable(may_repeat)
 }

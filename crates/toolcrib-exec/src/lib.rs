@@ -1,14 +1,14 @@
-//! The one entrance to execution.
+//! The executor, through which every call runs.
 //!
-//! Whatever wants to run a tool, gives its call to [`Executor::call`] and gets exactly one
-//! [`ToolResult`](toolcrib_model::ToolResult). On the way the call is
+//! A caller passes a call to [`Executor::call`] and gets exactly one [`ToolResult`](toolcrib_model::ToolResult). The
+//! call is
 //!
-//! 1. resolved: any spelling of the name, did-you-mean when there is no such tool;
-//! 2. gated on the tool, so that nothing is said about one that may not be used;
-//! 3. matched to an overload and validated, with an error that a model can repair the call by;
-//! 4. gated on the final arguments, and put to a person where policy wants that;
+//! 1. resolved: any spelling of the name, with suggestions for an unknown name;
+//! 2. checked against the policy for the tool, so that nothing is revealed about a tool that may not be used;
+//! 3. matched to an overload and validated, with errors by which a model can repair the call;
+//! 4. checked against the policy for the final arguments, and put to a person if the policy requires approval;
 //! 5. routed to the engine of the tool's source and invoked under a deadline;
-//! 6. bounded, and labelled with what an operator wants to know.
+//! 6. limited in size, and labelled with metadata for operators.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -41,25 +41,25 @@
 //! # }
 //! ```
 //!
-//! It knows no source and no vendor; engines are brought by others.
+//! The executor knows no specific source or vendor; the engines are in other crates.
 
-mod check;
+mod deferred_check;
 mod executor;
 mod flow;
-mod former;
+mod former_arguments;
 mod hooks;
 mod limits;
 
 pub mod audit;
 
-mod approve;
+mod approval;
 mod approvers;
-mod caught;
-mod explain;
+mod authorize;
+mod call_errors;
 mod heartbeat;
 mod invoke;
-mod judge;
-mod liberal;
+mod normalize;
+mod panic_guard;
 mod results;
 
 #[cfg(test)]
@@ -68,19 +68,19 @@ mod tests;
 pub use approvers::{Callback, DenyAll};
 pub use executor::Executor;
 pub use flow::{
-    BreakerLimits, CacheLimits, DEFAULT_BREAKER_FAILURES, DEFAULT_CACHE_BYTES, DEFAULT_CACHE_ENTRIES,
-    DEFAULT_CACHE_ENTRY_BYTES, DEFAULT_MAX_OPEN, DEFAULT_OPEN, DEFAULT_QUEUE, DEFAULT_RATE_PERIOD,
-    DEFAULT_RETRIES, DEFAULT_SOURCE_CONCURRENCY, DEFAULT_TOOL_CONCURRENCY, DEFAULT_TTL, Flow, FlowSettings,
-    Lineage, MAX_RETRIES, MAX_TTL, RETRY_AFTER, RateLimit, SourceLimits, ToolLimits,
+    BreakerLimits, CacheLimits, CallChain, DEFAULT_BREAKER_FAILURES, DEFAULT_CACHE_BYTES,
+    DEFAULT_CACHE_ENTRIES, DEFAULT_CACHE_ENTRY_BYTES, DEFAULT_MAX_OPEN, DEFAULT_OPEN, DEFAULT_QUEUE,
+    DEFAULT_RATE_PERIOD, DEFAULT_RETRIES, DEFAULT_SOURCE_CONCURRENCY, DEFAULT_TOOL_CONCURRENCY, DEFAULT_TTL,
+    FlowControl, FlowSettings, MAX_RETRIES, MAX_TTL, RETRY_AFTER, RateLimit, SourceLimits, ToolLimits,
 };
 pub use hooks::{Hook, MAX_HOOK_WAIT};
 pub use limits::{
     DEFAULT_APPROVAL_WAIT, DEFAULT_DEADLINE, MAX_APPROVAL_WAIT, MAX_DEADLINE, MAX_DEPTH, MIN_APPROVAL_WAIT,
 };
 pub use results::{
-    DEFAULT_RESULT_TOKENS, KEPT_FOR, MAX_CHECKED_RESULT_BYTES, MAX_FULL_RESULT_BYTES, MAX_KEPT_BYTES,
-    MAX_KEPT_RESULT_BYTES, MAX_KEPT_RESULTS, MAX_KEPT_SESSION_BYTES, MAX_KEPT_SESSION_RESULTS,
-    MAX_RESULT_DEPTH, MAX_RESULT_TOKENS, MAX_SECRETS, MIN_RESULT_TOKENS, MIN_SECRET_BYTES, PREVIEW_TOKENS,
-    RedactingWriter, Redactor, ResultLimits, Results, Secrets, TokenCounter, is_secret,
-    tools as result_tools,
+    DEFAULT_RESULT_TOKENS, MAX_CHECKED_RESULT_BYTES, MAX_FULL_RESULT_BYTES, MAX_RESULT_DEPTH,
+    MAX_RESULT_TOKENS, MAX_SECRETS, MAX_STORED_BYTES, MAX_STORED_RESULT_BYTES, MAX_STORED_RESULTS,
+    MAX_STORED_SESSION_BYTES, MAX_STORED_SESSION_RESULTS, MIN_RESULT_TOKENS, MIN_SECRET_BYTES,
+    PREVIEW_TOKENS, RESULT_LIFETIME, RedactingWriter, Redactor, ResultLimits, Results, Secrets, TokenCounter,
+    is_secret, tools as result_tools,
 };

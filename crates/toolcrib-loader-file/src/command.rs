@@ -159,7 +159,7 @@ impl ToolEngine for CommandEngine {
         }
     }
 
-    fn misfit(&self, tool: &Tool) -> Option<String> {
+    fn unsupported_reason(&self, tool: &Tool) -> Option<String> {
         let name = tool.name.name();
         let template = self.template(name);
         if template.is_empty() {

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use toolcrib_document::Document;
-use toolcrib_port::{Loaded, ToolLoader};
+use toolcrib_port::{LoadOutcome, ToolLoader};
 
 use crate::loader::collect;
 
@@ -10,7 +10,7 @@ use crate::loader::collect;
 #[derive(Clone, Debug)]
 pub struct InlineLoader {
     source: String,
-    loaded: Loaded,
+    loaded: LoadOutcome,
     warnings: Vec<String>,
 }
 
@@ -42,7 +42,7 @@ impl ToolLoader for InlineLoader {
         &self.source
     }
 
-    async fn load(&self) -> Loaded {
+    async fn load(&self) -> LoadOutcome {
         self.loaded.clone()
     }
 

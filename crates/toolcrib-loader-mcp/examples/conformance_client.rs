@@ -19,7 +19,7 @@ use toolcrib_loader_mcp::{
 };
 use toolcrib_model::{JsonObject, Secret, Tool, UserAnswer, UserQuestion};
 use toolcrib_policy::{Authorized, Call, Capabilities, Policy, Verdict};
-use toolcrib_port::{Answer, Approver, Asked, CallContext, ToolEngine as _, ToolLoader as _};
+use toolcrib_port::{Answer, ApprovalRequest, Approver, CallContext, ToolEngine as _, ToolLoader as _};
 use url::Url;
 
 /// Longer than the scenarios that make the client wait.
@@ -134,7 +134,7 @@ impl Authorize for User {
 /// The same, of whom a server asks something: takes every form as it is, without filling in anything.
 #[async_trait]
 impl Approver for User {
-    async fn ask(&self, batch: &mut [Asked]) {
+    async fn ask(&self, batch: &mut [ApprovalRequest]) {
         for asked in batch {
             asked.answer = Some(Answer::Nobody);
         }

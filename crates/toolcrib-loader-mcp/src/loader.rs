@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use rmcp::model::Tool as WireTool;
 use tokio::time::{Instant, timeout_at};
 use toolcrib_model::Tool;
-use toolcrib_port::{Loaded, Reject, RejectKind, ToolLoader};
+use toolcrib_port::{LoadOutcome, Reject, RejectKind, ToolLoader};
 use tracing::Instrument as _;
 
 use crate::catalog::{self, Broken, Catalog, Server};
@@ -82,9 +82,9 @@ impl McpLoader {
     }
 
     /// Turns what is listed into tools, all but those that are not what was approved.
-    fn convert(&self, catalog: Catalog) -> Loaded {
+    fn convert(&self, catalog: Catalog) -> LoadOutcome {
         let source = self.connection.source();
-        let mut loaded = Loaded::default();
+        let mut loaded = LoadOutcome::default();
         self.state().server = catalog.server.clone();
         for broken in catalog.broken {
             loaded.rejected.push(self.reject(broken.name.as_deref(), broken.kind, &broken.reason));
@@ -150,7 +150,7 @@ impl ToolLoader for McpLoader {
         Some(&self.connection.source().namespace)
     }
 
-    async fn load(&self) -> Loaded {
+    async fn load(&self) -> LoadOutcome {
         let source = self.connection.source();
         if let Some(pins) = &source.pins
             && !pins.admit_server(source)
@@ -161,7 +161,7 @@ impl ToolLoader for McpLoader {
                 source.target(),
                 source.namespace
             );
-            return Loaded::failed(&*self.source, RejectKind::Changed, reason);
+            return LoadOutcome::failed(&*self.source, RejectKind::Changed, reason);
         }
         let manifest = || source.manifests.as_ref().and_then(|manifests| manifests.load(source));
         if source.lazy

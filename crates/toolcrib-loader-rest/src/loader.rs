@@ -12,7 +12,7 @@ use toolcrib_document::{Document, Format, parse};
 use toolcrib_io::files::Root;
 use toolcrib_io::http::{HttpPolicy, names_private_address};
 use toolcrib_model::{QualifiedName, visible_text};
-use toolcrib_port::{Loaded, Reject, RejectKind, ToolLoader};
+use toolcrib_port::{LoadOutcome, Reject, RejectKind, ToolLoader};
 use url::Url;
 
 use crate::auth::{Auth, KeyLocation, MAX_TOKEN_ANSWER_BYTES, Slot};
@@ -138,7 +138,7 @@ impl ToolLoader for RestLoader {
         self.shared.title.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    async fn load(&self) -> Loaded {
+    async fn load(&self) -> LoadOutcome {
         let shared = Arc::clone(&self.shared);
         let fetched = match fetch(&shared.source, |url| shared.clients.to(url).clone()).await {
             Err(failed) => return shared.failed(failed.kind, failed.reason),
@@ -159,12 +159,12 @@ impl ToolLoader for RestLoader {
 impl RestLoader {
     /// Loads the tools from this text, as if it were the content of the document. References to other files are not
     /// followed. This method blocks until the text is converted.
-    pub fn load_text(&self, text: &[u8]) -> Loaded {
+    pub fn load_text(&self, text: &[u8]) -> LoadOutcome {
         self.share(self.shared.read(text, None))
     }
 
     /// Publishes the operations to the engine.
-    fn share(&self, read: Result<ConvertedDocument, Loaded>) -> Loaded {
+    fn share(&self, read: Result<ConvertedDocument, LoadOutcome>) -> LoadOutcome {
         match read {
             Ok(converted) => {
                 self.shared.operations.store(Arc::new(converted.operations));
@@ -187,12 +187,12 @@ impl SharedState {
         &self.source.name
     }
 
-    fn failed(&self, kind: RejectKind, reason: impl Into<String>) -> Loaded {
-        Loaded::failed(self.source.name.as_str(), kind, reason)
+    fn failed(&self, kind: RejectKind, reason: impl Into<String>) -> LoadOutcome {
+        LoadOutcome::failed(self.source.name.as_str(), kind, reason)
     }
 
     /// Converts a retrieved document and caches it. If it is invalid, converts the cached copy instead.
-    fn read_fetched(&self, fetched: FetchedDocument) -> Result<ConvertedDocument, Loaded> {
+    fn read_fetched(&self, fetched: FetchedDocument) -> Result<ConvertedDocument, LoadOutcome> {
         let FetchedDocument { bytes, fresh, cached, warning } = fetched;
         let (read, warning) = match (self.read(&bytes, self.folder()), cached) {
             (Err(failed), Some(cached)) => {
@@ -226,7 +226,11 @@ impl SharedState {
         Some((folder.to_owned(), name))
     }
 
-    fn read(&self, bytes: &[u8], folder: Option<(PathBuf, String)>) -> Result<ConvertedDocument, Loaded> {
+    fn read(
+        &self,
+        bytes: &[u8],
+        folder: Option<(PathBuf, String)>,
+    ) -> Result<ConvertedDocument, LoadOutcome> {
         let (path, document_url) = match &self.source.spec {
             SpecLocation::File(path) => (path.as_path(), None),
             SpecLocation::Url(url) => (Path::new(url.path()), Some(url)),
@@ -259,7 +263,7 @@ impl SharedState {
         Ok(converted)
     }
 
-    fn parse(&self, path: &Path, bytes: &[u8]) -> Result<Document, Loaded> {
+    fn parse(&self, path: &Path, bytes: &[u8]) -> Result<Document, LoadOutcome> {
         parse(bytes, Format::detect(path, bytes), &limits()).map_err(|error| {
             let kind = if error.is_limit() { RejectKind::TooLarge } else { RejectKind::Syntax };
             self.failed(kind, error.at(&self.source.spec))

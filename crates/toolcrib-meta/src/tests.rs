@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, QualifiedName, Tool, ToolCall, ToolResult};
 use toolcrib_policy::{Authorized, Call, Policy, Principal};
-use toolcrib_port::{CallContext, Loaded, ToolEngine, ToolLoader};
+use toolcrib_port::{CallContext, LoadOutcome, ToolEngine, ToolLoader};
 use toolcrib_registry::{DataflowEnrichment, Enrichment, ToolRegistry};
 use toolcrib_search::SearchOptions;
 
@@ -25,7 +25,7 @@ impl ToolLoader for Files {
         "files"
     }
 
-    async fn load(&self) -> Loaded {
+    async fn load(&self) -> LoadOutcome {
         let schema =
             json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
         let tool = |namespace: &str, name: &str, description: &str| {
@@ -43,7 +43,7 @@ impl ToolLoader for Files {
             tool("weather", "forecast", "The weather of the coming days.")
                 .with_risk(toolcrib_model::Risk::Low),
         ];
-        Loaded { tools, rejected: vec![] }
+        LoadOutcome { tools, rejected: vec![] }
     }
 }
 
@@ -222,8 +222,8 @@ impl ToolLoader for Talking {
         Some("files")
     }
 
-    async fn load(&self) -> Loaded {
-        Loaded::default()
+    async fn load(&self) -> LoadOutcome {
+        LoadOutcome::default()
     }
 
     fn about(&self) -> Option<String> {

@@ -44,7 +44,7 @@ pub enum Remember {
 
 /// A call that waits for a person's answer. There is one for each question, and an approval uses it up.
 #[derive(Debug)]
-pub struct PendingCall {
+pub struct PendingApproval {
     call: Call,
     decision: Decision,
     session: String,
@@ -85,7 +85,7 @@ pub fn question_id() -> u64 {
     LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
-impl PendingCall {
+impl PendingApproval {
     pub(crate) fn new(call: Call, decision: Decision, principal: Principal<'_>) -> Self {
         Self {
             subject: Subject::of(&call, principal),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::digest::Memory;
-use crate::{Authorized, Call, PendingCall, Remember};
+use crate::{Authorized, Call, PendingApproval, Remember};
 
 /// The most sessions whose approvals are remembered. The one that has been quiet for longest is forgotten first, and
 /// its calls are asked about again.
@@ -39,7 +39,7 @@ impl Approvals {
     /// Lets a call through when an approval is remembered that covers it; gives it back otherwise. It covers calls of
     /// the same tool (name, schema, source and definition), session and agent that the same rule asks about, and either
     /// all arguments or the same values.
-    pub fn recall(&self, pending: PendingCall) -> Result<Authorized<Call>, Box<PendingCall>> {
+    pub fn recall(&self, pending: PendingApproval) -> Result<Authorized<Call>, Box<PendingApproval>> {
         // Most sessions remember nothing, and digests cost more than the look.
         if !self.lock().sessions.contains_key(pending.session()) {
             return Err(Box::new(pending));

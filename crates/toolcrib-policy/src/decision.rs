@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{Authorized, Call, Effect, PendingCall};
+use crate::{Authorized, Call, Effect, PendingApproval};
 
 /// The decision of the policy about a tool or a call, with the deciding rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum Verdict {
     /// It may run.
     Granted(Authorized<Call>),
     /// A person has to be asked.
-    Ask(Box<PendingCall>),
+    Ask(Box<PendingApproval>),
     /// It may not run.
     Denied(Decision),
 }

@@ -55,7 +55,7 @@ mod location;
 mod tests;
 
 pub use access::{Access, AccessRules, MAX_ACCESS_ENTRIES, Mode, PathRule};
-pub use approval::{Approval, PendingCall, Remember, question_id};
+pub use approval::{Approval, PendingApproval, Remember, question_id};
 pub use approvals::{Approvals, MAX_REMEMBERED_APPROVALS, MAX_REMEMBERED_SESSIONS};
 pub use authorized::{Authorized, Call, Consent};
 pub use capabilities::{Capabilities, Constraints, Effect, Rule};

@@ -11,8 +11,8 @@ use crate::profile::{Facts, Profile};
 use crate::rule::{CompiledConstraints, CompiledRule, KnownArguments};
 use crate::scope::{CompiledScope, Scopes};
 use crate::{
-    Access, Authorized, Call, Capabilities, Consent, Constraints, Decision, Effect, PendingCall, PolicyError,
-    Principal, Scope, SettingLocation, Verdict,
+    Access, Authorized, Call, Capabilities, Consent, Constraints, Decision, Effect, PendingApproval,
+    PolicyError, Principal, Scope, SettingLocation, Verdict,
 };
 
 /// The most rules of a policy.
@@ -176,14 +176,18 @@ impl Policy {
         let decision = self.evaluate(&call.tool, principal, Some(&call.arguments));
         match decision.effect {
             Effect::Grant => Verdict::Granted(Authorized::mint(call, decision, Consent::Granted)),
-            Effect::Approve => Verdict::Ask(Box::new(PendingCall::new(call, decision, principal))),
+            Effect::Approve => Verdict::Ask(Box::new(PendingApproval::new(call, decision, principal))),
             Effect::Deny => Verdict::Denied(decision),
         }
     }
 
     /// Puts edited arguments in the place of those that were asked about, once they have been validated. The question
     /// stays the same one. A rule that denies them beats the person who wrote them.
-    pub fn reconsider(&self, pending: PendingCall, arguments: JsonObject) -> Result<PendingCall, Decision> {
+    pub fn reconsider(
+        &self,
+        pending: PendingApproval,
+        arguments: JsonObject,
+    ) -> Result<PendingApproval, Decision> {
         let decision = self.evaluate(&pending.call().tool, pending.principal(), Some(&arguments));
         match decision.effect {
             Effect::Deny => Err(decision),

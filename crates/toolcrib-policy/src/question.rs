@@ -6,9 +6,9 @@ use toolcrib_model::{JsonObject, Risk};
 use crate::digest::{Binding, Memory, Subject};
 use crate::{Approval, ApprovalDigest, Remember};
 
-/// A question to a person: the real tool and the arguments of the call. Only [`PendingCall::question`] creates one.
+/// A question to a person: the real tool and the arguments of the call. Only [`PendingApproval::question`] creates one.
 ///
-/// [`PendingCall::question`]: crate::PendingCall::question
+/// [`PendingApproval::question`]: crate::PendingApproval::question
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Question {

@@ -1,55 +1,55 @@
-//! Asking a person.
+//! Requests for the approval of calls, and questions to the user.
 
 use async_trait::async_trait;
 use toolcrib_model::{UserAnswer, UserQuestion};
 use toolcrib_policy::{Approval, Question};
 
-/// Puts questions to whoever may answer them.
+/// A channel to a person who approves calls and answers questions.
 #[async_trait]
 pub trait Approver: Send + Sync {
-    /// Asks about calls that wait side by side, and answers what it can. The future is dropped when the time for
-    /// answers is over; what is answered by then counts.
-    async fn ask(&self, batch: &mut [Asked]);
+    /// Asks for the approval of calls that wait concurrently, and sets the answers it gets. The caller drops the future
+    /// at the end of the time limit; answers set by then count.
+    async fn ask(&self, batch: &mut [ApprovalRequest]);
 
-    /// Asks what an agent wants to know, or a server. The future is dropped when the time for an answer is over.
+    /// Puts a question of an agent or a server to the user. The caller drops the future at the end of the time limit.
     async fn ask_user(&self, _question: &UserQuestion) -> UserAnswer {
         UserAnswer::Nobody
     }
 
-    /// Whether there is somebody who answers what [`ask_user`](Self::ask_user) asks. Servers are told, and ask no
-    /// questions otherwise.
+    /// Returns true if a user answers [`ask_user`](Self::ask_user). Servers learn of this, and ask no questions
+    /// otherwise.
     fn has_user(&self) -> bool {
         false
     }
 }
 
-/// A question, and its answer once there is one.
+/// A request to approve one call, and its answer once there is one.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct ApprovalRequest {
     question: Question,
-    /// What came back. Where nothing did, the call does not run.
+    /// The answer. A call without an answer does not run.
     pub answer: Option<Answer>,
 }
 
-impl Asked {
-    /// A question without an answer.
+impl ApprovalRequest {
+    /// Creates a request without an answer.
     pub fn new(question: Question) -> Self {
         Self { question, answer: None }
     }
 
-    /// What is asked.
+    /// Returns the question to put to the person.
     pub fn question(&self) -> &Question {
         &self.question
     }
 }
 
-/// What came back.
+/// The answer to a request for approval.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
-    /// Yes, to the call that the approval names.
+    /// Approval of the call that the [`Approval`] names.
     Approved(Approval),
-    /// No, with what the person said.
+    /// Denial, with the person's reason if they gave one.
     Denied(Option<String>),
-    /// There is nobody to ask.
+    /// No person is available to answer.
     Nobody,
 }

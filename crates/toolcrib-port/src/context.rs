@@ -1,4 +1,4 @@
-//! What the runtime knows of a call and its arguments cannot say.
+//! The context of a call: everything the runtime knows about it that is not an argument.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -9,58 +9,58 @@ use toolcrib_policy::Principal;
 
 use crate::{CallScope, PhaseTracker, ProgressListener, ToolCaller};
 
-/// What the runtime knows of a call: who makes it, where, and how long it may take. Arguments with the same names
-/// never reach it.
+/// The context of a call: its caller, its session and its time limits. Arguments with the same names never reach it.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct CallContext {
-    /// The session that the call belongs to; approvals and handles are bound to it.
+    /// The session of the call; approvals and handles are bound to it.
     pub session: Arc<str>,
-    /// The conversation within the session, where there is one.
+    /// The conversation within the session, if there is one.
     pub conversation: Option<Arc<str>>,
-    /// The user on whose behalf it is made, where that is known.
+    /// The user on whose behalf the call is made, if known.
     pub user: Option<Arc<str>>,
     /// The message of the conversation that the call answers: the number of the turn, or the id of a client's request.
     pub message: Option<Arc<str>>,
-    /// The thread within the conversation, where an embedder has such.
+    /// The thread within the conversation, if the embedder has threads.
     pub thread: Option<Arc<str>>,
-    /// What else an embedder says of the caller.
+    /// Additional attributes of the caller, set by the embedder.
     pub scope: CallScope,
     /// The agent that makes the call; `None` for a person at the command line.
     pub agent: Option<Arc<str>>,
-    /// The agents on whose behalf that agent works, the outermost first. A call may do no more than each of them.
+    /// The agents on whose behalf that agent works, the outermost first. A call has at most the permissions of each of
+    /// them.
     pub on_behalf_of: Arc<[Arc<str>]>,
-    /// The trace that it belongs to, as a W3C `traceparent`, for engines that pass it on.
+    /// The trace of the call as a W3C `traceparent`, for engines that propagate it.
     pub trace: Option<Arc<str>>,
-    /// What the run of a task is known by, the same when it is made again after a crash, for engines that pass it on: by it a
-    /// peer tells a second attempt from a second call.
+    /// The key of a task's run, which stays the same if the run is repeated after a crash, for engines that propagate
+    /// it: with it, a peer distinguishes a second attempt from a second call.
     pub run_key: Option<Arc<str>>,
-    /// When the call has to be over. The executor sets it; a nested call cannot extend it.
+    /// The deadline of the call. The executor sets it; a nested call cannot extend it.
     pub deadline: Option<Instant>,
-    /// Set when the caller gives up.
+    /// The token that the caller cancels to give up.
     pub cancel: CancellationToken,
-    /// What is left to the run that made it, as the agent loop knows it. Whatever makes calls of its own for that passes it on.
+    /// The remaining budget of the agent run that made the call. Code that makes further calls for it passes it on.
     pub budget: Option<Arc<dyn Any + Send + Sync>>,
-    /// How many calls stand above this one.
+    /// The number of calls above this one in the call chain.
     pub depth: u8,
-    /// Whether it is one of several that run at once; those may not start several in turn.
+    /// True for one of several calls that run at once; such a call may not start several in turn.
     pub parallel: bool,
-    /// How many results share the room of one answer; one by default.
+    /// The number of results that share the size limit of one answer; one by default.
     pub sharing: usize,
-    /// Whether a program reads the result, which takes in more than a model.
+    /// True if a program reads the result, which accepts more than a model.
     pub full_results: bool,
-    /// True for a call that nobody waits for: one in the background, of a schedule, or of an agent that was started.
+    /// True for a call that no caller waits for: a background call, a scheduled call, or a call of a started agent.
     pub detached: bool,
-    /// The stage of the call, and the time it has spent waiting for a person.
+    /// The phase of the call, and the time it has spent waiting for a person.
     pub phase: PhaseTracker,
-    /// Who wants to know how far the call is.
+    /// The listener for the progress of the call.
     pub progress: Option<Arc<dyn ProgressListener>>,
-    /// The entrance, for tools that call tools.
+    /// The interface for tools that call tools.
     pub caller: Option<Arc<dyn ToolCaller>>,
 }
 
 impl CallContext {
-    /// The context of a call that nothing stands above.
+    /// Creates the context of a top-level call.
     pub fn new(session: impl Into<Arc<str>>) -> Self {
         Self {
             session: session.into(),
@@ -123,14 +123,13 @@ impl CallContext {
         self
     }
 
-    /// Sets what else an embedder says of the caller.
+    /// Sets additional attributes of the caller.
     pub fn with_scope(mut self, scope: CallScope) -> Self {
         self.scope = scope;
         self
     }
 
-    /// Takes over from another call on whose behalf and in which conversation it is made: the user, the conversation, the
-    /// message, the thread and the scope.
+    /// Copies the user, the conversation, the message, the thread and the scope from another call.
     pub fn with_caller_of(mut self, other: &Self) -> Self {
         self.conversation.clone_from(&other.conversation);
         self.user.clone_from(&other.user);
@@ -146,36 +145,36 @@ impl CallContext {
         self
     }
 
-    /// Sets what the run is known by.
+    /// Sets the key of the run.
     pub fn with_run_key(mut self, key: impl Into<Arc<str>>) -> Self {
         self.run_key = Some(key.into());
         self
     }
 
-    /// Sets the token by which the caller gives up.
+    /// Sets the token that the caller cancels to give up.
     pub fn with_cancel(mut self, cancel: CancellationToken) -> Self {
         self.cancel = cancel;
         self
     }
 
-    /// Says who wants to know how far the call is.
+    /// Sets the listener for progress.
     pub fn with_progress(mut self, listener: Arc<dyn ProgressListener>) -> Self {
         self.progress = Some(listener);
         self
     }
 
-    /// Says that a program reads the result.
+    /// Declares that a program reads the result.
     pub fn with_full_results(mut self) -> Self {
         self.full_results = true;
         self
     }
 
-    /// Returns the deadline, moved by the time that the call has spent waiting for a person.
+    /// Returns the deadline, extended by the time that the call has spent waiting for a person.
     pub fn extended_deadline(&self) -> Option<Instant> {
         self.deadline.map(|deadline| deadline + self.phase.waited())
     }
 
-    /// Who calls, as the policy sees it.
+    /// Returns the caller, as the policy sees it.
     pub fn principal(&self) -> Principal<'_> {
         Principal { session: &self.session, agent: self.agent.as_deref(), on_behalf_of: &self.on_behalf_of }
     }

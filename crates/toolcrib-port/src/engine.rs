@@ -1,4 +1,4 @@
-//! From an authorized call to its result.
+//! The interface of engines, which run authorized calls.
 
 use std::sync::Arc;
 
@@ -8,52 +8,52 @@ use toolcrib_policy::{Authorized, Call};
 
 use crate::{Approver, CallContext};
 
-/// Runs the calls of a source.
+/// An engine: it runs the calls of a source.
 #[async_trait]
 pub trait ToolEngine: Send + Sync {
-    /// Runs one call. What a tool does wrong is a [`ToolResult`] with an error; a panic is caught by the executor and
-    /// reported as a fault. The executor drops the future when the deadline passes or the caller gives up, so a call
-    /// must hold nothing that outlives its future. A tool that declares itself idempotent may be invoked again with the
-    /// same authorized call.
+    /// Runs one call. An error of the tool is a [`ToolResult`] with an error; the executor catches a panic and reports
+    /// it as a fault. The executor drops the future at the deadline or when the caller gives up, so a call must hold
+    /// nothing that outlives its future. A tool that declares itself idempotent may be invoked again with the same
+    /// authorized call.
     async fn invoke(&self, call: &Authorized<Call>, context: &CallContext) -> ToolResult;
 
-    /// Refuses a call that [`invoke`](Self::invoke) would refuse, as far as that is known without running it: a program
-    /// that may not be started, a path that may not be written. It is called before a person is asked, so that nobody is
-    /// asked in vain, and not for calls that nobody is asked about. It changes nothing.
+    /// Refuses a call that [`invoke`](Self::invoke) would refuse, to the extent that this is known without running it:
+    /// a program that may not be started, a path that may not be written. The executor calls it before it asks a person
+    /// for approval, so that no approval is wasted, and does not call it for calls that need no approval. It has no
+    /// side effects.
     async fn check(&self, call: &Call, context: &CallContext) -> Result<(), ToolError> {
         let (_, _) = (call, context);
         Ok(())
     }
 
-    /// Returns why the engine cannot run a tool, where it knows that before any call; the tool is rejected then.
-    fn misfit(&self, _tool: &Tool) -> Option<String> {
+    /// Returns the reason why the engine cannot run a tool, if it knows one before any call; the tool is rejected then.
+    fn unsupported_reason(&self, _tool: &Tool) -> Option<String> {
         None
     }
 
-    /// Returns what the operator should know of a tool that the engine can run, such as a declaration that it cannot
-    /// enforce.
+    /// Returns a warning for the operator about a tool, such as a declaration that the engine cannot enforce.
     fn warning(&self, _tool: &Tool) -> Option<String> {
         None
     }
 
-    /// Whether calls run in this process and reach nothing outside of it that could be slow or down. Their number is not
-    /// bounded then, unless somebody says so.
+    /// Returns true if calls run in this process and access nothing outside of it that could be slow or unavailable.
+    /// Their number is not limited then, unless a setting limits it.
     fn is_in_process(&self) -> bool {
         false
     }
 
-    /// Whether it tells the listener of the context how far a call is. Each time it does, the call has its deadline anew,
-    /// up to a maximum.
+    /// Returns true if the engine reports progress to the listener of the context. Each report restarts the deadline of
+    /// the call, up to a maximum.
     fn reports_progress(&self) -> bool {
         false
     }
 
-    /// Is told whom to ask what a call cannot go on without. The executor says so once, when it takes the engine in.
+    /// Gives the engine the approver for its questions. The executor calls it once, when the engine is added.
     fn attend(&self, _approver: &Arc<dyn Approver>) {}
 
-    /// Ends what the engine has running for a session that nobody goes on with.
+    /// Ends the engine's work for a session that has ended.
     async fn end_session(&self, _session: &str) {}
 
-    /// Ends what the engine has running: connections, child processes. Called once, at shutdown.
+    /// Ends the engine's work: connections, child processes. The executor calls it once, at shutdown.
     async fn close(&self) {}
 }

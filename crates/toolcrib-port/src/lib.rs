@@ -1,12 +1,12 @@
-//! The traits that the parts of Toolcrib meet at. It holds no implementation.
+//! The traits between the crates of Toolcrib. This crate holds no implementations.
 //!
 //! - A [`ToolLoader`] turns a source into tools and [`Reject`]s.
 //! - A [`ToolEngine`] runs the calls of a source. It takes [`Authorized`](toolcrib_policy::Authorized) calls only.
-//! - A [`CallContext`] carries what the runtime knows of a call and its arguments cannot say.
-//! - A [`ToolCaller`] is the one entrance to execution, as seen by whatever wants to run a tool.
-//! - A [`PhaseTracker`] tells whether a call waits for a person, and for how long it has.
-//! - A [`ProgressListener`] is told how far a call is.
-//! - An [`Approver`] puts a question to a person.
+//! - A [`CallContext`] carries everything the runtime knows about a call that is not an argument.
+//! - A [`ToolCaller`] is the interface through which tools, agents and servers call tools.
+//! - A [`PhaseTracker`] tracks the phase of a call, and the time it has spent waiting for a person.
+//! - A [`ProgressListener`] receives the progress of a call.
+//! - An [`Approver`] asks a person for the approval of calls.
 //!
 //! ```
 //! use async_trait::async_trait;
@@ -14,7 +14,7 @@
 //! use toolcrib_policy::{Authorized, Call};
 //! use toolcrib_port::{CallContext, ToolEngine};
 //!
-//! /// Answers each call with its own arguments.
+//! /// An engine that answers each call with the call's arguments.
 //! struct Echo;
 //!
 //! #[async_trait]
@@ -33,11 +33,11 @@ mod loader;
 mod phase;
 mod progress;
 
-pub use approver::{Answer, Approver, Asked};
+pub use approver::{Answer, ApprovalRequest, Approver};
 pub use caller::{Media, ToolCaller};
 pub use context::CallContext;
 pub use engine::ToolEngine;
-pub use loader::{Loaded, Reject, RejectKind, ToolLoader};
+pub use loader::{LoadOutcome, Reject, RejectKind, ToolLoader};
 pub use phase::{CallPhase, PersonWait, PhaseTracker};
 pub use progress::{Progress, ProgressListener};
 pub use toolcrib_model::{

@@ -1,4 +1,4 @@
-//! From a source to tools.
+//! The interface of loaders, which turn a source into tools.
 
 use std::fmt;
 
@@ -9,106 +9,107 @@ use toolcrib_model::Tool;
 /// One source of tools: a file, a server, a document, a module.
 #[async_trait]
 pub trait ToolLoader: Send + Sync {
-    /// The name of the source, unique in a registry, as people read it: `file tools.yaml`, `mcp notes`.
+    /// Returns the name of the source, unique in a registry, as people read it: `file tools.yaml`, `mcp notes`.
     fn source(&self) -> &str;
 
-    /// The namespace that is this source's alone, when it has one: tools of any other source under it are rejected, so
-    /// that what is granted to a module or a server by its name reaches nothing else.
+    /// Returns the namespace that belongs to this source exclusively, if it has one: tools of any other source in it
+    /// are rejected, so that a grant to a module or a server by its name covers nothing else.
     fn exclusive_namespace(&self) -> Option<&str> {
         None
     }
 
-    /// Reads the source as it is now. A broken tool or an absent server is a [`Reject`]; what else there is loads.
-    /// Connections stay open from one call to the next.
-    async fn load(&self) -> Loaded;
+    /// Reads the current state of the source. A broken tool or an absent server is a [`Reject`]; the rest loads.
+    /// Connections stay open between calls.
+    async fn load(&self) -> LoadOutcome;
 
-    /// Returns what the last load found that is probably a mistake and keeps no tool from loading, for the operator.
+    /// Returns warnings of the last load for the operator: probable mistakes that keep no tool from loading.
     fn warnings(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Records that a watched file of the source was saved. The next [`load`](Self::load) uses it as it is then.
+    /// Records that a watched file of the source was saved. The next [`load`](Self::load) uses its content at that
+    /// time.
     fn saved(&self) {}
 
-    /// What the source itself says, since the last load, of how its tools are meant to be used. It is the text of a stranger,
-    /// and has to be shown as one.
+    /// Returns the source's instructions for the use of its tools, as of the last load. The text is untrusted and has
+    /// to be shown as such.
     fn instructions(&self) -> Option<String> {
         None
     }
 
-    /// Returns the title of the source, or a line in its own words, as of the last load. It is the text of a stranger too.
+    /// Returns the title of the source, or a line that it describes itself with, as of the last load. The text is
+    /// untrusted.
     fn about(&self) -> Option<String> {
         None
     }
 
-    /// How its connection stands now, of a source that has one: in a word, or why it fails.
+    /// Returns the state of the source's connection, if it has one: one word, or the reason why it fails.
     fn health(&self) -> Option<Result<&'static str, String>> {
         None
     }
 
-    /// Comes back when the source has said, since the last load, that it is no longer what was loaded; never where a
-    /// source does not say such things. A source may say so as often as it likes: who waits here sees to it that it is
-    /// not loaded all the time.
+    /// Completes when the source has reported a change since the last load; never completes for a source that reports
+    /// no changes. A source may report changes at any rate: the caller has to limit how often it reloads.
     async fn changed(&self) {
         std::future::pending::<()>().await;
     }
 }
 
-/// What came of one source.
+/// The result of loading one source.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Loaded {
-    /// The tools that can be used.
+pub struct LoadOutcome {
+    /// The usable tools.
     pub tools: Vec<Tool>,
-    /// What cannot, and why.
+    /// The tools that did not load, with reasons.
     pub rejected: Vec<Reject>,
 }
 
 /// A tool, or a whole source, that did not load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reject {
-    /// The source.
+    /// The name of the source.
     pub source: String,
-    /// The tool, by its place where it has no name; `None` when the source as a whole failed.
+    /// The name of the tool, or its position if it has no name; `None` if the source as a whole failed.
     pub name: Option<String>,
-    /// What sort of failure it is.
+    /// The kind of failure.
     pub kind: RejectKind,
-    /// What happened, where, and what to do.
+    /// The reason: the problem, its location, and the fix.
     pub reason: String,
 }
 
-/// Why something did not load.
+/// The kind of a failure to load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RejectKind {
-    /// The file is not there or cannot be read.
+    /// The file does not exist or cannot be read.
     Unreadable,
-    /// The text is not what its format says.
+    /// The text does not follow the syntax of its format.
     Syntax,
-    /// A bound on bytes, depth or count was passed.
+    /// The text exceeds a limit on bytes, depth or count.
     TooLarge,
-    /// The text is well-formed but not a tool, or not of a known shape.
+    /// The text is well-formed but not a tool, or has an unknown shape.
     InvalidTool,
     /// The argument schema does not compile.
     InvalidSchema,
     /// A schema refers to something outside of itself, which is never fetched.
     ExternalRef,
-    /// The same name with the same schema is there already.
+    /// A tool with the same name and the same schema exists already.
     Duplicate,
     /// The namespace belongs to another source.
     NamespaceTaken,
-    /// The server or host cannot be reached, or broke off.
+    /// The server or host cannot be reached, or closed the connection.
     Unavailable,
-    /// The source wants a user who has logged in, or credentials, and has none; the reason says how they are given.
+    /// The source requires a logged-in user or credentials, and has none; the reason says how to provide them.
     NeedsLogin,
     /// The tool or the server is not the one that was approved.
     Changed,
-    /// Something that this loader does not do.
+    /// The loader does not support a feature that the source uses.
     Unsupported,
 }
 
 impl Reject {
-    /// A tool of this source that did not load.
+    /// Creates a reject for one tool of a source.
     pub fn tool(
         source: impl Into<String>,
         name: impl Into<String>,
@@ -118,7 +119,7 @@ impl Reject {
         Self { source: source.into(), name: Some(name.into()), kind, reason: reason.into() }
     }
 
-    /// A source that did not load at all.
+    /// Creates a reject for a whole source.
     pub fn source(source: impl Into<String>, kind: RejectKind, reason: impl Into<String>) -> Self {
         Self { source: source.into(), name: None, kind, reason: reason.into() }
     }
@@ -133,8 +134,8 @@ impl fmt::Display for Reject {
     }
 }
 
-impl Loaded {
-    /// Only a reject of the source as a whole.
+impl LoadOutcome {
+    /// Creates the result of a source that failed as a whole.
     pub fn failed(source: impl Into<String>, kind: RejectKind, reason: impl Into<String>) -> Self {
         Self { tools: Vec::new(), rejected: vec![Reject::source(source, kind, reason)] }
     }

@@ -1,4 +1,4 @@
-//! The stage of a call between the gate and its end, and the time it has spent waiting for a person.
+//! The phase of a call between its authorization and its end, and the time it has spent waiting for a person.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,10 +6,10 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-/// The stage of a call.
+/// The phase of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallPhase {
-    /// The gate has not decided yet.
+    /// The policy has not decided yet.
     Pending,
     /// The call, or a call below it, waits for a person to answer.
     WaitingForPerson,
@@ -17,7 +17,7 @@ pub enum CallPhase {
     Running,
 }
 
-/// Tracker of the stage of a call. Clones track the same call.
+/// A tracker of the phase of a call. Clones track the same call.
 ///
 /// A tool that calls tools gets a [child](Self::child): what happens to the inner calls shows in the outer one. Time spent
 /// waiting for a person is not the call's own, so the timers here leave it out.
@@ -62,7 +62,7 @@ impl PhaseTracker {
         Self(Arc::new(Tracked { state: watch::Sender::default(), parent }))
     }
 
-    /// Returns the current stage.
+    /// Returns the current phase.
     pub fn phase(&self) -> CallPhase {
         self.0.state.borrow().phase()
     }
@@ -88,13 +88,13 @@ impl PhaseTracker {
         PersonWait(self.clone())
     }
 
-    /// Comes back when the stage fits.
+    /// Waits until the phase fulfils a condition.
     pub async fn wait_until(&self, fits: impl Fn(CallPhase) -> bool) {
         // The sender lives as long as this tracker.
         let _ = self.0.state.subscribe().wait_for(|state| fits(state.phase())).await;
     }
 
-    /// Comes back at the deadline, moved by the time that the call spends waiting for a person from now on.
+    /// Waits until the deadline, extended by the time that the call spends waiting for a person from now on.
     pub async fn sleep_until(&self, deadline: Instant) {
         let mut state = self.0.state.subscribe();
         let before = state.borrow_and_update().waited_until(Instant::now());

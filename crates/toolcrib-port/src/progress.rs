@@ -1,18 +1,18 @@
-//! How far a call is, for those who wait for it.
+//! Progress of running calls.
 
-/// What a tool says of its work while it is under way.
+/// The progress of a running call, as its tool reports it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
-    /// How much is done, in a unit of the tool's own; it only grows.
+    /// The amount of work done, in a unit that the tool chooses; it only grows.
     pub done: f64,
-    /// How much there is to do, in the same unit, where that is known.
+    /// The total amount of work in the same unit, if known.
     pub total: Option<f64>,
-    /// What the tool is at, in words.
+    /// A message about the current step.
     pub message: Option<String>,
 }
 
-/// Somebody who wants to know how far a call is. Told between two steps of the call, so it must not block.
+/// A listener for the progress of a call. It runs between two steps of the call, so it must not block.
 pub trait ProgressListener: Send + Sync {
-    /// The call has come so far.
+    /// Receives the current progress of the call.
     fn progress(&self, progress: &Progress);
 }

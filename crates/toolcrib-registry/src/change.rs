@@ -1,4 +1,4 @@
-//! What a refresh changed.
+//! The difference between two snapshots.
 
 use std::sync::Arc;
 
@@ -7,40 +7,40 @@ use toolcrib_model::{Fingerprint, QualifiedName};
 
 use crate::{Entry, Snapshot};
 
-/// What a refresh changed, by name, sorted.
+/// The changes of a refresh, by name, sorted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Change {
-    /// The generation that came of it.
+    /// The generation after the refresh.
     pub generation: u64,
-    /// Names that were not there before.
+    /// The new names.
     pub added: Vec<QualifiedName>,
-    /// Names that are there no more.
+    /// The removed names.
     pub removed: Vec<QualifiedName>,
-    /// Names whose tools are other ones now.
+    /// The names with different tools.
     pub changed: Vec<ChangedTool>,
 }
 
-/// A name whose tools are other ones now. With the same fingerprints before and after, something else of them changed,
-/// such as the description.
+/// A name with different tools. If the fingerprints before and after are equal, something else changed, such as a
+/// description.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ChangedTool {
     /// The name.
     pub name: QualifiedName,
-    /// The schemas of its overloads before, in their order.
+    /// The fingerprints of the schemas before, in the order of the overloads.
     pub before: Vec<Fingerprint>,
-    /// And after.
+    /// The fingerprints of the schemas after.
     pub after: Vec<Fingerprint>,
 }
 
 impl Change {
-    /// Whether nothing changed.
+    /// Returns true if nothing changed.
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
     }
 
     pub(crate) fn between(before: &Snapshot, after: &Snapshot) -> Self {
         let mut change = Self { generation: after.generation(), ..Self::default() };
-        for named in after.named() {
+        for named in after.named_tools() {
             let (old, new) = (before.overloads_of(&named.name), &named.overloads);
             if old.is_empty() {
                 change.added.push(named.name.clone());

@@ -1,12 +1,12 @@
-//! The store of tools.
+//! The registry of tools.
 //!
-//! A [`ToolRegistry`] runs its loaders and holds what they found as a [`Snapshot`] that never changes: a
-//! [`refresh`](ToolRegistry::refresh) builds a new one beside it and swaps it in. Readers take the snapshot that is
-//! current, never wait, and never see half of a refresh.
+//! A [`ToolRegistry`] runs its loaders and publishes the loaded tools as a [`Snapshot`], which never changes: a
+//! [`refresh`](ToolRegistry::refresh) builds a new snapshot and swaps it in. Readers take the current snapshot, never
+//! wait, and never see half of a refresh.
 //!
-//! A snapshot looks tools up by every spelling of their names ([`Snapshot::find`]), knows which overload a call means
-//! ([`Overloads::choose`]), and keeps what did not load with the reason. [`Enrichment`]s work something out over all
-//! tools after each load, such as the [`Dataflow`]; a subscriber gets each [`Change`].
+//! A snapshot finds tools by every spelling of their names ([`Snapshot::find`]), selects the overload that a call means
+//! ([`Overloads::choose`]), and lists the tools that did not load, with reasons. An [`Enrichment`] computes an artifact
+//! over all tools after each load, such as the [`Dataflow`]; subscribers receive each [`Change`].
 //!
 //! ```
 //! use toolcrib_model::{QualifiedName, Tool};
@@ -21,44 +21,30 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A session may have tools of its own besides: [`SessionTools`] holds them, and [`ToolRegistry::snapshot_of`] gives the
-//! snapshot of one session.
+//! A session may add tools: [`SessionTools`] holds them, and [`ToolRegistry::snapshot_of`] returns the snapshot of one
+//! session.
 //!
-//! It knows no source: files, servers and documents are loaders, brought by others.
-
-mod registry;
-mod snapshot;
+//! The registry knows no specific source: the loaders for files, servers and documents are in other crates.
 
 mod build;
-mod parallel;
-mod plain;
-mod same;
-mod schema;
-mod session_tools;
-mod sync;
-mod visible;
-
-mod find;
-mod overloads;
-mod spellings;
-
 mod change;
-
-mod artifacts;
-mod dataflow;
 mod enrichment;
+mod lookup;
+mod registry;
+mod session_tools;
+mod snapshot;
+mod sync;
 
 #[cfg(test)]
 mod tests;
 
-pub use artifacts::{Artifact, Artifacts};
+pub use build::ToolSchema;
 pub use change::{Change, ChangedTool};
-pub use dataflow::{Dataflow, DataflowEnrichment, MAX_SUPPLIERS, Supplier};
-pub use enrichment::{Enrichment, EnrichmentError};
-pub use find::{FindError, MAX_SUGGESTIONS};
-pub use overloads::{MAX_REPAIRED_OVERLOADS, OverloadError, Overloads};
+pub use enrichment::{
+    Artifact, Artifacts, Dataflow, DataflowEnrichment, Enrichment, EnrichmentError, MAX_SUPPLIERS, Supplier,
+};
+pub use lookup::{FindError, MAX_REPAIRED_OVERLOADS, MAX_SUGGESTIONS, OverloadError, Overloads};
 pub use registry::{InvalidTools, LOAD_TIMEOUT, MAX_PENDING_CHANGES, RefreshError, ToolRegistry};
-pub use schema::ToolSchema;
 pub use session_tools::{
     AddedTools, MAX_SESSION_SOURCES, MAX_SESSION_TOOLS, SessionSource, SessionTools, SessionToolsError,
 };

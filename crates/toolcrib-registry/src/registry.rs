@@ -1,4 +1,4 @@
-//! The loaders, and the snapshot that they made.
+//! The registry: it runs the loaders and publishes their tools as snapshots.
 
 use std::collections::HashSet;
 use std::panic::AssertUnwindSafe;
@@ -7,56 +7,57 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use toolcrib_model::Tool;
-use toolcrib_port::{Loaded, Reject, RejectKind, ToolEngine, ToolLoader};
+use toolcrib_port::{LoadOutcome, Reject, RejectKind, ToolEngine, ToolLoader};
 
-use super::sync::{ArcSwap, Mutex, broadcast, busy, timeout};
+use super::sync::{ArcSwap, Mutex, broadcast, run_blocking, timeout};
 use crate::build::{LoadedSource, build};
-use crate::enrichment::in_order;
+use crate::enrichment::sort_by_dependencies;
 use crate::{Artifacts, Change, Enrichment, EnrichmentError, SessionTools, Snapshot};
 
-/// How long one source may take to load before the others go on without it. Loaders have shorter bounds of their own,
-/// such as the time that a server may take to start; this one holds for those that forget.
+/// The maximum time for one source to load before the others continue without it. Loaders have shorter limits, such as
+/// for the start of a server; this one covers loaders without a limit.
 pub const LOAD_TIMEOUT: Duration = Duration::from_secs(130);
 
-/// How many changes a subscriber may be behind before it misses some.
+/// The maximum number of changes that a subscriber may lag behind before it misses some.
 pub const MAX_PENDING_CHANGES: usize = 64;
 
-/// The store of tools.
+/// The registry of tools.
 pub struct ToolRegistry {
     loaders: RwLock<Vec<Arc<dyn ToolLoader>>>,
-    /// In the order in which they run.
+    /// The enrichments, in the order in which they run.
     enrichments: Vec<Arc<dyn Enrichment>>,
     current: ArcSwap<Snapshot>,
-    /// What each source last gave. Held over a whole refresh, so that refreshes follow each other.
+    /// The last load of each source. The lock is held during a whole refresh, so that refreshes run one after the
+    /// other.
     sources: Mutex<Vec<LoadedSource>>,
     changes: broadcast::Sender<Arc<Change>>,
     session_tools: SessionTools,
 }
 
-/// Tools that were given directly cannot be used.
+/// The error for directly given tools that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reject}")]
 pub struct InvalidTools {
-    /// The first that was refused, and why.
+    /// The first rejected tool, with the reason.
     pub reject: Reject,
 }
 
-/// A refresh that changed nothing.
+/// The error of a failed refresh, which changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RefreshError {
     /// An enrichment failed.
     #[error("the enrichment `{key}` failed, so the tools stay as they were: {message}")]
     Enrichment {
-        /// Which.
+        /// The key of the enrichment.
         key: String,
-        /// What it said.
+        /// The error of the enrichment.
         message: String,
     },
     /// No loader has this source.
     #[error("there is no source `{source_name}`")]
     UnknownSource {
-        /// The name that was asked for.
+        /// The requested name.
         source_name: String,
     },
 }
@@ -75,15 +76,15 @@ impl Default for ToolRegistry {
 }
 
 impl ToolRegistry {
-    /// An empty registry.
+    /// Creates an empty registry.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A registry of tools that are there already. Unlike a source, the caller is at fault for a tool that cannot be
-    /// used, so one of them refuses the whole.
+    /// Creates a registry of existing tools. Unlike with a source, the caller is responsible for a tool that cannot be
+    /// used, so one such tool is an error.
     pub fn from_tools(source: &str, tools: impl IntoIterator<Item = Tool>) -> Result<Self, InvalidTools> {
-        let loaded = Loaded { tools: tools.into_iter().collect(), rejected: Vec::new() };
+        let loaded = LoadOutcome { tools: tools.into_iter().collect(), rejected: Vec::new() };
         let snapshot = build(&Snapshot::default(), &mut [LoadedSource::new(source, None, loaded)]);
         if let Some(reject) = snapshot.rejected().first() {
             return Err(InvalidTools { reject: reject.clone() });
@@ -93,41 +94,41 @@ impl ToolRegistry {
         Ok(registry)
     }
 
-    /// A registry that has loaded these sources.
+    /// Creates a registry and loads these sources.
     pub async fn from_loaders(loaders: impl IntoIterator<Item = Arc<dyn ToolLoader>>) -> Self {
         let registry = Self { loaders: RwLock::new(loaders.into_iter().collect()), ..Self::default() };
-        // Without enrichments there is nothing that could fail.
+        // A refresh without enrichments cannot fail.
         let _ = registry.refresh().await;
         registry
     }
 
-    /// Sets what is worked out over all tools after each load, in any order.
+    /// Sets the enrichments that run after each load, in any order.
     pub fn with_enrichments(
         mut self,
         enrichments: impl IntoIterator<Item = Arc<dyn Enrichment>>,
     ) -> Result<Self, EnrichmentError> {
-        self.enrichments = in_order(&enrichments.into_iter().collect::<Vec<_>>())?;
+        self.enrichments = sort_by_dependencies(&enrichments.into_iter().collect::<Vec<_>>())?;
         Ok(self)
     }
 
-    /// Sets where the tools of single sessions are added.
+    /// Sets the store for the tools of single sessions.
     pub fn with_session_tools(mut self, session_tools: SessionTools) -> Self {
         session_tools.rebase(&self.snapshot(), std::iter::empty());
         self.session_tools = session_tools;
         self
     }
 
-    /// Adds a source, to be loaded by the next [`refresh`](Self::refresh).
+    /// Adds a source, which the next [`refresh`](Self::refresh) loads.
     pub fn add_loader(&self, loader: Arc<dyn ToolLoader>) {
         self.loaders.write().unwrap_or_else(PoisonError::into_inner).push(loader);
     }
 
-    /// The tools as they are now. What was taken stays as it is, whatever is refreshed meanwhile.
+    /// Returns the current snapshot. Later refreshes do not change it.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.current.load_full()
     }
 
-    /// Returns the tools that a session has now: those of the app, and those that the session has added.
+    /// Returns the current tools of a session: those of the app, and those that the session has added.
     pub fn snapshot_of(&self, session: &str) -> Arc<Snapshot> {
         self.session_tools.snapshot(session).unwrap_or_else(|| self.snapshot())
     }
@@ -142,14 +143,14 @@ impl ToolRegistry {
         self.session_tools.remove_session(session);
     }
 
-    /// What later refreshes change. A refresh that changes nothing sends nothing.
+    /// Subscribes to the changes of later refreshes. A refresh that changes nothing sends nothing.
     pub fn subscribe(&self) -> broadcast::Receiver<Arc<Change>> {
         self.changes.subscribe()
     }
 
-    /// Runs all loaders side by side, then the enrichments in their order, and swaps the new snapshot in; or changes
-    /// nothing, when an enrichment fails. A loader that panics or hangs is a reject. A source that fails as a whole
-    /// keeps the tools that it had, beside the reject.
+    /// Runs all loaders concurrently, then the enrichments in their order, and swaps in the new snapshot; changes
+    /// nothing if an enrichment fails. A loader that panics or hangs becomes a reject. A source that fails as a whole
+    /// keeps its previous tools, in addition to the reject.
     pub async fn refresh(&self) -> Result<Arc<Snapshot>, RefreshError> {
         let mut known = self.sources.lock().await;
         let loaders = self.loaders.read().unwrap_or_else(PoisonError::into_inner).clone();
@@ -162,7 +163,7 @@ impl ToolRegistry {
         self.publish(&mut known, sources).await
     }
 
-    /// The same with one source, named as its loader names it; the others stay as they were loaded.
+    /// Refreshes one source, named as its loader names it; the others stay as they were loaded.
     pub async fn refresh_source(&self, source: &str) -> Result<Arc<Snapshot>, RefreshError> {
         let mut known = self.sources.lock().await;
         let loader = {
@@ -185,7 +186,7 @@ impl ToolRegistry {
         sources: Vec<LoadedSource>,
     ) -> Result<Arc<Snapshot>, RefreshError> {
         let before = self.snapshot();
-        let (before, snapshot, sources) = busy(move || {
+        let (before, snapshot, sources) = run_blocking(move || {
             let mut sources = sources;
             let snapshot = build(&before, &mut sources);
             (before, snapshot, sources)
@@ -208,26 +209,27 @@ impl ToolRegistry {
         self.session_tools.rebase(&snapshot, known.iter().filter_map(LoadedSource::exclusive_namespace));
         let change = Change::between(&before, &snapshot);
         if !change.is_empty() {
-            // Without subscribers there is nobody to tell.
+            // Sending fails if there are no subscribers.
             let _ = self.changes.send(Arc::new(change));
         }
         Ok(snapshot)
     }
 }
 
-/// Returns what was not rejected before: a source that cannot be loaded is warned of once, and not at every refresh.
+/// Returns the rejects that are new, so that a source that cannot be loaded causes one warning instead of one per
+/// refresh.
 pub(crate) fn newly_rejected<'a>(before: &Snapshot, now: &'a Snapshot) -> Vec<&'a Reject> {
     let known: HashSet<_> = before.rejected().iter().map(identity).collect();
     let is_new = |reject: &&Reject| !known.contains(&identity(reject));
     now.rejected().iter().filter(is_new).collect::<Vec<_>>()
 }
 
-/// Returns what tells one reject from another. The reason does not: it may say when the source is tried again.
+/// Returns the identity of a reject. The reason is not part of it: it may say when the source is tried again.
 fn identity(reject: &Reject) -> (&str, Option<&str>, RejectKind) {
     (&reject.source, reject.name.as_deref(), reject.kind)
 }
 
-/// What a source gave now, with the tools that it had before when it failed as a whole.
+/// Returns the current load of a source, with its previous tools if it failed as a whole.
 fn or_before(mut source: LoadedSource, before: Option<&LoadedSource>) -> LoadedSource {
     let failed = source.tools.is_empty() && source.rejected.iter().any(|reject| reject.name.is_none());
     if failed && let Some(before) = before {
@@ -241,9 +243,9 @@ async fn load(loader: &dyn ToolLoader) -> LoadedSource {
     let loaded = match timeout(LOAD_TIMEOUT, AssertUnwindSafe(loader.load()).catch_unwind()).await {
         Ok(Ok(loaded)) => loaded,
         Ok(Err(_)) => {
-            Loaded::failed(source, RejectKind::Unavailable, "the loader panicked; this is a fault in it")
+            LoadOutcome::failed(source, RejectKind::Unavailable, "the loader panicked; this is a fault in it")
         }
-        Err(_) => Loaded::failed(
+        Err(_) => LoadOutcome::failed(
             source,
             RejectKind::Unavailable,
             format!("no answer within {} seconds", LOAD_TIMEOUT.as_secs()),

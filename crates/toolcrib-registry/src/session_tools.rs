@@ -1,30 +1,30 @@
-//! The tools that single sessions have besides those of the app.
+//! Tools that sessions add to those of the app.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use toolcrib_model::{QualifiedName, Tool};
-use toolcrib_port::{Loaded, Reject, RejectKind, ToolEngine};
+use toolcrib_port::{LoadOutcome, Reject, RejectKind, ToolEngine};
 
 use crate::build::{LoadedSource, build};
-use crate::spellings::fold;
-use crate::sync::busy;
+use crate::lookup::fold;
+use crate::sync::run_blocking;
 use crate::{Entry, Snapshot};
 
-/// The most sources that one session adds.
+/// The maximum number of sources that one session adds.
 pub const MAX_SESSION_SOURCES: usize = 16;
 
-/// The most tools that all sources of one session add. Those beyond are rejected.
+/// The maximum number of tools that all sources of one session add. Further tools are rejected.
 pub const MAX_SESSION_TOOLS: usize = 512;
 
-/// The tools that single sessions add to those of the app. Clones share them.
+/// The tools that sessions add to those of the app. Clones share them.
 ///
-/// They stand in the snapshot of their session and in no other. They never change what a name means: what a text names
-/// among the tools of the app, in any spelling, it names in each session.
+/// They are in the snapshot of their session and in no other. They never change the meaning of a name: a text that
+/// names a tool of the app, in any spelling, names the same tool in each session.
 #[derive(Clone, Default)]
 pub struct SessionTools {
-    state: Arc<RwLock<State>>,
+    state: Arc<RwLock<SessionsState>>,
 }
 
 impl fmt::Debug for SessionTools {
@@ -33,11 +33,11 @@ impl fmt::Debug for SessionTools {
     }
 }
 
-/// A source that one session adds.
+/// A source that a session adds.
 pub struct SessionSource {
-    /// The name of the source, which no other source of the process has or had.
+    /// The name of the source, unique over the lifetime of the process.
     pub name: Arc<str>,
-    /// The namespace of its tools, which is its alone.
+    /// The namespace of the tools, which belongs to this source exclusively.
     pub namespace: String,
     /// The tools.
     pub tools: Vec<Tool>,
@@ -48,44 +48,44 @@ pub struct SessionSource {
 /// The outcome of adding a source.
 #[derive(Debug)]
 pub struct AddedTools {
-    /// The tools that the session has now.
+    /// The tools that were added.
     pub tools: Vec<Arc<Tool>>,
-    /// The tools that it does not have, and why.
+    /// The tools that were not added, with reasons.
     pub rejected: Vec<Reject>,
 }
 
-/// The reason why a session cannot have a source.
+/// The error for a source that a session cannot add.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionToolsError {
-    /// The namespace, or one that reads like it, is in use.
+    /// The namespace, or one with an equivalent spelling, is in use.
     #[error("the namespace `{namespace}` is in use already")]
     NamespaceTaken {
         /// The namespace.
         namespace: String,
     },
-    /// The session has [`MAX_SESSION_SOURCES`].
-    #[error("the session has {MAX_SESSION_SOURCES} sources of its own, which is the maximum")]
+    /// The session has [`MAX_SESSION_SOURCES`] already.
+    #[error("the session has {MAX_SESSION_SOURCES} sources, which is the maximum")]
     TooManySources,
 }
 
 #[derive(Default)]
-struct State {
+struct SessionsState {
     /// The tools of the app.
     base: Arc<Snapshot>,
-    /// The folded namespaces of the app: those that have tools, and those that belong to a source.
+    /// The folded namespaces of the app: those with tools, and those that belong to a source.
     taken: BTreeSet<String>,
     sessions: HashMap<Arc<str>, Session>,
 }
 
 #[derive(Default)]
 struct Session {
-    sources: Vec<Added>,
+    sources: Vec<AddedSource>,
     snapshot: Arc<Snapshot>,
 }
 
-/// A source with its tools, compiled.
-struct Added {
+/// A source with its compiled tools.
+struct AddedSource {
     name: Arc<str>,
     namespace: String,
     engine: Arc<dyn ToolEngine>,
@@ -93,11 +93,11 @@ struct Added {
 }
 
 impl SessionTools {
-    /// Adds a source to a session. Tools that cannot be used are rejected, and the others are added.
+    /// Adds a source to a session. Tools that cannot be used are rejected; the others are added.
     ///
     /// # Errors
     ///
-    /// Where the namespace is in use, or the session has no room for another source.
+    /// Returns an error if the namespace is in use, or if the session has the maximum number of sources.
     pub async fn add(
         &self,
         session: &Arc<str>,
@@ -105,7 +105,7 @@ impl SessionTools {
     ) -> Result<AddedTools, SessionToolsError> {
         self.check(session, &source.namespace)?;
         let SessionSource { name, namespace, tools, engine } = source;
-        let mut loaded = Loaded::default();
+        let mut loaded = LoadOutcome::default();
         for tool in tools {
             if tool.name.namespace() != namespace {
                 loaded.rejected.push(reject(
@@ -115,35 +115,36 @@ impl SessionTools {
                     format!("it is not in the namespace `{namespace}` of its source"),
                 ));
             } else if loaded.tools.len() == MAX_SESSION_TOOLS {
-                loaded.rejected.push(beyond(&name, &tool.name));
+                loaded.rejected.push(too_many_tools(&name, &tool.name));
             } else {
                 loaded.tools.push(tool);
             }
         }
         let compiled_as = Arc::clone(&name);
         // Schemas take time to compile.
-        let tools =
-            busy(move || build(&Snapshot::default(), &mut [LoadedSource::new(&compiled_as, None, loaded)]))
-                .await;
+        let tools = run_blocking(move || {
+            build(&Snapshot::default(), &mut [LoadedSource::new(&compiled_as, None, loaded)])
+        })
+        .await;
         let mut state = self.write();
         // Another source may have been added meanwhile.
         state.check(session, &namespace)?;
-        let (kept, mut rejected) = state.fitting(session, &name, &tools);
+        let (kept, mut rejected) = state.split_addable(session, &name, &tools);
         rejected.splice(..0, tools.rejected().iter().cloned());
         let tools = Snapshot::of_entries(kept, rejected.clone());
         let added: Vec<_> = tools.iter().map(|entry| Arc::clone(&entry.tool)).collect();
-        let State { base, taken, sessions } = &mut *state;
+        let SessionsState { base, taken, sessions } = &mut *state;
         let session = sessions.entry(Arc::clone(session)).or_default();
-        session.sources.push(Added { name, namespace, engine, tools });
+        session.sources.push(AddedSource { name, namespace, engine, tools });
         session.rebuild(base, taken);
         Ok(AddedTools { tools: added, rejected })
     }
 
-    /// Checks that a session can have another source with this namespace.
+    /// Checks that a source with this namespace can be added to a session.
     ///
     /// # Errors
     ///
-    /// The error that adding it would end with.
+    /// Returns the error that adding it would return.
     pub fn check(&self, session: &str, namespace: &str) -> Result<(), SessionToolsError> {
         self.read().check(session, namespace)
     }
@@ -151,7 +152,7 @@ impl SessionTools {
     /// Removes a source from a session.
     pub fn remove(&self, session: &str, source: &str) {
         let mut state = self.write();
-        let State { base, taken, sessions } = &mut *state;
+        let SessionsState { base, taken, sessions } = &mut *state;
         let Some(of_session) = sessions.get_mut(session) else { return };
         of_session.sources.retain(|added| *added.name != *source);
         if of_session.sources.is_empty() {
@@ -161,7 +162,7 @@ impl SessionTools {
         }
     }
 
-    /// Removes all that a session has added.
+    /// Removes all sources of a session.
     pub fn remove_session(&self, session: &str) {
         self.write().sessions.remove(session);
     }
@@ -178,29 +179,29 @@ impl SessionTools {
         Some(Arc::clone(&added.engine))
     }
 
-    /// Puts the tools of the app as they are now below those of all sessions. Namespaces in `owned` belong to sources, also
-    /// where they have no tools.
+    /// Replaces the tools of the app below those of all sessions. The namespaces in `owned` belong to sources, even if
+    /// they have no tools.
     pub(crate) fn rebase<'a>(&self, base: &Arc<Snapshot>, owned: impl Iterator<Item = &'a str>) {
         let mut state = self.write();
         state.base = Arc::clone(base);
         state.taken = base.namespaces().map(fold).collect();
         state.taken.extend(owned.map(fold));
-        let State { base, taken, sessions } = &mut *state;
+        let SessionsState { base, taken, sessions } = &mut *state;
         for session in sessions.values_mut() {
             session.rebuild(base, taken);
         }
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, State> {
+    fn read(&self) -> RwLockReadGuard<'_, SessionsState> {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, State> {
+    fn write(&self) -> RwLockWriteGuard<'_, SessionsState> {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl SessionsState {
     fn check(&self, session: &str, namespace: &str) -> Result<(), SessionToolsError> {
         let folded = fold(namespace);
         let sources = self.sessions.get(session).map_or(&[][..], |session| &session.sources);
@@ -213,22 +214,22 @@ impl State {
         Ok(())
     }
 
-    /// Returns the tools of a new source that a session has room for and whose names mean nothing in the app, and the
-    /// others as rejects.
-    fn fitting(&self, session: &str, source: &str, tools: &Snapshot) -> (Vec<Arc<Entry>>, Vec<Reject>) {
+    /// Splits the tools of a new source into those that can be added, and rejects: tools beyond the maximum, and tools
+    /// whose names mean something in the app.
+    fn split_addable(&self, session: &str, source: &str, tools: &Snapshot) -> (Vec<Arc<Entry>>, Vec<Reject>) {
         let known = self.sessions.get(session).map_or(&[][..], |session| &session.sources);
         let count: usize = known.iter().map(|added| added.tools.all().len()).sum();
-        let mut room = MAX_SESSION_TOOLS.saturating_sub(count);
+        let mut remaining = MAX_SESSION_TOOLS.saturating_sub(count);
         let (mut kept, mut rejected) = (Vec::new(), Vec::new());
         for entry in tools.iter() {
             let name = &entry.tool.name;
             if self.base.names_any(name) {
                 let reason = "the app has a tool whose name reads like this one".to_owned();
                 rejected.push(reject(source, name, RejectKind::NamespaceTaken, reason));
-            } else if room == 0 {
-                rejected.push(beyond(source, name));
+            } else if remaining == 0 {
+                rejected.push(too_many_tools(source, name));
             } else {
-                room -= 1;
+                remaining -= 1;
                 kept.push(Arc::clone(entry));
             }
         }
@@ -237,7 +238,7 @@ impl State {
 }
 
 impl Session {
-    /// Makes the snapshot again. Tools whose namespace or name the app has come to use are left out.
+    /// Rebuilds the snapshot. Tools whose namespace or name is now in use by the app are left out.
     fn rebuild(&mut self, base: &Arc<Snapshot>, taken: &BTreeSet<String>) {
         let sources = self.sources.iter().filter(|added| !taken.contains(&fold(&added.namespace)));
         let (mut entries, mut rejected) = (Vec::new(), Vec::new());
@@ -253,7 +254,7 @@ fn reject(source: &str, name: &QualifiedName, kind: RejectKind, reason: String) 
     Reject::tool(source, name.to_string(), kind, reason)
 }
 
-fn beyond(source: &str, name: &QualifiedName) -> Reject {
+fn too_many_tools(source: &str, name: &QualifiedName) -> Reject {
     let reason = format!("the sources of one session add {MAX_SESSION_TOOLS} tools at most");
     reject(source, name, RejectKind::TooLarge, reason)
 }

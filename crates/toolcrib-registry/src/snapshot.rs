@@ -1,4 +1,4 @@
-//! All tools at one moment.
+//! Snapshots of all tools.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,18 +8,18 @@ use toolcrib_model::{Fingerprint, JsonObject, QualifiedName, Tool, ToolCall};
 use toolcrib_port::Reject;
 use toolcrib_schema::Unchecked;
 
-use crate::spellings::Spellings;
+use crate::lookup::Spellings;
 use crate::{Artifacts, FindError, Overloads, ToolSchema};
 
-/// The most warnings of one snapshot that are told one by one.
+/// The maximum number of warnings of one snapshot that are listed.
 pub const MAX_WARNINGS: usize = 100;
 
-/// What is said of a pattern that is not checked.
+/// Returns the warning about a pattern that is not checked.
 pub(crate) fn warning(tool: &Tool, source: &str, unchecked: &Unchecked) -> String {
     format!("`{}` ({source}): {unchecked}", tool.name.dotted())
 }
 
-/// One tool with what the registry knows of it.
+/// One tool, with the registry's data about it.
 #[derive(Debug)]
 pub struct Entry {
     /// The tool.
@@ -28,36 +28,37 @@ pub struct Entry {
     pub fingerprint: Fingerprint,
     /// The source that it came from.
     pub source: Arc<str>,
-    /// Its argument schema, which is known to compile.
+    /// The argument schema, which is known to compile.
     pub schema: ToolSchema,
 }
 
 impl Entry {
-    /// Arguments that the schema takes: the tool's own example, else the smallest that can be made up.
+    /// Returns arguments that the schema accepts: the tool's own example, else a minimal generated one.
     pub fn example_arguments(&self) -> Option<Value> {
         let own = self.tool.examples().iter().find(|example| self.schema.accepts(example)).cloned();
         own.or_else(|| self.schema.minimal_example())
     }
 }
 
-/// A qualified name with its tools, the first registered first.
+/// A qualified name with its tools, in the order of their registration.
 #[derive(Clone, Debug)]
-pub(crate) struct Named {
+pub(crate) struct NamedTools {
     pub(crate) name: QualifiedName,
     pub(crate) overloads: Vec<Arc<Entry>>,
 }
 
-/// All tools at one moment. It never changes.
+/// All tools at one point in time. A snapshot never changes.
 #[derive(Debug, Default)]
 pub struct Snapshot {
     generation: u64,
     entries: Vec<Arc<Entry>>,
     /// Sorted by name.
-    names: Vec<Named>,
+    names: Vec<NamedTools>,
     spellings: Spellings,
     artifacts: Artifacts,
     rejected: Vec<Reject>,
-    /// The two that it was made of, in which names are looked up one after the other; `None` for the tools of an app.
+    /// The two layers of a session's snapshot, in which names are looked up one after the other; `None` for the tools
+    /// of an app.
     layers: Option<Box<Layers>>,
 }
 
@@ -72,7 +73,7 @@ impl Snapshot {
     pub(crate) fn new(
         generation: u64,
         entries: Vec<Arc<Entry>>,
-        mut names: Vec<Named>,
+        mut names: Vec<NamedTools>,
         rejected: Vec<Reject>,
     ) -> Self {
         names.sort_by(|a, b| a.name.cmp(&b.name));
@@ -81,21 +82,23 @@ impl Snapshot {
         Self { generation, entries, names, spellings, artifacts, rejected, layers: None }
     }
 
-    /// Makes a snapshot of entries that are there already, those of one name in their order.
+    /// Creates a snapshot of existing entries, those of one name in their order.
     pub(crate) fn of_entries(entries: Vec<Arc<Entry>>, rejected: Vec<Reject>) -> Self {
         let mut by_name: BTreeMap<&QualifiedName, Vec<Arc<Entry>>> = BTreeMap::new();
         for entry in &entries {
             by_name.entry(&entry.tool.name).or_default().push(Arc::clone(entry));
         }
-        let names =
-            by_name.into_iter().map(|(name, overloads)| Named { name: name.clone(), overloads }).collect();
+        let names = by_name
+            .into_iter()
+            .map(|(name, overloads)| NamedTools { name: name.clone(), overloads })
+            .collect();
         Self::new(0, entries, names, rejected)
     }
 
-    /// Makes the snapshot of a session: the tools of the app with those that the session adds, whose names have to be
-    /// others. It is of the generation of the app.
+    /// Creates the snapshot of a session: the tools of the app with those that the session adds, whose names must
+    /// differ. It has the generation of the app.
     pub(crate) fn layered(base: &Arc<Self>, own: Self) -> Self {
-        let mut names: Vec<Named> = base.names.iter().chain(&own.names).cloned().collect();
+        let mut names: Vec<NamedTools> = base.names.iter().chain(&own.names).cloned().collect();
         names.sort_by(|a, b| a.name.cmp(&b.name));
         Self {
             generation: base.generation,
@@ -108,7 +111,7 @@ impl Snapshot {
         }
     }
 
-    /// Returns true for the snapshot of a session that has added tools of its own.
+    /// Returns true for the snapshot of a session that has added tools.
     pub fn is_of_session(&self) -> bool {
         self.layers.is_some()
     }
@@ -117,7 +120,8 @@ impl Snapshot {
         self.layers.as_deref()
     }
 
-    /// Returns the tool of the session that a call of another tool amounts to a call of, with its arguments.
+    /// Returns the session's tool that is equivalent to another tool in a call with these arguments, with its own
+    /// arguments.
     pub fn equivalent(
         &self,
         tool: &QualifiedName,
@@ -134,28 +138,28 @@ impl Snapshot {
         self
     }
 
-    /// Which refresh made it; 0 is the empty one before the first.
+    /// Returns the number of the refresh that made this snapshot; 0 is the empty one before the first refresh.
     pub fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// Every tool, in the order of the sources.
+    /// Returns every tool, in the order of the sources.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Arc<Entry>> {
         self.entries.iter()
     }
 
-    /// The same as a slice.
+    /// Returns every tool as a slice, in the order of the sources.
     pub fn all(&self) -> &[Arc<Entry>] {
         &self.entries
     }
 
-    /// What did not load.
+    /// Returns the tools and sources that did not load.
     pub fn rejected(&self) -> &[Reject] {
         &self.rejected
     }
 
-    /// What loaded, and is not quite what it was meant to be: patterns that no argument is checked against. Of very many
-    /// the first [`MAX_WARNINGS`], and how many there are beyond them.
+    /// Returns warnings about tools that loaded with restrictions: patterns that no argument is checked against. Beyond
+    /// [`MAX_WARNINGS`], one line gives the number of the others.
     pub fn warnings(&self) -> Vec<String> {
         let all = self.entries.iter().flat_map(|entry| {
             entry
@@ -173,18 +177,18 @@ impl Snapshot {
         warnings
     }
 
-    /// What the enrichments made of these tools.
+    /// Returns the artifacts that the enrichments computed for these tools.
     pub fn artifacts(&self) -> &Artifacts {
         &self.artifacts
     }
 
-    /// The overloads of a name.
+    /// Returns the overloads of a name.
     pub fn get(&self, name: &QualifiedName) -> Option<Overloads<'_>> {
         let overloads = self.overloads_of(name);
         (!overloads.is_empty()).then(|| Overloads::new(overloads))
     }
 
-    /// The qualified names that end in this bare name, sorted.
+    /// Returns the qualified names that end in this bare name, sorted.
     pub fn get_by_name<'a>(&'a self, bare_name: &str) -> impl Iterator<Item = &'a QualifiedName> {
         let (first, second) = match self.layers() {
             Some(layers) => (layers.base.as_ref(), Some(&layers.own)),
@@ -196,15 +200,16 @@ impl Snapshot {
         names.into_iter()
     }
 
-    /// The tools whose argument schema has this digest.
+    /// Returns the tools whose argument schema has this digest.
     pub fn get_by_fingerprint(&self, fingerprint: Fingerprint) -> impl Iterator<Item = &Arc<Entry>> {
         self.entries.iter().filter(move |entry| entry.fingerprint == fingerprint)
     }
 
-    /// The tool that a call means: its name in any spelling, its overload by the arguments. Only tools that the caller
-    /// may see take part; a caller of some namespaces passes a filter on [`QualifiedName::namespace`].
+    /// Returns the tool that a call means: by its name in any spelling, and by its arguments among overloads. Only
+    /// tools for which `visible` returns true are considered; to restrict a caller to namespaces, filter by
+    /// [`QualifiedName::namespace`].
     ///
-    /// Whether the arguments fit is not said here; see [`Overloads::repair`].
+    /// This does not validate the arguments; see [`Overloads::repair`].
     pub fn resolve(
         &self,
         call: &ToolCall,
@@ -214,7 +219,7 @@ impl Snapshot {
         overloads.choose(&call.arguments).ok_or_else(|| FindError::Hidden { spelling: call.name.clone() })
     }
 
-    /// Every namespace once, sorted.
+    /// Returns every namespace once, sorted.
     pub fn namespaces(&self) -> impl Iterator<Item = &str> {
         let mut last = None;
         self.tool_names()
@@ -222,7 +227,7 @@ impl Snapshot {
             .filter(move |namespace| last.replace(*namespace) != Some(*namespace))
     }
 
-    /// Every qualified name once, sorted.
+    /// Returns every qualified name once, sorted.
     pub fn tool_names(&self) -> impl Iterator<Item = &QualifiedName> {
         self.names.iter().map(|named| &named.name)
     }
@@ -235,7 +240,7 @@ impl Snapshot {
         self.names.get(at).map(|named| Overloads::new(&named.overloads))
     }
 
-    /// The tools of a name, the first registered first; none when there is no such name.
+    /// Returns the tools of a name, in the order of their registration; empty for an unknown name.
     pub(crate) fn overloads_of(&self, name: &QualifiedName) -> &[Arc<Entry>] {
         let at = self.names.binary_search_by(|named| named.name.cmp(name)).ok();
         at.and_then(|at| self.names.get(at)).map_or(&[], |named| &named.overloads)
@@ -245,7 +250,7 @@ impl Snapshot {
         &self.spellings
     }
 
-    pub(crate) fn named(&self) -> &[Named] {
+    pub(crate) fn named_tools(&self) -> &[NamedTools] {
         &self.names
     }
 }

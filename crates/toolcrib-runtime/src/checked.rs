@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::time::timeout;
 use toolcrib_exec::Secrets;
-use toolcrib_port::{Loaded, Reject, RejectKind, ToolEngine, ToolLoader};
+use toolcrib_port::{LoadOutcome, Reject, RejectKind, ToolEngine, ToolLoader};
 
 /// The most tools of one source of which something is told.
 const MAX_WARNED_TOOLS: usize = 20;
@@ -37,7 +37,7 @@ impl CheckedLoader {
     }
 
     /// Rejects the tools that the engine cannot run, and returns what it warns of.
-    fn fit(&self, loaded: &mut Loaded) -> Vec<String> {
+    fn fit(&self, loaded: &mut LoadOutcome) -> Vec<String> {
         let Some(engine) = &self.engine else {
             let message = format!(
                 "{} has no `engine`: its tools are found, and no call of them runs; name one of `tools.engines`",
@@ -47,7 +47,7 @@ impl CheckedLoader {
         };
         let rejected = &mut loaded.rejected;
         loaded.tools.retain(|tool| {
-            let Some(reason) = engine.misfit(tool) else { return true };
+            let Some(reason) = engine.unsupported_reason(tool) else { return true };
             let name = tool.name.to_string();
             rejected.push(Reject::tool(self.source(), name, RejectKind::InvalidTool, reason));
             false
@@ -66,7 +66,7 @@ impl ToolLoader for CheckedLoader {
         self.loader.exclusive_namespace()
     }
 
-    async fn load(&self) -> Loaded {
+    async fn load(&self) -> LoadOutcome {
         let mut loaded = self.loader.load().await;
         let warnings = self.fit(&mut loaded);
         *self.warnings.lock().unwrap_or_else(PoisonError::into_inner) = warnings;
@@ -143,8 +143,8 @@ mod tests {
             "silent"
         }
 
-        async fn load(&self) -> Loaded {
-            Loaded::default()
+        async fn load(&self) -> LoadOutcome {
+            LoadOutcome::default()
         }
     }
 

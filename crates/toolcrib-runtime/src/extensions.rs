@@ -45,7 +45,7 @@ struct ModuleFactory {
 /// ```
 /// use std::sync::Arc;
 /// use serde::Deserialize;
-/// use toolcrib_port::{Loaded, ToolLoader};
+/// use toolcrib_port::{LoadOutcome, ToolLoader};
 /// use toolcrib_runtime::{App, Extensions, Place, Source};
 ///
 /// #[derive(Deserialize)]
@@ -62,8 +62,8 @@ struct ModuleFactory {
 ///         &self.0
 ///     }
 ///
-///     async fn load(&self) -> Loaded {
-///         Loaded::default()
+///     async fn load(&self) -> LoadOutcome {
+///         LoadOutcome::default()
 ///     }
 /// }
 ///

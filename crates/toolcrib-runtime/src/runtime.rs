@@ -55,7 +55,7 @@ impl Runtime {
         app.memory = self.app().memory.clone();
         self.tasks.close().await;
         self.tasks.close_store().await;
-        let results = results(&app).beside(&self.results);
+        let results = results(&app).with_store_of(&self.results);
         Box::pin(Self::start_with(app, approver, results)).await
     }
 

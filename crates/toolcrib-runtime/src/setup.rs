@@ -15,7 +15,7 @@ use toolcrib_exec::{DenyAll, Executor, FlowSettings, Results};
 use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Tool, ToolCall, ToolError, pointer_part};
 use toolcrib_modules::SETUP_SESSION as SESSION;
 use toolcrib_policy::{Call, Capabilities, Effect, Policy, Principal, Verdict};
-use toolcrib_port::{CallContext, Loaded, Reject, RejectKind, ToolLoader};
+use toolcrib_port::{CallContext, LoadOutcome, Reject, RejectKind, ToolLoader};
 use toolcrib_registry::ToolRegistry;
 use toolcrib_schema::CompiledSchema;
 use toolcrib_sdk::Module;
@@ -239,7 +239,7 @@ impl ToolLoader for NotSetUp {
         Some(&self.id)
     }
 
-    async fn load(&self) -> Loaded {
-        Loaded { tools: Vec::new(), rejected: vec![self.reject.clone()] }
+    async fn load(&self) -> LoadOutcome {
+        LoadOutcome { tools: Vec::new(), rejected: vec![self.reject.clone()] }
     }
 }

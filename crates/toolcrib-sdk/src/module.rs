@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use futures::future::BoxFuture;
 use toolcrib_model::{ErrorKind, JsonObject, Tool, ToolError, ToolResult};
 use toolcrib_policy::{Access, Authorized, Call};
-use toolcrib_port::{Approver, CallContext, Loaded, Reject, RejectKind, ToolEngine, ToolLoader};
+use toolcrib_port::{Approver, CallContext, LoadOutcome, Reject, RejectKind, ToolEngine, ToolLoader};
 
 use crate::{FunctionTool, Inputs};
 
@@ -197,8 +197,8 @@ impl ToolLoader for Module {
         Some(&self.id)
     }
 
-    async fn load(&self) -> Loaded {
-        let mut loaded = Loaded::default();
+    async fn load(&self) -> LoadOutcome {
+        let mut loaded = LoadOutcome::default();
         for function in self.offered() {
             let defined = function.definition(&self.id).map_err(|error| error.to_string());
             let checked = defined.and_then(|tool| match Access::of_tool(&tool) {

@@ -19,7 +19,7 @@ use toolcrib_model::{
     UserAnswer, UserQuestion,
 };
 use toolcrib_policy::{Authorized, Call};
-use toolcrib_port::{Approver, CallContext, Loaded, Progress, ToolEngine, ToolLoader};
+use toolcrib_port::{Approver, CallContext, LoadOutcome, Progress, ToolEngine, ToolLoader};
 use toolcrib_registry::ToolRegistry;
 use toolcrib_runtime::{App, Extensions, Place, Runtime, Source, SurfaceMode};
 use toolcrib_server::{ClientApprover, Server, ServerSettings};
@@ -98,7 +98,7 @@ impl ToolLoader for Suite {
         "the suite"
     }
 
-    async fn load(&self) -> Loaded {
+    async fn load(&self) -> LoadOutcome {
         let plain = [
             "test_simple_text",
             "test_image_content",
@@ -157,7 +157,7 @@ impl ToolLoader for Suite {
                 }),
             );
         }
-        Loaded { tools, rejected: Vec::new() }
+        LoadOutcome { tools, rejected: Vec::new() }
     }
 }
 

@@ -87,7 +87,7 @@ impl Shared {
             Err(error) => {
                 self.called(client, name, error.kind.as_str(), Duration::ZERO);
                 let failed = ToolResult::failed(None, name, error);
-                let entrance = beginning.lease.runtime.executor().entrance();
+                let entrance = beginning.lease.runtime.executor().tool_caller();
                 Err(Box::new(content(failed, entrance.as_ref(), &beginning.context)))
             }
         }
@@ -117,7 +117,7 @@ impl Shared {
         if self.shown_of(&ended.lease.runtime, &client.name).is_ok_and(|shown| shown.is_split) {
             say_which(&mut ended.result, &ended.lease.runtime, &ended.context);
         }
-        let entrance = ended.lease.runtime.executor().entrance();
+        let entrance = ended.lease.runtime.executor().tool_caller();
         let mut told = match ended.structure.map(|structure| structure.take()) {
             Some(structure) => with_structure(ended.result, structure, entrance.as_ref(), &ended.context),
             None => content(ended.result, entrance.as_ref(), &ended.context),

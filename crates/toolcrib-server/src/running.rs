@@ -200,7 +200,7 @@ impl Beginning {
         let asks_by_result = matches!(way, Some(Way::Results));
         let server = if early.is_empty() { String::new() } else { server_of(&call, &lease, &context) };
         let desk = way.map(|way| Desk::new(way, Early { server, answers: early }));
-        let mut entrance: Arc<dyn ToolCaller> = lease.runtime.executor().entrance();
+        let mut entrance: Arc<dyn ToolCaller> = lease.runtime.executor().tool_caller();
         if let Some(desk) = &desk {
             entrance = Arc::new(AtDesk::new(entrance, desk, &context.session));
         }
@@ -271,7 +271,7 @@ impl Running {
 
 /// The namespace of the tool that a call names.
 fn server_of(call: &ToolCall, lease: &Lease, context: &CallContext) -> String {
-    let tools = lease.runtime.executor().entrance().find_tools(&call.name, context).unwrap_or_default();
+    let tools = lease.runtime.executor().tool_caller().find_tools(&call.name, context).unwrap_or_default();
     tools.first().map(|tool| tool.name.namespace().to_owned()).unwrap_or_default()
 }
 

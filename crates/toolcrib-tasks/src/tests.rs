@@ -11,7 +11,7 @@ use toolcrib_model::{
     ErrorKind, FieldKind, JsonObject, QualifiedName, Tool, ToolResult, UserAnswer, UserQuestion,
 };
 use toolcrib_policy::{Call, Capabilities, Policy, Principal, RUNTIME_NAMESPACE, Verdict};
-use toolcrib_port::{Answer, Approver, Asked, CallContext, ToolEngine as _, ToolLoader as _};
+use toolcrib_port::{Answer, ApprovalRequest, Approver, CallContext, ToolEngine as _, ToolLoader as _};
 use toolcrib_sdk::Module;
 
 use crate::tools;
@@ -194,7 +194,7 @@ struct Boxed(Box<dyn Approver>);
 
 #[async_trait]
 impl Approver for Boxed {
-    async fn ask(&self, batch: &mut [Asked]) {
+    async fn ask(&self, batch: &mut [ApprovalRequest]) {
         self.0.ask(batch).await;
     }
 

@@ -9,7 +9,7 @@ use toolcrib_exec::{DenyAll, Executor};
 use toolcrib_meta::{Discovery, module};
 use toolcrib_model::{QualifiedName, Tool, ToolCall};
 use toolcrib_policy::Policy;
-use toolcrib_port::{CallContext, Loaded, ToolLoader};
+use toolcrib_port::{CallContext, LoadOutcome, ToolLoader};
 use toolcrib_registry::ToolRegistry;
 
 use super::{MAX_SEARCH, TOKENS_PER_MESSAGE, TOOLS, all_tools, asked_of, count, text};
@@ -39,8 +39,8 @@ impl ToolLoader for Selected {
         "selected"
     }
 
-    async fn load(&self) -> Loaded {
-        Loaded { tools: self.0.clone(), rejected: Vec::new() }
+    async fn load(&self) -> LoadOutcome {
+        LoadOutcome { tools: self.0.clone(), rejected: Vec::new() }
     }
 }
 

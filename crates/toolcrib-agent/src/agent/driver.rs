@@ -212,8 +212,10 @@ impl Driver<'_> {
     /// Keeps results where they can be read later.
     async fn keep(&mut self, state: &mut RunState<'_>, offloaded: Vec<OffloadedResult>) -> Action {
         self.observer.on_shortened(Compacted::Results(offloaded.len()));
-        let hints =
-            offloaded.into_iter().map(|put| self.caller.keep(&put.name, put.text, &self.context)).collect();
+        let hints = offloaded
+            .into_iter()
+            .map(|put| self.caller.store_result(&put.name, put.text, &self.context))
+            .collect();
         self.step(state, Event::Kept(hints), false).await
     }
 

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use toolcrib_model::JsonObject;
 use toolcrib_policy::{Approval, Question, Remember};
-use toolcrib_port::{Answer, Asked};
+use toolcrib_port::{Answer, ApprovalRequest};
 
 use super::edit::{self, Edited};
 use super::prompter::Dialogue;
@@ -44,7 +44,12 @@ impl Drafts {
 }
 
 /// Asks about a batch. What is answered is put down at once.
-pub(super) async fn ask(dialogue: &dyn Dialogue, drafts: &Drafts, reach: Reach, batch: &mut [Asked]) {
+pub(super) async fn ask(
+    dialogue: &dyn Dialogue,
+    drafts: &Drafts,
+    reach: Reach,
+    batch: &mut [ApprovalRequest],
+) {
     // A question that interrupts is answered by the name of its tool, so each call has a question.
     let is_interruption = batch.iter().any(|asked| interrupts(dialogue, asked.question()));
     if batch.len() > 1 && !is_interruption && !together(dialogue, drafts, reach, batch).await {
@@ -59,7 +64,12 @@ pub(super) async fn ask(dialogue: &dyn Dialogue, drafts: &Drafts, reach: Reach, 
 }
 
 /// Asks about all at once, until each has an answer; whether the rest is to be asked about one by one.
-async fn together(dialogue: &dyn Dialogue, drafts: &Drafts, reach: Reach, batch: &mut [Asked]) -> bool {
+async fn together(
+    dialogue: &dyn Dialogue,
+    drafts: &Drafts,
+    reach: Reach,
+    batch: &mut [ApprovalRequest],
+) -> bool {
     let shown = show::calls(batch.iter().enumerate().map(|(at, asked)| (at + 1, asked.question())));
     let mut text = shown.text;
     let prompt = "run them? [y all, n none, o one by one, or one of them: 2 y, 2 n, 2 e …; or say why not] ";
@@ -234,13 +244,13 @@ fn yes(question: &Question, edited: Option<JsonObject>, remember: Remember) -> A
 }
 
 /// The question at this place, if it has no answer.
-fn open(batch: &[Asked], at: usize) -> Option<Question> {
+fn open(batch: &[ApprovalRequest], at: usize) -> Option<Question> {
     let asked = batch.get(at).filter(|asked| asked.answer.is_none())?;
     Some(asked.question().clone())
 }
 
 /// Puts an answer down, and with it those of the calls that it covers.
-fn put(dialogue: &dyn Dialogue, batch: &mut [Asked], at: usize, answer: Answer) {
+fn put(dialogue: &dyn Dialogue, batch: &mut [ApprovalRequest], at: usize, answer: Answer) {
     let Some(question) = open(batch, at) else { return };
     let covers = covered(&answer);
     if let Some(asked) = batch.get_mut(at) {

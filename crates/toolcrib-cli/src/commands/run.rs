@@ -84,7 +84,7 @@ async fn drive(
             tell(last.trim_end());
         }
         let results = file.results();
-        runtime.executor().keep_results_in(id, &results).map_err(|error| {
+        runtime.executor().store_results_in(id, &results).map_err(|error| {
             Failure::bad_input(format!("{}: results cannot be kept there: {error}", results.display()))
         })?;
         journal = Some(Arc::new(file));

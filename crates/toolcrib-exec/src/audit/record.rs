@@ -1,42 +1,42 @@
-//! What is kept of a call.
+//! The audit record of a call.
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use toolcrib_model::{ErrorKind, Fingerprint};
 use toolcrib_policy::{Consent, Effect};
 
-/// The version of the fields of a [`Record`]. It grows when one is renamed, removed or means something else.
+/// The version of the fields of a [`Record`]. It grows if a field is renamed, removed or changes its meaning.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// What is kept of a call: who made it, what was called, who allowed it, and what came of it.
+/// The audit record of a call: the caller, the tool, the decision and the outcome.
 ///
-/// As JSON it is one object with the fields in the order in which they stand here; what is not known is `null`. Texts that
-/// come from a caller or a source have 256 bytes at most, and what nobody sees in them is written as `\u{…}`.
+/// As JSON it is one object with the fields in this order; unknown values are `null`. Texts from a caller or a source
+/// have at most 256 bytes, and their invisible characters are written as `\u{…}`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Record {
-    /// [`SCHEMA_VERSION`].
+    /// The version of the record, [`SCHEMA_VERSION`].
     pub v: u32,
-    /// When the call came in: RFC 3339, UTC, milliseconds.
+    /// The time at which the call arrived: RFC 3339, UTC, milliseconds.
     pub time: String,
-    /// The session that it belongs to.
+    /// The session of the call.
     pub session: String,
-    /// The conversation, where there is one.
+    /// The conversation, if there is one.
     pub conversation: Option<String>,
-    /// The user on whose behalf it was made, where that is known.
+    /// The user on whose behalf the call was made, if known.
     pub user: Option<String>,
-    /// The agent that made it; `null` for a person at the command line.
+    /// The agent that made the call; `null` for a person at the command line.
     pub agent: Option<String>,
-    /// The agents on whose behalf that agent works, the outermost first; left out where there are none.
+    /// The agents on whose behalf that agent works, the outermost first; absent if empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub on_behalf_of: Vec<String>,
-    /// The W3C `traceparent` of its span; where spans have no ids, that of its caller.
+    /// The W3C `traceparent` of the span; if spans have no ids, that of the caller.
     pub trace: Option<String>,
-    /// How many calls stand above it.
+    /// The number of calls above this one in the call chain.
     pub depth: u8,
-    /// The id that the caller gave it.
+    /// The id that the caller gave the call.
     pub call_id: Option<String>,
-    /// The name that was called, when no tool was found by it.
+    /// The called name, if it matched no tool.
     pub called: Option<String>,
     /// The tool, as `namespace::name`.
     pub tool: Option<String>,
@@ -44,56 +44,58 @@ pub struct Record {
     pub fingerprint: Option<Fingerprint>,
     /// The source of the tool.
     pub source: Option<String>,
-    /// The generation of the snapshot that it was found in.
+    /// The generation of the snapshot in which the tool was found.
     pub generation: Option<u64>,
-    /// What the policy said: `grant`, `approve` or `deny`; `null` when it was not asked, as for arguments that do not fit.
+    /// The decision of the policy: `grant`, `approve` or `deny`; `null` if it did not decide, as for invalid arguments.
     pub decision: Option<Effect>,
-    /// The rule that said so, as `tools.capabilities.deny[0]`.
+    /// The rule of the decision, such as `tools.capabilities.deny[0]`.
     pub rule: Option<String>,
-    /// Whose yes let it run: `granted` by the rule, `approved` or `edited` by a person, `remembered` from an earlier
-    /// approval; `null` when nobody's did.
+    /// The consent by which it ran: `granted` by the rule, `approved` or `edited` by a person, `remembered` from an
+    /// earlier approval; `null` without one.
     pub consent: Option<Consent>,
-    /// The keyed digest of the final arguments, or of those that were given where it did not get so far.
+    /// The keyed digest of the final arguments, or of the given arguments if the call failed before.
     pub arguments_hash: Option<String>,
-    /// The shape of these arguments: the types, how long texts are, and the names that the tool's schema lists. Any other
-    /// name may be a value and is `?`. Of arguments that nest deeper than 128 levels there is neither digest nor shape.
+    /// The shape of these arguments: their types, the lengths of texts, and the names that the tool's schema lists. Any
+    /// other name may be a value and is shown as `?`. Arguments that nest deeper than 128 levels have neither digest
+    /// nor shape.
     pub arguments_shape: Value,
-    /// The arguments without secrets, where the operator wants them. Those of more than 64 KiB are `null`.
+    /// The arguments without secrets, if the operator enables this. `null` if they exceed 64 KiB.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Value>,
-    /// How many repairs made the arguments fit.
+    /// The number of repairs that made the arguments fit.
     pub repairs: usize,
-    /// What came of it.
+    /// The outcome of the call.
     pub outcome: Outcome,
-    /// Whether the same call may succeed later, of one that failed.
+    /// True if the same call may succeed later; only for a failed call.
     pub retryable: Option<bool>,
-    /// Milliseconds that it waited for an answer, where somebody was asked.
+    /// The milliseconds that the call waited for approval, if it was requested.
     pub waited_ms: Option<f64>,
-    /// Milliseconds that it waited for its turn, where it had to.
+    /// The milliseconds that the call waited in queues, if it had to.
     pub queued_ms: Option<f64>,
-    /// Milliseconds that it ran, all attempts included, without the waiting for its turn; `null` when it did not run.
+    /// The milliseconds that the call ran, including all attempts, without its time in queues; `null` if it did not
+    /// run.
     pub ran_ms: Option<f64>,
-    /// Milliseconds from its coming in to its end.
+    /// The milliseconds from the arrival of the call to its end.
     pub total_ms: f64,
-    /// The bytes of its result as JSON, as the caller got it.
+    /// The size of the result as JSON in bytes, as the caller got it.
     pub result_bytes: Option<u64>,
 }
 
 /// The outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is about to run; `begun`. Only written where records are required, before the record of its end.
+    /// The call is about to run; `begun`. Only written if records are required, before the record of its end.
     Begun,
-    /// It has a result; `ok`.
+    /// The call has a result; `ok`.
     Ok,
-    /// It has an error of this kind, which is what is written.
+    /// The call has an error of this kind, whose name is written.
     Failed(ErrorKind),
-    /// Nobody waited for it any more; `dropped`. What it did before that is not known.
+    /// The caller no longer waited for the call; `dropped`. Its effects until then are unknown.
     Dropped,
 }
 
 impl Outcome {
-    /// As it is written.
+    /// Returns the outcome as it is written.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Begun => "begun",

@@ -1,44 +1,46 @@
-//! Where records go.
+//! Destinations of audit records.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Record;
 
-/// Takes records. It is called where a call ends, so it should not take long; what fails in it is its own to deal with.
+/// A destination of audit records. It is called at the end of a call, so it should return quickly, and it has to handle
+/// its own failures.
 pub trait AuditSink: Send + Sync {
-    /// Takes a record.
+    /// Writes a record.
     fn record(&self, record: &Record);
 
-    /// Whether calls may run, else why not. It is asked before each call. For sinks without which nothing should run.
+    /// Returns an error if no call may run, with the reason. It is called before each call, for sinks without which no
+    /// call may run.
     fn check(&self) -> Result<(), String> {
         Ok(())
     }
 
-    /// Returns whether nothing should run before this sink has taken a record that it is [about to](super::Outcome::Begun).
+    /// Returns true if each call needs a record that it is [about to run](super::Outcome::Begun) before it runs.
     fn is_required(&self) -> bool {
         false
     }
 
-    /// Takes the record of a call that is about to run; an error keeps it from running.
+    /// Writes the record of a call that is about to run; an error prevents the call.
     fn begin(&self, record: &Record) -> Result<(), String> {
         let _ = record;
         self.check()
     }
 
-    /// Returns why records are missing, if some could not be written since the last one that was.
+    /// Returns the reason why records are missing, if some could not be written since the last one that was.
     fn problem(&self) -> Option<String> {
         None
     }
 }
 
-/// A sink, and who is shown what it takes.
-pub(super) struct Observed {
+/// A sink with an observer that receives the same records.
+pub(super) struct ObservedSink {
     pub(super) sink: Arc<dyn AuditSink>,
     pub(super) observer: Arc<dyn AuditSink>,
 }
 
-impl AuditSink for Observed {
+impl AuditSink for ObservedSink {
     fn record(&self, record: &Record) {
         self.sink.record(record);
         self.observer.record(record);
@@ -61,31 +63,31 @@ impl AuditSink for Observed {
     }
 }
 
-/// How many records [`Kept`] keeps.
-const MAX_KEPT: usize = 10_000;
+/// The maximum number of records in a [`MemorySink`].
+const MAX_MEMORY_RECORDS: usize = 10_000;
 
-/// Keeps the last 10,000 records in memory, for tests.
+/// A sink that keeps the last 10,000 records in memory, for tests.
 #[derive(Debug, Default)]
-pub struct Kept {
+pub struct MemorySink {
     records: Mutex<VecDeque<Record>>,
 }
 
-impl Kept {
-    /// Keeps none yet.
+impl MemorySink {
+    /// Creates an empty sink.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The records, the oldest first.
+    /// Returns the records, the oldest first.
     pub fn records(&self) -> Vec<Record> {
         self.records.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 }
 
-impl AuditSink for Kept {
+impl AuditSink for MemorySink {
     fn record(&self, record: &Record) {
         let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
-        if records.len() == MAX_KEPT {
+        if records.len() == MAX_MEMORY_RECORDS {
             records.pop_front();
         }
         records.push_back(record.clone());

@@ -1,4 +1,4 @@
-//! The span of a call.
+//! The tracing span of a call.
 
 use std::sync::{Arc, OnceLock};
 
@@ -7,21 +7,21 @@ use toolcrib_port::CallContext;
 use tracing::Span;
 use tracing::field::Empty;
 
-/// Says what the `traceparent` of a span is.
+/// A function that returns the `traceparent` of a span.
 type TraceSource = fn(&Span) -> Option<String>;
 
 static TRACE_SOURCE: OnceLock<TraceSource> = OnceLock::new();
 
-/// Sets what knows the W3C `traceparent` of spans, once in a process, as the subscriber is. Without it calls pass on what
-/// their caller gave them. Says whether it was the first.
+/// Sets the function that returns the W3C `traceparent` of spans, once in a process, like the subscriber. Without it
+/// calls propagate the `traceparent` of their caller. Returns true if it was the first.
 pub fn set_trace_source(source: fn(&Span) -> Option<String>) -> bool {
     TRACE_SOURCE.set(source).is_ok()
 }
 
-/// The span of a call, as the conventions for generative AI have it: `execute_tool {tool}`. The name stands in `otel.name`
-/// and is recorded once the tool is known; `mcp.*` and what belongs to it are recorded by an engine that calls an MCP
-/// server, which then makes no span of its own. `toolcrib.parent` is the `traceparent` of the caller, for when no span is
-/// around this one. No values of arguments or results are among the fields.
+/// Creates the span of a call according to the conventions for generative AI: `execute_tool {tool}`. Its name is in
+/// `otel.name` and is recorded once the tool is known; an engine that calls an MCP server records `mcp.*` and the
+/// fields that belong to it, and creates no span for the request. `toolcrib.parent` is the `traceparent` of the caller,
+/// in case no span surrounds this one. No field holds values of arguments or results.
 pub fn span(call: &ToolCall, context: &CallContext) -> Span {
     tracing::info_span!(
         target: "toolcrib_exec",
@@ -52,7 +52,7 @@ pub fn span(call: &ToolCall, context: &CallContext) -> Span {
     )
 }
 
-/// The `traceparent` of a span, where something knows it.
+/// Returns the `traceparent` of a span, if a trace source is set.
 pub(super) fn traceparent(span: &Span) -> Option<Arc<str>> {
     if span.is_disabled() {
         return None;

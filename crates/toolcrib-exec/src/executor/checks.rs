@@ -7,9 +7,9 @@ use toolcrib_port::CallContext;
 use toolcrib_registry::Entry;
 
 use super::Executor;
-use crate::check::check;
+use crate::authorize::{CallState, ResolvedCall};
+use crate::deferred_check::check;
 use crate::hooks;
-use crate::judge::{Judged, State};
 
 impl Executor {
     /// Refuses callers to whom every tool is denied.
@@ -17,44 +17,44 @@ impl Executor {
         if self.policy.admits(context.principal()) {
             return Ok(());
         }
-        let message = "the client that this was started for is not one of the app any more";
+        let message = "the client that this was started for is no longer a client of the app";
         Err(ToolError::new(ErrorKind::Denied, message)
             .with_hint("add the client to `serve.tokens` or `serve.oauth.clients`, or cancel the task"))
     }
 
-    /// Returns the error that a call would end with before it runs, as the tools and the rules are now.
+    /// Returns the error that a call would end with before it runs, under the current tools and rules.
     pub(super) fn check_call(&self, call: &ToolCall, context: &CallContext) -> Result<(), ToolError> {
         let snapshot = self.snapshot_of(context);
         let ToolCall { name, arguments, .. } = self.current(call.clone());
         check(&snapshot, &self.policy, &name, arguments, context)
     }
 
-    /// Lets engines refuse calls that they would not run, so that no person is asked about them.
+    /// Runs the checks of the engines, so that no approval is requested for a call that an engine would refuse.
     pub(super) async fn check_engines(
         &self,
-        calls: impl Iterator<Item = &mut Judged>,
+        calls: impl Iterator<Item = &mut ResolvedCall>,
         context: &CallContext,
     ) {
-        let asking = calls.filter(|judged| matches!(judged.state, State::Ask(_)));
-        let checking = asking.map(async |judged| {
-            let Some(call) = judged.call() else { return };
+        let asking = calls.filter(|resolved| matches!(resolved.state, CallState::PendingApproval(_)));
+        let checking = asking.map(async |resolved| {
+            let Some(call) = resolved.call() else { return };
             let Some(engine) = self.engine(call, context) else { return };
             if let Err(error) = hooks::check(engine.as_ref(), call, context).await {
-                judged.state = State::Failed(error);
+                resolved.state = CallState::Failed(error);
             }
         });
         futures::future::join_all(checking).await;
     }
 
     /// Runs the hooks for all calls concurrently.
-    pub(super) async fn check(&self, calls: impl Iterator<Item = &mut Judged>, context: &CallContext) {
+    pub(super) async fn check(&self, calls: impl Iterator<Item = &mut ResolvedCall>, context: &CallContext) {
         if self.hooks.is_empty() {
             return;
         }
-        let checking = calls.map(async |judged| {
-            let Some(call) = judged.call() else { return };
+        let checking = calls.map(async |resolved| {
+            let Some(call) = resolved.call() else { return };
             if let Err(error) = hooks::before(&self.hooks, call, context).await {
-                judged.state = State::Failed(error);
+                resolved.state = CallState::Failed(error);
             }
         });
         futures::future::join_all(checking).await;

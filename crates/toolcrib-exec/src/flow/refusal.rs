@@ -1,79 +1,82 @@
-//! Why a call did not run, as its model reads it.
+//! Refusals of flow control, as results for the model.
 
 use std::time::Duration;
 
 use toolcrib_model::{ErrorKind, ToolError, ToolResult};
 use toolcrib_policy::Call;
 
-use super::breaker::Held;
+use super::circuit_breaker::CircuitOpen;
 
-/// The metadata of a result that says in how many milliseconds the same call may succeed. Flow control writes it, and
-/// reads it from engines whose server said so.
+/// The metadata key for the milliseconds after which the same call may succeed. Flow control sets it, and reads it from
+/// results of engines whose server sent it.
 pub const RETRY_AFTER: &str = "retry_after_ms";
 
-/// What there is too much of.
+/// The subject of a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(super) enum LimitedSubject {
     Tool,
     Source,
-    /// The very same call, which somebody else is making.
+    /// The identical call of another caller.
     SameCall,
 }
 
-/// Why a call did not run.
+/// The reason why a call did not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// Its caller gave up.
+    /// The caller gave up.
     Cancelled,
-    /// Its deadline passed.
+    /// The deadline passed.
     Overdue,
-    /// So many wait already.
-    Full { whose: Whose, queue: u32 },
-    /// The rate limit has no room before its deadline.
-    TooOften { whose: Whose, retry_after: Duration },
-    /// The circuit of its source is open.
-    Held(Held),
+    /// The queue is full.
+    Full { subject: LimitedSubject, queue: u32 },
+    /// The rate limit does not allow the call before its deadline.
+    TooOften { subject: LimitedSubject, retry_after: Duration },
+    /// The circuit of the source is open.
+    CircuitOpen(CircuitOpen),
 }
 
 impl Refusal {
-    /// The result of the call.
+    /// Returns the result of the call.
     pub(super) fn of(self, call: &Call) -> ToolResult {
         let tool = call.tool.name.shown();
         let source = format!("the source `{}` of `{tool}`", call.source);
-        let subject = |whose| match whose {
-            Whose::Tool => format!("`{tool}`"),
-            Whose::Source => source.clone(),
-            Whose::SameCall => format!("the result of `{tool}` with the same arguments"),
+        let name_of = |subject| match subject {
+            LimitedSubject::Tool => format!("`{tool}`"),
+            LimitedSubject::Source => source.clone(),
+            LimitedSubject::SameCall => format!("the result of `{tool}` with the same arguments"),
         };
         let (kind, message, hint) = match self {
             Self::Cancelled => {
-                let message = format!("the call of `{tool}` was given up while it waited for its turn");
+                let message = format!("the call of `{tool}` was cancelled while it waited in the queue");
                 (ErrorKind::Cancelled, message, "it did not run".to_owned())
             }
             Self::Overdue => (
                 ErrorKind::Timeout,
-                format!("the call of `{tool}` was still waiting for its turn when its deadline passed"),
-                "it did not run: make fewer calls side by side, and then try again".to_owned(),
+                format!("the call of `{tool}` was still in the queue when its deadline passed"),
+                "it did not run: make fewer concurrent calls, and then try again".to_owned(),
             ),
-            Self::Full { whose, queue } => (
+            Self::Full { subject, queue } => (
                 ErrorKind::Overloaded,
-                format!("{queue} calls already wait for {}", subject(whose)),
-                "it did not run: make fewer calls side by side, and then try again".to_owned(),
+                format!("{queue} calls already wait for {}", name_of(subject)),
+                "it did not run: make fewer concurrent calls, and then try again".to_owned(),
             ),
-            Self::TooOften { whose, retry_after } => (
+            Self::TooOften { subject, retry_after } => (
                 ErrorKind::Overloaded,
-                format!("the rate limit of {} has no room before the deadline of this call", subject(whose)),
+                format!(
+                    "the rate limit of {} does not allow this call before its deadline",
+                    name_of(subject)
+                ),
                 format!("it did not run: try again in {} s", seconds(retry_after)),
             ),
-            Self::Held(Held { failures, retry_after }) => (
+            Self::CircuitOpen(CircuitOpen { failures, retry_after }) => (
                 ErrorKind::Unavailable,
-                format!("{source} failed {failures} times in a row, and is left alone for a while"),
+                format!("{source} failed {failures} times in a row, and is not called for a while"),
                 format!("it did not run: try again in {} s, or use another tool", seconds(retry_after)),
             ),
         };
         let result = call.failed(ToolError::new(kind, message).with_hint(hint));
         match self {
-            Self::TooOften { retry_after, .. } | Self::Held(Held { retry_after, .. }) => {
+            Self::TooOften { retry_after, .. } | Self::CircuitOpen(CircuitOpen { retry_after, .. }) => {
                 result.with_metadata(RETRY_AFTER, milliseconds(retry_after))
             }
             _ => result,
@@ -81,12 +84,12 @@ impl Refusal {
     }
 }
 
-/// In milliseconds, for metadata.
+/// Returns whole milliseconds, for metadata.
 pub(crate) fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// In whole seconds, and never too few.
+/// Returns whole seconds, rounded up.
 fn seconds(duration: Duration) -> u64 {
     duration.as_millis().div_ceil(1000).try_into().unwrap_or(u64::MAX)
 }

@@ -1,7 +1,8 @@
-//! Whether, and when, a call is tried again.
+//! Retries: backoff and the retry budget.
 //!
-//! Only a tool that declares itself idempotent is. A low risk is not enough: it says how much harm a call can do, and is
-//! often guessed from a name, while a tool that reads may still take what it reads from a queue, or cost money.
+//! Only tools that declare themselves idempotent are retried. Low risk is not enough: it expresses the harm that a call
+//! can do, and is often guessed from a name, while a tool that reads may still consume what it reads from a queue, or
+//! cost money.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
@@ -12,25 +13,25 @@ use toolcrib_model::{ErrorKind, Tool, ToolResult};
 
 use super::refusal::RETRY_AFTER;
 
-/// How long it waits before the first retry. It doubles with each.
+/// The pause before the first retry. It doubles with each retry.
 const FIRST_BACKOFF: Duration = Duration::from_millis(200);
 
-/// The longest that it waits before a retry. Who has to wait longer is told, and decides.
+/// The maximum pause before a retry. A caller that would have to wait longer gets the error.
 const MAX_BACKOFF: Duration = Duration::from_secs(5);
 
-/// How many retries a source is granted at first, and again after a pause.
+/// The initial number of retries of a source, which is restored during pauses.
 const RESERVE: f64 = 10.0;
 
-/// How many retries a second come back, up to the reserve.
+/// The number of retries per second that are restored, up to the reserve.
 const REFILL_PER_SECOND: f64 = 1.0;
 
-/// How much of a retry each call pays in.
+/// The share of a retry that each call adds to the budget.
 const SHARE: f64 = 0.2;
 
-/// How many retries can be saved up.
+/// The maximum number of saved retries.
 const MAX_SAVED: f64 = 100.0;
 
-/// How long to wait before this call is tried again, after so many retries; `None` when it should not be.
+/// Returns the pause before the next retry after a number of retries; `None` if the call should not be retried.
 pub(super) fn backoff(tool: &Tool, result: &ToolResult, retries: u32) -> Option<Duration> {
     let error = result.error.as_ref()?;
     let is_transient = error.retryable || error.kind == ErrorKind::OutcomeUnknown;
@@ -45,38 +46,39 @@ pub(super) fn backoff(tool: &Tool, result: &ToolResult, retries: u32) -> Option<
     Some(jitter(full).max(asked.unwrap_or_default()))
 }
 
-/// Somewhere in the second half of it, so that those who failed together do not come back together.
+/// Returns a random duration in the second half of the given one, so that calls that failed together do not retry
+/// together.
 fn jitter(full: Duration) -> Duration {
-    // The standard library seeds each of these anew, which is all the chance that is needed.
+    // The standard library seeds each `RandomState` differently, which is random enough.
     let chance = RandomState::new().build_hasher().finish();
     let half = full / 2;
     let thousandths = u32::try_from(chance % 1001).unwrap_or(0);
     half + half * thousandths / 1000
 }
 
-/// How many retries a source is still granted. Calls pay in a part of a retry each, so that retries stay a share of all
-/// calls when everything fails; a small reserve that comes back with time is for sources that are seldom called.
+/// The retry budget of a source. Each call adds a share of a retry, so that retries stay a share of all calls when
+/// everything fails; a small reserve that is restored over time serves sources that are seldom called.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub(super) struct RetryBudget {
     saved: f64,
-    /// When the reserve was last looked at; `None` while it was never touched.
-    looked_at: Option<Instant>,
+    /// The time at which the reserve was last updated; `None` before its first use.
+    updated_at: Option<Instant>,
 }
 
-impl Budget {
+impl RetryBudget {
     pub(super) fn new() -> Self {
-        Self { saved: RESERVE, looked_at: None }
+        Self { saved: RESERVE, updated_at: None }
     }
 
-    /// A call is made.
-    pub(super) fn pay_in(&mut self) {
+    /// Adds the share of one call.
+    pub(super) fn add_share(&mut self) {
         self.saved = (self.saved + SHARE).min(MAX_SAVED);
     }
 
-    /// Whether there is a retry left. It is spent.
+    /// Returns true if a retry is left, and spends it.
     pub(super) fn spend(&mut self, now: Instant) -> bool {
         self.saved = self.saved_at(now);
-        self.looked_at = Some(now);
+        self.updated_at = Some(now);
         let is_granted = self.saved >= 1.0;
         if is_granted {
             self.saved -= 1.0;
@@ -84,13 +86,13 @@ impl Budget {
         is_granted
     }
 
-    /// Whether it knows nothing that a new one would not know. What was saved beyond the reserve may be forgotten.
+    /// Returns true if the state equals that of a new one. Retries saved beyond the reserve may be forgotten.
     pub(super) fn is_idle(&self, now: Instant) -> bool {
         self.saved_at(now) >= RESERVE
     }
 
     fn saved_at(&self, now: Instant) -> f64 {
-        let passed = self.looked_at.map_or(Duration::ZERO, |at| now.saturating_duration_since(at));
+        let passed = self.updated_at.map_or(Duration::ZERO, |at| now.saturating_duration_since(at));
         let refilled = (self.saved + passed.as_secs_f64() * REFILL_PER_SECOND).min(RESERVE);
         self.saved.max(refilled)
     }

@@ -1,4 +1,4 @@
-//! How much may run at once, how often, and for how long it is kept: plain data, as an app file has it.
+//! The settings of flow control, as in an app file.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -9,67 +9,67 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolcrib_model::{QualifiedName, Tool};
 
-use super::breaker::Rules;
+use super::circuit_breaker::BreakerSettings;
 use crate::{DEFAULT_DEADLINE, MAX_DEADLINE};
 
-/// How many calls of one source run side by side, when nothing is said about it.
+/// The default number of concurrent calls of one source.
 pub const DEFAULT_SOURCE_CONCURRENCY: u32 = 32;
 
-/// How many calls of one tool run side by side, when nothing is said about it. A quarter of what its source has, so
-/// that a tool that hangs leaves room for the others.
+/// The default number of concurrent calls of one tool: a quarter of that of its source, so that a hanging tool leaves
+/// room for the others.
 pub const DEFAULT_TOOL_CONCURRENCY: u32 = 8;
 
-/// How many calls wait for one source, and how many for one tool, before the next is turned away at once.
+/// The default number of calls that wait for one source, and for one tool, before further calls are refused.
 pub const DEFAULT_QUEUE: u32 = 10_000;
 
-/// How often an idempotent call is tried again.
+/// The default number of retries of an idempotent call.
 pub const DEFAULT_RETRIES: u32 = 2;
 
-/// The most that it can be set to be tried again.
+/// The maximum number of retries.
 pub const MAX_RETRIES: u32 = 10;
 
-/// How many failures in a row open the circuit of a source.
+/// The default number of consecutive failures that open the circuit of a source.
 pub const DEFAULT_BREAKER_FAILURES: u32 = 5;
 
-/// How long a circuit is open before one call is let through to see. It doubles with each such call that fails.
+/// The default time that a circuit is open before one call probes the source. It doubles with each failed probe.
 pub const DEFAULT_OPEN: Duration = Duration::from_secs(5);
 
-/// The longest that a circuit is open before one call is let through to see.
+/// The default maximum time that a circuit is open before one call probes the source.
 pub const DEFAULT_MAX_OPEN: Duration = Duration::from_mins(1);
 
-/// The time over which a rate limit counts its calls, when it does not say.
+/// The default period of a rate limit.
 pub const DEFAULT_RATE_PERIOD: Duration = Duration::from_mins(1);
 
-/// How long a result is kept for a tool that declares `cacheable: true`.
+/// The default time that results are cached for a tool that declares `cacheable: true`.
 pub const DEFAULT_TTL: Duration = Duration::from_mins(1);
 
-/// The longest that a tool may ask for its results to be kept.
+/// The maximum time that a tool may ask its results to be cached.
 pub const MAX_TTL: Duration = Duration::from_hours(1);
 
-/// How many results are kept.
+/// The default number of cached results.
 pub const DEFAULT_CACHE_ENTRIES: usize = 1_000;
 
-/// How much memory the kept results take, in bytes, estimated.
+/// The default memory of cached results in bytes, estimated.
 pub const DEFAULT_CACHE_BYTES: usize = 32 * 1024 * 1024;
 
-/// How much memory one kept result takes at most, in bytes, estimated. What is larger is neither kept nor shared.
+/// The default maximum memory of one cached result in bytes, estimated. A larger result is neither cached nor shared.
 pub const DEFAULT_CACHE_ENTRY_BYTES: usize = 1024 * 1024;
 
-/// The longest time that a setting can name.
+/// The maximum duration of a setting.
 const MAX_SECONDS: f64 = 24.0 * 60.0 * 60.0;
 
-/// All that flow control can be told. What is not set has the default that its field names.
+/// The settings of flow control. An unset field has the default that its documentation names.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FlowSettings {
-    /// What holds for every source, where its own row does not say otherwise. Of it, only the timeout and the retries hold
-    /// for engines that run [in this process](toolcrib_port::ToolEngine::is_in_process): nothing bounds and nothing counts
-    /// their calls, unless a row of their source or tool says so. There is no connection that could be down, and a call
-    /// costs less than the bookkeeping of a queue.
+    /// The limits of every source, where its own entry sets no other. For engines that run [in this
+    /// process](toolcrib_port::ToolEngine::is_in_process), only the timeout and the retries apply: their calls are
+    /// neither limited nor counted unless an entry of their source or tool says so. They have no connection that could
+    /// fail, and such a call costs less than the bookkeeping of a queue.
     pub source: SourceLimits,
-    /// What holds for one source, by the name under which its tools are registered.
+    /// The limits of single sources, by the name under which their tools are registered.
     pub sources: HashMap<String, SourceLimits>,
-    /// What holds for one tool; in data by `namespace::name`.
+    /// The limits of single tools; `namespace::name` in data.
     pub tools: HashMap<QualifiedName, ToolLimits>,
     /// The cache for results of `cacheable` tools.
     pub cache: CacheLimits,
@@ -148,7 +148,7 @@ pub struct BreakerLimits {
     pub max_open: Duration,
 }
 
-/// How much is kept of results that may be used again.
+/// The limits of the result cache.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CacheLimits {
@@ -185,51 +185,51 @@ fn default_rate_period() -> Duration {
     DEFAULT_RATE_PERIOD
 }
 
-/// What one gate enforces.
+/// The settings of one concurrency limit.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct GatePlan {
-    /// How many pass at once; `None` for any number.
-    pub(super) places: Option<u32>,
+pub(super) struct LimitSettings {
+    /// The number of concurrent calls; `None` for no limit.
+    pub(super) permits: Option<u32>,
     pub(super) rate: Option<RateLimit>,
     pub(super) queue: u32,
 }
 
-impl GatePlan {
-    /// Whether it enforces nothing.
-    pub(super) fn is_open(&self) -> bool {
-        self.places.is_none() && self.rate.is_none()
+impl LimitSettings {
+    /// Returns true if it limits nothing.
+    pub(super) fn is_unlimited(&self) -> bool {
+        self.permits.is_none() && self.rate.is_none()
     }
 }
 
 impl FlowSettings {
-    /// What holds for a source, and whether that is nothing at all unless a tool of it has limits of its own.
+    /// Returns the settings of a source, and those of all sources unless its calls are unlimited by default.
     fn rows(&self, source: &str, in_process: bool) -> (Option<&SourceLimits>, Option<&SourceLimits>) {
         let own = self.sources.get(source);
         let all = (!in_process).then_some(&self.source);
         (own, all)
     }
 
-    /// Whether nothing bounds the calls of this tool of this process, which is so for most.
+    /// Returns true if the calls of this in-process tool are unlimited, as they mostly are.
     pub(super) fn is_unbounded(&self, source: &str, tool: &Tool) -> bool {
         !tool.metadata.contains_key("max_concurrency")
             && (self.sources.is_empty() || !self.sources.contains_key(source))
             && (self.tools.is_empty() || !self.tools.contains_key(&tool.name))
     }
 
-    /// What the gate of a source enforces.
-    pub(super) fn source_gate(&self, source: &str, in_process: bool) -> GatePlan {
+    /// Returns the limits of a source.
+    pub(super) fn source_limit(&self, source: &str, in_process: bool) -> LimitSettings {
         let (own, all) = self.rows(source, in_process);
         let default = all.map(|_| DEFAULT_SOURCE_CONCURRENCY);
-        GatePlan {
-            places: first(own, all, |row| row.max_concurrency).map(NonZeroU32::get).or(default),
+        LimitSettings {
+            permits: first(own, all, |row| row.max_concurrency).map(NonZeroU32::get).or(default),
             rate: first(own, all, |row| row.rate.clone()),
             queue: first(own, all, |row| row.queue).unwrap_or(DEFAULT_QUEUE),
         }
     }
 
-    /// What the gate of a tool enforces. Its own `max_concurrency`, which its author wrote, makes less of what the
-    /// operator gave, never more.
-    pub(super) fn tool_gate(&self, source: &str, tool: &Tool, in_process: bool) -> GatePlan {
+    /// Returns the limits of a tool. Its own `max_concurrency`, which its author wrote, can only lower what the
+    /// operator allows.
+    pub(super) fn tool_limit(&self, source: &str, tool: &Tool, in_process: bool) -> LimitSettings {
         let (own, all) = self.rows(source, in_process);
         let set = self.tools.get(&tool.name);
         let default = all.map(|_| DEFAULT_TOOL_CONCURRENCY);
@@ -241,8 +241,8 @@ impl FlowSettings {
             (Some(of_source), Some(declared)) => Some(of_source.min(declared)),
             (of_source, declared) => of_source.or(declared),
         };
-        GatePlan {
-            places: set.and_then(|set| set.max_concurrency).map(NonZeroU32::get).or(of_tool),
+        LimitSettings {
+            permits: set.and_then(|set| set.max_concurrency).map(NonZeroU32::get).or(of_tool),
             rate: set.and_then(|set| set.rate.clone()),
             queue: set
                 .and_then(|set| set.queue)
@@ -251,20 +251,20 @@ impl FlowSettings {
         }
     }
 
-    /// When a source is left alone; `None` for never.
-    pub(super) fn breaker(&self, source: &str, in_process: bool) -> Option<Rules> {
+    /// Returns the circuit breaker settings of a source; `None` without a breaker.
+    pub(super) fn breaker(&self, source: &str, in_process: bool) -> Option<BreakerSettings> {
         let (own, all) = self.rows(source, in_process);
         let set =
             first(own, all, |row| row.breaker.clone()).or_else(|| all.map(|_| BreakerLimits::default()))?;
-        Some(Rules {
+        Some(BreakerSettings {
             failures: NonZeroU32::new(set.failures)?,
             open: set.open,
             max_open: set.max_open.max(set.open),
         })
     }
 
-    /// How long a call may take: what the operator says of the tool, else what the tool says of itself under
-    /// `timeout_seconds`, else what the operator says of the source.
+    /// Returns the time limit of a call: the operator's setting for the tool, else the tool's own `timeout_seconds`,
+    /// else the operator's setting for the source.
     pub(crate) fn timeout(&self, source: &str, tool: &Tool) -> Duration {
         let set = self.tools.get(&tool.name).and_then(|set| set.timeout);
         let declared = || {
@@ -275,7 +275,7 @@ impl FlowSettings {
         set.or_else(declared).or_else(of_source).unwrap_or(DEFAULT_DEADLINE).min(MAX_DEADLINE)
     }
 
-    /// How often a call is tried again, when that is safe.
+    /// Returns the number of retries of an idempotent call.
     pub(super) fn retries(&self, source: &str, tool: &Tool) -> u32 {
         let set = self.tools.get(&tool.name).and_then(|set| set.retries);
         let own = self.sources.get(source).and_then(|row| row.retries);
@@ -283,7 +283,7 @@ impl FlowSettings {
     }
 }
 
-/// What the row of the source says, or else that of all sources.
+/// Returns the setting of the source, or else that of all sources.
 fn first<T>(
     own: Option<&SourceLimits>,
     all: Option<&SourceLimits>,
@@ -292,7 +292,7 @@ fn first<T>(
     own.and_then(&read).or_else(|| all.and_then(read))
 }
 
-/// Times as numbers of seconds.
+/// Durations as numbers of seconds.
 mod seconds {
     use std::time::Duration;
 
@@ -314,7 +314,7 @@ mod seconds {
         }
     }
 
-    /// The same where it may be left out.
+    /// Optional durations as numbers of seconds.
     pub(super) mod optional {
         use std::time::Duration;
 

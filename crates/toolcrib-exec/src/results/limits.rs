@@ -1,68 +1,68 @@
-//! How much of a result is handed on, how much is kept, and for how long.
+//! Limits on results: their size for readers, and the size and time of their storage.
 
 use std::time::Duration;
 
 use serde_json::Value;
 use toolcrib_model::Tool;
 
-use crate::liberal::Forwards;
+use crate::normalize::Forwarding;
 
-/// The most tokens of a result that a model is given whole, when nobody says otherwise. A larger one becomes a preview.
+/// The default maximum of tokens of a result that a model gets whole. A larger result becomes a preview.
 pub const DEFAULT_RESULT_TOKENS: u32 = 6_000;
 
-/// The most tokens that a tool may ask for, in its metadata under `max_result_tokens`.
+/// The maximum number of tokens that a tool may ask for, in its metadata under `max_result_tokens`.
 pub const MAX_RESULT_TOKENS: u32 = 16_000;
 
-/// The least tokens; fewer have no room for a preview and the hint how to read on.
+/// The minimum number of tokens; fewer have no space for a preview and the hint for reading the rest.
 pub const MIN_RESULT_TOKENS: u32 = 250;
 
-/// The most tokens of the preview of a result that is not given whole.
+/// The maximum number of tokens of a preview.
 pub const PREVIEW_TOKENS: u32 = 500;
 
-/// The most bytes of a result that a program is given: 16 MiB.
+/// The maximum size of a result for a program: 16 MiB.
 pub const MAX_FULL_RESULT_BYTES: usize = 16 * 1024 * 1024;
 
-/// The most bytes of a result, as JSON, that is checked against the schema that its tool declares: 1 MiB. Of a larger one,
-/// clients of a server get no structure either.
+/// The maximum size of a result, as JSON, that is validated against its tool's output schema: 1 MiB. Clients of a server
+/// get no structured content of a larger one either.
 pub const MAX_CHECKED_RESULT_BYTES: usize = 1024 * 1024;
 
-/// The most bytes of one result that are kept for `read_result`: 32 MiB.
-pub const MAX_KEPT_RESULT_BYTES: usize = 32 * 1024 * 1024;
+/// The maximum size of one stored result for `read_result`: 32 MiB.
+pub const MAX_STORED_RESULT_BYTES: usize = 32 * 1024 * 1024;
 
-/// The most bytes that are kept for one session: 96 MiB.
-pub const MAX_KEPT_SESSION_BYTES: usize = 96 * 1024 * 1024;
+/// The maximum size of the stored results of one session: 96 MiB.
+pub const MAX_STORED_SESSION_BYTES: usize = 96 * 1024 * 1024;
 
-/// The most bytes that are kept for all: 256 MiB.
-pub const MAX_KEPT_BYTES: usize = 256 * 1024 * 1024;
+/// The maximum size of all stored results: 256 MiB.
+pub const MAX_STORED_BYTES: usize = 256 * 1024 * 1024;
 
-/// The most results that are kept for one session.
-pub const MAX_KEPT_SESSION_RESULTS: usize = 100;
+/// The maximum number of stored results of one session.
+pub const MAX_STORED_SESSION_RESULTS: usize = 100;
 
-/// The most results that are kept for all.
-pub const MAX_KEPT_RESULTS: usize = 1_000;
+/// The maximum number of all stored results.
+pub const MAX_STORED_RESULTS: usize = 1_000;
 
-/// How long a result is kept.
-pub const KEPT_FOR: Duration = Duration::from_mins(30);
+/// The time that a result is stored.
+pub const RESULT_LIFETIME: Duration = Duration::from_mins(30);
 
-/// How deep a result may nest. JSON texts nest no deeper than some 120 levels before readers refuse them; what is deeper
-/// in a value that a module made is cut off, so that nothing that works on results needs more stack than that.
+/// The maximum nesting of a result. Parsers refuse JSON texts that nest deeper than about 120 levels; deeper values, as
+/// a module may create them, are cut off, so that code that processes results needs no larger stack.
 pub const MAX_RESULT_DEPTH: usize = 100;
 
-/// The most bytes of metadata, as JSON.
-pub(super) const MAX_METADATA_BYTES: usize = 256 * 1024;
+/// The maximum size of metadata as JSON.
+pub(in crate::results) const MAX_METADATA_BYTES: usize = 256 * 1024;
 
-/// The most bytes of a text that is parsed, laid out for reading, or both: 16 MiB.
-pub(super) const MAX_PARSED_BYTES: usize = 16 * 1024 * 1024;
+/// The maximum size of a text that is parsed or formatted for reading: 16 MiB.
+pub(in crate::results) const MAX_PARSED_BYTES: usize = 16 * 1024 * 1024;
 
-/// The most values of a text that is parsed. Each takes up to a hundred bytes of memory.
-pub(super) const MAX_PARSED_VALUES: usize = 2_000_000;
+/// The maximum number of values of a text that is parsed. Each takes up to a hundred bytes of memory.
+pub(in crate::results) const MAX_PARSED_VALUES: usize = 2_000_000;
 
-/// How much of a result is handed on.
+/// The size limits of results for their readers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResultLimits {
-    /// How many tokens of a result a model is given whole; [`DEFAULT_RESULT_TOKENS`] by default.
+    /// The tokens of a result that a model gets whole; [`DEFAULT_RESULT_TOKENS`] by default.
     pub tokens: u32,
-    /// How many bytes of a result a program is given; [`MAX_FULL_RESULT_BYTES`] by default.
+    /// The bytes of a result that a program gets; [`MAX_FULL_RESULT_BYTES`] by default.
     pub full_bytes: usize,
 }
 
@@ -73,11 +73,12 @@ impl Default for ResultLimits {
 }
 
 impl ResultLimits {
-    /// Returns the most tokens of a result of this tool that a model is given whole, when `sharing` results are in one answer.
-    pub(super) fn tokens_of(&self, tool: Option<&Tool>, sharing: usize) -> usize {
+    /// Returns the maximum tokens of a result of this tool that a model gets whole, if `sharing` results are in one
+    /// answer.
+    pub(in crate::results) fn tokens_of(&self, tool: Option<&Tool>, sharing: usize) -> usize {
         let (least, most) = (wide(MIN_RESULT_TOKENS), wide(MAX_RESULT_TOKENS));
-        // What is inside of its result was bounded already.
-        if tool.is_some_and(|tool| Forwards::of(tool).is_some()) {
+        // The forwarded call's result was limited already.
+        if tool.is_some_and(|tool| Forwarding::of(tool).is_some()) {
             return most;
         }
         let asked = tool.and_then(|tool| tool.metadata.get("max_result_tokens")).and_then(Value::as_u64);
@@ -86,7 +87,7 @@ impl ResultLimits {
     }
 }
 
-/// A number of tokens as a size.
-pub(super) fn wide(tokens: u32) -> usize {
+/// Returns a number of tokens as a `usize`.
+pub(in crate::results) fn wide(tokens: u32) -> usize {
     usize::try_from(tokens).unwrap_or(usize::MAX)
 }

@@ -1,60 +1,39 @@
-//! What becomes of a result before anybody reads it.
+//! The processing of results before a reader sees them, and their storage.
 //!
-//! [`Results::shape`] does all of it, in this order: what nests too deep is cut off, what does not fit the tool's own
-//! schema is flagged, known secrets are taken out, binary data becomes a handle, and what is still too large becomes a
-//! preview with a handle: its shape, the first of it, and how `read_result` is asked for the rest. Other systems cut the text, which leaves broken JSON, or
-//! spill it to a file that somebody has to be allowed to read.
+//! [`Results::shape`] does all of it, in this order: values that nest too deep are cut off, violations of the tool's
+//! output schema are flagged, known secrets are redacted, binary data becomes a handle, and a result that is still too
+//! large becomes a preview with a handle: its shape, its beginning, and the arguments of `read_result` for the rest.
+//! Other systems truncate the text, which leaves broken JSON, or write it to a file that the model needs permission to
+//! read.
 //!
-//! - [`ResultLimits`] says how much a reader is given; a tool may ask for more or less in its metadata under
+//! - [`ResultLimits`] holds the sizes of results for readers; a tool may ask for more or less in its metadata under
 //!   `max_result_tokens`.
-//! - A handle is 128 random bits and belongs to the session, agent and user whose call made it; for anybody else it is as
-//!   if it never was. Those of a session may be [kept in a folder](Results::keep_in) beyond the process.
-//! - [`Secrets`] collects what must not be said, and [`Redactor`] takes it out, of logs too.
+//! - A handle is 128 random bits and belongs to the session, agent and user of the call that made it; for anyone else
+//!   it does not exist. The handles of a session may be [stored in a folder](Results::keep_in) beyond the process.
+//! - [`Secrets`] collects secrets, and [`Redactor`] removes them from results and logs.
 
+pub(crate) mod error_limit;
+mod json_size;
 mod limits;
-mod shape;
-
-pub(crate) mod bound;
-mod ends;
-mod measure;
-mod outline;
+mod output_schema;
 mod preview;
-mod summary;
-mod table;
-mod tokens;
-mod words;
-
-mod binary;
-mod folder;
-mod output;
-mod redact;
-mod secrets;
+mod process;
+mod read_result;
+mod redaction;
 mod store;
-
-mod keep;
-
-mod answer;
-mod figures;
-mod grep;
-mod jq;
-mod jsonpath;
-mod lines;
-mod pages;
-mod read;
-mod readable;
-mod rows;
-mod seek;
+mod text;
+mod tokens;
 
 #[cfg(test)]
 mod tests;
 
 pub use limits::{
-    DEFAULT_RESULT_TOKENS, KEPT_FOR, MAX_CHECKED_RESULT_BYTES, MAX_FULL_RESULT_BYTES, MAX_KEPT_BYTES,
-    MAX_KEPT_RESULT_BYTES, MAX_KEPT_RESULTS, MAX_KEPT_SESSION_BYTES, MAX_KEPT_SESSION_RESULTS,
-    MAX_RESULT_DEPTH, MAX_RESULT_TOKENS, MIN_RESULT_TOKENS, PREVIEW_TOKENS, ResultLimits,
+    DEFAULT_RESULT_TOKENS, MAX_CHECKED_RESULT_BYTES, MAX_FULL_RESULT_BYTES, MAX_RESULT_DEPTH,
+    MAX_RESULT_TOKENS, MAX_STORED_BYTES, MAX_STORED_RESULT_BYTES, MAX_STORED_RESULTS,
+    MAX_STORED_SESSION_BYTES, MAX_STORED_SESSION_RESULTS, MIN_RESULT_TOKENS, PREVIEW_TOKENS, RESULT_LIFETIME,
+    ResultLimits,
 };
-pub use read::tools;
-pub use redact::{MIN_SECRET_BYTES, Redactor};
-pub use secrets::{MAX_SECRETS, RedactingWriter, Secrets, is_secret};
-pub use shape::Results;
+pub use process::Results;
+pub use read_result::tools;
+pub use redaction::{MAX_SECRETS, MIN_SECRET_BYTES, RedactingWriter, Redactor, Secrets, is_secret};
 pub use tokens::TokenCounter;

@@ -1,58 +1,58 @@
-//! How many tokens a text is to the model that reads it.
+//! Token counts of texts.
 
 use std::fmt;
 use std::sync::Arc;
 
-use super::words::head;
+use crate::results::text::head;
 
-/// Bytes of UTF-8 that make a token where no table is given, on average.
+/// The average number of bytes of UTF-8 per token, if no tokenizer is given.
 const BYTES_PER_TOKEN: usize = 4;
 
-/// The most bytes per token of a text that is counted. A longer text counts as too long without a look at it: only long
-/// runs of blanks have more.
+/// The maximum number of bytes per token of a text that is counted. A longer text counts as too long without counting:
+/// only long runs of blanks have more bytes per token.
 const MAX_BYTES_PER_TOKEN: usize = 16;
 
-/// How much of a large text is counted to estimate the tokens of all of it, in bytes.
+/// The number of bytes of a large text that are counted to estimate the tokens of all of it.
 const SAMPLE_BYTES: usize = 16 * 1024;
 
-/// Counts the tokens of texts, as the tokenizer of a model does.
+/// A counter for the tokens of texts, according to the tokenizer of a model.
 #[derive(Clone)]
 pub struct TokenCounter(Arc<dyn Fn(&str) -> u32 + Send + Sync>);
 
 impl TokenCounter {
-    /// A counter that asks this function. No token may be shorter than a byte.
+    /// Creates a counter that calls this function. Tokens must have at least one byte.
     pub fn new(count: impl Fn(&str) -> u32 + Send + Sync + 'static) -> Self {
         Self(Arc::new(count))
     }
 
-    /// Returns the tokens of a text.
-    pub(super) fn count(&self, text: &str) -> usize {
+    /// Returns the number of tokens of a text.
+    pub(in crate::results) fn count(&self, text: &str) -> usize {
         usize::try_from((self.0)(text)).unwrap_or(usize::MAX)
     }
 
-    /// Returns whether a text has no more than a number of tokens.
-    pub(super) fn fits(&self, text: &str, tokens: usize) -> bool {
+    /// Returns true if a text has at most a number of tokens.
+    pub(in crate::results) fn fits(&self, text: &str, tokens: usize) -> bool {
         text.len() <= tokens || text.len() <= Self::most_bytes(tokens) && self.count(text) <= tokens
     }
 
-    /// Returns the most bytes of a text that may have no more than a number of tokens.
-    pub(super) fn most_bytes(tokens: usize) -> usize {
+    /// Returns the maximum size of a text with at most a number of tokens.
+    pub(in crate::results) fn most_bytes(tokens: usize) -> usize {
         tokens.saturating_mul(MAX_BYTES_PER_TOKEN)
     }
 
-    /// Returns about how many tokens a text of a number of bytes has that begins so.
-    pub(super) fn estimate(&self, beginning: &str, bytes: usize) -> usize {
+    /// Returns the estimated number of tokens of a text of a number of bytes with this beginning.
+    pub(in crate::results) fn estimate(&self, beginning: &str, bytes: usize) -> usize {
         let sample = head(beginning, SAMPLE_BYTES);
         if sample.is_empty() { 0 } else { self.count(sample).saturating_mul(bytes).div_ceil(sample.len()) }
     }
 
-    /// Returns the beginning of a text that fits in a number of tokens, nearly as long as one can be. It ends with a line
-    /// where one ends near.
-    pub(super) fn beginning<'t>(&self, text: &'t str, tokens: usize) -> &'t str {
+    /// Returns the beginning of a text that fits in a number of tokens, with nearly the maximum length. It ends with a
+    /// line if one ends nearby.
+    pub(in crate::results) fn beginning<'t>(&self, text: &'t str, tokens: usize) -> &'t str {
         let mut bytes = tokens.saturating_mul(BYTES_PER_TOKEN);
         loop {
             let part = whole_lines(text, bytes);
-            // No token is shorter than a byte, so that this ends.
+            // Tokens have at least one byte, so the loop terminates.
             if part.len() <= tokens {
                 return part;
             }
@@ -66,7 +66,7 @@ impl TokenCounter {
 }
 
 impl Default for TokenCounter {
-    /// Counts a token for four bytes, the rule of thumb for English text and JSON.
+    /// Counts one token per four bytes, the rule of thumb for English text and JSON.
     fn default() -> Self {
         Self::new(|text| u32::try_from(text.len().div_ceil(BYTES_PER_TOKEN)).unwrap_or(u32::MAX))
     }
@@ -78,9 +78,9 @@ impl fmt::Debug for TokenCounter {
     }
 }
 
-/// Returns the beginning of a text in a number of bytes, up to the end of a line where one ends in its second half.
+/// Returns the beginning of a text in a number of bytes, up to the end of a line if one ends in its second half.
 fn whole_lines(text: &str, bytes: usize) -> &str {
-    // A character takes up to four bytes, and the beginning holds at least one.
+    // A character takes up to four bytes, and the beginning must contain at least one.
     let part = head(text, bytes.max(4));
     if part.len() == text.len() {
         return part;

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Tool, ToolCall};
 use toolcrib_policy::{Approval, Capabilities, Policy, Question, Remember};
-use toolcrib_port::{Answer, Approver, Asked, CallContext, Loaded, ToolLoader};
+use toolcrib_port::{Answer, ApprovalRequest, Approver, CallContext, LoadOutcome, ToolLoader};
 use toolcrib_registry::ToolRegistry;
 
 use super::{Engine, Fixture, fixture};
@@ -108,7 +108,7 @@ struct Swapping(Mutex<Option<Arc<ToolRegistry>>>);
 
 #[async_trait]
 impl Approver for Swapping {
-    async fn ask(&self, batch: &mut [Asked]) {
+    async fn ask(&self, batch: &mut [ApprovalRequest]) {
         let registry = self.0.lock().unwrap().clone().unwrap();
         registry.refresh().await.unwrap();
         for asked in batch {
@@ -127,13 +127,13 @@ impl ToolLoader for Shifting {
         "shifting"
     }
 
-    async fn load(&self) -> Loaded {
+    async fn load(&self) -> LoadOutcome {
         let mut loads = self.0.lock().unwrap();
         *loads += 1;
         let tool =
             Tool::new(QualifiedName::new("t", "echo").unwrap()).with_description(format!("Form {loads}."));
         let steady = Tool::new(QualifiedName::new("t", "steady").unwrap());
-        Loaded { tools: vec![tool, steady], rejected: Vec::new() }
+        LoadOutcome { tools: vec![tool, steady], rejected: Vec::new() }
     }
 }
 

@@ -7,7 +7,7 @@ use toolcrib_model::ToolCall;
 use toolcrib_port::CallContext;
 
 use super::{Fixture, granted};
-use crate::audit::{Audit, AuditSink, JsonLines, Kept, Record};
+use crate::audit::{Audit, AuditSink, JsonLines, MemorySink, Record};
 
 fn audited(sink: Arc<dyn AuditSink>) -> Fixture {
     let Fixture { engine, executor } = granted();
@@ -30,7 +30,7 @@ async fn each_call_has_one_record_however_it_ends() {
         ("hang", json!({}), "timeout", Some("t::hang")),
     ];
     for (name, arguments, outcome, tool) in table {
-        let kept = Arc::new(Kept::new());
+        let kept = Arc::new(MemorySink::new());
         let fixture = audited(kept.clone());
         fixture.call(name, arguments).await;
         let [record] = <[Record; 1]>::try_from(kept.records()).unwrap();
@@ -41,7 +41,7 @@ async fn each_call_has_one_record_however_it_ends() {
 
 #[tokio::test]
 async fn a_call_whose_future_is_dropped_has_a_record_and_so_has_one_that_is_cancelled() {
-    let kept = Arc::new(Kept::new());
+    let kept = Arc::new(MemorySink::new());
     let fixture = audited(kept.clone());
     let context = CallContext::new("s");
     {
@@ -56,7 +56,7 @@ async fn a_call_whose_future_is_dropped_has_a_record_and_so_has_one_that_is_canc
 
 #[tokio::test]
 async fn each_of_several_calls_has_a_record_and_so_has_a_call_inside_of_one() {
-    let kept = Arc::new(Kept::new());
+    let kept = Arc::new(MemorySink::new());
     let fixture = audited(kept.clone());
     let calls = (0..20).map(|_| call("echo", &json!({}))).collect();
     fixture.executor.call_all(calls, &CallContext::new("s")).await;

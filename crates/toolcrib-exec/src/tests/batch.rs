@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use toolcrib_model::{ErrorKind, JsonObject, ToolCall, ToolError, ToolResult};
 use toolcrib_policy::Call;
-use toolcrib_port::{Answer, Approver, Asked, CallContext};
+use toolcrib_port::{Answer, ApprovalRequest, Approver, CallContext};
 
 use super::{Engine, Fixture, fixture, granted};
 use crate::{DenyAll, Executor, Hook};
@@ -51,7 +51,7 @@ struct Noting {
 
 #[async_trait]
 impl Approver for Noting {
-    async fn ask(&self, batch: &mut [Asked]) {
+    async fn ask(&self, batch: &mut [ApprovalRequest]) {
         let ran =
             self.engine.lock().unwrap().as_ref().unwrap().calls.load(std::sync::atomic::Ordering::SeqCst);
         self.seen.lock().unwrap().push((batch.len(), ran));
@@ -78,7 +78,7 @@ struct Distracted;
 
 #[async_trait]
 impl Approver for Distracted {
-    async fn ask(&self, batch: &mut [Asked]) {
+    async fn ask(&self, batch: &mut [ApprovalRequest]) {
         if let [first, ..] = batch {
             first.answer = Some(Answer::Approved(first.question().approve()));
         }
@@ -217,7 +217,7 @@ enum Late {
 
 #[async_trait]
 impl Approver for Late {
-    async fn ask(&self, batch: &mut [Asked]) {
+    async fn ask(&self, batch: &mut [ApprovalRequest]) {
         match self {
             Self::After(time) => tokio::time::advance(*time).await,
             Self::GivesUp(cancel) => cancel.cancel(),

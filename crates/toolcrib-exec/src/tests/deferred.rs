@@ -9,7 +9,7 @@ fn runtime() -> Fixture {
     let own = |name| Tool::new(QualifiedName::new(RUNTIME_NAMESPACE, name).unwrap());
     let tool = |name| Tool::new(QualifiedName::new("t", name).unwrap());
     let limit = || json!({"type": "object", "properties": {"limit": {"type": "integer"}}});
-    let former = json!({"last_n": "limit"});
+    let former_arguments = json!({"last_n": "limit"});
     let tools = [
         own("execute_tool")
             .with_parameters(json!({"type": "object", "properties": {"name": {}, "params": {}}}))
@@ -17,8 +17,8 @@ fn runtime() -> Fixture {
         own("run_parallel")
             .with_parameters(json!({"type": "object", "properties": {"calls": {"type": "array"}}}))
             .with_metadata("forwards", "calls"),
-        own("history").with_parameters(limit()).with_metadata("former_arguments", former.clone()),
-        tool("history").with_parameters(limit()).with_metadata("former_arguments", former),
+        own("history").with_parameters(limit()).with_metadata("former_arguments", former_arguments.clone()),
+        tool("history").with_parameters(limit()).with_metadata("former_arguments", former_arguments),
         tool("secret"),
     ];
     let registry = ToolRegistry::from_tools("test", tools).unwrap();
@@ -31,7 +31,7 @@ fn runtime() -> Fixture {
 
 fn checked(fixture: &Fixture, name: &str, arguments: &Value) -> Result<(), ErrorKind> {
     let call = ToolCall::new(name, arguments.as_object().unwrap().clone());
-    let entrance = fixture.executor.entrance();
+    let entrance = fixture.executor.tool_caller();
     entrance.check_call(&call, &CallContext::new("s")).map_err(|error| error.kind)
 }
 

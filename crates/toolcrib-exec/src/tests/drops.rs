@@ -7,7 +7,7 @@ use toolcrib_port::CallPhase;
 use toolcrib_testkit::dropped_after;
 
 use super::*;
-use crate::audit::{Audit, Kept};
+use crate::audit::{Audit, MemorySink};
 use crate::{FlowSettings, SourceLimits};
 
 /// The most polls that a call of these tests takes.
@@ -29,7 +29,7 @@ impl Drop for Open<'_> {
 
 #[async_trait]
 impl Approver for Slow {
-    async fn ask(&self, batch: &mut [Asked]) {
+    async fn ask(&self, batch: &mut [ApprovalRequest]) {
         self.open.fetch_add(1, Ordering::SeqCst);
         let _open = Open(&self.open);
         for asked in batch {
@@ -55,7 +55,7 @@ async fn calls_that_are_dropped_at_any_await_leave_no_place_no_question_and_one_
     let mut dropped_with = std::collections::BTreeSet::new();
     for polls in 1.. {
         assert!(polls < MAX_POLLS, "the calls never end");
-        let (approver, kept) = (Arc::new(Slow::default()), Arc::new(Kept::new()));
+        let (approver, kept) = (Arc::new(Slow::default()), Arc::new(MemorySink::new()));
         let Fixture { engine, executor } = fixture(json!({"default_policy": "approve"}), approver.clone());
         let one = SourceLimits { max_concurrency: NonZeroU32::new(1), ..SourceLimits::default() };
         let executor = Arc::into_inner(executor)

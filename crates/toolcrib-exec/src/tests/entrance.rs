@@ -11,8 +11,8 @@ fn call(name: &str) -> ToolCall {
 #[tokio::test]
 async fn what_is_kept_for_a_reader_is_read_under_its_handle_by_that_reader() {
     let fixture = granted();
-    let (entrance, context) = (fixture.executor.entrance(), CallContext::new("s"));
-    let told = entrance.keep("t::flood", "line\n".repeat(1_000), &context).unwrap();
+    let (entrance, context) = (fixture.executor.tool_caller(), CallContext::new("s"));
+    let told = entrance.store_result("t::flood", "line\n".repeat(1_000), &context).unwrap();
     let handle = told.split('"').nth(1).unwrap();
     assert_eq!(
         told,
@@ -26,7 +26,7 @@ async fn what_is_kept_for_a_reader_is_read_under_its_handle_by_that_reader() {
 #[tokio::test]
 async fn a_picture_of_a_result_is_there_for_whoever_called_and_for_nobody_else() {
     let fixture = granted();
-    let (entrance, context) = (fixture.executor.entrance(), CallContext::new("s"));
+    let (entrance, context) = (fixture.executor.tool_caller(), CallContext::new("s"));
     let result = entrance.call(call("t.picture"), &context).await;
     let handle = result.result[0]["handle"].as_str().unwrap();
     let picture = Media { media_type: "image/png".to_owned(), data: "iVBORw0KGgo=".to_owned() };
@@ -38,7 +38,7 @@ async fn a_picture_of_a_result_is_there_for_whoever_called_and_for_nobody_else()
 #[tokio::test]
 async fn what_looks_only_or_says_that_it_is_idempotent_may_be_done_again_and_nothing_else() {
     let fixture = granted();
-    let (entrance, context) = (fixture.executor.entrance(), CallContext::new("s"));
+    let (entrance, context) = (fixture.executor.tool_caller(), CallContext::new("s"));
     for (name, only_reads, may_repeat) in [
         ("t.hang", true, true),
         ("t.replace", false, true),

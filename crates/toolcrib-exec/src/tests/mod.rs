@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Risk, Tool, ToolCall, ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call, Policy, Question};
-use toolcrib_port::{Answer, Approver, Asked, CallContext, ToolEngine};
+use toolcrib_port::{Answer, ApprovalRequest, Approver, CallContext, ToolEngine};
 use toolcrib_registry::ToolRegistry;
 
 use crate::{DenyAll, Executor, MAX_DEPTH};
@@ -162,7 +162,7 @@ struct Scripted(Option<fn(&Question) -> Answer>);
 
 #[async_trait]
 impl Approver for Scripted {
-    async fn ask(&self, batch: &mut [Asked]) {
+    async fn ask(&self, batch: &mut [ApprovalRequest]) {
         for asked in batch {
             match self.0 {
                 Some(answer) => asked.answer = Some(answer(asked.question())),
@@ -182,7 +182,7 @@ async fn only_an_answer_to_this_very_question_lets_a_call_through() {
     assert_eq!(error.message, "the user denied the call of `t.flood` and said: not now");
     let silent = with(None);
     let error = silent.error("t.flood", json!({})).await;
-    assert_eq!(error.message, "nobody answered within 300 s whether `t.flood` may run");
+    assert_eq!(error.message, "no answer within 300 s to the request for approval of `t.flood`");
     assert_eq!((no.calls(), silent.calls()), (0, 0));
 }
 

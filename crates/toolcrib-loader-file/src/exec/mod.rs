@@ -17,7 +17,7 @@ use toolcrib_document::{Error, Format, Limits, parse};
 use toolcrib_io::files::read_bounded;
 use toolcrib_model::Secret;
 use toolcrib_policy::Access;
-use toolcrib_port::{Loaded, RejectKind, ToolLoader};
+use toolcrib_port::{LoadOutcome, RejectKind, ToolLoader};
 
 use crate::loader::unreadable;
 use manifest::{Manifest, Program};
@@ -168,15 +168,15 @@ impl ToolLoader for ExecModule {
         self.namespace.as_deref().or_else(|| self.first_name.get().map(String::as_str))
     }
 
-    async fn load(&self) -> Loaded {
+    async fn load(&self) -> LoadOutcome {
         let module = self.clone();
         let read = tokio::task::spawn_blocking(move || module.read()).await;
         let manifest = match read {
             Ok(Ok(manifest)) => manifest,
-            Ok(Err((kind, reason))) => return Loaded::failed(&self.source, kind, reason),
+            Ok(Err((kind, reason))) => return LoadOutcome::failed(&self.source, kind, reason),
             Err(error) => {
                 let reason = format!("reading broke off: {error}");
-                return Loaded::failed(&self.source, RejectKind::Unreadable, reason);
+                return LoadOutcome::failed(&self.source, RejectKind::Unreadable, reason);
             }
         };
         // It stays what it was first: a namespace is granted to a source once.
@@ -188,7 +188,7 @@ impl ToolLoader for ExecModule {
                 self.manifest().display(),
                 manifest.namespace
             );
-            return Loaded::failed(&self.source, RejectKind::InvalidTool, reason);
+            return LoadOutcome::failed(&self.source, RejectKind::InvalidTool, reason);
         }
         *self.current.write().unwrap_or_else(PoisonError::into_inner) =
             Current { programs: manifest.programs, description: manifest.description };

@@ -13,7 +13,7 @@ use toolcrib_io::process::MAX_STDOUT_BYTES;
 use toolcrib_model::{ErrorKind, Risk, Secret, ToolError, ToolResult};
 use toolcrib_policy::{Access, AccessRules, Authorized, Call, Capabilities, Effect, Policy, Verdict};
 use toolcrib_port::{
-    CallContext, CallScope, Loaded, Progress, ProgressListener, RejectKind, ToolEngine, ToolLoader,
+    CallContext, CallScope, LoadOutcome, Progress, ProgressListener, RejectKind, ToolEngine, ToolLoader,
 };
 
 use crate::{ExecModule, MANIFEST, MAX_ERROR_LINES};
@@ -83,7 +83,7 @@ async fn run(script: &str) -> Result<Value, ToolError> {
     result.error.map_or(Ok(result.result), Err)
 }
 
-fn reasons(loaded: &Loaded, folder: &Path) -> Vec<String> {
+fn reasons(loaded: &LoadOutcome, folder: &Path) -> Vec<String> {
     let folder = folder.display().to_string();
     loaded.rejected.iter().map(|reject| reject.reason.replace(&folder, "FOLDER")).collect()
 }
@@ -457,6 +457,6 @@ async fn a_manifest_that_is_read_again_counts_from_then_on_unless_it_is_broken()
     assert_eq!(module.instructions().as_deref(), Some("New."));
 
     place.manifest("name: kit\ntools: []");
-    assert_eq!(module.load().await, Loaded::default());
+    assert_eq!(module.load().await, LoadOutcome::default());
     assert_eq!(error_of().await, Some(ErrorKind::Unavailable));
 }

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, QualifiedName, Tool, ToolError, ToolResult};
 use toolcrib_policy::{Call, Capabilities, Effect, Policy, Verdict};
-use toolcrib_port::{CallContext, Loaded, RejectKind, ToolEngine, ToolLoader};
+use toolcrib_port::{CallContext, LoadOutcome, RejectKind, ToolEngine, ToolLoader};
 
 use crate::{CommandEngine, FileLoader, MockEngine, TemplateError};
 
-async fn load_as(file: &str, text: &str, namespace: Option<&str>) -> Loaded {
+async fn load_as(file: &str, text: &str, namespace: Option<&str>) -> LoadOutcome {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(file);
     std::fs::write(&path, text).unwrap();
@@ -24,11 +24,11 @@ async fn load_as(file: &str, text: &str, namespace: Option<&str>) -> Loaded {
     loader.load().await
 }
 
-async fn load(text: &str) -> Loaded {
+async fn load(text: &str) -> LoadOutcome {
     load_as("tools.yaml", text, None).await
 }
 
-fn names(loaded: &Loaded) -> Vec<String> {
+fn names(loaded: &LoadOutcome) -> Vec<String> {
     assert!(loaded.rejected.is_empty(), "{:?}", loaded.rejected);
     loaded.tools.iter().map(|tool| tool.name.to_string()).collect()
 }

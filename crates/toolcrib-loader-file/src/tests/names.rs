@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use toolcrib_document::{Format, Limits, parse};
-use toolcrib_port::{Loaded, RejectKind, ToolLoader};
+use toolcrib_port::{LoadOutcome, RejectKind, ToolLoader};
 
 use super::load_as;
 use crate::InlineLoader;
@@ -37,7 +37,7 @@ fn refused() -> Vec<(Value, &'static str)> {
     ]
 }
 
-async fn inline(tool: &Value) -> Loaded {
+async fn inline(tool: &Value) -> LoadOutcome {
     let text = json!({"tools": [tool, {"name": "good"}]}).to_string();
     let document = parse(text.as_bytes(), Format::Json, &Limits::default()).unwrap();
     InlineLoader::new(&document, "/tools", "desk", "app.yaml").load().await

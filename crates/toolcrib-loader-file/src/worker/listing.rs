@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use toolcrib_document::{Format, Limits, parse};
 use toolcrib_policy::Access;
-use toolcrib_port::{Loaded, Reject, RejectKind};
+use toolcrib_port::{LoadOutcome, Reject, RejectKind};
 
 use super::protocol::printable;
 use crate::MAX_EXEC_TOOLS;
@@ -18,7 +18,7 @@ const MAX_REASON_CHARS: usize = 1000;
 /// What a worker has said of its module.
 pub(super) struct Listing {
     pub(super) description: Option<String>,
-    pub(super) loaded: Loaded,
+    pub(super) loaded: LoadOutcome,
 }
 
 /// A tool or a file that the worker could not load.

@@ -21,7 +21,7 @@ use tokio::sync::Notify;
 use toolcrib_io::process::Command;
 use toolcrib_model::{Fingerprint, QualifiedName, Secret};
 use toolcrib_policy::Access;
-use toolcrib_port::{Loaded, RejectKind, ToolLoader};
+use toolcrib_port::{LoadOutcome, RejectKind, ToolLoader};
 
 use self::listing::Listing;
 use self::process::{Answer, NotSent, Worker};
@@ -204,7 +204,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn fingerprints(loaded: &Loaded) -> BTreeMap<String, Fingerprint> {
+fn fingerprints(loaded: &LoadOutcome) -> BTreeMap<String, Fingerprint> {
     loaded.tools.iter().map(|tool| (tool.name.name().to_owned(), tool.fingerprint())).collect()
 }
 
@@ -218,8 +218,8 @@ impl ToolLoader for WorkerModule {
         self.namespace.as_deref().or_else(|| self.first_name.get().map(String::as_str))
     }
 
-    async fn load(&self) -> Loaded {
-        let failed = |reason: String| Loaded::failed(&self.source, RejectKind::Unavailable, reason);
+    async fn load(&self) -> LoadOutcome {
+        let failed = |reason: String| LoadOutcome::failed(&self.source, RejectKind::Unavailable, reason);
         let worker = match self.worker().await {
             Ok(worker) => worker,
             Err(error) => return failed(error.to_string()),

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use toolcrib_model::{ErrorKind, UserAnswer, UserQuestion};
-use toolcrib_port::{Answer, Approver, Asked, CallContext, CallPhase, ToolEngine as _};
+use toolcrib_port::{Answer, ApprovalRequest, Approver, CallContext, CallPhase, ToolEngine as _};
 
 use super::server::ScriptServer;
 use super::{authorized, context, eventually, invoke};
@@ -34,7 +34,7 @@ impl User {
 
 #[async_trait]
 impl Approver for User {
-    async fn ask(&self, batch: &mut [Asked]) {
+    async fn ask(&self, batch: &mut [ApprovalRequest]) {
         for asked in batch {
             asked.answer = Some(Answer::Nobody);
         }

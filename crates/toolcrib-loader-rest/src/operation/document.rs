@@ -6,7 +6,7 @@ use std::sync::Arc;
 use http::Method;
 #[cfg(test)]
 use serde_json::Value;
-use toolcrib_port::{Loaded, Reject, RejectKind};
+use toolcrib_port::{LoadOutcome, Reject, RejectKind};
 
 use super::names;
 use super::spec_operation::SpecOperation;
@@ -46,7 +46,7 @@ pub(crate) struct ConversionSettings<'a> {
 /// The result of converting a document.
 #[derive(Debug, Default)]
 pub(crate) struct ConvertedDocument {
-    pub(crate) loaded: Loaded,
+    pub(crate) loaded: LoadOutcome,
     /// The operations by tool name.
     pub(crate) operations: HashMap<String, Arc<Operation>>,
 }

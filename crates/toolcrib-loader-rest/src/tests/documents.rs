@@ -10,7 +10,7 @@ use axum::routing::get;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
-use toolcrib_port::{Loaded, RejectKind, ToolLoader};
+use toolcrib_port::{LoadOutcome, RejectKind, ToolLoader};
 
 use crate::{DocumentCache, RestLoader, RestSource};
 
@@ -118,7 +118,7 @@ impl Server {
     }
 }
 
-fn names(loaded: &Loaded) -> Vec<&str> {
+fn names(loaded: &LoadOutcome) -> Vec<&str> {
     loaded.tools.iter().map(|tool| tool.name.name()).collect()
 }
 
@@ -151,7 +151,7 @@ async fn what_was_kept_stands_in_for_a_document_that_cannot_be_had_with_a_warnin
     server.serve("kept", "\"1\"");
     let loader = loader(&server, Some(cache.clone()));
     loader.load().await;
-    let warned = |loaded: Loaded, expected: &str| {
+    let warned = |loaded: LoadOutcome, expected: &str| {
         assert_eq!(names(&loaded), ["kept"]);
         let [warning] = loaded.rejected.as_slice() else { panic!("{loaded:?}") };
         assert_eq!((warning.kind, &warning.name), (RejectKind::Unavailable, &None));

@@ -1,12 +1,12 @@
 //! Documents that were written to do harm: each ends, in an error or in tools, and stays within its bounds.
 
 use serde_json::{Value, json};
-use toolcrib_port::{Loaded, RejectKind};
+use toolcrib_port::{LoadOutcome, RejectKind};
 use toolcrib_schema::CompiledSchema;
 
 use crate::RestSource;
 
-fn load(text: &str) -> Loaded {
+fn load(text: &str) -> LoadOutcome {
     let (loader, _) = RestSource::new("hostile.json", "api").open().unwrap();
     loader.load_text(text.as_bytes())
 }

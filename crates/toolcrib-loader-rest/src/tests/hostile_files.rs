@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use toolcrib_port::{Loaded, RejectKind};
+use toolcrib_port::{LoadOutcome, RejectKind};
 use toolcrib_schema::CompiledSchema;
 
 use super::Fixture;
@@ -16,7 +16,7 @@ fn folder(files: &[(&str, &str)]) -> TempDir {
     folder
 }
 
-async fn load(folder: &TempDir) -> Loaded {
+async fn load(folder: &TempDir) -> LoadOutcome {
     let path = folder.path().join("a.yaml");
     Fixture::open(RestSource::new(path.to_str().unwrap(), "api")).await.loaded
 }

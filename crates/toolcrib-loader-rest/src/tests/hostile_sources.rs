@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use toolcrib_model::{ErrorKind, Secret, ToolResult};
-use toolcrib_port::{Loaded, RejectKind};
+use toolcrib_port::{LoadOutcome, RejectKind};
 use toolcrib_testkit::{Canary, RawServer};
 
 use super::Fixture;
@@ -20,7 +20,7 @@ const DOCUMENT: &str = r#"{"openapi": "3.0.0", "paths": {"/a": {"get": {"operati
 const SHORT: Duration = Duration::from_millis(200);
 
 /// What is loaded from a server.
-async fn load(origin: &str) -> Loaded {
+async fn load(origin: &str) -> LoadOutcome {
     let source = RestSource::new(&format!("{origin}/api.json"), "api").with_timeout(SHORT);
     Fixture::open(source.with_max_response_bytes(MEGABYTE)).await.loaded
 }

@@ -16,13 +16,13 @@ use std::sync::Arc;
 use serde_json::Value;
 use toolcrib_model::{Tool, ToolResult};
 use toolcrib_policy::{Call, Capabilities, Effect, Policy, Verdict};
-use toolcrib_port::{CallContext, Loaded, ToolEngine, ToolLoader};
+use toolcrib_port::{CallContext, LoadOutcome, ToolEngine, ToolLoader};
 
 use crate::{RestEngine, RestSource};
 
 /// A source that was loaded, and its engine.
 struct Fixture {
-    loaded: Loaded,
+    loaded: LoadOutcome,
     engine: RestEngine,
 }
 

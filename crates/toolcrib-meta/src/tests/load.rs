@@ -8,7 +8,7 @@ use serde_json::json;
 use toolcrib_exec::{DenyAll, Executor};
 use toolcrib_model::{QualifiedName, Tool, ToolCall};
 use toolcrib_policy::Policy;
-use toolcrib_port::{CallContext, Loaded, ToolLoader};
+use toolcrib_port::{CallContext, LoadOutcome, ToolLoader};
 use toolcrib_registry::ToolRegistry;
 
 use crate::{Discovery, module};
@@ -30,13 +30,13 @@ impl ToolLoader for Changing {
         "changing"
     }
 
-    async fn load(&self) -> Loaded {
+    async fn load(&self) -> LoadOutcome {
         let generation = self.0.fetch_add(1, Ordering::Relaxed);
         let tool = |number| {
             let name = format!("parcels_{number}_of_{generation}");
             Tool::new(QualifiedName::new("depot", name).unwrap()).with_description("Sorts parcels.")
         };
-        Loaded { tools: (0..TOOLS).map(tool).collect(), rejected: vec![] }
+        LoadOutcome { tools: (0..TOOLS).map(tool).collect(), rejected: vec![] }
     }
 }
 

@@ -18,8 +18,8 @@ impl toolcrib_port::ToolLoader for Tools {
         "tools"
     }
 
-    async fn load(&self) -> toolcrib_port::Loaded {
-        toolcrib_port::Loaded { tools: self.0.clone(), rejected: vec![] }
+    async fn load(&self) -> toolcrib_port::LoadOutcome {
+        toolcrib_port::LoadOutcome { tools: self.0.clone(), rejected: vec![] }
     }
 }
 

@@ -7,7 +7,7 @@ use toolcrib_model::Risk;
 
 use super::{call, object, policy, tool};
 use crate::{
-    Approvals, Call, Consent, MAX_REMEMBERED_APPROVALS, MAX_REMEMBERED_SESSIONS, PendingCall, Policy,
+    Approvals, Call, Consent, MAX_REMEMBERED_APPROVALS, MAX_REMEMBERED_SESSIONS, PendingApproval, Policy,
     Principal, Remember, Verdict,
 };
 
@@ -18,14 +18,14 @@ fn asking() -> Policy {
     }))
 }
 
-fn pending<'p>(policy: &Policy, call: Call, principal: impl Into<Principal<'p>>) -> PendingCall {
+fn pending<'p>(policy: &Policy, call: Call, principal: impl Into<Principal<'p>>) -> PendingApproval {
     match policy.authorize(call, principal) {
         Verdict::Ask(pending) => *pending,
         other => panic!("{other:?}"),
     }
 }
 
-fn ask(arguments: &Value) -> PendingCall {
+fn ask(arguments: &Value) -> PendingApproval {
     pending(&asking(), call("a", "b", arguments), "s")
 }
 
@@ -41,7 +41,7 @@ fn an_approval_is_good_for_its_question_and_no_other() {
         call.arguments = object(&json!({"x": 1}));
         call
     };
-    let cases: Vec<(&str, PendingCall)> = vec![
+    let cases: Vec<(&str, PendingApproval)> = vec![
         ("the same call again", pending(&policy, base(), agent)),
         ("other arguments", pending(&policy, call("a", "b", &json!({"x": 2})), agent)),
         ("more arguments", pending(&policy, call("a", "b", &json!({"x": 1, "y": null})), agent)),
@@ -90,7 +90,7 @@ fn nothing_that_is_written_into_the_arguments_approves_a_call() {
 #[test]
 fn of_many_that_use_one_approval_at_once_one_runs() {
     let (policy, approvals) = (asking(), Approvals::new());
-    let all: Vec<PendingCall> =
+    let all: Vec<PendingApproval> =
         (0..8).map(|_| pending(&policy, call("a", "b", &json!({"x": 1})), "s")).collect();
     let yes = all[3].question().approve();
     let ran: usize = std::thread::scope(|scope| {

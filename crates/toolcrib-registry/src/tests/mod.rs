@@ -3,10 +3,10 @@
 mod compat;
 mod model;
 mod overloads;
-mod plain;
 mod properties;
 mod refresh;
 mod session_tools;
+mod simple_schema;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use toolcrib_model::{QualifiedName, Tool};
-use toolcrib_port::{Loaded, RejectKind, ToolLoader};
+use toolcrib_port::{LoadOutcome, RejectKind, ToolLoader};
 
 use crate::build::{LoadedSource, build};
 use crate::{Entry, FindError, Snapshot, ToolRegistry};
@@ -34,7 +34,7 @@ fn snapshot(tools: Vec<Tool>) -> Arc<Snapshot> {
 }
 
 /// The first snapshot of these sources: name, exclusive namespace, and what they gave.
-fn first<const N: usize>(sources: [(&str, Option<&str>, Loaded); N]) -> Snapshot {
+fn first<const N: usize>(sources: [(&str, Option<&str>, LoadOutcome); N]) -> Snapshot {
     let mut sources = sources.map(|(name, namespace, loaded)| LoadedSource::new(name, namespace, loaded));
     build(&Snapshot::default(), &mut sources)
 }
@@ -43,7 +43,7 @@ fn first<const N: usize>(sources: [(&str, Option<&str>, Loaded); N]) -> Snapshot
 fn a_tool_that_has_changed_is_held_back_and_a_call_of_it_says_so() {
     let reason = "it is not the one that was approved";
     let reject = toolcrib_port::Reject::tool("mcp s", "s.drop_it", RejectKind::Changed, reason);
-    let loaded = Loaded { tools: vec![tool("s", "drop")], rejected: vec![reject] };
+    let loaded = LoadOutcome { tools: vec![tool("s", "drop")], rejected: vec![reject] };
     let snapshot = first([("mcp s", Some("s"), loaded)]);
     for spelling in ["s.drop_it", "s::drop_it", "s__drop_it", "drop_it", " s.drop_it "] {
         let error = snapshot.find(spelling, |_| true).unwrap_err();
@@ -83,7 +83,7 @@ fn hidden_characters_of_any_source_are_gone_before_anybody_reads_the_tool() {
 #[test]
 fn a_tool_is_rejected_whose_arguments_have_hidden_characters_in_their_names() {
     let dirty = tool("team", "t").with_parameters(json!({"properties": {"p\u{200b}": {}}}));
-    let loaded = Loaded { tools: vec![dirty, tool("team", "other")], rejected: vec![] };
+    let loaded = LoadOutcome { tools: vec![dirty, tool("team", "other")], rejected: vec![] };
     let snapshot = first([("test", None, loaded)]);
     assert_eq!(snapshot.iter().len(), 1);
     let reject = &snapshot.rejected()[0];
@@ -93,7 +93,7 @@ fn a_tool_is_rejected_whose_arguments_have_hidden_characters_in_their_names() {
 
 #[test]
 fn nobody_adds_to_a_namespace_that_belongs_to_another_source() {
-    let one = |namespace: &str| Loaded { tools: vec![tool(namespace, "read")], rejected: vec![] };
+    let one = |namespace: &str| LoadOutcome { tools: vec![tool(namespace, "read")], rejected: vec![] };
     let snapshot = first([
         ("file x", None, one("filesystem")),
         ("module filesystem", Some("filesystem"), one("filesystem")),
@@ -117,7 +117,7 @@ fn all(_: &Entry) -> bool {
 
 #[test]
 fn a_twin_is_refused_and_both_origins_are_named() {
-    let twins = |name: &str| Loaded { tools: vec![tool("a", name)], rejected: vec![] };
+    let twins = |name: &str| LoadOutcome { tools: vec![tool("a", name)], rejected: vec![] };
     let snapshot = first([("one.yaml", None, twins("b")), ("two.yaml", None, twins("b"))]);
     assert_eq!(snapshot.iter().len(), 1);
     let reject = &snapshot.rejected()[0];
@@ -125,7 +125,7 @@ fn a_twin_is_refused_and_both_origins_are_named() {
     assert_eq!(
         reject.reason,
         "duplicate tool: a::b with identical input schema registered twice, by one.yaml and by two.yaml; \
-         remove one, or give one of the sources a namespace of its own"
+         remove one, or give one of the sources a separate namespace"
     );
     assert!(ToolRegistry::from_tools("test", [tool("a", "b"), tool("a", "b")]).is_err());
 }
@@ -135,7 +135,7 @@ fn a_broken_schema_rejects_its_tool_and_no_other() {
     let broken = tool("a", "broken").with_parameters(json!({"type": "strng"}));
     let external = tool("a", "external").with_parameters(json!({"$ref": "https://example.com/x.json"}));
     let loaded =
-        Loaded { tools: vec![tool("a", "one"), broken, external, tool("a", "two")], rejected: vec![] };
+        LoadOutcome { tools: vec![tool("a", "one"), broken, external, tool("a", "two")], rejected: vec![] };
     let snapshot = first([("s", None, loaded)]);
     assert_eq!(snapshot.tool_names().map(QualifiedName::name).collect::<Vec<_>>(), ["one", "two"]);
     let kinds: Vec<_> = snapshot.rejected().iter().map(|reject| reject.kind).collect();
@@ -332,9 +332,9 @@ impl ToolLoader for Fragile {
         "fragile"
     }
 
-    async fn load(&self) -> Loaded {
+    async fn load(&self) -> LoadOutcome {
         assert!(!self.broken.load(Ordering::SeqCst), "the loader breaks");
-        Loaded { tools: vec![tool("fragile", "one")], rejected: vec![] }
+        LoadOutcome { tools: vec![tool("fragile", "one")], rejected: vec![] }
     }
 }
 
@@ -346,7 +346,7 @@ impl ToolLoader for Silent {
         "silent"
     }
 
-    async fn load(&self) -> Loaded {
+    async fn load(&self) -> LoadOutcome {
         std::future::pending().await
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use serde_json::json;
 use toolcrib_model::{QualifiedName, Tool};
-use toolcrib_port::{Loaded, RejectKind, ToolLoader};
+use toolcrib_port::{LoadOutcome, RejectKind, ToolLoader};
 
 use super::{tool, with_properties};
 use crate::registry::newly_rejected;
@@ -17,20 +17,20 @@ use crate::{
 /// Gives what the test puts into it.
 struct Scripted {
     source: &'static str,
-    loaded: Mutex<Loaded>,
+    loaded: Mutex<LoadOutcome>,
 }
 
 impl Scripted {
     fn new(source: &'static str, tools: Vec<Tool>) -> Arc<Self> {
-        Arc::new(Self { source, loaded: Mutex::new(Loaded { tools, rejected: vec![] }) })
+        Arc::new(Self { source, loaded: Mutex::new(LoadOutcome { tools, rejected: vec![] }) })
     }
 
-    fn set(&self, loaded: Loaded) {
+    fn set(&self, loaded: LoadOutcome) {
         *self.loaded.lock().unwrap() = loaded;
     }
 
     fn set_tools(&self, tools: Vec<Tool>) {
-        self.set(Loaded { tools, rejected: vec![] });
+        self.set(LoadOutcome { tools, rejected: vec![] });
     }
 }
 
@@ -40,7 +40,7 @@ impl ToolLoader for Scripted {
         self.source
     }
 
-    async fn load(&self) -> Loaded {
+    async fn load(&self) -> LoadOutcome {
         self.loaded.lock().unwrap().clone()
     }
 }
@@ -75,7 +75,7 @@ async fn a_subscriber_gets_the_difference() {
 async fn a_source_that_fails_as_a_whole_keeps_the_tools_that_it_had() {
     let loader = Scripted::new("s", vec![tool("a", "one")]);
     let registry = ToolRegistry::from_loaders([loader.clone() as Arc<dyn ToolLoader>]).await;
-    loader.set(Loaded::failed("s", RejectKind::Syntax, "a broken save"));
+    loader.set(LoadOutcome::failed("s", RejectKind::Syntax, "a broken save"));
     let snapshot = registry.refresh().await.unwrap();
     assert_eq!(names(&snapshot), ["a.one"]);
     assert_eq!(snapshot.rejected()[0].reason, "a broken save");
@@ -241,11 +241,11 @@ async fn the_dataflow_says_which_tool_supplies_an_argument() {
 
 #[tokio::test]
 async fn a_rejected_source_is_warned_of_once_and_again_when_it_has_come_back_meanwhile() {
-    let failed = |reason: &str| Loaded::failed("s", RejectKind::Unavailable, reason);
+    let failed = |reason: &str| LoadOutcome::failed("s", RejectKind::Unavailable, reason);
     let loader = Scripted::new("s", vec![tool("a", "stays")]);
     let registry = ToolRegistry::from_loaders([loader.clone() as Arc<dyn ToolLoader>]).await;
     let mut warned = Vec::new();
-    let sound = Loaded { tools: vec![tool("a", "stays")], rejected: Vec::new() };
+    let sound = LoadOutcome { tools: vec![tool("a", "stays")], rejected: Vec::new() };
     for loaded in [failed("down, again in 1 s"), failed("down, again in 2 s"), sound, failed("down")] {
         let before = registry.snapshot();
         loader.set(loaded);

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use serde_json::json;
 use toolcrib_model::{EquivalentCall, QualifiedName, Tool, ToolResult};
 use toolcrib_policy::{Authorized, Call};
-use toolcrib_port::{CallContext, Loaded, RejectKind, ToolEngine, ToolLoader};
+use toolcrib_port::{CallContext, LoadOutcome, RejectKind, ToolEngine, ToolLoader};
 
 use super::tool;
 use crate::{
@@ -35,8 +35,8 @@ impl ToolLoader for Owner {
         Some("mcp_owned")
     }
 
-    async fn load(&self) -> Loaded {
-        Loaded::default()
+    async fn load(&self) -> LoadOutcome {
+        LoadOutcome::default()
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use toolcrib_model::{UserAnswer, UserQuestion};
-use toolcrib_port::{Approver, Asked};
+use toolcrib_port::{ApprovalRequest, Approver};
 
 /// Puts the questions of an app before the approver of its caller, with the name of the app.
 pub(super) struct InApp {
@@ -28,8 +28,8 @@ impl InApp {
 
 /// Brings back what was answered, also where the time for answers is over before all is.
 struct Relay<'a> {
-    asked: &'a mut [Asked],
-    passed_on: Vec<Asked>,
+    asked: &'a mut [ApprovalRequest],
+    passed_on: Vec<ApprovalRequest>,
 }
 
 impl Drop for Relay<'_> {
@@ -42,11 +42,11 @@ impl Drop for Relay<'_> {
 
 #[async_trait]
 impl Approver for InApp {
-    async fn ask(&self, batch: &mut [Asked]) {
-        let named = |asked: &Asked| {
+    async fn ask(&self, batch: &mut [ApprovalRequest]) {
+        let named = |asked: &ApprovalRequest| {
             let mut question = asked.question().clone();
             question.agent = Some(self.agent(question.agent.as_deref()));
-            Asked::new(question)
+            ApprovalRequest::new(question)
         };
         let passed_on = batch.iter().map(named).collect();
         let mut relay = Relay { asked: batch, passed_on };
@@ -69,17 +69,17 @@ mod tests {
     use std::time::Duration;
 
     use toolcrib_model::{QualifiedName, Tool};
-    use toolcrib_policy::{Call, Capabilities, Effect, PendingCall, Policy, Verdict};
+    use toolcrib_policy::{Call, Capabilities, Effect, PendingApproval, Policy, Verdict};
     use toolcrib_port::Answer;
 
-    use super::{Approver, Arc, Asked, InApp, UserAnswer, UserQuestion, async_trait};
+    use super::{ApprovalRequest, Approver, Arc, InApp, UserAnswer, UserQuestion, async_trait};
 
     /// Answers the first question, and thinks about the others for ever.
     struct Slow;
 
     #[async_trait]
     impl Approver for Slow {
-        async fn ask(&self, batch: &mut [Asked]) {
+        async fn ask(&self, batch: &mut [ApprovalRequest]) {
             assert!(batch.iter().all(|asked| asked.question().agent.as_deref() == Some("shop: clerk")));
             let approval = batch[0].question().approve();
             batch[0].answer = Some(Answer::Approved(approval));
@@ -91,7 +91,7 @@ mod tests {
         }
     }
 
-    fn pending(policy: &Policy) -> PendingCall {
+    fn pending(policy: &Policy) -> PendingApproval {
         let call = Call::new(Arc::new(Tool::new(QualifiedName::new("a", "b").unwrap())), "a".into(), 1);
         let principal = toolcrib_policy::Principal::new("s").with_agent("clerk");
         match policy.authorize(call, principal) {
@@ -105,7 +105,7 @@ mod tests {
         let asks = Capabilities { default_policy: Effect::Approve, ..Capabilities::default() };
         let policy = Policy::new(&asks, []).unwrap();
         let calls = [pending(&policy), pending(&policy)];
-        let mut batch = calls.each_ref().map(|call| Asked::new(call.question()));
+        let mut batch = calls.each_ref().map(|call| ApprovalRequest::new(call.question()));
         let approver = InApp::new("shop", Arc::new(Slow));
         tokio::time::timeout(Duration::from_secs(1), approver.ask(&mut batch)).await.unwrap_err();
         assert_eq!(batch[1].answer, None);

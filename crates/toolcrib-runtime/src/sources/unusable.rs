@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Value;
 use toolcrib_document::{Error as DocumentError, path_of};
-use toolcrib_port::{Loaded, RejectKind, ToolLoader};
+use toolcrib_port::{LoadOutcome, RejectKind, ToolLoader};
 
 use super::Source;
 use crate::App;
@@ -43,7 +43,7 @@ impl ToolLoader for Unusable {
         self.namespace.as_deref()
     }
 
-    async fn load(&self) -> Loaded {
-        Loaded::failed(&self.source, RejectKind::Unavailable, &self.reason)
+    async fn load(&self) -> LoadOutcome {
+        LoadOutcome::failed(&self.source, RejectKind::Unavailable, &self.reason)
     }
 }

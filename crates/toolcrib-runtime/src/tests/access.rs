@@ -125,7 +125,10 @@ async fn a_tool_that_says_wrongly_what_it_reaches_is_not_there() {
     let runtime = start(&text).await;
     let error = call(&runtime, "w.x").await.error.unwrap();
     assert_eq!(error.kind, ErrorKind::Denied, "{error}");
-    assert!(error.message.starts_with("`w.x` says wrongly what it reaches: metadata.access"), "{error}");
+    assert!(
+        error.message.starts_with("`w.x` has an invalid `access` declaration: metadata.access"),
+        "{error}"
+    );
     runtime.close().await;
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::time::timeout;
 use toolcrib_model::{QualifiedName, Tool};
-use toolcrib_port::{Loaded, RejectKind, ToolLoader};
+use toolcrib_port::{LoadOutcome, RejectKind, ToolLoader};
 use toolcrib_registry::ToolRegistry;
 
 use super::{PAUSE, SETTLING, Watcher};
@@ -24,11 +24,11 @@ impl ToolLoader for Restless {
         "restless"
     }
 
-    async fn load(&self) -> Loaded {
+    async fn load(&self) -> LoadOutcome {
         if self.loads.fetch_add(1, Ordering::SeqCst) > 0 {
-            return Loaded::failed("restless", RejectKind::Unavailable, "it is down");
+            return LoadOutcome::failed("restless", RejectKind::Unavailable, "it is down");
         }
-        let mut loaded = Loaded::default();
+        let mut loaded = LoadOutcome::default();
         loaded.tools.push(Tool::new(QualifiedName::new("test", "one").unwrap()));
         loaded
     }

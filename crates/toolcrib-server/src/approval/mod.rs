@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use toolcrib_model::{UserAnswer, UserQuestion};
-use toolcrib_port::{Answer, Approver, Asked};
+use toolcrib_port::{Answer, ApprovalRequest, Approver};
 
 pub(crate) use at_desk::AtDesk;
 use at_desk::only_desk_of;
@@ -46,7 +46,7 @@ impl ClientApprover {
 
 #[async_trait]
 impl Approver for ClientApprover {
-    async fn ask(&self, batch: &mut [Asked]) {
+    async fn ask(&self, batch: &mut [ApprovalRequest]) {
         let Some(desk) = Desk::current() else { return self.operator.ask(batch).await };
         let forms = batch.iter().map(|asked| form::of_call(asked.question())).collect::<Option<Vec<_>>>();
         let Some(forms) = forms else { return self.operator.ask(batch).await };

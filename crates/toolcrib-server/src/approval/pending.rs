@@ -12,7 +12,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 use toolcrib_model::{UserAnswer, UserQuestion};
 use toolcrib_policy::{Question, Remember};
-use toolcrib_port::{Answer, Approver, Asked};
+use toolcrib_port::{Answer, ApprovalRequest, Approver};
 
 use super::questions::UserQuestions;
 
@@ -207,7 +207,7 @@ impl Queue {
 
     /// Asks the operator and the others, and takes the first answer. That the others cannot ask is no answer while an
     /// operator is present.
-    async fn ask(&self, asked: &mut Asked, others: &dyn Approver) {
+    async fn ask(&self, asked: &mut ApprovalRequest, others: &dyn Approver) {
         let Some((_pending, answer)) = self.push(asked.question()) else {
             return others.ask(std::slice::from_mut(asked)).await;
         };
@@ -255,7 +255,7 @@ struct OperatorApprover {
 
 #[async_trait]
 impl Approver for OperatorApprover {
-    async fn ask(&self, batch: &mut [Asked]) {
+    async fn ask(&self, batch: &mut [ApprovalRequest]) {
         if !self.queue.is_attended() {
             return self.others.ask(batch).await;
         }

@@ -17,7 +17,7 @@ const ARGUMENTS: &str = "arguments";
 
 /// What `use_skill` gives.
 #[derive(Deserialize)]
-struct Loaded {
+struct LoadOutcome {
     instructions: String,
     #[serde(default)]
     tools: Vec<String>,
@@ -55,8 +55,8 @@ pub(super) fn call(name: &str, arguments: &JsonObject) -> Result<ToolCall, Error
 
 /// What the client's model is told of a skill: the text, and what belongs to it.
 pub(super) fn told(value: Value) -> Result<GetPromptResult, ErrorData> {
-    let Loaded { instructions, tools, tools_not_available, folder, files, more_files } =
-        Loaded::deserialize(value).map_err(|error| {
+    let LoadOutcome { instructions, tools, tools_not_available, folder, files, more_files } =
+        LoadOutcome::deserialize(value).map_err(|error| {
             ErrorData::internal_error(format!("the skill cannot be passed on: {error}"), None)
         })?;
     let mut text = instructions;

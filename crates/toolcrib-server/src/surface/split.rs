@@ -80,7 +80,7 @@ impl Intent {
                 .with_hint("give the name of the tool as `search_tools` shows it, and its arguments"));
         };
         // What is to be said of a name that means nothing, or more than one thing, the entrance says.
-        for tool in runtime.executor().entrance().find_tools(&named, context).unwrap_or_default() {
+        for tool in runtime.executor().tool_caller().find_tools(&named, context).unwrap_or_default() {
             if runs_others(&tool) {
                 return Err(unsplit(&tool));
             }
@@ -97,7 +97,7 @@ impl Intent {
 
     /// Returns what calling the tool of this name says, where it is one tool and runs no others.
     fn of_tool(name: &str, runtime: &Runtime, context: &CallContext) -> Option<Self> {
-        let tools = runtime.executor().entrance().find_tools(name, context).ok()?;
+        let tools = runtime.executor().tool_caller().find_tools(name, context).ok()?;
         let kind = Self::kind(tools.first().filter(|tool| !runs_others(tool))?);
         tools.iter().all(|tool| Self::kind(tool) == kind).then_some(kind)
     }
@@ -145,7 +145,7 @@ pub(super) fn runs_others(tool: &Tool) -> bool {
 
 /// Returns why a tool is not run where the three stand in the place of all that run others, if it is one of those.
 pub(crate) fn refused(name: &str, runtime: &Runtime, context: &CallContext) -> Option<ToolError> {
-    let found = runtime.executor().entrance().find_tools(name, context).unwrap_or_default();
+    let found = runtime.executor().tool_caller().find_tools(name, context).unwrap_or_default();
     let tool = found.iter().find(|tool| runs_others(tool.as_ref()))?;
     Some(unsplit(tool))
 }

@@ -31,7 +31,7 @@ impl ToolCaller for Long {
         ToolResult::ok(call.call_id, call.name, json!(text))
     }
 
-    fn keep(&self, tool: &str, result: String, context: &CallContext) -> Option<String> {
+    fn store_result(&self, tool: &str, result: String, context: &CallContext) -> Option<String> {
         assert_eq!(context.agent.as_deref(), Some("assistant"));
         let mut kept = self.kept.lock().unwrap();
         kept.push((tool.to_owned(), result.len()));

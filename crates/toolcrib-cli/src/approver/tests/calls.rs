@@ -5,15 +5,15 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use toolcrib_model::{JsonObject, Risk, Tool};
 use toolcrib_policy::{
-    Approval, Approvals, Call, Capabilities, PendingCall, Policy, Principal, Question, Remember, Verdict,
+    Approval, Approvals, Call, Capabilities, PendingApproval, Policy, Principal, Question, Remember, Verdict,
 };
-use toolcrib_port::{Answer, Approver as _, Asked};
+use toolcrib_port::{Answer, ApprovalRequest, Approver as _};
 
 use super::{Script, Terminal, object};
 use crate::approver::reply::{Confirmation, Reach, Reply, numbered, reply};
 use crate::approver::show::{self, Sizes};
 
-fn pending(tool: &str, arguments: JsonObject) -> PendingCall {
+fn pending(tool: &str, arguments: JsonObject) -> PendingApproval {
     let tool = Tool::new(tool.parse().unwrap())
         .with_description("Writes a file.\nSecond line.")
         .with_risk(Risk::High)
@@ -31,11 +31,14 @@ fn question(arguments: &Value) -> Question {
     pending("files::write", object(arguments)).question()
 }
 
-fn batch(calls: &[(&str, Value)]) -> Vec<Asked> {
-    calls.iter().map(|(tool, arguments)| Asked::new(pending(tool, object(arguments)).question())).collect()
+fn batch(calls: &[(&str, Value)]) -> Vec<ApprovalRequest> {
+    calls
+        .iter()
+        .map(|(tool, arguments)| ApprovalRequest::new(pending(tool, object(arguments)).question()))
+        .collect()
 }
 
-fn answers(batch: &[Asked]) -> Vec<&Answer> {
+fn answers(batch: &[ApprovalRequest]) -> Vec<&Answer> {
     batch.iter().map(|asked| asked.answer.as_ref().unwrap()).collect()
 }
 
@@ -49,7 +52,7 @@ fn approval(answer: Option<&Answer>) -> &Approval {
 /// Asks about one call.
 async fn ask_one(script: Script, arguments: &Value) -> (Answer, String) {
     let terminal = script.terminal();
-    let mut batch = vec![Asked::new(question(arguments))];
+    let mut batch = vec![ApprovalRequest::new(question(arguments))];
     terminal.ask(&mut batch).await;
     (batch.remove(0).answer.unwrap(), terminal.transcript())
 }
@@ -65,7 +68,7 @@ async fn a_question_shows_the_tool_its_arguments_risk_side_effects_and_the_rule(
 #[tokio::test]
 async fn a_process_that_makes_one_call_offers_no_approval_that_outlasts_it() {
     let terminal = Terminal { reach: Reach::Once, ..Script::saying(["y"]).terminal() };
-    let mut batch = vec![Asked::new(question(&json!({"path": "a.txt"})))];
+    let mut batch = vec![ApprovalRequest::new(question(&json!({"path": "a.txt"})))];
     terminal.ask(&mut batch).await;
     assert_eq!(approval(batch[0].answer.as_ref()).remembered(), Remember::Once);
     let transcript = terminal.transcript();
@@ -248,18 +251,18 @@ async fn an_edit_that_the_schema_does_not_take_comes_back_with_the_reason_and_wh
         .editing([Ok("{\"path\": 5}"), Ok("{\"path\": \"5\"}")])
         .terminal();
     let pending = pending("files::write", object(&json!({"path": "a.txt"})));
-    let mut first = vec![Asked::new(pending.question())];
+    let mut first = vec![ApprovalRequest::new(pending.question())];
     terminal.ask(&mut first).await;
     let mut again = pending.question();
     again.problem = Some("`path` has to be a string, not 5".into());
-    let mut second = vec![Asked::new(again)];
+    let mut second = vec![ApprovalRequest::new(again)];
     terminal.ask(&mut second).await;
     assert_eq!(approval(second[0].answer.as_ref()).edited(), Some(&object(&json!({"path": "5"}))));
     insta::assert_snapshot!(terminal.transcript());
 }
 
 /// The calls of most tests below.
-fn three() -> Vec<Asked> {
+fn three() -> Vec<ApprovalRequest> {
     batch(&[
         ("files::write", json!({"path": "a.txt"})),
         ("files::write", json!({"path": "b.txt"})),
@@ -330,7 +333,7 @@ async fn an_approval_of_the_terminal_lets_exactly_its_call_through() {
     let terminal = Script::saying(["y"]).terminal();
     let calls = [json!({"path": "a"}), json!({"path": "b"})]
         .map(|arguments| pending("files::write", object(&arguments)));
-    let mut batch: Vec<_> = calls.iter().map(|pending| Asked::new(pending.question())).collect();
+    let mut batch: Vec<_> = calls.iter().map(|pending| ApprovalRequest::new(pending.question())).collect();
     terminal.ask(&mut batch).await;
     let [first, second] = calls;
     let approvals = Approvals::new();

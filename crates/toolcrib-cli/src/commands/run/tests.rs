@@ -42,7 +42,7 @@ tools: {{registry: [{{type: file, path: tools.yaml, engine: nothing}}], engines:
         setup,
         journal: None,
         is_recorded: false,
-        entrance: runtime.executor().entrance(),
+        entrance: runtime.executor().tool_caller(),
         conversation: Conversation::new(),
         interrupts: &Interrupts::default(),
         json: true,

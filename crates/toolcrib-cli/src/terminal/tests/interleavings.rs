@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use toolcrib_exec::{Executor, MIN_APPROVAL_WAIT};
 use toolcrib_model::{Risk, Tool, ToolCall, ToolResult};
 use toolcrib_policy::{Authorized, Call, Capabilities, Policy};
-use toolcrib_port::{Answer, Approver, Asked, CallContext, ToolEngine};
+use toolcrib_port::{Answer, ApprovalRequest, Approver, CallContext, ToolEngine};
 use toolcrib_registry::ToolRegistry;
 use toolcrib_server::{OperatorAnswer, PendingApprovals};
 
@@ -171,7 +171,7 @@ struct Clients {
 
 #[async_trait]
 impl Approver for Clients {
-    async fn ask(&self, batch: &mut [Asked]) {
+    async fn ask(&self, batch: &mut [ApprovalRequest]) {
         let [asked] = batch else { panic!("a batch of {}", batch.len()) };
         if !asked.question().session.starts_with("client") {
             return self.terminal.ask(batch).await;
@@ -185,7 +185,7 @@ impl Approver for Clients {
     }
 }
 
-fn number(asked: &Asked) -> u64 {
+fn number(asked: &ApprovalRequest) -> u64 {
     asked.question().arguments["number"].as_u64().unwrap()
 }
 

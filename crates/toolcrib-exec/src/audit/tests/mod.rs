@@ -11,7 +11,7 @@ use toolcrib_model::{JsonObject, QualifiedName, Tool, ToolCall};
 use toolcrib_policy::{Authorized, Call, Capabilities, Effect, Policy, Verdict};
 use toolcrib_port::CallContext;
 
-use super::{Audit, Kept, Pending};
+use super::{Audit, CallRecorder, MemorySink};
 
 /// What no record may hold.
 const CANARY: &str = "kingfisher";
@@ -56,11 +56,11 @@ fn authorized() -> Authorized<Call> {
     }
 }
 
-fn audit() -> (Audit, Arc<Kept>) {
-    let kept = Arc::new(Kept::new());
+fn audit() -> (Audit, Arc<MemorySink>) {
+    let kept = Arc::new(MemorySink::new());
     (Audit::new(kept.clone()), kept)
 }
 
-fn begun(audit: &Audit) -> Pending {
+fn begun(audit: &Audit) -> CallRecorder {
     audit.begin(&tool_call(), &context())
 }

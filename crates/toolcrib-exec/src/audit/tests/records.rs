@@ -22,10 +22,10 @@ async fn a_record_says_who_called_what_who_allowed_it_and_what_came_of_it() {
     let (audit, kept) = audit();
     let mut pending = begun(&audit);
     let authorized = authorized();
-    pending.judged(&authorized, authorized.decision(), 2);
-    pending.asking();
+    pending.set_call(&authorized, authorized.decision(), 2);
+    pending.approval_requested();
     tokio::time::advance(Duration::from_millis(1500)).await;
-    pending.running(&authorized).unwrap();
+    pending.start_running(&authorized).unwrap();
     tokio::time::advance(Duration::from_millis(250)).await;
     pending.finish(&authorized.ok(json!({"said": CANARY})).with_metadata("queued_ms", 50));
     let [record] = kept.records().try_into().unwrap();
@@ -63,21 +63,21 @@ async fn there_is_one_record_on_every_way() {
     let ends: [(&str, End); 6] = [
         ("ok", |audit| {
             let (mut pending, call) = (begun(audit), authorized());
-            pending.running(&call).unwrap();
+            pending.start_running(&call).unwrap();
             pending.finish(&call.ok(1));
         }),
         ("denied", |audit| begun(audit).finish(&failed(ErrorKind::Denied))),
         ("invalid_args", |audit| begun(audit).finish(&failed(ErrorKind::InvalidArgs))),
         ("timeout", |audit| {
             let mut pending = begun(audit);
-            pending.running(&authorized()).unwrap();
+            pending.start_running(&authorized()).unwrap();
             pending.finish(&failed(ErrorKind::Timeout));
         }),
         ("dropped", |audit| drop(begun(audit))),
         ("dropped", |audit| {
             let mut pending = begun(audit);
-            pending.asking();
-            pending.running(&authorized()).unwrap();
+            pending.approval_requested();
+            pending.start_running(&authorized()).unwrap();
             let running = async move {
                 std::future::pending::<()>().await;
                 pending.finish(&failed(ErrorKind::Internal));
@@ -110,7 +110,7 @@ async fn no_record_has_values_unless_it_is_told_to() {
     let (audit, kept) = audit();
     let mut pending = begun(&audit);
     let authorized = authorized();
-    pending.running(&authorized).unwrap();
+    pending.start_running(&authorized).unwrap();
     pending.finish(&failed(ErrorKind::ToolFailed));
     begun(&audit).finish(&authorized.ok(CANARY));
     drop(begun(&audit));
@@ -138,7 +138,7 @@ async fn values_come_without_secrets_and_within_their_bound() {
 
 #[tokio::test]
 async fn equal_arguments_have_equal_digests_under_one_key_only() {
-    let digest = |audit: Audit, kept: Arc<super::Kept>, value: Value| {
+    let digest = |audit: Audit, kept: Arc<super::MemorySink>, value: Value| {
         drop(audit.begin(&ToolCall::new("x", arguments(value)), &context()));
         kept.records().pop().unwrap().arguments_hash.unwrap()
     };

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::arguments;
-use crate::audit::shape::shape;
+use crate::audit::argument_shape::shape;
 
 #[test]
 fn a_shape_has_types_and_the_names_that_the_schema_lists() {

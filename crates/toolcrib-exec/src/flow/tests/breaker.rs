@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use toolcrib_model::{ErrorKind, ToolError};
 
 use super::super::RETRY_AFTER;
-use super::super::breaker::{Breaker, Held, Report, Rules};
+use super::super::circuit_breaker::{AttemptReport, BreakerSettings, CircuitBreaker, CircuitOpen};
 use super::*;
 
 /// Plays a script against a breaker that opens after three failures, for 5 to 20 seconds.
@@ -14,29 +14,32 @@ use super::*;
 /// `ok`, `fail`, `nothing`: a call that ends so. `+5`: five seconds pass. `held:5`: a call is held back for five seconds
 /// more. `begin`: a call begins; `end:ok`: the one that began first ends.
 fn play(script: &str) {
-    let rules = Rules { failures: NonZeroU32::new(3).unwrap(), open: seconds(5), max_open: seconds(20) };
-    let mut breaker = Breaker::new(Some(rules));
+    let rules =
+        BreakerSettings { failures: NonZeroU32::new(3).unwrap(), open: seconds(5), max_open: seconds(20) };
+    let mut breaker = CircuitBreaker::new(Some(rules));
     let mut now = Instant::now();
-    let mut under_way = VecDeque::new();
+    let mut in_flight = VecDeque::new();
     let report = |word| match word {
-        "ok" => Report::Works,
-        "fail" => Report::Fails,
-        "nothing" => Report::Nothing,
+        "ok" => AttemptReport::Works,
+        "fail" => AttemptReport::Fails,
+        "nothing" => AttemptReport::Nothing,
         other => panic!("`{other}` is no report"),
     };
     for (position, word) in script.split_whitespace().enumerate() {
-        let place = format!("{script}, word {position}");
+        let permit = format!("{script}, word {position}");
         if let Some(passed) = word.strip_prefix('+') {
             now += seconds(passed.parse().unwrap());
         } else if let Some(expected) = word.strip_prefix("held:") {
-            let Err(Held { retry_after, .. }) = breaker.admit(|| now) else { panic!("{place}: let through") };
-            assert_eq!(retry_after, seconds(expected.parse().unwrap()), "{place}");
+            let Err(CircuitOpen { retry_after, .. }) = breaker.admit(|| now) else {
+                panic!("{permit}: let through")
+            };
+            assert_eq!(retry_after, seconds(expected.parse().unwrap()), "{permit}");
         } else if word == "begin" {
-            under_way.push_back(breaker.admit(|| now).expect(&place));
+            in_flight.push_back(breaker.admit(|| now).expect(&permit));
         } else if let Some(end) = word.strip_prefix("end:") {
-            breaker.settle(under_way.pop_front().expect(&place), report(end), || now);
+            breaker.settle(in_flight.pop_front().expect(&permit), report(end), || now);
         } else {
-            let ticket = breaker.admit(|| now).expect(&place);
+            let ticket = breaker.admit(|| now).expect(&permit);
             breaker.settle(ticket, report(word), || now);
         }
     }
@@ -75,26 +78,26 @@ fn a_circuit_opens_probes_and_closes_by_the_table() {
 #[test]
 fn only_what_the_source_is_at_fault_for_counts_against_it() {
     let call = plain("far");
-    let report = |kind| Report::of(&failure(&call, kind));
-    assert_eq!(Report::of(&call.ok("fine")), Report::Works);
+    let report = |kind| AttemptReport::of(&failure(&call, kind));
+    assert_eq!(AttemptReport::of(&call.ok("fine")), AttemptReport::Works);
     for kind in [ErrorKind::Timeout, ErrorKind::Unavailable, ErrorKind::Overloaded, ErrorKind::OutcomeUnknown]
     {
-        assert_eq!(report(kind), Report::Fails, "{kind}");
+        assert_eq!(report(kind), AttemptReport::Fails, "{kind}");
     }
     for kind in [ErrorKind::ToolFailed, ErrorKind::InvalidArgs, ErrorKind::NotFound, ErrorKind::InputRequired]
     {
-        assert_eq!(report(kind), Report::Works, "{kind}");
+        assert_eq!(report(kind), AttemptReport::Works, "{kind}");
     }
     for kind in [ErrorKind::Cancelled, ErrorKind::Internal, ErrorKind::Denied, ErrorKind::LimitReached] {
-        assert_eq!(report(kind), Report::Nothing, "{kind}");
+        assert_eq!(report(kind), AttemptReport::Nothing, "{kind}");
     }
     let not_installed = ToolError::new(ErrorKind::Unavailable, "no such program").with_retryable(false);
-    assert_eq!(Report::of(&call.failed(not_installed)), Report::Nothing);
+    assert_eq!(AttemptReport::of(&call.failed(not_installed)), AttemptReport::Nothing);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_source_that_is_down_is_left_alone_and_recovers_without_a_restart() {
-    let flow = Flow::default();
+    let flow = FlowControl::default();
     let (here, there) = (plain("here"), plain("there"));
     let attempts = Count::default();
     let ask = |answer: Option<ErrorKind>| {
@@ -124,7 +127,7 @@ async fn a_source_that_is_down_is_left_alone_and_recovers_without_a_restart() {
 
 #[tokio::test(start_paused = true)]
 async fn a_source_that_stays_down_sees_few_attempts() {
-    let flow = Flow::default();
+    let flow = FlowControl::default();
     let call = call(idempotent("plain"), "down");
     let attempts = Count::default();
     let started = Instant::now();
@@ -142,7 +145,7 @@ async fn a_source_that_stays_down_sees_few_attempts() {
 
 #[tokio::test(start_paused = true)]
 async fn tools_that_fail_leave_their_source_open() {
-    let flow = Flow::default();
+    let flow = FlowControl::default();
     let call = plain("far");
     for _ in 0..100 {
         let result = flow.go(&call, within(60), || async { failure(&call, ErrorKind::ToolFailed) }).await;

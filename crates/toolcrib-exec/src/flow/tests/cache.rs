@@ -5,7 +5,7 @@ use super::*;
 /// Makes calls whose result is the number of the attempt.
 #[derive(Default)]
 struct Bed {
-    flow: Flow,
+    flow: FlowControl,
     attempts: Count,
 }
 
@@ -16,7 +16,7 @@ impl Bed {
 
     async fn ask_as(&self, call: &Authorized<Call>, context: &CallContext) -> ToolResult {
         let attempt = |_| async { call.ok(self.attempts.up()) };
-        self.flow.run(call, context, &Lineage::default(), within(60), false, attempt).await
+        self.flow.run(call, context, &CallChain::default(), within(60), false, attempt).await
     }
 
     async fn ask(&self, call: &Authorized<Call>) -> Value {
@@ -140,7 +140,7 @@ async fn another_schema_source_generation_name_or_argument_is_another_call() {
 
 #[tokio::test(start_paused = true)]
 async fn failures_are_not_kept() {
-    let flow = Flow::default();
+    let flow = FlowControl::default();
     let call = call(cacheable(json!(true)), "far");
     let failed = flow.go(&call, within(60), || async { failure(&call, ErrorKind::ToolFailed) }).await;
     assert!(!failed.is_ok());
@@ -149,7 +149,7 @@ async fn failures_are_not_kept() {
 
 #[tokio::test(start_paused = true)]
 async fn a_result_from_the_cache_has_the_id_of_the_call_that_gets_it() {
-    let flow = Flow::default();
+    let flow = FlowControl::default();
     for id in ["first", "second"] {
         let mut call = Call::new(Arc::new(cacheable(json!(true))), "far".into(), 1);
         call.call_id = Some(id.into());

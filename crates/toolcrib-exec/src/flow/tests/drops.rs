@@ -16,7 +16,7 @@ type Running = LocalBoxFuture<'static, ToolResult>;
 
 /// Calls that take a while, in a flow.
 struct Bed {
-    flow: Arc<Flow>,
+    flow: Arc<FlowControl>,
     plain: Arc<Authorized<Call>>,
     same: Arc<Authorized<Call>>,
     again: Arc<Authorized<Call>>,
@@ -74,7 +74,7 @@ struct Scene {
 
 /// Polls all once a second, and drops the call after so many polls. Whether it had ended by then. All beside it end, and
 /// the flow then holds nothing.
-async fn dropped_after(polls: usize, flow: &Flow, scene: Scene) -> bool {
+async fn dropped_after(polls: usize, flow: &FlowControl, scene: Scene) -> bool {
     let mut beside: Vec<_> = scene.before.into_iter().map(Some).collect();
     let first_after = beside.len();
     beside.extend(scene.after.into_iter().map(Some));
@@ -181,7 +181,7 @@ async fn memory_stays_flat_over_many_sources_tools_and_sessions() {
         let context = CallContext::new(format!("session {round}"));
         let ends = if round % 100 == 0 { Err(ErrorKind::Timeout) } else { Ok(()) };
         let attempt = |_| async { ends.map_or_else(|kind| failure(&call, kind), |()| call.ok(round)) };
-        let above = Lineage::default();
+        let above = CallChain::default();
         let running = flow.run(&call, &context, &above, within(60), false, attempt);
         if round % 101 == 0 {
             drop(running);

@@ -19,7 +19,7 @@ async fn slowly(call: &Call, attempts: &Count) -> ToolResult {
 
 #[tokio::test(start_paused = true)]
 async fn the_same_call_runs_once_at_a_time() {
-    let (flow, call, attempts) = (Flow::default(), look(), Count::default());
+    let (flow, call, attempts) = (FlowControl::default(), look(), Count::default());
     for round in [1, 2] {
         let results =
             join_all((0..50).map(|_| flow.go(&call, within(60), || slowly(&call, &attempts)))).await;
@@ -32,9 +32,9 @@ async fn the_same_call_runs_once_at_a_time() {
 
 #[tokio::test(start_paused = true)]
 async fn another_principal_runs_its_own() {
-    let (flow, call, attempts) = (Flow::default(), look(), Count::default());
+    let (flow, call, attempts) = (FlowControl::default(), look(), Count::default());
     let contexts = [CallContext::new("a"), CallContext::new("b"), CallContext::new("a").with_agent("c")];
-    let above = Lineage::default();
+    let above = CallChain::default();
     let calls = contexts
         .iter()
         .map(|context| flow.run(&call, context, &above, within(60), false, |_| slowly(&call, &attempts)));
@@ -45,7 +45,7 @@ async fn another_principal_runs_its_own() {
 
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_is_dropped_hands_over() {
-    let (flow, call, attempts) = (Flow::default(), look(), Count::default());
+    let (flow, call, attempts) = (FlowControl::default(), look(), Count::default());
     let leader = flow.go(&call, within(60), || slowly(&call, &attempts));
     let followers = join_all((0..3).map(|_| flow.go(&call, within(60), || slowly(&call, &attempts))));
     let started = Instant::now();
@@ -60,7 +60,7 @@ async fn a_leader_that_is_dropped_hands_over() {
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_is_given_up_or_out_of_time_hands_over() {
     for kind in [ErrorKind::Cancelled, ErrorKind::Timeout] {
-        let (flow, call, attempts) = (Flow::default(), look(), Count::default());
+        let (flow, call, attempts) = (FlowControl::default(), look(), Count::default());
         let leader = flow.go(&call, within(1), || async {
             attempts.up();
             pass(seconds(1)).await;
@@ -75,7 +75,7 @@ async fn a_leader_that_is_given_up_or_out_of_time_hands_over() {
 
 #[tokio::test(start_paused = true)]
 async fn a_failure_of_the_call_itself_is_everybodys() {
-    let (flow, call, attempts) = (Flow::default(), look(), Count::default());
+    let (flow, call, attempts) = (FlowControl::default(), look(), Count::default());
     let calls = (0..10).map(|_| {
         flow.go(&call, within(60), || async {
             attempts.up();
@@ -90,10 +90,10 @@ async fn a_failure_of_the_call_itself_is_everybodys() {
 
 #[tokio::test(start_paused = true)]
 async fn whoever_follows_keeps_its_own_deadline_and_may_give_up() {
-    let (flow, call, attempts) = (Flow::default(), look(), Count::default());
+    let (flow, call, attempts) = (FlowControl::default(), look(), Count::default());
     let cancel = CancellationToken::new();
     let context = CallContext::new("s").with_cancel(cancel.clone());
-    let above = Lineage::default();
+    let above = CallChain::default();
     let started = Instant::now();
     let leader = flow.go(&call, within(60), || async {
         attempts.up();

@@ -116,7 +116,7 @@ async fn a_call_that_is_given_up_or_overdue_while_it_waits_does_not_run() {
     });
     let cancel = CancellationToken::new();
     let context = CallContext::new("s").with_cancel(cancel.clone());
-    let above = Lineage::default();
+    let above = CallChain::default();
     let given_up = flow.run(&call, &context, &above, within(60), false, |_| async {
         attempts.up();
         call.ok("fine")
@@ -141,7 +141,7 @@ async fn a_call_that_is_given_up_or_overdue_while_it_waits_does_not_run() {
 }
 
 /// At which seconds so many calls start, that are made at once.
-async fn starts(flow: &Flow, call: &Authorized<Call>, count: usize) -> Vec<u64> {
+async fn starts(flow: &FlowControl, call: &Authorized<Call>, count: usize) -> Vec<u64> {
     let started = Instant::now();
     let calls = (0..count).map(|_| async {
         let mut at = 0;

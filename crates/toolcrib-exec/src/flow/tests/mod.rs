@@ -20,25 +20,25 @@ use toolcrib_model::{ErrorKind, QualifiedName, Risk, Tool, ToolError, ToolResult
 use toolcrib_policy::{Authorized, Call, Policy, Verdict};
 use toolcrib_port::CallContext;
 
-use super::{Flow, FlowSettings, Lineage};
+use super::{CallChain, FlowControl, FlowSettings};
 
 /// Everything that a flow holds for calls that are under way.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Usage {
-    places: usize,
+    permits: usize,
     waiting: usize,
     flights: usize,
     probes: usize,
 }
 
-impl Flow {
+impl FlowControl {
     fn usage(&self) -> Usage {
         let mut usage = Usage { flights: self.flights.count(), ..Usage::default() };
         for source in self.sources.all() {
             usage.probes += usize::from(source.is_probing());
-            for gate in source.gates() {
-                usage.places += gate.taken();
-                usage.waiting += gate.waiting();
+            for limit in source.limits() {
+                usage.permits += limit.taken();
+                usage.waiting += limit.waiting();
             }
         }
         usage
@@ -46,7 +46,7 @@ impl Flow {
 
     /// How many sources and tools it knows.
     fn known(&self) -> usize {
-        self.sources.all().iter().map(|source| source.gates().len()).sum()
+        self.sources.all().iter().map(|source| source.limits().len()).sum()
     }
 
     /// Runs a call of the session `s` that nothing stands above.
@@ -57,13 +57,13 @@ impl Flow {
         mut attempt: impl FnMut() -> F,
     ) -> ToolResult {
         let context = CallContext::new("s");
-        self.run(call, &context, &Lineage::default(), deadline, false, |_| attempt()).await
+        self.run(call, &context, &CallChain::default(), deadline, false, |_| attempt()).await
     }
 }
 
 /// A flow with settings as an app file has them.
-fn flow(settings: Value) -> Flow {
-    Flow::new(serde_json::from_value::<FlowSettings>(settings).unwrap())
+fn flow(settings: Value) -> FlowControl {
+    FlowControl::new(serde_json::from_value::<FlowSettings>(settings).unwrap())
 }
 
 fn tool(name: &str) -> Tool {

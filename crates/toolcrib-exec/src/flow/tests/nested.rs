@@ -8,7 +8,7 @@ use toolcrib_policy::RUNTIME_NAMESPACE;
 use super::*;
 
 /// A flow in which a source, and so each of its tools, runs one call at a time.
-fn one_at_a_time() -> Flow {
+fn one_at_a_time() -> FlowControl {
     flow(json!({"source": {"max_concurrency": 1, "max_concurrency_per_tool": 1}}))
 }
 
@@ -19,10 +19,10 @@ async fn a_tool_that_calls_its_own_source_does_not_wait_for_itself() {
     let (outer, inner) = (plain("far"), call(tool("inner"), "far"));
     for below in [&inner, &outer] {
         let result = flow
-            .run(&outer, &context, &Lineage::default(), within(60), false, |lineage| {
+            .run(&outer, &context, &CallChain::default(), within(60), false, |call_chain| {
                 let (flow, context) = (&flow, &context);
                 async move {
-                    flow.run(below, context, &lineage, within(60), false, |_| async { below.ok("inside") })
+                    flow.run(below, context, &call_chain, within(60), false, |_| async { below.ok("inside") })
                         .await
                 }
             })
@@ -39,20 +39,20 @@ async fn a_place_is_lent_to_one_call_at_a_time_and_only_while_it_is_held() {
     let (outer, inner) = (plain("far"), call(tool("inner"), "far"));
     let kept = Mutex::new(None);
     let started = Instant::now();
-    let below = |lineage: Lineage| {
+    let below = |call_chain: CallChain| {
         let (flow, context, inner) = (&flow, &context, &inner);
         async move {
             let attempt = |_| async {
                 pass(seconds(1)).await;
                 inner.ok("inside")
             };
-            flow.run(inner, context, &lineage, within(60), false, attempt).await
+            flow.run(inner, context, &call_chain, within(60), false, attempt).await
         }
     };
     let result = flow
-        .run(&outer, &context, &Lineage::default(), within(60), false, |lineage| {
-            *kept.lock().unwrap() = Some(lineage.clone());
-            let calls = [below(lineage.clone()), below(lineage.clone()), below(lineage)];
+        .run(&outer, &context, &CallChain::default(), within(60), false, |call_chain| {
+            *kept.lock().unwrap() = Some(call_chain.clone());
+            let calls = [below(call_chain.clone()), below(call_chain.clone()), below(call_chain)];
             let outer = &outer;
             async move {
                 let results = futures::future::join_all(calls).await;

@@ -21,7 +21,11 @@ const KINDS: [ErrorKind; 10] = [
 ];
 
 /// How often a call is attempted that fails so each time, what it came to, and how long that took.
-async fn attempts(flow: &Flow, call: &Authorized<Call>, error: ToolError) -> (usize, ToolResult, Duration) {
+async fn attempts(
+    flow: &FlowControl,
+    call: &Authorized<Call>,
+    error: ToolError,
+) -> (usize, ToolResult, Duration) {
     let attempts = Count::default();
     let started = Instant::now();
     let result = flow
@@ -40,7 +44,7 @@ async fn a_tool_that_is_not_idempotent_is_attempted_once_whatever_happens() {
             for retryable in [true, false] {
                 let call = call(tool.clone(), "far");
                 let error = ToolError::new(kind, "as told").with_retryable(retryable);
-                let (count, result, took) = attempts(&Flow::default(), &call, error.clone()).await;
+                let (count, result, took) = attempts(&FlowControl::default(), &call, error.clone()).await;
                 assert_eq!((count, took), (1, Duration::ZERO), "{kind}");
                 assert_eq!(result.error, Some(error), "what came of it is handed on as it is");
             }
@@ -52,7 +56,8 @@ async fn a_tool_that_is_not_idempotent_is_attempted_once_whatever_happens() {
 async fn an_idempotent_tool_is_tried_again_when_the_failure_may_pass() {
     let call = call(idempotent("plain"), "far");
     for kind in KINDS {
-        let (count, result, took) = attempts(&Flow::default(), &call, ToolError::new(kind, "as told")).await;
+        let (count, result, took) =
+            attempts(&FlowControl::default(), &call, ToolError::new(kind, "as told")).await;
         let passes = kind.is_retryable() || kind == ErrorKind::OutcomeUnknown;
         assert_eq!(count, if passes { 3 } else { 1 }, "{kind}");
         assert_eq!(kind_of(&result), Some(kind));
@@ -63,12 +68,12 @@ async fn an_idempotent_tool_is_tried_again_when_the_failure_may_pass() {
         }
     }
     let told = ToolError::new(ErrorKind::ToolFailed, "503").with_retryable(true);
-    assert_eq!(attempts(&Flow::default(), &call, told).await.0, 3);
+    assert_eq!(attempts(&FlowControl::default(), &call, told).await.0, 3);
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_first_attempt_that_succeeds_is_the_last() {
-    let (flow, call, attempts) = (Flow::default(), call(idempotent("plain"), "far"), Count::default());
+    let (flow, call, attempts) = (FlowControl::default(), call(idempotent("plain"), "far"), Count::default());
     let result = flow
         .go(&call, within(60), || async {
             if attempts.up() == 2 { call.ok("fine") } else { failure(&call, ErrorKind::Unavailable) }
@@ -95,7 +100,7 @@ async fn settings_say_how_often() {
 
 #[tokio::test(start_paused = true)]
 async fn there_is_no_retry_that_the_deadline_leaves_no_time_for() {
-    let (flow, call, attempts) = (Flow::default(), call(idempotent("plain"), "far"), Count::default());
+    let (flow, call, attempts) = (FlowControl::default(), call(idempotent("plain"), "far"), Count::default());
     let (started, deadline) = (Instant::now(), Instant::now() + millis(250));
     let result = flow
         .go(&call, Some(deadline), || async {
@@ -112,7 +117,7 @@ async fn there_is_no_retry_that_the_deadline_leaves_no_time_for() {
 async fn a_server_says_when_it_wants_to_be_asked_again() {
     let call = call(idempotent("plain"), "far");
     for (asked, expected) in [(3_000, Some(seconds(3))), (60_000, None)] {
-        let (flow, attempts, started) = (Flow::default(), Count::default(), Instant::now());
+        let (flow, attempts, started) = (FlowControl::default(), Count::default(), Instant::now());
         flow.go(&call, within(120), || async {
             if attempts.up() == 1 {
                 return failure(&call, ErrorKind::Overloaded).with_metadata(RETRY_AFTER, asked);
@@ -144,10 +149,10 @@ async fn retries_stay_a_share_of_all_calls_when_everything_fails() {
 
 #[tokio::test(start_paused = true)]
 async fn a_caller_who_gives_up_ends_the_pause_before_a_retry() {
-    let (flow, call, attempts) = (Flow::default(), call(idempotent("plain"), "far"), Count::default());
+    let (flow, call, attempts) = (FlowControl::default(), call(idempotent("plain"), "far"), Count::default());
     let cancel = CancellationToken::new();
     let context = CallContext::new("s").with_cancel(cancel.clone());
-    let above = Lineage::default();
+    let above = CallChain::default();
     let running = flow.run(&call, &context, &above, within(60), false, |_| async {
         attempts.up();
         failure(&call, ErrorKind::Unavailable)

@@ -2,8 +2,8 @@
 
 use toolcrib_model::ToolError;
 
-use super::super::breaker::Held;
-use super::super::refusal::{Refusal, Whose};
+use super::super::circuit_breaker::CircuitOpen;
+use super::super::refusal::{LimitedSubject, Refusal};
 use super::*;
 
 #[test]
@@ -14,31 +14,31 @@ fn what_is_said_nearest_holds() {
         "tools": {"t::set": {"max_concurrency": 50, "rate": {"calls": 5, "per_seconds": 1, "burst": 1}}},
     }))
     .unwrap();
-    let places = |source: &str, tool: &Tool| {
-        settings.tool_gate(source, tool, source == "here" || source == "near").places
+    let permits = |source: &str, tool: &Tool| {
+        settings.tool_limit(source, tool, source == "here" || source == "near").permits
     };
     let declared = |count: Value| tool("plain").with_metadata("max_concurrency", count);
 
-    let (far, other) = (settings.source_gate("far", false), settings.source_gate("other", false));
-    assert_eq!((far.places, far.queue, other.places, other.queue), (Some(20), 7, Some(20), 10_000));
+    let (far, other) = (settings.source_limit("far", false), settings.source_limit("other", false));
+    assert_eq!((far.permits, far.queue, other.permits, other.queue), (Some(20), 7, Some(20), 10_000));
     assert_eq!(far.rate, other.rate);
     assert_eq!(far.rate.unwrap().per, Duration::from_mins(1));
-    assert_eq!(places("far", &tool("plain")), Some(3));
-    assert_eq!(places("other", &tool("plain")), Some(8));
-    assert_eq!(places("other", &tool("set")), Some(50));
+    assert_eq!(permits("far", &tool("plain")), Some(3));
+    assert_eq!(permits("other", &tool("plain")), Some(8));
+    assert_eq!(permits("other", &tool("set")), Some(50));
     // What a tool says of itself makes less of what it is given, and never more.
-    assert_eq!(places("other", &declared(json!(2))), Some(2));
-    assert_eq!(places("other", &declared(json!(100))), Some(8));
-    assert_eq!(places("other", &declared(json!(0))), Some(8));
-    assert_eq!(places("other", &declared(json!("2"))), Some(8));
+    assert_eq!(permits("other", &declared(json!(2))), Some(2));
+    assert_eq!(permits("other", &declared(json!(100))), Some(8));
+    assert_eq!(permits("other", &declared(json!(0))), Some(8));
+    assert_eq!(permits("other", &declared(json!("2"))), Some(8));
     // Nothing is bounded in this process, unless something is said.
-    assert!(settings.source_gate("near", true).is_open() && settings.breaker("near", true).is_none());
+    assert!(settings.source_limit("near", true).is_unlimited() && settings.breaker("near", true).is_none());
     assert!(settings.is_unbounded("near", &tool("plain")));
     assert!(!settings.is_unbounded("near", &tool("set")));
     assert!(!settings.is_unbounded("near", &declared(json!(2))));
     assert!(!settings.is_unbounded("here", &tool("plain")));
-    assert_eq!(places("near", &declared(json!(2))), Some(2));
-    assert_eq!(places("near", &tool("plain")), None);
+    assert_eq!(permits("near", &declared(json!(2))), Some(2));
+    assert_eq!(permits("near", &tool("plain")), None);
 }
 
 #[test]
@@ -104,12 +104,12 @@ fn a_refusal_says_what_to_do_next() {
     let texts = [
         Refusal::Cancelled,
         Refusal::Overdue,
-        Refusal::Full { whose: Whose::Tool, queue: 1_000 },
-        Refusal::Full { whose: Whose::Source, queue: 1_000 },
-        Refusal::Full { whose: Whose::SameCall, queue: 1_000 },
-        Refusal::TooOften { whose: Whose::Tool, retry_after: millis(1_200) },
-        Refusal::TooOften { whose: Whose::Source, retry_after: seconds(90) },
-        Refusal::Held(Held { failures: 5, retry_after: millis(4_999) }),
+        Refusal::Full { subject: LimitedSubject::Tool, queue: 1_000 },
+        Refusal::Full { subject: LimitedSubject::Source, queue: 1_000 },
+        Refusal::Full { subject: LimitedSubject::SameCall, queue: 1_000 },
+        Refusal::TooOften { subject: LimitedSubject::Tool, retry_after: millis(1_200) },
+        Refusal::TooOften { subject: LimitedSubject::Source, retry_after: seconds(90) },
+        Refusal::CircuitOpen(CircuitOpen { failures: 5, retry_after: millis(4_999) }),
     ]
     .map(|refusal| error_of(refusal.of(&call)))
     .map(|error: ToolError| format!("{error} retryable: {}", error.retryable));

@@ -6,9 +6,9 @@ use std::time::Duration;
 use serde_json::json;
 use toolcrib_port::{CallContext, Media};
 
-use super::super::Results;
-use super::super::limits::{KEPT_FOR, MAX_KEPT_SESSION_RESULTS};
 use super::{handle, reading, results, shaped};
+use crate::results::Results;
+use crate::results::limits::{MAX_STORED_SESSION_RESULTS, RESULT_LIFETIME};
 
 fn context() -> CallContext {
     CallContext::new("s").with_agent("a").with_user("u")
@@ -17,7 +17,7 @@ fn context() -> CallContext {
 /// Results as the next process has them.
 fn opened(folder: &Path) -> Results {
     let results = results();
-    results.keep_in("s", folder).unwrap();
+    results.store_in("s", folder).unwrap();
     results
 }
 
@@ -38,7 +38,7 @@ async fn the_next_process_reads_what_the_one_before_kept_and_only_for_whom_it_wa
     assert!(told.as_str().unwrap().contains("lamp"), "{told}");
     let told = reading(&next, &list, json!({"jsonpath": "$[1999]"}), &context()).await.unwrap();
     assert!(told.to_string().contains("chair"), "{told}");
-    tokio::time::advance(KEPT_FOR + Duration::from_secs(1)).await;
+    tokio::time::advance(RESULT_LIFETIME + Duration::from_secs(1)).await;
     assert!(reading(&next, &text, json!({}), &context()).await.is_ok(), "the session has no end");
 
     for other in [
@@ -71,11 +71,11 @@ fn the_oldest_files_go_first_and_what_is_not_ours_stays_and_is_not_read() {
     std::fs::write(&broken, "{\"agent\":").unwrap();
     let results = opened(folder.path());
     let first = handle(&shaped(&results, long("first"), &context()));
-    for _ in 0..MAX_KEPT_SESSION_RESULTS {
+    for _ in 0..MAX_STORED_SESSION_RESULTS {
         shaped(&results, long("next"), &context());
     }
     assert!(!folder.path().join(first).exists());
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), MAX_KEPT_SESSION_RESULTS + 2);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), MAX_STORED_SESSION_RESULTS + 2);
     assert_eq!(std::fs::read_to_string(folder.path().join("notes.txt")).unwrap(), "mine");
 }
 
@@ -85,7 +85,7 @@ fn nobody_else_may_read_them() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("results");
-    let kept = handle(&shaped(&opened(&path), long("lamp"), &context()));
+    let stored = handle(&shaped(&opened(&path), long("lamp"), &context()));
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert_eq!((mode(&path), mode(&path.join(kept))), (0o700, 0o600));
+    assert_eq!((mode(&path), mode(&path.join(stored))), (0o700, 0o600));
 }

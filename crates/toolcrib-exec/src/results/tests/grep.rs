@@ -1,10 +1,10 @@
 //! Lines that match.
 
-use super::super::grep::{grep, pattern};
-use super::super::seek::{Asker, find};
+use crate::results::read_result::cancellable_search::{CancelFlag, find};
+use crate::results::read_result::grep::{grep, pattern};
 
 fn found(text: &str, wanted: &str, context: usize) -> (String, usize) {
-    let matches = grep(text, &pattern(wanted).unwrap(), context, None, &Asker::default());
+    let matches = grep(text, &pattern(wanted).unwrap(), context, None, &CancelFlag::default());
     (matches.text, matches.count)
 }
 
@@ -39,10 +39,10 @@ fn a_pattern_that_is_too_large_or_none_is_an_error_that_says_what_to_write() {
 
 #[test]
 fn a_search_that_nobody_waits_for_any_more_ends_after_the_piece_that_it_is_at() {
-    let asker = Asker::default();
-    drop(asker.waiting());
+    let cancel = CancelFlag::default();
+    drop(cancel.cancel_on_drop());
     let text = "b".repeat(100_000) + "needle";
-    assert_eq!(find(&pattern("needle").unwrap(), &text, &asker), None);
-    assert_eq!(find(&pattern("needle").unwrap(), &text, &Asker::default()), Some(100_000));
-    assert_eq!(grep("needle\n", &pattern("needle").unwrap(), 0, None, &asker).count, 0);
+    assert_eq!(find(&pattern("needle").unwrap(), &text, &cancel), None);
+    assert_eq!(find(&pattern("needle").unwrap(), &text, &CancelFlag::default()), Some(100_000));
+    assert_eq!(grep("needle\n", &pattern("needle").unwrap(), 0, None, &cancel).count, 0);
 }

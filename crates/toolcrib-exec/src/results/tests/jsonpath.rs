@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::super::jsonpath::{Exceeded, MAX_WHOLE_TEXT_BYTES, Query};
-use super::super::seek::Asker;
+use crate::results::read_result::cancellable_search::CancelFlag;
+use crate::results::read_result::jsonpath::{MAX_WHOLE_TEXT_BYTES, Query, QueryLimit};
 
-fn select(query: &str, root: &Value) -> Result<Vec<Value>, Exceeded> {
+fn select(query: &str, root: &Value) -> Result<Vec<Value>, QueryLimit> {
     let query = Query::parse(query).unwrap_or_else(|error| panic!("{query}: {}", error.message));
-    let asker = Asker::default();
-    query.select(root, &asker).map(|found| found.into_iter().cloned().collect())
+    let cancel = CancelFlag::default();
+    query.select(root, &cancel).map(|found| found.into_iter().cloned().collect())
 }
 
 #[test]
@@ -67,27 +67,27 @@ fn a_query_that_looks_at_the_same_values_over_and_over_is_given_up() {
     for _ in 0..60 {
         root = json!([root, [1, 2, 3]]);
     }
-    let asker = Asker::default();
+    let cancel = CancelFlag::default();
     for query in ["$..*..*..*..*..*", "$..[?count($..*) > count($..*[?count($..*) > 1])]"] {
         let found =
-            Query::parse(query).unwrap().select_within(&root, 200_000, &asker).map(|found| found.len());
-        assert_eq!(found, Err(Exceeded::Steps), "{query}");
+            Query::parse(query).unwrap().select_within(&root, 200_000, &cancel).map(|found| found.len());
+        assert_eq!(found, Err(QueryLimit::Steps), "{query}");
     }
     let wide = json!(vec![0; 100_001]);
-    assert_eq!(select("$[*]", &wide), Err(Exceeded::Matches));
+    assert_eq!(select("$[*]", &wide), Err(QueryLimit::Matches));
 }
 
 #[test]
 fn a_long_text_can_be_searched_and_is_not_matched_as_a_whole() {
     let root = json!([{"text": "b".repeat(MAX_WHOLE_TEXT_BYTES) + "needle"}]);
     assert_eq!(select("$[?search(@.text, 'needle')]", &root).unwrap().len(), 1);
-    assert_eq!(select("$[?match(@.text, 'b*needle')]", &root), Err(Exceeded::Text));
+    assert_eq!(select("$[?match(@.text, 'b*needle')]", &root), Err(QueryLimit::Text));
 }
 
 #[test]
 fn a_query_that_nobody_waits_for_any_more_ends() {
-    let asker = Asker::default();
-    drop(asker.waiting());
+    let cancel = CancelFlag::default();
+    drop(cancel.cancel_on_drop());
     let root = json!([1]);
-    assert_eq!(Query::parse("$[0]").unwrap().select(&root, &asker), Err(Exceeded::Steps));
+    assert_eq!(Query::parse("$[0]").unwrap().select(&root, &cancel), Err(QueryLimit::Steps));
 }

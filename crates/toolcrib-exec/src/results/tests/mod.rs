@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use toolcrib_model::{Secret, ToolError, ToolResult};
 use toolcrib_port::CallContext;
 
-use super::read::ReadResult;
 use super::{ResultLimits, Results, Secrets};
+use crate::results::read_result::ReadResult;
 
 /// Results with room for the least that they may be given.
 fn results() -> Results {

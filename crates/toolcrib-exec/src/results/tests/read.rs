@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use toolcrib_model::ErrorKind;
 use toolcrib_port::CallContext;
 
-use super::super::limits::KEPT_FOR;
-use super::super::store::{Owner, StoreBounds};
 use super::{handle, reading, results, shaped, shared};
+use crate::results::limits::RESULT_LIFETIME;
+use crate::results::store::{Owner, StoreLimits};
 
 fn context() -> CallContext {
     CallContext::new("s").with_agent("a").with_user("u")
@@ -81,7 +81,7 @@ async fn parts_are_read_by_lines_pattern_or_query_and_only_one_of_them() {
 async fn what_is_kept_ends_after_its_time() {
     let results = results();
     let cut = handle(&shaped(&results, "x\n".repeat(5_000), &context()));
-    tokio::time::advance(KEPT_FOR.saturating_sub(Duration::from_secs(1))).await;
+    tokio::time::advance(RESULT_LIFETIME.saturating_sub(Duration::from_secs(1))).await;
     assert!(reading(&results, &cut, json!({}), &context()).await.is_ok());
     tokio::time::advance(Duration::from_secs(1)).await;
     let gone = reading(&results, &cut, json!({}), &context()).await.unwrap_err();
@@ -92,13 +92,13 @@ async fn what_is_kept_ends_after_its_time() {
 async fn the_oldest_go_first_when_there_is_no_room_and_one_session_does_not_push_out_another() {
     let mut results = results();
     Arc::get_mut(&mut results.store).unwrap().bounds =
-        StoreBounds { session_count: 2, count: 3, ..StoreBounds::default() };
+        StoreLimits { session_count: 2, count: 3, ..StoreLimits::default() };
     let quiet = CallContext::new("quiet");
     let other = handle(&shaped(&results, "x\n".repeat(5_000), &quiet));
     let own: Vec<_> = (0..5).map(|_| handle(&shaped(&results, "x\n".repeat(5_000), &context()))).collect();
-    let kept: Vec<_> =
+    let stored: Vec<_> =
         results.store.handles(&Owner::of(&context())).into_iter().map(|(handle, _)| handle).collect();
-    assert_eq!(kept, [own[4].clone(), own[3].clone()]);
+    assert_eq!(stored, [own[4].clone(), own[3].clone()]);
     assert!(reading(&results, &other, json!({}), &quiet).await.is_ok());
 }
 
@@ -135,10 +135,10 @@ async fn a_picture_is_shown_by_its_handle_and_other_data_is_not() {
         {"uri": "file:///b.txt", "mimeType": "text/plain", "blob": "bGluZSBvbmUKbGluZSB0d28K".repeat(100)},
     ]);
     let shown = shaped(&results, blocks, &context());
-    let kept = |at: usize| shown.result[at]["handle"].as_str().unwrap().to_owned();
+    let stored = |at: usize| shown.result[at]["handle"].as_str().unwrap().to_owned();
     let read =
-        async |at: usize, context: CallContext| reading(&results, &kept(at), json!({}), &context).await;
-    let block = json!([{"type": "image", "mimeType": "image/png", "bytes": 300, "handle": kept(0)}]);
+        async |at: usize, context: CallContext| reading(&results, &stored(at), json!({}), &context).await;
+    let block = json!([{"type": "image", "mimeType": "image/png", "bytes": 300, "handle": stored(0)}]);
     assert_eq!(read(0, context()).await.unwrap(), block);
     let refused = read(1, context()).await.unwrap_err();
     assert_eq!(refused.kind, ErrorKind::InvalidArgs);

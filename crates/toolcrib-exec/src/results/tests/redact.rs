@@ -3,8 +3,8 @@
 use serde_json::json;
 use toolcrib_model::Secret;
 
-use super::super::{MIN_SECRET_BYTES, Secrets, is_secret};
 use super::secrets;
+use crate::results::{MIN_SECRET_BYTES, Secrets, is_secret};
 
 const SECRET: &str = "p@ss/w\"rd é7";
 

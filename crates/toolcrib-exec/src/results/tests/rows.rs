@@ -112,9 +112,9 @@ async fn what_cannot_be_asked_is_told_with_what_can() {
             "no row has a field `prise`, did you mean `price`?; the fields are: sku, stock, price, kind, of",
         ),
         (json!({"where": "stok < 2"}), "no row has a field `stok`, did you mean `stock`?"),
-        (json!({"where": "stock <"}), "`where` is no condition"),
+        (json!({"where": "stock <"}), "`where` is not a valid condition"),
         (json!({"fields": ["nothing"]}), "no row has a field `nothing`"),
-        (json!({"jq": ".", "count": true}), "`jq` stands alone"),
+        (json!({"jq": ".", "count": true}), "`jq` cannot be combined with other arguments"),
         (json!({"jq": ".", "grep": "x"}), "only one of"),
     ] {
         let error = ask(items(), how.clone()).await.unwrap_err();

@@ -6,8 +6,10 @@ use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, QualifiedName, Tool, ToolError, ToolResult};
 use toolcrib_port::CallContext;
 
-use super::super::{MAX_FULL_RESULT_BYTES, MAX_RESULT_DEPTH, MAX_RESULT_TOKENS, MIN_RESULT_TOKENS, Results};
 use super::{handle, results, secrets, shaped};
+use crate::results::{
+    MAX_FULL_RESULT_BYTES, MAX_RESULT_DEPTH, MAX_RESULT_TOKENS, MIN_RESULT_TOKENS, Results,
+};
 
 /// Bytes of the least room.
 const ROOM: usize = 4 * MIN_RESULT_TOKENS as usize;
@@ -139,9 +141,9 @@ fn secrets_are_taken_out_of_results_errors_and_metadata_before_anything_is_kept(
     let results = results().with_secrets(secrets("canary-1"));
     let large = shaped(&results, json!(vec!["canary-1 "; 5_000]), &context());
     assert!(!large.result.to_string().contains("canary-1"));
-    let owner = super::super::store::Owner::of(&context());
-    let kept = results.store.get(&handle(&large), &owner).unwrap();
-    assert!(kept.text.contains("[secret TOKEN]") && !kept.text.contains("canary-1"));
+    let owner = crate::results::store::Owner::of(&context());
+    let stored = results.store.get(&handle(&large), &owner).unwrap();
+    assert!(stored.text.contains("[secret TOKEN]") && !stored.text.contains("canary-1"));
 
     let error = ToolError::new(ErrorKind::ToolFailed, "bad canary-1").with_hint("not canary-1");
     let failed = ToolResult::failed(None, "t::tool", error).with_metadata("note", "canary-1");

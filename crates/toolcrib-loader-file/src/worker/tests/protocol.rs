@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use toolcrib_model::ErrorKind;
 use toolcrib_policy::{Access, AccessRules};
-use toolcrib_port::{CallContext, Loaded, RejectKind, ToolEngine as _, ToolLoader as _};
+use toolcrib_port::{CallContext, LoadOutcome, RejectKind, ToolEngine as _, ToolLoader as _};
 
 use super::{App, SIX_LINES, authorized, outcome, until};
 use crate::WorkerModule;
@@ -33,7 +33,7 @@ async fn the_worker_that_the_page_of_the_protocol_shows_works() {
 }
 
 async fn reason(module: &WorkerModule) -> String {
-    let Loaded { tools, rejected } = module.load().await;
+    let LoadOutcome { tools, rejected } = module.load().await;
     assert!(tools.is_empty(), "{tools:?}");
     let [reject] = rejected.as_slice() else { panic!("{rejected:?}") };
     assert_eq!((reject.kind, reject.name.as_deref()), (RejectKind::Unavailable, None));

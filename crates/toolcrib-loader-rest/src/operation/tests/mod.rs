@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use toolcrib_model::{Risk, Tool};
-use toolcrib_port::{Loaded, RejectKind};
+use toolcrib_port::{LoadOutcome, RejectKind};
 use url::Url;
 
 use super::{ConversionSettings, ConvertedDocument, ServerSettings, read_document};
@@ -37,7 +37,7 @@ fn read_with(
     read_document(document, &setting)
 }
 
-fn read(paths: Value) -> Loaded {
+fn read(paths: Value) -> LoadOutcome {
     let document = json!({"openapi": "3.0.3", "paths": paths, "components": {
         "parameters": {"Id": {"name": "id", "in": "path", "required": true, "schema": {"type": "integer"}}},
         "requestBodies": {"Pet": {"required": true, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Pet"}}}}},
@@ -50,7 +50,7 @@ fn read(paths: Value) -> Loaded {
     read_from(&document, ServerSettings::default()).unwrap().loaded
 }
 
-fn names(loaded: &Loaded) -> Vec<&str> {
+fn names(loaded: &LoadOutcome) -> Vec<&str> {
     loaded.tools.iter().map(|tool| tool.name.name()).collect()
 }
 

@@ -19,7 +19,7 @@ use shuttle::future::{block_on, spawn_local, yield_now};
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::{Config, Runner, thread};
 use toolcrib_model::QualifiedName;
-use toolcrib_port::{Loaded, ToolLoader};
+use toolcrib_port::{LoadOutcome, ToolLoader};
 
 use self::registry::ToolRegistry;
 use super::tool;
@@ -61,7 +61,7 @@ impl ToolLoader for Counting {
         self.source
     }
 
-    async fn load(&self) -> Loaded {
+    async fn load(&self) -> LoadOutcome {
         yield_now().await;
         if self.panics.load(Ordering::SeqCst) {
             // Without the hook, which would write a page for each of thousands.
@@ -70,7 +70,7 @@ impl ToolLoader for Counting {
         let load = self.loads.fetch_add(1, Ordering::SeqCst) + 1;
         yield_now().await;
         let named = |name: &str| tool(self.source, name).with_description(load.to_string());
-        Loaded {
+        LoadOutcome {
             tools: vec![named("always"), named(["even", "odd"][usize::from(load % 2 == 1)])],
             rejected: vec![],
         }

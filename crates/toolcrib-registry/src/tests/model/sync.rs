@@ -110,6 +110,6 @@ pub(crate) async fn timeout<F: Future>(_limit: Duration, work: F) -> Result<F::O
     Ok(work.await)
 }
 
-pub(crate) async fn busy<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+pub(crate) async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     shuttle::future::spawn(async move { work() }).await.unwrap()
 }

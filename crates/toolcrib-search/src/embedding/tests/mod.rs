@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use tokio::sync::watch;
 use toolcrib_model::{QualifiedName, Tool};
-use toolcrib_port::{Loaded, ToolLoader};
+use toolcrib_port::{LoadOutcome, ToolLoader};
 use toolcrib_registry::{Enrichment, Snapshot, ToolRegistry};
 
 use super::{EmbedError, Embedder, Embeddings, EmbeddingsEnrichment};
@@ -121,8 +121,8 @@ impl ToolLoader for Scripted {
         "scripted"
     }
 
-    async fn load(&self) -> Loaded {
-        Loaded { tools: self.0.lock().unwrap().clone(), rejected: vec![] }
+    async fn load(&self) -> LoadOutcome {
+        LoadOutcome { tools: self.0.lock().unwrap().clone(), rejected: vec![] }
     }
 }
 

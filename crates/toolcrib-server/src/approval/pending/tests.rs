@@ -7,12 +7,12 @@ use futures::FutureExt as _;
 use tokio::time::{Instant, advance};
 use toolcrib_exec::{Callback, DenyAll};
 use toolcrib_model::Tool;
-use toolcrib_policy::{Approvals, Call, Capabilities, PendingCall, Policy, Principal, Verdict};
-use toolcrib_port::{Answer, Approver, Asked};
+use toolcrib_policy::{Approvals, Call, Capabilities, PendingApproval, Policy, Principal, Verdict};
+use toolcrib_port::{Answer, ApprovalRequest, Approver};
 
 use super::{AnswerOutcome, MAX_WAITING, OperatorAnswer, PRESENCE, PendingApprovals};
 
-fn pending() -> PendingCall {
+fn pending() -> PendingApproval {
     let tool = Arc::new(Tool::new("files::write".parse().unwrap()));
     let policy = Policy::new(&Capabilities::default(), []).unwrap();
     match policy.authorize(Call::new(tool, "test".into(), 1), Principal::new("s")) {
@@ -21,8 +21,8 @@ fn pending() -> PendingCall {
     }
 }
 
-fn asked() -> Asked {
-    Asked::new(pending().question())
+fn asked() -> ApprovalRequest {
+    ApprovalRequest::new(pending().question())
 }
 
 fn nobody_else(waiting: &PendingApprovals) -> Arc<dyn Approver> {
@@ -98,7 +98,7 @@ async fn a_yes_is_for_the_call_that_was_asked_about() {
     let pending_approvals = waiting.clone();
     let _attached = pending_approvals.attach();
     let (pending, approver) = (pending(), nobody_else(&waiting));
-    let mut batch = [Asked::new(pending.question())];
+    let mut batch = [ApprovalRequest::new(pending.question())];
     let mut asking = approver.ask(&mut batch);
     assert!((&mut asking).now_or_never().is_none());
     assert_eq!(

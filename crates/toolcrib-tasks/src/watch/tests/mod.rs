@@ -122,7 +122,7 @@ struct Gate {
 
 impl Gate {
     fn entrance(&self) -> Arc<dyn ToolCaller> {
-        if self.is_later.load(Ordering::SeqCst) { self.later.entrance() } else { self.now.entrance() }
+        if self.is_later.load(Ordering::SeqCst) { self.later.tool_caller() } else { self.now.tool_caller() }
     }
 }
 

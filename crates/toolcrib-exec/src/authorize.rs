@@ -1,0 +1,226 @@
+//! The resolution of a call to a tool with final arguments, and its authorization by the policy. Nothing runs here.
+
+use std::sync::Arc;
+
+use toolcrib_model::{ErrorKind, JsonObject, Risk, Tool, ToolError};
+use toolcrib_policy::{Authorized, Call, Consent, Decision, PendingApproval, Policy, Verdict};
+use toolcrib_port::CallContext;
+use toolcrib_registry::{Entry, FindError, Overloads, Snapshot};
+use toolcrib_schema::Repair;
+
+use crate::normalize::{DeferredCall, Forwarding, clamp_numbers, nest_fields};
+use crate::{MAX_DEPTH, call_errors, former_arguments};
+
+/// A call bound to one tool, with normalized arguments and the decision of the policy.
+pub(crate) struct ResolvedCall {
+    /// The tool, if the name was found.
+    pub(crate) entry: Option<Arc<Entry>>,
+    /// The repairs that made the arguments fit.
+    pub(crate) repairs: Vec<Repair>,
+    pub(crate) state: CallState,
+    /// The denied tool and the rule; for the audit record only, since the caller does not learn them.
+    pub(crate) denied: Option<(Arc<Entry>, Decision)>,
+}
+
+/// The state of a call before it runs.
+pub(crate) enum CallState {
+    /// The call may run.
+    Authorized(Authorized<Call>),
+    /// The call needs a person's approval.
+    PendingApproval(Box<PendingApproval>),
+    /// The call has failed.
+    Failed(ToolError),
+    /// The state has been moved out for processing.
+    Taken,
+}
+
+impl ResolvedCall {
+    /// Returns the call with its final arguments, unless it has failed.
+    pub(crate) fn call(&self) -> Option<&Call> {
+        match &self.state {
+            CallState::Authorized(authorized) => Some(authorized),
+            CallState::PendingApproval(pending) => Some(pending.call()),
+            CallState::Failed(_) | CallState::Taken => None,
+        }
+    }
+
+    /// Returns true if the call may run with arguments that a person wrote.
+    pub(crate) fn is_edited(&self) -> bool {
+        matches!(&self.state, CallState::Authorized(authorized) if authorized.consent() == Consent::Edited)
+    }
+
+    fn failed(entry: Option<Arc<Entry>>, error: ToolError) -> Self {
+        Self { entry, repairs: Vec::new(), state: CallState::Failed(error), denied: None }
+    }
+}
+
+/// Resolves the call, checks the policy for the tool, normalizes and repairs the arguments, and checks the policy for
+/// the final arguments. Tools that the caller may not use are ignored.
+pub(crate) fn authorize(
+    snapshot: &Snapshot,
+    policy: &Policy,
+    name: &str,
+    arguments: JsonObject,
+    call_id: Option<String>,
+    context: &CallContext,
+) -> ResolvedCall {
+    if context.depth >= MAX_DEPTH {
+        let message = format!("calls are nested deeper than {MAX_DEPTH} levels");
+        return ResolvedCall::failed(None, ToolError::new(ErrorKind::LimitReached, message));
+    }
+    let principal = context.principal();
+    let is_visible = |entry: &Entry| policy.is_visible(&entry.tool, principal);
+    let overloads = match find_tool(snapshot, name, is_visible) {
+        Ok(overloads) => overloads,
+        Err(error) => {
+            let error = ToolError::from(&error);
+            let hidden =
+                (error.kind == ErrorKind::Denied).then(|| snapshot.find(name, |_| true).ok()).flatten();
+            let mut resolved = ResolvedCall::failed(None, error);
+            let hidden = hidden.and_then(|overloads| overloads.first().cloned());
+            resolved.denied = hidden.map(|entry| (Arc::clone(&entry), policy.decide(&entry.tool, principal)));
+            return resolved;
+        }
+    };
+    let first = overloads.first();
+    let mut arguments = arguments;
+    let mut repairs =
+        first.map(|entry| former_arguments::rename(&entry.tool, &mut arguments)).unwrap_or_default();
+    let forwards = first.and_then(|entry| Forwarding::of(&entry.tool));
+    let target = first.and_then(|entry| DeferredCall::of(&entry.tool));
+    let mut arguments = match forwards {
+        None => match target {
+            None => arguments,
+            Some(target) => match target.normalize(arguments) {
+                Ok(arguments) => arguments,
+                Err(error) => return ResolvedCall::failed(first.cloned(), error),
+            },
+        },
+        Some(Forwarding::Calls) if context.parallel => {
+            let message = "calls that run in parallel may not start others in parallel";
+            let error =
+                ToolError::new(ErrorKind::InvalidArgs, message).with_hint("put all calls into one list");
+            return ResolvedCall::failed(first.cloned(), error);
+        }
+        Some(forwards) => match forwards.normalize(arguments) {
+            Ok(arguments) => arguments,
+            Err(error) => return ResolvedCall::failed(first.cloned(), error),
+        },
+    };
+    repairs.extend(first.map(|entry| clamp_numbers(&entry.tool, &mut arguments)).unwrap_or_default());
+    // With several overloads, one may accept what another does not.
+    if let (Some(entry), 1) = (first, overloads.iter().count()) {
+        repairs.extend(nest_fields(&entry.tool, &mut arguments));
+    }
+    let (entry, repaired) = match overloads.repair(arguments) {
+        Ok(found) => found,
+        Err(Some(error)) => {
+            return ResolvedCall::failed(
+                Some(Arc::clone(error.nearest)),
+                call_errors::invalid_arguments(&error),
+            );
+        }
+        Err(None) => {
+            let message = format!("there is no tool `{name}`");
+            return ResolvedCall::failed(None, ToolError::new(ErrorKind::UnknownTool, message));
+        }
+    };
+    if entry.tool.equivalent().is_none()
+        && let Some((own, arguments)) = snapshot.equivalent(&entry.tool.name, &repaired.arguments)
+    {
+        // The call is made under the name of the tool that it reaches, so that the rules for both tools apply.
+        let mut resolved =
+            authorize(snapshot, policy, &own.tool.name.to_string(), arguments, call_id, context);
+        repairs.extend(repaired.repairs);
+        resolved.repairs.splice(..0, repairs);
+        return resolved;
+    }
+    let resolved = Call {
+        tool: Arc::clone(&entry.tool),
+        fingerprint: entry.fingerprint,
+        source: Arc::clone(&entry.source),
+        generation: snapshot.generation(),
+        arguments: repaired.arguments,
+        call_id,
+    };
+    let mut denied = None;
+    let state = match policy.authorize(resolved, principal) {
+        Verdict::Granted(authorized) => CallState::Authorized(authorized),
+        Verdict::Ask(pending) => CallState::PendingApproval(pending),
+        Verdict::Denied(decision) => {
+            let error = call_errors::denied(&decision);
+            denied = Some((Arc::clone(entry), decision));
+            CallState::Failed(error)
+        }
+    };
+    repairs.extend(repaired.repairs);
+    ResolvedCall { entry: Some(Arc::clone(entry)), repairs, state, denied }
+}
+
+/// Finds the tool of a name. A typing error is corrected only if the meant tool has no side effects: the correction is
+/// a guess.
+fn find_tool<'a>(
+    snapshot: &'a Snapshot,
+    name: &str,
+    is_visible: impl Fn(&Entry) -> bool,
+) -> Result<Overloads<'a>, FindError> {
+    let unknown = match snapshot.find(name, &is_visible) {
+        Err(error @ FindError::Unknown { .. }) => error,
+        found => return found,
+    };
+    let near = snapshot.find_near(name, &is_visible).ok();
+    let are_read_only = |tools: &Overloads<'_>| {
+        tools.iter().all(|entry| is_read_only(&entry.tool) && Forwarding::of(&entry.tool).is_none())
+    };
+    near.filter(are_read_only).ok_or(unknown)
+}
+
+/// Returns true if a call is read-only. All overloads have to be.
+pub(crate) fn only_reads(
+    snapshot: &Snapshot,
+    policy: &Policy,
+    name: &str,
+    arguments: &JsonObject,
+    context: &CallContext,
+) -> bool {
+    all_tools(is_read_only, snapshot, policy, name, arguments, context)
+}
+
+/// Returns true if a call may be repeated. This must hold for all overloads.
+pub(crate) fn may_repeat(
+    snapshot: &Snapshot,
+    policy: &Policy,
+    name: &str,
+    arguments: &JsonObject,
+    context: &CallContext,
+) -> bool {
+    all_tools(|tool| is_read_only(tool) || tool.is_idempotent(), snapshot, policy, name, arguments, context)
+}
+
+fn is_read_only(tool: &Tool) -> bool {
+    tool.risk() == Risk::Low && tool.side_effects().next().is_none()
+}
+
+/// Returns true if a predicate holds for all tools that a call reaches.
+fn all_tools(
+    is_such: impl Fn(&Tool) -> bool,
+    snapshot: &Snapshot,
+    policy: &Policy,
+    name: &str,
+    arguments: &JsonObject,
+    context: &CallContext,
+) -> bool {
+    let principal = context.principal();
+    let find = |name: &str| snapshot.find(name, |entry| policy.is_visible(&entry.tool, principal));
+    let Ok(overloads) = find(name) else { return false };
+    let Some(forwards) = overloads.first().and_then(|entry| Forwarding::of(&entry.tool)) else {
+        return overloads.iter().all(|entry| is_such(&entry.tool));
+    };
+    let Ok(calls) = forwards.calls(arguments.clone()) else { return false };
+    // A forwarded call that forwards another is rare; it does not count as such.
+    calls.iter().all(|call| {
+        find(&call.name).is_ok_and(|overloads| {
+            overloads.iter().all(|entry| Forwarding::of(&entry.tool).is_none() && is_such(&entry.tool))
+        })
+    })
+}

@@ -1,0 +1,62 @@
+//! Validation of results against the output schemas of their tools.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use serde_json::Value;
+use toolcrib_model::Tool;
+use toolcrib_schema::CompiledSchema;
+
+use crate::results::json_size::json_size;
+use crate::results::limits::MAX_CHECKED_RESULT_BYTES;
+
+/// The maximum number of compiled schemas in memory; the oldest are removed first.
+const MAX_SCHEMAS: usize = 256;
+
+/// The output schemas, each compiled when a result is first validated against it.
+#[derive(Default)]
+pub(in crate::results) struct OutputSchemas {
+    /// The schemas by tool as the registry holds it: a refresh that does not change a tool keeps it.
+    known: Mutex<VecDeque<(Weak<Tool>, Compiled)>>,
+}
+
+/// A compiled schema; `None` if it does not compile.
+type Compiled = Option<Arc<CompiledSchema>>;
+
+impl OutputSchemas {
+    /// Returns the violations of a tool's output schema by a result; none if it declares no schema, or one that does
+    /// not compile.
+    pub(in crate::results) fn violations(&self, tool: &Arc<Tool>, result: &Value) -> Vec<Value> {
+        let declares = tool.output_parameters.as_object().is_some_and(|schema| !schema.is_empty());
+        if !declares || json_size(result, MAX_CHECKED_RESULT_BYTES).is_none() {
+            return Vec::new();
+        }
+        // The schema of an MCP tool describes the structured content; other content may be next to it.
+        let structure = result.get("structuredContent").filter(|_| result.get("content").is_some());
+        let result = structure.unwrap_or(result);
+        let Some(schema) = self.compiled(tool) else { return Vec::new() };
+        if schema.accepts(result) {
+            return Vec::new();
+        }
+        let Err(violations) = schema.validate(result) else { return Vec::new() };
+        violations.iter().map(|violation| violation.message.as_str().into()).collect()
+    }
+
+    fn compiled(&self, tool: &Arc<Tool>) -> Compiled {
+        let weak = Arc::downgrade(tool);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        // A dropped tool cannot be mistaken for this one: its address is not reused while a weak reference to it
+        // exists.
+        if let Some((_, schema)) = known.iter().find(|(other, _)| other.ptr_eq(&weak)) {
+            return schema.clone();
+        }
+        // Compiling under the lock makes concurrent calls compile a schema once.
+        let schema = CompiledSchema::compile(&tool.output_parameters).ok().map(Arc::new);
+        known.retain(|(other, _)| other.strong_count() > 0);
+        if known.len() == MAX_SCHEMAS {
+            known.pop_front();
+        }
+        known.push_back((weak, schema.clone()));
+        schema
+    }
+}

@@ -1,0 +1,7 @@
+//! Known secrets, and their redaction in texts and values.
+
+mod redactor;
+mod secrets;
+
+pub use redactor::{MIN_SECRET_BYTES, Redactor};
+pub use secrets::{MAX_SECRETS, RedactingWriter, Secrets, is_secret};

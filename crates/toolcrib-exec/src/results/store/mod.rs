@@ -1,0 +1,251 @@
+//! The store of results, each readable by its owner only.
+
+pub(super) mod binary_data;
+mod session_folder;
+mod stored_results;
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+use toolcrib_port::CallContext;
+
+use crate::results::limits::{
+    MAX_STORED_BYTES, MAX_STORED_RESULTS, MAX_STORED_SESSION_BYTES, MAX_STORED_SESSION_RESULTS,
+    RESULT_LIFETIME,
+};
+use crate::results::store::session_folder::SessionFolder;
+
+/// The letters of a handle: 32, so that each encodes five bits.
+const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+
+/// The owner of a result. A reader has to match all three fields.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::results) struct Owner {
+    pub(in crate::results) session: Arc<str>,
+    pub(in crate::results) agent: Option<Arc<str>>,
+    pub(in crate::results) user: Option<Arc<str>>,
+}
+
+impl Owner {
+    pub(in crate::results) fn of(context: &CallContext) -> Self {
+        Self {
+            session: Arc::clone(&context.session),
+            agent: context.agent.clone(),
+            user: context.user.clone(),
+        }
+    }
+}
+
+/// The format of a stored text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::results) enum Format {
+    /// Plain text.
+    Text,
+    /// JSON, formatted in lines.
+    Json,
+    /// Binary data in base64.
+    Binary {
+        /// The media type.
+        media_type: String,
+        /// The number of decoded bytes.
+        bytes: usize,
+    },
+}
+
+/// A stored result.
+#[derive(Debug)]
+pub(in crate::results) struct StoredResult {
+    pub(in crate::results) owner: Owner,
+    /// The tool that produced it.
+    pub(in crate::results) tool: String,
+    pub(in crate::results) text: String,
+    pub(in crate::results) format: Format,
+    /// The original size in bytes, if the text was truncated to be stored.
+    pub(in crate::results) cut_from: Option<usize>,
+    /// The tokens per page, and the start positions of the first pages, up to the last requested one.
+    pub(in crate::results) pages: Mutex<(usize, Vec<usize>)>,
+}
+
+impl StoredResult {
+    pub(in crate::results) fn new(
+        owner: Owner,
+        tool: String,
+        text: String,
+        format: Format,
+        cut_from: Option<usize>,
+    ) -> Self {
+        Self { owner, tool, text, format, cut_from, pages: Mutex::default() }
+    }
+}
+
+struct StoreEntry {
+    handle: String,
+    since: Instant,
+    stored: Arc<StoredResult>,
+}
+
+/// The limits of the store.
+#[derive(Clone, Copy)]
+pub(in crate::results) struct StoreLimits {
+    pub(in crate::results) bytes: usize,
+    pub(in crate::results) count: usize,
+    pub(in crate::results) session_bytes: usize,
+    pub(in crate::results) session_count: usize,
+    pub(in crate::results) time: Duration,
+}
+
+impl Default for StoreLimits {
+    fn default() -> Self {
+        Self {
+            bytes: MAX_STORED_BYTES,
+            count: MAX_STORED_RESULTS,
+            session_bytes: MAX_STORED_SESSION_BYTES,
+            session_count: MAX_STORED_SESSION_RESULTS,
+            time: RESULT_LIFETIME,
+        }
+    }
+}
+
+/// The stored results, the oldest first.
+#[derive(Default)]
+pub(in crate::results) struct ResultStore {
+    pub(in crate::results) bounds: StoreLimits,
+    entries: Mutex<VecDeque<StoreEntry>>,
+    /// The folders of sessions whose results outlive the process.
+    folders: Mutex<HashMap<Arc<str>, SessionFolder>>,
+}
+
+impl ResultStore {
+    /// Stores a result, and returns it with its handle; removes the oldest results to make room. The handle is `None`
+    /// if the result is too large to be stored, or if there are no random numbers.
+    pub(in crate::results) fn insert(&self, stored: StoredResult) -> (Arc<StoredResult>, Option<String>) {
+        let StoreLimits { bytes, count, session_bytes, session_count, time } = self.bounds;
+        let stored = Arc::new(stored);
+        let (size, owner) = (stored.text.len(), &stored.owner);
+        if size > bytes.min(session_bytes) || count == 0 || session_count == 0 {
+            return (stored, None);
+        }
+        let Some(handle) = new_handle() else { return (stored, None) };
+        if let Some(folder) = self.folders().get_mut(&owner.session)
+            && let Err(error) = folder.insert(&handle, &stored)
+        {
+            // The result can be read while this process runs.
+            tracing::warn!(%error, "a result cannot be stored in the folder of its session");
+        }
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        drop_expired(&mut entries, time);
+        let of_session = |entry: &StoreEntry| entry.stored.owner.session == owner.session;
+        loop {
+            let sizes = entries.iter().filter(|entry| of_session(entry)).map(StoreEntry::size);
+            let (many, sum) = sizes.fold((0, 0), |(many, sum), size| (many + 1, sum + size));
+            if many < session_count && sum + size <= session_bytes {
+                break;
+            }
+            match entries.iter().position(of_session) {
+                Some(oldest) => entries.remove(oldest),
+                None => break,
+            };
+        }
+        let mut sum: usize = entries.iter().map(StoreEntry::size).sum();
+        while entries.len() >= count || sum + size > bytes {
+            match entries.pop_front() {
+                Some(oldest) => sum -= oldest.size(),
+                None => break,
+            }
+        }
+        entries.push_back(StoreEntry {
+            handle: handle.clone(),
+            since: Instant::now(),
+            stored: Arc::clone(&stored),
+        });
+        (stored, Some(handle))
+    }
+
+    /// Returns the result of this handle, if it belongs to this owner.
+    pub(in crate::results) fn get(&self, handle: &str, owner: &Owner) -> Option<Arc<StoredResult>> {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        drop_expired(&mut entries, self.bounds.time);
+        if let Some(entry) =
+            entries.iter().find(|entry| entry.handle == handle && entry.stored.owner == *owner)
+        {
+            return Some(Arc::clone(&entry.stored));
+        }
+        drop(entries);
+        self.folders().get(&owner.session)?.get(handle, owner).map(Arc::new)
+    }
+
+    /// Returns the handles of one owner and the tools that produced the results, the newest first.
+    pub(in crate::results) fn handles(&self, owner: &Owner) -> Vec<(String, String)> {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        drop_expired(&mut entries, self.bounds.time);
+        let own = entries.iter().rev().filter(|entry| entry.stored.owner == *owner);
+        let mut handles: Vec<_> =
+            own.map(|entry| (entry.handle.clone(), entry.stored.tool.clone())).collect();
+        drop(entries);
+        let folders = self.folders();
+        for (handle, tool) in folders.get(&owner.session).into_iter().flat_map(|folder| folder.handles(owner))
+        {
+            if handles.iter().all(|(known, _)| known != handle) {
+                handles.push((handle.to_owned(), tool.to_owned()));
+            }
+        }
+        handles
+    }
+
+    /// Also stores the results of a session in a folder from now on, and makes the results in it available.
+    pub(in crate::results) fn store_in(&self, session: &str, folder: &Path) -> io::Result<()> {
+        let folder = SessionFolder::open(folder, session)?;
+        self.folders().insert(session.into(), folder);
+        Ok(())
+    }
+
+    fn folders(&self) -> MutexGuard<'_, HashMap<Arc<str>, SessionFolder>> {
+        self.folders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Removes the results of a session from memory. Its files stay.
+    pub(in crate::results) fn forget(&self, session: &str) {
+        self.folders().remove(session);
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.retain(|entry| entry.stored.owner.session.as_ref() != session);
+    }
+}
+
+impl StoreEntry {
+    fn size(&self) -> usize {
+        self.stored.text.len()
+    }
+}
+
+/// Removes expired results. All have the same lifetime, so the oldest expire first.
+fn drop_expired(entries: &mut VecDeque<StoreEntry>, time: Duration) {
+    let now = Instant::now();
+    while entries.front().is_some_and(|oldest| now.duration_since(oldest.since) >= time) {
+        entries.pop_front();
+    }
+}
+
+/// Returns true if a text has the form of a handle.
+pub(in crate::results) fn is_handle(text: &str) -> bool {
+    text.strip_prefix("r_")
+        .is_some_and(|rest| rest.len() == 26 && rest.bytes().all(|byte| ALPHABET.contains(&byte)))
+}
+
+/// Creates a handle that cannot be guessed: 128 bits from the operating system. `None` if it provides no random
+/// numbers.
+fn new_handle() -> Option<String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).ok()?;
+    let number = u128::from_be_bytes(bytes);
+    let letter = |place: u32| {
+        let bits = usize::try_from((number >> (5 * place)) & 31).unwrap_or_default();
+        ALPHABET.get(bits).map(|letter| char::from(*letter))
+    };
+    Some(format!("r_{}", (0..26).filter_map(letter).collect::<String>()))
+}

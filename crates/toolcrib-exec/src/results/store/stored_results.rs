@@ -1,0 +1,50 @@
+//! Storage of results that a caller hands back to be read later, and access to stored data.
+
+use std::io;
+use std::path::Path;
+
+use toolcrib_port::{CallContext, Media};
+
+use crate::results::Results;
+use crate::results::limits::MAX_STORED_RESULT_BYTES;
+use crate::results::process::parsed;
+use crate::results::read_result::format_json::readable;
+use crate::results::store::{Format, Owner, StoredResult};
+
+impl Results {
+    /// Stores a result of this tool that was shown already, for example to make room for others, and returns how to
+    /// read it. Returns `None` if it cannot be stored.
+    pub fn store(&self, tool: &str, text: String, context: &CallContext) -> Option<String> {
+        if text.len() > MAX_STORED_RESULT_BYTES {
+            return None;
+        }
+        let (text, format) = match parsed(&text) {
+            Some(_) => (readable(&text, MAX_STORED_RESULT_BYTES).unwrap_or(text), Format::Json),
+            None => (text, Format::Text),
+        };
+        let owner = Owner::of(context);
+        let (_, handle) = self.store.insert(StoredResult::new(owner, tool.to_owned(), text, format, None));
+        handle.map(|handle| {
+            format!("read the rest with read_result(handle=\"{handle}\", page=1), or with grep or lines")
+        })
+    }
+
+    /// Also stores the results of a session in this folder, so that the next process of the session can read their
+    /// handles, regardless of the time. The content of the folder has the limits of a session:
+    /// [`MAX_STORED_SESSION_RESULTS`](crate::results::MAX_STORED_SESSION_RESULTS) and
+    /// [`MAX_STORED_SESSION_BYTES`](crate::results::MAX_STORED_SESSION_BYTES).
+    pub fn store_in(&self, session: &str, folder: &Path) -> io::Result<()> {
+        self.store.store_in(session, folder)
+    }
+
+    /// Returns the binary data that was extracted from a result, if it belongs to the caller.
+    pub fn media(&self, handle: &str, context: &CallContext) -> Option<Media> {
+        let stored = self.store.get(handle, &Owner::of(context))?;
+        match &stored.format {
+            Format::Binary { media_type, .. } => {
+                Some(Media { media_type: media_type.clone(), data: stored.text.clone() })
+            }
+            Format::Text | Format::Json => None,
+        }
+    }
+}

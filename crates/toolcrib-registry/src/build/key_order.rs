@@ -1,0 +1,32 @@
+//! Equality of tools and values that includes the order of keys.
+//!
+//! `==` ignores the order of keys. People and models read schemas in the order in which they are written, so the order
+//! counts if one tool is to replace another.
+
+use serde_json::{Map, Value};
+use toolcrib_model::Tool;
+
+/// Returns true if two tools with the same fingerprint are equal in every field, including the order of keys.
+pub(super) fn is_identical_tool(one: &Tool, other: &Tool) -> bool {
+    one.name == other.name
+        && one.description == other.description
+        && is_identical(&one.parameters, &other.parameters)
+        && is_identical(&one.output_parameters, &other.output_parameters)
+        && is_identical_map(&one.metadata, &other.metadata)
+}
+
+/// Returns true if two values are equal, including the order of keys.
+pub(super) fn is_identical(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_identical(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => is_identical_map(one, other),
+        _ => one == other,
+    }
+}
+
+fn is_identical_map(one: &Map<String, Value>, other: &Map<String, Value>) -> bool {
+    let mut pairs = one.iter().zip(other);
+    one.len() == other.len() && pairs.all(|(one, other)| one.0 == other.0 && is_identical(one.1, other.1))
+}
