@@ -14,9 +14,9 @@ use toolcrib_exec::Executor;
 use toolcrib_port::ToolCaller;
 use toolcrib_sdk::FunctionTool;
 use toolcrib_tasks::{
-    Background, BackgroundSettings, Channel, MAX_NOTIFICATIONS, MemoryStore, Patient, Request, SCHEDULER,
-    ScheduleSettings, Schedules, Services, Store, StoreError, SystemClock, WatcherSettings, Watchers,
-    channel_tools,
+    Background, BackgroundSettings, BackgroundingCaller, Channel, MAX_NOTIFICATIONS, MemoryStore,
+    OperatorRequest, SCHEDULER, ScheduleSettings, Schedules, Services, Store, StoreError, SystemClock,
+    WatcherSettings, Watchers, channel_tools,
 };
 
 use self::inbox::SessionInbox;
@@ -92,7 +92,7 @@ impl Tasks {
         }
         let prompts = Arc::new(Prompts::default());
         if !app.config.agents.is_empty() {
-            services.prompt_by(Arc::clone(&prompts) as _);
+            services.set_prompter(Arc::clone(&prompts) as _);
         }
         let seconds = execution.background_after.map(NonZeroU32::get);
         Ok(Self {
@@ -120,7 +120,7 @@ impl Tasks {
 
     /// Goes on with what is known from before, now that it is known where calls go in.
     pub(crate) async fn start(self: &Arc<Self>, wiring: &Arc<Wiring>) -> Result<(), Error> {
-        self.services.enter_by(wiring.executor.tool_caller());
+        self.services.set_tool_caller(wiring.executor.tool_caller());
         self.prompts.open(wiring);
         if !matches!(self.mode, TaskStore::Process | TaskStore::Resident) {
             return Ok(());
@@ -138,9 +138,9 @@ impl Tasks {
         }
         if self.store.is_durable() {
             let (services, tasks) = (Arc::clone(&self.services), Arc::downgrade(self));
-            tokio::spawn(services.attend(async move |request| {
+            tokio::spawn(services.serve_requests(async move |request| {
                 let Some(tasks) = tasks.upgrade() else { return };
-                let Request::Cancel(id) = request else { return };
+                let OperatorRequest::Cancel(id) = request else { return };
                 if let Err(error) = tasks.cancel(&id).await {
                     tracing::warn!(%error, %id, "what an operator wants to end has not ended");
                 }
@@ -161,7 +161,7 @@ impl Tasks {
         otherwise: Option<Duration>,
     ) -> Arc<dyn ToolCaller> {
         match self.background_after.or(otherwise) {
-            Some(after) => Arc::new(Patient::new(entrance, self.background.clone(), after)),
+            Some(after) => Arc::new(BackgroundingCaller::new(entrance, self.background.clone(), after)),
             None => entrance,
         }
     }
@@ -200,7 +200,7 @@ impl Tasks {
 
     /// Comes back when a session is told something, whichever.
     pub fn told(&self) -> impl Future<Output = ()> + Send + use<> {
-        self.services.notifications().told()
+        self.services.notifications().changed()
     }
 
     /// The last of what a session is to be told at its next turn.

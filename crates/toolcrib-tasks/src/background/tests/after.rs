@@ -7,12 +7,12 @@ use toolcrib_model::{ErrorKind, ToolCall};
 use toolcrib_port::ToolCaller as _;
 
 use super::*;
-use crate::background::Patient;
+use crate::background::BackgroundingCaller;
 
 const AFTER: Duration = Duration::from_secs(30);
 
-fn patient(shop: &Shop) -> Patient {
-    Patient::new(shop.executor.tool_caller(), shop.background.clone(), AFTER)
+fn patient(shop: &Shop) -> BackgroundingCaller {
+    BackgroundingCaller::new(shop.executor.tool_caller(), shop.background.clone(), AFTER)
 }
 
 fn call(name: &str) -> ToolCall {
@@ -29,7 +29,7 @@ async fn a_call_that_takes_long_goes_on_and_its_caller_has_its_task() {
     let id = result.result["task_id"].as_str().unwrap();
     insta::assert_snapshot!(
         result.result["note"].as_str().unwrap(),
-        @"it has taken 30 s and goes on; it runs in the background; you are told when it has ended"
+        @"it has taken 30 s and continues; it runs in the background; you are notified when it has ended"
     );
     let status = shop.background.status(id, &context()).await.unwrap();
     assert_eq!((status.status, status.progress.as_deref()), (TaskState::Running, Some("1 of 2: turning")));
@@ -45,7 +45,7 @@ async fn a_call_that_ends_in_time_has_its_result_and_is_no_task() {
     let result = patient(&shop).call(call("shop.machine"), &context()).await;
     assert_eq!(result.result, json!({"made": 7}));
     assert!(shop.background.list(&context()).await.is_empty());
-    assert!(shop.store.load(Kind::Background).await.unwrap().is_empty());
+    assert!(shop.store.load(RecordKind::Background).await.unwrap().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
@@ -62,7 +62,8 @@ async fn whoever_gives_it_up_before_ends_it() {
     };
     let (result, ()) = tokio::join!(patient.call(call("shop.machine"), &given_up), cancelled);
     assert_eq!(result.error.unwrap().kind, ErrorKind::Cancelled);
-    // One whose future is dropped ends as well: its engine's future is dropped with it, and the machine hears of no end.
+    // One whose future is dropped ends as well: its engine's future is dropped with it, and the machine hears of no
+    // end.
     let caller = context();
     let dropped = tokio::time::timeout(Duration::from_secs(1), patient.call(call("shop.machine"), &caller));
     assert!(dropped.await.is_err());

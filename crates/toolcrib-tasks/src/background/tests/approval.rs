@@ -3,7 +3,7 @@
 use toolcrib_port::ToolCaller as _;
 
 use super::*;
-use crate::background::Patient;
+use crate::background::BackgroundingCaller;
 use crate::testing::{executor_with, policy, slow_approver};
 
 const AFTER: Duration = Duration::from_secs(3);
@@ -29,7 +29,7 @@ impl Asked {
         let executor = executor_with(module, policy(&json!({})), owner).await;
         let clock = Arc::new(TestClock::at("2026-03-01T09:00:00Z"));
         let services = Arc::new(Services::open(Arc::new(MemoryStore::new()), clock, false).await.unwrap());
-        services.enter_by(executor.tool_caller());
+        services.set_tool_caller(executor.tool_caller());
         let background = Background::open(services, BackgroundSettings::default()).await.unwrap();
         Self { executor, background, yes, started }
     }
@@ -42,7 +42,7 @@ fn press() -> ToolCall {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_waits_for_a_person_does_not_move_to_the_background() {
     let shop = Asked::new().await;
-    let patient = Patient::new(shop.executor.tool_caller(), shop.background.clone(), AFTER);
+    let patient = BackgroundingCaller::new(shop.executor.tool_caller(), shop.background.clone(), AFTER);
     let answered = async {
         tokio::time::advance(AFTER * 60).await;
         assert!(shop.background.list(&context()).await.is_empty());
@@ -67,7 +67,7 @@ async fn a_call_in_the_background_that_waits_for_a_person_is_not_told_to_be_runn
     assert_eq!(shop.started.load(Ordering::SeqCst), 0);
     // A run that started it ends when the question has.
     let session = context().session;
-    let mut ended = Box::pin(shop.background.no_call_waits_for_a_person(&session));
+    let mut ended = Box::pin(shop.background.wait_for_approvals(&session));
     assert!(futures::poll!(&mut ended).is_pending());
     shop.yes.notify_one();
     ended.await;

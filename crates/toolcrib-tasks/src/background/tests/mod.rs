@@ -86,7 +86,7 @@ impl Shop {
         let clock = Arc::new(TestClock::at("2026-03-01T09:00:00Z"));
         let services = Services::open(Arc::clone(&store), clock.clone(), false).await.unwrap();
         let services = Arc::new(services);
-        services.enter_by(executor.tool_caller());
+        services.set_tool_caller(executor.tool_caller());
         let background = Background::open(Arc::clone(&services), settings).await.unwrap();
         background.resume().await.unwrap();
         Self { executor, background, services, clock, store, end, started }
@@ -214,7 +214,7 @@ async fn a_session_and_an_agent_see_only_their_own() {
 
 #[tokio::test(start_paused = true)]
 async fn no_more_run_at_once_and_no_more_are_kept_than_may_be() {
-    let settings = BackgroundSettings { max_running: 2, max_kept: 3, ..BackgroundSettings::default() };
+    let settings = BackgroundSettings { max_running: 2, max_retained: 3, ..BackgroundSettings::default() };
     let shop = Shop::with(Arc::new(MemoryStore::new()), settings).await;
     let first = shop.launch("shop.machine").await.unwrap().task_id;
     shop.launch("shop.machine").await.unwrap();
@@ -306,7 +306,7 @@ async fn a_session_that_ends_takes_its_calls_with_it() {
     assert_eq!(shop.background.list(&context()).await.len(), 1);
     shop.background.end_session("s").await;
     assert_eq!(shop.background.status(&id, &context()).await.unwrap_err().kind, ErrorKind::NotFound);
-    assert!(shop.store.load(Kind::Background).await.unwrap().is_empty());
+    assert!(shop.store.load(RecordKind::Background).await.unwrap().is_empty());
 }
 
 /// A store on a full disk.
@@ -314,10 +314,10 @@ struct FullStore(MemoryStore);
 
 #[async_trait::async_trait]
 impl Store for FullStore {
-    async fn load(&self, kind: Kind) -> Result<Vec<Record>, StoreError> {
+    async fn load(&self, kind: RecordKind) -> Result<Vec<Record>, StoreError> {
         self.0.load(kind).await
     }
-    async fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, StoreError> {
+    async fn get(&self, kind: RecordKind, id: &str) -> Result<Option<Record>, StoreError> {
         self.0.get(kind, id).await
     }
     async fn apply(&self, _changes: Vec<Change>) -> Result<(), StoreError> {
@@ -395,7 +395,7 @@ async fn a_client_runs_no_more_in_all_its_sessions_than_it_may() {
         launch(session, None).await.unwrap();
     }
     let refused = launch("serve/ci/4", None).await.unwrap_err();
-    insta::assert_snapshot!(refused, @"limit_reached: 3 calls of this client run in the background in all its sessions, and no more can (wait for one of them, or cancel one)");
+    insta::assert_snapshot!(refused, @"limit_reached: 3 background calls of this client are running in all its sessions, which is the limit (wait for one of them, or cancel one)");
     // Other clients, other people of the same one, and whoever is on this machine have theirs.
     for (session, user) in [("serve/ci2/1", None), ("serve/ci/5", Some("ada")), ("cli", None)] {
         launch(session, user).await.unwrap();

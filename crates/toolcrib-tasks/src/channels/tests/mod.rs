@@ -38,14 +38,14 @@ async fn a_terminal_shows_each_message_as_one_line_that_it_cannot_be_told_by() {
     let screen = Arc::new(Screen::default());
     let services = services("desk", TerminalChannel::new(Some(screen.clone()))).await;
     let told = "Two lamps\r\n\tare back.\u{1b}[2J\u{202e}";
-    services.tell(&owner(), Some("desk"), told, None).await.unwrap();
+    services.notify(&owner(), Some("desk"), told, None).await.unwrap();
     assert_eq!(*screen.0.lock().unwrap(), ["[desk] Two lamps are back.[2J"]);
 }
 
 #[tokio::test]
 async fn a_program_without_a_terminal_says_so() {
     let services = services("desk", TerminalChannel::new(None)).await;
-    let error = services.tell(&owner(), Some("desk"), "Back.", None).await.unwrap_err();
+    let error = services.notify(&owner(), Some("desk"), "Back.", None).await.unwrap_err();
     assert_eq!((error.kind, error.retryable), (ErrorKind::Unavailable, false));
 }
 
@@ -53,9 +53,9 @@ async fn a_program_without_a_terminal_says_so() {
 async fn a_file_gets_a_line_for_each_message() {
     let folder = tempfile::tempdir().unwrap();
     let services = services("log", FileChannel::new(Root::open(folder.path()).unwrap(), "told.jsonl")).await;
-    services.tell(&owner(), Some("log"), "Two lamps\nare back.", Some("run_1")).await.unwrap();
+    services.notify(&owner(), Some("log"), "Two lamps\nare back.", Some("run_1")).await.unwrap();
     let long = "x".repeat(MAX_MESSAGE_CHARS + 1);
-    services.tell(&Owner::of(&CallContext::new("t")), Some("log"), &long, None).await.unwrap();
+    services.notify(&Owner::of(&CallContext::new("t")), Some("log"), &long, None).await.unwrap();
     let text = std::fs::read_to_string(folder.path().join("told.jsonl")).unwrap();
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(
@@ -70,7 +70,7 @@ async fn a_file_that_cannot_be_written_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let root = Root::open(folder.path()).unwrap();
     let services = services("log", FileChannel::new(root, "missing/told.jsonl")).await;
-    let error = services.tell(&owner(), Some("log"), "Back.", None).await.unwrap_err();
+    let error = services.notify(&owner(), Some("log"), "Back.", None).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Unavailable);
     assert!(error.message.starts_with("the channel `log` cannot be written to: "), "{error}");
 }
@@ -98,9 +98,9 @@ async fn a_tool_is_called_in_the_name_of_whoever_the_message_is_from() {
     let params = json!({"room": "ops", "lines": ["{{time}}: {{ message }}", {"id": "{{run_key}}"}], "raw": "{{{{message}}", "n": 1});
     let services = services("chat", by_tool(&params).unwrap()).await;
     let executor = executor(module, &json!({"default_policy": "grant"})).await;
-    services.enter_by(executor.tool_caller());
+    services.set_tool_caller(executor.tool_caller());
     // What is filled in is not looked at again.
-    services.tell(&owner(), Some("chat"), "{{run_key}}", Some("run_1")).await.unwrap();
+    services.notify(&owner(), Some("chat"), "{{run_key}}", Some("run_1")).await.unwrap();
     let posts = posts.lock().unwrap();
     let [(arguments, context)] = posts.as_slice() else { panic!("{}", posts.len()) };
     assert_eq!(
@@ -121,8 +121,8 @@ async fn a_tool_that_policy_denies_tells_nobody() {
         let (module, posts) = chat();
         let services = services("chat", by_tool(&json!({"text": "{{message}}"})).unwrap()).await;
         let executor = executor(module, &rules).await;
-        services.enter_by(executor.tool_caller());
-        let error = services.tell(&owner(), Some("chat"), "Back.", None).await.unwrap_err();
+        services.set_tool_caller(executor.tool_caller());
+        let error = services.notify(&owner(), Some("chat"), "Back.", None).await.unwrap_err();
         assert_eq!(error.kind, expected, "{error}");
         assert!(posts.lock().unwrap().is_empty());
     }
@@ -133,9 +133,9 @@ async fn a_tool_is_not_called_any_more_when_the_program_ends() {
     let (module, posts) = chat();
     let services = services("chat", by_tool(&json!({})).unwrap()).await;
     let executor = executor(module, &json!({"default_policy": "grant"})).await;
-    services.enter_by(executor.tool_caller());
+    services.set_tool_caller(executor.tool_caller());
     services.stop_intake();
-    let error = services.tell(&owner(), Some("chat"), "Back.", None).await.unwrap_err();
+    let error = services.notify(&owner(), Some("chat"), "Back.", None).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Unavailable);
     assert!(posts.lock().unwrap().is_empty());
 }
@@ -145,7 +145,7 @@ fn a_place_that_is_unknown_is_said_before_anything_is_sent() {
     let wrong =
         [json!({"text": "{{mesage}}"}), json!({"a": [{"b/c": "x {{message"}]}), json!({"text": "{{}}"})];
     let said = wrong.map(|params| match by_tool(&params).unwrap_err() {
-        Error::UnknownPlace { pointer, reason } => format!("{pointer}: {reason}"),
+        Error::UnknownPlaceholder { pointer, reason } => format!("{pointer}: {reason}"),
         other => other.to_string(),
     });
     insta::assert_snapshot!(said.join("\n"), @r"
@@ -162,7 +162,7 @@ async fn send(services: Services, arguments: Value) -> ToolResult {
     let module = tools.fold(Module::new("context_builder", ""), Module::with_tool);
     let grant = json!({"grant": [{"module": "context_builder", "actions": ["send_message"]}]});
     let executor = executor(module, &grant).await;
-    services.enter_by(executor.tool_caller());
+    services.set_tool_caller(executor.tool_caller());
     let call = ToolCall::new("send_message", arguments.as_object().unwrap().clone());
     executor.call(call, &CallContext::new("s").with_agent("clerk")).await
 }

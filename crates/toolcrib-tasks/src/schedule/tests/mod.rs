@@ -112,7 +112,7 @@ impl Setup {
         let executor = testing::executor_with(module, policy, Arc::clone(&self.approver)).await;
         let services = Services::open(Arc::clone(&self.store), self.clock.clone(), self.is_shared).await;
         let services = Arc::new(services.unwrap());
-        services.enter_by(executor.tool_caller());
+        services.set_tool_caller(executor.tool_caller());
         let schedules = Schedules::open(Arc::clone(&services), self.settings.clone()).await.unwrap();
         schedules.resume().await.unwrap();
         let (clock, seen) = (Arc::clone(&self.clock), Arc::clone(&self.seen));
@@ -126,7 +126,7 @@ impl World {
     }
 
     async fn once(&self, when: &str, action: Action) -> String {
-        let time = ScheduleTime::Once(crate::moment(when, &self.schedules.now(None)).unwrap());
+        let time = ScheduleTime::Once(crate::parse_time(when, &self.schedules.now(None)).unwrap());
         self.create(ScheduleRequest::new(time, action)).await
     }
 
