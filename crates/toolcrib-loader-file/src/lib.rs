@@ -1,21 +1,21 @@
-//! Tools from YAML and JSON files, and what runs them.
+//! Tools from YAML and JSON files, and their engines.
 //!
-//! [`FileLoader`] reads a file in any of the shapes that people have lying about:
+//! [`FileLoader`] reads a file in any of these shapes:
 //!
 //! 1. a mapping of namespaces to lists of tools;
 //! 2. a list of tools;
 //! 3. a mapping of tool names to tools;
 //!
-//! and `{namespace: …, tools: […]}`. A tool is `{name, description, parameters, output_parameters, metadata}`; the forms
-//! of OpenAI (`{"type": "function", "function": …}`), Anthropic (`input_schema`) and MCP (`inputSchema`) are recognised.
-//! The namespace of a tool is its own, else the loader's, else the file's, else `default`.
+//! and `{namespace: …, tools: […]}`. A tool is `{name, description, parameters, output_parameters, metadata}`; the
+//! formats of OpenAI (`{"type": "function", "function": …}`), Anthropic (`input_schema`) and MCP (`inputSchema`) are
+//! recognised. The namespace of a tool is its own one, else that of the loader, else that of the file, else `default`.
 //!
-//! [`InlineLoader`] takes the same from a part of another document, such as an app file.
+//! [`InlineLoader`] reads the same from a part of another document, such as an app file.
 //!
-//! [`CommandEngine`] runs a program for each call, [`MockEngine`] answers with canned results.
+//! [`CommandEngine`] runs a program for each call, [`MockEngine`] returns canned results.
 //!
-//! An [`ExecModule`] is both at once: a folder of programs that read JSON and print JSON, with a manifest that says which
-//! tools they are. A [`WorkerModule`] is a process that serves the calls of its tools for as long as it is needed.
+//! [`ExecModule`] and [`WorkerModule`] are loaders and engines: the former is a folder of programs that read and print
+//! JSON, with a manifest that describes their tools; the latter is a process that serves many calls.
 //!
 //! ```
 //! use toolcrib_loader_file::FileLoader;
@@ -29,16 +29,16 @@
 //! # }
 //! ```
 //!
-//! A broken tool is rejected with its place, and so is one with a key that is a known one misspelt; the others load.
+//! A broken tool is rejected with its position, and so is a tool with a misspelt key; the others load.
 
-mod inline;
-mod keys;
-mod loader;
-mod shape;
+mod file_loader;
+mod inline_loader;
+mod tool_file;
+mod unknown_keys;
 
-mod command;
-mod mock;
-mod template;
+mod command_engine;
+mod command_template;
+mod mock_engine;
 
 mod exec;
 mod worker;
@@ -46,15 +46,15 @@ mod worker;
 #[cfg(test)]
 mod tests;
 
-pub use command::{CommandEngine, CommandOutput, CommandSettings};
+pub use command_engine::{CommandEngine, CommandOutput, CommandSettings};
+pub use command_template::{ArgvItem, TemplateError};
 pub use exec::{
     CONTEXT_VARIABLES, ExecModule, MANIFEST, MAX_ERROR_LINES, MAX_EXEC_TOOLS, MAX_MANIFEST_BYTES,
     MAX_PROGRESS_LINES,
 };
-pub use inline::InlineLoader;
-pub use loader::{DEFAULT_NAMESPACE, FileLoader};
-pub use mock::{MockEngine, MockSettings};
-pub use template::{ArgvItem, TemplateError};
+pub use file_loader::{DEFAULT_NAMESPACE, FileLoader};
+pub use inline_loader::InlineLoader;
+pub use mock_engine::{MockEngine, MockSettings};
 pub use worker::{
     CANCEL_GRACE, DEFAULT_START_LIMIT, FIRST_RESTART_PAUSE, MAX_OPEN_REQUESTS, MAX_PROGRESS_REPORTS,
     MAX_RESTART_PAUSE, MAX_WORKER_CALLS, MAX_WORKER_LINE_BYTES, STABLE_AFTER, WORKER_PROTOCOL, WorkerModule,

@@ -1,4 +1,4 @@
-//! From a call to a program and back.
+//! The engine of program folders: starts the program of a call, and reads its result.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -11,9 +11,9 @@ use toolcrib_model::{ErrorKind, Tool, ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{CallContext, ToolEngine};
 
-use super::output::Output;
+use super::program_output::Output;
 use super::{CONTEXT_VARIABLES, ExecModule, MANIFEST};
-use crate::command::unenforced;
+use crate::command_engine::unenforced;
 
 impl ExecModule {
     async fn run(&self, call: &Call, context: &CallContext) -> Result<Value, ToolError> {
@@ -22,7 +22,7 @@ impl ExecModule {
             .map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))?;
         let mut output = Output::new(call.tool.name.dotted(), context.progress.clone());
         let take = |pipe, bytes: &[u8]| output.take(pipe, bytes);
-        // It is ended by dropping this future.
+        // Dropping this future ends the program.
         let never = std::future::pending();
         let ended = follow(&command, Some(Bytes::from(arguments)), take, never, Duration::ZERO).await;
         let ended = ended.map_err(|error| {
@@ -35,7 +35,7 @@ impl ExecModule {
         output.result(command.program(), &ended)
     }
 
-    /// The command of a call, with all that its program is to know but the arguments.
+    /// Returns the command of a call, with the context of the call in its environment.
     fn command(&self, call: &Call, context: &CallContext) -> Result<Command, ToolError> {
         let tool = call.tool.name.name();
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! What stands in the manifest of a module.
+//! The manifest of a program folder.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -10,44 +10,44 @@ use toolcrib_document::{Document, Error};
 use toolcrib_io::process::{Command, find_program};
 use toolcrib_model::{JsonObject, QualifiedName, Risk, Tool, pointer_part};
 use toolcrib_policy::Access;
-use toolcrib_port::{LoadOutcome, Reject, RejectKind};
+use toolcrib_port::{Loaded, Reject, RejectKind};
 
 use crate::ArgvItem;
-use crate::template::Template;
+use crate::command_template::Template;
 
-/// The largest manifest that is read, in bytes.
+/// The largest manifest, in bytes.
 pub const MAX_MANIFEST_BYTES: u64 = 1024 * 1024;
 
-/// The most tools of one manifest.
+/// The largest number of tools in one manifest.
 pub const MAX_EXEC_TOOLS: usize = 256;
 
-/// Variables that begin so say what a call is part of.
+/// The prefix of the variables with the context of a call.
 const RESERVED_PREFIX: &str = "TOOLCRIB_";
 
-/// What a manifest cannot set, since it decides which program a name means.
+/// The variable that a manifest cannot set, since it determines the program that a name refers to.
 const SEARCH_PATH: &str = "PATH";
 
-/// What came of a manifest.
+/// The contents of a manifest.
 pub(super) struct Manifest {
     pub(super) namespace: String,
     pub(super) description: Option<String>,
     pub(super) programs: BTreeMap<String, Arc<Program>>,
-    pub(super) loaded: LoadOutcome,
+    pub(super) loaded: Loaded,
 }
 
-/// What is started for a tool.
+/// The command line and environment of a tool.
 #[derive(Debug)]
 pub(super) struct Program {
-    /// The program, then its words.
+    /// The program and its arguments.
     pub(super) argv: Template,
-    /// Variables that the manifest sets.
+    /// The variables that the manifest sets.
     pub(super) env: BTreeMap<String, String>,
 }
 
-/// All of a manifest but its tools, which are read one by one.
+/// The manifest, with its tools unparsed. They are parsed one by one.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a module, which is a mapping with `name` and `tools`")]
-struct Head {
+struct ManifestHead {
     name: String,
     description: Option<String>,
     #[serde(default)]
@@ -55,10 +55,10 @@ struct Head {
     tools: Vec<Value>,
 }
 
-/// One tool of a manifest.
+/// A tool in the manifest.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a tool, which is a mapping")]
-struct Entry {
+struct ManifestTool {
     name: String,
     description: String,
     argv: Vec<ArgvItem>,
@@ -82,11 +82,11 @@ struct Entry {
     idempotent: Option<bool>,
 }
 
-/// Why one tool cannot be used.
-type Problem = (RejectKind, Error);
+/// The reason that a tool cannot be used.
+type Rejection = (RejectKind, Error);
 
 impl Manifest {
-    /// Reads a manifest. What is wrong with one tool is a reject with its place; an error is what is wrong with the whole.
+    /// Reads a manifest. A problem of one tool is a reject with its position; an error concerns the whole manifest.
     pub(super) fn read(
         document: &Document,
         namespace: Option<&str>,
@@ -95,7 +95,7 @@ impl Manifest {
         folder: &Path,
         access: &Access,
     ) -> Result<Self, Error> {
-        let head: Head = document.deserialize()?;
+        let head: ManifestHead = document.deserialize()?;
         check_env(&head.env, document, "/env")?;
         if head.tools.len() > MAX_EXEC_TOOLS {
             let message = format!("there are {} tools, at most {MAX_EXEC_TOOLS} are taken", head.tools.len());
@@ -105,8 +105,8 @@ impl Manifest {
         if let Err(error) = QualifiedName::new(&namespace, "tool") {
             return Err(document.error_at("/name", error.to_string()));
         }
-        let reader = Reader { document, folder, access, namespace: &namespace, shared: &head.env };
-        let (mut loaded, mut programs) = (LoadOutcome::default(), BTreeMap::new());
+        let reader = ToolReader { document, folder, access, namespace: &namespace, shared: &head.env };
+        let (mut loaded, mut programs) = (Loaded::default(), BTreeMap::new());
         for (position, value) in head.tools.iter().enumerate() {
             let pointer = format!("/tools/{position}");
             let read = reader.tool(value, &pointer).and_then(|(tool, program)| {
@@ -131,30 +131,30 @@ impl Manifest {
     }
 }
 
-/// What tools are read with.
-struct Reader<'a> {
+/// The context for parsing tools.
+struct ToolReader<'a> {
     document: &'a Document,
     folder: &'a Path,
     access: &'a Access,
     namespace: &'a str,
-    /// The variables of all programs.
+    /// The variables for all programs.
     shared: &'a BTreeMap<String, String>,
 }
 
-impl Reader<'_> {
-    fn tool(&self, value: &Value, pointer: &str) -> Result<(Tool, Program), Problem> {
+impl ToolReader<'_> {
+    fn tool(&self, value: &Value, pointer: &str) -> Result<(Tool, Program), Rejection> {
         let document = self.document;
         let invalid = |error| (RejectKind::InvalidTool, error);
-        let mut entry: Entry = document.deserialize_value(value, pointer).map_err(invalid)?;
+        let mut declared_tool: ManifestTool = document.deserialize_value(value, pointer).map_err(invalid)?;
         let at = |key: &str| format!("{pointer}/{key}");
-        let (argv, own) = (std::mem::take(&mut entry.argv), std::mem::take(&mut entry.env));
+        let (argv, own) = (std::mem::take(&mut declared_tool.argv), std::mem::take(&mut declared_tool.env));
         check_env(&own, document, &at("env")).map_err(invalid)?;
-        let name = QualifiedName::new(self.namespace, &entry.name)
+        let name = QualifiedName::new(self.namespace, &declared_tool.name)
             .map_err(|error| self.invalid(&at("name"), error.to_string()))?;
-        if entry.timeout.is_some_and(|seconds| !(seconds.is_finite() && seconds > 0.0)) {
+        if declared_tool.timeout.is_some_and(|seconds| !(seconds.is_finite() && seconds > 0.0)) {
             return Err(self.invalid(&at("timeout"), "`timeout` should be a number of seconds, more than 0"));
         }
-        let tool = self.tool_of(entry, name, &at("parameters"));
+        let tool = self.tool_of(declared_tool, name, &at("parameters"));
         let declared =
             Access::of_tool(&tool).map_err(|error| self.invalid(&at("access"), error.to_string()))?;
         let argv = self.argv(argv, &tool, declared.and(self.access), &at("argv"))?;
@@ -163,29 +163,29 @@ impl Reader<'_> {
         Ok((tool, Program { argv, env }))
     }
 
-    fn tool_of(&self, entry: Entry, name: QualifiedName, parameters_at: &str) -> Tool {
+    fn tool_of(&self, declared_tool: ManifestTool, name: QualifiedName, parameters_at: &str) -> Tool {
         let nothing = || json!({"type": "object", "properties": {}, "additionalProperties": false});
-        let parameters = entry.parameters.map_or_else(nothing, Value::Object);
+        let parameters = declared_tool.parameters.map_or_else(nothing, Value::Object);
         let exact = self.document.exact_integers(parameters_at);
         let mut tool = Tool::new(name)
-            .with_description(entry.description)
+            .with_description(declared_tool.description)
             .with_exact_parameters(parameters, &exact)
-            .with_output_parameters(Value::Object(entry.output_parameters));
-        let said = [
-            ("title", entry.title.map(Value::from)),
-            ("risk", entry.risk.map(|risk| risk.as_str().into())),
-            ("aliases", entry.aliases.map(Value::from)),
-            ("tags", entry.tags.map(Value::from)),
-            ("side_effects", entry.side_effects.map(Value::from)),
-            ("examples", entry.examples.map(Value::from)),
-            ("access", entry.access),
-            ("cacheable", entry.cacheable),
-            ("confirmation_required", entry.confirmation_required.map(Value::from)),
-            ("user_selectable", entry.user_selectable.map(Value::from)),
-            ("idempotent", entry.idempotent.map(Value::from)),
-            ("timeout_seconds", entry.timeout.map(Value::from)),
+            .with_output_parameters(Value::Object(declared_tool.output_parameters));
+        let metadata = [
+            ("title", declared_tool.title.map(Value::from)),
+            ("risk", declared_tool.risk.map(|risk| risk.as_str().into())),
+            ("aliases", declared_tool.aliases.map(Value::from)),
+            ("tags", declared_tool.tags.map(Value::from)),
+            ("side_effects", declared_tool.side_effects.map(Value::from)),
+            ("examples", declared_tool.examples.map(Value::from)),
+            ("access", declared_tool.access),
+            ("cacheable", declared_tool.cacheable),
+            ("confirmation_required", declared_tool.confirmation_required.map(Value::from)),
+            ("user_selectable", declared_tool.user_selectable.map(Value::from)),
+            ("idempotent", declared_tool.idempotent.map(Value::from)),
+            ("timeout_seconds", declared_tool.timeout.map(Value::from)),
         ];
-        for (key, value) in said {
+        for (key, value) in metadata {
             if let Some(value) = value {
                 tool = tool.with_metadata(key, value);
             }
@@ -193,18 +193,19 @@ impl Reader<'_> {
         tool
     }
 
-    /// The command line: its program is there and may be started, and its places are arguments of the tool.
+    /// Parses the command line. Its program has to exist and be permitted, and its placeholders have to be arguments of
+    /// the tool.
     fn argv(
         &self,
         mut argv: Vec<ArgvItem>,
         tool: &Tool,
         access: Access,
         pointer: &str,
-    ) -> Result<Template, Problem> {
+    ) -> Result<Template, Rejection> {
         if let Some(ArgvItem::Word(program)) = argv.first_mut()
             && program.contains('/')
         {
-            // By its full path, under which `access` names it too.
+            // The full path, under which `access` names it too.
             let path = self.folder.join(&*program);
             let path: PathBuf = path.components().filter(|step| *step != Component::CurDir).collect();
             *program = path.to_string_lossy().into_owned();
@@ -213,14 +214,14 @@ impl Reader<'_> {
         let Some(program) = argv.program().filter(|program| !program.is_empty()) else {
             return Err(self.invalid(pointer, "`argv` is empty; its first word names the program"));
         };
-        if let Some(message) = argv.unknown_place(tool) {
+        if let Some(message) = argv.unknown_placeholder(tool) {
             return Err(self.invalid(pointer, message));
         }
         self.check_program(program, access, &format!("{pointer}/0"))?;
         Ok(argv)
     }
 
-    fn check_program(&self, program: &str, access: Access, pointer: &str) -> Result<(), Problem> {
+    fn check_program(&self, program: &str, access: Access, pointer: &str) -> Result<(), Rejection> {
         let command = Command::new([program]).with_cwd(self.folder);
         let found = find_program(&command.with_guard(move |program| access.allows_program(program)));
         let Err(error) = found else { return Ok(()) };
@@ -235,16 +236,16 @@ impl Reader<'_> {
         Err((kind, self.document.error_at(pointer, message)))
     }
 
-    fn invalid(&self, pointer: &str, message: impl Into<String>) -> Problem {
+    fn invalid(&self, pointer: &str, message: impl Into<String>) -> Rejection {
         (RejectKind::InvalidTool, self.document.error_at(pointer, message))
     }
 }
 
-/// Refuses variables that are not a manifest's to set.
+/// Rejects variables that a manifest may not set.
 fn check_env(env: &BTreeMap<String, String>, document: &Document, pointer: &str) -> Result<(), Error> {
     for (name, value) in env {
         let message = if name.starts_with(RESERVED_PREFIX) || name == SEARCH_PATH {
-            format!("`{name}` is not a manifest's to set")
+            format!("a manifest cannot set `{name}`")
         } else if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
             format!("`{name}` cannot be a variable with this value: no `=` and no NUL character")
         } else if value.contains("${") {

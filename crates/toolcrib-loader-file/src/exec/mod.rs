@@ -1,8 +1,8 @@
-//! Programs with a manifest as a module, so that one needs no Rust to write it.
+//! Folders of programs with a manifest: modules that need no Rust.
 
 mod engine;
 mod manifest;
-mod output;
+mod program_output;
 
 #[cfg(unix)]
 #[cfg(test)]
@@ -19,62 +19,61 @@ use toolcrib_model::Secret;
 use toolcrib_policy::Access;
 use toolcrib_port::{LoadOutcome, RejectKind, ToolLoader};
 
-use crate::loader::unreadable;
+use crate::file_loader::unreadable;
 use manifest::{Manifest, Program};
 
 pub use manifest::{MAX_EXEC_TOOLS, MAX_MANIFEST_BYTES};
-pub use output::{MAX_ERROR_LINES, MAX_PROGRESS_LINES};
+pub use program_output::{MAX_ERROR_LINES, MAX_PROGRESS_LINES};
 
-/// The name of the file in the folder of a module that says what its tools are.
+/// The file name of the manifest, which describes the tools of a folder.
 pub const MANIFEST: &str = "toolcrib.yaml";
 
-/// A folder of programs that are tools, as its manifest says: `toolcrib.yaml`, with the `name` of the module, what it is
-/// for (`description`), variables for all its programs (`env`), and its `tools`. Of each tool stand there:
+/// A folder of programs that are tools. Its manifest `toolcrib.yaml` has the `name` of the module, its purpose
+/// (`description`), variables for all programs (`env`), and the `tools`. Each tool has:
 ///
-/// - `name` and `description`, by which models find it, and `argv`, the words that start it. A first word with a `/` is
-///   a path in the folder, any other a program of the system. The other words may have places for arguments, as those of
-///   a [`CommandSettings`](crate::CommandSettings), for programs that do not read JSON;
+/// - `name` and `description`, by which models find it, and `argv`, the command line. A first word with a `/` is a path
+///   in the folder, any other a program of the system. The other words may contain placeholders for arguments, as in
+///   [`CommandSettings`](crate::CommandSettings), for programs that do not read JSON;
 /// - `parameters` and `output_parameters`, the JSON Schemas of its arguments and of its result;
 /// - `title`, `aliases`, `tags`, `examples`, `risk`, `side_effects`, `confirmation_required`, `user_selectable`,
 ///   `idempotent`, `cacheable` and `access`, as for any tool;
-/// - `timeout`, in seconds, and `env`, variables for this program beside those for all.
+/// - `timeout`, in seconds, and `env`, variables for this program in addition to those for all.
 ///
-/// For each call its program is started in the folder. What it is to know, and what it is to do:
+/// Each call starts its program in the folder. The contract of a program is:
 ///
-/// - The arguments, which fit `parameters`, come on standard input as one JSON object.
-/// - What the runtime knows of the call comes in variables, never among the arguments: [`CONTEXT_VARIABLES`]. Beside them
-///   there are those that [every child inherits](toolcrib_io::process::INHERITED_ENVIRONMENT), those of the manifest, and
-///   over them those of [`with_env`](Self::with_env), which is the place for keys.
-/// - It prints one JSON value, which is the result; nothing printed is `null`. A failure that was to be expected is
-///   `{"status": "error", "error": "not_found"}`, which is an error of the call: `message` and `hint` beside it, and what
-///   else is there, are told with it.
-/// - Each line on standard error tells those who wait how far it is, and goes to the log.
-/// - Any other end than success is an error of the call, with the last [`MAX_ERROR_LINES`] lines of standard error.
+/// - The arguments, which are valid by `parameters`, arrive on standard input as one JSON object.
+/// - The context of the call is in variables, never among the arguments: [`CONTEXT_VARIABLES`]. The program also gets
+///   the variables that [every child inherits](toolcrib_io::process::INHERITED_ENVIRONMENT), those of the manifest, and
+///   with precedence over them those of [`with_env`](Self::with_env), which is the place for keys.
+/// - It prints one JSON value, which is the result; empty output is `null`. An expected failure is `{"status": "error",
+///   "error": "not_found"}`, which becomes the error of the call, with `message`, `hint` and all other keys.
+/// - Each line on standard error is reported as progress, and logged.
+/// - An unsuccessful exit is an error of the call, with the last [`MAX_ERROR_LINES`] lines of standard error.
 ///
-/// A program ends when its call does, and so does whatever it has started.
+/// A program ends with its call, and so do the processes that it has started.
 #[derive(Clone, Debug)]
 pub struct ExecModule {
     folder: PathBuf,
     source: String,
     namespace: Option<String>,
-    /// What the manifest called itself when it was first read.
+    /// The `name` of the manifest when it was first read.
     first_name: Arc<OnceLock<String>>,
     workspace: Option<PathBuf>,
     env: BTreeMap<String, Secret>,
     access: Access,
-    /// What it was when it was last loaded; clones share it.
-    current: Arc<RwLock<Current>>,
+    /// The programs and description as of the last load. Clones share them.
+    current: Arc<RwLock<LoadedPrograms>>,
 }
 
 #[derive(Debug, Default)]
-struct Current {
-    /// By the bare name of the tool.
+struct LoadedPrograms {
+    /// The programs by bare tool name.
     programs: BTreeMap<String, Arc<Program>>,
     description: Option<String>,
 }
 
-/// The variables that say what a call is part of. The last is that of W3C trace contexts, and where something is not known
-/// its variable is not set.
+/// The variables with the context of a call. The last one is that of W3C trace contexts. Variables without a value are
+/// not set.
 pub const CONTEXT_VARIABLES: [&str; 11] = [
     "TOOLCRIB_TOOL",
     "TOOLCRIB_WORKSPACE",
@@ -90,7 +89,7 @@ pub const CONTEXT_VARIABLES: [&str; 11] = [
 ];
 
 impl ExecModule {
-    /// The module in this folder. Nothing is read yet.
+    /// Creates the module of this folder. Nothing is read yet.
     pub fn new(folder: impl AsRef<Path>) -> Self {
         let folder = absolute(folder.as_ref());
         Self {
@@ -105,7 +104,7 @@ impl ExecModule {
         }
     }
 
-    /// Sets the namespace of the tools; otherwise it is the `name` of the manifest.
+    /// Sets the namespace of the tools. The default is the `name` of the manifest.
     pub fn with_namespace(mut self, namespace: impl Into<String>) -> Self {
         let namespace = namespace.into();
         self.source = format!("exec {namespace}");
@@ -113,30 +112,30 @@ impl ExecModule {
         self
     }
 
-    /// Sets the directory that the programs are told to work in, `TOOLCRIB_WORKSPACE`.
+    /// Sets the directory for the programs to work in, `TOOLCRIB_WORKSPACE`.
     pub fn with_workspace(mut self, workspace: impl AsRef<Path>) -> Self {
         self.workspace = Some(absolute(workspace.as_ref()));
         self
     }
 
-    /// Sets variables of all programs, which the manifest need not know and cannot change.
+    /// Sets variables for all programs. The manifest cannot change them.
     pub fn with_env(mut self, env: BTreeMap<String, Secret>) -> Self {
         self.env = env;
         self
     }
 
-    /// Sets which programs may be started.
+    /// Sets the programs that may be started.
     pub fn with_access(mut self, access: Access) -> Self {
         self.access = access;
         self
     }
 
-    /// The file that says what its tools are.
+    /// Returns the path of the manifest.
     pub fn manifest(&self) -> PathBuf {
         self.folder.join(MANIFEST)
     }
 
-    /// The manifest as it is now.
+    /// Reads the manifest.
     fn read(&self) -> Result<Manifest, (RejectKind, String)> {
         let path = self.manifest();
         let bytes = read_bounded(&path, MAX_MANIFEST_BYTES)
@@ -153,7 +152,7 @@ impl ExecModule {
     }
 }
 
-/// The path from the root on: programs start in another folder than ours.
+/// Returns the absolute path, since programs start in another folder.
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
@@ -179,19 +178,19 @@ impl ToolLoader for ExecModule {
                 return LoadOutcome::failed(&self.source, RejectKind::Unreadable, reason);
             }
         };
-        // It stays what it was first: a namespace is granted to a source once.
+        // The first name remains: a namespace is granted to a source once.
         let first = self.first_name.get_or_init(|| manifest.namespace.clone());
         if *first != manifest.namespace {
             let reason = format!(
-                "{}: the module was called `{first}` when it was first read, and is called `{}` now; start again to have \
-                 it so",
+                "{}: the module was called `{first}` when it was first read, and is called `{}` now; restart the app to \
+                 apply that",
                 self.manifest().display(),
                 manifest.namespace
             );
             return LoadOutcome::failed(&self.source, RejectKind::InvalidTool, reason);
         }
         *self.current.write().unwrap_or_else(PoisonError::into_inner) =
-            Current { programs: manifest.programs, description: manifest.description };
+            LoadedPrograms { programs: manifest.programs, description: manifest.description };
         manifest.loaded
     }
 

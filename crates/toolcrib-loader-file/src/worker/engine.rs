@@ -1,4 +1,4 @@
-//! From a call to the worker and back.
+//! The engine of worker modules: sends calls to the worker, and returns their results.
 
 use std::sync::Arc;
 
@@ -11,46 +11,46 @@ use toolcrib_model::{ErrorKind, Tool, ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{CallContext, Progress, ToolEngine};
 
-use super::process::{Answer, Event, NotSent, Running, Worker};
+use super::process::{CallEvent, PendingResponse, SendError, Worker, WorkerResponse};
 use super::protocol::{Outgoing, OutgoingCall, ProgressMessage, printable};
 use super::{WorkerModule, lock, requests};
-use crate::command::unenforced;
+use crate::command_engine::unenforced;
 
-/// How many requests of one call are under way at once. More of them wait.
+/// The largest number of concurrent requests of one call. Further requests wait.
 pub const MAX_OPEN_REQUESTS: usize = 16;
 
-/// How many reports of its progress a call may make. More of them are left out.
+/// The largest number of progress reports of one call. Further reports are dropped.
 pub const MAX_PROGRESS_REPORTS: usize = 10_000;
 
-/// How much of a report of progress is shown, in characters.
+/// The largest number of characters of a progress report.
 const MAX_PROGRESS_CHARS: usize = 2000;
 
 const FIND_OUT: &str = "find out whether the call took effect before you repeat it";
 
-/// What came of one worker's part in a call.
-enum Attempt {
-    Ended(Result<Value, ToolError>),
-    /// The worker had ended before, for this reason.
+/// The outcome of a call in one worker.
+enum CallAttempt {
+    Completed(Result<Value, ToolError>),
+    /// The worker ended before it read the call, for this reason.
     NotRead(Arc<str>),
 }
 
 impl WorkerModule {
     async fn run(&self, call: &Call, context: &CallContext) -> Result<Value, ToolError> {
-        // A worker may end at any moment. A call that it did not read is made in the next one, but not for ever.
+        // A worker may end at any moment. A call that it did not read is repeated once in the next worker.
         match self.attempt(call, context).await? {
-            Attempt::Ended(result) => return result,
-            Attempt::NotRead(_) => {}
+            CallAttempt::Completed(result) => return result,
+            CallAttempt::NotRead(_) => {}
         }
         match self.attempt(call, context).await? {
-            Attempt::Ended(result) => result,
-            Attempt::NotRead(reason) => {
+            CallAttempt::Completed(result) => result,
+            CallAttempt::NotRead(reason) => {
                 let message = format!("the worker {} ended before it read the call: {reason}", self.label());
                 Err(ToolError::new(ErrorKind::Unavailable, message))
             }
         }
     }
 
-    async fn attempt(&self, call: &Call, context: &CallContext) -> Result<Attempt, ToolError> {
+    async fn attempt(&self, call: &Call, context: &CallContext) -> Result<CallAttempt, ToolError> {
         let name = call.tool.name.name();
         let worker = self.worker().await?;
         self.check(&worker, name)?;
@@ -60,14 +60,14 @@ impl WorkerModule {
             id,
             tool: name,
             arguments: &call.arguments,
-            context: self.facts(context),
+            context: self.call_context(context),
             timeout_seconds: remaining.map(|remaining| remaining.as_secs_f64()),
         })
         .line()?;
-        let running = match worker.send(id, line).await {
-            Ok(running) => running,
-            Err(NotSent::Lost(reason)) => return Ok(Attempt::NotRead(reason)),
-            Err(NotSent::Busy) => {
+        let response = match worker.send(id, line).await {
+            Ok(response) => response,
+            Err(SendError::Lost(reason)) => return Ok(CallAttempt::NotRead(reason)),
+            Err(SendError::Busy) => {
                 let message = format!(
                     "the worker {} has as many calls under way as it may; none was added",
                     self.label()
@@ -75,18 +75,18 @@ impl WorkerModule {
                 return Err(ToolError::new(ErrorKind::Overloaded, message));
             }
         };
-        Ok(match follow(&worker, running, context).await {
-            Ok(Answer::Result(result)) => Attempt::Ended(result),
-            Ok(Answer::NotRead) => Attempt::NotRead(worker.lost().await),
-            Ok(Answer::Tools(_)) => {
+        Ok(match follow(&worker, response, context).await {
+            Ok(WorkerResponse::Result(result)) => CallAttempt::Completed(result),
+            Ok(WorkerResponse::NotRead) => CallAttempt::NotRead(worker.kill_and_wait().await),
+            Ok(WorkerResponse::Tools(_)) => {
                 let message = "the worker answered the call with a list of tools";
-                Attempt::Ended(Err(ToolError::new(ErrorKind::ToolFailed, message)))
+                CallAttempt::Completed(Err(ToolError::new(ErrorKind::ToolFailed, message)))
             }
-            Err(reason) => Attempt::Ended(Err(self.lost(call, &reason))),
+            Err(reason) => CallAttempt::Completed(Err(self.outcome_error(call, &reason))),
         })
     }
 
-    /// Refuses a call of a tool that is not what it was when it was loaded: a worker that was replaced may have others.
+    /// Rejects a call of a tool that has changed since it was loaded: the replacement of a worker may have other tools.
     fn check(&self, worker: &Worker, name: &str) -> Result<(), ToolError> {
         let now = lock(&worker.tools).get(name).copied();
         let Some(now) = now else {
@@ -101,10 +101,10 @@ impl WorkerModule {
         Ok(())
     }
 
-    /// What the runtime knows of a call.
-    fn facts(&self, context: &CallContext) -> Map<String, Value> {
+    /// Returns the context of a call for the worker.
+    fn call_context(&self, context: &CallContext) -> Map<String, Value> {
         let text = |text: &Option<Arc<str>>| text.as_deref().map(Value::from);
-        let facts = [
+        let call_context = [
             ("session", Some(context.session.as_ref().into())),
             ("conversation", text(&context.conversation)),
             ("user", text(&context.user)),
@@ -116,11 +116,11 @@ impl WorkerModule {
             ("traceparent", text(&context.trace)),
             ("workspace", self.workspace.as_ref().map(|path| path.display().to_string().into())),
         ];
-        facts.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+        call_context.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
     }
 
-    /// The error of a call that the worker took and did not answer.
-    fn lost(&self, call: &Call, reason: &str) -> ToolError {
+    /// Returns the error of a call that the worker accepted and did not answer.
+    fn outcome_error(&self, call: &Call, reason: &str) -> ToolError {
         let label = self.label();
         if call.tool.is_idempotent() {
             let message = format!("the worker {label} ended during the call: {reason}");
@@ -134,28 +134,33 @@ impl WorkerModule {
     }
 }
 
-/// Waits for the answer to a call, and does on the way what its tool asks for. An error says why there is no answer.
-async fn follow(worker: &Worker, mut running: Running, context: &CallContext) -> Result<Answer, Arc<str>> {
+/// Waits for the result of a call, and serves the requests of its tool. The error is the reason that there is no
+/// result.
+async fn follow(
+    worker: &Worker,
+    mut response: PendingResponse,
+    context: &CallContext,
+) -> Result<WorkerResponse, Arc<str>> {
     let mut replies = FuturesUnordered::new();
     let mut reports = 0;
     loop {
         tokio::select! {
             biased;
-            Some(event) = running.events.recv(), if replies.len() < MAX_OPEN_REQUESTS => match event {
-                Event::Progress(progress) => {
+            Some(event) = response.events.recv(), if replies.len() < MAX_OPEN_REQUESTS => match event {
+                CallEvent::Progress(progress) => {
                     reports += 1;
                     if reports <= MAX_PROGRESS_REPORTS {
                         report(progress, context);
                     }
                 }
-                Event::Request(request) => replies.push(async move {
+                CallEvent::Request(request) => replies.push(async move {
                     if let Some(line) = requests::reply(request, context).await {
-                        worker.tell(line).await;
+                        worker.send_without_response(line).await;
                     }
                 }),
             },
             Some(()) = replies.next() => {}
-            answer = &mut running.answer => return running.end(answer),
+            answer = &mut response.answer => return response.end(answer),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The tools that a worker lists.
+//! The list of tools that a worker sends.
 
 use std::collections::BTreeSet;
 
@@ -10,25 +10,25 @@ use toolcrib_port::{LoadOutcome, Reject, RejectKind};
 
 use super::protocol::printable;
 use crate::MAX_EXEC_TOOLS;
-use crate::loader::collect;
+use crate::file_loader::collect;
 
 /// The longest text of a reject, in characters.
 const MAX_REASON_CHARS: usize = 1000;
 
-/// What a worker has said of its module.
+/// The tools and description of a worker's module.
 pub(super) struct Listing {
     pub(super) description: Option<String>,
     pub(super) loaded: LoadOutcome,
 }
 
-/// A tool or a file that the worker could not load.
+/// A tool or file that the worker could not load.
 #[derive(Deserialize)]
 struct WorkerReject {
     name: String,
     reason: String,
 }
 
-/// Reads a list of tools. All of them are in the namespace, whatever they say.
+/// Parses a list of tools. All of them get this namespace.
 pub(super) fn read(line: &[u8], namespace: &str, source: &str) -> Result<Listing, String> {
     let document = parse(line.trim_ascii_end(), Format::Json, &Limits::default())
         .map_err(|error| error.at("its list of tools"))?;
@@ -44,7 +44,7 @@ pub(super) fn read(line: &[u8], namespace: &str, source: &str) -> Result<Listing
             entry.insert("namespace".into(), namespace.into());
         }
     }
-    // A program writes the list, so keys that are not ours are metadata and no slips.
+    // A program writes the list, so unknown keys are metadata rather than typing errors.
     let (mut loaded, _) =
         collect(Value::Array(entries), &document, "/tools", Some(namespace), source, "the worker's list");
     let mut names = BTreeSet::new();
@@ -75,7 +75,7 @@ pub(super) fn read(line: &[u8], namespace: &str, source: &str) -> Result<Listing
     Ok(Listing { description, loaded })
 }
 
-/// The kind of a reject; one that is not known is a tool that is not valid.
+/// Returns the kind of a reject; an unknown kind is an invalid tool.
 fn kind_of(value: Option<&Value>) -> RejectKind {
     match value.and_then(Value::as_str) {
         Some("syntax") => RejectKind::Syntax,

@@ -24,53 +24,53 @@ use toolcrib_policy::Access;
 use toolcrib_port::{LoadOutcome, RejectKind, ToolLoader};
 
 use self::listing::Listing;
-use self::process::{Answer, NotSent, Worker};
+use self::process::{SendError, Worker, WorkerResponse};
 use self::protocol::Outgoing;
-use self::supervisor::{NoWorker, Supervisor};
+use self::supervisor::{Supervisor, WorkerUnavailable};
 
 pub use self::engine::{MAX_OPEN_REQUESTS, MAX_PROGRESS_REPORTS};
 pub use self::process::CANCEL_GRACE;
 pub use self::protocol::{MAX_WORKER_CALLS, MAX_WORKER_LINE_BYTES, WORKER_PROTOCOL};
 pub use self::supervisor::{FIRST_RESTART_PAUSE, MAX_RESTART_PAUSE, STABLE_AFTER};
 
-/// How long a worker may take to start and to list its tools, when nothing is said about it.
+/// The default time for a worker to start and to list its tools.
 pub const DEFAULT_START_LIMIT: Duration = Duration::from_secs(30);
 
-/// What names the worker of the Python package on a command line.
+/// The word that identifies the worker of the Python package in a command line.
 const PYTHON_WORKER: &str = "toolcrib.worker";
 
 /// A module whose tools one process serves for many calls: a *worker*, which is started when it is first needed, lists
-/// its tools, and is replaced when it ends. It speaks JSON lines over its standard input and output, as
-/// `docs/reference/worker-protocol.md` describes.
+/// its tools, and is restarted after it ends. Its protocol is JSON lines over standard input and output, as described
+/// in `docs/reference/worker-protocol.md`.
 ///
-/// The worker sees the variables that [every child inherits](toolcrib_io::process::INHERITED_ENVIRONMENT), those of
-/// [`with_env`](Self::with_env), and `TOOLCRIB_WORKSPACE`. What it writes to standard error goes to the log.
+/// The worker gets the variables that [every child inherits](toolcrib_io::process::INHERITED_ENVIRONMENT), those of
+/// [`with_env`](Self::with_env), and `TOOLCRIB_WORKSPACE`. Its standard error goes to the log.
 pub struct WorkerModule {
     argv: Vec<String>,
     folder: PathBuf,
     source: String,
     namespace: Option<String>,
-    /// What the worker called its module when it was first started.
+    /// The name that the worker gave its module at its first start.
     first_name: OnceLock<String>,
     workspace: Option<PathBuf>,
     env: BTreeMap<String, Secret>,
     access: Access,
     start_limit: Duration,
     supervisor: Supervisor,
-    known: Mutex<Known>,
+    known: Mutex<LoadedModule>,
     changed: Notify,
 }
 
-/// What was last loaded.
+/// The results of the last load.
 #[derive(Default)]
-struct Known {
+struct LoadedModule {
     description: Option<String>,
     /// The tools by name, with the digests of their schemas.
     tools: BTreeMap<String, Fingerprint>,
 }
 
 impl WorkerModule {
-    /// Makes the module of the worker that these words start. Nothing is started yet.
+    /// Creates the module of the worker with this command line. Nothing is started yet.
     pub fn new(argv: impl IntoIterator<Item = impl Into<String>>, folder: impl AsRef<Path>) -> Self {
         let argv: Vec<String> = argv.into_iter().map(Into::into).collect();
         Self {
@@ -89,7 +89,7 @@ impl WorkerModule {
         }
     }
 
-    /// Sets the namespace of the tools; otherwise it is the name that the worker gives.
+    /// Sets the namespace of the tools. The default is the name that the worker gives.
     pub fn with_namespace(mut self, namespace: impl Into<String>) -> Self {
         let namespace = namespace.into();
         self.source = format!("worker {namespace}");
@@ -97,7 +97,7 @@ impl WorkerModule {
         self
     }
 
-    /// Sets the directory that the worker is told to work in, `TOOLCRIB_WORKSPACE`.
+    /// Sets the directory for the worker to work in, `TOOLCRIB_WORKSPACE`.
     pub fn with_workspace(mut self, workspace: impl AsRef<Path>) -> Self {
         let workspace = workspace.as_ref();
         self.workspace = Some(std::path::absolute(workspace).unwrap_or_else(|_| workspace.to_owned()));
@@ -110,24 +110,24 @@ impl WorkerModule {
         self
     }
 
-    /// Sets which programs may be started.
+    /// Sets the programs that may be started.
     pub fn with_access(mut self, access: Access) -> Self {
         self.access = access;
         self
     }
 
-    /// Sets how long the worker may take to start and to list its tools.
+    /// Sets the time limit for the worker to start and to list its tools.
     pub fn with_start_limit(mut self, limit: Duration) -> Self {
         self.start_limit = limit;
         self
     }
 
-    /// Returns the worker, which is started where none runs.
-    async fn worker(&self) -> Result<Arc<Worker>, NoWorker> {
+    /// Returns the running worker, or starts one.
+    async fn worker(&self) -> Result<Arc<Worker>, WorkerUnavailable> {
         let prepare = async |worker: &Arc<Worker>| {
             let listing = self.list(worker).await?;
             let tools = fingerprints(&listing.loaded);
-            // The registry does not know yet that the tools are others than those of the last worker.
+            // The registry does not know yet that the tools differ from those of the last worker.
             if !self.known().tools.is_empty() && self.known().tools != tools {
                 self.changed.notify_one();
             }
@@ -137,39 +137,39 @@ impl WorkerModule {
         self.supervisor.ready(|| self.command(), &self.label(), self.start_limit, prepare).await
     }
 
-    /// Asks the worker for its tools.
+    /// Requests the list of tools from the worker.
     async fn list(&self, worker: &Arc<Worker>) -> Result<Listing, String> {
         let namespace = self.namespace.as_ref().unwrap_or(&worker.name);
         QualifiedName::new(namespace, "tool").map_err(|error| error.to_string())?;
-        // It stays what it was first: a namespace is granted to a source once.
+        // The first name remains: a namespace is granted to a source once.
         let first = self.first_name.get_or_init(|| namespace.clone());
         if first != namespace {
             return Err(format!(
-                "the worker first called its module `{first}`, and calls it `{namespace}` now; start again to have it so"
+                "the worker first called its module `{first}`, and calls it `{namespace}` now; restart the app to apply that"
             ));
         }
         let id = worker.next_id();
         let line = Outgoing::List { id }.line().map_err(|error| error.message)?;
-        let mut running = worker.send(id, line).await.map_err(|error| match error {
-            NotSent::Busy => "it has too many calls under way to list its tools".to_owned(),
-            NotSent::Lost(reason) => reason.to_string(),
+        let mut response = worker.send(id, line).await.map_err(|error| match error {
+            SendError::Busy => "it has too many calls under way to list its tools".to_owned(),
+            SendError::Lost(reason) => reason.to_string(),
         })?;
-        let answer = (&mut running.answer).await;
-        match running.end(answer).map_err(|reason| reason.to_string())? {
-            Answer::Tools(line) => listing::read(&line, namespace, &self.source),
-            Answer::NotRead => Err(worker.lost().await.to_string()),
-            Answer::Result(Ok(_)) => Err("it answered `list` with `result`; expected `tools`".into()),
-            Answer::Result(Err(error)) => Err(format!("it cannot list its tools: {error}")),
+        let answer = (&mut response.answer).await;
+        match response.end(answer).map_err(|reason| reason.to_string())? {
+            WorkerResponse::Tools(line) => listing::read(&line, namespace, &self.source),
+            WorkerResponse::NotRead => Err(worker.kill_and_wait().await.to_string()),
+            WorkerResponse::Result(Ok(_)) => Err("it answered `list` with `result`; expected `tools`".into()),
+            WorkerResponse::Result(Err(error)) => Err(format!("it cannot list its tools: {error}")),
         }
     }
 
-    /// The command that starts the worker.
+    /// Returns the command that starts the worker.
     fn command(&self) -> Command {
         let mut argv = self.argv.clone();
         if let Some(program) = argv.first_mut()
             && program.contains('/')
         {
-            // By its full path, under which `access` names it too.
+            // The full path, under which `access` names it too.
             *program = self.folder.join(&*program).to_string_lossy().into_owned();
         }
         let access = self.access.clone();
@@ -177,7 +177,7 @@ impl WorkerModule {
             .with_cwd(&self.folder)
             .with_guard(move |program| access.allows_program(program));
         if self.argv.iter().any(|word| word.contains(PYTHON_WORKER)) {
-            // Its own imports, `json` for example, are not looked for in the folder that it starts in.
+            // Prevents Python from importing modules, such as a `json.py`, from the folder that it starts in.
             command = command.with_env("PYTHONSAFEPATH", "1");
         }
         for (name, value) in &self.env {
@@ -189,13 +189,13 @@ impl WorkerModule {
         command
     }
 
-    /// What stands for the worker in the log and in errors.
+    /// Returns the name of the worker in the log and in errors.
     fn label(&self) -> String {
         let name = self.namespace.as_ref().or_else(|| self.first_name.get());
         name.map_or_else(|| format!("`{}`", self.argv.join(" ")), |name| format!("of `{name}`"))
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, LoadedModule> {
         lock(&self.known)
     }
 }
@@ -229,7 +229,7 @@ impl ToolLoader for WorkerModule {
             Ok(Ok(Listing { description, loaded })) => {
                 let tools = fingerprints(&loaded);
                 lock(&worker.tools).clone_from(&tools);
-                *self.known() = Known { description, tools };
+                *self.known() = LoadedModule { description, tools };
                 loaded
             }
             Ok(Err(reason)) => failed(format!("the worker {}: {reason}", self.label())),

@@ -1,4 +1,4 @@
-//! A running worker: its start, its lines, its end.
+//! A worker process: its start, its messages, its end.
 
 use std::collections::{BTreeMap, HashMap};
 use std::process::ExitStatus;
@@ -22,86 +22,86 @@ use super::protocol::{
 };
 use super::supervisor::Slot;
 
-/// How long a call that was cancelled may go on. A worker in which one goes on for longer gets no more calls, and is
-/// killed as soon as its other calls have ended.
+/// The time that a cancelled call may take to end. A worker whose call takes longer gets no more calls, and is killed
+/// when its other calls have ended.
 pub const CANCEL_GRACE: Duration = Duration::from_secs(2);
 
-/// How many lines wait to be written to a worker that does not read.
+/// The number of lines that may wait for a worker to read them.
 const MAX_WAITING_LINES: usize = 256;
 
-/// How many requests and reports of progress of one call wait to be looked at.
+/// The number of requests and progress reports of one call that may wait to be processed.
 const MAX_WAITING_EVENTS: usize = 64;
 
-/// How much of a line is shown that cannot be read, in characters.
+/// The largest number of characters of an invalid line that an error quotes.
 const MAX_SHOWN_CHARS: usize = 200;
 
-/// How much of the last words of a worker is shown, in characters.
-const MAX_LAST_WORDS_CHARS: usize = 2000;
+/// The largest number of characters of the last output of a worker that an error quotes.
+const MAX_STDERR_CHARS: usize = 2000;
 
-/// What a worker has written of a call, before its result.
-pub(super) enum Event {
+/// A message of a worker about a call, before its result.
+pub(super) enum CallEvent {
     Progress(ProgressMessage),
     Request(RequestMessage),
 }
 
-/// What a message of a worker is answered with.
-pub(super) enum Answer {
-    /// There will be none: the worker had ended before it could read the message.
+/// The response of a worker to a message.
+pub(super) enum WorkerResponse {
+    /// No response: the worker ended before it could read the message.
     NotRead,
     Result(Result<serde_json::Value, ToolError>),
-    /// A list of tools, as it was written.
+    /// A list of tools, unparsed.
     Tools(Bytes),
 }
 
-/// A worker that runs. Dropping it kills its process group.
+/// A running worker. Dropping it kills its process group.
 pub(super) struct Worker {
-    /// What the worker calls its module.
+    /// The name that the worker gives its module.
     pub(super) name: String,
     pub(super) started: Instant,
-    /// The tools that it has, with the digests of their schemas.
+    /// The tools of the worker, with the digests of their schemas.
     pub(super) tools: Mutex<BTreeMap<String, Fingerprint>>,
     child: Mutex<Option<Child>>,
     tail: StderrTail,
-    lines: Arc<Lines>,
+    shared: Arc<SharedState>,
     runtime: Handle,
-    /// Where the worker stands for those that look for one.
+    /// The slot that holds the worker for its callers.
     slot: Weak<Slot>,
     last_id: AtomicU64,
 }
 
-/// What is shared with the tasks that read and write.
-struct Lines {
-    outgoing: mpsc::Sender<Line>,
-    state: Mutex<State>,
-    /// Turns true when the state is that of a worker that is lost.
+/// The state that the reading and writing tasks share.
+struct SharedState {
+    outgoing: mpsc::Sender<OutgoingLine>,
+    state: Mutex<RequestTable>,
+    /// Becomes true when the worker is lost.
     is_lost: watch::Sender<bool>,
 }
 
-/// A line for the worker, and the number that its answer will have.
-struct Line {
+/// A line for the worker, with the id of its response.
+struct OutgoingLine {
     id: Option<u64>,
     bytes: Bytes,
 }
 
 #[derive(Default)]
-struct State {
-    open: HashMap<u64, Open>,
-    /// Why nothing is answered any more.
+struct RequestTable {
+    open: HashMap<u64, PendingRequest>,
+    /// The reason that there are no more responses.
     lost: Option<Arc<str>>,
 }
 
-/// Something that the worker has not answered yet.
-struct Open {
-    /// There is no waiter any more where it was cancelled.
+/// A request that the worker has not answered yet.
+struct PendingRequest {
+    /// `None` if the request was cancelled.
     waiter: Option<Waiter>,
 }
 
 struct Waiter {
-    answer: oneshot::Sender<Answer>,
-    events: mpsc::Sender<Event>,
+    answer: oneshot::Sender<WorkerResponse>,
+    events: mpsc::Sender<CallEvent>,
 }
 
-/// Why a worker could not be started.
+/// The error of a worker that could not be started.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum StartError {
     #[error(transparent)]
@@ -110,23 +110,23 @@ pub(super) enum StartError {
     Broken(String),
 }
 
-/// Something that was sent to a worker and has an answer. Dropping it before the answer cancels it.
-pub(super) struct Running {
+/// A request to a worker that awaits its response. Dropping it earlier cancels the request.
+pub(super) struct PendingResponse {
     worker: Arc<Worker>,
     id: u64,
-    pub(super) answer: oneshot::Receiver<Answer>,
-    pub(super) events: mpsc::Receiver<Event>,
+    pub(super) answer: oneshot::Receiver<WorkerResponse>,
+    pub(super) events: mpsc::Receiver<CallEvent>,
     is_over: bool,
 }
 
-/// Why something cannot be sent.
-pub(super) enum NotSent {
+/// The reason that a message cannot be sent.
+pub(super) enum SendError {
     Busy,
     Lost(Arc<str>),
 }
 
 impl Worker {
-    /// Starts a worker and waits for its hello. `label` stands for it in the log.
+    /// Starts a worker and waits for its hello. `label` names it in the log.
     pub(super) async fn start(
         command: &Command,
         label: &str,
@@ -137,17 +137,18 @@ impl Worker {
         let (mut stdin, stdout) = pipes.ok_or_else(|| StartError::Broken("its pipes are missing".into()))?;
         let mut stdout = BufReader::new(stdout);
         let tail = child.stderr_tail();
-        let hello = greet(&mut stdin, &mut stdout).await;
+        let hello = exchange_hello(&mut stdin, &mut stdout).await;
         let hello = match hello {
             Ok(hello) => hello,
             Err(reason) => {
                 child.kill();
                 let _ = timeout(KILL_PATIENCE, child.exited()).await;
-                return Err(StartError::Broken(with_last_words(reason, &tail).await));
+                return Err(StartError::Broken(with_stderr(reason, &tail).await));
             }
         };
         let (outgoing, waiting) = mpsc::channel(MAX_WAITING_LINES);
-        let lines = Arc::new(Lines { outgoing, state: Mutex::default(), is_lost: watch::Sender::new(false) });
+        let shared =
+            Arc::new(SharedState { outgoing, state: Mutex::default(), is_lost: watch::Sender::new(false) });
         let exited = child.exited();
         let worker = Arc::new(Self {
             name: hello.name,
@@ -155,66 +156,72 @@ impl Worker {
             tools: Mutex::default(),
             child: Mutex::new(Some(child)),
             tail: tail.clone(),
-            lines: Arc::clone(&lines),
+            shared: Arc::clone(&shared),
             runtime: Handle::current(),
             slot,
             last_id: AtomicU64::new(0),
         });
-        tokio::spawn(write(stdin, waiting, Arc::clone(&lines)));
-        tokio::spawn(attend(Arc::downgrade(&worker), lines, stdout, exited, tail));
+        tokio::spawn(write(stdin, waiting, Arc::clone(&shared)));
+        tokio::spawn(read_until_end(Arc::downgrade(&worker), shared, stdout, exited, tail));
         Ok(worker)
     }
 
-    /// Returns a number that nothing else of this worker has.
+    /// Returns an id that is unique for this worker.
     pub(super) fn next_id(&self) -> u64 {
         self.last_id.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Whether it can be given calls.
+    /// Returns true if the worker accepts calls.
     pub(super) fn is_alive(&self) -> bool {
-        !self.tail.has_ended() && self.lines.lock().lost.is_none()
+        !self.tail.has_ended() && self.shared.lock().lost.is_none()
     }
 
-    /// Sends a message that has an answer. Nothing is sent where this future is dropped.
-    pub(super) async fn send(self: &Arc<Self>, id: u64, line: Bytes) -> Result<Running, NotSent> {
-        let room = self.lines.outgoing.reserve().await;
-        let room = room.map_err(|_| NotSent::Lost(self.loss()))?;
+    /// Sends a request. Nothing is sent if this future is dropped.
+    pub(super) async fn send(self: &Arc<Self>, id: u64, line: Bytes) -> Result<PendingResponse, SendError> {
+        let room = self.shared.outgoing.reserve().await;
+        let room = room.map_err(|_| SendError::Lost(self.end_reason()))?;
         let (answer, answered) = oneshot::channel();
         let (events, happened) = mpsc::channel(MAX_WAITING_EVENTS);
         {
-            let mut state = self.lines.lock();
+            let mut state = self.shared.lock();
             if let Some(reason) = &state.lost {
-                return Err(NotSent::Lost(Arc::clone(reason)));
+                return Err(SendError::Lost(Arc::clone(reason)));
             }
             if state.open.len() >= MAX_WORKER_CALLS {
-                return Err(NotSent::Busy);
+                return Err(SendError::Busy);
             }
-            state.open.insert(id, Open { waiter: Some(Waiter { answer, events }) });
+            state.open.insert(id, PendingRequest { waiter: Some(Waiter { answer, events }) });
         }
-        room.send(Line { id: Some(id), bytes: line });
-        Ok(Running { worker: Arc::clone(self), id, answer: answered, events: happened, is_over: false })
+        room.send(OutgoingLine { id: Some(id), bytes: line });
+        Ok(PendingResponse {
+            worker: Arc::clone(self),
+            id,
+            answer: answered,
+            events: happened,
+            is_over: false,
+        })
     }
 
-    /// Sends a line that has no answer.
-    pub(super) async fn tell(&self, line: Bytes) {
-        // A worker that is gone needs no telling.
-        let _ = self.lines.outgoing.send(Line { id: None, bytes: line }).await;
+    /// Sends a line that has no response.
+    pub(super) async fn send_without_response(&self, line: Bytes) {
+        // A worker that has ended does not need it.
+        let _ = self.shared.outgoing.send(OutgoingLine { id: None, bytes: line }).await;
     }
 
-    /// Why the worker answers no more.
-    pub(super) fn loss(&self) -> Arc<str> {
-        self.lines.lock().lost.clone().unwrap_or_else(|| "it is being ended".into())
+    /// Returns the reason that there are no more responses.
+    pub(super) fn end_reason(&self) -> Arc<str> {
+        self.shared.lock().lost.clone().unwrap_or_else(|| "it is being ended".into())
     }
 
-    /// Waits for the end of a worker that does not read its input any more, and returns why it ended.
-    pub(super) async fn lost(&self) -> Arc<str> {
+    /// Kills a worker that does not read its input any more, and returns the reason for its end.
+    pub(super) async fn kill_and_wait(&self) -> Arc<str> {
         self.kill();
-        let mut lost = self.lines.is_lost.subscribe();
+        let mut lost = self.shared.is_lost.subscribe();
         let _ = timeout(KILL_PATIENCE, lost.wait_for(|is_lost| *is_lost)).await;
-        self.loss()
+        self.end_reason()
     }
 
-    /// Ends it: closes its input, waits, and kills what is left.
+    /// Ends the worker: closes its input, waits, and kills the remaining processes.
     pub(super) async fn close(&self, grace: Duration) {
         let child = self.child.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(child) = child
@@ -230,40 +237,41 @@ impl Worker {
         }
     }
 
-    /// Asks for the end of a call, and sees to it that a worker in which it goes on ends itself.
+    /// Requests the cancellation of a call, and replaces a worker that does not comply.
     fn cancel(self: &Arc<Self>, id: u64) {
-        match self.lines.lock().open.get_mut(&id) {
+        match self.shared.lock().open.get_mut(&id) {
             Some(open) => open.waiter = None,
             None => return,
         }
         let line = Outgoing::Cancel { id }.line().ok();
-        let told = line.is_some_and(|bytes| self.lines.outgoing.try_send(Line { id: None, bytes }).is_ok());
+        let told =
+            line.is_some_and(|bytes| self.shared.outgoing.try_send(OutgoingLine { id: None, bytes }).is_ok());
         if !told {
             // It has not read its input for a long time.
             self.kill();
             return;
         }
-        let (worker, lines) = (Arc::downgrade(self), Arc::clone(&self.lines));
+        let (worker, shared) = (Arc::downgrade(self), Arc::clone(&self.shared));
         self.runtime.spawn(async move {
             tokio::time::sleep(CANCEL_GRACE).await;
             if let Some(worker) = worker.upgrade()
-                && lines.lock().open.contains_key(&id)
+                && shared.lock().open.contains_key(&id)
             {
                 worker.retire();
             }
         });
     }
 
-    /// Gives it no more calls. It is killed when the last of its calls drops it.
+    /// Sends no more calls to the worker. It is killed when its last call drops it.
     fn retire(self: &Arc<Self>) {
-        tracing::warn!(module = self.name, "a cancelled call goes on, so its worker is replaced");
+        tracing::warn!(module = self.name, "a cancelled call continues, so its worker is replaced");
         if let Some(slot) = self.slot.upgrade() {
             slot.clear(self);
         }
     }
 }
 
-impl Drop for Running {
+impl Drop for PendingResponse {
     fn drop(&mut self) {
         if !self.is_over {
             self.worker.cancel(self.id);
@@ -271,23 +279,23 @@ impl Drop for Running {
     }
 }
 
-impl Running {
-    /// Returns what the answer is, once the receiver has it: an error says why there is none.
+impl PendingResponse {
+    /// Returns the response that the receiver has received. The error is the reason that it is missing.
     pub(super) fn end(
         &mut self,
-        answer: Result<Answer, oneshot::error::RecvError>,
-    ) -> Result<Answer, Arc<str>> {
+        answer: Result<WorkerResponse, oneshot::error::RecvError>,
+    ) -> Result<WorkerResponse, Arc<str>> {
         self.is_over = true;
-        answer.map_err(|_| self.worker.loss())
+        answer.map_err(|_| self.worker.end_reason())
     }
 }
 
-impl Lines {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl SharedState {
+    fn lock(&self) -> MutexGuard<'_, RequestTable> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads lines until there are no more, or one that breaks the protocol; returns what is wrong with that one.
+    /// Reads lines until the end, or until one violates the protocol. Returns the violation.
     async fn read(&self, mut stdout: BufReader<StdoutReader>) -> Option<String> {
         let mut line = Vec::new();
         loop {
@@ -297,16 +305,16 @@ impl Lines {
                 Ok(_) => {}
                 Err(error) => return Some(error.to_string()),
             }
-            if let Err(reason) = self.take(&line) {
+            if let Err(reason) = self.handle_line(&line) {
                 return Some(reason);
             }
         }
     }
 
-    fn take(&self, line: &[u8]) -> Result<(), String> {
+    fn handle_line(&self, line: &[u8]) -> Result<(), String> {
         let wrong = |error: serde_json::Error| {
             let shown = printable(String::from_utf8_lossy(line).trim(), MAX_SHOWN_CHARS);
-            format!("it wrote a line that is no message of the protocol: {error}: {shown}")
+            format!("it wrote a line that is not a message of the protocol: {error}: {shown}")
         };
         let envelope: Envelope<'_> = serde_json::from_slice(line).map_err(wrong)?;
         let id = || envelope.id.ok_or_else(|| format!("its message `{}` has no `id`", envelope.kind));
@@ -319,53 +327,53 @@ impl Lines {
                     },
                     ResultMessage::into_result,
                 );
-                self.answer(id()?, Answer::Result(result));
+                self.answer(id()?, WorkerResponse::Result(result));
             }
-            "tools" => self.answer(id()?, Answer::Tools(Bytes::copy_from_slice(line))),
+            "tools" => self.answer(id()?, WorkerResponse::Tools(Bytes::copy_from_slice(line))),
             "progress" => {
                 let progress = serde_json::from_slice::<ProgressMessage>(line).map_err(wrong)?;
-                // Of too many, some are left out.
-                self.event(id()?, Event::Progress(progress));
+                // Reports beyond the limit are dropped.
+                self.event(id()?, CallEvent::Progress(progress));
             }
             "request" => {
                 let request = serde_json::from_slice::<RequestMessage>(line).map_err(wrong)?;
                 let (call, request_id) = (request.call, request.id);
-                if !self.event(call, Event::Request(request)) {
+                if !self.event(call, CallEvent::Request(request)) {
                     self.refuse(request_id)?;
                 }
             }
-            // A later version of the protocol may say more.
+            // A later version of the protocol may add messages.
             _ => {}
         }
         Ok(())
     }
 
-    fn answer(&self, id: u64, answer: Answer) {
-        // What nobody waits for is dropped.
+    fn answer(&self, id: u64, answer: WorkerResponse) {
+        // Responses to cancelled requests are dropped.
         if let Some(waiter) = self.lock().open.remove(&id).and_then(|open| open.waiter) {
             let _ = waiter.answer.send(answer);
         }
     }
 
-    /// Hands on what happens in a call, and returns whether that was possible.
-    fn event(&self, id: u64, event: Event) -> bool {
+    /// Passes an event to its call. Returns false if that is not possible.
+    fn event(&self, id: u64, event: CallEvent) -> bool {
         let state = self.lock();
         let waiter = state.open.get(&id).and_then(|open| open.waiter.as_ref());
         waiter.is_some_and(|waiter| waiter.events.try_send(event).is_ok())
     }
 
-    /// Answers a request of a call that is over, or has too many.
+    /// Refuses a request of a call that has ended, or has too many requests.
     fn refuse(&self, id: u64) -> Result<(), String> {
         let kind = ErrorKind::Overloaded;
         let error = ToolError::new(kind, "the call is over, or asks for too much at once");
         let bytes = Outgoing::Refusal { id, error: &error }.line().map_err(|error| error.to_string())?;
         self.outgoing
-            .try_send(Line { id: None, bytes })
+            .try_send(OutgoingLine { id: None, bytes })
             .map_err(|_| "it asks for much, and does not read the answers".to_owned())
     }
 
-    /// Fails everything that is not answered yet.
-    fn lose(&self, reason: String) {
+    /// Fails all pending requests.
+    fn fail_pending(&self, reason: String) {
         let mut state = self.lock();
         state.lost = Some(reason.into());
         state.open.clear();
@@ -374,10 +382,13 @@ impl Lines {
     }
 }
 
-/// Exchanges the hellos.
-async fn greet(stdin: &mut StdinWriter, stdout: &mut BufReader<StdoutReader>) -> Result<Hello, String> {
+/// Exchanges the hello messages.
+async fn exchange_hello(
+    stdin: &mut StdinWriter,
+    stdout: &mut BufReader<StdoutReader>,
+) -> Result<Hello, String> {
     let line = Outgoing::hello().line().map_err(|error| error.message)?;
-    // One that ended already has said why, and its output ends too.
+    // A worker that has ended already has written the reason, and its output ends as well.
     let _ = stdin.write_all(&line).await;
     let mut line = Vec::new();
     let read = stdout.read_until(b'\n', &mut line).await.map_err(|error| error.to_string())?;
@@ -403,35 +414,35 @@ async fn greet(stdin: &mut StdinWriter, stdout: &mut BufReader<StdoutReader>) ->
     Ok(hello)
 }
 
-/// Writes the lines until there are no more, or the pipe breaks. A line that could not be written whole was not read, and
-/// neither were those behind it.
-async fn write(mut stdin: StdinWriter, mut waiting: mpsc::Receiver<Line>, lines: Arc<Lines>) {
+/// Writes the lines until the end, or until the pipe breaks. The worker has not read a partially written line, nor
+/// those after it.
+async fn write(mut stdin: StdinWriter, mut waiting: mpsc::Receiver<OutgoingLine>, shared: Arc<SharedState>) {
     while let Some(line) = waiting.recv().await {
         if stdin.write_all(&line.bytes).await.is_err() {
             waiting.close();
             let rest = std::iter::from_fn(|| waiting.try_recv().ok());
             for id in std::iter::once(line).chain(rest).filter_map(|line| line.id) {
-                lines.answer(id, Answer::NotRead);
+                shared.answer(id, WorkerResponse::NotRead);
             }
             return;
         }
     }
 }
 
-/// Reads what a worker writes until it ends, and then fails what it has not answered.
-async fn attend(
+/// Reads the messages of a worker until it ends, then fails the pending requests.
+async fn read_until_end(
     worker: Weak<Worker>,
-    lines: Arc<Lines>,
+    shared: Arc<SharedState>,
     stdout: BufReader<StdoutReader>,
     exited: impl Future<Output = Result<ExitStatus, toolcrib_io::Error>>,
     tail: StderrTail,
 ) {
-    let reading = lines.read(stdout);
+    let reading = shared.read(stdout);
     tokio::pin!(reading, exited);
     let (wrong, status) = tokio::select! {
         wrong = &mut reading => (wrong, None),
         status = &mut exited => {
-            // Only a process that left the group holds the pipe for longer.
+            // Only a process outside of the group keeps the pipe open for longer.
             let wrong = timeout(DRAIN_GRACE, reading.as_mut()).await;
             (wrong.unwrap_or_default(), Some(status))
         }
@@ -449,13 +460,13 @@ async fn attend(
         (None, Some(Err(error))) => error.to_string(),
         (None, None) => "it closed its output".to_owned(),
     };
-    lines.lose(with_last_words(reason, &tail).await);
+    shared.fail_pending(with_stderr(reason, &tail).await);
 }
 
-/// Adds the last lines of standard error to a reason.
-async fn with_last_words(reason: String, tail: &StderrTail) -> String {
-    let said = tail.last_lines().await.join("\n");
-    let hidden = said.chars().count().saturating_sub(MAX_LAST_WORDS_CHARS);
-    let said: String = said.chars().skip(hidden).collect();
-    if said.is_empty() { reason } else { format!("{reason}: {said}") }
+/// Appends the last lines of standard error to a reason.
+async fn with_stderr(reason: String, tail: &StderrTail) -> String {
+    let text = tail.last_lines().await.join("\n");
+    let hidden = text.chars().count().saturating_sub(MAX_STDERR_CHARS);
+    let text: String = text.chars().skip(hidden).collect();
+    if text.is_empty() { reason } else { format!("{reason}: {text}") }
 }

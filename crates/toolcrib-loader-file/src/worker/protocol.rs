@@ -1,4 +1,4 @@
-//! The messages between the runtime and a worker: one JSON object a line.
+//! The messages between the runtime and a worker: one JSON object on each line.
 
 use std::borrow::Cow;
 
@@ -8,14 +8,14 @@ use serde_json::{Map, Value};
 use toolcrib_io::process::MAX_STDOUT_BYTES;
 use toolcrib_model::{ErrorKind, JsonObject, ToolError};
 
-/// The version of the protocol that the runtime speaks.
+/// The version of the protocol.
 pub const WORKER_PROTOCOL: u32 = 1;
 
-/// The longest line that a worker may write, in bytes, as the runtime tells it. A worker whose line is longer than
-/// [`MAX_LINE_BYTES`](toolcrib_io::process::MAX_LINE_BYTES) is ended.
+/// The longest line that a worker may write, in bytes, as announced to it. A worker that writes a line longer than
+/// [`MAX_LINE_BYTES`](toolcrib_io::process::MAX_LINE_BYTES) is killed.
 pub const MAX_WORKER_LINE_BYTES: usize = MAX_STDOUT_BYTES;
 
-/// The most calls of one worker that are under way at once, those included that were cancelled and have not ended yet.
+/// The largest number of concurrent calls of one worker, including those that were cancelled and have not ended yet.
 pub const MAX_WORKER_CALLS: usize = 64;
 
 /// The longest text of an error, in characters.
@@ -48,14 +48,14 @@ pub(super) enum Outgoing<'a> {
     },
 }
 
-/// A program that speaks the protocol.
+/// The name and version of the runtime.
 #[derive(Serialize)]
 pub(super) struct Peer {
     name: &'static str,
     version: &'static str,
 }
 
-/// The bounds that a worker has to keep to.
+/// The limits that a worker has to respect.
 #[derive(Serialize)]
 pub(super) struct Limits {
     line_bytes: usize,
@@ -67,9 +67,9 @@ pub(super) struct OutgoingCall<'a> {
     pub(super) id: u64,
     pub(super) tool: &'a str,
     pub(super) arguments: &'a JsonObject,
-    /// What the runtime knows of the call; what it does not know is absent.
+    /// The context of the call. Unknown values are absent.
     pub(super) context: Map<String, Value>,
-    /// How long the call may take.
+    /// The time that remains for the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) timeout_seconds: Option<f64>,
 }
@@ -87,7 +87,7 @@ impl Outgoing<'_> {
     ///
     /// # Errors
     ///
-    /// Where the line would be too long.
+    /// Fails if the line is too long.
     pub(super) fn line(&self) -> Result<Bytes, ToolError> {
         let mut line = serde_json::to_vec(self)
             .map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))?;
@@ -103,8 +103,8 @@ impl Outgoing<'_> {
     }
 }
 
-/// The kind of a message, and the call or request that it belongs to. Reading it succeeds for values that are nested too
-/// deep or otherwise cannot be read, so that those fail one call rather than the worker.
+/// The type of a message, and the call or request that it belongs to. Parsing succeeds even if other values are nested
+/// too deeply or otherwise unreadable, so that those fail one call rather than the worker.
 #[derive(Deserialize)]
 pub(super) struct Envelope<'a> {
     #[serde(rename = "type", borrow)]
@@ -139,7 +139,7 @@ struct WorkerError {
 impl ResultMessage {
     pub(super) fn into_result(self) -> Result<Value, ToolError> {
         let Some(error) = self.error else { return Ok(self.value) };
-        // A kind of a later version is a failure all the same.
+        // A kind of a later version counts as a tool failure.
         let kind = serde_json::from_value(error.kind).unwrap_or(ErrorKind::ToolFailed);
         let mut failure = ToolError::new(kind, printable(&error.message, MAX_ERROR_CHARS));
         if let Some(hint) = error.hint {
@@ -152,7 +152,7 @@ impl ResultMessage {
     }
 }
 
-/// How far a call is.
+/// A progress report.
 #[derive(Deserialize)]
 pub(super) struct ProgressMessage {
     pub(super) done: f64,
@@ -160,7 +160,7 @@ pub(super) struct ProgressMessage {
     pub(super) message: Option<String>,
 }
 
-/// Something that a tool asks of the runtime on behalf of its call.
+/// A request of a tool to the runtime, on behalf of its call.
 #[derive(Debug, Deserialize)]
 pub(super) struct RequestMessage {
     pub(super) id: u64,
@@ -170,7 +170,7 @@ pub(super) struct RequestMessage {
     pub(super) params: Value,
 }
 
-/// Returns the first characters of a text, without those that control a terminal. Lines stay.
+/// Returns the first characters of a text, with control characters replaced. Line breaks and tabs remain.
 pub(super) fn printable(text: &str, most: usize) -> String {
     text.chars()
         .take(most)

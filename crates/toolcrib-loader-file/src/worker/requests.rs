@@ -1,4 +1,4 @@
-//! What a tool asks of the runtime on behalf of its call.
+//! Requests of a tool to the runtime, on behalf of its call.
 
 use bytes::Bytes;
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use toolcrib_port::CallContext;
 
 use super::protocol::{Outgoing, RequestMessage};
 
-/// The methods that there are.
+/// The supported methods.
 const METHODS: [&str; 3] = ["list_tools", "get_tool", "run_tool"];
 
 #[derive(Deserialize)]
@@ -36,7 +36,7 @@ struct RunTool {
     arguments: JsonObject,
 }
 
-/// Does what is asked for, with no more rights, depth and time than the call has, and returns the reply as a line.
+/// Serves a request with the rights, depth and deadline of the call, and returns the reply as a line.
 pub(super) async fn reply(request: RequestMessage, context: &CallContext) -> Option<Bytes> {
     let id = request.id;
     let line = match perform(request, context).await {
@@ -76,8 +76,8 @@ async fn perform(request: RequestMessage, context: &CallContext) -> Result<Value
             result.error.map_or(Ok(result.result), Err)
         }
         _ => {
-            let meant = nearest(method, METHODS).map(|name| format!("; did you mean `{name}`?"));
-            let message = format!("there is no method `{method}`{}", meant.unwrap_or_default());
+            let suggestion = nearest(method, METHODS).map(|name| format!("; did you mean `{name}`?"));
+            let message = format!("there is no method `{method}`{}", suggestion.unwrap_or_default());
             Err(ToolError::new(ErrorKind::InvalidArgs, message))
         }
     }

@@ -1,4 +1,4 @@
-//! One worker at a time, replaced when it ends.
+//! The supervision of a worker: restarts it when it has ended.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,17 +11,17 @@ use toolcrib_model::{ErrorKind, ToolError};
 
 use super::process::{StartError, Worker};
 
-/// A worker that ran for as long as this is replaced without a pause.
+/// The uptime after which a worker is restarted without a pause.
 pub const STABLE_AFTER: Duration = Duration::from_secs(10);
 
-/// The pause before a worker is started for the third time in a row; it doubles with each that fails or ends soon. The
-/// second start follows at once.
+/// The pause before the third start in a row. It doubles with each worker that fails or ends early. The second start
+/// follows at once.
 pub const FIRST_RESTART_PAUSE: Duration = Duration::from_millis(200);
 
 /// The longest pause before a worker is started again.
 pub const MAX_RESTART_PAUSE: Duration = Duration::from_secs(30);
 
-/// How long a worker may take to end when its input is closed, and again after `SIGTERM`.
+/// The time that a worker has to end after its input is closed, and again after `SIGTERM`.
 const CLOSE_GRACE: Duration = Duration::from_secs(2);
 
 /// The current worker.
@@ -33,7 +33,7 @@ impl Slot {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Forgets the worker, if it is still this one.
+    /// Removes the worker, if it is still this one.
     pub(super) fn clear(&self, worker: &Arc<Worker>) {
         let mut current = self.lock();
         if current.as_ref().is_some_and(|current| Arc::ptr_eq(current, worker)) {
@@ -42,48 +42,48 @@ impl Slot {
     }
 }
 
-/// Starts the worker of a module when one is needed, and again when it has ended.
+/// A supervisor that starts the worker of a module when it is needed, and again after it has ended.
 #[derive(Default)]
 pub(super) struct Supervisor {
     slot: Arc<Slot>,
-    /// Held while a worker is started, so that all who need one wait for the same.
-    history: tokio::sync::Mutex<History>,
+    /// Held while a worker is started, so that concurrent callers wait for the same one.
+    history: tokio::sync::Mutex<RestartHistory>,
     is_closed: AtomicBool,
     /// True if files of the worker have changed since it was started.
     is_stale: AtomicBool,
 }
 
 #[derive(Default)]
-struct History {
-    /// How many workers in a row did not start, or ended soon.
+struct RestartHistory {
+    /// The number of consecutive workers that did not start, or ended early.
     failures: u32,
-    /// When the next one may be started.
+    /// The earliest time of the next start.
     next: Option<Instant>,
-    /// Why the last one did not start or ended.
+    /// The reason that the last one did not start or ended.
     reason: Option<Arc<str>>,
 }
 
-/// Why there is no worker.
+/// The error of a worker that cannot be had.
 #[derive(Clone, Debug)]
-pub(super) struct NoWorker {
+pub(super) struct WorkerUnavailable {
     kind: ErrorKind,
     message: String,
     is_retryable: bool,
 }
 
-impl fmt::Display for NoWorker {
+impl fmt::Display for WorkerUnavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl From<NoWorker> for ToolError {
-    fn from(error: NoWorker) -> Self {
+impl From<WorkerUnavailable> for ToolError {
+    fn from(error: WorkerUnavailable) -> Self {
         Self::new(error.kind, error.message).with_retryable(error.is_retryable)
     }
 }
 
-impl History {
+impl RestartHistory {
     fn failed(&mut self, reason: Arc<str>) {
         self.failures = self.failures.saturating_add(1);
         let doublings = self.failures.checked_sub(2);
@@ -96,35 +96,36 @@ impl History {
 }
 
 impl Supervisor {
-    /// Returns the worker, which is started where none runs. `prepare` is run with each new one before anything else.
+    /// Returns the running worker, or starts one. `prepare` initializes each new worker before its first call.
     pub(super) async fn ready(
         &self,
         command: impl FnOnce() -> Command,
         label: &str,
         limit: Duration,
         prepare: impl AsyncFnOnce(&Arc<Worker>) -> Result<(), String>,
-    ) -> Result<Arc<Worker>, NoWorker> {
-        if let Some(worker) = self.alive() {
+    ) -> Result<Arc<Worker>, WorkerUnavailable> {
+        if let Some(worker) = self.running() {
             return Ok(worker);
         }
         let mut history = self.history.lock().await;
-        if let Some(worker) = self.alive() {
+        if let Some(worker) = self.running() {
             return Ok(worker);
         }
-        let unavailable = |message| NoWorker { kind: ErrorKind::Unavailable, message, is_retryable: true };
+        let unavailable =
+            |message| WorkerUnavailable { kind: ErrorKind::Unavailable, message, is_retryable: true };
         if self.is_closed.load(Ordering::Acquire) {
             let message = format!("the worker {label} is closed");
-            return Err(NoWorker { is_retryable: false, ..unavailable(message) });
+            return Err(WorkerUnavailable { is_retryable: false, ..unavailable(message) });
         }
         if self.is_stale.swap(false, Ordering::AcqRel) {
             self.slot.lock().take();
-            *history = History::default();
+            *history = RestartHistory::default();
         }
         if let Some(ended) = self.slot.lock().take() {
             if ended.started.elapsed() >= STABLE_AFTER {
-                *history = History::default();
+                *history = RestartHistory::default();
             }
-            history.failed(ended.loss());
+            history.failed(ended.end_reason());
         }
         if let Some(next) = history.next
             && let Some(pause) = next.checked_duration_since(Instant::now())
@@ -147,7 +148,11 @@ impl Supervisor {
                 Ok(worker)
             }
             Ok(Err(StartError::NotStarted(error @ toolcrib_io::Error::ProgramNotAllowed { .. }))) => {
-                Err(NoWorker { kind: ErrorKind::Denied, message: error.to_string(), is_retryable: false })
+                Err(WorkerUnavailable {
+                    kind: ErrorKind::Denied,
+                    message: error.to_string(),
+                    is_retryable: false,
+                })
             }
             Ok(Err(error)) => {
                 let message = format!("the worker {label} does not start: {error}");
@@ -162,14 +167,14 @@ impl Supervisor {
         }
     }
 
-    /// Returns the worker where it runs.
-    pub(super) fn alive(&self) -> Option<Arc<Worker>> {
+    /// Returns the worker if it is running.
+    pub(super) fn running(&self) -> Option<Arc<Worker>> {
         let is_current = !self.is_stale.load(Ordering::Acquire);
         self.slot.lock().as_ref().filter(|worker| is_current && worker.is_alive()).cloned()
     }
 
-    /// Gives the worker no more calls, also one that is being started. It ends when the last of its calls has ended. The
-    /// next is started without a pause.
+    /// Sends no more calls to the worker, nor to one that is being started. It ends with the last of its calls. The
+    /// next one is started without a pause.
     pub(super) fn retire(&self) {
         self.is_stale.store(true, Ordering::Release);
     }
@@ -177,7 +182,7 @@ impl Supervisor {
     /// Ends the worker, and starts no other.
     pub(super) async fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
-        // One that is being started ends with its start.
+        // A worker that is being started ends with its start.
         let _history = self.history.lock().await;
         let worker = self.slot.lock().take();
         if let Some(worker) = worker {

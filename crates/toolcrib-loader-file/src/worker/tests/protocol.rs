@@ -53,7 +53,7 @@ async fn a_worker_that_does_not_speak_the_protocol_says_what_is_wrong() {
             r#"echo '{"type":"hello","protocol":2,"name":"kit"}'"#,
             "it speaks version 2 of the protocol, and the runtime version 1",
         ),
-        (&format!("{HELLO}; read list; echo what"), "it wrote a line that is no message of the protocol"),
+        (&format!("{HELLO}; read list; echo what"), "it wrote a line that is not a message of the protocol"),
         (
             &format!("{HELLO}; read list; echo '{{\"type\":\"tools\",\"id\":1}}'; read more"),
             "its list of tools has no array `tools`",

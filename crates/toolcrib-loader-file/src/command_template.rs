@@ -1,49 +1,49 @@
-//! Words of a command line with places for arguments.
+//! Command-line templates: words with placeholders for arguments.
 
 use serde::Deserialize;
 use serde_json::Value;
 use toolcrib_document::nearest;
 use toolcrib_model::{JsonObject, Tool};
 
-/// Stands for the bare name of the tool.
-const TOOL_PLACE: &str = "@tool";
+/// The placeholder for the bare name of the tool.
+const TOOL_PLACEHOLDER: &str = "@tool";
 
-/// Stands for all arguments as one JSON text.
-const ARGUMENTS_PLACE: &str = "@arguments";
+/// The placeholder for all arguments as one JSON text.
+const ARGUMENTS_PLACEHOLDER: &str = "@arguments";
 
-/// One item of a command line in the settings: a word, or a list of words that fall away together.
+/// An item of a command line in the settings: a word, or a list of words that are omitted together.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(
     untagged,
-    expecting = "expected a word, or a list of words that fall away together; quote a number, as in \"1\""
+    expecting = "expected a word, or a list of words that are omitted together; quote a number, as in \"1\""
 )]
 pub enum ArgvItem {
     /// A word, as `--days={days}`.
     Word(String),
-    /// Words that fall away together when an argument of one of them is absent, as `[-e, "{pattern}"]`.
+    /// Words that are omitted together if an argument of one of them is absent, as `[-e, "{pattern}"]`.
     Group(Vec<String>),
 }
 
-/// A command line with places for arguments.
+/// A command line with placeholders for arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Template {
-    /// Words that stand or fall together; most have one.
+    /// Groups of words that are omitted together; most have one word.
     groups: Vec<Vec<Word>>,
 }
 
-/// One word of a template, as `--days={days}`.
+/// A word of a template, as `--days={days}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Word {
-    parts: Vec<Part>,
+    segments: Vec<Segment>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum Segment {
     Text(String),
-    Place(String),
+    Placeholder(String),
 }
 
-/// Why arguments do not fit into a command line.
+/// An error of a command line, or of the arguments for it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TemplateError {
@@ -53,7 +53,7 @@ pub enum TemplateError {
         /// The word of the template.
         word: String,
     },
-    /// The first word, which is the program, has a place.
+    /// The first word, which is the program, contains a placeholder.
     #[error("the program `{word}` depends on an argument; write its name or path out")]
     Program {
         /// The word of the template.
@@ -62,7 +62,7 @@ pub enum TemplateError {
     /// The first item, which is the program, is a list.
     #[error("a command line starts with its program, which is one word, and not with a list")]
     ProgramGroup,
-    /// The program would read a word as one of its options.
+    /// The program could read a word as an option.
     #[error(
         "`{argument}` makes a word that starts with `-`, which the command could read as an option; it can be passed \
          once the template has a `--` before it"
@@ -74,13 +74,13 @@ pub enum TemplateError {
     /// An argument would be part of a script that a shell runs.
     #[error(
         "`{{{argument}}}` stands in the script of a shell, where it could run anything; write `\"$1\"` there, and \
-         `{{{argument}}}` as a word of its own behind the script and a name for it"
+         `{{{argument}}}` as a separate word after the script and a name for it"
     )]
     Script {
         /// The name of the argument.
         argument: String,
     },
-    /// A program's argument cannot hold NUL.
+    /// A program's argument cannot contain NUL.
     #[error("`{argument}` contains a NUL character")]
     Nul {
         /// The name of the argument.
@@ -90,31 +90,31 @@ pub enum TemplateError {
 
 impl Word {
     fn parse(word: &str) -> Result<Self, TemplateError> {
-        let mut parts = Vec::new();
+        let mut segments = Vec::new();
         let mut text = String::new();
         let mut rest = word;
         while let Some((before, from)) = rest.split_once('{') {
             text.push_str(before);
             let is_escaped = from.starts_with('{');
             let inside = from.strip_prefix('{').unwrap_or(from);
-            let (name, after) = inside.split_at(inside.find(|c| !is_of_name(c)).unwrap_or(inside.len()));
+            let (name, after) = inside.split_at(inside.find(|c| !is_name_char(c)).unwrap_or(inside.len()));
             let closed = after.strip_prefix(if is_escaped { "}}" } else { "}" });
             match closed {
-                Some(after) if is_place(name) && is_escaped => {
+                Some(after) if is_placeholder_name(name) && is_escaped => {
                     text.extend(["{", name, "}"]);
                     rest = after;
                 }
-                Some(after) if is_place(name) => {
+                Some(after) if is_placeholder_name(name) => {
                     if !text.is_empty() {
-                        parts.push(Part::Text(std::mem::take(&mut text)));
+                        segments.push(Segment::Text(std::mem::take(&mut text)));
                     }
-                    parts.push(Part::Place(name.into()));
+                    segments.push(Segment::Placeholder(name.into()));
                     rest = after;
                 }
-                None if is_place(name) && after.is_empty() => {
+                None if is_placeholder_name(name) && after.is_empty() => {
                     return Err(TemplateError::Unclosed { word: word.into() });
                 }
-                // Programs have braces of their own.
+                // Other braces are literal.
                 _ => {
                     text.push('{');
                     rest = from;
@@ -122,18 +122,17 @@ impl Word {
             }
         }
         text.push_str(rest);
-        if !text.is_empty() || parts.is_empty() {
-            parts.push(Part::Text(text));
+        if !text.is_empty() || segments.is_empty() {
+            segments.push(Segment::Text(text));
         }
-        Ok(Self { parts })
+        Ok(Self { segments })
     }
 
-    fn has_place(&self) -> bool {
-        self.parts.iter().any(|part| matches!(part, Part::Place(_)))
+    fn has_placeholder(&self) -> bool {
+        self.segments.iter().any(|segment| matches!(segment, Segment::Placeholder(_)))
     }
 
-    /// The word with its places filled in; `None` when an argument that it needs is absent, so that the whole word
-    /// falls away.
+    /// Returns the word with its placeholders filled in; `None` if an argument is absent, so that the word is omitted.
     fn fill(
         &self,
         tool: &str,
@@ -141,17 +140,17 @@ impl Word {
         is_option_safe: bool,
     ) -> Result<Option<String>, TemplateError> {
         let mut filled = String::new();
-        for part in &self.parts {
-            let name = match part {
-                Part::Text(text) => {
+        for segment in &self.segments {
+            let name = match segment {
+                Segment::Text(text) => {
                     filled.push_str(text);
                     continue;
                 }
-                Part::Place(name) => name,
+                Segment::Placeholder(name) => name,
             };
             let text = match name.as_str() {
-                TOOL_PLACE => tool.to_owned(),
-                ARGUMENTS_PLACE => Value::Object(arguments.clone()).to_string(),
+                TOOL_PLACEHOLDER => tool.to_owned(),
+                ARGUMENTS_PLACEHOLDER => Value::Object(arguments.clone()).to_string(),
                 _ => match arguments.get(name) {
                     None | Some(Value::Null) => return Ok(None),
                     Some(Value::String(text)) => text.clone(),
@@ -163,8 +162,8 @@ impl Word {
             }
             filled.push_str(&text);
         }
-        // The finished word counts: an empty value before a literal `-` makes an option, and so does a number.
-        if let Some(Part::Place(argument)) = self.parts.first()
+        // The complete word counts: an empty value before a literal `-` makes an option, and so does a number.
+        if let Some(Segment::Placeholder(argument)) = self.segments.first()
             && filled.starts_with('-')
             && !is_option_safe
         {
@@ -174,8 +173,8 @@ impl Word {
     }
 }
 
-/// Whether a schema lets arguments through that it does not name itself.
-fn is_open(schema: &Value) -> bool {
+/// Returns true if a schema permits arguments that it does not name.
+fn accepts_any_argument(schema: &Value) -> bool {
     const ELSEWHERE: [&str; 6] = ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "patternProperties"];
     let Some(schema) = schema.as_object() else { return true };
     let declares_none = !schema.contains_key("properties")
@@ -184,22 +183,22 @@ fn is_open(schema: &Value) -> bool {
     declares_none || takes_more || ELSEWHERE.iter().any(|key| schema.contains_key(*key))
 }
 
-/// Whether the text can be the name of a place: that of an argument, or one of the two that are always there.
-fn is_place(name: &str) -> bool {
-    [TOOL_PLACE, ARGUMENTS_PLACE].contains(&name)
+/// Returns true if the text is a valid name of a placeholder: that of an argument, or one of the two predefined ones.
+fn is_placeholder_name(name: &str) -> bool {
+    [TOOL_PLACEHOLDER, ARGUMENTS_PLACEHOLDER].contains(&name)
         || name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && !name.contains('@')
 }
 
-fn is_of_name(c: char) -> bool {
+fn is_name_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '@')
 }
 
-/// Programs that run the text behind `-c`.
+/// Programs that run the text after `-c` as a script.
 const SHELLS: [&str; 8] = ["ash", "bash", "busybox", "dash", "fish", "ksh", "sh", "zsh"];
 
-/// Whether a word is the option of a shell by which it runs the next word, such as `-c` or `-ec`.
+/// Returns true if a word is the shell option that makes the next word a script, such as `-c` or `-ec`.
 fn is_script_option(word: &Word) -> bool {
-    let [Part::Text(text)] = word.parts.as_slice() else { return false };
+    let [Segment::Text(text)] = word.segments.as_slice() else { return false };
     text.starts_with('-') && !text.starts_with("--") && text.contains('c')
 }
 
@@ -217,12 +216,12 @@ impl Template {
         }
         match (argv.first(), groups.first().map(Vec::as_slice)) {
             (Some(ArgvItem::Group(_)), _) => Err(TemplateError::ProgramGroup),
-            (Some(ArgvItem::Word(word)), Some([program])) if program.has_place() => {
+            (Some(ArgvItem::Word(word)), Some([program])) if program.has_placeholder() => {
                 Err(TemplateError::Program { word: word.clone() })
             }
             _ => {
                 let template = Self { groups };
-                match template.script_with_place() {
+                match template.script_with_placeholder() {
                     Some(word) => Err(TemplateError::Script { argument: word.into() }),
                     None => Ok(template),
                 }
@@ -230,8 +229,8 @@ impl Template {
         }
     }
 
-    /// An argument that would become part of a script: whoever gives it could run any other program.
-    fn script_with_place(&self) -> Option<&str> {
+    /// Returns an argument that would become part of a script: its value could run any other program.
+    fn script_with_placeholder(&self) -> Option<&str> {
         let program = self.program()?.rsplit('/').next()?;
         if !SHELLS.contains(&program) {
             return None;
@@ -241,54 +240,56 @@ impl Template {
             [option, script] if is_script_option(option) => Some(script),
             _ => None,
         });
-        scripts.next()?.parts.iter().find_map(|part| match part {
-            Part::Place(name) => Some(name.as_str()),
-            Part::Text(_) => None,
+        scripts.next()?.segments.iter().find_map(|segment| match segment {
+            Segment::Placeholder(name) => Some(name.as_str()),
+            Segment::Text(_) => None,
         })
     }
 
-    /// The first word, which has no places.
+    /// Returns the first word, which has no placeholders.
     pub(crate) fn program(&self) -> Option<&str> {
-        match self.groups.first()?.first()?.parts.first()? {
-            Part::Text(text) => Some(text),
-            Part::Place(_) => None,
+        match self.groups.first()?.first()?.segments.first()? {
+            Segment::Text(text) => Some(text),
+            Segment::Placeholder(_) => None,
         }
     }
 
-    /// The names of the arguments that it has places for.
-    pub(crate) fn places(&self) -> impl Iterator<Item = &str> {
-        self.groups.iter().flatten().flat_map(|word| &word.parts).filter_map(|part| match part {
-            Part::Place(name) if ![TOOL_PLACE, ARGUMENTS_PLACE].contains(&name.as_str()) => {
+    /// Returns the names of the arguments in placeholders.
+    pub(crate) fn placeholders(&self) -> impl Iterator<Item = &str> {
+        self.groups.iter().flatten().flat_map(|word| &word.segments).filter_map(|segment| match segment {
+            Segment::Placeholder(name)
+                if ![TOOL_PLACEHOLDER, ARGUMENTS_PLACEHOLDER].contains(&name.as_str()) =>
+            {
                 Some(name.as_str())
             }
-            Part::Place(_) | Part::Text(_) => None,
+            Segment::Placeholder(_) | Segment::Text(_) => None,
         })
     }
 
-    /// Returns an error message for the first place that no parameter of a tool fills. A tool whose schema leaves its
-    /// parameters open may be given any.
-    pub(crate) fn unknown_place(&self, tool: &Tool) -> Option<String> {
-        if is_open(&tool.parameters) {
+    /// Returns an error message for the first placeholder that no parameter of a tool fills. A tool whose schema is
+    /// open may have any arguments.
+    pub(crate) fn unknown_placeholder(&self, tool: &Tool) -> Option<String> {
+        if accepts_any_argument(&tool.parameters) {
             return None;
         }
         let known: Vec<&str> = tool.parameter_names().collect();
-        let place = self.places().find(|place| !known.contains(place))?;
-        let meant = nearest(place, known).map(|name| format!(", did you mean `{{{name}}}`?"));
-        Some(format!("`{{{place}}}` is none of the `parameters`{}", meant.unwrap_or_default()))
+        let placeholder = self.placeholders().find(|placeholder| !known.contains(placeholder))?;
+        let suggestion = nearest(placeholder, known).map(|name| format!(", did you mean `{{{name}}}`?"));
+        Some(format!("`{{{placeholder}}}` is not one of the `parameters`{}", suggestion.unwrap_or_default()))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.groups.is_empty()
     }
 
-    /// Fills the whole command line. Behind a literal `--` the program takes no options, so words may start with `-`
+    /// Fills in the whole command line. After a literal `--` programs accept no options, so words may start with `-`
     /// there.
     pub(crate) fn fill(&self, tool: &str, arguments: &JsonObject) -> Result<Vec<String>, TemplateError> {
-        let end_of_options = Word { parts: vec![Part::Text("--".into())] };
+        let end_of_options = Word { segments: vec![Segment::Text("--".into())] };
         let mut is_option_safe = false;
         let mut argv = Vec::with_capacity(self.groups.len());
         for group in &self.groups {
-            // A `--` inside of a group counts for the rest only if the group stays.
+            // A `--` inside of a group affects the rest only if the group is not omitted.
             let mut is_safe_within = is_option_safe;
             let mut words = Vec::with_capacity(group.len());
             for word in group {

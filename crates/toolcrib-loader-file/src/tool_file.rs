@@ -1,4 +1,4 @@
-//! From the value of a file to its tools.
+//! The shapes of tool files, and their conversion into tools.
 
 use std::collections::BTreeMap;
 
@@ -7,47 +7,47 @@ use toolcrib_document::{Document, Error};
 use toolcrib_model::{JsonObject, NAMESPACE_SEPARATOR, QualifiedName, Tool, pointer_part};
 
 use crate::DEFAULT_NAMESPACE;
-use crate::keys::UnknownKeys;
+use crate::unknown_keys::UnknownKeys;
 
-/// Keys by which a mapping is known as a tool.
+/// The keys that identify a mapping as a tool.
 const TOOL_KEYS: [&str; 7] =
     ["name", "description", "parameters", "input_schema", "inputSchema", "function", "output_parameters"];
 
-/// Metadata that only the runtime's own tools may carry, since it changes how a tool is shown and run.
+/// Metadata that only the runtime's own tools may have, since it changes how a tool is shown and run.
 const RESERVED_METADATA: [&str; 4] = ["operational", "presence", "discovery", "forwards"];
 
-/// Why one tool of a file cannot be used.
-pub(crate) struct Problem {
+/// The reason that a tool of a file cannot be used.
+pub(crate) struct ToolProblem {
     pub(crate) name: Option<String>,
     pub(crate) message: String,
-    /// The pointer of the place within the tool; empty for the tool itself.
+    /// The pointer of the problem within the tool; empty for the tool itself.
     within: String,
 }
 
-/// The most broken tools of one file that are reported one by one.
+/// The largest number of broken tools of one file that are reported individually.
 pub(crate) const MAX_PROBLEMS: usize = 100;
 
-/// What a file holds.
+/// The tools and problems of a file.
 #[derive(Default)]
-pub(crate) struct Found {
+pub(crate) struct ParsedTools {
     pub(crate) tools: Vec<Tool>,
-    /// What is wrong, with the JSON pointer of its place: the first [`MAX_PROBLEMS`].
-    pub(crate) broken: Vec<(Problem, String)>,
-    /// How many broken tools there are beyond them, and the place of the first.
+    /// The problems with their JSON pointers: the first [`MAX_PROBLEMS`].
+    pub(crate) broken: Vec<(ToolProblem, String)>,
+    /// The number of further broken tools, and the pointer of the first.
     pub(crate) beyond: Option<(usize, String)>,
-    /// The keys that mean nothing here.
+    /// The unknown keys.
     pub(crate) unknown: UnknownKeys,
 }
 
-impl Found {
+impl ParsedTools {
     fn add(
         &mut self,
         value: Value,
         key: Option<&str>,
         pointer: impl Fn() -> String,
-        around: Surroundings<'_>,
+        context: ToolContext<'_>,
     ) {
-        let tool = tool(value, key, &pointer, around, &mut self.unknown);
+        let tool = tool(value, key, &pointer, context, &mut self.unknown);
         match (tool, &mut self.beyond) {
             (Ok(tool), _) => self.tools.push(tool),
             (Err(problem), _) if self.broken.len() < MAX_PROBLEMS => {
@@ -59,34 +59,34 @@ impl Found {
         }
     }
 
-    fn add_list(&mut self, items: Vec<Value>, pointer: &str, around: Surroundings<'_>) {
+    fn add_list(&mut self, items: Vec<Value>, pointer: &str, context: ToolContext<'_>) {
         for (position, item) in items.into_iter().enumerate() {
-            self.add(item, None, || format!("{pointer}/{position}"), around);
+            self.add(item, None, || format!("{pointer}/{position}"), context);
         }
     }
 }
 
-/// Where a tool stands, and the namespaces that apply to it, the strongest first.
+/// The context of a tool: its document, and the namespaces that apply to it, in order of precedence.
 #[derive(Clone, Copy)]
-struct Surroundings<'a> {
+struct ToolContext<'a> {
     document: &'a Document,
     argument: Option<&'a str>,
     file: Option<&'a str>,
 }
 
-/// Every tool of a value that stands at a pointer of a document, by whichever shape it has.
+/// Returns the tools of a value at a pointer of a document, in any of the shapes.
 pub(crate) fn tools(
     value: Value,
     document: &Document,
     base: &str,
     argument: Option<&str>,
-) -> Result<Found, Error> {
-    let around = Surroundings { document, argument, file: None };
-    let mut found = Found::default();
+) -> Result<ParsedTools, Error> {
+    let context = ToolContext { document, argument, file: None };
+    let mut parsed = ParsedTools::default();
     let mut map = match value {
         Value::Array(items) => {
-            found.add_list(items, base, around);
-            return Ok(found);
+            parsed.add_list(items, base, context);
+            return Ok(parsed);
         }
         Value::Object(map) => map,
         Value::Null => {
@@ -98,21 +98,21 @@ pub(crate) fn tools(
     let file = file.as_deref();
     if let Some(Value::Array(items)) = map.get_mut("tools") {
         let items = std::mem::take(items);
-        found.add_list(items, &format!("{base}/tools"), Surroundings { file, ..around });
-        return Ok(found);
+        parsed.add_list(items, &format!("{base}/tools"), ToolContext { file, ..context });
+        return Ok(parsed);
     }
     if is_tool(&map) {
-        found.add(Value::Object(map), None, || base.to_owned(), around);
-        return Ok(found);
+        parsed.add(Value::Object(map), None, || base.to_owned(), context);
+        return Ok(parsed);
     }
     for (key, value) in map {
         let pointer = format!("{base}/{}", pointer_part(&key));
         match value {
             Value::Array(items) => {
-                found.add_list(items, &pointer, Surroundings { file: Some(&key), ..around });
+                parsed.add_list(items, &pointer, ToolContext { file: Some(&key), ..context });
             }
             Value::Object(_) => {
-                found.add(value, Some(&key), || pointer.clone(), Surroundings { file, ..around });
+                parsed.add(value, Some(&key), || pointer.clone(), ToolContext { file, ..context });
             }
             Value::String(_) if key == "namespace" => {}
             _ => {
@@ -121,7 +121,7 @@ pub(crate) fn tools(
             }
         }
     }
-    Ok(found)
+    Ok(parsed)
 }
 
 fn is_tool(map: &Map<String, Value>) -> bool {
@@ -134,12 +134,12 @@ fn tool(
     value: Value,
     key: Option<&str>,
     pointer: impl FnOnce() -> String,
-    around: Surroundings<'_>,
+    context: ToolContext<'_>,
     unknown: &mut UnknownKeys,
-) -> Result<Tool, Problem> {
-    let nameless = |message: &str| Problem { name: None, message: message.into(), within: String::new() };
+) -> Result<Tool, ToolProblem> {
+    let nameless = |message: &str| ToolProblem { name: None, message: message.into(), within: String::new() };
     let Value::Object(mut map) = value else { return Err(nameless("a tool should be a mapping")) };
-    // OpenAI wraps the tool; what stands beside the wrapped part (namespace, metadata) still counts.
+    // OpenAI wraps the tool; keys next to the wrapped part (namespace, metadata) still apply.
     let wrapped = if let Some(Value::Object(function)) = map.shift_remove("function") {
         map.shift_remove("type");
         map.extend(function);
@@ -155,7 +155,7 @@ fn tool(
         None => key.map(str::to_owned).ok_or_else(|| nameless("the tool has no `name`"))?,
         Some(_) => return Err(nameless("the `name` of a tool should be a text")),
     };
-    let problem = |message: String| Problem { name: Some(name.clone()), message, within: String::new() };
+    let problem = |message: String| ToolProblem { name: Some(name.clone()), message, within: String::new() };
     let own_namespace = match map.shift_remove("namespace") {
         None | Some(Value::Null) => None,
         Some(Value::String(namespace)) => Some(namespace),
@@ -167,7 +167,8 @@ fn tool(
         }
         _ => (own_namespace, name.as_str()),
     };
-    let namespace = own_namespace.as_deref().or(around.argument).or(around.file).unwrap_or(DEFAULT_NAMESPACE);
+    let namespace =
+        own_namespace.as_deref().or(context.argument).or(context.file).unwrap_or(DEFAULT_NAMESPACE);
     let name = QualifiedName::new(namespace, bare).map_err(|error| problem(error.to_string()))?;
 
     let description = match map.shift_remove("description") {
@@ -179,8 +180,8 @@ fn tool(
         schema(&mut map, ["parameters", "input_schema", "inputSchema"]).map_err(problem)?;
     let (_, output) =
         schema(&mut map, ["output_parameters", "output_schema", "outputSchema"]).map_err(problem)?;
-    let exact = if around.document.has_exact_integers() {
-        around.document.exact_integers(&format!("{}{wrapped}/{key}", pointer()))
+    let exact = if context.document.has_exact_integers() {
+        context.document.exact_integers(&format!("{}{wrapped}/{key}", pointer()))
     } else {
         BTreeMap::new()
     };
@@ -188,15 +189,15 @@ fn tool(
         .with_description(description)
         .with_exact_parameters(parameters, &exact)
         .with_output_parameters(output);
-    unknown.check(bare, &map).map_err(|(key, meant)| Problem {
+    unknown.check(bare, &map).map_err(|(key, correction)| ToolProblem {
         within: format!("{wrapped}/{}", pointer_part(&key)),
-        ..problem(format!("unknown key `{key}`, did you mean `{meant}`?"))
+        ..problem(format!("unknown key `{key}`, did you mean `{correction}`?"))
     })?;
     tool.metadata = metadata(map).map_err(problem)?;
     Ok(tool)
 }
 
-/// The first of these keys that is there, with its schema; `{}` when none is.
+/// Returns the first of these keys that is present, with its schema; `{}` if none is present.
 fn schema(map: &mut JsonObject, keys: [&'static str; 3]) -> Result<(&'static str, Value), String> {
     match keys.into_iter().find_map(|key| Some((key, map.shift_remove(key)?))) {
         None | Some((_, Value::Null)) => Ok(("", Value::Object(Map::new()))),
@@ -205,7 +206,7 @@ fn schema(map: &mut JsonObject, keys: [&'static str; 3]) -> Result<(&'static str
     }
 }
 
-/// What is left of a tool is metadata too: `risk`, `tags`, `aliases` and the like may stand beside the name.
+/// Returns the metadata: the key `metadata`, and all remaining keys, such as `risk`, `tags` and `aliases`.
 fn metadata(mut rest: JsonObject) -> Result<JsonObject, String> {
     let mut metadata = match rest.shift_remove("metadata") {
         None | Some(Value::Null) => JsonObject::new(),

@@ -1,4 +1,4 @@
-//! One file as a source of tools.
+//! A tool file as a source of tools.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,48 +7,48 @@ use async_trait::async_trait;
 use serde_json::Value;
 use toolcrib_document::{Document, Error, Format, Limits, MAX_BYTES, parse};
 use toolcrib_io::files::read_bounded;
-use toolcrib_port::{LoadOutcome, Reject, RejectKind, ToolLoader};
+use toolcrib_port::{Loaded, Reject, RejectKind, ToolLoader};
 
-use crate::shape::{self, Problem};
+use crate::tool_file::{self, ToolProblem};
 
-/// The namespace of a tool that nobody gives one.
+/// The namespace of tools without one.
 pub const DEFAULT_NAMESPACE: &str = "default";
 
-/// Loads the tools of one YAML or JSON file.
+/// A loader for the tools of one YAML or JSON file.
 #[derive(Clone, Debug)]
 pub struct FileLoader {
     path: PathBuf,
     namespace: Option<String>,
     source: String,
-    /// What the last load found that changes nothing; clones share it.
+    /// The warnings of the last load. Clones share them.
     warnings: Arc<Mutex<Vec<String>>>,
 }
 
 impl FileLoader {
-    /// A loader of this file. The format is told by the ending of its name, else by its first character.
+    /// Creates a loader for this file. The format follows from the file extension, or else from the first character.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         Self { source: format!("file {}", path.display()), path, namespace: None, warnings: Arc::default() }
     }
 
-    /// Sets the namespace of all tools that do not name one themselves.
+    /// Sets the namespace of all tools that do not name one.
     pub fn with_namespace(mut self, namespace: impl Into<String>) -> Self {
         self.namespace = Some(namespace.into());
         self
     }
 
-    /// Sets the name of the source, where one file is loaded twice.
+    /// Sets the name of the source, for a file that is loaded twice.
     pub fn with_source(mut self, source: impl Into<String>) -> Self {
         self.source = source.into();
         self
     }
 
-    fn read(&self) -> LoadOutcome {
+    fn read(&self) -> Loaded {
         let mut document = match self.document() {
             Ok(document) => document,
-            Err((kind, reason)) => return LoadOutcome::failed(&self.source, kind, reason),
+            Err((kind, reason)) => return Loaded::failed(&self.source, kind, reason),
         };
-        // Taken rather than copied: a file of thousands of tools is as large again in memory.
+        // Moved, not cloned: a file of thousands of tools would occupy twice the memory.
         let value = std::mem::take(&mut document.value);
         let file = self.path.display().to_string();
         let (loaded, warnings) =
@@ -67,8 +67,8 @@ impl FileLoader {
     }
 }
 
-/// The tools of a value that stands at a pointer of a document, which is called `file` in what is said about them; and what
-/// changes nothing there.
+/// Returns the tools of a value at a pointer of a document, and the warnings about them. Messages name the document
+/// `file`.
 pub(crate) fn collect(
     value: Value,
     document: &Document,
@@ -76,22 +76,22 @@ pub(crate) fn collect(
     namespace: Option<&str>,
     source: &str,
     file: &str,
-) -> (LoadOutcome, Vec<String>) {
-    let found = match shape::tools(value, document, pointer, namespace) {
-        Ok(found) => found,
+) -> (Loaded, Vec<String>) {
+    let parsed = match tool_file::tools(value, document, pointer, namespace) {
+        Ok(parsed) => parsed,
         Err(error) => {
-            return (LoadOutcome::failed(source, RejectKind::InvalidTool, error.at(file)), Vec::new());
+            return (Loaded::failed(source, RejectKind::InvalidTool, error.at(file)), Vec::new());
         }
     };
-    let warnings = found.unknown.warnings(file);
-    let rejected = rejects(document, found.broken, found.beyond, source, file);
-    (LoadOutcome { tools: found.tools, rejected }, warnings)
+    let warnings = parsed.unknown.warnings(file);
+    let rejected = rejects(document, parsed.broken, parsed.beyond, source, file);
+    (Loaded { tools: parsed.tools, rejected }, warnings)
 }
 
-/// The rejects with their places; of very many broken tools the first ones, and how many there are beyond them.
+/// Returns the rejects with their positions. Beyond a limit, broken tools are only counted.
 fn rejects(
     document: &Document,
-    broken: Vec<(Problem, String)>,
+    broken: Vec<(ToolProblem, String)>,
     beyond: Option<(usize, String)>,
     source: &str,
     file: &str,
@@ -103,7 +103,7 @@ fn rejects(
         .into_iter()
         .zip(positions)
         .map(|((problem, pointer), position)| {
-            // A reject without a name would be one of the whole source.
+            // A reject without a name would concern the whole source.
             let name = problem.name.unwrap_or_else(|| pointer.clone());
             let error = Error::Shape { position, path: pointer, message: problem.message };
             reject(name, error.at(file))
@@ -128,15 +128,13 @@ impl ToolLoader for FileLoader {
         &self.source
     }
 
-    async fn load(&self) -> LoadOutcome {
+    async fn load(&self) -> Loaded {
         let loader = self.clone();
         match tokio::task::spawn_blocking(move || loader.read()).await {
             Ok(loaded) => loaded,
-            Err(error) => LoadOutcome::failed(
-                &self.source,
-                RejectKind::Unreadable,
-                format!("reading broke off: {error}"),
-            ),
+            Err(error) => {
+                Loaded::failed(&self.source, RejectKind::Unreadable, format!("reading broke off: {error}"))
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-//! Canned results.
+//! The engine with canned results.
 
 use std::collections::BTreeMap;
 
@@ -9,26 +9,26 @@ use toolcrib_model::{ErrorKind, ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{CallContext, ToolEngine};
 
-/// `tools.engines.<name>` of `type: mock`.
+/// The settings in `tools.engines.<name>` of `type: mock`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MockSettings {
-    /// The result of each tool, by bare name.
+    /// The results of single tools, by bare name.
     #[serde(default)]
     pub results: BTreeMap<String, Value>,
-    /// The result of every other tool; without it a call of one fails.
+    /// The result of every other tool. Without it, calls of other tools fail.
     #[serde(default)]
     pub default: Option<Value>,
 }
 
-/// Answers with canned results, for trying an app out before its tools are there.
+/// An engine with canned results, to try out an app before its tools exist.
 #[derive(Clone, Debug, Default)]
 pub struct MockEngine {
     settings: MockSettings,
 }
 
 impl MockEngine {
-    /// An engine with these results.
+    /// Creates an engine with these results.
     pub fn new(settings: MockSettings) -> Self {
         Self { settings }
     }

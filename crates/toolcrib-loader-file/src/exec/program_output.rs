@@ -1,4 +1,4 @@
-//! What a program prints, kept within bounds, and what it means.
+//! The output of a program: collected within limits, and converted into a result.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,29 +8,29 @@ use toolcrib_io::process::{FollowedExit, MAX_STDOUT_BYTES, Pipe, STDERR_LINE_BYT
 use toolcrib_model::{ErrorKind, JsonObject, ToolError};
 use toolcrib_port::{Progress, ProgressListener};
 
-/// How many of the last lines on standard error are in the error of a call.
+/// The number of last lines of standard error in the error of a call.
 pub const MAX_ERROR_LINES: usize = 20;
 
-/// How many lines on standard error tell how far a call is, and go to the log. Of a program that prints more, only the last
-/// ones are kept, for its error.
+/// The number of lines of standard error that are reported as progress and logged. Of the lines beyond it, only the
+/// last ones are kept, for the error.
 pub const MAX_PROGRESS_LINES: usize = 10_000;
 
-/// How much of those lines a model is shown, in characters.
+/// The largest number of characters of those lines in the error.
 const MAX_ERROR_CHARS: usize = 2000;
 
-/// How much is shown of what should have been JSON, in characters.
+/// The largest number of characters of invalid JSON that an error quotes.
 const MAX_SHOWN_CHARS: usize = 200;
 
-/// What a program has printed so far.
+/// The output of a program so far.
 pub(super) struct Output {
     tool: String,
     listener: Option<Arc<dyn ProgressListener>>,
     stdout: Vec<u8>,
-    is_too_much: bool,
-    /// The line on standard error that has no end yet.
+    is_truncated: bool,
+    /// The incomplete last line of standard error.
     line: Vec<u8>,
     lines: usize,
-    last: VecDeque<String>,
+    last_lines: VecDeque<String>,
 }
 
 impl Output {
@@ -39,21 +39,21 @@ impl Output {
             tool,
             listener,
             stdout: Vec::new(),
-            is_too_much: false,
+            is_truncated: false,
             line: Vec::new(),
             lines: 0,
-            last: VecDeque::new(),
+            last_lines: VecDeque::new(),
         }
     }
 
-    /// Takes what comes next.
+    /// Collects the next bytes.
     pub(super) fn take(&mut self, pipe: Pipe, bytes: &[u8]) {
         match pipe {
-            Pipe::Stdout => self.is_too_much |= !keep(&mut self.stdout, bytes, MAX_STDOUT_BYTES),
+            Pipe::Stdout => self.is_truncated |= !append_bounded(&mut self.stdout, bytes, MAX_STDOUT_BYTES),
             Pipe::Stderr => {
                 for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-                    // The rest of a long line is not shown.
-                    let _ = keep(&mut self.line, piece, STDERR_LINE_BYTES);
+                    // The rest of a long line is dropped.
+                    let _ = append_bounded(&mut self.line, piece, STDERR_LINE_BYTES);
                     if piece.ends_with(b"\n") {
                         self.end_line();
                     }
@@ -63,7 +63,7 @@ impl Output {
     }
 
     fn end_line(&mut self) {
-        // Control characters would let a program write to the terminal of whoever reads the log.
+        // Control characters would let a program write to the terminal of a user who reads the log.
         let line: String = String::from_utf8_lossy(&self.line)
             .trim_end()
             .chars()
@@ -83,14 +83,14 @@ impl Output {
                 listener.progress(&Progress { done, total: None, message });
             }
         }
-        if self.last.len() == MAX_ERROR_LINES {
-            self.last.pop_front();
+        if self.last_lines.len() == MAX_ERROR_LINES {
+            self.last_lines.pop_front();
         }
-        self.last.push_back(line);
+        self.last_lines.push_back(line);
     }
 
-    /// What it means that the program has printed this, and ended so.
-    pub(super) fn result(mut self, program: &str, ended: &FollowedExit) -> Result<Value, ToolError> {
+    /// Returns the result of the call, from the output and the exit status.
+    pub(super) fn result(mut self, program: &str, exit: &FollowedExit) -> Result<Value, ToolError> {
         if !self.line.is_empty() {
             self.end_line();
         }
@@ -98,13 +98,13 @@ impl Output {
         let text = String::from_utf8_lossy(&self.stdout);
         let text = text.trim();
         let value = if text.is_empty() { Ok(Value::Null) } else { serde_json::from_str(text) };
-        let has_succeeded = ended.status.success();
+        let has_succeeded = exit.status.success();
         match value {
-            _ if self.is_too_much && has_succeeded => failed(format!(
+            _ if self.is_truncated && has_succeeded => failed(format!(
                 "`{program}` printed more than the {MAX_STDOUT_BYTES} bytes of a result; make it print less"
             )),
-            // It may end as shells do then.
-            Ok(value) if tells_failure(&value) => Err(told_failure(value)),
+            // A reported failure may come with a nonzero exit status.
+            Ok(value) if is_reported_failure(&value) => Err(reported_failure(value)),
             Ok(value) if has_succeeded => Ok(value),
             Err(error) if has_succeeded => {
                 let shown: String = text.chars().take(MAX_SHOWN_CHARS).collect();
@@ -114,30 +114,30 @@ impl Output {
                 ))
             }
             Ok(_) | Err(_) => {
-                let said = Vec::from(self.last).join("\n");
-                let hidden = said.chars().count().saturating_sub(MAX_ERROR_CHARS);
-                let said: String = said.chars().skip(hidden).collect();
-                let said = if said.is_empty() { said } else { format!(": {said}") };
-                failed(format!("`{program}` ended with {}{said}", ended.status))
+                let stderr = Vec::from(self.last_lines).join("\n");
+                let hidden = stderr.chars().count().saturating_sub(MAX_ERROR_CHARS);
+                let stderr: String = stderr.chars().skip(hidden).collect();
+                let stderr = if stderr.is_empty() { stderr } else { format!(": {stderr}") };
+                failed(format!("`{program}` ended with {}{stderr}", exit.status))
             }
         }
     }
 }
 
-/// Takes as much as there is room for, and says whether that is all.
-fn keep(kept: &mut Vec<u8>, bytes: &[u8], most: usize) -> bool {
-    let room = most.saturating_sub(kept.len());
-    kept.extend_from_slice(bytes.get(..bytes.len().min(room)).unwrap_or_default());
+/// Appends the bytes up to the limit. Returns false if some did not fit.
+fn append_bounded(buffer: &mut Vec<u8>, bytes: &[u8], limit: usize) -> bool {
+    let room = limit.saturating_sub(buffer.len());
+    buffer.extend_from_slice(bytes.get(..bytes.len().min(room)).unwrap_or_default());
     bytes.len() <= room
 }
 
-/// Whether a result is `{"status": "error", …}`.
-fn tells_failure(value: &Value) -> bool {
+/// Returns true if a result is `{"status": "error", …}`.
+fn is_reported_failure(value: &Value) -> bool {
     value.get("status").and_then(Value::as_str) == Some("error")
 }
 
-/// Returns the failure that such a result tells: what its `error` and `message` say, its `hint`, and what else is there.
-fn told_failure(value: Value) -> ToolError {
+/// Returns the error that such a result describes: its `error` and `message`, its `hint`, and all other keys.
+fn reported_failure(value: Value) -> ToolError {
     let mut rest = match value {
         Value::Object(map) => map,
         _ => JsonObject::new(),
@@ -149,15 +149,15 @@ fn told_failure(value: Value) -> ToolError {
         Some(other) => Some(other.to_string()),
     };
     let (error, message, hint) = (take("error"), take("message"), take("hint"));
-    let said: Vec<_> = error.into_iter().chain(message).collect();
-    let mut said =
-        if said.is_empty() { "the program says that it failed".to_owned() } else { said.join(": ") };
+    let text: Vec<_> = error.into_iter().chain(message).collect();
+    let mut text =
+        if text.is_empty() { "the program says that it failed".to_owned() } else { text.join(": ") };
     if !rest.is_empty() {
-        said.push(' ');
-        said.push_str(&Value::Object(rest).to_string());
+        text.push(' ');
+        text.push_str(&Value::Object(rest).to_string());
     }
-    let kind = if said == "not_found" { ErrorKind::NotFound } else { ErrorKind::ToolFailed };
-    let failure = ToolError::new(kind, said);
+    let kind = if text == "not_found" { ErrorKind::NotFound } else { ErrorKind::ToolFailed };
+    let failure = ToolError::new(kind, text);
     match hint {
         Some(hint) => failure.with_hint(hint),
         None => failure,

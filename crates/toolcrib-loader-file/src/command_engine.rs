@@ -1,4 +1,4 @@
-//! A program for each call.
+//! The engine that runs a command for each call.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,58 +11,59 @@ use toolcrib_model::{ErrorKind, Secret, Tool, ToolError, ToolResult};
 use toolcrib_policy::{Access, Authorized, Call};
 use toolcrib_port::{CallContext, ToolEngine};
 
-use crate::template::Template;
+use crate::command_template::Template;
 use crate::{ArgvItem, TemplateError};
 
-/// The most characters of a failed program's error output that a model is shown.
+/// The largest number of characters of a failed program's standard error that a model sees.
 const MAX_STDERR_CHARS: usize = 2000;
 
-/// `tools.engines.<name>` of `type: command`.
+/// The settings in `tools.engines.<name>` of `type: command`.
 ///
-/// Each word of `argv` may hold places: `{city}` is the argument of that name, `{@tool}` the bare name of the tool,
-/// `{@arguments}` all arguments as one JSON text. The name of an argument begins with a letter; any other brace is one of
-/// the program's own, and `{{city}}` stands for `{city}`. There is no shell: a value is always one word, or a part of
-/// one. The first word, which is the program, has no places, and neither has the script of a shell: in
-/// `argv: [sh, -c, 'wc -l < "$1"', sh, "{file}"]` the value stays one.
+/// Each word of `argv` may contain placeholders: `{city}` is the argument with that name, `{@tool}` the bare name of
+/// the tool, `{@arguments}` all arguments as one JSON text. The name of an argument begins with a letter; any other
+/// brace is literal, and `{{city}}` is a literal `{city}`. There is no shell: a value is always one word, or a part of
+/// one. The first word, which is the program, has no placeholders, and neither has the script of a shell: in `argv:
+/// [sh, -c, 'wc -l < "$1"', sh, "{file}"]` the value remains one word.
 ///
-/// A word whose argument is absent falls away. Words that belong together are a list, which falls away as a whole: in
-/// `argv: [grep, [-e, "{pattern}"], "{file}"]` the `-e` goes with its pattern, and does not take the file for one.
+/// A word whose argument is absent is omitted. Words that belong together form a list, which is omitted as a whole: in
+/// `argv: [grep, [-e, "{pattern}"], "{file}"]` the `-e` is omitted with its pattern, and does not take the file for
+/// one.
 ///
-/// A word that starts with a place and, once filled in, with `-` is refused: the program could read it as an option,
-/// and that holds for numbers too (`head -5`). Put `--` before it when the program knows that, as in
-/// `argv: [head, --, "{file}"]`, or write the option and its value as one word, as in `--lines={count}`.
+/// A word that starts with a placeholder and, once filled in, with `-` is rejected: the program could read it as an
+/// option, and that includes numbers (`head -5`). Put `--` before it if the program supports that, as in `argv: [head,
+/// --, "{file}"]`, or write the option and its value as one word, as in `--lines={count}`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandSettings {
-    /// The command line of every tool that `tools` does not name.
+    /// The command line of every tool that is not listed in `tools`.
     #[serde(default)]
     pub argv: Vec<ArgvItem>,
     /// The command lines of single tools, by bare name.
     #[serde(default)]
     pub tools: BTreeMap<String, Vec<ArgvItem>>,
-    /// What the program prints; text by default.
+    /// The format of the program's output; text by default.
     #[serde(default)]
     pub output: CommandOutput,
-    /// Where it runs; the folder of the app file by default.
+    /// The working directory; the folder of the app file by default.
     #[serde(default)]
     pub cwd: Option<PathBuf>,
-    /// Variables beside the few that are handed on.
+    /// Variables in addition to the few that every child inherits.
     #[serde(default)]
     pub env: BTreeMap<String, Secret>,
 }
 
-/// What a program prints.
+/// The format of a program's output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CommandOutput {
-    /// Text, which is the result without its last line break.
+    /// Text. The result omits its last line break.
     #[default]
     Text,
-    /// One JSON value, which is the result.
+    /// One JSON value.
     Json,
 }
 
-/// Runs a program for each call.
+/// An engine that runs a program for each call.
 #[derive(Debug)]
 pub struct CommandEngine {
     default: Template,
@@ -72,7 +73,7 @@ pub struct CommandEngine {
 }
 
 impl CommandEngine {
-    /// Reads the templates.
+    /// Parses the command lines of the settings.
     pub fn new(settings: CommandSettings) -> Result<Self, TemplateError> {
         let tools = settings
             .tools
@@ -82,13 +83,13 @@ impl CommandEngine {
         Ok(Self { default: Template::parse(&settings.argv)?, tools, settings, access: Access::unlimited() })
     }
 
-    /// Sets which programs may be started.
+    /// Sets the programs that may be started.
     pub fn with_access(mut self, access: Access) -> Self {
         self.access = access;
         self
     }
 
-    /// The programs that it starts.
+    /// Returns the programs that the engine starts.
     pub fn programs(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&self.default).chain(self.tools.values()).filter_map(Template::program)
     }
@@ -165,8 +166,8 @@ impl ToolEngine for CommandEngine {
         if template.is_empty() {
             return Some(no_command(name));
         }
-        let place = template.unknown_place(tool)?;
-        Some(format!("in the command of `{name}`: {place}"))
+        let problem = template.unknown_placeholder(tool)?;
+        Some(format!("in the command of `{name}`: {problem}"))
     }
 
     fn warning(&self, tool: &Tool) -> Option<String> {
@@ -180,7 +181,7 @@ fn no_command(tool: &str) -> String {
     )
 }
 
-/// Returns what a tool declares of its program that nothing enforces: programs are not sandboxed.
+/// Returns a warning about declared restrictions that nothing enforces: programs are not sandboxed.
 pub(crate) fn unenforced(tool: &Tool) -> Option<String> {
     let declared = tool.metadata.get("access")?.as_object()?;
     let keys = ["network", "filesystem"].into_iter().filter(|key| declared.contains_key(*key));

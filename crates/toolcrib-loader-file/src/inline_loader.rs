@@ -1,12 +1,12 @@
-//! Tools that stand in another document, such as an app file.
+//! Tools in another document, such as an app file.
 
 use async_trait::async_trait;
 use toolcrib_document::Document;
 use toolcrib_port::{LoadOutcome, ToolLoader};
 
-use crate::loader::collect;
+use crate::file_loader::collect;
 
-/// Tools that stand in another document, in any of the shapes of a tool file.
+/// A loader for tools in another document, in any of the shapes of a tool file.
 #[derive(Clone, Debug)]
 pub struct InlineLoader {
     source: String,
@@ -15,8 +15,8 @@ pub struct InlineLoader {
 }
 
 impl InlineLoader {
-    /// The tools of the value at a JSON pointer. What is wrong with one is said at its place in `file`. The namespace is
-    /// that of tools that name none themselves.
+    /// Creates a loader for the value at a JSON pointer. Problems are reported with their position in `file`. The
+    /// namespace applies to tools that do not name one.
     ///
     /// ```
     /// use toolcrib_document::{Format, Limits, parse};

@@ -1,12 +1,12 @@
-//! The keys of a tool in a file: those that mean something here, and those of other formats.
+//! The keys of a tool in a file: known ones, those of other formats, and misspelt ones.
 
 use std::collections::BTreeMap;
 
 use toolcrib_document::nearest;
 use toolcrib_model::JsonObject;
 
-/// Keys that are read, beside the name or in `metadata`.
-const OWN: [&str; 27] = [
+/// The known keys, at the top level of a tool or in `metadata`.
+const KNOWN: [&str; 27] = [
     "name",
     "namespace",
     "description",
@@ -36,30 +36,30 @@ const OWN: [&str; 27] = [
     "max_result_tokens",
 ];
 
-/// Keys that the formats of others have in every tool, so that nothing is said of them.
+/// Keys that other formats have in every tool. They cause no warnings.
 const FOREIGN: [&str; 8] =
     ["type", "strict", "annotations", "icons", "_meta", "execution", "cache_control", "input_examples"];
 
-/// The most unknown keys of one file that are named.
+/// The largest number of unknown keys of one file in warnings.
 const MAX_UNKNOWN_KEYS: usize = 10;
 
-/// How many characters a key may have beyond the known key that it begins with to be taken for it: `tagss`, but not
-/// `name_for_people`.
+/// The number of characters that a key may have beyond a known key that it begins with to count as its misspelling:
+/// `tagss`, but not `name_for_people`.
 const MAX_BEYOND_PREFIX: usize = 2;
 
-/// The unknown keys of a file, with the number of the tools that have them and the name of the first.
+/// The unknown keys of a file, with the number of tools that have them and the name of the first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct UnknownKeys {
     keys: BTreeMap<String, (usize, String)>,
 }
 
 impl UnknownKeys {
-    /// Notes the unknown keys of a tool. An error is the first key that is a known one misspelt, with what it should be.
+    /// Records the unknown keys of a tool. The error is the first misspelt key, with its correction.
     pub(crate) fn check(&mut self, tool: &str, rest: &JsonObject) -> Result<(), (String, &'static str)> {
-        let is_known = |key: &str| OWN.contains(&key) || FOREIGN.contains(&key);
+        let is_known = |key: &str| KNOWN.contains(&key) || FOREIGN.contains(&key);
         for key in rest.keys().filter(|key| !is_known(key)) {
-            if let Some(meant) = meant(key) {
-                return Err((key.clone(), meant));
+            if let Some(correction) = correction(key) {
+                return Err((key.clone(), correction));
             }
             if let Some((count, _)) = self.keys.get_mut(key) {
                 *count += 1;
@@ -70,7 +70,7 @@ impl UnknownKeys {
         Ok(())
     }
 
-    /// Returns a line for each key.
+    /// Returns a warning for each key.
     pub(crate) fn warnings(&self, file: &str) -> Vec<String> {
         let line = |(key, (count, tool)): (&String, &(usize, String))| {
             let tools = if *count == 1 {
@@ -84,9 +84,9 @@ impl UnknownKeys {
     }
 }
 
-/// The known key that an unknown one is near to.
-fn meant(key: &str) -> Option<&'static str> {
-    let near = nearest(key, OWN)?;
+/// Returns the known key that an unknown one resembles.
+fn correction(key: &str) -> Option<&'static str> {
+    let near = nearest(key, KNOWN)?;
     let is_longer = key.starts_with(near) && key.len() - near.len() > MAX_BEYOND_PREFIX;
     (!is_longer).then_some(near)
 }
