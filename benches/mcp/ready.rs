@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use toolcrib_bench::report::{Row, title};
-use toolcrib_loader_mcp::{ManifestCache, McpConnection, McpLoader, McpSource, McpTransport};
+use toolcrib_loader_mcp::{McpConnection, McpLoader, McpSource, McpTransport, ToolsCache};
 use toolcrib_meta::Discovery;
 use toolcrib_policy::{Capabilities, Effect, Policy, Principal};
 use toolcrib_registry::ToolRegistry;
@@ -25,7 +25,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
         let folder = tempfile::tempdir()?;
-        let cache = ManifestCache::new(folder.path());
+        let cache = ToolsCache::new(folder.path());
         let start = Instant::now();
         let connections = load(&cache).await?.1;
         Row::new("all of them ready, without manifests", start.elapsed()).at_most(BOUND).print();
@@ -48,7 +48,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     })
 }
 
-async fn load(cache: &ManifestCache) -> Result<(Arc<ToolRegistry>, Vec<McpConnection>), Box<dyn Error>> {
+async fn load(cache: &ToolsCache) -> Result<(Arc<ToolRegistry>, Vec<McpConnection>), Box<dyn Error>> {
     let program = std::env::current_exe()?.display().to_string();
     let registry = Arc::new(ToolRegistry::new());
     let mut connections = Vec::new();
@@ -57,7 +57,7 @@ async fn load(cache: &ManifestCache) -> Result<(Arc<ToolRegistry>, Vec<McpConnec
         if let McpTransport::Stdio { env, .. } = &mut source.transport {
             env.insert(server::VARIABLE.into(), toolcrib_model::Secret::new("1000"));
         }
-        let connection = McpConnection::new(source.with_manifests(cache.clone()));
+        let connection = McpConnection::new(source.with_tools_cache(cache.clone()));
         registry.add_loader(Arc::new(McpLoader::new(connection.clone())));
         connections.push(connection);
     }

@@ -201,7 +201,7 @@ async fn a_server_that_needs_a_login_says_the_command_and_serves_after_it() {
     let ran = lab.run(["tools", "app.yaml", "--json"]).await.expect(5);
     let rejected = &ran.json()["rejected"];
     let reason = rejected[0]["reason"].as_str().unwrap();
-    assert!(reason.contains("needs login: toolcrib login app.yaml crm (nobody has logged in)"), "{reason}");
+    assert!(reason.contains("needs login: toolcrib login app.yaml crm (no user has logged in)"), "{reason}");
     assert_eq!(rejected.as_array().unwrap().len(), 1);
     let siblings = ran.json()["tools"].as_array().unwrap().len();
     assert!(siblings > 0, "the others serve");
@@ -277,7 +277,7 @@ async fn a_login_that_cannot_be_says_why() {
     let ran = lab.run(["login", "app.yaml", "crn"]).await.expect(2);
     assert!(ran.stderr.contains("no MCP server of the namespace `crn`; there is: `crm`"), "{ran:?}");
     let ran = lab.run(["login", "app.yaml", "crm", "--timeout", "1"]).await.expect(1);
-    assert!(ran.stderr.contains("nobody logged in within 1 s; start again"), "{ran:?}");
+    assert!(ran.stderr.contains("no user logged in within 1 s; start again"), "{ran:?}");
     for (auth, problem) in [
         ("{client_secret: x}", "set `client_id` too"),
         ("{grant: client_credentials}", "`grant: client_credentials` needs a `client_id`"),

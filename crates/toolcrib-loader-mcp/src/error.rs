@@ -1,4 +1,4 @@
-//! The ways in which a server is not there.
+//! The errors of connecting to a server.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use toolcrib_port::RejectKind;
 
 use crate::text::{MAX_ERROR_CHARS, clean};
 
-/// Why there is no connection to a server.
+/// An error that leaves a source without a connection.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -29,7 +29,7 @@ pub enum Error {
     Spawn {
         /// The command line.
         target: String,
-        /// What the system says.
+        /// The error of the operating system.
         reason: String,
     },
     /// The URL may not be reached, or the HTTP client cannot be made.
@@ -37,67 +37,67 @@ pub enum Error {
     Refused {
         /// The URL.
         target: String,
-        /// Which rule says so.
+        /// The rule that forbids it.
         reason: String,
     },
-    /// The process ended before it answered.
-    #[error("MCP server `{target}` {status} before the handshake{said}")]
+    /// The process exited before it answered the handshake.
+    #[error("MCP server `{target}` {status} before the handshake{stderr}")]
     Exited {
         /// The command line.
         target: String,
-        /// How it ended, as `exited with status 1`.
+        /// The exit status, as `exited with status 1`.
         status: String,
-        /// Its last lines on standard error, introduced; empty when it said nothing.
-        said: String,
+        /// The last lines of standard error, introduced; may be empty.
+        stderr: String,
     },
-    /// The process ended soon after it was started, before it had answered a call.
-    #[error("MCP server `{target}` {status} soon after it was started{said}")]
-    Ended {
+    /// The process exited soon after it started, before it answered a call.
+    #[error("MCP server `{target}` {status} soon after it was started{stderr}")]
+    ExitedEarly {
         /// The command line.
         target: String,
-        /// How it ended, as `exited with status 1`.
+        /// The exit status, as `exited with status 1`.
         status: String,
-        /// Its last lines on standard error, introduced; empty when it said nothing.
-        said: String,
+        /// The last lines of standard error, introduced; may be empty.
+        stderr: String,
     },
     /// The server did not answer in time.
     #[error("MCP server `{target}` did not answer the handshake within {} s; \
-         `startup_timeout_seconds` gives it longer{said}", timeout.as_secs_f32())]
-    Silent {
+         `startup_timeout_seconds` gives it longer{stderr}", timeout.as_secs_f32())]
+    HandshakeTimeout {
         /// The command line or URL.
         target: String,
-        /// The time it had.
+        /// The time that the server had.
         timeout: Duration,
-        /// The last lines on standard error, introduced; empty when it said nothing.
-        said: String,
+        /// The last lines of standard error, introduced; may be empty.
+        stderr: String,
     },
-    /// The server answered something else than a handshake.
-    #[error("MCP server `{target}` did not shake hands: {reason}{said}")]
+    /// The handshake failed.
+    #[error("the handshake with MCP server `{target}` failed: {reason}{stderr}")]
     Handshake {
         /// The command line or URL.
         target: String,
-        /// What went wrong.
+        /// The problem.
         reason: String,
-        /// The last lines on standard error, introduced; empty when it said nothing.
-        said: String,
+        /// The last lines of standard error, introduced; may be empty.
+        stderr: String,
     },
-    /// The server wants a user who has logged in, and there is none.
+    /// The server requires a login, and no user has logged in.
     #[error("needs login: {login} ({why})")]
     NeedsLogin {
-        /// The command that logs in.
+        /// The command to log in with.
         login: String,
-        /// What it is needed for.
+        /// The reason that a login is needed.
         why: String,
     },
     /// Authorization failed.
     #[error("authorization at `{at}` failed: {problem}")]
     Authorization {
-        /// The server, authorization server or file.
+        /// The server, authorization server or file that failed.
         at: String,
-        /// What went wrong, and what to do.
+        /// The problem, and the remedy.
         problem: String,
-        /// Whether it may go well later.
-        passes: bool,
+        /// True if a later attempt may succeed.
+        is_transient: bool,
     },
     /// The attempt to connect panicked.
     #[error("connecting to MCP server `{target}` panicked; this is a fault in Toolcrib, not in the server")]
@@ -105,15 +105,15 @@ pub enum Error {
         /// The command line or URL.
         target: String,
     },
-    /// The last attempt failed a moment ago.
+    /// The last attempt failed a moment ago, and the backoff has not passed.
     #[error("{last}; it is tried again in {} s", wait.as_secs_f32().ceil())]
-    Waiting {
-        /// How the last attempt failed.
+    Backoff {
+        /// The error of the last attempt.
         last: Box<Error>,
-        /// How long until the next one is due.
+        /// The time until the next attempt.
         wait: Duration,
     },
-    /// The connection was closed for good.
+    /// The connection was closed permanently.
     #[error("the connection to MCP server `{target}` is closed")]
     Closed {
         /// The command line or URL.
@@ -122,28 +122,28 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the same may go well later, with nobody doing anything about it.
+    /// Returns true if a later attempt may succeed without any action.
     pub fn may_pass(&self) -> bool {
-        matches!(self, Self::Authorization { passes: true, .. })
+        matches!(self, Self::Authorization { is_transient: true, .. })
     }
 
-    /// Whether somebody has to log in first.
+    /// Returns true if a user has to log in first.
     pub fn needs_login(&self) -> bool {
         match self {
             Self::NeedsLogin { .. } => true,
-            Self::Waiting { last, .. } => last.needs_login(),
+            Self::Backoff { last, .. } => last.needs_login(),
             _ => false,
         }
     }
 
-    /// What sort of failure it is, of a server that cannot be used for it.
+    /// Returns the reject kind for a server that cannot be used because of this error.
     pub(crate) fn reject_kind(&self) -> RejectKind {
         if self.needs_login() { RejectKind::NeedsLogin } else { RejectKind::Unavailable }
     }
 }
 
-/// The error and what it came of, each once: transports wrap the one line that says something in several that do not.
-/// Cleaned and cut, since it may quote what a server sent.
+/// Returns the message of an error and of its sources, without repetitions: transports wrap the one informative message
+/// in several others. The text is cleaned and shortened, since it may quote the server.
 pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

@@ -1,4 +1,4 @@
-//! What an app says about an MCP server.
+//! The configuration of an MCP server.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,51 +9,51 @@ use std::time::Duration;
 use toolcrib_model::Secret;
 use url::Url;
 
-use crate::{ManifestCache, Pins};
+use crate::{ToolsCache, TrustLock};
 
 use crate::McpAuth;
 
-/// How long a server may take to start, answer the handshake and list its tools, unless the source says otherwise.
+/// The default time for a server to start, to answer the handshake and to list its tools.
 pub const DEFAULT_STARTUP_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// One MCP server and the namespace of its tools.
+/// An MCP server and the namespace of its tools.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct McpSource {
-    /// The namespace that the tools appear in.
+    /// The namespace of the tools.
     pub namespace: String,
-    /// How to reach the server.
+    /// The transport to the server.
     pub transport: McpTransport,
-    /// How long starting, the handshake and the listing of the tools may take together;
-    /// [`DEFAULT_STARTUP_TIMEOUT`] unless it is set.
+    /// The time limit for starting, the handshake and the list of the tools together; [`DEFAULT_STARTUP_TIMEOUT`] by
+    /// default.
     pub startup_timeout: Duration,
-    /// Whether the server's own word counts where it makes a tool look harmless (`readOnlyHint`, `idempotentHint`).
-    /// What makes a tool look harmful counts in any case.
+    /// True if hints of the server that make a tool look harmless (`readOnlyHint`, `idempotentHint`) are believed.
+    /// Hints that make a tool look harmful are always believed.
     pub trusted: bool,
-    /// Whether the server is started by the first call rather than by the first load, when there is a manifest of it;
-    /// `true` unless it is set.
+    /// True if the first call starts the server rather than the first load, provided that its tool list is cached;
+    /// `true` by default.
     pub lazy: bool,
-    /// Where the manifest of the server is kept; nowhere when absent.
-    pub manifests: Option<ManifestCache>,
-    /// What was approved of the server; anything when absent.
-    pub pins: Option<Arc<Pins>>,
-    /// Which server it is, for manifests and pins.
+    /// The cache for the tool list; no cache if absent.
+    pub tools_cache: Option<ToolsCache>,
+    /// The lock with the approved server and tools; everything is approved if absent.
+    pub trust_lock: Option<Arc<TrustLock>>,
+    /// The identity of the server in the cache and the lock.
     identity: Option<String>,
-    /// The secrets in its command line or URL.
+    /// The secrets in the command line or the URL.
     secrets: Vec<Secret>,
 }
 
-/// How to reach a server.
+/// The transport to a server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum McpTransport {
-    /// A child process that is spoken to over its standard input and output.
+    /// A child process, with messages over its standard input and output.
     Stdio {
-        /// The program and its arguments. No shell reads them.
+        /// The program and its arguments. No shell interprets them.
         command: Vec<String>,
         /// Variables set for the process.
         env: BTreeMap<String, Secret>,
-        /// The directory that it runs in; ours when absent.
+        /// The working directory; that of this process if absent.
         cwd: Option<PathBuf>,
     },
     /// A server behind a URL.
@@ -62,19 +62,19 @@ pub enum McpTransport {
         url: String,
         /// Headers sent with every request, such as `Authorization`.
         headers: Vec<(String, Secret)>,
-        /// Whether the address may be a loopback or private one.
+        /// True if the address may be a loopback or private one.
         allow_private: bool,
-        /// What is spoken there.
+        /// The protocol to use.
         protocol: HttpProtocol,
-        /// How we are authorized there, unless the headers say it.
+        /// The authorization, unless the headers contain it.
         auth: Option<Box<McpAuth>>,
     },
 }
 
-/// What is spoken to a server behind a URL.
+/// The protocol for a server behind a URL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HttpProtocol {
-    /// Streamable HTTP; where the server does not know it, HTTP with server-sent events.
+    /// Streamable HTTP; HTTP with server-sent events if the server does not support it.
     #[default]
     Any,
     /// Streamable HTTP, of revision 2025-03-26 and later.
@@ -84,18 +84,18 @@ pub enum HttpProtocol {
 }
 
 impl McpSource {
-    /// A server that is started by a command.
+    /// Creates a source for a server that a command starts.
     pub fn stdio(namespace: impl Into<String>, command: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let command = command.into_iter().map(Into::into).collect();
         Self::new(namespace, McpTransport::Stdio { command, env: BTreeMap::new(), cwd: None })
     }
 
-    /// A server behind a URL, at a public address.
+    /// Creates a source for a server behind a URL, at a public address.
     pub fn http(namespace: impl Into<String>, url: impl Into<String>) -> Self {
         Self::new(namespace, McpTransport::http(url))
     }
 
-    /// A server that is reached as the transport says.
+    /// Creates a source for a server with this transport.
     pub fn new(namespace: impl Into<String>, transport: McpTransport) -> Self {
         let namespace = namespace.into();
         Self {
@@ -104,56 +104,57 @@ impl McpSource {
             startup_timeout: DEFAULT_STARTUP_TIMEOUT,
             trusted: false,
             lazy: true,
-            manifests: None,
-            pins: None,
+            tools_cache: None,
+            trust_lock: None,
             identity: None,
             secrets: Vec::new(),
         }
     }
 
-    /// Starts the server at the first load, whatever is known of it.
+    /// Starts the server with the first load, even if its tool list is cached.
     pub fn eager(mut self) -> Self {
         self.lazy = false;
         self
     }
 
-    /// Keeps the manifest of the server there.
-    pub fn with_manifests(mut self, manifests: ManifestCache) -> Self {
-        self.manifests = Some(manifests);
+    /// Sets the cache for the tool list.
+    pub fn with_tools_cache(mut self, tools_cache: ToolsCache) -> Self {
+        self.tools_cache = Some(tools_cache);
         self
     }
 
-    /// Holds the server and its tools to what was approved.
-    pub fn with_pins(mut self, pins: Arc<Pins>) -> Self {
-        self.pins = Some(pins);
+    /// Compares the server and its tools with the approved ones in this lock.
+    pub fn with_trust_lock(mut self, trust_lock: Arc<TrustLock>) -> Self {
+        self.trust_lock = Some(trust_lock);
         self
     }
 
-    /// Says which server it is, for manifests and pins: its command line or URL as the operator wrote it, with the names of
-    /// secrets rather than the secrets. It is [`target`](Self::target) unless it is set.
+    /// Sets the identity of the server for the cache and the lock: its command line or URL as the operator wrote it,
+    /// with the names of secrets instead of their values. The default is [`target`](Self::target).
     pub fn with_identity(mut self, identity: impl Into<String>) -> Self {
         self.identity = Some(identity.into());
         self
     }
 
-    /// Adds secrets that stand in the command line or the URL. What a server says of them is not kept on disk. The values of
-    /// the query of a URL, and its password, are secrets in any case.
+    /// Adds secrets that occur in the command line or the URL. Texts of the server that contain them are not written to
+    /// disk. The query values and the password of a URL are always secrets.
     pub fn with_secrets(mut self, secrets: impl IntoIterator<Item = Secret>) -> Self {
         self.secrets.extend(secrets);
         self
     }
 
+    /// Returns the identity of the server.
     pub(crate) fn identity(&self) -> Cow<'_, str> {
         self.identity.as_deref().map_or_else(|| self.target().into(), Cow::Borrowed)
     }
 
-    /// Sets how long starting may take.
+    /// Sets the time limit for starting.
     pub fn with_startup_timeout(mut self, startup_timeout: Duration) -> Self {
         self.startup_timeout = startup_timeout;
         self
     }
 
-    /// Sets how we are authorized at a server behind a URL.
+    /// Sets the authorization for a server behind a URL.
     pub fn with_auth(mut self, settings: McpAuth) -> Self {
         if let McpTransport::Http { auth, .. } = &mut self.transport {
             *auth = Some(Box::new(settings));
@@ -161,13 +162,13 @@ impl McpSource {
         self
     }
 
-    /// Says that the server's own word counts.
+    /// Believes all hints of the server.
     pub fn trusted(mut self) -> Self {
         self.trusted = true;
         self
     }
 
-    /// What the server was told and nobody else should hear.
+    /// Returns all secrets that the server receives.
     pub(crate) fn secrets(&self) -> Vec<Secret> {
         let mut secrets = self.secrets.clone();
         match &self.transport {
@@ -182,7 +183,8 @@ impl McpSource {
         secrets
     }
 
-    /// The server as messages name it: the command line, or the URL without user, password, query and fragment.
+    /// Returns the name of the server in messages: the command line, or the URL without user, password, query and
+    /// fragment.
     pub fn target(&self) -> String {
         match &self.transport {
             McpTransport::Stdio { command, .. } => command.join(" "),
@@ -197,7 +199,7 @@ impl McpSource {
     }
 }
 
-/// Returns the password of a URL and the values of its query, as they are written and as they are meant.
+/// Returns the password of a URL and the values of its query, both encoded and decoded.
 fn secrets_of_url(url: &str) -> Vec<Secret> {
     let Ok(url) = Url::parse(url) else { return Vec::new() };
     let written = url.query().into_iter().flat_map(|query| query.split('&'));
@@ -208,7 +210,7 @@ fn secrets_of_url(url: &str) -> Vec<Secret> {
 }
 
 impl McpTransport {
-    /// A URL at a public address, without headers.
+    /// Creates a transport for a URL at a public address, without headers.
     pub fn http(url: impl Into<String>) -> Self {
         Self::Http {
             url: url.into(),
@@ -219,7 +221,7 @@ impl McpTransport {
         }
     }
 
-    /// Sets whether the address behind the URL need not be public. A transport over pipes has no address.
+    /// Permits or forbids a private address behind the URL. A transport over pipes has no address.
     pub(crate) fn allowing_private(mut self, is_allowed: bool) -> Self {
         if let Self::Http { allow_private, .. } = &mut self {
             *allow_private = is_allowed;

@@ -1,4 +1,4 @@
-//! What spans tell of a conversation with a server, by the conventions of OpenTelemetry for MCP.
+//! Tracing spans for requests to a server, by the semantic conventions of OpenTelemetry for MCP.
 
 use tracing::Span;
 use tracing::field::Empty;
@@ -6,7 +6,7 @@ use url::Url;
 
 use crate::{McpSource, McpTransport};
 
-/// A span of its own, for requests that are no tool calls: `initialize`, `tools/list`.
+/// Creates a span for a request that is not a tool call: `initialize`, `tools/list`.
 pub(crate) fn request(method: &'static str, source: &McpSource) -> Span {
     let span = tracing::info_span!(
         "mcp",
@@ -26,8 +26,8 @@ pub(crate) fn request(method: &'static str, source: &McpSource) -> Span {
     span
 }
 
-/// Notes on a span that it is a request to this server. A tool call has a span already, which the executor opened; one
-/// inside of it would be the same again.
+/// Records on a span that it is a request to this server. A tool call has a span already, which the executor opened; a
+/// nested one would duplicate it.
 pub(crate) fn describe(span: &Span, method: &'static str, source: &McpSource) {
     if span.is_disabled() {
         return;
@@ -49,7 +49,7 @@ pub(crate) fn describe(span: &Span, method: &'static str, source: &McpSource) {
     }
 }
 
-/// Notes that it failed.
+/// Records a failure on a span.
 pub(crate) fn failed(span: &Span, error_type: &str) {
     span.record("error.type", error_type);
     span.record("otel.status_code", "ERROR");

@@ -9,7 +9,7 @@ use toolcrib_agent::Provider;
 use toolcrib_document::{Document, Format, Limits, parse};
 use toolcrib_exec::Secrets;
 use toolcrib_io::files::{ProtectedFiles, make_private, read_bounded};
-use toolcrib_loader_mcp::{Authorization, DEFAULT_STARTUP_TIMEOUT, Pins, PinsError};
+use toolcrib_loader_mcp::{Authorization, DEFAULT_STARTUP_TIMEOUT, TrustLock, TrustLockError};
 use toolcrib_modules::memory::Memory;
 use toolcrib_policy::RUNTIME_NAMESPACE;
 use toolcrib_port::{ToolEngine as _, ToolLoader};
@@ -30,7 +30,7 @@ const MAX_APP_BYTES: u64 = 1024 * 1024;
 #[derive(Clone, Debug)]
 struct Lock {
     path: PathBuf,
-    pins: Arc<OnceLock<Arc<Pins>>>,
+    pins: Arc<OnceLock<Arc<TrustLock>>>,
 }
 
 /// An app file that has been read and checked. Nothing of it is loaded or started yet.
@@ -208,12 +208,12 @@ impl App {
 
     /// What was approved of the app's MCP servers, and what has changed since: the lock file beside the app file, as
     /// `app.yaml.lock`. `None` for an app that was not read from a file.
-    pub fn pins(&self) -> Result<Option<Arc<Pins>>, PinsError> {
+    pub fn pins(&self) -> Result<Option<Arc<TrustLock>>, TrustLockError> {
         let Some(lock) = &self.lock else { return Ok(None) };
         if let Some(pins) = lock.pins.get() {
             return Ok(Some(Arc::clone(pins)));
         }
-        let pins = Arc::new(Pins::open(&lock.path)?);
+        let pins = Arc::new(TrustLock::open(&lock.path)?);
         Ok(Some(Arc::clone(lock.pins.get_or_init(|| pins))))
     }
 

@@ -13,7 +13,7 @@ use toolcrib_document::{Document, Error as DocumentError};
 use toolcrib_exec::Secrets;
 use toolcrib_exec::audit::AuditSink;
 use toolcrib_io::files::ProtectedFiles;
-use toolcrib_loader_mcp::Pins;
+use toolcrib_loader_mcp::TrustLock;
 use toolcrib_modules::ModuleContext;
 use toolcrib_policy::Access;
 use toolcrib_port::ToolEngine;
@@ -342,7 +342,7 @@ impl Place<'_> {
     }
 
     /// What was approved of the app's servers; `None` for an app that is no file.
-    pub(crate) fn pins(&self) -> Result<Option<Arc<Pins>>, String> {
+    pub(crate) fn pins(&self) -> Result<Option<Arc<TrustLock>>, String> {
         self.app.pins().map_err(|error| error.to_string())
     }
 

@@ -65,7 +65,7 @@ mod error;
 #[cfg(test)]
 mod tests;
 
-pub use toolcrib_loader_mcp::{Change, Pins, PinsError};
+pub use toolcrib_loader_mcp::{Change, TrustLock, TrustLockError};
 
 pub use agents::{AgentSetup, ChosenModel};
 pub use app::App;

@@ -20,6 +20,8 @@ pub(super) const SMALL_FOLDERS: &[(&str, usize)] = &[("crates/toolcrib-port/", 8
 pub(super) const PLAIN_CRATES: &[&str] = &[
     "toolcrib-document",
     "toolcrib-io",
+    "toolcrib-loader-file",
+    "toolcrib-loader-mcp",
     "toolcrib-loader-rest",
     "toolcrib-macros",
     "toolcrib-policy",

@@ -10,7 +10,7 @@ use crate::output;
 
 pub(crate) async fn run(arguments: &Trust, json: bool) -> Result<Exit, Failure> {
     let runtime = look_at_approvals(&arguments.app).await?;
-    let failed = |error: toolcrib_runtime::PinsError| Failure::bad_input(error.to_string());
+    let failed = |error: toolcrib_runtime::TrustLockError| Failure::bad_input(error.to_string());
     let Some(pins) = runtime.app().pins().map_err(failed)? else {
         return Err(Failure::bad_input("an app that is no file approves nothing"));
     };

@@ -1,22 +1,22 @@
-//! What a server asks for when it turns a request away: the `WWW-Authenticate` header (RFC 6750, RFC 9728).
+//! Parsing of the `WWW-Authenticate` header, with which a server rejects a request (RFC 6750, RFC 9728).
 
 use super::dpop::USE_NONCE;
 use super::scopes;
 
-/// The parameters of the `Bearer` challenge that are used here; of the `DPoP` challenge where there is no other.
+/// The relevant parameters of the `Bearer` challenge, or of the `DPoP` challenge if there is no other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Challenge {
-    /// Where the metadata of the resource is.
+    /// The URL of the resource metadata.
     pub(super) resource_metadata: Option<String>,
     /// The scopes that the request needs.
     pub(super) scopes: Vec<String>,
-    /// Why it was turned away, as `insufficient_scope`.
+    /// The error code, as `insufficient_scope`.
     pub(super) error: Option<String>,
-    /// Whether it asks for a token that is bound to a key (RFC 9449), and for no other.
+    /// True if the server accepts only tokens that are bound to a key (RFC 9449).
     pub(super) is_dpop: bool,
 }
 
-/// The schemes that are looked at.
+/// The authentication schemes that matter here.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scheme {
     Bearer,
@@ -25,7 +25,7 @@ enum Scheme {
 }
 
 impl Challenge {
-    /// Reads a header. One that cannot be read is one without parameters.
+    /// Parses a header. An unreadable one counts as one without parameters.
     pub(super) fn read(header: &str) -> Self {
         let (mut bearer, mut dpop) = (None, None);
         let mut scheme = Scheme::Other;
@@ -58,7 +58,7 @@ impl Challenge {
             }
         }
         match (bearer, dpop) {
-            // A token that was sent with a proof is asked for a better proof, whatever else would do.
+            // A request with a proof is asked for a better proof, regardless of the other challenges.
             (_, Some(dpop)) if dpop.wants_nonce() => Self { is_dpop: true, ..dpop },
             (Some(bearer), _) => bearer,
             (None, Some(dpop)) => Self { is_dpop: true, ..dpop },
@@ -66,12 +66,12 @@ impl Challenge {
         }
     }
 
-    /// Whether the proof needs a nonce of the server.
+    /// Returns true if the proof needs a nonce of the server.
     pub(super) fn wants_nonce(&self) -> bool {
         self.error.as_deref() == Some(USE_NONCE)
     }
 
-    /// Whether the request needs other scopes than the token has.
+    /// Returns true if the request needs other scopes than those of the token.
     pub(super) fn wants_scopes(&self) -> bool {
         self.error.as_deref() == Some("insufficient_scope")
     }
@@ -89,19 +89,19 @@ impl Scheme {
     }
 }
 
-/// The next word and what follows it.
+/// Splits off the next word.
 fn next_word(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start_matches(|c: char| !is_word(c));
     let end = text.find(|c| !is_word(c)).unwrap_or(text.len());
     (end > 0).then(|| text.split_at(end))
 }
 
-/// A character of a token, or of the padded base64 that other schemes have.
+/// Returns true for the characters of a token, and of the padded Base64 that other schemes have.
 fn is_word(c: char) -> bool {
     c.is_ascii_graphic() && !matches!(c, '"' | ',' | '=' | '\\' | ';')
 }
 
-/// A value, quoted or not, and what follows it.
+/// Splits off a value, quoted or not.
 fn next_value(text: &str) -> (String, &str) {
     let text = text.trim_start_matches([' ', '\t']);
     let Some(quoted) = text.strip_prefix('"') else {
@@ -118,6 +118,6 @@ fn next_value(text: &str) -> (String, &str) {
             _ => value.push(c),
         }
     }
-    // No end: what was read cannot be told from what was meant.
+    // The quote is not closed, so the end of the value is unknown.
     (String::new(), "")
 }

@@ -1,4 +1,4 @@
-//! Which client we are at an authorization server, and how we prove it.
+//! The OAuth client at an authorization server: its registration and its authentication.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,105 +8,109 @@ use serde_json::json;
 use toolcrib_model::Secret;
 use url::form_urlencoded;
 
-use super::fetch::{Door, failed, passes};
-use super::metadata::{ServerMetadata, refused};
-use super::record::{exposed_maybe, now};
-use super::{McpAuth, assertion};
+use super::credentials::{exposed_optional, unix_now};
+use super::http_client::{AuthHttpClient, failed, is_transient};
+use super::metadata::{ServerMetadata, authorization_error};
+use super::{McpAuth, client_assertion};
 use crate::error::Error;
 
-/// What authorization servers are told that we are called.
+/// The name of the client at authorization servers.
 const CLIENT_NAME: &str = "Toolcrib";
 
 /// The longest id or secret of a client, in bytes.
 const MAX_CLIENT_BYTES: usize = 8 * 1024;
 
-/// How a client proves that it is the one.
+/// The method by which a client authenticates.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
-pub(super) enum Proof {
-    /// Not at all: it has no secret.
+pub(super) enum ClientAuthMethod {
+    /// None: the client has no secret.
     #[default]
     #[serde(rename = "none")]
-    Nothing,
-    /// By its secret in a header.
+    None,
+    /// The secret in a header.
     #[serde(rename = "client_secret_basic")]
-    Header,
-    /// By its secret among the parameters.
+    SecretBasic,
+    /// The secret among the parameters.
     #[serde(rename = "client_secret_post")]
-    Body,
-    /// By a signature.
+    SecretPost,
+    /// A signed assertion.
     #[serde(rename = "private_key_jwt")]
-    Signature,
+    PrivateKeyJwt,
 }
 
-/// Where a client comes from.
+/// The origin of a client.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Origin {
+pub(super) enum ClientOrigin {
     /// The operator has registered it.
     Configured,
-    /// A document describes it.
+    /// A metadata document describes it.
     Document,
-    /// We have registered it.
+    /// The runtime has registered it.
     Registered,
 }
 
-/// A client.
+/// An OAuth client.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub(super) struct Client {
+pub(super) struct OAuthClient {
     pub(super) id: String,
-    /// Of a client that we have registered. The operator's secret is kept nowhere.
-    #[serde(default, serialize_with = "exposed_maybe")]
+    /// The secret of a client that the runtime has registered. The secret of an operator's client is not stored.
+    #[serde(default, serialize_with = "exposed_optional")]
     pub(super) secret: Option<Secret>,
     #[serde(default)]
-    pub(super) proof: Proof,
-    pub(super) origin: Origin,
-    /// Where it has users sent back to.
+    pub(super) proof: ClientAuthMethod,
+    pub(super) origin: ClientOrigin,
+    /// The redirect URI that it is registered with.
     #[serde(default)]
     pub(super) redirect_uri: Option<String>,
-    /// When its secret ends, in seconds since 1970.
+    /// The time at which its secret expires, in seconds since 1970.
     #[serde(default)]
     pub(super) expires_at: Option<u64>,
 }
 
-impl Client {
-    /// The client that the operator set, if any.
+impl OAuthClient {
+    /// Returns the client that the operator has configured, if any.
     pub(super) fn configured(auth: &McpAuth, server: &ServerMetadata) -> Option<Self> {
         let id = auth.client_id.clone()?;
         let proof = if auth.private_key.is_some() {
-            Proof::Signature
+            ClientAuthMethod::PrivateKeyJwt
         } else if auth.client_secret.is_some() {
-            by_secret(server)
+            secret_method(server)
         } else {
-            Proof::Nothing
+            ClientAuthMethod::None
         };
         Some(Self {
             id,
             secret: None,
             proof,
-            origin: Origin::Configured,
+            origin: ClientOrigin::Configured,
             redirect_uri: None,
             expires_at: None,
         })
     }
 
-    /// The client that we are at an identity provider. `by_secret` says how its secret is sent.
-    pub(super) fn of_provider(id: &str, secret: Option<Secret>, by_secret: impl FnOnce() -> Proof) -> Self {
+    /// Returns the client at an identity provider. `secret_method` returns the method for sending its secret.
+    pub(super) fn of_provider(
+        id: &str,
+        secret: Option<Secret>,
+        secret_method: impl FnOnce() -> ClientAuthMethod,
+    ) -> Self {
         Self {
             id: id.to_owned(),
-            proof: if secret.is_some() { by_secret() } else { Proof::Nothing },
+            proof: if secret.is_some() { secret_method() } else { ClientAuthMethod::None },
             secret,
-            // Its secret is with it.
-            origin: Origin::Registered,
+            // The secret is stored in the client.
+            origin: ClientOrigin::Registered,
             redirect_uri: None,
             expires_at: None,
         }
     }
 
-    /// The client that a login uses: the operator's, else one that a document describes, else the one that we have
-    /// registered before with the same redirect, else a new one.
+    /// Returns the client for a login: the operator's, else one that a metadata document describes, else the one that
+    /// is registered with the same redirect URI, else a new one.
     pub(super) async fn for_login(
         auth: &McpAuth,
-        door: &Door,
+        http_client: &AuthHttpClient,
         server: &ServerMetadata,
         redirect_uri: &str,
         known: Option<&Self>,
@@ -118,29 +122,33 @@ impl Client {
             return Ok(Self {
                 id: url.clone(),
                 secret: None,
-                proof: Proof::Nothing,
-                origin: Origin::Document,
+                proof: ClientAuthMethod::None,
+                origin: ClientOrigin::Document,
                 redirect_uri: None,
                 expires_at: None,
             });
         }
         let fits = |client: &&Self| {
-            client.origin == Origin::Registered
+            client.origin == ClientOrigin::Registered
                 && client.redirect_uri.as_deref() == Some(redirect_uri)
-                && client.expires_at.is_none_or(|end| now() < end)
+                && client.expires_at.is_none_or(|end| unix_now() < end)
         };
         match known.filter(fits) {
             Some(client) => Ok(client.clone()),
-            None => Self::register(door, server, redirect_uri).await,
+            None => Self::register(http_client, server, redirect_uri).await,
         }
     }
 
-    async fn register(door: &Door, server: &ServerMetadata, redirect_uri: &str) -> Result<Self, Error> {
+    async fn register(
+        http_client: &AuthHttpClient,
+        server: &ServerMetadata,
+        redirect_uri: &str,
+    ) -> Result<Self, Error> {
         let Some(url) = &server.registration_endpoint else {
             let problem = "it registers no clients by itself; register one there and set `auth.client_id`";
-            return Err(refused(&server.issuer, problem));
+            return Err(authorization_error(&server.issuer, problem));
         };
-        // A program on a user's machine keeps no secret, so it asks for none where it need not.
+        // A program on a user's machine cannot protect a secret, so it requests none unless it has to.
         let wants_secret =
             server.auth_methods.as_ref().is_some_and(|all| !all.iter().any(|one| one == "none"));
         let body = json!({
@@ -148,65 +156,65 @@ impl Client {
             "redirect_uris": [redirect_uri],
             "grant_types": ["authorization_code", "refresh_token"],
             "response_types": ["code"],
-            "token_endpoint_auth_method": if wants_secret { by_secret(server) } else { Proof::Nothing },
+            "token_endpoint_auth_method": if wants_secret { secret_method(server) } else { ClientAuthMethod::None },
             "application_type": "native",
         });
-        let response = door.post(url, "application/json", HeaderMap::new(), body.to_string()).await?;
+        let response = http_client.post(url, "application/json", HeaderMap::new(), body.to_string()).await?;
         if !response.status.is_success() {
             let problem = format!(
                 "it registers no client ({}); register one there and set `auth.client_id`",
                 response.status
             );
-            return Err(failed(url, &problem, passes(response.status)));
+            return Err(failed(url, &problem, is_transient(response.status)));
         }
         let answer: Registration = serde_json::from_slice(&response.body)
             .ok()
             .filter(Registration::is_sendable)
-            .ok_or_else(|| failed(url, "its answer to a registration is none", false))?;
+            .ok_or_else(|| failed(url, "its response to the registration is invalid", false))?;
         let secret = answer.client_secret.filter(|secret| !secret.expose().is_empty());
         let proof = match (&secret, answer.token_endpoint_auth_method.as_deref()) {
-            (None, _) | (_, Some("none")) => Proof::Nothing,
-            (_, Some("client_secret_basic")) => Proof::Header,
-            (_, Some("client_secret_post")) => Proof::Body,
-            _ => by_secret(server),
+            (None, _) | (_, Some("none")) => ClientAuthMethod::None,
+            (_, Some("client_secret_basic")) => ClientAuthMethod::SecretBasic,
+            (_, Some("client_secret_post")) => ClientAuthMethod::SecretPost,
+            _ => secret_method(server),
         };
         Ok(Self {
             id: answer.client_id,
             secret,
             proof,
-            origin: Origin::Registered,
+            origin: ClientOrigin::Registered,
             redirect_uri: Some(redirect_uri.to_owned()),
             expires_at: answer.client_secret_expires_at.filter(|end| *end > 0),
         })
     }
 
-    /// Writes who we are into the fields and headers of a request for tokens of this issuer. Returns what must not be
-    /// said of it.
-    pub(super) fn prove(
+    /// Adds the client's authentication to the fields and headers of a token request to this issuer. Returns the
+    /// secrets in it, which must not be shown.
+    pub(super) fn authenticate(
         &self,
         auth: &McpAuth,
         issuer: &str,
         fields: &mut Vec<(&'static str, String)>,
         headers: &mut HeaderMap,
     ) -> Result<Vec<Secret>, Error> {
-        let wrong = |problem: &str| refused(issuer, problem);
-        let secret = if self.origin == Origin::Configured { &auth.client_secret } else { &self.secret };
+        let wrong = |problem: &str| authorization_error(issuer, problem);
+        let secret = if self.origin == ClientOrigin::Configured { &auth.client_secret } else { &self.secret };
         let secret = || {
             secret
                 .clone()
                 .ok_or_else(|| wrong("the secret of the client is not there; set `auth.client_secret`"))
         };
         match self.proof {
-            Proof::Nothing => fields.push(("client_id", self.id.clone())),
-            Proof::Body => {
+            ClientAuthMethod::None => fields.push(("client_id", self.id.clone())),
+            ClientAuthMethod::SecretPost => {
                 let secret = secret()?;
                 fields.push(("client_id", self.id.clone()));
                 fields.push(("client_secret", secret.expose().to_owned()));
                 return Ok(vec![secret]);
             }
-            Proof::Header => {
+            ClientAuthMethod::SecretBasic => {
                 let secret = secret()?;
-                // RFC 6749, section 2.3.1: both are encoded as in a form first.
+                // RFC 6749, section 2.3.1: both are form-encoded first.
                 let encode =
                     |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
                 let pair = STANDARD.encode(format!("{}:{}", encode(&self.id), encode(secret.expose())));
@@ -216,31 +224,31 @@ impl Client {
                 headers.insert(AUTHORIZATION, value);
                 return Ok(vec![secret, Secret::new(pair)]);
             }
-            Proof::Signature => {
+            ClientAuthMethod::PrivateKeyJwt => {
                 let key =
                     auth.private_key.as_ref().ok_or_else(|| wrong("`auth.private_key` is not there"))?;
-                let assertion = assertion::signed(key, &self.id, issuer)?;
-                fields.push(("client_assertion_type", assertion::KIND.to_owned()));
-                fields.push(("client_assertion", assertion.expose().to_owned()));
-                return Ok(vec![assertion]);
+                let client_assertion = client_assertion::sign(key, &self.id, issuer)?;
+                fields.push(("client_assertion_type", client_assertion::ASSERTION_TYPE.to_owned()));
+                fields.push(("client_assertion", client_assertion.expose().to_owned()));
+                return Ok(vec![client_assertion]);
             }
         }
         Ok(Vec::new())
     }
 }
 
-/// How a secret is sent there. A server that does not say takes the header (RFC 8414).
-pub(super) fn by_secret(server: &ServerMetadata) -> Proof {
-    let Some(methods) = &server.auth_methods else { return Proof::Header };
+/// Returns the method for sending a secret. A server that does not list its methods accepts the header (RFC 8414).
+pub(super) fn secret_method(server: &ServerMetadata) -> ClientAuthMethod {
+    let Some(methods) = &server.auth_methods else { return ClientAuthMethod::SecretBasic };
     let takes = |name: &str| methods.iter().any(|method| method == name);
     if takes("client_secret_basic") {
-        Proof::Header
+        ClientAuthMethod::SecretBasic
     } else if takes("client_secret_post") {
-        Proof::Body
+        ClientAuthMethod::SecretPost
     } else if takes("none") {
-        Proof::Nothing
+        ClientAuthMethod::None
     } else {
-        Proof::Header
+        ClientAuthMethod::SecretBasic
     }
 }
 

@@ -1,7 +1,7 @@
-//! Tokens that are bound to a key of ours (RFC 9449): whoever steals one cannot use it.
+//! Tokens bound to a key (RFC 9449), which are useless to a thief.
 //!
-//! Each request carries a proof, a JWT that names its method and URL and is signed with the key. Servers may want a text of
-//! theirs in it, a nonce, which they hand out with their answers.
+//! Each request carries a proof, which is a JWT with its method and URL, signed with the key. Servers may require a
+//! nonce in the proof, which they send with their responses.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -14,11 +14,11 @@ use sha2::{Digest as _, Sha256};
 use toolcrib_model::Secret;
 use url::Url;
 
-use super::fetch::shown;
-use super::key::{ALGORITHM, PrivateKey};
-use super::metadata::refused;
+use super::credentials::unix_now;
+use super::http_client::display_url;
+use super::metadata::authorization_error;
 use super::random::random;
-use super::record::now;
+use super::signing_key::{ALGORITHM, PrivateKey};
 use crate::error::Error;
 
 /// The header with the proof.
@@ -27,22 +27,22 @@ pub(super) const PROOF: HeaderName = HeaderName::from_static("dpop");
 /// The header with the nonce for the next proof.
 const NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 
-/// How a server says that it wants its nonce in the proof.
+/// The error code of a server that requires its nonce in the proof.
 pub(super) const USE_NONCE: &str = "use_dpop_nonce";
 
-/// The longest nonce that is used, in bytes.
+/// The longest accepted nonce, in bytes.
 const MAX_NONCE_BYTES: usize = 1_024;
 
-/// What a request is sent with so that the server takes it.
+/// The credential of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Credential {
     pub(super) token: Secret,
-    /// The key that it is bound to, if it is to one.
+    /// The key that the token is bound to, if any.
     pub(super) key: Option<Secret>,
 }
 
 impl Credential {
-    /// The headers of a request, where the token is bound to a key.
+    /// Returns the authorization headers of a request, with a proof if the token is bound to a key.
     pub(super) fn headers(&self, method: &Method, url: &Url, nonce: &Nonce) -> Result<HeaderMap, Error> {
         let mut headers = HeaderMap::new();
         let Some(key) = &self.key else {
@@ -57,12 +57,12 @@ impl Credential {
 
 fn header(scheme: &str, token: &Secret, url: &Url) -> Result<HeaderValue, Error> {
     let mut value = HeaderValue::from_str(&format!("{scheme}{}", token.expose()))
-        .map_err(|_| refused(&shown(url), "the token for it cannot be sent"))?;
+        .map_err(|_| authorization_error(&display_url(url), "the token for it cannot be sent"))?;
     value.set_sensitive(true);
     Ok(value)
 }
 
-/// A proof for one request; with the token that it is sent with, if there is one already.
+/// Returns the proof for one request, with the hash of its token if it has one.
 pub(super) fn proof(
     key: &Secret,
     method: &Method,
@@ -70,16 +70,16 @@ pub(super) fn proof(
     nonce: &Nonce,
     token: Option<&Secret>,
 ) -> Result<HeaderValue, Error> {
-    let wrong = |problem: &str| refused(&shown(url), problem);
-    let key = PrivateKey::kept(key)
+    let wrong = |problem: &str| authorization_error(&display_url(url), problem);
+    let key = PrivateKey::from_stored(key)
         .ok_or_else(|| wrong("the key that its token is bound to is broken; log in again"))?;
     let signed = || {
         let head = json!({"typ": "dpop+jwt", "alg": ALGORITHM, "jwk": key.public()?});
         let mut claims = Map::from_iter([
             ("jti".to_owned(), json!(random().ok()?)),
             ("htm".to_owned(), json!(method.as_str())),
-            ("htu".to_owned(), json!(shown(url))),
-            ("iat".to_owned(), json!(now())),
+            ("htu".to_owned(), json!(display_url(url))),
+            ("iat".to_owned(), json!(unix_now())),
         ]);
         claims.extend(nonce.get().map(|nonce| ("nonce".to_owned(), json!(nonce))));
         let hash = token.map(|token| URL_SAFE_NO_PAD.encode(Sha256::digest(token.expose())));
@@ -89,7 +89,7 @@ pub(super) fn proof(
     signed().ok_or_else(|| wrong("the proof that its token is ours cannot be signed"))
 }
 
-/// The nonce that a server wants in the next proof.
+/// The nonce that a server requires in the next proof.
 #[derive(Debug, Default)]
 pub(super) struct Nonce(Mutex<Option<String>>);
 
@@ -98,7 +98,7 @@ impl Nonce {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Notes the nonce of an answer; whether it had one.
+    /// Stores the nonce of a response. Returns true if there is one.
     pub(super) fn note(&self, headers: &HeaderMap) -> bool {
         let nonce = headers.get(NONCE).and_then(|nonce| nonce.to_str().ok());
         let is_nonce = |text: &&str| {

@@ -1,4 +1,4 @@
-//! Waiting for a browser on this machine.
+//! The redirect to a port of this machine, where the runtime waits for the browser.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -11,26 +11,26 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use url::Url;
 
-use super::authorize::{Authorize, Redirect};
+use super::redirect::{Authorize, Redirect};
 
-/// How long a user has to log in, unless it is set.
+/// The default time for a user to log in.
 pub const LOGIN_TIMEOUT: Duration = Duration::from_mins(5);
 
-/// How long a browser may take to send its request.
+/// The time limit for the browser's request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The most bytes of a request that are read: its head.
+/// The largest request head, in bytes.
 const MAX_REQUEST_BYTES: usize = 32 * 1024;
 
-/// The most connections at once. Browsers open some that they do not use.
+/// The largest number of concurrent connections. Browsers open some that they do not use.
 const MAX_CONNECTIONS: usize = 16;
 
-/// Where the browser is sent back to.
+/// The path of the redirect URI.
 const PATH: &str = "/callback";
 
 type Show = Box<dyn Fn(&Url) + Send + Sync>;
 
-/// Shows the URL to the user, and waits at a port of this machine for the browser to come back.
+/// A redirect to a port of this machine. It shows the URL to the user, and waits for the browser to return.
 pub struct LoopbackRedirect {
     listener: TcpListener,
     redirect_uri: String,
@@ -39,7 +39,7 @@ pub struct LoopbackRedirect {
 }
 
 impl LoopbackRedirect {
-    /// Listens at a port that is free; at this one if it is.
+    /// Listens on this port, or on any free one if it is taken or `None`.
     pub async fn bind(port: Option<u16>, show: impl Fn(&Url) + Send + Sync + 'static) -> io::Result<Self> {
         let wanted = match port {
             Some(port) => TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.ok(),
@@ -53,18 +53,18 @@ impl LoopbackRedirect {
         Ok(Self { listener, redirect_uri, show: Box::new(show), timeout: LOGIN_TIMEOUT })
     }
 
-    /// The port that is listened at.
+    /// Returns the port.
     pub fn port(&self) -> Option<u16> {
         self.listener.local_addr().ok().map(|address| address.port())
     }
 
-    /// Sets how long the user has.
+    /// Sets the time limit for the login.
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Waits for the request with this state. Others may come from anybody, and are turned away.
+    /// Waits for the request with this state. Requests without it may come from anywhere, and are rejected.
     async fn wait(&self, state: Option<&str>) -> Redirect {
         let mut connections = JoinSet::new();
         loop {
@@ -97,11 +97,11 @@ impl Authorize for LoopbackRedirect {
         (self.show)(url);
         timeout(self.timeout, self.wait(state.as_deref()))
             .await
-            .map_err(|_| format!("nobody logged in within {} s; start again", self.timeout.as_secs_f32()))
+            .map_err(|_| format!("no user logged in within {} s; start again", self.timeout.as_secs_f32()))
     }
 }
 
-/// Answers one request. What it brought, if it was the one that is waited for.
+/// Answers one request. Returns its parameters if it is the expected redirect.
 async fn serve(mut stream: TcpStream, base: &str, state: Option<&str>) -> Option<Redirect> {
     let head = read_head(&mut stream).await?;
     let target = head.strip_prefix("GET ").and_then(|rest| rest.split_once(' ')).map(|(target, _)| target);
@@ -122,7 +122,7 @@ async fn serve(mut stream: TcpStream, base: &str, state: Option<&str>) -> Option
          connection: close\r\n\r\n{text}\n",
         text.len() + 1
     );
-    // The browser may be gone; what it brought is here.
+    // The browser may have gone away; its parameters have arrived.
     if stream.write_all(answer.as_bytes()).await.is_ok() {
         let _ = stream.shutdown().await;
     }

@@ -1,20 +1,20 @@
-//! The documents that servers publish about themselves.
+//! The metadata documents of resources and authorization servers.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use url::Url;
 
-use super::fetch::Door;
-use super::key::ALGORITHM;
+use super::http_client::AuthHttpClient;
+use super::signing_key::ALGORITHM;
 use crate::error::Error;
 
 /// The longest URL or identifier in a document, in bytes.
 pub(super) const MAX_URL_BYTES: usize = 2_048;
 
-/// The only method of PKCE that is used.
+/// The only supported method of PKCE.
 const S256: &str = "S256";
 
-/// Metadata of a protected resource (RFC 9728).
+/// The metadata of a protected resource (RFC 9728).
 #[derive(Debug, Deserialize)]
 pub(super) struct ResourceMetadata {
     pub(super) resource: Option<String>,
@@ -26,19 +26,19 @@ pub(super) struct ResourceMetadata {
 }
 
 impl ResourceMetadata {
-    /// Whether the server takes tokens only that are bound to a key.
+    /// Returns true if the server accepts only tokens that are bound to a key.
     pub(super) fn requires_binding(&self) -> bool {
         self.dpop_bound_access_tokens_required == Some(true)
     }
 
-    /// Whether it knows such tokens.
+    /// Returns true if the server supports tokens that are bound to a key.
     pub(super) fn knows_binding(&self) -> bool {
         let algorithms = self.dpop_signing_alg_values_supported.as_ref();
         self.requires_binding() || algorithms.is_some_and(|all| all.iter().any(|one| one == ALGORITHM))
     }
 }
 
-/// Metadata of an authorization server (RFC 8414, and Discovery of `OpenID` Connect).
+/// The metadata of an authorization server (RFC 8414, and `OpenID` Connect Discovery).
 #[derive(Debug, Deserialize)]
 pub(super) struct WireServerMetadata {
     issuer: String,
@@ -54,57 +54,62 @@ pub(super) struct WireServerMetadata {
     client_id_metadata_document_supported: Option<bool>,
     #[serde(default)]
     authorization_response_iss_parameter_supported: Option<bool>,
-    /// Whatever it is, there is nothing to read in it.
+    /// Ignored.
     #[serde(default, rename = "signed_metadata")]
     _signed: Option<IgnoredAny>,
 }
 
-/// An authorization server whose URLs were looked at.
+/// The metadata of an authorization server, with validated URLs.
 #[derive(Debug)]
 pub(super) struct ServerMetadata {
-    /// As the server writes it.
+    /// The issuer as the server writes it.
     pub(super) issuer: String,
     pub(super) authorization_endpoint: Option<Url>,
     pub(super) token_endpoint: Url,
     pub(super) registration_endpoint: Option<Url>,
     pub(super) scopes: Vec<String>,
-    /// `None` when it does not say.
+    /// `None` if the server does not list them.
     pub(super) auth_methods: Option<Vec<String>>,
-    /// Whether it binds tokens to keys of our kind; `None` when it does not say.
+    /// True if the server binds tokens to P-256 keys; `None` if it does not say.
     pub(super) binds_tokens: Option<bool>,
-    /// Whether it fetches the document that describes a client.
+    /// True if the server fetches the metadata document of a client.
     pub(super) takes_metadata_documents: bool,
-    /// Whether it names itself in what it sends back by the user.
-    pub(super) names_itself: bool,
+    /// True if the server includes its issuer in redirects.
+    pub(super) sends_issuer: bool,
     has_pkce: bool,
 }
 
 impl ServerMetadata {
-    /// Looks at the document of the authorization server with this identifier.
-    pub(super) fn new(wire: WireServerMetadata, issuer: &str, door: &Door) -> Result<Self, Error> {
+    /// Validates the document of the authorization server with this identifier.
+    pub(super) fn new(
+        wire: WireServerMetadata,
+        issuer: &str,
+        http_client: &AuthHttpClient,
+    ) -> Result<Self, Error> {
         if !is_same_issuer(&wire.issuer, issuer) {
             let problem =
-                "its metadata is that of another issuer; the server or its operator has to mend that";
-            return Err(refused(issuer, problem));
+                "its metadata is that of another issuer; the operator of the server has to correct that";
+            return Err(authorization_error(issuer, problem));
         }
         let endpoint = |name: &str, text: Option<&str>| {
             let read = |text: &str| {
                 let url = Url::parse(text)
                     .ok()
                     .filter(|url| text.len() <= MAX_URL_BYTES && url.fragment().is_none());
-                let url = url.ok_or_else(|| refused(issuer, &format!("its `{name}` is not a URL")))?;
-                door.check(&url)?;
+                let url =
+                    url.ok_or_else(|| authorization_error(issuer, &format!("its `{name}` is not a URL")))?;
+                http_client.check(&url)?;
                 Ok(url)
             };
             text.map(read).transpose()
         };
         let token_endpoint = endpoint("token_endpoint", wire.token_endpoint.as_deref())?
-            .ok_or_else(|| refused(issuer, "its metadata has no `token_endpoint`"))?;
+            .ok_or_else(|| authorization_error(issuer, "its metadata has no `token_endpoint`"))?;
         let lists = |list: &Option<Vec<String>>, word: &str| {
             list.as_ref().map(|list| list.iter().any(|one| one == word))
         };
         let login = wire.authorization_endpoint.as_deref();
-        // One that issues no codes has nothing to log in at.
+        // A server that issues no codes has no login.
         let login = login.filter(|_| lists(&wire.response_types_supported, "code").unwrap_or(true));
         Ok(Self {
             authorization_endpoint: endpoint("authorization_endpoint", login)?,
@@ -115,16 +120,17 @@ impl ServerMetadata {
             scopes: wire.scopes_supported.unwrap_or_default(),
             auth_methods: wire.token_endpoint_auth_methods_supported,
             takes_metadata_documents: wire.client_id_metadata_document_supported == Some(true),
-            names_itself: wire.authorization_response_iss_parameter_supported == Some(true),
+            sends_issuer: wire.authorization_response_iss_parameter_supported == Some(true),
             issuer: wire.issuer,
         })
     }
 
-    /// The endpoints that servers had by convention before they published metadata (revision 2025-03-26). They are at
-    /// the origin of the server itself.
-    pub(super) fn by_convention(server: &Url) -> Result<Self, Error> {
+    /// Returns the conventional endpoints of servers without metadata (revision 2025-03-26). They are at the origin of
+    /// the server itself.
+    pub(super) fn without_metadata(server: &Url) -> Result<Self, Error> {
         let origin = server.origin().ascii_serialization();
-        let at = |path: &str| server.join(path).map_err(|_| refused(&origin, "it has no endpoints"));
+        let at =
+            |path: &str| server.join(path).map_err(|_| authorization_error(&origin, "it has no endpoints"));
         Ok(Self {
             authorization_endpoint: Some(at("/authorize")?),
             token_endpoint: at("/token")?,
@@ -133,23 +139,23 @@ impl ServerMetadata {
             auth_methods: None,
             binds_tokens: None,
             takes_metadata_documents: false,
-            names_itself: false,
-            // That revision has every authorization server support it.
+            sends_issuer: false,
+            // That revision requires PKCE of every authorization server.
             has_pkce: true,
             issuer: origin,
         })
     }
 
-    /// Refuses a server that a user cannot log in at safely.
+    /// Returns the login endpoint. Fails if users cannot log in safely.
     pub(super) fn login_endpoint(&self) -> Result<&Url, Error> {
         let endpoint = self.authorization_endpoint.as_ref().ok_or_else(|| {
-            refused(
+            authorization_error(
                 &self.issuer,
-                "nobody can log in there; set `grant: client_credentials` if you have a client",
+                "users cannot log in there; set `grant: client_credentials` if you have a client",
             )
         })?;
         if !self.has_pkce {
-            return Err(refused(
+            return Err(authorization_error(
                 &self.issuer,
                 "it does not support PKCE with S256, without which a login is not safe",
             ));
@@ -158,8 +164,8 @@ impl ServerMetadata {
     }
 }
 
-/// Whether two identifiers are the same. They are compared letter by letter, but for the path `/`, which a URL without
-/// one has as well, so that both lead to the same document.
+/// Returns true if two identifiers are equal. The comparison is exact, except that a URL without a path is equal to one
+/// with the path `/`, since both lead to the same document.
 pub(super) fn is_same_issuer(one: &str, other: &str) -> bool {
     let bare = |text: &str| {
         let is_root = Url::parse(text).is_ok_and(|url| url.path() == "/" && url.query().is_none());
@@ -168,10 +174,10 @@ pub(super) fn is_same_issuer(one: &str, other: &str) -> bool {
     bare(one) == bare(other)
 }
 
-pub(super) fn refused(at: &str, problem: &str) -> Error {
+pub(super) fn authorization_error(at: &str, problem: &str) -> Error {
     Error::Authorization {
         at: crate::text::clean(at, MAX_URL_BYTES),
         problem: problem.to_owned(),
-        passes: false,
+        is_transient: false,
     }
 }

@@ -1,48 +1,48 @@
-//! OAuth 2.1 for servers behind a URL, as MCP's authorization specification has it.
+//! OAuth 2.1 for servers behind a URL, by the authorization specification of MCP.
 //!
-//! - [`McpAuth`] is what an app says: which client we are, which scopes, where tokens are kept.
+//! - [`McpAuth`] is the configuration: the client, the scopes, and the store for tokens.
 //! - [`Authorization`] holds the tokens of one server, renews them, and runs a login.
-//! - [`Authorize`] is whoever takes the user to the authorization server; [`LoopbackRedirect`] waits for a browser.
+//! - [`Authorize`] sends the user to the authorization server; [`LoopbackRedirect`] waits for a browser.
 //!
-//! Every URL in here but the first comes from a server, and is hostile until [`fetch`] has looked at it. Tokens leave
-//! this module in one place, the `Authorization` header of requests to the server that they were issued for.
+//! Every URL in this module except the first comes from a server, and is hostile until [`http_client`] has checked it. Tokens
+//! leave this module in one place only, the `Authorization` header of requests to the server that they were issued for.
 
-mod authorize;
 mod loopback;
+mod redirect;
 mod settings;
 
-mod fetch;
+mod http_client;
 
 mod challenge;
 mod discovery;
 mod metadata;
 mod scopes;
 
-mod key;
+mod signing_key;
 
-mod assertion;
 mod client;
+mod client_assertion;
 mod dpop;
 mod grant;
 mod random;
-mod token;
+mod token_request;
 
-mod record;
-mod store;
+mod credentials;
+mod token_store;
 
 mod authorization;
 mod flow;
-mod inner;
+mod token_manager;
 
-mod echo;
-mod transport;
+mod authorized_client;
+mod token_redaction;
 
 #[cfg(test)]
 mod tests;
 
-pub use authorization::{Authorization, LoggedIn};
-pub use authorize::{Authorize, Redirect};
+pub use authorization::{Authorization, LoginSummary};
+pub(crate) use authorized_client::{AuthorizedClient, carried_error};
 pub use loopback::{LOGIN_TIMEOUT, LoopbackRedirect};
+pub use redirect::{Authorize, Redirect};
 pub use settings::{Grant, IdentityProvider, IdentityToken, McpAuth, SecretSink};
-pub use store::TokenStore;
-pub(crate) use transport::{AuthorizedClient, refusal};
+pub use token_store::TokenStore;

@@ -1,20 +1,20 @@
 //! Sets of scopes.
 
-/// The most scopes that are asked for at once.
+/// The largest number of scopes in a request.
 pub(super) const MAX_SCOPES: usize = 100;
 
 /// The longest name of a scope, in bytes.
 pub(super) const MAX_SCOPE_BYTES: usize = 256;
 
-/// The scope of `OpenID` Connect that asks for a refresh token.
+/// The scope of `OpenID` Connect that requests a refresh token.
 pub(super) const OFFLINE_ACCESS: &str = "offline_access";
 
-/// The scopes of a text that has them between spaces. What is none by RFC 6749 is left out.
+/// Parses scopes that are separated by spaces. Invalid ones by RFC 6749 are left out.
 pub(super) fn read(text: &str) -> Vec<String> {
     union([text.split(' ')])
 }
 
-/// All scopes of the lists, each once, in their order.
+/// Returns all scopes of the lists in order, without duplicates.
 pub(super) fn union<'a, L>(lists: impl IntoIterator<Item = L>) -> Vec<String>
 where
     L: IntoIterator<Item = &'a str>,
@@ -33,8 +33,8 @@ pub(super) fn list(scopes: &[String]) -> impl Iterator<Item = &str> {
     scopes.iter().map(String::as_str)
 }
 
-/// Whether all of the scopes are among the others.
-pub(super) fn are_among(scopes: &[String], others: &[String]) -> bool {
+/// Returns true if all of the scopes are among the others.
+pub(super) fn is_subset(scopes: &[String], others: &[String]) -> bool {
     scopes.iter().all(|scope| others.contains(scope))
 }
 

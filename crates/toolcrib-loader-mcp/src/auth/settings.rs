@@ -1,4 +1,4 @@
-//! What an app says about the authorization at a server.
+//! The configuration of the authorization at a server.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -10,99 +10,98 @@ use toolcrib_policy::Access;
 
 use super::{Authorize, TokenStore};
 
-/// Is told each secret that a server issues, so that nothing says it.
+/// A callback that receives each secret that a server issues, for redaction.
 pub type SecretSink = Arc<dyn Fn(&Secret) + Send + Sync>;
 
-/// On whose behalf tokens are asked for.
+/// The grant by which tokens are requested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Grant {
-    /// A user's, who logs in once.
+    /// On behalf of a user, who logs in once.
     #[default]
     AuthorizationCode,
-    /// Our own, with a client that the operator has registered.
+    /// On behalf of a client that the operator has registered.
     ClientCredentials,
-    /// Our own, with a token by which the platform that we run on says who we are (RFC 7523).
+    /// On behalf of a client, with an identity token of the platform that it runs on (RFC 7523).
     WorkloadIdentity,
-    /// A user's, of whom an identity provider says to the authorization server who it is: without a login there.
+    /// On behalf of a user, whose identity an identity provider confirms to the authorization server: without a login
+    /// there.
     EnterpriseManaged,
 }
 
-/// Where the token is by which others say who we are.
+/// The identity token, by which a third party confirms the identity of the client or user.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum IdentityToken {
     /// The token itself.
     Text(Secret),
-    /// A file with nothing else in it, which is read each time that it is needed.
+    /// A file that contains only the token. It is read each time that the token is needed.
     File(PathBuf),
 }
 
-/// Who knows the users of a company.
+/// An identity provider, which knows the users of a company.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct IdentityProvider {
-    /// Its identifier, a URL below which its metadata are.
+    /// The identifier of the provider, a URL below which its metadata is published.
     pub issuer: String,
-    /// The client that we are there.
+    /// The id of the client at the provider.
     pub client_id: String,
-    /// Its secret, if it has one.
+    /// The secret of the client, if it has one.
     pub client_secret: Option<Secret>,
 }
 
 impl IdentityProvider {
-    /// The provider with this identifier, where we are this client.
+    /// Creates the configuration of the provider with this identifier and client.
     pub fn new(issuer: impl Into<String>, client_id: impl Into<String>) -> Self {
         Self { issuer: issuer.into(), client_id: client_id.into(), client_secret: None }
     }
 }
 
-/// How we are authorized at a server. The default registers itself as a client, asks for the scopes that the server
-/// names, keeps tokens in memory, and needs a login by somebody else.
+/// The authorization at a server. By default it registers a client, requests the scopes that the server names, keeps
+/// tokens in memory, and needs a login by another process.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct McpAuth {
-    /// On whose behalf.
+    /// The grant.
     pub grant: Grant,
-    /// The client that the operator has registered.
+    /// The id of a client that the operator has registered.
     pub client_id: Option<String>,
-    /// Its secret.
+    /// The secret of the client.
     pub client_secret: Option<Secret>,
-    /// Its private key, for authorization servers that want signed assertions: PKCS #8 in PEM, of the curve P-256
-    /// (`ES256`).
+    /// The private key of the client, for authorization servers that require signed assertions: PKCS #8 in PEM, on the
+    /// curve P-256 (`ES256`).
     pub private_key: Option<Secret>,
-    /// The URL of the document that describes the client, for authorization servers that fetch one.
+    /// The URL of the metadata document of the client, for authorization servers that fetch it.
     pub client_metadata_url: Option<String>,
-    /// The only authorization server that is used. It may have a private address where the server itself may.
+    /// The only permitted authorization server. It may have a private address if the server itself may.
     pub issuer: Option<String>,
-    /// The token by which others say who we are, for the grants that want one.
+    /// The identity token, for the grants that need one.
     pub identity_token: Option<IdentityToken>,
-    /// Who has issued it, and says so to the authorization server of the server.
+    /// The identity provider that has issued the token, and confirms it to the authorization server.
     pub identity_provider: Option<IdentityProvider>,
-    /// Scopes that are asked for in any case.
+    /// The scopes to request in any case.
     pub scopes: Vec<String>,
-    /// The port of this machine that users are sent back to, for a client that was registered with one. Any that is
-    /// free unless it is set.
+    /// The redirect port on this machine, for a client that is registered with one. Any free port by default.
     pub redirect_port: Option<u16>,
-    /// Where tokens are kept.
+    /// The store for tokens.
     pub store: TokenStore,
-    /// What may be reached.
+    /// The hosts that may be reached.
     pub access: Access,
-    /// The command that an error tells the user to run; `toolcrib login NAMESPACE` unless it is set.
+    /// The command that an error tells the user to run; `toolcrib login NAMESPACE` by default.
     pub login_command: Option<String>,
-    /// Takes the user to the authorization server in the middle of a call. Without it such a call fails, and says which
-    /// command to run.
+    /// The login of a user in the middle of a call. Without it such a call fails, with the command to run.
     pub authorize: Option<Arc<dyn Authorize>>,
-    /// Is told of tokens.
+    /// The callback that receives each secret.
     pub on_secret: Option<SecretSink>,
     /// The secrets that were issued last. Clones share them.
     pub(crate) issued: Issued,
 }
 
-/// The most secrets that are remembered of one server: those of a login, and of some renewals.
+/// The largest number of secrets to remember for one server: those of a login, and of some renewals.
 const MAX_ISSUED: usize = 16;
 
-/// The secrets that a server issued last, so that nothing is kept of it that tells one.
+/// The secrets that a server issued last, so that no text that contains one is stored.
 #[derive(Clone, Default)]
 pub(crate) struct Issued(Arc<Mutex<VecDeque<Secret>>>);
 
@@ -126,7 +125,7 @@ impl Issued {
 }
 
 impl McpAuth {
-    /// The default.
+    /// Returns the default configuration.
     pub fn new() -> Self {
         Self::default()
     }
@@ -138,32 +137,33 @@ impl McpAuth {
         self
     }
 
-    /// Sets where tokens are kept.
+    /// Sets the store for tokens.
     pub fn with_store(mut self, store: TokenStore) -> Self {
         self.store = store;
         self
     }
 
-    /// Sets who takes the user to the authorization server.
+    /// Sets the login of a user in the middle of a call.
     pub fn with_authorize(mut self, authorize: Arc<dyn Authorize>) -> Self {
         self.authorize = Some(authorize);
         self
     }
 
-    /// Asks for tokens on our own behalf.
+    /// Requests tokens on behalf of the client.
     pub fn with_client_credentials(mut self) -> Self {
         self.grant = Grant::ClientCredentials;
         self
     }
 
-    /// Asks for tokens with the word of the platform that we run on.
+    /// Requests tokens with an identity token of the platform that the client runs on.
     pub fn with_workload_identity(mut self, token: IdentityToken) -> Self {
         self.grant = Grant::WorkloadIdentity;
         self.identity_token = Some(token);
         self
     }
 
-    /// Asks for tokens with the word of an identity provider. The token is the one that it has issued to us of the user.
+    /// Requests tokens with the assertion of an identity provider. The token is the user's identity token that it has
+    /// issued.
     pub fn with_enterprise_managed(mut self, provider: IdentityProvider, token: IdentityToken) -> Self {
         self.grant = Grant::EnterpriseManaged;
         self.identity_provider = Some(provider);

@@ -1,4 +1,4 @@
-//! A form to fill in, and what the server gets of it.
+//! A form for the user to fill in, and its answer for the server.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -7,21 +7,21 @@ use rmcp::model::ElicitationSchema;
 use serde_json::Value;
 use toolcrib_model::{JsonObject, UserQuestion};
 
-use super::entry::Entry;
-use super::question::{Reply, YES_AND_NO, said, warning};
+use super::field_schema::FieldSchema;
+use super::question::{Reply, YES_AND_NO, quoted, warning};
 
-/// The most lines of a form: its fields, and the choices of those of which several can be taken.
+/// The largest number of lines of a form: its fields, and the choices of multiple-choice fields.
 pub const MAX_FORM_LINES: usize = 50;
 
 /// A form.
 #[derive(Debug)]
 pub(crate) struct Form {
     message: String,
-    entries: Vec<Entry>,
+    entries: Vec<FieldSchema>,
 }
 
 impl Form {
-    /// Reads the question and its schema; what is wrong with them where they cannot be shown.
+    /// Parses the message and its schema. The error says why the form cannot be shown.
     pub(super) fn read(message: &str, schema: &ElicitationSchema) -> Result<Self, String> {
         let too_long =
             |count: usize| format!("its form has {count} lines, at most {MAX_FORM_LINES} are shown");
@@ -38,10 +38,10 @@ impl Form {
         let entries: Result<Vec<_>, _> = names
             .into_iter()
             .filter_map(|name| Some((name, schema.properties.get(name)?)))
-            .map(|(name, property)| Entry::read(name, property, required.contains(name)))
+            .map(|(name, property)| FieldSchema::read(name, property, required.contains(name)))
             .collect();
         let form = Self { message: message.to_owned(), entries: entries? };
-        let lines = form.entries.iter().map(Entry::lines).sum();
+        let lines = form.entries.iter().map(FieldSchema::lines).sum();
         if lines > MAX_FORM_LINES {
             return Err(too_long(lines));
         }
@@ -56,15 +56,15 @@ impl Form {
         let is_plain = self.entries.is_empty();
         UserQuestion {
             choices: if is_plain { YES_AND_NO.map(str::to_owned).into() } else { Vec::new() },
-            fields: self.entries.iter().map(Entry::field).collect(),
-            ..UserQuestion::new(Arc::clone(session), format!("{warning}{}", said(&self.message)))
+            fields: self.entries.iter().map(FieldSchema::field).collect(),
+            ..UserQuestion::new(Arc::clone(session), format!("{warning}{}", quoted(&self.message)))
         }
     }
 
-    /// What was filled in, with the defaults of what was not.
+    /// Returns the filled-in values, with the defaults of the other fields.
     pub(super) fn reply(&self, choice: Option<&str>, fields: &JsonObject) -> Result<Reply, String> {
         if self.entries.is_empty() && choice != Some(YES_AND_NO[0]) {
-            return Ok(Reply::No);
+            return Ok(Reply::Decline);
         }
         let mut content = JsonObject::new();
         for entry in &self.entries {
@@ -72,6 +72,6 @@ impl Form {
                 content.insert(entry.name.clone(), value);
             }
         }
-        Ok(Reply::Yes(Some(Value::Object(content))))
+        Ok(Reply::Accept(Some(Value::Object(content))))
     }
 }

@@ -1,11 +1,12 @@
-//! A page that a server wants opened. Nothing of it is fetched here, and nothing that is written there is seen.
+//! A page that a server asks the user to open. Nothing of it is fetched here, and the runtime does not see what the
+//! user enters there.
 
 use std::sync::Arc;
 
 use toolcrib_model::UserQuestion;
 use url::{Host, Url};
 
-use super::question::{Reply, YES_AND_NO, said};
+use super::question::{Reply, YES_AND_NO, quoted};
 
 /// The longest URL that is shown, in bytes.
 const MAX_URL_BYTES: usize = 2_048;
@@ -19,7 +20,7 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Reads the question. Only `https` is shown, and `http` to this machine.
+    /// Parses the question. Only `https` URLs are permitted, and `http` to this machine.
     pub(super) fn read(message: &str, url: &str) -> Result<Self, String> {
         if url.len() > MAX_URL_BYTES {
             return Err(format!("its URL has more than {MAX_URL_BYTES} bytes"));
@@ -37,7 +38,7 @@ impl Page {
         if !url.username().is_empty() || url.password().is_some() {
             return Err("its URL has a user or a password".into());
         }
-        // Letters that look like others are written in ASCII by now.
+        // Lookalike letters are in their ASCII encoding here.
         let host = url.host_str().ok_or("its URL has no host")?.to_owned();
         Ok(Self { message: message.to_owned(), url, host })
     }
@@ -46,7 +47,7 @@ impl Page {
         let Self { message, url, host } = self;
         let question = format!(
             "It wants you to open a page of `{host}` in your browser, and to go on when you are done there:\n{url}\n{}",
-            said(message)
+            quoted(message)
         );
         UserQuestion {
             choices: YES_AND_NO.map(str::to_owned).into(),
@@ -54,9 +55,9 @@ impl Page {
         }
     }
 
-    /// The server is told nothing of what was written there: it knows.
+    /// Returns the reply. It contains nothing that the user entered on the page, which the server knows.
     #[expect(clippy::unused_self, reason = "as of a form")]
     pub(super) fn reply(&self, choice: Option<&str>) -> Reply {
-        if choice == Some(YES_AND_NO[0]) { Reply::Yes(None) } else { Reply::No }
+        if choice == Some(YES_AND_NO[0]) { Reply::Accept(None) } else { Reply::Decline }
     }
 }

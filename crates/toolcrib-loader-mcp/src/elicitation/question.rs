@@ -1,4 +1,4 @@
-//! A question that can be put.
+//! A question to the user.
 
 use std::sync::Arc;
 
@@ -8,29 +8,29 @@ use toolcrib_model::{JsonObject, UserQuestion};
 
 use super::form::Form;
 use super::page::Page;
-use super::{MAX_MESSAGE_CHARS, secrecy};
+use super::{MAX_MESSAGE_CHARS, secret_detection};
 use crate::text::clean;
 
-/// What a server asks.
+/// A question of a server.
 #[derive(Debug)]
 pub(crate) enum Question {
     Form(Form),
     Page(Page),
 }
 
-/// What the user said.
+/// The user's reply.
 #[derive(Debug, PartialEq)]
 pub(super) enum Reply {
-    /// Yes, with what the server gets.
-    Yes(Option<Value>),
-    No,
+    /// Accepted, with the content for the server.
+    Accept(Option<Value>),
+    Decline,
 }
 
-/// The answers to a question without anything to fill in.
+/// The choices of a question without fields.
 pub(super) const YES_AND_NO: [&str; 2] = ["yes, go on", "no"];
 
 impl Question {
-    /// Reads a question; what is wrong with it where it cannot be put.
+    /// Parses a question. The error says why it cannot be asked.
     pub(crate) fn read(params: &ElicitRequestParams) -> Result<Self, String> {
         match params {
             ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
@@ -43,7 +43,7 @@ impl Question {
         }
     }
 
-    /// The question as a person is asked.
+    /// Returns the question for the approver.
     pub(super) fn for_user(&self, session: &Arc<str>) -> UserQuestion {
         match self {
             Self::Form(form) => form.for_user(session),
@@ -51,7 +51,7 @@ impl Question {
         }
     }
 
-    /// What the server gets; what is wrong with the answer where it does not fit.
+    /// Returns the reply for the server. The error says why the answer is invalid.
     pub(super) fn reply(&self, choice: Option<&str>, fields: &JsonObject) -> Result<Reply, String> {
         match self {
             Self::Form(form) => form.reply(choice, fields),
@@ -60,15 +60,15 @@ impl Question {
     }
 }
 
-/// What a server says, each line set off from ours.
-pub(super) fn said(message: &str) -> String {
+/// Returns a server's message as a quotation, each line of it marked.
+pub(super) fn quoted(message: &str) -> String {
     let message = clean(message, MAX_MESSAGE_CHARS);
     message.lines().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n")
 }
 
-/// What we say of a question that wants secrets, above it.
+/// Returns the warning above a question that seems to ask for secrets.
 pub(super) fn warning(texts: &[&str]) -> Option<&'static str> {
-    texts.iter().any(|text| secrecy::is_about_secrets(text)).then_some(
+    texts.iter().any(|text| secret_detection::is_about_secrets(text)).then_some(
         "Careful: this looks like a question for a secret. What you write goes to the server named above, as it is.",
     )
 }

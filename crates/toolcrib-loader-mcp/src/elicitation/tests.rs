@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use toolcrib_model::{JsonObject, UserQuestion};
 
 use super::Question;
-use super::check::has_format;
 use super::question::{Reply, YES_AND_NO};
-use super::secrecy::is_about_secrets;
+use super::secret_detection::is_about_secrets;
+use super::text_format::has_format;
 
 fn read(params: Value) -> Result<Question, String> {
     Question::read(&serde_json::from_value::<ElicitRequestParams>(params).unwrap())
@@ -48,7 +48,7 @@ fn given(fields: Value) -> JsonObject {
 }
 
 fn yes(content: Value) -> Reply {
-    Reply::Yes(Some(content))
+    Reply::Accept(Some(content))
 }
 
 /// One field of each kind.
@@ -127,7 +127,7 @@ fn a_form_without_fields_is_a_yes_or_a_no() {
     let form = form(&json!({}), &[]).unwrap();
     assert_eq!(form.reply(Some(YES_AND_NO[0]), &given(json!({}))), Ok(yes(json!({}))));
     for choice in [Some(YES_AND_NO[1]), None] {
-        assert_eq!(form.reply(choice, &given(json!({}))), Ok(Reply::No), "{choice:?}");
+        assert_eq!(form.reply(choice, &given(json!({}))), Ok(Reply::Decline), "{choice:?}");
     }
 }
 
@@ -229,9 +229,9 @@ fn a_page_is_shown_with_its_host_and_opened_by_the_user_alone() {
     let page = page("https://\u{0430}pple.example/login?next=/a").unwrap();
     insta::assert_snapshot!(shown(&page));
     let nothing = given(json!({}));
-    assert_eq!(page.reply(Some(YES_AND_NO[0]), &nothing), Ok(Reply::Yes(None)));
+    assert_eq!(page.reply(Some(YES_AND_NO[0]), &nothing), Ok(Reply::Accept(None)));
     for choice in [Some(YES_AND_NO[1]), Some("why?"), None] {
-        assert_eq!(page.reply(choice, &nothing), Ok(Reply::No), "{choice:?}");
+        assert_eq!(page.reply(choice, &nothing), Ok(Reply::Decline), "{choice:?}");
     }
 }
 

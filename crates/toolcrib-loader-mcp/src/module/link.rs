@@ -1,4 +1,4 @@
-//! The connection of a session to a server, and the engine of the tools that the session has of it.
+//! A session's connection to a server, and the engine for the tools of that server.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -10,7 +10,7 @@ use toolcrib_model::{ErrorKind, ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{CallContext, ToolEngine};
 
-use super::Given;
+use super::ExternalResult;
 use super::servers::{IDLE_TIME, Servers};
 use crate::{McpConnection, McpEngine, McpSource};
 
@@ -18,7 +18,7 @@ use crate::{McpConnection, McpEngine, McpSource};
 pub(super) struct Link {
     pub(super) connection: McpConnection,
     pub(super) engine: McpEngine,
-    /// The source of its tools. No other connection has the same, so that what was approved of this one holds for no other.
+    /// The source name of its tools. It is unique, so that an approval for this connection does not apply to another.
     pub(super) source: Arc<str>,
     used: Mutex<Instant>,
 }
@@ -42,7 +42,7 @@ impl Link {
     }
 }
 
-/// Runs the tools that a session has of a server.
+/// An engine for the tools of a server in a session.
 pub(super) struct LinkEngine {
     pub(super) link: Arc<Link>,
     pub(super) servers: Weak<Servers>,
@@ -51,9 +51,9 @@ pub(super) struct LinkEngine {
 }
 
 impl LinkEngine {
-    /// Says what to do about a failure after which the tools are not what they were. Of a server that cannot be reached any
-    /// more they are removed.
-    async fn explained(&self, error: ToolError) -> ToolError {
+    /// Adds a hint to an error after which the tools are outdated. If the server cannot be reached any more, they are
+    /// removed.
+    async fn with_reconnect_hint(&self, error: ToolError) -> ToolError {
         if self.link.connection.has_failed() {
             if let Some(servers) = self.servers.upgrade() {
                 servers.disconnect_failed(&self.key, &self.link).await;
@@ -62,7 +62,8 @@ impl LinkEngine {
             return error.with_hint(hint).with_retryable(false);
         }
         if error.kind == ErrorKind::ToolChanged {
-            let hint = format!("disconnect `{}` and connect to it again for its tools of now", self.key.1);
+            let hint =
+                format!("disconnect `{}` and connect to it again to get its current tools", self.key.1);
             return error.with_hint(hint);
         }
         error
@@ -75,8 +76,8 @@ impl ToolEngine for LinkEngine {
         self.link.touch();
         let mut result = self.link.engine.invoke(call, context).await;
         match result.error.take() {
-            Some(error) => result.error = Some(self.explained(error).await),
-            None => result.result = json!(Given::new(&self.key.1, result.result)),
+            Some(error) => result.error = Some(self.with_reconnect_hint(error).await),
+            None => result.result = json!(ExternalResult::new(&self.key.1, result.result)),
         }
         result
     }

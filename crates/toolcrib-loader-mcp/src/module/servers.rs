@@ -1,4 +1,4 @@
-//! The servers that were connected to, each by a session.
+//! The connected servers of all sessions.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,40 +15,40 @@ use toolcrib_registry::{AddedTools, SessionSource, SessionTools, SessionToolsErr
 use url::{Origin, Url};
 
 use super::link::{Link, LinkEngine};
-use crate::extras::Extra;
 use crate::text::{MAX_ERROR_CHARS, clean};
+use crate::tools::resources_and_prompts::ServerMethod;
 use crate::{McpLoader, McpSource, McpTransport};
 
-/// How many servers are connected to at once, in all sessions together.
+/// The largest number of connected servers, in all sessions together.
 pub const MAX_SERVERS: usize = 16;
 
-/// The beginning of the namespaces of the tools of servers; the name of the server follows.
+/// The prefix of the namespaces of servers; the name of the server follows.
 pub const NAMESPACE_PREFIX: &str = "mcp_";
 
-/// A server that no call has used for so long makes room for another one.
+/// The idle time after which a server may be disconnected in favour of another one.
 pub const IDLE_TIME: Duration = Duration::from_mins(30);
 
-/// How many tools of a server `connect` shows.
+/// The largest number of tools in the result of `connect`.
 pub const MAX_SHOWN_TOOLS: usize = 50;
 
-/// How many of the tools that cannot be used `connect` tells of.
+/// The largest number of unusable tools that `connect` reports.
 const MAX_NOTES: usize = 10;
 
 /// The longest name of a server, in bytes.
 const MAX_NAME_BYTES: usize = 40;
 
-/// What to do when a URL is not reached that no configuration names.
+/// The hint for a private URL that the configuration does not name.
 const PRIVATE_HINT: &str = "check `url`, or use a server at a public address; the operator names the origin of a private one under \
                             `modules.mcp.config.private_origins`";
 
-/// Where a server is.
+/// The address of a server.
 pub(super) enum Address {
     Command(Vec<String>),
     Url(Url),
 }
 
 impl Address {
-    /// Of what a call gives, which is one of the two.
+    /// Parses the arguments of a call, which contain one of the two.
     pub(super) fn of(command: Option<Vec<String>>, url: Option<String>) -> Result<Self, ToolError> {
         match (command, url) {
             (Some(command), None) if command.first().is_some_and(|program| !program.is_empty()) => {
@@ -58,32 +58,32 @@ impl Address {
                 Ok(url) if matches!(url.scheme(), "http" | "https") && url.host_str().is_some() => {
                     Ok(Self::Url(url))
                 }
-                _ => Err(invalid("`url` is no address like `https://example.com/mcp`")),
+                _ => Err(invalid("`url` is not an address like `https://example.com/mcp`")),
             },
             (Some(_), None) => Err(invalid("`command` is empty; its first word names the program")),
             _ => Err(invalid("a server has a `command` that starts it, or a `url`: one of the two")),
         }
     }
 
-    /// Refuses what may not be started or reached.
-    fn check(&self, reach: &Reach) -> Result<(), ToolError> {
+    /// Refuses a program that may not be started, or a host that may not be reached.
+    fn check(&self, rules: &AccessRules) -> Result<(), ToolError> {
         let denied =
             |message: String, hint: &str| Err(ToolError::new(ErrorKind::Denied, message).with_hint(hint));
         let hint = "use a server that is allowed, or ask the user";
         match self {
             Self::Command(command) => {
                 let program = command.first().map_or("", String::as_str);
-                if !reach.access.allows_program(program) {
+                if !rules.access.allows_program(program) {
                     return denied(format!("`{program}` may not be started"), hint);
                 }
             }
             Self::Url(url) => {
                 let host = url.host_str().unwrap_or_default();
                 let port = url.port_or_known_default().unwrap_or_default();
-                if !reach.access.allows_host(host, port) {
+                if !rules.access.allows_host(host, port) {
                     return denied(format!("`{host}:{port}` may not be reached"), hint);
                 }
-                if names_private_address(url) && !reach.allows_private(url) {
+                if names_private_address(url) && !rules.allows_private(url) {
                     return denied(
                         format!("`{host}:{port}` is a private address, which may not be reached"),
                         PRIVATE_HINT,
@@ -94,44 +94,44 @@ impl Address {
         Ok(())
     }
 
-    /// Returns what to do when the server is not there.
-    fn hint(&self, reach: &Reach) -> &'static str {
+    /// Returns the hint for a server that cannot be reached.
+    fn hint(&self, rules: &AccessRules) -> &'static str {
         match self {
             Self::Command(_) => "check the words of `command`, or ask the user",
-            Self::Url(url) if reach.allows_private(url) => {
+            Self::Url(url) if rules.allows_private(url) => {
                 "check `url`, or ask the user whether the server runs"
             }
-            // The name of its host may have a private address.
+            // The host name may resolve to a private address.
             Self::Url(_) => PRIVATE_HINT,
         }
     }
 }
 
-/// The rules for what the module starts and reaches.
-pub(super) struct Reach {
+/// The programs that the module may start, and the hosts that it may reach.
+pub(super) struct AccessRules {
     pub(super) access: Access,
-    /// The origins whose addresses need not be public.
+    /// The origins that may have private addresses.
     pub(super) private_origins: Vec<Origin>,
 }
 
-impl Reach {
+impl AccessRules {
     fn allows_private(&self, url: &Url) -> bool {
         self.private_origins.contains(&url.origin())
     }
 }
 
-/// A server that was connected to.
+/// A connected server.
 pub(super) struct Server {
     pub(super) name: String,
     pub(super) address: String,
     pub(super) instructions: Option<String>,
-    /// Its tools, as the session has them by name.
+    /// The tools as the session sees them.
     pub(super) tools: Vec<Arc<Tool>>,
     pub(super) link: Arc<Link>,
 }
 
 impl Server {
-    /// Calls a tool of it.
+    /// Calls one of its tools.
     pub(super) async fn call(
         &self,
         name: &str,
@@ -144,8 +144,8 @@ impl Server {
             ToolError::new(ErrorKind::UnknownTool, format!("`{}` has no tool `{name}`", self.name))
                 .with_hint(format!("it has: {}", names.join(", ")))
         })?;
-        if is_named(tool, context) {
-            // It was added after the call had been judged, by the rules for `call_tool` alone.
+        if is_found_by_name(tool, context) {
+            // The tool was added after the call had been authorized by the rules for `call_tool` alone.
             let named = tool.name.dotted();
             let message = format!("`{name}` has become the tool `{named}`, and the call did not run");
             return Err(ToolError::new(ErrorKind::ToolChanged, message)
@@ -154,18 +154,18 @@ impl Server {
         self.link.engine.call(&self.call_of(Arc::clone(tool), arguments), context).await
     }
 
-    /// Asks it for something that is no tool.
-    pub(super) async fn extra(
+    /// Calls a method other than `tools/call`.
+    pub(super) async fn call_method(
         &self,
-        extra: Extra,
+        method: ServerMethod,
         arguments: Value,
         context: &CallContext,
     ) -> Result<Value, ToolError> {
-        let tool = extra
+        let tool = method
             .tool(&self.link.connection.source().namespace)
             .map_err(|error| invalid(error.to_string()))?;
         let arguments = arguments.as_object().cloned().unwrap_or_default();
-        self.link.engine.extra(&self.call_of(Arc::new(tool), arguments), extra, context).await
+        self.link.engine.call_method(&self.call_of(Arc::new(tool), arguments), method, context).await
     }
 
     fn call_of(&self, tool: Arc<Tool>, arguments: JsonObject) -> Call {
@@ -175,64 +175,64 @@ impl Server {
     }
 }
 
-/// Returns true if a call of this tool by its name would be of this one, or would be refused.
-fn is_named(tool: &Tool, context: &CallContext) -> bool {
+/// Returns true if a call of this tool by its name reaches this tool, or is refused.
+fn is_found_by_name(tool: &Tool, context: &CallContext) -> bool {
     let Some(caller) = &context.caller else { return false };
     let found = caller.find_tools(&tool.name.to_string(), context);
     !matches!(found, Err(error) if error.kind == ErrorKind::UnknownTool)
 }
 
-/// Servers by session and name.
-type Known = BTreeMap<(Arc<str>, String), Arc<Server>>;
+/// The servers by session and name.
+type ServerMap = BTreeMap<(Arc<str>, String), Arc<Server>>;
 
-/// The servers of all sessions.
+/// The connected servers of all sessions.
 pub(super) struct Servers {
-    reach: Reach,
+    rules: AccessRules,
     folder: PathBuf,
-    /// Where the tools of the servers are added to those of a session.
+    /// The tools that are added to sessions.
     session_tools: SessionTools,
-    /// What a call of such a tool amounts to a call of, and the source of that.
+    /// The tool, and its source, that a call of a server's tool is equivalent to.
     call_tool: OnceLock<(Arc<Tool>, Arc<str>)>,
-    /// Whom to ask what a server wants to know from the user.
+    /// The approver that answers the questions of servers to the user.
     approver: OnceLock<Arc<dyn Approver>>,
-    known: Mutex<Known>,
+    servers: Mutex<ServerMap>,
 }
 
 impl Servers {
-    pub(super) fn new(reach: Reach, folder: PathBuf, session_tools: SessionTools) -> Self {
+    pub(super) fn new(rules: AccessRules, folder: PathBuf, session_tools: SessionTools) -> Self {
         let (call_tool, approver) = (OnceLock::new(), OnceLock::new());
-        Self { reach, folder, session_tools, call_tool, approver, known: Mutex::default() }
+        Self { rules, folder, session_tools, call_tool, approver, servers: Mutex::default() }
     }
 
-    /// Sets the tool whose rules and limits hold for all tools of the servers.
+    /// Sets the tool whose rules and limits apply to all tools of the servers.
     pub(super) fn govern_by(&self, call_tool: Tool, source: &str) {
         self.call_tool.get_or_init(|| (Arc::new(call_tool), source.into()));
     }
 
-    /// Takes note of whom to ask; servers that are connected to from now on are told that there is somebody.
+    /// Sets the approver, for servers that are connected from now on.
     pub(super) fn attend(&self, approver: &Arc<dyn Approver>) {
         self.approver.get_or_init(|| Arc::clone(approver));
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn servers(&self) -> MutexGuard<'_, ServerMap> {
+        self.servers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The servers of a session, by name.
+    /// Returns the servers of a session, by name.
     pub(super) fn of(&self, session: &str) -> Vec<Arc<Server>> {
-        let known = self.known();
-        known.iter().filter(|((of, _), _)| **of == *session).map(|(_, server)| Arc::clone(server)).collect()
+        let servers = self.servers();
+        servers.iter().filter(|((of, _), _)| **of == *session).map(|(_, server)| Arc::clone(server)).collect()
     }
 
-    /// The server of this name, which is used now.
+    /// Returns the server with this name, and marks it as used.
     pub(super) fn find(&self, session: &Arc<str>, name: &str) -> Result<Arc<Server>, ToolError> {
-        let server = self.known().get(&(Arc::clone(session), name.to_owned())).cloned();
-        let server = server.ok_or_else(|| unknown(name))?;
+        let server = self.servers().get(&(Arc::clone(session), name.to_owned())).cloned();
+        let server = server.ok_or_else(|| unknown_server(name))?;
         server.link.touch();
         Ok(server)
     }
 
-    /// Connects to a server, and returns it with notes on what of it cannot be used.
+    /// Connects to a server. Returns it with notes on its unusable tools.
     pub(super) async fn connect(
         self: &Arc<Self>,
         session: &Arc<str>,
@@ -246,25 +246,25 @@ impl Servers {
             );
             return Err(invalid(message));
         }
-        address.check(&self.reach)?;
-        let hint = address.hint(&self.reach);
+        address.check(&self.rules)?;
+        let hint = address.hint(&self.rules);
         let key = (Arc::clone(session), name.clone());
-        self.make_room(&key).await?;
+        self.evict_idle(&key).await?;
         let namespace = namespace_of(&name);
         self.session_tools
             .check(session, &namespace)
-            .map_err(|error| self.no_namespace(session, &name, &error))?;
+            .map_err(|error| self.name_error(session, &name, &error))?;
         let transport = match address {
             Address::Command(command) => {
                 McpTransport::Stdio { command, env: BTreeMap::new(), cwd: Some(self.folder.clone()) }
             }
             Address::Url(url) => {
-                let allow_private = self.reach.allows_private(&url);
+                let allow_private = self.rules.allows_private(&url);
                 McpTransport::http(url).allowing_private(allow_private)
             }
         };
         let link = Arc::new(Link::new(McpSource::new(namespace, transport).eager()));
-        // It is told with the first message whether there is somebody to ask.
+        // The handshake tells the server if there is a user to ask.
         if let Some(approver) = self.approver.get() {
             link.engine.attend(approver);
         }
@@ -279,7 +279,7 @@ impl Servers {
             Ok(added) => added,
             Err(error) => {
                 link.connection.close().await;
-                return Err(self.no_namespace(session, &name, &error));
+                return Err(self.name_error(session, &name, &error));
             }
         };
         notes.extend(added.rejected.iter().map(|reject| {
@@ -293,24 +293,24 @@ impl Servers {
             tools: added.tools,
             link,
         });
-        // Others may have connected meanwhile.
+        // Other calls may have connected meanwhile.
         let refused = {
-            let mut known = self.known();
-            let refused = fits(&known, &key);
+            let mut servers = self.servers();
+            let refused = fits(&servers, &key);
             if refused.is_ok() {
-                known.insert(key.clone(), Arc::clone(&server));
+                servers.insert(key.clone(), Arc::clone(&server));
             }
             refused
         };
         if let Err(error) = refused {
-            self.end(Known::from([(key, server)])).await;
+            self.end(ServerMap::from([(key, server)])).await;
             return Err(error);
         }
-        Ok((server, shortened(notes)))
+        Ok((server, truncated(notes)))
     }
 
-    /// Adds the tools of a server to those of the session. What the server says makes none of them harmless, and the rules
-    /// for `call_tool` hold for all.
+    /// Adds the tools of a server to those of the session. No hint of the server makes them harmless, and the rules for
+    /// `call_tool` apply to all of them.
     async fn add_tools(
         self: &Arc<Self>,
         (session, name): &(Arc<str>, String),
@@ -321,7 +321,7 @@ impl Servers {
             let tool = if tool.risk() < Risk::Medium { tool.with_risk(Risk::Medium) } else { tool };
             let Some((call_tool, source)) = self.call_tool.get() else { return tool };
             let (server, own) = (json!(name), json!(tool.name.name()));
-            // The results of both are labelled as text of a stranger.
+            // The results of both are labelled as external text.
             tool.with_output_parameters(call_tool.output_parameters.clone()).with_equivalent(EquivalentCall {
                 tool: Arc::clone(call_tool),
                 source: Arc::clone(source),
@@ -343,12 +343,11 @@ impl Servers {
         self.session_tools.add(session, source).await
     }
 
-    /// Returns why a server cannot have its name, and another one that it can have.
-    fn no_namespace(&self, session: &str, name: &str, error: &SessionToolsError) -> ToolError {
+    /// Returns the error for a name that cannot be used, with a hint that suggests a free one.
+    fn name_error(&self, session: &str, name: &str, error: &SessionToolsError) -> ToolError {
         match error {
             SessionToolsError::NamespaceTaken { namespace } => {
-                let message =
-                    format!("there are other tools under `{namespace}`, as those of `{name}` would be");
+                let message = format!("the namespace `{namespace}` of `{name}` has other tools already");
                 let is_free =
                     |other: &String| self.session_tools.check(session, &namespace_of(other)).is_ok();
                 let free = (2..=MAX_SERVERS + 2).map(|number| format!("{name}_{number}")).find(is_free);
@@ -359,55 +358,55 @@ impl Servers {
                 invalid(message).with_hint(hint)
             }
             other => ToolError::new(ErrorKind::ToolFailed, other.to_string())
-                .with_hint("disconnect a server that is done with"),
+                .with_hint("disconnect a server that you no longer need"),
         }
     }
 
-    /// Disconnects from a server, which is ended.
+    /// Disconnects from a server, and ends it.
     pub(super) async fn disconnect(&self, session: &Arc<str>, name: &str) -> Result<(), ToolError> {
-        let server = self.known().remove_entry(&(Arc::clone(session), name.to_owned()));
-        self.end(Known::from([server.ok_or_else(|| unknown(name))?])).await;
+        let server = self.servers().remove_entry(&(Arc::clone(session), name.to_owned()));
+        self.end(ServerMap::from([server.ok_or_else(|| unknown_server(name))?])).await;
         Ok(())
     }
 
     /// Disconnects from a server that has ended and cannot be reached again.
     pub(super) async fn disconnect_failed(&self, key: &(Arc<str>, String), link: &Arc<Link>) {
-        let failed: Known = {
-            let mut known = self.known();
-            known.extract_if(.., |of, server| of == key && Arc::ptr_eq(&server.link, link)).collect()
+        let failed: ServerMap = {
+            let mut servers = self.servers();
+            servers.extract_if(.., |of, server| of == key && Arc::ptr_eq(&server.link, link)).collect()
         };
         self.end(failed).await;
     }
 
-    /// Ends the servers of a session.
+    /// Disconnects from the servers of a session.
     pub(super) async fn end_session(&self, session: &str) {
-        let servers: Known = self.known().extract_if(.., |(of, _), _| **of == *session).collect();
+        let servers: ServerMap = self.servers().extract_if(.., |(of, _), _| **of == *session).collect();
         self.end(servers).await;
     }
 
-    /// Ends all servers.
+    /// Disconnects from all servers.
     pub(super) async fn close(&self) {
-        let servers = std::mem::take(&mut *self.known());
+        let servers = std::mem::take(&mut *self.servers());
         self.end(servers).await;
     }
 
     /// Removes the tools of servers from their sessions, and closes the connections.
-    async fn end(&self, servers: Known) {
+    async fn end(&self, servers: ServerMap) {
         for ((session, _), server) in &servers {
             self.session_tools.remove(session, &server.link.source);
         }
         join_all(servers.values().map(|server| server.link.connection.close())).await;
     }
 
-    /// An error where there is no room for another server, also without those that nobody uses.
-    async fn make_room(&self, key: &(Arc<str>, String)) -> Result<(), ToolError> {
-        let mut idle = Known::new();
+    /// Disconnects from idle servers if the limit is reached. Fails if the new server exceeds it nevertheless.
+    async fn evict_idle(&self, key: &(Arc<str>, String)) -> Result<(), ToolError> {
+        let mut idle = ServerMap::new();
         let fits = {
-            let mut known = self.known();
-            if known.len() >= MAX_SERVERS {
-                idle = known.extract_if(.., |_, server| server.link.is_idle()).collect();
+            let mut servers = self.servers();
+            if servers.len() >= MAX_SERVERS {
+                idle = servers.extract_if(.., |_, server| server.link.is_idle()).collect();
             }
-            fits(&known, key)
+            fits(&servers, key)
         };
         self.end(idle).await;
         fits
@@ -419,8 +418,8 @@ fn namespace_of(server: &str) -> String {
     format!("{NAMESPACE_PREFIX}{server}")
 }
 
-/// Returns the first notes, and how many there are beyond them.
-fn shortened(mut notes: Vec<String>) -> Vec<String> {
+/// Returns the first notes, and the number of the others.
+fn truncated(mut notes: Vec<String>) -> Vec<String> {
     let beyond = notes.len().saturating_sub(MAX_NOTES);
     notes.truncate(MAX_NOTES);
     if beyond > 0 {
@@ -429,22 +428,21 @@ fn shortened(mut notes: Vec<String>) -> Vec<String> {
     notes
 }
 
-/// Whether there is room for a server, and its name is free.
-fn fits(known: &Known, key: &(Arc<str>, String)) -> Result<(), ToolError> {
-    if known.contains_key(key) {
+/// Checks that there is room for a server, and that its name is free.
+fn fits(servers: &ServerMap, key: &(Arc<str>, String)) -> Result<(), ToolError> {
+    if servers.contains_key(key) {
         let message = format!("there is already a server `{}`", key.1);
         return Err(invalid(message).with_hint("give this one another name, or disconnect that one"));
     }
-    if known.len() >= MAX_SERVERS {
-        let message = format!("{MAX_SERVERS} servers are connected to, and more are not");
-        return Err(
-            ToolError::new(ErrorKind::ToolFailed, message).with_hint("disconnect one that is done with")
-        );
+    if servers.len() >= MAX_SERVERS {
+        let message = format!("{MAX_SERVERS} servers are connected, which is the limit");
+        return Err(ToolError::new(ErrorKind::ToolFailed, message)
+            .with_hint("disconnect one that you no longer need"));
     }
     Ok(())
 }
 
-fn unknown(name: &str) -> ToolError {
+fn unknown_server(name: &str) -> ToolError {
     let shown: String = name.chars().take(MAX_NAME_BYTES).collect();
     invalid(format!("there is no server `{shown}`"))
         .with_hint("`mcp.list_servers` lists them, `mcp.connect` connects to one")

@@ -126,7 +126,7 @@ async fn a_task_that_ends_in_another_way_is_an_error_that_says_which() {
     let cases = [
         (failed, ErrorKind::ToolFailed, "no paper", 0),
         (cancelled, ErrorKind::ToolFailed, "gave up the task", 0),
-        (asks, ErrorKind::InputRequired, "wants an answer", 1),
+        (asks, ErrorKind::InputRequired, "needs an answer", 1),
         (other, ErrorKind::OutcomeUnknown, "cannot be read", 1),
     ];
     for (on_look, kind, words, cancels) in cases {

@@ -9,7 +9,7 @@ use crate::{MAX_DESCRIPTION_CHARS, McpSource};
 
 fn tool(source: &McpSource, wire: Value) -> Tool {
     let wire: WireTool = serde_json::from_value(wire).unwrap();
-    crate::tool::convert(source, wire).unwrap()
+    crate::tools::conversion::convert(source, wire).unwrap()
 }
 
 fn risk(source: &McpSource, name: &str, annotations: &Value) -> Risk {
@@ -17,7 +17,7 @@ fn risk(source: &McpSource, name: &str, annotations: &Value) -> Risk {
 }
 
 fn result(wire: Value) -> Result<Value, ToolError> {
-    crate::result::convert(serde_json::from_value::<CallToolResult>(wire).unwrap(), "team")
+    crate::calls::result_conversion::convert(serde_json::from_value::<CallToolResult>(wire).unwrap(), "team")
 }
 
 #[test]
@@ -42,20 +42,20 @@ fn a_tool_keeps_its_schemas_and_hints() {
 
 #[test]
 fn a_tool_that_takes_no_object_is_a_misfit() {
-    let misfit = |schema: Value| {
+    let schema_problem = |schema: Value| {
         let wire = json!({"name": "one", "inputSchema": schema});
-        crate::tool::misfit(&serde_json::from_value(wire).unwrap())
+        crate::tools::conversion::schema_problem(&serde_json::from_value(wire).unwrap())
     };
     for schema in
         [json!({}), json!({"type": "object"}), json!({"type": ["null", "object"]}), json!({"type": 1})]
     {
-        assert_eq!(misfit(schema.clone()), None, "{schema}");
+        assert_eq!(schema_problem(schema.clone()), None, "{schema}");
     }
     assert_eq!(
-        misfit(json!({"type": ["array", "null"]})).unwrap(),
+        schema_problem(json!({"type": ["array", "null"]})).unwrap(),
         "its `inputSchema` is of type [\"array\",\"null\"], and arguments are an object"
     );
-    assert!(misfit(json!({"type": "string"})).is_some());
+    assert!(schema_problem(json!({"type": "string"})).is_some());
 }
 
 #[test]

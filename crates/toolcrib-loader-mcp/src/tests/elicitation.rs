@@ -150,7 +150,7 @@ async fn an_answer_that_does_not_fit_is_asked_for_again_and_then_given_up() {
         let said = call(&ScriptServer::new(era), Some(&user)).await.unwrap();
         assert!(said.contains("-content-:{-age-:33}"), "{said}");
         let again = user.asked().remove(1).question;
-        assert_eq!(again, "That is no answer to it: `age` has to be: at least 18.\n\n> How old?");
+        assert_eq!(again, "That answer is not valid: `age` has to be: at least 18.\n\n> How old?");
 
         let user = User::saying((0..3).map(|_| filled(json!({"age": 3}))));
         let said = call(&ScriptServer::new(era), Some(&user)).await.unwrap();
@@ -168,7 +168,7 @@ async fn without_a_user_nothing_is_offered_and_the_call_ends_with_a_clear_error(
     assert_eq!(kind, ErrorKind::InputRequired);
     assert_eq!(
         message,
-        "the server wants an answer from the user before it goes on, and there is no way to ask for it"
+        "the server needs an answer from the user to continue, and there is no way to ask for it"
     );
     for server in [server, server_of_today] {
         assert!(server.logged("\"elicitation\":{").is_empty());
@@ -257,7 +257,7 @@ async fn what_is_no_question_of_the_protocol_is_refused() {
     let (kind, message) =
         call(&ScriptServer::new(&format!("{NEW}{sampling}")), Some(&user)).await.unwrap_err();
     assert_eq!(kind, ErrorKind::InputRequired);
-    assert!(message.ends_with("it wants something else than an answer of the user"), "{message}");
+    assert!(message.ends_with("it asks for something other than an answer of the user"), "{message}");
     assert!(user.asked().is_empty());
 }
 

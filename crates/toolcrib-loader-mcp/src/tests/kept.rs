@@ -9,7 +9,7 @@ use toolcrib_port::{RejectKind, ToolEngine as _, ToolLoader as _};
 
 use super::server::ScriptServer;
 use super::{authorized, authorized_tool, context, invoke};
-use crate::{ManifestCache, McpConnection, McpEngine, McpLoader, McpSource, Pins};
+use crate::{McpConnection, McpEngine, McpLoader, McpSource, ToolsCache, TrustLock};
 
 /// Lists the tools that the file `tools` beside the log has, as JSON.
 const FROM_FILE: &str = r#"on_list() { reply "{\"tools\":$(cat "${LOG%log}tools")}"; }"#;
@@ -24,7 +24,7 @@ impl Kept {
     pub(super) fn new(tools: &Value) -> Self {
         let server = ScriptServer::new(FROM_FILE);
         let source = server.connection.source().clone();
-        let source = source.with_manifests(ManifestCache::new(server.path().join("cache")));
+        let source = source.with_tools_cache(ToolsCache::new(server.path().join("cache")));
         let kept = Self { server, source };
         kept.list(tools);
         kept
@@ -44,14 +44,14 @@ impl Kept {
         (McpLoader::new(connection.clone()), McpEngine::new(connection))
     }
 
-    pub(super) fn pins(&self) -> Arc<Pins> {
-        Arc::new(Pins::open(self.server.path().join("app.yaml.lock")).unwrap())
+    pub(super) fn trust_lock(&self) -> Arc<TrustLock> {
+        Arc::new(TrustLock::open(self.server.path().join("app.yaml.lock")).unwrap())
     }
 
-    pub(super) fn open_pinned(&self) -> (McpLoader, McpEngine, Arc<Pins>) {
-        let pins = self.pins();
-        let connection = McpConnection::new(self.source.clone().with_pins(pins.clone()));
-        (McpLoader::new(connection.clone()), McpEngine::new(connection), pins)
+    pub(super) fn open_pinned(&self) -> (McpLoader, McpEngine, Arc<TrustLock>) {
+        let trust_lock = self.trust_lock();
+        let connection = McpConnection::new(self.source.clone().with_trust_lock(trust_lock.clone()));
+        (McpLoader::new(connection.clone()), McpEngine::new(connection), trust_lock)
     }
 }
 
@@ -211,17 +211,17 @@ async fn a_changed_tool_is_held_back_until_it_is_approved_and_others_are_not() {
 
         // And when it is started anew, however often.
         for _ in 0..2 {
-            let (loader, engine, pins) = kept.open_pinned();
+            let (loader, engine, trust_lock) = kept.open_pinned();
             assert_eq!(names(&loader.load().await.tools), ["two"]);
-            let change = &pins.changes()[0];
+            let change = &trust_lock.changes()[0];
             assert_eq!((change.namespace.as_str(), change.tool.as_deref()), ("test", Some("one")));
             assert_ne!(change.approved, change.now);
             engine.close().await;
         }
-        let (loader, engine, pins) = kept.open_pinned();
+        let (loader, engine, trust_lock) = kept.open_pinned();
         loader.load().await;
-        pins.accept(&pins.changes()).unwrap();
-        assert!(pins.changes().is_empty());
+        trust_lock.accept(&trust_lock.changes()).unwrap();
+        assert!(trust_lock.changes().is_empty());
         engine.close().await;
         let (loader, engine, _) = kept.open_pinned();
         assert_eq!(names(&loader.load().await.tools), ["one", "two"]);
@@ -232,13 +232,13 @@ async fn a_changed_tool_is_held_back_until_it_is_approved_and_others_are_not() {
 #[tokio::test]
 async fn a_tool_that_was_taken_away_and_comes_back_changed_is_held_back() {
     let kept = Kept::new(&json!([tool("one", "counts"), tool("two", "counts")]));
-    let (loader, engine, pins) = kept.open_pinned();
+    let (loader, engine, trust_lock) = kept.open_pinned();
     loader.load().await;
     kept.list(&json!([tool("two", "counts")]));
     assert_eq!(names(&loader.load().await.tools), ["two"]);
     kept.list(&json!([tool("one", "deletes"), tool("two", "counts"), tool("three", "counts")]));
     assert_eq!(names(&loader.load().await.tools), ["two", "three"]);
-    assert_eq!(pins.changes().len(), 1);
+    assert_eq!(trust_lock.changes().len(), 1);
     engine.close().await;
 }
 
@@ -250,13 +250,13 @@ async fn a_server_with_another_command_line_is_not_started_until_it_is_approved(
     engine.close().await;
     kept.source = kept.source.clone().with_identity("sh another.sh");
 
-    let (loader, engine, pins) = kept.open_pinned();
+    let (loader, engine, trust_lock) = kept.open_pinned();
     let loaded = loader.load().await;
     assert!(loaded.tools.is_empty());
     assert_eq!((loaded.rejected[0].kind, &loaded.rejected[0].name), (RejectKind::Changed, &None));
     assert_eq!(kept.starts(), 1);
-    assert_eq!(pins.changes()[0].now, "sh another.sh");
-    pins.accept(&pins.changes()).unwrap();
+    assert_eq!(trust_lock.changes()[0].now, "sh another.sh");
+    trust_lock.accept(&trust_lock.changes()).unwrap();
     assert_eq!((names(&loader.load().await.tools), kept.starts()), (vec!["one".to_owned()], 2));
     engine.close().await;
 }
@@ -269,7 +269,7 @@ fn a_lock_file_that_cannot_be_read_is_an_error_and_stays_as_it_is() {
         ["", "{", "[]", r#"{"version": 2, "servers": {}}"#, r#"{"version": 1, "servers": {}, "x": 1}"#]
     {
         fs::write(&path, text).unwrap();
-        let error = Pins::open(&path).unwrap_err().to_string();
+        let error = TrustLock::open(&path).unwrap_err().to_string();
         assert!(error.contains("app.yaml.lock"), "{error}");
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
     }

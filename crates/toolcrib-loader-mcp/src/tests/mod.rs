@@ -11,10 +11,10 @@ mod module;
 mod opening;
 mod peers;
 mod per_session;
-mod pins;
 mod server;
 mod sse;
 mod stdio;
+mod trust_lock;
 mod unreadable;
 
 use std::future::Future;

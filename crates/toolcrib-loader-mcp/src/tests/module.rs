@@ -196,7 +196,7 @@ async fn wrong_calls_are_told_what_would_be_right() {
             "connect",
             json!({"server": "x", "url": "file:///etc/passwd"}),
             ErrorKind::InvalidArgs,
-            "is no address",
+            "is not an address",
         ),
         (
             "connect",

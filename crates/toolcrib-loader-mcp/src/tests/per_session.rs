@@ -20,7 +20,7 @@ async fn call(engines: &SessionEngines, session: &str) -> ToolResult {
     invoke(engines, authorized("one", json!({})), &CallContext::new(session)).await
 }
 
-async fn said(engines: &SessionEngines, session: &str) -> String {
+async fn stderr(engines: &SessionEngines, session: &str) -> String {
     let result = call(engines, session).await;
     result.result.as_str().map_or_else(|| format!("{result:?}"), str::to_owned)
 }
@@ -29,15 +29,15 @@ async fn said(engines: &SessionEngines, session: &str) -> String {
 async fn a_session_has_a_server_of_its_own_until_it_ends() {
     let server = ScriptServer::new(COUNTS);
     let engines = SessionEngines::new(server.connection.clone(), MOST);
-    assert_eq!(said(&engines, "a").await, "call 1");
-    assert_eq!(said(&engines, "a").await, "call 2");
-    assert_eq!(said(&engines, "b").await, "call 1");
+    assert_eq!(stderr(&engines, "a").await, "call 1");
+    assert_eq!(stderr(&engines, "a").await, "call 2");
+    assert_eq!(stderr(&engines, "b").await, "call 1");
     let [first, second] = server.process_ids()[..] else { panic!("{:?}", server.process_ids()) };
     engines.end_session("a").await;
     assert!(!runs(first) && runs(second));
-    assert_eq!(said(&engines, "b").await, "call 2");
+    assert_eq!(stderr(&engines, "b").await, "call 2");
     // It comes back with nothing of what it was.
-    assert_eq!(said(&engines, "a").await, "call 1");
+    assert_eq!(stderr(&engines, "a").await, "call 1");
     engines.close().await;
     assert!(!server.process_ids().into_iter().any(runs));
     let closed = call(&engines, "b").await.error.unwrap();
@@ -67,26 +67,26 @@ async fn sessions_beyond_the_most_are_refused_until_one_ends_or_is_idle() {
     let server = ScriptServer::new(COUNTS);
     let engines = SessionEngines::new(server.connection.clone(), MOST);
     for session in ["a", "b", "c"] {
-        assert_eq!(said(&engines, session).await, "call 1");
+        assert_eq!(stderr(&engines, session).await, "call 1");
     }
     let refused = call(&engines, "d").await.error.unwrap();
     assert_eq!(refused.kind, ErrorKind::Unavailable);
     assert!(
-        refused.message.starts_with("3 sessions have an MCP server `sh ") && refused.hint.is_some(),
+        refused.message.starts_with("3 sessions have a separate MCP server `sh ") && refused.hint.is_some(),
         "{refused:?}"
     );
     assert_eq!(server.process_ids().len(), 3);
     engines.end_session("a").await;
-    assert_eq!(said(&engines, "d").await, "call 1");
+    assert_eq!(stderr(&engines, "d").await, "call 1");
     // Of those that are idle one goes: the one that has been so for longest.
-    assert_eq!(said(&engines, "b").await, "call 2");
+    assert_eq!(stderr(&engines, "b").await, "call 2");
     tokio::time::pause();
     tokio::time::advance(SESSION_IDLE_TIME).await;
     tokio::time::resume();
-    assert_eq!(said(&engines, "e").await, "call 1");
+    assert_eq!(stderr(&engines, "e").await, "call 1");
     let alive: Vec<bool> = server.process_ids().into_iter().map(runs).collect();
     assert_eq!(alive, [false, true, false, true, true]);
-    assert_eq!(said(&engines, "b").await, "call 3");
+    assert_eq!(stderr(&engines, "b").await, "call 3");
     engines.close().await;
 }
 
@@ -103,6 +103,6 @@ async fn a_server_that_does_not_run_takes_no_place() {
         assert!(!error.message.contains("sessions have"), "{error:?}");
     }
     std::fs::remove_file(server.path().join("down")).unwrap();
-    assert_eq!(said(&engines, "f").await, "call 1");
+    assert_eq!(stderr(&engines, "f").await, "call 1");
     engines.close().await;
 }

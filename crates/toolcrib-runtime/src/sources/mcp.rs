@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 use toolcrib_document::expand;
 use toolcrib_exec::is_secret;
 use toolcrib_loader_mcp::{
-    DEFAULT_SESSION_SERVERS, HttpProtocol, ManifestCache, McpConnection, McpEngine, McpLoader, McpSource,
-    McpTransport, NAMESPACE_PREFIX, SessionEngines,
+    DEFAULT_SESSION_SERVERS, HttpProtocol, McpConnection, McpEngine, McpLoader, McpSource, McpTransport,
+    NAMESPACE_PREFIX, SessionEngines, ToolsCache,
 };
 use toolcrib_model::Secret;
 use toolcrib_port::ToolEngine;
@@ -114,7 +114,7 @@ pub(super) fn open(entry: McpEntry, place: &Place<'_>) -> Result<Source, String>
     let mut source =
         McpSource::new(namespace, transport).with_identity(identity(place)).with_secrets(secrets(place));
     if let Some(folder) = cache_folder("mcp") {
-        source = source.with_manifests(ManifestCache::new(folder).with_scope(place.scope()));
+        source = source.with_tools_cache(ToolsCache::new(folder).with_scope(place.scope()));
     }
     if !(place.is_lazy() && entry.lazy.unwrap_or(true)) {
         source = source.eager();
@@ -122,7 +122,7 @@ pub(super) fn open(entry: McpEntry, place: &Place<'_>) -> Result<Source, String>
     if entry.pin.unwrap_or(true)
         && let Some(pins) = place.pins()?
     {
-        source = source.with_pins(pins);
+        source = source.with_trust_lock(pins);
     }
     if entry.trusted {
         source = source.trusted();

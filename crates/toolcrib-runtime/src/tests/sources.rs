@@ -163,7 +163,7 @@ tools:
     assert_eq!(
         rejected,
         [
-            "inline disk: disk::wipe: in the command of `wipe`: `{plaec}` is none of the `parameters`, did you mean `{place}`?"
+            "inline disk: disk::wipe: in the command of `wipe`: `{plaec}` is not one of the `parameters`, did you mean `{place}`?"
         ]
     );
     assert_eq!(snapshot.iter().len(), 2, "tools whose arguments are open may be given it");

@@ -85,7 +85,7 @@ async fn a_server_that_wants_another_nonce_each_time_is_given_up() {
     for nonce in ["a b", "a\"b"] {
         let world = World::start(Rules { nonces: ["", nonce], ..bound() }).await;
         let reason = reason(&world, auth()).await;
-        assert!(reason.contains("says none"), "{reason}");
+        assert!(reason.contains("sends none"), "{reason}");
         assert_eq!(world.hits("/authorize"), 1, "nobody is sent to log in again");
         assert!(world.proofs().len() < 10, "{}", world.proofs().len());
     }

@@ -52,7 +52,7 @@ async fn without_a_login_the_error_names_the_command_and_nothing_is_asked_of_any
     let (loader, engine) = connect(&world, auth);
     let rejected = loader.load().await.rejected.remove(0);
     assert_eq!(rejected.kind, RejectKind::NeedsLogin);
-    assert_eq!(rejected.reason, "needs login: toolcrib login app.yaml test (nobody has logged in)");
+    assert_eq!(rejected.reason, "needs login: toolcrib login app.yaml test (no user has logged in)");
     let error = call(&engine, "read").await.error.unwrap();
     assert_eq!((error.kind, error.retryable), (ErrorKind::Unavailable, false), "{error}");
     let log = world.log();
@@ -295,7 +295,7 @@ async fn an_app_signs_who_it_is() {
     auth.store = TokenStore::memory();
     auth.private_key = Some(Secret::new("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"));
     let reason = reason(&world, auth).await;
-    assert!(reason.contains("`auth.private_key` is no key of the curve P-256"), "{reason}");
+    assert!(reason.contains("`auth.private_key` is not a key of the curve P-256"), "{reason}");
 }
 
 #[tokio::test]

@@ -56,10 +56,10 @@ async fn an_identity_token_that_cannot_be_used_is_said_without_its_text() {
     };
     let cases = [
         (IdentityToken::File(folder.path().join("gone")), "cannot be used"),
-        (IdentityToken::File(folder.path().to_owned()), "it is no file"),
-        (file("empty", ""), "is none"),
-        (file("two", "s3cret and more"), "is none"),
-        (file("long", &"s3cret".repeat(10_000)), "is none"),
+        (IdentityToken::File(folder.path().to_owned()), "it is not a file"),
+        (file("empty", ""), "is not a valid token"),
+        (file("two", "s3cret and more"), "is not a valid token"),
+        (file("long", &"s3cret".repeat(10_000)), "is not a valid token"),
     ];
     let world = World::start(Rules::default()).await;
     for (token, problem) in cases {
@@ -80,7 +80,7 @@ async fn a_refusal_is_the_end_and_no_other_grant_is_tried() {
 
     let authorization = Authorization::of(&source(&world, auth)).unwrap().unwrap();
     let error = authorization.login(&*Browser::new()).await.unwrap_err().to_string();
-    assert!(error.contains("nobody logs in there"), "{error}");
+    assert!(error.contains("no user logs in there"), "{error}");
 }
 
 /// A server, the provider that knows the user, and what we say to both.

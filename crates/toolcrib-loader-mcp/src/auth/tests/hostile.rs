@@ -7,16 +7,16 @@ use toolcrib_port::{ToolEngine as _, ToolLoader as _};
 use url::Url;
 
 use super::super::challenge::Challenge;
-use super::super::client::Client;
+use super::super::client::OAuthClient;
 use super::super::discovery::{covers, discover, server_metadata};
 use super::super::dpop::Nonce;
-use super::super::fetch::Door;
+use super::super::http_client::AuthHttpClient;
 use super::super::metadata::{ServerMetadata, WireServerMetadata, is_same_issuer};
-use super::super::token::TokenRequest;
+use super::super::token_request::TokenRequest;
 use super::*;
 use crate::Authorization;
 
-async fn refused(rules: Rules) -> (World, String) {
+async fn authorization_error(rules: Rules) -> (World, String) {
     let world = World::start(rules).await;
     let reason = reason(&world, McpAuth::new().with_authorize(Browser::new())).await;
     (world, reason)
@@ -30,7 +30,8 @@ async fn an_answer_from_another_server_gets_no_token() {
         (json!("https://evil.example"), without_iss.clone(), "comes from another server (`iss` differs)"),
         (Value::Null, json!({}), "does not say who it is from (`iss` is missing)"),
     ] {
-        let (world, reason) = refused(Rules { iss: Some(iss), metadata, ..Rules::default() }).await;
+        let (world, reason) =
+            authorization_error(Rules { iss: Some(iss), metadata, ..Rules::default() }).await;
         assert!(reason.contains(problem), "{reason}");
         assert_eq!((world.hits("/authorize"), world.hits("/token")), (1, 0));
     }
@@ -51,7 +52,7 @@ async fn an_answer_from_another_server_gets_no_token() {
 
 #[tokio::test]
 async fn an_answer_to_another_login_gets_no_token() {
-    let (world, reason) = refused(Rules { state: Some("another"), ..Rules::default() }).await;
+    let (world, reason) = authorization_error(Rules { state: Some("another"), ..Rules::default() }).await;
     assert!(reason.contains("`state` differs"), "{reason}");
     assert_eq!(world.hits("/token"), 0);
 }
@@ -60,7 +61,7 @@ async fn an_answer_to_another_login_gets_no_token() {
 async fn nobody_logs_in_where_there_is_no_pkce() {
     for methods in [Value::Null, json!([]), json!(["plain"])] {
         let metadata = json!({"code_challenge_methods_supported": methods});
-        let (world, reason) = refused(Rules { metadata, ..Rules::default() }).await;
+        let (world, reason) = authorization_error(Rules { metadata, ..Rules::default() }).await;
         assert!(reason.contains("it does not support PKCE with S256"), "{reason}");
         assert_eq!((world.hits("/register"), world.hits("/authorize")), (0, 0));
     }
@@ -77,10 +78,10 @@ async fn metadata_of_others_is_not_used() {
         (json!({}), json!({"issuer": "https://evil.example"}), "its metadata is that of another issuer"),
         (json!({"authorization_servers": []}), json!({}), "names no authorization server"),
         (json!({}), json!({"token_endpoint": null}), "has no `token_endpoint`"),
-        (json!({}), json!({"response_types_supported": ["token"]}), "nobody can log in there"),
+        (json!({}), json!({"response_types_supported": ["token"]}), "users cannot log in there"),
         (json!({}), json!({"registration_endpoint": null}), "it registers no clients by itself"),
     ] {
-        let (world, reason) = refused(Rules { metadata, resource, ..Rules::default() }).await;
+        let (world, reason) = authorization_error(Rules { metadata, resource, ..Rules::default() }).await;
         assert!(reason.contains(problem), "{reason}");
         assert_eq!((world.hits("/register"), world.hits("/authorize"), world.hits("/token")), (0, 0, 0));
     }
@@ -100,7 +101,8 @@ async fn no_discovered_url_leads_to_where_tokens_are_not_safe() {
     ];
     for url in urls {
         for key in ["authorization_endpoint", "token_endpoint", "registration_endpoint"] {
-            let (world, reason) = refused(Rules { metadata: json!({key: url}), ..Rules::default() }).await;
+            let (world, reason) =
+                authorization_error(Rules { metadata: json!({key: url}), ..Rules::default() }).await;
             assert!(
                 reason.contains("authorization at `") && reason.contains("failed"),
                 "{key} {url}: {reason}"
@@ -108,12 +110,15 @@ async fn no_discovered_url_leads_to_where_tokens_are_not_safe() {
             assert!(!reason.contains("hunter2"), "{reason}");
             assert_eq!((world.hits("/register"), world.hits("/authorize"), world.hits("/token")), (0, 0, 0));
         }
-        let (world, reason) =
-            refused(Rules { resource: json!({"authorization_servers": [url]}), ..Rules::default() }).await;
+        let (world, reason) = authorization_error(Rules {
+            resource: json!({"authorization_servers": [url]}),
+            ..Rules::default()
+        })
+        .await;
         assert!(reason.contains("authorization at `"), "{url}: {reason}");
         assert_eq!(world.hits("/.well-known/oauth-authorization-server"), 0);
         let challenge = format!(r#"resource_metadata="{url}""#);
-        let (world, reason) = refused(Rules { challenge, ..Rules::default() }).await;
+        let (world, reason) = authorization_error(Rules { challenge, ..Rules::default() }).await;
         assert!(reason.contains("authorization at `"), "{url}: {reason}");
         assert_eq!(world.hits("/authorize"), 0);
     }
@@ -125,35 +130,38 @@ async fn a_canary_behind_a_discovered_url_hears_nothing() {
     let canary = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = canary.local_addr().unwrap().port();
     let server: Url = "https://mcp.example/mcp".parse().unwrap();
-    let door = Door::new(&server, false, &[], &Access::unlimited()).unwrap();
+    let http_client = AuthHttpClient::new(&server, false, &[], &Access::unlimited()).unwrap();
     let open: Url = format!("http://127.0.0.1:{port}/").parse().unwrap();
     // What a server publishes when nobody looks at the URLs in it.
-    let unseen = ServerMetadata::by_convention(&open).unwrap();
+    let unseen = ServerMetadata::without_metadata(&open).unwrap();
     let auth = McpAuth::new();
     for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0x7f.1", "2130706433", "0.0.0.0"] {
         for scheme in ["http", "https"] {
             let text = format!("{scheme}://{host}:{port}");
             let url: Url = text.parse().unwrap();
-            door.document::<Value>(&url).await.unwrap_err();
-            door.post(&url, "application/json", http::HeaderMap::new(), String::new()).await.unwrap_err();
-            server_metadata(&door, &text).await.unwrap_err();
+            http_client.document::<Value>(&url).await.unwrap_err();
+            http_client
+                .post(&url, "application/json", http::HeaderMap::new(), String::new())
+                .await
+                .unwrap_err();
+            server_metadata(&http_client, &text).await.unwrap_err();
             let challenge = Challenge { resource_metadata: Some(text.clone()), ..Challenge::default() };
-            discover(&door, &server, &challenge, None).await.unwrap_err();
+            discover(&http_client, &server, &challenge, None).await.unwrap_err();
             for key in ["authorization_endpoint", "token_endpoint", "registration_endpoint"] {
                 let mut wire =
                     json!({"issuer": "https://a.example", "token_endpoint": "https://a.example/token"});
                 wire[key] = json!(text);
                 let wire: WireServerMetadata = serde_json::from_value(wire).unwrap();
-                ServerMetadata::new(wire, "https://a.example", &door).unwrap_err();
+                ServerMetadata::new(wire, "https://a.example", &http_client).unwrap_err();
             }
         }
     }
-    Client::for_login(&auth, &door, &unseen, "http://127.0.0.1:1/", None).await.unwrap_err();
+    OAuthClient::for_login(&auth, &http_client, &unseen, "http://127.0.0.1:1/", None).await.unwrap_err();
     let mut configured = McpAuth::new().with_client("me", Some(Secret::new("s3cret")));
-    let client = Client::configured(&configured, &unseen).unwrap();
+    let client = OAuthClient::configured(&configured, &unseen).unwrap();
     let request = TokenRequest {
         auth: &configured,
-        door: &door,
+        http_client: &http_client,
         endpoint: &unseen.token_endpoint,
         issuer: "https://a.example",
         resource: "https://mcp.example/mcp",
@@ -167,10 +175,10 @@ async fn a_canary_behind_a_discovered_url_hears_nothing() {
     // The operator may name the issuer, and nobody else gets in by that.
     configured.issuer = Some("https://10.0.0.1/".into());
     let issuer: Url = "https://10.0.0.1/".parse().unwrap();
-    let door = Door::new(&server, false, &[issuer], &Access::unlimited()).unwrap();
-    door.check(&"https://10.0.0.1/token".parse().unwrap()).unwrap();
-    door.check(&"https://10.0.0.2/token".parse().unwrap()).unwrap_err();
-    door.check(&"http://10.0.0.1/token".parse().unwrap()).unwrap_err();
+    let http_client = AuthHttpClient::new(&server, false, &[issuer], &Access::unlimited()).unwrap();
+    http_client.check(&"https://10.0.0.1/token".parse().unwrap()).unwrap();
+    http_client.check(&"https://10.0.0.2/token".parse().unwrap()).unwrap_err();
+    http_client.check(&"http://10.0.0.1/token".parse().unwrap()).unwrap_err();
 }
 
 #[tokio::test]
@@ -182,22 +190,22 @@ async fn documents_are_fetched_across_no_origin_and_tokens_across_no_redirect() 
     let answer = async move || (http::StatusCode::TEMPORARY_REDIRECT, [(http::header::LOCATION, to.clone())]);
     let router = axum::Router::new().fallback(answer);
     tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-    let door = Door::new(&url, true, &[], &Access::unlimited()).unwrap();
-    assert_eq!(door.document::<Value>(&url).await.unwrap(), None);
-    let answer = door.post(&url, "text/plain", http::HeaderMap::new(), "secret".into()).await.unwrap();
+    let http_client = AuthHttpClient::new(&url, true, &[], &Access::unlimited()).unwrap();
+    assert_eq!(http_client.document::<Value>(&url).await.unwrap(), None);
+    let answer = http_client.post(&url, "text/plain", http::HeaderMap::new(), "secret".into()).await.unwrap();
     assert_eq!(answer.status, 307);
     assert_eq!(canary.log(), [""; 0]);
 }
 
 #[tokio::test]
 async fn an_answer_without_an_end_is_not_read() {
-    let body = " ".repeat(super::super::fetch::MAX_ANSWER_BYTES + 1);
+    let body = " ".repeat(super::super::http_client::MAX_ANSWER_BYTES + 1);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url: Url = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
     let router = axum::Router::new().fallback(async move || body.clone());
     tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-    let door = Door::new(&url, true, &[], &Access::unlimited()).unwrap();
-    let error = door.document::<Value>(&url).await.unwrap_err();
+    let http_client = AuthHttpClient::new(&url, true, &[], &Access::unlimited()).unwrap();
+    let error = http_client.document::<Value>(&url).await.unwrap_err();
     assert!(error.to_string().contains("more than 262144 bytes"), "{error}");
 }
 
@@ -211,7 +219,7 @@ async fn the_operators_client_stays_with_its_authorization_server() {
     authorization.login(&*Browser::new()).await.unwrap();
     first.rules().resource = json!({"authorization_servers": [second.issuer()]});
     let error = authorization.login(&*Browser::new()).await.unwrap_err().to_string();
-    assert!(error.contains("if that is meant, set `auth.issuer`"), "{error}");
+    assert!(error.contains("if that is intended, set `auth.issuer`"), "{error}");
     assert_eq!(second.hits("/authorize") + second.hits("/token"), 0);
 
     let mut pinned = auth;
@@ -239,7 +247,7 @@ async fn tokens_go_over_plain_http_to_no_other_machine() {
     let source = McpSource::new("test", transport).with_auth(McpAuth::new());
     let authorization = Authorization::of(&source).unwrap().unwrap();
     let error = authorization.login(&*Browser::new()).await.unwrap_err().to_string();
-    assert!(error.contains("tokens go over nothing else than https"), "{error}");
+    assert!(error.contains("tokens are sent only over https"), "{error}");
 }
 
 #[test]

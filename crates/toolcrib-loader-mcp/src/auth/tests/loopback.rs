@@ -62,7 +62,7 @@ async fn only_the_answer_to_this_login_counts() {
 async fn a_login_that_nobody_makes_ends() {
     let loopback = LoopbackRedirect::bind(None, |_| {}).await.unwrap().with_timeout(Duration::from_mins(1));
     let error = loopback.authorize(&"https://a.example/?state=x".parse().unwrap()).await.unwrap_err();
-    assert_eq!(error, "nobody logged in within 60 s; start again");
+    assert_eq!(error, "no user logged in within 60 s; start again");
 }
 
 #[tokio::test]

@@ -20,7 +20,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Notify, mpsc};
 use url::{Url, form_urlencoded};
 
-use super::super::random::challenge_of;
+use super::super::random::pkce_challenge;
 
 /// How the servers behave; a test changes what it is about.
 pub(super) struct Rules {
@@ -325,7 +325,7 @@ async fn token(State(world): State<World>, headers: HeaderMap, body: Bytes) -> R
         "authorization_code" => {
             let number: usize = fields["code"].strip_prefix("authorization-code-").unwrap().parse().unwrap();
             let asked = world.shared.asked.lock().unwrap()[number].clone();
-            assert_eq!(asked["code_challenge"], challenge_of(&fields["code_verifier"]));
+            assert_eq!(asked["code_challenge"], pkce_challenge(&fields["code_verifier"]));
             assert_eq!(asked["redirect_uri"], fields["redirect_uri"]);
             assert_eq!(asked["resource"], fields["resource"]);
             asked.get("scope").cloned().unwrap_or_default()

@@ -68,7 +68,7 @@ async fn what_is_no_file_of_tokens_is_said_and_not_repeated() {
     for text in ["{", "null", r#"{"secret": "hidden"}"#, "hidden"] {
         fs::write(&file, text).unwrap();
         let reason = reason(&kept.world, kept.auth()).await;
-        assert!(reason.contains("it is no file of tokens; `--logout` removes it"), "{reason}");
+        assert!(reason.contains("it is not a file of tokens; `--logout` removes it"), "{reason}");
         assert!(!reason.contains("hidden"), "{reason}");
     }
     assert!(kept.authorization().logout().await.unwrap());
@@ -83,7 +83,7 @@ async fn a_link_is_not_followed() {
     fs::rename(&file, &elsewhere).unwrap();
     std::os::unix::fs::symlink(&elsewhere, &file).unwrap();
     let reason = reason(&kept.world, kept.auth()).await;
-    assert!(reason.contains("it is no file"), "{reason}");
+    assert!(reason.contains("it is not a file"), "{reason}");
 }
 
 #[tokio::test]

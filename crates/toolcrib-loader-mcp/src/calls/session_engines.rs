@@ -1,0 +1,157 @@
+//! Engines with a separate server for each session, for servers with per-session state.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::future::join_all;
+use tokio::time::Instant;
+use toolcrib_model::{ErrorKind, ToolError, ToolResult};
+use toolcrib_policy::{Authorized, Call};
+use toolcrib_port::{Approver, CallContext, ToolEngine};
+
+use crate::{McpConnection, McpEngine};
+
+/// The default number of sessions that may have a server of a source at the same time.
+pub const DEFAULT_SESSION_SERVERS: NonZeroUsize = NonZeroUsize::new(16).unwrap();
+
+/// The idle time after which the server of a session may be closed in favour of another session.
+pub const SESSION_IDLE_TIME: Duration = Duration::from_mins(10);
+
+/// An engine that calls tools in a server of the session. The first call of a session starts the server, and the end of
+/// the session closes it.
+pub struct SessionEngines {
+    /// The connection that the tools were loaded from. Calls do not use it.
+    loaded: McpConnection,
+    max_sessions: NonZeroUsize,
+    /// The approver that answers the questions of servers to the user.
+    approver: OnceLock<Arc<dyn Approver>>,
+    /// The servers by session; `None` once the engine is closed.
+    servers: Mutex<Option<SessionServers>>,
+}
+
+type SessionServers = BTreeMap<Arc<str>, SessionServer>;
+
+struct SessionServer {
+    engine: Arc<McpEngine>,
+    /// The time at which its last call began or ended.
+    used: Instant,
+}
+
+impl SessionServer {
+    /// Returns true if no call uses the server: a call holds a reference to its engine.
+    fn is_idle(&self) -> bool {
+        Arc::strong_count(&self.engine) == 1
+    }
+}
+
+impl SessionEngines {
+    /// Creates an engine for the tools that are loaded over this connection, with servers for at most this many
+    /// sessions.
+    pub fn new(loaded: McpConnection, max_sessions: NonZeroUsize) -> Self {
+        Self {
+            loaded,
+            max_sessions,
+            approver: OnceLock::new(),
+            servers: Mutex::new(Some(SessionServers::new())),
+        }
+    }
+
+    fn servers(&self) -> MutexGuard<'_, Option<SessionServers>> {
+        self.servers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the engine of a session, and the servers to close in its favour.
+    fn engine(&self, session: &Arc<str>) -> Result<(Arc<McpEngine>, SessionServers), ToolError> {
+        let target = || self.loaded.source().target();
+        let closed = || unavailable(format!("MCP server `{}` is closed", target()));
+        let mut servers = self.servers();
+        let servers = servers.as_mut().ok_or_else(closed)?;
+        if let Some(server) = servers.get_mut(session) {
+            server.used = Instant::now();
+            return Ok((Arc::clone(&server.engine), SessionServers::new()));
+        }
+        let mut evicted = SessionServers::new();
+        if servers.len() >= self.max_sessions.get() {
+            evicted = evict_idle(servers);
+        }
+        if servers.len() >= self.max_sessions.get() {
+            let message = format!(
+                "{} sessions have a separate MCP server `{}`, which is the limit",
+                self.max_sessions,
+                target()
+            );
+            return Err(unavailable(message).with_hint("do without the tool, or try again later"));
+        }
+        let engine = McpEngine::new(self.loaded.separate());
+        if let Some(approver) = self.approver.get() {
+            engine.attend(approver);
+        }
+        let engine = Arc::new(engine);
+        servers
+            .insert(Arc::clone(session), SessionServer { engine: Arc::clone(&engine), used: Instant::now() });
+        Ok((engine, evicted))
+    }
+}
+
+/// Removes the sessions whose server does not run, or else the session that has been idle for longest.
+fn evict_idle(servers: &mut SessionServers) -> SessionServers {
+    let dead: SessionServers =
+        servers.extract_if(.., |_, server| server.is_idle() && !server.engine.is_open()).collect();
+    if !dead.is_empty() {
+        return dead;
+    }
+    let idle =
+        servers.iter().filter(|(_, server)| server.is_idle() && server.used.elapsed() >= SESSION_IDLE_TIME);
+    let oldest = idle.min_by_key(|(_, server)| server.used).map(|(session, _)| Arc::clone(session));
+    oldest.and_then(|session| servers.remove_entry(&session)).into_iter().collect()
+}
+
+#[async_trait]
+impl ToolEngine for SessionEngines {
+    async fn invoke(&self, call: &Authorized<Call>, context: &CallContext) -> ToolResult {
+        let (engine, evicted) = match self.engine(&context.session) {
+            Ok(found) => found,
+            Err(error) => return call.failed(error),
+        };
+        let (result, ()) = tokio::join!(engine.invoke(call, context), close(evicted));
+        drop(engine);
+        if let Some(server) = self.servers().as_mut().and_then(|servers| servers.get_mut(&context.session)) {
+            server.used = Instant::now();
+        }
+        if result.error.as_ref().is_some_and(|error| error.kind == ErrorKind::ToolChanged) {
+            self.loaded.ask_for_load();
+        }
+        result
+    }
+
+    fn reports_progress(&self) -> bool {
+        true
+    }
+
+    fn attend(&self, approver: &Arc<dyn Approver>) {
+        self.approver.get_or_init(|| Arc::clone(approver));
+    }
+
+    async fn end_session(&self, session: &str) {
+        let server = self.servers().as_mut().and_then(|servers| servers.remove(session));
+        if let Some(server) = server {
+            server.engine.close().await;
+        }
+    }
+
+    async fn close(&self) {
+        let servers = self.servers().take().unwrap_or_default();
+        tokio::join!(close(servers), self.loaded.close());
+    }
+}
+
+async fn close(servers: SessionServers) {
+    join_all(servers.values().map(|server| server.engine.close())).await;
+}
+
+fn unavailable(message: String) -> ToolError {
+    ToolError::new(ErrorKind::Unavailable, message)
+}

@@ -1,0 +1,259 @@
+//! The broker for elicitation: passes questions of the server to the user, limited in number and time, on behalf of the
+//! active calls.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use rmcp::model::{
+    ElicitRequestParams, ElicitResult, ElicitationAction, ErrorCode, ErrorData, InputRequest, InputRequests,
+    InputResponses,
+};
+use tokio::sync::watch;
+use tokio::time::timeout;
+use toolcrib_model::{ErrorKind, ToolError, UserAnswer};
+use toolcrib_port::{Approver, CallContext, PhaseTracker};
+
+use super::Question;
+use super::question::Reply;
+
+/// The largest number of questions that a server may ask in one call.
+pub const MAX_QUESTIONS: usize = 8;
+
+/// The time that the user has for an answer.
+pub const ANSWER_TIMEOUT: Duration = Duration::from_mins(5);
+
+/// The number of times that a question is asked until its answer is valid.
+const MAX_ATTEMPTS: usize = 3;
+
+/// The broker between a server that asks and the user who answers.
+#[derive(Default)]
+pub(crate) struct ElicitationBroker {
+    prompter: RwLock<Option<Prompter>>,
+    /// The active calls.
+    calls: watch::Sender<Vec<Arc<ActiveCall>>>,
+}
+
+/// The approver that reaches the user, and the name of the server for the user.
+#[derive(Clone)]
+struct Prompter {
+    approver: Arc<dyn Approver>,
+    server: Arc<str>,
+}
+
+/// An active call, with its session and agent.
+struct ActiveCall {
+    session: Arc<str>,
+    agent: Option<Arc<str>>,
+    phase: PhaseTracker,
+    questions: AtomicUsize,
+}
+
+/// The session and agent on whose behalf a question is asked.
+struct QuestionOrigin {
+    session: Arc<str>,
+    agent: Option<Arc<str>>,
+    /// The phases of the calls that wait for the answer.
+    phases: Vec<PhaseTracker>,
+}
+
+/// An active call for which the server may ask questions. It ends when it is dropped.
+pub(crate) struct CallElicitation<'a> {
+    broker: &'a ElicitationBroker,
+    call: Arc<ActiveCall>,
+}
+
+impl Drop for CallElicitation<'_> {
+    fn drop(&mut self) {
+        self.broker.calls.send_modify(|calls| calls.retain(|call| !Arc::ptr_eq(call, &self.call)));
+    }
+}
+
+impl ActiveCall {
+    /// Counts a question. Returns false if the limit is exceeded.
+    fn count_question(&self) -> bool {
+        self.questions.fetch_add(1, Ordering::Relaxed) < MAX_QUESTIONS
+    }
+
+    fn origin(&self) -> QuestionOrigin {
+        QuestionOrigin {
+            session: Arc::clone(&self.session),
+            agent: self.agent.clone(),
+            phases: vec![self.phase.clone()],
+        }
+    }
+}
+
+impl ElicitationBroker {
+    /// Sets the approver, and the name of the server for the user.
+    pub(crate) fn set_approver(&self, approver: Arc<dyn Approver>, server: &str) {
+        let prompter = Prompter { approver, server: server.into() };
+        *self.prompter.write().unwrap_or_else(PoisonError::into_inner) = Some(prompter);
+    }
+
+    fn prompter(&self) -> Option<Prompter> {
+        let prompter = self.prompter.read().unwrap_or_else(PoisonError::into_inner);
+        prompter.as_ref().filter(|prompter| prompter.approver.has_user()).cloned()
+    }
+
+    /// Returns true if there is a user to ask.
+    pub(crate) fn has_user(&self) -> bool {
+        self.prompter().is_some()
+    }
+
+    /// Registers an active call for which the server may ask questions.
+    pub(crate) fn begin_call(&self, context: &CallContext) -> CallElicitation<'_> {
+        let call = Arc::new(ActiveCall {
+            session: Arc::clone(&context.session),
+            agent: context.agent.clone(),
+            phase: context.phase.clone(),
+            questions: AtomicUsize::new(0),
+        });
+        // Without a user, the list of active calls is not needed.
+        if self.has_user() {
+            self.calls.send_modify(|calls| calls.push(Arc::clone(&call)));
+        }
+        CallElicitation { broker: self, call }
+    }
+
+    /// Answers an elicitation request of the server. The request does not name its call; if the call is ambiguous, the
+    /// user is not asked.
+    pub(crate) async fn answer_request(
+        &self,
+        params: &ElicitRequestParams,
+    ) -> Result<ElicitResult, ErrorData> {
+        let error = |code, problem: &str| ErrorData::new(code, problem.to_owned(), None);
+        let Some(prompter) = self.prompter() else {
+            return Err(error(ErrorCode::METHOD_NOT_FOUND, "there is no user to ask"));
+        };
+        let question =
+            Question::read(params).map_err(|problem| error(ErrorCode::INVALID_PARAMS, &problem))?;
+        let mut calls = self.calls.subscribe();
+        let origin = {
+            let calls = calls.borrow();
+            if !calls.iter().all(|call| call.count_question()) {
+                let problem = format!("at most {MAX_QUESTIONS} questions are asked in one call");
+                return Err(error(ErrorCode::INVALID_REQUEST, &problem));
+            }
+            QuestionOrigin::common(&calls)
+        };
+        let Some(origin) = origin else {
+            let problem = "no call of one user runs that the question could belong to";
+            return Err(error(ErrorCode::INVALID_REQUEST, problem));
+        };
+        tokio::select! {
+            biased;
+            result = prompter.ask_with_timeout(&question, None, &origin) => {
+                Ok(result.unwrap_or_else(|| ElicitResult::new(ElicitationAction::Cancel)))
+            }
+            // No call waits for the answer any more.
+            _ = calls.wait_for(Vec::is_empty) => Ok(ElicitResult::new(ElicitationAction::Cancel)),
+        }
+    }
+}
+
+impl CallElicitation<'_> {
+    /// Answers the input requests that the server returned in place of the call's result.
+    pub(crate) async fn answers(&self, requests: InputRequests) -> Result<InputResponses, ToolError> {
+        let mut responses = BTreeMap::new();
+        for (key, request) in requests {
+            let result = match request {
+                InputRequest::Elicitation(request) => self.answer(Some(&key), &request.params).await?,
+                _ => return Err(invalid_question("it asks for something other than an answer of the user")),
+            };
+            responses.insert(key, serde_json::to_value(result).unwrap_or_default());
+        }
+        Ok(responses)
+    }
+
+    /// Answers one question, with the server's key for it.
+    pub(crate) async fn answer(
+        &self,
+        key: Option<&str>,
+        params: &ElicitRequestParams,
+    ) -> Result<ElicitResult, ToolError> {
+        let prompter = self.broker.prompter().ok_or_else(no_user)?;
+        let question = Question::read(params).map_err(|problem| invalid_question(&problem))?;
+        if !self.call.count_question() {
+            return Err(invalid_question(&format!("at most {MAX_QUESTIONS} are asked in one call")));
+        }
+        prompter.ask_with_timeout(&question, key, &self.call.origin()).await.ok_or_else(no_user)
+    }
+}
+
+impl QuestionOrigin {
+    /// Returns the common origin of the calls. It is `None` if their sessions differ: one user must not answer for
+    /// another.
+    fn common(calls: &[Arc<ActiveCall>]) -> Option<Self> {
+        let first = calls.first()?;
+        let is_same_session = calls.iter().all(|call| call.session == first.session);
+        let is_same_agent = calls.iter().all(|call| call.agent == first.agent);
+        is_same_session.then(|| Self {
+            session: Arc::clone(&first.session),
+            agent: first.agent.clone().filter(|_| is_same_agent),
+            phases: calls.iter().map(|call| call.phase.clone()).collect(),
+        })
+    }
+}
+
+impl Prompter {
+    /// Asks until the answer is valid. Returns `None` if there is no user.
+    async fn ask_with_timeout(
+        &self,
+        question: &Question,
+        key: Option<&str>,
+        origin: &QuestionOrigin,
+    ) -> Option<ElicitResult> {
+        let _waiting: Vec<_> = origin.phases.iter().map(PhaseTracker::wait_for_person).collect();
+        let cancelled = ElicitResult::new(ElicitationAction::Cancel);
+        timeout(ANSWER_TIMEOUT, self.ask(question, key, origin)).await.unwrap_or(Some(cancelled))
+    }
+
+    async fn ask(
+        &self,
+        question: &Question,
+        key: Option<&str>,
+        origin: &QuestionOrigin,
+    ) -> Option<ElicitResult> {
+        let mut user_question = question.for_user(&origin.session);
+        user_question.key = key.map(str::to_owned);
+        user_question.agent.clone_from(&origin.agent);
+        user_question.server = Some(Arc::clone(&self.server));
+        let text = user_question.question.clone();
+        for _ in 0..MAX_ATTEMPTS {
+            let problem = match self.approver.ask_user(&user_question).await {
+                UserAnswer::Nobody => return None,
+                UserAnswer::Denied(_) => return Some(ElicitResult::new(ElicitationAction::Decline)),
+                UserAnswer::Approved { choice, fields, .. } => {
+                    match question.reply(choice.as_deref(), &fields) {
+                        Ok(Reply::Accept(content)) => {
+                            let mut result = ElicitResult::new(ElicitationAction::Accept);
+                            result.content = content;
+                            return Some(result);
+                        }
+                        Ok(Reply::Decline) => return Some(ElicitResult::new(ElicitationAction::Decline)),
+                        Err(problem) => problem,
+                    }
+                }
+            };
+            user_question.question = format!("That answer is not valid: {problem}.\n\n{text}");
+        }
+        Some(ElicitResult::new(ElicitationAction::Cancel))
+    }
+}
+
+/// Returns the error of a call that needs an answer when there is no user.
+pub(crate) fn no_user() -> ToolError {
+    let message = "the server needs an answer from the user to continue, and there is no way to ask for it";
+    ToolError::new(ErrorKind::InputRequired, message)
+        .with_hint("ask the user yourself, and give the answer in the arguments if the tool takes it there")
+}
+
+/// Returns the error of a call that needs an answer to an invalid question.
+pub(crate) fn invalid_question(problem: &str) -> ToolError {
+    let message =
+        format!("the server needs an answer from the user, and its question cannot be asked: {problem}");
+    ToolError::new(ErrorKind::InputRequired, message)
+        .with_hint("this is a fault in the server; do without the tool, or tell the user")
+}

@@ -1,0 +1,222 @@
+//! The loader: lists the tools of a server.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use rmcp::model::Tool as WireTool;
+use tokio::time::{Instant, timeout_at};
+use toolcrib_model::Tool;
+use toolcrib_port::{Loaded, Reject, RejectKind, ToolLoader};
+use tracing::Instrument as _;
+
+use crate::text::{MAX_ERROR_CHARS, MAX_SHOWN_NAME_CHARS, clean};
+use crate::tools::catalog::{self, Catalog, RejectedEntry, ServerInfo};
+use crate::tools::{conversion, resources_and_prompts};
+use crate::{MAX_BACKOFF, McpConnection, span};
+
+/// The shortest time between two loads of a list that has a lifetime.
+const MIN_TTL: Duration = Duration::from_mins(1);
+
+/// The longest time between two loads of a list that has a lifetime.
+const MAX_TTL: Duration = Duration::from_hours(24);
+
+/// Loads the tools of a server: from the server itself, or from the cache while a [lazy](crate::McpSource::lazy) server
+/// has not been started.
+pub struct McpLoader {
+    connection: McpConnection,
+    source: String,
+    state: Mutex<LoaderState>,
+}
+
+#[derive(Default)]
+struct LoaderState {
+    server: ServerInfo,
+    /// The time of the next unprompted load: the list expires, or the server may be tried again.
+    due: Option<Instant>,
+}
+
+impl McpLoader {
+    /// Creates the loader for the server of this connection.
+    pub fn new(connection: McpConnection) -> Self {
+        let source = format!("mcp {}", connection.source().namespace);
+        Self { connection, source, state: Mutex::default() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, LoaderState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Fetches the list of the server, and starts the server if it does not run.
+    async fn fetch(&self) -> Result<Catalog, RejectedEntry> {
+        let source = self.connection.source();
+        let deadline = Instant::now() + source.startup_timeout;
+        // The startup has the same timeout, and its error says more.
+        self.connection.session().await.map_err(|error| RejectedEntry {
+            name: None,
+            kind: error.reject_kind(),
+            reason: error.to_string(),
+        })?;
+        let changes = self.connection.changes().tools;
+        let span = span::request("tools/list", source);
+        let fetched = timeout_at(deadline, catalog::fetch(&self.connection).instrument(span.clone())).await;
+        let fetched = fetched.unwrap_or_else(|_| {
+            let (target, seconds) = (source.target(), source.startup_timeout.as_secs_f32());
+            let reason = format!("MCP server `{target}` did not list its tools within {seconds} s");
+            Err(RejectedEntry { name: None, kind: RejectKind::Unavailable, reason })
+        });
+        match fetched {
+            Ok((mut catalog, session)) => {
+                // Three concurrent requests make a large future, so it is boxed.
+                Box::pin(resources_and_prompts::detect_support(&session, &mut catalog.server)).await;
+                session.set_digests(catalog.digests(), changes);
+                if let Some(tools_cache) = &source.tools_cache {
+                    tools_cache.store(source, &catalog);
+                }
+                Ok(catalog)
+            }
+            Err(broken) => {
+                span::failed(&span, "unavailable");
+                Err(broken)
+            }
+        }
+    }
+
+    /// Converts the list into tools. Tools that differ from the approved ones become rejects.
+    fn convert(&self, catalog: Catalog) -> Loaded {
+        let source = self.connection.source();
+        let mut loaded = Loaded::default();
+        self.state().server = catalog.server.clone();
+        for broken in catalog.rejected {
+            loaded.rejected.push(self.reject(broken.name.as_deref(), broken.kind, &broken.reason));
+        }
+        // A name that the server uses is reserved for it, even if its tool is rejected.
+        let mut method_tools =
+            resources_and_prompts::tools(source, &catalog.server, self.connection.changes());
+        method_tools
+            .retain(|method_tool| catalog.tools.iter().all(|tool| tool.name != method_tool.name.name()));
+        let (mut usable, mut tools) = (Vec::new(), Vec::new());
+        for wire in catalog.tools {
+            match self.convert_tool(&wire) {
+                Ok(tool) => {
+                    usable.push(wire);
+                    tools.push(tool);
+                }
+                Err(reason) => {
+                    loaded.rejected.push(self.reject(Some(&wire.name), RejectKind::InvalidTool, &reason));
+                }
+            }
+        }
+        let trust_lock = source.trust_lock.as_ref();
+        let quarantined = trust_lock.map(|trust_lock| trust_lock.check(source, &usable)).unwrap_or_default();
+        for (at, (wire, tool)) in usable.iter().zip(tools).enumerate() {
+            if quarantined.binary_search(&at).is_ok() {
+                loaded.rejected.push(self.reject_changed(wire));
+            } else {
+                loaded.tools.push(tool);
+            }
+        }
+        loaded.tools.extend(method_tools);
+        loaded
+    }
+
+    /// Converts a tool, or returns the reason that it cannot be used.
+    fn convert_tool(&self, wire: &WireTool) -> Result<Tool, String> {
+        match conversion::schema_problem(wire) {
+            Some(reason) => Err(reason),
+            None => {
+                conversion::convert(self.connection.source(), wire.clone()).map_err(|error| error.to_string())
+            }
+        }
+    }
+
+    fn reject_changed(&self, wire: &WireTool) -> Reject {
+        let namespace = &self.connection.source().namespace;
+        let name = clean(&format!("{namespace}.{}", wire.name), MAX_SHOWN_NAME_CHARS);
+        let reason = "it is no longer the tool that was approved; `toolcrib tools --changed` shows the difference, \
+                      `toolcrib trust` approves it";
+        Reject::tool(&*self.source, name, RejectKind::Changed, reason)
+    }
+
+    fn reject(&self, name: Option<&str>, kind: RejectKind, reason: &str) -> Reject {
+        let name = name.map(|name| clean(name, MAX_SHOWN_NAME_CHARS));
+        // The reason may quote the server.
+        Reject { source: self.source.clone(), name, kind, reason: clean(reason, MAX_ERROR_CHARS) }
+    }
+}
+
+#[async_trait]
+impl ToolLoader for McpLoader {
+    fn source(&self) -> &str {
+        &self.source
+    }
+
+    fn exclusive_namespace(&self) -> Option<&str> {
+        Some(&self.connection.source().namespace)
+    }
+
+    async fn load(&self) -> Loaded {
+        let source = self.connection.source();
+        if let Some(trust_lock) = &source.trust_lock
+            && !trust_lock.admit_server(source)
+        {
+            let reason = format!(
+                "MCP server `{}` is not the one that was approved under `{}`: its command line or URL has changed, \
+                 and it is not started; `toolcrib tools --changed` shows the difference, `toolcrib trust` approves it",
+                source.target(),
+                source.namespace
+            );
+            return Loaded::failed(&*self.source, RejectKind::Changed, reason);
+        }
+        let cached = || source.tools_cache.as_ref().and_then(|tools_cache| tools_cache.load(source));
+        if source.lazy
+            && !self.connection.is_open()
+            && let Some(catalog) = cached()
+        {
+            if catalog.server.ignores_discover {
+                self.connection.expect_no_discover();
+            }
+            return self.convert(catalog);
+        }
+        match self.fetch().await {
+            Ok(catalog) => {
+                self.state().due = catalog.ttl.map(|ttl| Instant::now() + ttl.clamp(MIN_TTL, MAX_TTL));
+                self.convert(catalog)
+            }
+            Err(broken) => {
+                self.state().due = Some(self.connection.retry_at().unwrap_or(Instant::now() + MAX_BACKOFF));
+                // The cached tools can be found, and a call of one reports the problem.
+                let mut loaded = cached().map(|catalog| self.convert(catalog)).unwrap_or_default();
+                loaded.rejected.insert(0, self.reject(None, broken.kind, &broken.reason));
+                loaded
+            }
+        }
+    }
+
+    async fn changed(&self) {
+        let due = self.state().due;
+        let due = async {
+            match due {
+                Some(due) => tokio::time::sleep_until(due).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = self.connection.changed() => {}
+            () = due => {}
+        }
+        self.state().due = None;
+    }
+
+    fn instructions(&self) -> Option<String> {
+        self.state().server.instructions.clone()
+    }
+
+    fn about(&self) -> Option<String> {
+        self.state().server.about.clone()
+    }
+
+    fn health(&self) -> Option<Result<&'static str, String>> {
+        Some(self.connection.health())
+    }
+}

@@ -1,0 +1,83 @@
+//! The tool lists of servers, cached on disk so that tools are known before their server has started.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::json;
+use toolcrib_io::files::{read_bounded, replace};
+use toolcrib_model::Fingerprint;
+
+use crate::McpSource;
+use crate::tools::catalog::Catalog;
+use crate::tools::source_secrets::SourceSecrets;
+
+/// The largest size of a cache file: 32 MiB.
+pub const MAX_TOOLS_CACHE_BYTES: u64 = 32 * 1024 * 1024;
+
+/// The format version of cache files. Files of other versions are ignored.
+const VERSION: u32 = 2;
+
+/// A cache folder, which several servers and apps may share. Each server has one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ToolsCache {
+    /// The folder. It is created when the first file is written.
+    pub folder: PathBuf,
+    /// A text that separates the servers of one app from those of another, such as the folder of the app. Empty by
+    /// default.
+    pub scope: String,
+}
+
+/// The contents of a cache file.
+#[derive(Deserialize)]
+struct CachedTools {
+    version: u32,
+    /// For human readers of the file.
+    #[serde(rename = "namespace")]
+    _namespace: String,
+    catalog: Catalog,
+}
+
+impl ToolsCache {
+    /// Creates a cache in this folder.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into(), scope: String::new() }
+    }
+
+    /// Sets the text that separates the servers of one app from those of another.
+    pub fn with_scope(mut self, scope: impl Into<String>) -> Self {
+        self.scope = scope.into();
+        self
+    }
+
+    /// Returns the cached list of a server. An unreadable file counts as absent.
+    pub(crate) fn load(&self, source: &McpSource) -> Option<Catalog> {
+        let bytes = read_bounded(self.file(source), MAX_TOOLS_CACHE_BYTES).ok()?;
+        let cached: CachedTools = serde_json::from_slice(&bytes).ok()?;
+        (cached.version == VERSION).then_some(cached.catalog)
+    }
+
+    /// Caches the list of a server. If that fails, the list is fetched again by the next process.
+    pub(crate) fn store(&self, source: &McpSource, catalog: &Catalog) {
+        // A list that contains a secret of the source is not written to disk.
+        let Ok(listed) = serde_json::to_value(catalog) else { return };
+        if SourceSecrets::of(source).occur_in(&listed) {
+            return;
+        }
+        let cached = json!({"version": VERSION, "namespace": source.namespace, "catalog": listed});
+        let Ok(bytes) = serde_json::to_vec(&cached) else { return };
+        if u64::try_from(bytes.len()).is_ok_and(|size| size > MAX_TOOLS_CACHE_BYTES) {
+            return;
+        }
+        if let Err(error) = replace(self.file(source), &bytes) {
+            tracing::warn!(%error, "the manifest of MCP server `{}` is not kept", source.namespace);
+        }
+    }
+
+    /// Returns the path of the cache file. It depends on the identity of the server, so that another command under the
+    /// same namespace has another file.
+    fn file(&self, source: &McpSource) -> PathBuf {
+        let digest = Fingerprint::of(&json!([self.scope, source.namespace, source.identity()]));
+        Path::new(&self.folder).join(format!("{digest}.json"))
+    }
+}

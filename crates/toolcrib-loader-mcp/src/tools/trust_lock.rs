@@ -1,0 +1,264 @@
+//! The trust lock: the definitions of the approved servers and tools, so that a server cannot change a tool unnoticed.
+
+mod file;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rmcp::model::Tool as WireTool;
+use serde_json::Value;
+use toolcrib_model::Fingerprint;
+
+pub use self::file::MAX_LOCK_BYTES;
+use self::file::{LockFile, LockedServer, LockedTool, VERSION, WriteLock, read, write};
+use crate::McpSource;
+use crate::tools::catalog::{definition, digest};
+use crate::tools::source_secrets::SourceSecrets;
+
+/// The largest definition of a tool, as compact JSON, that is stored for display: 64 KiB. Of larger ones only the
+/// digest is stored.
+const MAX_SHOWN_BYTES: usize = 64 * 1024;
+
+/// The largest total size of the definitions of a server that are stored for display: 4 MiB.
+const MAX_SHOWN_BYTES_OF_SERVER: usize = 4 * 1024 * 1024;
+
+/// The lock file of an app. It records each MCP server and each of its tools, as of their first use or of the last
+/// approved change.
+///
+/// An unknown server, and an unknown tool of a known server, are recorded when they are first seen. Other processes may
+/// do the same: their entries are merged and not overwritten.
+#[derive(Debug)]
+pub struct TrustLock {
+    path: PathBuf,
+    state: Mutex<LockState>,
+}
+
+#[derive(Debug, Default)]
+struct LockState {
+    /// The contents of the file, and the entries that could not be written to it.
+    locked: LockFile,
+    /// The file as last read or written; `None` if it did not exist.
+    bytes: Option<Vec<u8>>,
+    /// The write error, if the file does not contain all entries.
+    unsaved: Option<String>,
+    /// The latest differences between the servers and the file.
+    changes: BTreeMap<(String, Option<String>), Change>,
+}
+
+/// A server or tool that differs from the approved one.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Change {
+    /// The namespace of the server.
+    pub namespace: String,
+    /// The tool, by its name on the server; `None` if the command line or URL of the server has changed.
+    pub tool: Option<String>,
+    /// The approved definition.
+    pub approved: Value,
+    /// The current definition.
+    pub now: Value,
+}
+
+/// An error of the lock file.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TrustLockError {
+    /// The file cannot be read or written.
+    #[error("the lock file cannot be used: {0}")]
+    Io(#[from] toolcrib_io::Error),
+    /// The file would be larger than [`MAX_LOCK_BYTES`].
+    #[error("`{path}` would be larger than {} MiB, and is not written", MAX_LOCK_BYTES >> 20)]
+    TooLarge {
+        /// The file.
+        path: String,
+    },
+    /// The file is not a lock file. It is never overwritten, since that would approve everything.
+    #[error(
+        "`{path}` is not a lock file of version {VERSION}: {reason}; repair it, or remove it to approve the current tools"
+    )]
+    Invalid {
+        /// The file.
+        path: String,
+        /// The problem.
+        reason: String,
+    },
+}
+
+impl TrustLock {
+    /// Reads the lock file. An absent file counts as empty.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self, TrustLockError> {
+        let trust_lock = Self { path: path.into(), state: Mutex::default() };
+        trust_lock.reload(&mut trust_lock.state())?;
+        Ok(trust_lock)
+    }
+
+    /// Returns the known differences from the approved definitions, sorted.
+    pub fn changes(&self) -> Vec<Change> {
+        self.state().changes.values().cloned().collect()
+    }
+
+    /// Returns the write error, if newly seen tools could not be recorded as approved.
+    pub fn problem(&self) -> Option<String> {
+        self.state().unsaved.clone()
+    }
+
+    /// Approves these changes exactly as given, so that no unseen definition is approved: a later
+    /// change of the server remains a change.
+    pub fn accept(&self, seen: &[Change]) -> Result<(), TrustLockError> {
+        let mut state = self.state();
+        let _write_lock = WriteLock::take(&self.path);
+        self.reload(&mut state)?;
+        for change in seen {
+            let Some(server) = state.locked.servers.get_mut(&change.namespace) else { continue };
+            match &change.tool {
+                None => server.identity = change.now.clone(),
+                Some(name) => {
+                    server.tools.remove(name);
+                    let mut remaining_bytes = server.remaining_bytes();
+                    server.record(name, digest(name, &change.now), change.now.clone(), &mut remaining_bytes);
+                }
+            }
+        }
+        state.changes.retain(|_, change| !seen.contains(change));
+        self.save(&mut state)
+    }
+
+    /// Returns true if the server is the approved one. An unknown server is recorded.
+    pub(crate) fn admit_server(&self, source: &McpSource) -> bool {
+        let (namespace, identity) = (&source.namespace, source.identity());
+        let identity = serde_json::from_str(&identity).unwrap_or_else(|_| Value::from(identity));
+        let mut state = self.state();
+        self.reload_or_warn(&mut state);
+        let key = (namespace.clone(), None);
+        match state.locked.servers.get(namespace) {
+            Some(server) if server.identity == identity => {
+                state.changes.remove(&key);
+                true
+            }
+            Some(server) => {
+                let approved = server.identity.clone();
+                let change = Change { namespace: namespace.clone(), tool: None, approved, now: identity };
+                state.changes.insert(key, change);
+                false
+            }
+            None => {
+                // It is written together with its tools.
+                state
+                    .locked
+                    .servers
+                    .insert(namespace.clone(), LockedServer { identity, tools: BTreeMap::new() });
+                true
+            }
+        }
+    }
+
+    /// Returns the indices of the tools that differ from the approved ones. Unknown tools are recorded.
+    pub(crate) fn check(&self, source: &McpSource, tools: &[WireTool]) -> Vec<usize> {
+        let namespace = &source.namespace;
+        let mut state = self.state();
+        let _write_lock = WriteLock::take(&self.path);
+        let is_current = self.reload_or_warn(&mut state);
+        let LockState { locked, changes, .. } = &mut *state;
+        let Some(server) = locked.servers.get_mut(namespace) else { return Vec::new() };
+        changes.retain(|(changed, tool), _| changed != namespace || tool.is_none());
+        let (mut changed, mut remaining_bytes) = (Vec::new(), server.remaining_bytes());
+        let secrets = SourceSecrets::of(source);
+        for (at, tool) in tools.iter().enumerate() {
+            // A name that contains a secret cannot be recorded, and no call uses it.
+            let name = tool.name.to_string();
+            if secrets.hide(Value::from(&*name)) != name {
+                continue;
+            }
+            let now = secrets.hide(definition(tool));
+            let digest = digest(&name, &now);
+            match server.tools.get(&name) {
+                Some(known) if known.digest == digest => {}
+                Some(known) => {
+                    let approved = known.definition.clone();
+                    let tool = Some(name.clone());
+                    let change = Change { namespace: namespace.clone(), tool, approved, now };
+                    changes.insert((namespace.clone(), Some(name)), change);
+                    changed.push(at);
+                }
+                None => server.record(&name, digest, now, &mut remaining_bytes),
+            }
+        }
+        if is_current {
+            let saved = self.save(&mut state);
+            state.unsaved = saved.err().map(|error| {
+                let problem = format!(
+                    "the current definition of the tools of `{namespace}` is not kept as approved: {error}"
+                );
+                tracing::warn!("{problem}");
+                problem
+            });
+        }
+        changed
+    }
+
+    /// Reads entries that other processes have written.
+    fn reload(&self, state: &mut LockState) -> Result<(), TrustLockError> {
+        let bytes = read(&self.path)?;
+        if bytes != state.bytes {
+            let known = std::mem::take(&mut state.locked);
+            // Removing the file approves all current definitions.
+            if let Some(bytes) = &bytes {
+                match LockFile::parse(&self.path, bytes) {
+                    Ok(locked) => state.locked = locked,
+                    Err(error) => {
+                        state.locked = known;
+                        return Err(error);
+                    }
+                }
+                state.locked.complete(known);
+            }
+            state.bytes = bytes;
+        }
+        Ok(())
+    }
+
+    /// Reads the file if it has changed. Returns false, and logs a warning, if that fails; the previous entries remain
+    /// valid.
+    fn reload_or_warn(&self, state: &mut LockState) -> bool {
+        let caught_up = self.reload(state);
+        if let Err(error) = &caught_up {
+            tracing::warn!("the approved tools cannot be read: {error}");
+        }
+        caught_up.is_ok()
+    }
+
+    fn save(&self, state: &mut LockState) -> Result<(), TrustLockError> {
+        let text = state.locked.text();
+        if state.bytes.as_ref() != Some(&text) {
+            write(&self.path, &text)?;
+            state.bytes = Some(text);
+        }
+        Ok(())
+    }
+
+    fn state(&self) -> MutexGuard<'_, LockState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl LockedServer {
+    /// Returns the remaining size for definitions that are stored for display.
+    fn remaining_bytes(&self) -> usize {
+        let taken = self.tools.values().map(|tool| length(&tool.definition)).sum();
+        MAX_SHOWN_BYTES_OF_SERVER.saturating_sub(taken)
+    }
+
+    /// Records a tool. `remaining_bytes` is the remaining size for definitions, and is reduced.
+    fn record(&mut self, name: &str, digest: Fingerprint, definition: Value, remaining_bytes: &mut usize) {
+        let bytes = length(&definition);
+        let is_shown = bytes <= MAX_SHOWN_BYTES.min(*remaining_bytes);
+        *remaining_bytes -= if is_shown { bytes } else { 0 };
+        let definition = if is_shown { definition } else { Value::Null };
+        self.tools.insert(name.to_owned(), LockedTool { digest, definition });
+    }
+}
+
+fn length(value: &Value) -> usize {
+    value.to_string().len()
+}
