@@ -13,8 +13,8 @@ use serde::Deserialize;
 use toolcrib_exec::DenyAll;
 use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Risk, Tool, ToolCall, ToolResult};
 use toolcrib_policy::{Authorized, Call};
-use toolcrib_port::{CallContext, LoadOutcome, Reject, RejectKind, ToolEngine, ToolLoader};
-use toolcrib_runtime::{App, Extensions, Place, Runtime, Source};
+use toolcrib_port::{CallContext, Loaded, Reject, RejectKind, ToolEngine, ToolLoader};
+use toolcrib_runtime::{App, EntryContext, Extensions, Runtime, Source};
 
 /// The settings of `type: csv`.
 #[derive(Deserialize)]
@@ -32,7 +32,7 @@ struct Table {
 }
 
 impl Table {
-    fn open(settings: Settings, place: &Place<'_>) -> Result<Source, String> {
+    fn open(settings: Settings, place: &EntryContext<'_>) -> Result<Source, String> {
         if PathBuf::from(&settings.path).extension().is_none_or(|ending| ending != "csv") {
             return Err(format!("`{}` is no csv file", settings.path));
         }

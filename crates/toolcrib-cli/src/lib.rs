@@ -5,7 +5,7 @@
 //!
 //! ```no_run
 //! use std::process::ExitCode;
-//! use toolcrib_runtime::{Extensions, Place};
+//! use toolcrib_runtime::{Extensions, EntryContext};
 //! use toolcrib_sdk::{Module, module};
 //!
 //! struct Dice;
@@ -21,7 +21,7 @@
 //! }
 //!
 //! fn main() -> ExitCode {
-//!     let dice = |_: toolcrib_cli::NoConfig, _: &Place<'_>| Ok(Module::from(Dice));
+//!     let dice = |_: toolcrib_cli::NoConfig, _: &EntryContext<'_>| Ok(Module::from(Dice));
 //!     toolcrib_cli::main_with(Extensions::default().with_module("dice", dice))
 //! }
 //! ```
@@ -52,4 +52,4 @@ mod telemetry;
 mod terminal;
 
 pub use entry::{main, main_with};
-pub use toolcrib_runtime::{Extensions, NoConfig, Place};
+pub use toolcrib_runtime::{EntryContext, Extensions, NoConfig};

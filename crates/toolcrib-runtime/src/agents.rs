@@ -1,4 +1,4 @@
-//! What one agent of an app is shown, and the model that it thinks with.
+//! The setup of one agent of an app: its tools, its prompt and its model.
 
 use std::collections::VecDeque;
 use std::num::{NonZeroU32, NonZeroU64};
@@ -20,36 +20,36 @@ use toolcrib_prompt::{
 };
 
 use crate::injection::{brains, call_style};
-use crate::wiring::Wiring;
+use crate::services::AppServices;
 use crate::{AgentConfig, BrainConfig, Error, PricesConfig, RuntimeSection, variables};
 
 /// The agent of an app that has none, such as one that is only served.
 const DEFAULT_AGENT: &str = "assistant";
 
-/// How many setups are kept. What is decided once holds until the tools change, for each agent and session.
+/// The number of cached setups. A setup is valid until the tools change, for each agent and session.
 const MAX_KEPT: usize = 64;
 
-/// What one agent is shown: the context that it works in.
+/// The setup of one agent: the context that it works in.
 pub struct AgentSetup {
     /// Its id.
     pub id: String,
-    /// The session that it was made for, as far as rules speak of sessions.
+    /// The session that it was made for, if rules mention sessions.
     pub session: String,
     /// The generation of the tools that it was decided for.
     pub generation: u64,
-    /// Which tools it is offered.
+    /// The plan of the tools that it is offered.
     pub plan: Plan,
     /// The names of all tools that it may use.
     pub wire_names: WireNames,
-    /// How it calls tools.
+    /// Its call style.
     pub style: CallStyle,
     /// Its system prompt.
     pub system_prompt: RenderedPrompt,
-    /// What the loop needs.
+    /// The settings of the agent loop.
     pub settings: AgentSettings,
     /// The system prompt for those of its models that write their calls as text.
     text_prompt: Option<String>,
-    /// What it remembered when it was made.
+    /// The memory of the agent at the time of the setup.
     remembered: Option<String>,
     config: Option<(usize, AgentConfig)>,
 }
@@ -87,11 +87,11 @@ impl Setups {
 pub struct ChosenModel {
     /// The model.
     pub model: Arc<dyn ChatModel>,
-    /// Why it is a recording, when that was not asked for.
+    /// The reason why a recording is used that was not requested.
     pub notice: Option<String>,
 }
 
-impl Wiring {
+impl AppServices {
     /// See [`Runtime::agent_in`](crate::Runtime::agent_in).
     pub(crate) fn agent_in(&self, id: Option<&str>, session: &str) -> Result<Arc<AgentSetup>, Error> {
         let agents = &self.app.config.agents;
@@ -120,7 +120,7 @@ impl Wiring {
         Ok(setup)
     }
 
-    /// What an agent is shown that makes its calls as this principal.
+    /// Returns the setup of an agent that makes its calls as this principal.
     pub(crate) fn set_up(
         &self,
         config: Option<(usize, &AgentConfig)>,
@@ -197,7 +197,7 @@ impl Wiring {
         };
         let brain = &config.brain;
         let chosen = self.model_of(brain, &format!("/agents/{position}/brain"), agent)?;
-        // A recording is what was asked for, or stands for all of them.
+        // A recording replaces the fallbacks too.
         if brain.fallback.is_empty() || chosen.notice.is_some() || brain.provider == Provider::Recorded {
             return Ok(chosen);
         }
@@ -237,7 +237,7 @@ impl Wiring {
         Ok(ChosenModel { model, notice: None })
     }
 
-    /// The model behind the server of a brain, as far as nothing is played in its place.
+    /// Opens the model of a brain, unless a recording replaces it.
     pub(crate) fn open_ai(
         &self,
         brain: &BrainConfig,
@@ -278,7 +278,7 @@ impl Wiring {
         Ok(OpenAiModel::new(settings, &http)?)
     }
 
-    /// The text of a key, with the variables in it; `None` where it is absent or empty.
+    /// Returns the text of a key, with the variables in it; `None` where it is absent or empty.
     fn filled(&self, place: &str, key: &str, text: Option<&str>) -> Result<Option<String>, Error> {
         let Some(text) = text else { return Ok(None) };
         let filled = variables::expanded(&self.app, text, &format!("{place}/{key}"), false)
@@ -287,7 +287,7 @@ impl Wiring {
     }
 }
 
-/// How far a run may go.
+/// Returns the limits of a run.
 pub(crate) fn run_limits(runtime: &RuntimeSection) -> RunLimits {
     let mut limits = RunLimits::default();
     limits.max_turns = runtime.max_turns.map_or(limits.max_turns, NonZeroU32::get);
@@ -303,12 +303,12 @@ pub(crate) fn run_limits(runtime: &RuntimeSection) -> RunLimits {
 }
 
 impl AgentSetup {
-    /// How tools are put before it, as it was decided with the tools of its generation.
+    /// Returns the injection mode that was decided for the tools of its generation.
     pub fn tool_injection(&self) -> Injection {
         self.plan.mode
     }
 
-    /// What an operator should know of what the agent is shown.
+    /// Returns warnings about the setup for the operator.
     pub fn warnings(&self) -> Vec<String> {
         let window = self.plan.context_window;
         let is_cut = self.system_prompt.user_prompt_is_cut.then(|| {
@@ -334,12 +334,12 @@ impl AgentSetup {
         is_cut.into_iter().chain(over).collect()
     }
 
-    /// A model that plays the turns of a file.
+    /// Returns a model that plays the turns of a file.
     pub fn replay(&self, path: &std::path::Path) -> Result<ChosenModel, Error> {
         Ok(ChosenModel { model: self.recorded(path, CallStyle::Native)?, notice: None })
     }
 
-    /// A model as the loop knows it, whatever its way of calling tools.
+    /// Returns a model for the loop, in any call style.
     fn in_style(&self, style: CallStyle, model: Arc<dyn ChatModel>) -> Arc<dyn ChatModel> {
         let names = ToolNames::from(&self.wire_names);
         match style {

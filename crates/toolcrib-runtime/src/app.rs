@@ -36,44 +36,44 @@ struct Lock {
 /// An app file that has been read and checked. Nothing of it is loaded or started yet.
 #[derive(Clone, Debug)]
 pub struct App {
-    /// What it says.
+    /// The configuration of the file.
     pub config: AppConfig,
     /// The file, as it was named.
     pub file: String,
     /// The folder that its paths are relative to.
     pub folder: PathBuf,
-    /// How long an MCP server may take to start when its entry does not say; 10 s unless set.
+    /// The default startup timeout of MCP servers; 10 s unless set.
     pub startup_timeout: Duration,
-    /// Whether MCP servers may be told of from what is kept of them, without being started; `true` unless set.
+    /// True to list tools of MCP servers from the cache, without starting the servers; `true` unless set.
     pub lazy: bool,
-    /// Whether it runs with all of its tools or not at all, so that every source is asked when it starts; what the file and
-    /// [`Extensions::strict`] say unless set.
+    /// True to run with all tools or not at all, so that every source is loaded at start; the value of the file and of
+    /// [`Extensions::strict`] unless set.
     pub strict: bool,
-    /// How long the start waits for the vectors by which tools are found by meaning; [`DEFAULT_WAIT`] unless set. Until they are
-    /// there tools are found by their words.
+    /// The time that the start waits for the vectors of semantic search; [`PATIENCE`] unless set. Until they are ready,
+    /// tools are found by their words.
     pub search_patience: Duration,
-    /// Whether the `setup` actions of its modules run when it starts; `true` unless set. Whoever only looks at an app leaves them
-    /// out.
+    /// True to run the `setup` actions of its modules at start; `true` unless set. Commands that only inspect an app
+    /// leave them out.
     pub setup: bool,
-    /// Where its tasks are kept; with this process unless set.
+    /// The store of its tasks; in this process unless set.
     pub tasks: TaskStore,
     /// The lock file, and what it says once it has been read.
     lock: Option<Lock>,
     pub(crate) extensions: Arc<Extensions>,
     pub(crate) document: Document,
-    /// What the module `memory` keeps.
+    /// The store of the module `memory`.
     pub(crate) memory: Memory,
     /// The tools of its schedules.
     pub(crate) scheduler: Scheduler,
     /// The tools that single sessions add.
     pub(crate) session_tools: SessionTools,
-    /// What its agents can load.
+    /// The skills that its agents can load.
     pub(crate) skills: Arc<Skills>,
     /// The files of the apps that call this one, the outermost first.
     pub(crate) above: Arc<[PathBuf]>,
     /// The files that this app, those that call it and those that it calls are made of.
     pub(crate) protected: ProtectedFiles,
-    /// What was read as something else than it says, and what is probably a mistake.
+    /// Notes on keys that were read under a former name, and on probable mistakes.
     notes: Vec<String>,
     /// The apps that it may call, by name.
     pub(crate) called: BTreeMap<String, App>,
@@ -118,7 +118,7 @@ impl App {
         Self::from_text_with(file, text, Extensions::default())
     }
 
-    /// The same with what other crates bring.
+    /// Returns the same with what other crates bring.
     pub fn from_text_with(
         file: impl Into<String>,
         text: &str,
@@ -200,13 +200,14 @@ impl App {
         if errors.is_empty() { Ok(app) } else { Err(Error::App { file: app.file, errors }) }
     }
 
-    /// The values of the file's variables that are secrets. They are taken out of results; a logger should take them out
-    /// of what it writes.
+    /// Returns the values of the file's variables that are secrets. They are taken out of results; a logger should take
+    /// them out of what it writes.
     pub fn secrets(&self) -> &Secrets {
         &self.extensions.secrets
     }
 
-    /// What was approved of the app's MCP servers, and what has changed since: the lock file beside the app file, as
+    /// Returns the approved state of the app's MCP servers, and the changes since: the lock file next to the app file,
+    /// as
     /// `app.yaml.lock`. `None` for an app that was not read from a file.
     pub fn pins(&self) -> Result<Option<Arc<TrustLock>>, TrustLockError> {
         let Some(lock) = &self.lock else { return Ok(None) };
@@ -217,12 +218,12 @@ impl App {
         Ok(Some(Arc::clone(lock.pins.get_or_init(|| pins))))
     }
 
-    /// The name of the app.
+    /// Returns the name of the app.
     pub fn id(&self) -> &str {
         self.config.app.id.as_deref().unwrap_or(&self.file)
     }
 
-    /// What the file asks for and will not get.
+    /// Returns warnings about settings that have no effect.
     pub fn warnings(&self) -> Vec<String> {
         let notes = self.notes.iter().cloned();
         notes
@@ -234,8 +235,8 @@ impl App {
             .collect()
     }
 
-    /// Says which files of the workspace tools cannot change because the app is made of them, and what still can; `None`
-    /// where the app is not in the workspace, or has no tool that writes there.
+    /// Says which files of the workspace tools cannot change because the app is made of them, and what still can;
+    /// `None` where the app is not in the workspace, or has no tool that writes there.
     pub fn workspace_warning(&self) -> Option<String> {
         protected::warning(self)
     }
@@ -252,7 +253,7 @@ impl App {
         is_missing.then(|| format!("the recording `{path}` of the agent `{}` is not there", agent.id))
     }
 
-    /// The authorization at the MCP server of this namespace, for a login.
+    /// Returns the authorization at the MCP server of this namespace, for a login.
     pub fn authorization(&self, namespace: &str) -> Result<Authorization, Error> {
         let failed = |message: String| Error::Start { what: self.file.clone(), message };
         let sources =
@@ -273,13 +274,13 @@ impl App {
         match Authorization::of(server) {
             Some(authorization) => authorization.map_err(|error| failed(error.to_string())),
             None => Err(failed(format!(
-                "nobody logs in at `{namespace}`: it is a command, or its `headers` say who asks"
+                "`{namespace}` needs no login: it is a command, or its `headers` hold the credentials"
             ))),
         }
     }
 
-    /// Loads the modules and the sources that are files: what they hold, what of it cannot be used, and warnings about the
-    /// rest. Nothing is started, and nothing remote is reached.
+    /// Loads the modules and the sources that are files: what they hold, what of it cannot be used, and warnings about
+    /// the rest. Nothing is started, and nothing remote is reached.
     pub async fn check_local_sources(&self) -> Result<(Arc<Snapshot>, Vec<String>), Error> {
         let sources =
             sources::sources(self).map_err(|errors| Error::App { file: self.file.clone(), errors })?;
@@ -297,13 +298,13 @@ impl App {
         Ok((snapshot, local.iter().flat_map(|loader| loader.warnings()).collect()))
     }
 
-    /// Opens the file that records of calls go to; there are none where the app names no file.
+    /// Opens the audit file. Nothing is recorded if the app names no file.
     pub fn audit(&self) -> Result<toolcrib_exec::audit::Audit, Error> {
         crate::audit::open(self)
     }
 
-    /// An error of the value at a pointer as it can be shown: without the secrets that a wrong value holds, and at the nearest
-    /// place that is there, where the value is not.
+    /// Returns an error of the value at a pointer as it can be shown: without the secrets that a wrong value holds, and
+    /// at the nearest place that is there, where the value is not.
     pub(crate) fn readable(
         &self,
         mut error: toolcrib_document::Error,
@@ -321,12 +322,12 @@ impl App {
         error
     }
 
-    /// Whether it was read from a file.
+    /// Returns true if it was read from a file.
     pub(crate) fn is_in_file(&self) -> bool {
         self.lock.is_some()
     }
 
-    /// A path of the app file, relative to its folder.
+    /// Returns a path of the app file, relative to its folder.
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         // Without the `./` that it may begin with: the folder may be `.` itself.
         let parts = Path::new(path).components().filter(|part| *part != Component::CurDir);
@@ -335,7 +336,7 @@ impl App {
         path
     }
 
-    /// The folder that file tools work in.
+    /// Returns the folder that file tools work in.
     pub(crate) fn workspace(&self) -> Result<PathBuf, toolcrib_document::Error> {
         match self.config.app.workspace.as_deref() {
             None => Ok(self.folder.clone()),
@@ -345,12 +346,12 @@ impl App {
         }
     }
 
-    /// An error of this file that is not an [`Error`] yet.
+    /// Returns an error of this file that is not an [`Error`] yet.
     pub(crate) fn wrong(&self, error: toolcrib_document::Error) -> Error {
         Error::App { file: self.file.clone(), errors: vec![error] }
     }
 
-    /// Whether another reading of the file says the same, whatever its comments.
+    /// Returns true if another reading of the file has the same values; comments are ignored.
     pub fn says_the_same(&self, other: &Self) -> bool {
         self.document.value == other.document.value
     }
@@ -360,7 +361,7 @@ impl App {
     }
 }
 
-/// A warning about an agent whose server is asked for no model by name.
+/// Returns a warning about an agent whose server is asked for no model by name.
 fn missing_model(agent: &AgentConfig) -> Option<String> {
     let brain = &agent.brain;
     let is_asked = brain.provider != Provider::Recorded && brain.model.trim().is_empty();
@@ -369,8 +370,8 @@ fn missing_model(agent: &AgentConfig) -> Option<String> {
     })
 }
 
-/// What the module `memory` keeps for an app: in a file of its own where the state of programs is, or with the process where
-/// there is no such place or the app is in no file.
+/// Returns the store of the module `memory` for an app: a separate file in the folder for program state, or in this
+/// process if there is no such folder or the app is not in a file.
 fn memory(file: Option<&String>) -> Memory {
     let in_folder = file.and_then(|file| Some((file, state_folder("memory")?)));
     in_folder.map_or_else(Memory::in_process, |(file, folder)| {

@@ -1,4 +1,4 @@
-//! Where records of calls go.
+//! The audit section of an app file.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use toolcrib_model::Secret;
 
 use crate::{App, AuditSection, variables};
 
-/// What is wrong with the section. Nothing is opened.
+/// Checks the section. Opens nothing.
 pub(crate) fn check(app: &App, errors: &mut Vec<Error>) {
     let Some(section) = &app.config.audit else { return };
     let wrong = |key: &str, message: String| app.document.error_at(&format!("/audit/{key}"), message);

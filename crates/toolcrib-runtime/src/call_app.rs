@@ -1,7 +1,7 @@
 //! `tools.apps`: other apps as tools of this one.
 //!
-//! An app that is called has a runtime of its own: its own agent, tools, policy and records. Nothing of the caller reaches it
-//! but a prompt and what is left of its budget, and nothing comes back but an answer and what that took.
+//! A called app has a separate runtime: agent, tools, policy and records. It gets nothing from the caller but a prompt and the
+//! rest of its budget, and returns nothing but an answer and its cost.
 
 mod approver;
 mod run;
@@ -28,23 +28,23 @@ use self::approver::InApp;
 use self::run::{CallApp, CalledReport};
 use crate::agents::run_limits;
 use crate::channels::check_name;
+use crate::services::{AppServices, is_own};
 use crate::settings::some_amount;
-use crate::wiring::{Wiring, is_own};
 use crate::{App, Error, Runtime, RuntimeSection, variables};
 
-/// How deep apps may call apps: the first one calls one, that calls another, and that a last one.
+/// The maximum depth of apps that call apps, without the first one.
 pub const MAX_APP_DEPTH: usize = 3;
 
 /// The most apps that an app may call.
 pub const MAX_APPS: usize = 16;
 
-/// How many of them work at the same time.
+/// The number of called apps that run at the same time.
 pub const MAX_RUNNING_APPS: usize = 4;
 
-/// How long those that work have to end when the app is closed.
+/// The time that running apps have to end when the caller is closed.
 const CLOSE_WAIT: Duration = Duration::from_secs(5);
 
-/// How much is told of what an app is for, in characters.
+/// The length of an app's description in the tool definition, in characters.
 const MAX_ABOUT_CHARS: usize = 300;
 
 /// The bare name of the tool.
@@ -129,8 +129,8 @@ fn first_line(error: &Error) -> String {
     }
 }
 
-/// An app that may go no further than its own file, its entry and its caller let it. Those that it calls are held to that when
-/// it is started. A call from a run is held to what is left of that too, by its budget.
+/// Returns an app that may go no further than its own file, its entry and its caller let it. Those that it calls are
+/// held to that when it is started. A call from a run is held to what is left of that too, by its budget.
 fn capped(mut called: App, entry: Option<&CalledAppConfig>, caller: &RuntimeSection) -> App {
     let (own, outer) = (run_limits(&called.config.runtime), run_limits(caller));
     let cost = |limits: RunLimits| u64_as_amount(limits.max_cost);
@@ -179,12 +179,12 @@ struct Called {
 type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 impl Apps {
-    /// The apps of an app that is started, which ask this approver.
+    /// Creates the apps of an app that is started, which ask this approver.
     pub(crate) fn new(app: &App, approver: &Arc<dyn Approver>) -> Self {
         let apps = app.called.iter().map(|(name, called)| {
             let entry = app.config.tools.apps.get(name);
             let mut called = capped(called.clone(), entry, &app.config.runtime);
-            // Whoever starts the caller has set these.
+            // These are set by the program that starts the caller.
             called.startup_timeout = app.startup_timeout;
             called.lazy = app.lazy;
             called.search_patience = app.search_patience;
@@ -205,7 +205,7 @@ impl Apps {
         }
     }
 
-    /// The tool that calls apps, where there are any. It is there for agents that a rule grants it.
+    /// Returns the tool that calls apps, where there are any. It is there for agents that a rule grants it.
     pub(crate) fn tools(&self) -> Vec<FunctionTool> {
         if self.inner.apps.is_empty() {
             return Vec::new();
@@ -238,7 +238,7 @@ impl Apps {
         ]
     }
 
-    /// Forgets what a session was about that nobody will go on with.
+    /// Ends a session and drops its state.
     pub(crate) fn end_session<'a>(&'a self, session: &'a str) -> Boxed<'a, ()> {
         Box::pin(async move {
             for runtime in self.inner.apps.values().filter_map(|called| called.runtime.get()) {
@@ -262,7 +262,8 @@ impl Apps {
 }
 
 impl Called {
-    /// The runtime of the app, which is started by the first who asks. Where it cannot be, the next one tries again.
+    /// Returns the runtime of the app, which is started by the first who asks. Where it cannot be, the next one tries
+    /// again.
     fn started<'a>(
         &'a self,
         name: &'a str,
@@ -278,7 +279,7 @@ impl Called {
     }
 }
 
-impl Wiring {
+impl AppServices {
     /// Says so where apps are named and no agent may call them.
     pub(crate) fn uncalled_apps(&self) -> Option<String> {
         let config = &self.app.config;

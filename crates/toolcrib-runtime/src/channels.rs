@@ -1,4 +1,4 @@
-//! `tools.channels`: where notifications go besides the conversation.
+//! `tools.channels`: destinations of notifications in addition to the conversation.
 
 use std::num::NonZeroU64;
 use std::path::Path;
@@ -21,8 +21,8 @@ use toolcrib_tasks::{
 use url::Url;
 
 use crate::check::unknown;
+use crate::services::{AppServices, is_own};
 use crate::sources::is_private;
-use crate::wiring::{Wiring, is_own};
 use crate::{App, variables};
 
 /// The most channels of an app.
@@ -31,7 +31,7 @@ const MAX_CHANNELS: usize = 64;
 /// The longest name of a channel or an app, in characters.
 const MAX_NAME_CHARS: usize = 64;
 
-/// What a channel may be.
+/// The types of channels.
 const KINDS: [&str; 4] = ["file", "terminal", "tool", "webhook"];
 
 /// The tools of the runtime that take the name of a channel.
@@ -40,7 +40,7 @@ const TELLING: [&str; 5] = ["remind", "schedule_cron", "schedule_once", SEND_MES
 /// A channel of an app file.
 pub(crate) struct NamedChannel {
     pub(crate) name: String,
-    /// Who reads it, as a model is told.
+    /// The readers of the channel, for models.
     about: String,
     /// The tool that it calls.
     tool: Option<String>,
@@ -53,10 +53,10 @@ struct TerminalEntry {}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct FileEntry {
+struct FileChannelEntry {
     /// Relative to the folder of the app file; in it, or in the workspace.
     path: String,
-    /// How large it grows before it is renamed.
+    /// The size above which it is rotated.
     max_bytes: Option<NonZeroU64>,
 }
 
@@ -65,7 +65,7 @@ struct FileEntry {
 struct WebhookEntry {
     url: String,
     secret: Secret,
-    /// Whether the address may be one of the private network; so it may where the URL names one.
+    /// True if the address may be private; a URL that names a private address permits it too.
     allow_private: Option<bool>,
 }
 
@@ -77,7 +77,7 @@ struct ToolEntry {
     params: JsonObject,
 }
 
-/// All channels of an app, or all that is wrong with them. Nothing is sent, and no file made.
+/// Returns all channels of an app, or all that is wrong with them. Nothing is sent, and no file made.
 pub(crate) fn channels(app: &App) -> Result<Vec<NamedChannel>, Vec<DocumentError>> {
     let entries = &app.config.tools.channels;
     let (mut channels, mut errors) = (Vec::new(), Vec::new());
@@ -94,7 +94,7 @@ pub(crate) fn channels(app: &App) -> Result<Vec<NamedChannel>, Vec<DocumentError
     if errors.is_empty() { Ok(channels) } else { Err(errors) }
 }
 
-/// What is wrong with the section.
+/// Checks the section.
 pub(crate) fn check(app: &App, modules: &[Module], errors: &mut Vec<DocumentError>) {
     let channels = channels(app).unwrap_or_else(|wrong| {
         errors.extend(wrong);
@@ -147,7 +147,7 @@ fn named(app: &App, name: &str, entry: &Value) -> Result<NamedChannel, DocumentE
         Some("terminal") => {
             let TerminalEntry {} = typed(app, &settings, &place)?;
             let terminal = TerminalChannel::new(app.extensions.terminal.clone());
-            (Arc::new(terminal), None, "The terminal of whoever runs this.")
+            (Arc::new(terminal), None, "The terminal of the user who runs this.")
         }
         Some("file") => (Arc::new(file(app, &settings, &place)?), None, "A file."),
         Some("webhook") => (Arc::new(webhook(app, &settings, &place)?), None, "A server."),
@@ -178,7 +178,7 @@ fn typed<T: DeserializeOwned>(app: &App, settings: &Value, place: &str) -> Resul
 }
 
 fn file(app: &App, settings: &Value, place: &str) -> Result<FileChannel, DocumentError> {
-    let entry: FileEntry = typed(app, settings, place)?;
+    let entry: FileChannelEntry = typed(app, settings, place)?;
     let path = format!("{place}/path");
     let wrong = |message: String| app.document.error_at(&path, message);
     if entry.path.trim().is_empty() {
@@ -197,7 +197,7 @@ fn file(app: &App, settings: &Value, place: &str) -> Result<FileChannel, Documen
     })
 }
 
-/// The folder that a path is in, the app's own or the workspace, and the path relative to it.
+/// Returns the folder that a path is in, the app's own or the workspace, and the path relative to it.
 fn below(folder: &Path, workspace: &Path, path: &Path) -> Result<(Root, std::path::PathBuf), String> {
     for root in [folder, workspace] {
         let Ok(relative) = path.strip_prefix(root) else { continue };
@@ -248,7 +248,7 @@ pub(crate) fn unreachable(app: &App) -> Option<String> {
         return None;
     }
     let constraints = config.modules.iter().map(|(id, module)| (id.as_str(), &module.constraints));
-    // What is wrong with the rules is an error of its own.
+    // Errors of the rules are reported elsewhere.
     let policy = Policy::new(&config.tools.capabilities, constraints).ok()?;
     let senders = senders(app);
     let agents = config.agents.iter().map(|agent| Principal::new("").with_agent(&agent.id));
@@ -262,7 +262,7 @@ pub(crate) fn unreachable(app: &App) -> Option<String> {
     })
 }
 
-/// Returns the tools that take the name of a channel in this app, as far as rules look at them.
+/// Returns the tools that take the name of a channel in this app, with the fields that rules check.
 fn senders(app: &App) -> Vec<Tool> {
     let execution = &app.config.execution;
     let has_module = app.config.modules.contains_key(SCHEDULER);
@@ -296,9 +296,9 @@ pub(crate) fn unused<'a>(
     })
 }
 
-impl Wiring {
-    /// The channels that this caller can name, with who reads them: all where a tool of theirs takes one, but those that call
-    /// a tool which they may not.
+impl AppServices {
+    /// Returns the channels that this caller can name, with their readers: all if a tool of the caller takes a channel,
+    /// except those that call a tool which the caller may not call.
     pub(crate) fn told_channels<'a>(
         &self,
         principal: Principal<'_>,
@@ -319,7 +319,7 @@ impl Wiring {
     }
 }
 
-/// The channels as tasks take them.
+/// Returns the channels as tasks take them.
 pub(crate) fn by_name(channels: &[NamedChannel]) -> Vec<(String, Arc<dyn Channel>)> {
     channels.iter().map(|channel| (channel.name.clone(), Arc::clone(&channel.channel))).collect()
 }

@@ -1,4 +1,4 @@
-//! What a type cannot say about an app file.
+//! Checks of an app file beyond its types.
 
 use std::collections::BTreeSet;
 
@@ -66,7 +66,7 @@ fn workspace(app: &App, errors: &mut Vec<Error>) {
     errors.push(app.document.error_at("/app/workspace", message));
 }
 
-/// The addresses of models, as far as they are written out.
+/// Checks the addresses of models that are literal.
 fn brain(app: &App, brain: &BrainConfig, place: &str, errors: &mut Vec<Error>) {
     let url = brain.base_url.as_deref().map(str::trim).filter(|url| !url.is_empty() && !url.contains("${"));
     if let Some(url) = url.filter(|url| !["http://", "https://"].iter().any(|scheme| url.starts_with(scheme)))
@@ -224,7 +224,7 @@ fn agent(app: &App, place: &str, named: Option<&str>, errors: &mut Vec<Error>) {
     }
 }
 
-/// Whether a pattern is a name.
+/// Returns true if a pattern is a literal name.
 fn is_literal(pattern: &str) -> bool {
     !pattern.contains(['*', '?', '[', '{'])
 }
@@ -344,7 +344,7 @@ fn kind(entry: &Value, what: &str, known: &[&str]) -> Result<(), String> {
 pub(crate) fn unknown(what: &str, given: &str, known: &[&str]) -> String {
     match nearest(given, known.iter().copied()) {
         Some(nearest) => format!("unknown {what} `{given}`, did you mean `{nearest}`?"),
-        None if known.is_empty() => format!("unknown {what} `{given}`; there is none"),
+        None if known.is_empty() => format!("unknown {what} `{given}`; none is defined"),
         None => format!("unknown {what} `{given}`; there is: {}", known.join(", ")),
     }
 }

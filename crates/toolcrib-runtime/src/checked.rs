@@ -20,9 +20,9 @@ pub(crate) struct CheckedLoader {
     loader: Arc<dyn ToolLoader>,
     engine: Option<Arc<dyn ToolEngine>>,
     secrets: Secrets,
-    /// After which time it counts as changed, whatever it says.
+    /// The time after which it counts as changed, regardless of its source.
     refresh: Option<Duration>,
-    /// What the engine says of the tools that were loaded last.
+    /// The warnings of the engine about the tools that were loaded last.
     warnings: Mutex<Vec<String>>,
 }
 

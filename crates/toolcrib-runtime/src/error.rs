@@ -1,15 +1,15 @@
-//! What can be wrong with an app.
+//! The errors of an app.
 
 use std::path::PathBuf;
 
-/// What can be wrong with an app, before a single tool runs.
+/// An error of an app before its tools run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The app file cannot be read.
     #[error("{source}{}", starter_advice(source))]
     Unreadable {
-        /// Why.
+        /// The cause.
         #[source]
         source: toolcrib_io::Error,
     },
@@ -18,7 +18,7 @@ pub enum Error {
     App {
         /// The file.
         file: String,
-        /// What is wrong, in the order of the checks; at least one.
+        /// The errors in the order of the checks; at least one.
         errors: Vec<toolcrib_document::Error>,
     },
     /// A part cannot be started.
@@ -26,13 +26,13 @@ pub enum Error {
     Start {
         /// The part.
         what: String,
-        /// Why.
+        /// The cause.
         message: String,
     },
     /// There is no such module.
     #[error("{message}")]
     UnknownModule {
-        /// What was asked for, and what there is.
+        /// The requested agent, and the ones that exist.
         message: String,
     },
     /// There is no such agent.
@@ -46,7 +46,7 @@ pub enum Error {
     /// The model cannot be used.
     #[error(transparent)]
     Model {
-        /// Why.
+        /// The cause.
         #[from]
         source: toolcrib_agent::Error,
     },
@@ -55,7 +55,7 @@ pub enum Error {
     Recording {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: toolcrib_io::Error,
     },

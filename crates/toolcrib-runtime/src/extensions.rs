@@ -1,4 +1,4 @@
-//! What an app file may name, and how a crate adds to it.
+//! The modules, loaders and engines that an app file may name, and their registration.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,11 +24,12 @@ use toolcrib_tasks::Terminal;
 use crate::sources::Source;
 use crate::{App, modules, nesting, sources};
 
-type LoaderFactory = Arc<dyn Fn(&Place<'_>) -> Result<Source, DocumentError> + Send + Sync>;
+type LoaderFactory = Arc<dyn Fn(&EntryContext<'_>) -> Result<Source, DocumentError> + Send + Sync>;
 /// Makes the schema of a configuration within a larger one.
 type ConfigIn = fn(&mut SchemaGenerator) -> Schema;
-type ModuleMaker = Arc<dyn Fn(&Place<'_>) -> Result<Module, DocumentError> + Send + Sync>;
-type EngineFactory = Arc<dyn Fn(&Place<'_>) -> Result<Arc<dyn ToolEngine>, DocumentError> + Send + Sync>;
+type ModuleMaker = Arc<dyn Fn(&EntryContext<'_>) -> Result<Module, DocumentError> + Send + Sync>;
+type EngineFactory =
+    Arc<dyn Fn(&EntryContext<'_>) -> Result<Arc<dyn ToolEngine>, DocumentError> + Send + Sync>;
 
 /// A module that an app file may name: the type of its `config`, and how it is made of it.
 #[derive(Clone)]
@@ -39,14 +40,15 @@ struct ModuleFactory {
     make: ModuleMaker,
 }
 
-/// What an app file may name: the modules of `modules`, the loaders of `tools.registry`, the engines of `tools.engines`; and
-/// the enrichments that run after each load. The default has what Toolcrib comes with; a crate adds its own under a name.
+/// The extensions that an app file may name: the modules of `modules`, the loaders of `tools.registry`, the engines of
+/// `tools.engines`; and the enrichments that run after each load. The default has the built-in ones; a crate adds
+/// others under a name.
 ///
 /// ```
 /// use std::sync::Arc;
 /// use serde::Deserialize;
-/// use toolcrib_port::{LoadOutcome, ToolLoader};
-/// use toolcrib_runtime::{App, Extensions, Place, Source};
+/// use toolcrib_port::{Loaded, ToolLoader};
+/// use toolcrib_runtime::{App, Extensions, EntryContext, Source};
 ///
 /// #[derive(Deserialize)]
 /// #[serde(deny_unknown_fields)]
@@ -67,7 +69,7 @@ struct ModuleFactory {
 ///     }
 /// }
 ///
-/// let extensions = Extensions::default().with_loader("grpc", |settings: Settings, _: &Place<'_>| {
+/// let extensions = Extensions::default().with_loader("grpc", |settings: Settings, _: &EntryContext<'_>| {
 ///     Ok(Source::new(Arc::new(Grpc(format!("grpc {}", settings.address)))))
 /// });
 /// let app = "tools: {registry: [{type: grpc, adress: here}]}";
@@ -75,12 +77,12 @@ struct ModuleFactory {
 /// assert_eq!(error.to_string(), "app.yaml:1:33: unknown key `adress`, did you mean `address`?");
 /// ```
 ///
-/// A module is added in the same way, with the type of what stands under `modules.<id>.config`:
+/// A module is added in the same way, with the type of `modules.<id>.config`:
 ///
 /// ```
 /// use schemars::JsonSchema;
 /// use serde::Deserialize;
-/// use toolcrib_runtime::{App, Extensions, Place};
+/// use toolcrib_runtime::{App, Extensions, EntryContext};
 /// use toolcrib_sdk::Module;
 ///
 /// #[derive(Deserialize, JsonSchema)]
@@ -90,7 +92,7 @@ struct ModuleFactory {
 ///     folder: String,
 /// }
 ///
-/// let extensions = Extensions::default().with_module("reports", |config: Config, place: &Place<'_>| {
+/// let extensions = Extensions::default().with_module("reports", |config: Config, place: &EntryContext<'_>| {
 ///     let folder = place.path(&config.folder);
 ///     Ok(Module::new("reports", format!("Reads the reports in {}.", folder.display())))
 /// });
@@ -110,12 +112,12 @@ pub struct Extensions {
     pub(crate) is_strict: bool,
 }
 
-/// Where in an app file something is named.
-pub struct Place<'a> {
+/// The entry of an app file that names an extension.
+pub struct EntryContext<'a> {
     pub(crate) app: &'a App,
     pub(crate) pointer: &'a str,
     pub(crate) settings: &'a Value,
-    /// What it may reach, where its entry has an `access` of its own.
+    /// The `access` of the entry, if it has one.
     pub(crate) access: Option<&'a Access>,
 }
 
@@ -137,15 +139,16 @@ impl Default for Extensions {
 }
 
 impl Extensions {
-    /// Adds a module, or takes the place of the one of that id. Its configuration is what stands under `config`, or an empty
-    /// mapping; it is checked against its type before the function sees it. An error of the function is said at the place of
-    /// the configuration.
+    /// Adds a module, or takes the place of the one of that id. Its configuration is what stands under `config`, or an
+    /// empty mapping; it is checked against its type before the function sees it. An error of the function is said at
+    /// the place of the configuration.
     ///
-    /// The function is called when the app file is checked and again when the app starts, so it opens nothing that lasts.
+    /// The function is called when the app file is checked and again when the app starts, so it opens nothing that
+    /// lasts.
     pub fn with_module<T, F>(mut self, id: impl Into<String>, make: F) -> Self
     where
         T: DeserializeOwned + JsonSchema,
-        F: Fn(T, &Place<'_>) -> Result<Module, String> + Send + Sync + 'static,
+        F: Fn(T, &EntryContext<'_>) -> Result<Module, String> + Send + Sync + 'static,
     {
         self.add_module(id.into(), make);
         self
@@ -154,10 +157,10 @@ impl Extensions {
     pub(crate) fn add_module<T, F>(&mut self, id: String, make: F)
     where
         T: DeserializeOwned + JsonSchema,
-        F: Fn(T, &Place<'_>) -> Result<Module, String> + Send + Sync + 'static,
+        F: Fn(T, &EntryContext<'_>) -> Result<Module, String> + Send + Sync + 'static,
     {
         let name = id.clone();
-        let make = move |place: &Place<'_>| {
+        let make = move |place: &EntryContext<'_>| {
             let module = make(place.typed()?, place).map_err(|message| place.error(message))?;
             if module.id() == name {
                 return Ok(module);
@@ -169,28 +172,30 @@ impl Extensions {
         self.modules.insert(id, ModuleFactory { config: schema_of::<T>, config_in, make: Arc::new(make) });
     }
 
-    /// Adds a loader, or takes the place of the one of that name. Its settings are what stands beside `type` and
-    /// `engine`; they are checked against their type before the function sees them. An error of the function is said at
-    /// the place of the entry.
+    /// Adds a loader, or replaces the one with that name. Its settings are the keys of the entry except `type` and
+    /// `engine`; they are parsed into their type before the function gets them. An error of the function is reported at
+    /// the position of the entry.
     pub fn with_loader<T, F>(mut self, name: impl Into<String>, open: F) -> Self
     where
         T: DeserializeOwned,
-        F: Fn(T, &Place<'_>) -> Result<Source, String> + Send + Sync + 'static,
+        F: Fn(T, &EntryContext<'_>) -> Result<Source, String> + Send + Sync + 'static,
     {
-        let factory =
-            move |place: &Place<'_>| open(place.typed()?, place).map_err(|message| place.error(message));
+        let factory = move |place: &EntryContext<'_>| {
+            open(place.typed()?, place).map_err(|message| place.error(message))
+        };
         self.loaders.insert(name.into(), Arc::new(factory));
         self
     }
 
-    /// Adds an engine, or takes the place of the one of that name. Its settings are what stands beside `type`.
+    /// Adds an engine, or replaces the one with that name. Its settings are the keys of the entry except `type`.
     pub fn with_engine<T, F>(mut self, name: impl Into<String>, make: F) -> Self
     where
         T: DeserializeOwned,
-        F: Fn(T, &Place<'_>) -> Result<Arc<dyn ToolEngine>, String> + Send + Sync + 'static,
+        F: Fn(T, &EntryContext<'_>) -> Result<Arc<dyn ToolEngine>, String> + Send + Sync + 'static,
     {
-        let factory =
-            move |place: &Place<'_>| make(place.typed()?, place).map_err(|message| place.error(message));
+        let factory = move |place: &EntryContext<'_>| {
+            make(place.typed()?, place).map_err(|message| place.error(message))
+        };
         self.engines.insert(name.into(), Arc::new(factory));
         self
     }
@@ -225,44 +230,48 @@ impl Extensions {
         self
     }
 
-    /// The ids of the modules, sorted.
+    /// Returns the ids of the modules, sorted.
     pub fn modules(&self) -> impl Iterator<Item = &str> {
         self.modules.keys().map(String::as_str)
     }
 
-    /// The names of the loaders, sorted.
+    /// Returns the names of the loaders, sorted.
     pub fn loaders(&self) -> impl Iterator<Item = &str> {
         self.loaders.keys().map(String::as_str)
     }
 
-    /// The names of the engines, sorted.
+    /// Returns the names of the engines, sorted.
     pub fn engines(&self) -> impl Iterator<Item = &str> {
         self.engines.keys().map(String::as_str)
     }
 
-    /// The JSON Schema of the `config` of a module.
+    /// Returns the JSON Schema of the `config` of a module.
     pub(crate) fn module_config(&self, id: &str) -> Option<Value> {
         self.modules.get(id).map(|factory| (factory.config)())
     }
 
-    /// What makes the schema of the `config` of each module within a larger one, by id.
+    /// Returns the functions that make the schema of each module's `config` within a larger one, by id.
     pub(crate) fn module_configs(&self) -> impl Iterator<Item = (&str, ConfigIn)> {
         self.modules.iter().map(|(id, factory)| (id.as_str(), factory.config_in))
     }
 
-    pub(crate) fn module(&self, id: &str, place: &Place<'_>) -> Result<Module, DocumentError> {
+    pub(crate) fn module(&self, id: &str, place: &EntryContext<'_>) -> Result<Module, DocumentError> {
         let factory =
             self.modules.get(id).ok_or_else(|| place.error(format!("there is no module `{id}`")))?;
         (factory.make)(place)
     }
 
-    pub(crate) fn loader(&self, name: &str, place: &Place<'_>) -> Result<Source, DocumentError> {
+    pub(crate) fn loader(&self, name: &str, place: &EntryContext<'_>) -> Result<Source, DocumentError> {
         let factory =
             self.loaders.get(name).ok_or_else(|| place.error(format!("there is no loader `{name}`")))?;
         factory(place)
     }
 
-    pub(crate) fn engine(&self, name: &str, place: &Place<'_>) -> Result<Arc<dyn ToolEngine>, DocumentError> {
+    pub(crate) fn engine(
+        &self,
+        name: &str,
+        place: &EntryContext<'_>,
+    ) -> Result<Arc<dyn ToolEngine>, DocumentError> {
         let factory =
             self.engines.get(name).ok_or_else(|| place.error(format!("there is no engine `{name}`")))?;
         factory(place)
@@ -283,70 +292,70 @@ impl fmt::Debug for Extensions {
     }
 }
 
-impl Place<'_> {
-    /// A path of the app file, relative to its folder.
+impl EntryContext<'_> {
+    /// Returns a path of the app file, relative to its folder.
     pub fn path(&self, path: &str) -> PathBuf {
         self.app.path(path)
     }
 
-    /// The folder that the paths of the app file are relative to.
+    /// Returns the folder that the paths of the app file are relative to.
     pub fn folder(&self) -> &Path {
         &self.app.folder
     }
 
-    /// The folder that the app's tools work in.
+    /// Returns the folder that the app's tools work in.
     pub fn workspace(&self) -> Result<PathBuf, String> {
         self.app.workspace().map_err(|error| error.to_string())
     }
 
-    /// The name of the app file, for messages.
+    /// Returns the name of the app file, for messages.
     pub fn file(&self) -> &str {
         &self.app.file
     }
 
-    /// The app file as it was read.
+    /// Returns the app file as it was read.
     pub fn document(&self) -> &Document {
         &self.app.document
     }
 
-    /// The secrets of the app, for a source that is given some while it runs.
+    /// Returns the secrets of the app, for a source that is given some while it runs.
     pub fn secrets(&self) -> &Secrets {
         self.app.secrets()
     }
 
-    /// The JSON pointer of the entry.
+    /// Returns the JSON pointer of the entry.
     pub fn pointer(&self) -> &str {
         self.pointer
     }
 
-    /// How long a server may take to start when its entry does not say.
+    /// Returns the default startup timeout of a server.
     pub fn startup_timeout(&self) -> Duration {
         self.app.startup_timeout
     }
 
-    /// What tells this app from others, in what is kept of its sources.
+    /// Returns the key of this app in the caches of its sources.
     pub(crate) fn scope(&self) -> String {
         let folder = self.folder();
         folder.canonicalize().unwrap_or_else(|_| folder.to_owned()).display().to_string()
     }
 
-    /// Whether a command line that starts in this folder serves the app that names it.
+    /// Returns true if a command line in this folder serves the app that names it.
     pub(crate) fn serves_itself(&self, command: &[String], cwd: &Path) -> bool {
         self.app.is_in_file() && nesting::serves(command, cwd, Path::new(self.file()))
     }
 
-    /// Returns whether sources may be told of from memory, without being started. A strict app asks all of them: one that
-    /// cannot be loaded stops it.
+    /// Returns whether sources may be told of from memory, without being started. A strict app asks all of them: one
+    /// that cannot be loaded stops it.
     pub(crate) fn is_lazy(&self) -> bool {
         self.app.lazy && !self.app.strict
     }
 
-    /// What was approved of the app's servers; `None` for an app that is no file.
-    pub(crate) fn pins(&self) -> Result<Option<Arc<TrustLock>>, String> {
+    /// Returns the approved state of the app's servers; `None` for an app that is not in a file.
+    pub(crate) fn pins(&self) -> Result<Option<Arc<Pins>>, String> {
         self.app.pins().map_err(|error| error.to_string())
     }
 
-    /// What the tools of this entry may reach, for an engine to keep to.
+    /// Returns the access of the tools of this entry, for engines to enforce.
     pub fn access(&self) -> Result<Access, String> {
         let rules = self.app.config.tools.capabilities.access.as_ref();
         let access = Access::of_app(rules).map_err(|error| error.to_string())?;
@@ -356,7 +365,7 @@ impl Place<'_> {
         })
     }
 
-    /// What a built-in module wants to know.
+    /// Returns the context of a built-in module.
     pub(crate) fn module_context(&self) -> Result<ModuleContext, String> {
         Ok(ModuleContext::new(self.workspace()?)
             .with_access(self.access()?)
@@ -364,8 +373,8 @@ impl Place<'_> {
             .with_protected(self.app.protected.clone()))
     }
 
-    /// The files that the app is made of, for a module that opens a
-    /// [`Root`](toolcrib_io::files::Root) of its own.
+    /// Returns the files that the app consists of, for a module that opens a separate
+    /// [`Root`](toolcrib_io::files::Root).
     pub fn protected(&self) -> &ProtectedFiles {
         &self.app.protected
     }

@@ -81,7 +81,7 @@ pub(crate) fn present_action(module: &str, action: &str) -> Option<&'static str>
     former_names(module).find(|(former, _)| *former == action).map(|(_, present)| present)
 }
 
-/// Returns what to write in the place of a module that is none any more.
+/// Returns the replacement of a module that no longer exists.
 pub(crate) fn instead_of_module(id: &str) -> Option<&'static str> {
     MODULES.iter().find(|(name, ..)| *name == id).map(|(_, advice, _)| *advice)
 }

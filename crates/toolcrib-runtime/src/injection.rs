@@ -1,4 +1,4 @@
-//! What the app file says of how tools are put before an agent's model.
+//! The settings of the app file for the injection of tools into an agent's context.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
@@ -13,8 +13,8 @@ use toolcrib_prompt::{
 };
 use toolcrib_registry::{Entry, Snapshot};
 
+use crate::services::AppServices;
 use crate::settings::{SizeEstimate, ToolChoiceConfig};
-use crate::wiring::Wiring;
 use crate::{AgentConfig, BrainConfig, SchemaForm};
 
 /// The description that a source gives of itself. Its texts are those of strangers, and have to be shown as such.
@@ -36,8 +36,8 @@ impl SourceNote {
     }
 }
 
-impl Wiring {
-    /// What the decision depends on for an agent.
+impl AppServices {
+    /// Returns the settings on which the decision depends for an agent.
     pub(crate) fn injection(
         &self,
         agent: Option<&AgentConfig>,
@@ -71,7 +71,7 @@ impl Wiring {
         settings
     }
 
-    /// Whether an agent's model may or must call tools, by the names that the model knows them by.
+    /// Returns the tool choice of an agent, by the names that its model knows.
     pub(crate) fn tool_choice(
         &self,
         agent: Option<&AgentConfig>,
@@ -87,7 +87,7 @@ impl Wiring {
                 let named = self.named(spelling, snapshot, principal);
                 let wire_name = named.as_ref().and_then(|name| wire_names.wire_name(name));
                 let wire_name = wire_name.ok_or_else(|| {
-                    format!("`tool_choice` speaks of a tool `{spelling}`, which is not there; see `toolcrib tools`")
+                    format!("`tool_choice` names an unknown tool `{spelling}`; see `toolcrib tools`")
                 })?;
                 Ok(ToolChoice::Tool(wire_name.to_owned()))
             }
@@ -110,9 +110,9 @@ impl Wiring {
         let config = &self.app.config;
         let pinned = [("runtime.pinned", &config.runtime.pinned), ("serve.pin", &config.serve.pin)];
         let pinned = pinned.into_iter().flat_map(|(list, names)| names.iter().map(move |name| (list, name)));
-        pinned.filter(|(_, spelling)| snapshot.find(spelling, |_| true).is_err()).map(|(list, spelling)| {
-            format!("`{list}` speaks of `{spelling}`, which is no tool that is there")
-        })
+        pinned
+            .filter(|(_, spelling)| snapshot.find(spelling, |_| true).is_err())
+            .map(|(list, spelling)| format!("`{list}` names an unknown tool `{spelling}`"))
     }
 
     /// See [`Runtime::source_notes`](crate::Runtime::source_notes).
@@ -131,7 +131,7 @@ impl Wiring {
         notes
     }
 
-    /// What the sources of these tools say of how they are meant to be used, by source.
+    /// Returns the usage notes of the sources of these tools, by source.
     pub(crate) fn source_notes<'a>(&self, visible: impl Iterator<Item = &'a Entry>) -> Vec<(String, String)> {
         let sources: BTreeSet<&str> = visible.map(|entry| entry.source.as_ref()).collect();
         let mut notes: Vec<_> = self
@@ -145,7 +145,7 @@ impl Wiring {
     }
 }
 
-/// The name of a source for models: its kind and its namespace, since a path is of no use to them.
+/// Returns the name of a source for models: its kind and its namespace, since a path is of no use to them.
 fn title(loader: &dyn ToolLoader) -> String {
     let source = loader.source();
     match (source.split_once(' '), loader.exclusive_namespace()) {
@@ -155,7 +155,7 @@ fn title(loader: &dyn ToolLoader) -> String {
     }
 }
 
-/// How a model calls tools.
+/// Returns the call style of a model.
 pub(crate) fn call_style(brain: &BrainConfig) -> CallStyle {
     match brain.native_tool_use {
         Some(true) => CallStyle::Native,
@@ -164,12 +164,13 @@ pub(crate) fn call_style(brain: &BrainConfig) -> CallStyle {
     }
 }
 
-/// The models that an agent thinks with, the first one first.
+/// Returns the models that an agent thinks with, the first one first.
 pub(crate) fn brains(agent: &AgentConfig) -> impl Iterator<Item = &BrainConfig> {
     std::iter::once(&agent.brain).chain(&agent.brain.fallback)
 }
 
-/// What the API of the first model accepts that has one. Schemas in a prompt pass no API that could refuse them.
+/// Returns the schema profile of the first model with an API for tools. Schemas in a prompt pass no API that could
+/// refuse them.
 fn profile(agent: &AgentConfig) -> Option<Profile> {
     let brain = brains(agent).find(|brain| call_style(brain) == CallStyle::Native)?;
     match brain.schemas {

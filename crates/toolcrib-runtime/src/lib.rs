@@ -23,7 +23,7 @@
 //! # }
 //! ```
 //!
-//! It is wiring: what is decided, is decided by the crates below.
+//! It connects the crates below, which make all decisions.
 
 mod app;
 mod settings;
@@ -54,11 +54,11 @@ mod call_app;
 mod injection;
 mod pool;
 mod runtime;
+mod services;
 mod surface;
 mod tasks;
 mod watcher;
 mod windows;
-mod wiring;
 
 mod error;
 
@@ -71,7 +71,7 @@ pub use agents::{AgentSetup, ChosenModel};
 pub use app::App;
 pub use call_app::{CalledAppConfig, MAX_APP_DEPTH, MAX_APPS, MAX_RUNNING_APPS};
 pub use error::Error;
-pub use extensions::{Extensions, Place};
+pub use extensions::{EntryContext, Extensions};
 pub use injection::SourceNote;
 pub use modules::ModuleSchema;
 pub use nesting::{MAX_PROCESS_DEPTH, MAX_SERVED_APPS, serve_arguments};

@@ -1,4 +1,4 @@
-//! What an app file says about limits.
+//! The limits section of an app file.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -18,7 +18,7 @@ use toolcrib_sdk::Module;
 use crate::App;
 use crate::sources::Source;
 
-/// How much may run at once, how often and for how long.
+/// Returns the limits on concurrency, rate and time.
 pub(crate) fn flow(app: &App, modules: &[Module], sources: &[Source]) -> Result<FlowSettings, Error> {
     let limits = &app.config.tools.limits;
     let of_modules = modules.iter().filter_map(|module| {
@@ -45,7 +45,7 @@ pub(crate) fn flow(app: &App, modules: &[Module], sources: &[Source]) -> Result<
     })
 }
 
-/// What is wrong with a time that calls may take, of the limits at a place.
+/// Returns the error of a deadline that is too long, at a position in the file.
 pub(crate) fn too_long(app: &App, place: &str, given: Option<Duration>) -> Option<Error> {
     let given = given.filter(|given| *given > MAX_DEADLINE)?;
     let most = MAX_DEADLINE.as_secs();
@@ -53,7 +53,7 @@ pub(crate) fn too_long(app: &App, place: &str, given: Option<Duration>) -> Optio
     Some(app.document.error_at(&format!("{place}/timeout_seconds"), message))
 }
 
-/// What is wrong with the numbers.
+/// Checks the numbers.
 pub(crate) fn check(app: &App, errors: &mut Vec<Error>) {
     let limits = &app.config.tools.limits;
     let modules = app.config.modules.iter();
@@ -86,7 +86,7 @@ pub(crate) fn check(app: &App, errors: &mut Vec<Error>) {
     }
 }
 
-/// The tools that limits name and nothing has.
+/// Returns the tools that limits name and nothing has.
 pub(crate) fn unused<'a>(app: &'a App, snapshot: &'a Snapshot) -> impl Iterator<Item = String> + 'a {
     let named = app.config.tools.limits.tools.keys();
     let is_unused = |name: &&String| snapshot.find(name, |_| true).is_err();

@@ -11,17 +11,17 @@ use toolcrib_modules::{Error, ModuleContext, ModuleTable, NoConfig, built_in};
 use toolcrib_policy::Access;
 use toolcrib_sdk::Module;
 
-use crate::extensions::{Extensions, Place};
+use crate::extensions::{EntryContext, Extensions};
 use crate::{App, ModuleConfig, templates};
 
-/// What an app file may say of a module, and what the module does.
+/// The schema of a module's configuration, and its actions.
 #[derive(Clone, Debug)]
 pub struct ModuleSchema {
     /// Its id, the namespace of its tools.
     pub id: String,
     /// A name for people.
     pub title: String,
-    /// What it is for.
+    /// The description of the module.
     pub description: String,
     /// The JSON Schema of `modules.<id>.config`.
     pub config: Value,
@@ -34,12 +34,12 @@ pub(crate) fn register(extensions: &mut Extensions) {
     built_in(extensions);
     extensions.add_module(
         toolcrib_loader_mcp::MODULE_ID.to_owned(),
-        |config: McpModuleConfig, place: &Place<'_>| {
+        |config: McpConfig, place: &EntryContext<'_>| {
             let session_tools = place.app.session_tools.clone();
             toolcrib_loader_mcp::module(&config, place.access()?, place.workspace()?, session_tools)
         },
     );
-    extensions.add_module(toolcrib_tasks::SCHEDULER.to_owned(), |NoConfig {}, place: &Place<'_>| {
+    extensions.add_module(toolcrib_tasks::SCHEDULER.to_owned(), |NoConfig {}, place: &EntryContext<'_>| {
         Ok(place.app.scheduler.module())
     });
 }
@@ -49,24 +49,24 @@ impl ModuleTable for Extensions {
     where
         C: DeserializeOwned + JsonSchema + 'static,
     {
-        self.add_module(id.to_owned(), move |config: C, place: &Place<'_>| {
+        self.add_module(id.to_owned(), move |config: C, place: &EntryContext<'_>| {
             make(config, &place.module_context()?).map_err(|error| error.to_string())
         });
     }
 }
 
 impl App {
-    /// The ids of all modules that an app may name, sorted.
+    /// Returns the ids of all modules that an app may name, sorted.
     pub fn module_ids(&self) -> impl Iterator<Item = &str> {
         self.extensions.modules()
     }
 
-    /// What can be said of a module and what it does, with the configuration that this app gives it. An app that does not
-    /// name the module gives it none.
+    /// Returns the schema of a module and its actions, with the configuration of this app. A module that the app does
+    /// not name has no configuration.
     ///
     /// # Errors
     ///
-    /// Where there is no such module, or it cannot be made without a configuration.
+    /// Returns an error if there is no such module, or if it cannot be created without a configuration.
     pub fn module_schema(&self, id: &str) -> Result<ModuleSchema, crate::Error> {
         let failed = |message: String| crate::Error::Start { what: format!("the module `{id}`"), message };
         let Some(config) = self.extensions.module_config(id) else {
@@ -103,11 +103,12 @@ pub(crate) fn module(app: &App, id: &str, entry: &ModuleConfig) -> Result<Module
     note_secrets(app, &settings);
     let access = entry.access.as_ref().map(|rules| Access::of_module(id, rules)).transpose();
     let access = access.map_err(|error| app.document.error_at(error.place().pointer(), error.to_string()))?;
-    let place = Place { app, pointer: &pointer, settings: &settings, access: access.as_ref() };
+    let place = EntryContext { app, pointer: &pointer, settings: &settings, access: access.as_ref() };
     app.extensions.module(id, &place)
 }
 
-/// Notes the credentials that a configuration holds as they are, so that nothing repeats them: the values of keys such as
+/// Notes the credentials that a configuration holds as they are, so that nothing repeats them: the values of keys such
+/// as
 /// `Authorization` and `password`.
 fn note_secrets(app: &App, settings: &Value) {
     match settings {

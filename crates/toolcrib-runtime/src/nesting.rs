@@ -10,11 +10,11 @@ use crate::Error;
 /// The most Toolcrib processes that start one another through their sources: each may serve an app to the one above.
 pub const MAX_PROCESS_DEPTH: usize = 2;
 
-/// The most sources of one app that serve other apps, by the number of Toolcrib processes above it. They bound the processes
-/// of a whole tree to 1 + 16 + 16 × 4, if each command line is recognized.
+/// The most sources of one app that serve other apps, by the number of Toolcrib processes above it. They bound the
+/// processes of a whole tree to 1 + 16 + 16 × 4, if each command line is recognized.
 pub const MAX_SERVED_APPS: [usize; MAX_PROCESS_DEPTH] = [16, 4];
 
-/// The name of the program, whoever built it.
+/// The name of the program in any build.
 const PROGRAM: &str = "toolcrib";
 
 /// The command by which it serves an app.
@@ -28,7 +28,7 @@ pub(crate) fn check_depth(file: &str) -> Result<(), Error> {
     }
 }
 
-/// The message of a process that is this deep, where that is too deep.
+/// Returns the message of a process that is this deep, where that is too deep.
 pub(crate) fn too_deep(depth: usize) -> Option<String> {
     (depth > MAX_PROCESS_DEPTH).then(|| {
         format!(
@@ -71,7 +71,8 @@ impl ServedApps {
     }
 }
 
-/// Returns the arguments behind `serve` of a command line that runs `toolcrib serve`: directly, behind a wrapper such as
+/// Returns the arguments behind `serve` of a command line that runs `toolcrib serve`: directly, behind a wrapper such
+/// as
 /// `npx`, or in the script of a shell. `None` for any other command line.
 ///
 /// ```
@@ -96,7 +97,7 @@ fn behind_serve<'a>(words: &[&'a str]) -> Option<Vec<&'a str>> {
     })
 }
 
-/// Whether a word names this program: by its path, as a package with a version, or by the name that it runs under now.
+/// Returns true if a word names this program: by its path, as a package with a version, or by its current name.
 fn is_program(word: &str) -> bool {
     let name = word.rsplit(['/', '\\']).next().unwrap_or_default();
     let name = name.split(['@', ':']).next().unwrap_or_default();
@@ -105,7 +106,7 @@ fn is_program(word: &str) -> bool {
     name == PROGRAM || this.as_deref().and_then(Path::file_stem).is_some_and(|this| this == name)
 }
 
-/// Whether a command line that starts in this folder serves this app file.
+/// Returns true if a command line in this folder serves this app file.
 pub(crate) fn serves(command: &[String], cwd: &Path, app: &Path) -> bool {
     let words: Vec<&str> = command.iter().map(String::as_str).collect();
     let real = |path: PathBuf| path.canonicalize().unwrap_or(path);

@@ -8,7 +8,7 @@ use toolcrib_policy::{Policy, Principal, RUNTIME_NAMESPACE};
 use toolcrib_port::CallContext;
 use toolcrib_registry::Entry;
 
-use crate::wiring::{Wiring, is_own};
+use crate::services::{AppServices, is_own};
 use crate::{AgentConfig, AppConfig, Error};
 
 /// The role of agents that start others.
@@ -19,21 +19,21 @@ pub(crate) const ASSISTANT: &str = "assistant";
 
 /// Makes the agents of an app file, once it runs.
 #[derive(Default)]
-pub(crate) struct Office {
+pub(crate) struct AppAgentFactory {
     ids: Vec<String>,
-    wiring: OnceLock<Weak<Wiring>>,
+    services: OnceLock<Weak<AppServices>>,
 }
 
-/// A pool for the coordinators of an app; none where there are none, or where there is nobody whom they could start.
-pub(crate) fn pool(config: &AppConfig) -> Option<(Arc<Office>, AgentPool)> {
+/// Returns a pool for the coordinators of an app; `None` if there is no coordinator, or no agent to start.
+pub(crate) fn pool(config: &AppConfig) -> Option<(Arc<AppAgentFactory>, AgentPool)> {
     let has_coordinator = config.agents.iter().any(AgentConfig::is_coordinator);
     if !has_coordinator || config.agents.len() < 2 {
         return None;
     }
     let ids = config.agents.iter().map(|agent| agent.id.clone()).collect();
-    let office = Arc::new(Office { ids, wiring: OnceLock::new() });
-    let pool = AgentPool::new(Arc::clone(&office) as Arc<dyn AgentFactory>);
-    Some((office, pool))
+    let factory = Arc::new(AppAgentFactory { ids, services: OnceLock::new() });
+    let pool = AgentPool::new(Arc::clone(&factory) as Arc<dyn AgentFactory>);
+    Some((factory, pool))
 }
 
 /// Leaves the tools of a pool to the coordinators.
@@ -50,28 +50,28 @@ pub(crate) fn reserved(mut policy: Policy, config: &AppConfig, pool: &AgentPool)
     Ok(policy)
 }
 
-impl Office {
+impl AppAgentFactory {
     /// Says what runs now.
-    pub(crate) fn open(&self, wiring: &Arc<Wiring>) {
+    pub(crate) fn open(&self, services: &Arc<AppServices>) {
         // It is said once, at start.
-        let _ = self.wiring.set(Arc::downgrade(wiring));
+        let _ = self.services.set(Arc::downgrade(services));
     }
 }
 
-impl AgentFactory for Office {
+impl AgentFactory for AppAgentFactory {
     fn ids(&self) -> Vec<String> {
         self.ids.clone()
     }
 
     fn make(&self, id: &str, context: &CallContext) -> Result<SpawnedAgent, String> {
-        let wiring = self.wiring.get().and_then(Weak::upgrade).ok_or("the app is closing")?;
-        let config = wiring.app.config.agents.iter().enumerate().find(|(_, agent)| agent.id == id);
-        wiring.spawned(config, context).map_err(|error| error.to_string())
+        let services = self.services.get().and_then(Weak::upgrade).ok_or("the app is closing")?;
+        let config = services.app.config.agents.iter().enumerate().find(|(_, agent)| agent.id == id);
+        services.spawned(config, context).map_err(|error| error.to_string())
     }
 }
 
-impl Wiring {
-    /// An agent that makes its calls in this context, with its model.
+impl AppServices {
+    /// Returns an agent that makes its calls in this context, with its model.
     pub(crate) fn spawned(
         &self,
         config: Option<(usize, &AgentConfig)>,
@@ -82,7 +82,7 @@ impl Wiring {
         Ok(SpawnedAgent { agent: Agent::new(setup.settings), model })
     }
 
-    /// The agents that this one can start, with what they are good for.
+    /// Returns the agents that this one can start, with what they are good for.
     pub(crate) fn others<'a>(
         &self,
         principal: Principal<'_>,
@@ -95,12 +95,12 @@ impl Wiring {
 }
 
 impl AgentConfig {
-    /// Whether it can start others.
+    /// Returns true if it can start others.
     pub(crate) fn is_coordinator(&self) -> bool {
         self.role == COORDINATOR
     }
 
-    /// What it is good for: its description, else the first line of its own prompt.
+    /// Returns the description of the agent, or the first line of its prompt.
     fn good_for(&self) -> &str {
         let first_line = || self.system_prompt.lines().map(str::trim).find(|line| !line.is_empty());
         self.description.as_deref().or_else(first_line).unwrap_or_default()

@@ -33,7 +33,7 @@ const SCRIPT_SUFFIXES: [&str; 12] =
 /// The keys of an entry that hold the words of a command line.
 const COMMAND_LINES: [&str; 3] = ["command", "argv", "worker"];
 
-/// The endings of the files that SQLite writes beside a database, and of the database itself.
+/// The suffixes of the files that SQLite writes next to a database, and of the database itself.
 const DATABASE_SUFFIXES: [&str; 4] = ["", "-journal", "-wal", "-shm"];
 
 /// Protects all that an app is made of, also what is not there yet.
@@ -355,5 +355,5 @@ pub(crate) fn warning(app: &App) -> Option<String> {
             importing.join(" and ")
         );
     }
-    Some(format!("{message}; set `app.workspace` to a folder of its own to keep them apart"))
+    Some(format!("{message}; set `app.workspace` to a separate folder"))
 }

@@ -1,4 +1,4 @@
-//! The wiring of an app.
+//! The services of an app.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -17,11 +17,11 @@ use toolcrib_tasks::{ActionSupport, Scheduler};
 use crate::agents::{AgentSetup, ChosenModel, Setups};
 use crate::call_app::Apps;
 use crate::checked::CheckedLoader;
+use crate::services::AppServices;
 use crate::setup::NotSetUp;
 use crate::tasks::Tasks;
 use crate::watcher::Watcher;
 use crate::windows::ContextWindows;
-use crate::wiring::Wiring;
 use crate::{
     App, Error, Surface, SurfaceMode, channels, former, limits, modules, nesting, pool, search,
     serve_section, setup, skills, sources, strict,
@@ -29,10 +29,10 @@ use crate::{
 
 /// An app that runs.
 pub struct Runtime {
-    wiring: Arc<Wiring>,
+    services: Arc<AppServices>,
     /// The agents that coordinators have started.
     pool: Option<AgentPool>,
-    /// What outlasts one step of an agent.
+    /// The background calls, watchers and schedules.
     tasks: Arc<Tasks>,
     /// The apps that agents have called.
     apps: Apps,
@@ -49,8 +49,8 @@ impl Runtime {
         Box::pin(Self::start_with(app, approver, results)).await
     }
 
-    /// Starts another version of the same app beside this one, whose calls may go on. What is remembered and kept of sessions
-    /// belongs to both. Tasks belong to one: those of this app end as when it is closed, also where the other does not start.
+    /// Starts another version of the same app while calls of this one continue. Both share the memory and the state of
+    /// sessions. Tasks belong to one: those of this app end as when it is closed, even if the other does not start.
     pub async fn successor(&self, mut app: App, approver: Arc<dyn Approver>) -> Result<Self, Error> {
         app.memory = self.app().memory.clone();
         self.tasks.close().await;
@@ -61,12 +61,12 @@ impl Runtime {
 
     async fn start_with(mut app: App, approver: Arc<dyn Approver>, results: Results) -> Result<Self, Error> {
         nesting::check_depth(&app.file)?;
-        // An app that is started again, as a clone, has schedules of its own, and sessions.
+        // A clone of the app has separate schedules and sessions.
         let (agents, channels) = (!app.config.agents.is_empty(), !app.config.tools.channels.is_empty());
         app.scheduler = Scheduler::new(ActionSupport { agents, channels });
         app.session_tools = SessionTools::default();
         let mut policy = policy(&app)?;
-        let (office, pool) = pool::pool(&app.config).unzip();
+        let (factory, pool) = pool::pool(&app.config).unzip();
         if let Some(pool) = &pool {
             policy = pool::reserved(policy, &app.config, pool)?;
         }
@@ -145,7 +145,7 @@ impl Runtime {
         }
         let watcher = Watcher::start(watched, loaders.clone(), &registry)?;
         let executor = Arc::new(executor);
-        let wiring = Wiring {
+        let services = AppServices {
             app,
             executor,
             discovery,
@@ -154,101 +154,102 @@ impl Runtime {
             channels,
             windows: ContextWindows::default(),
         };
-        let wiring = Arc::new(wiring);
-        if let Some(office) = office {
-            office.open(&wiring);
+        let services = Arc::new(services);
+        if let Some(factory) = factory {
+            factory.open(&services);
         }
-        tasks.start(&wiring).await?;
-        Ok(Self { wiring, pool, tasks, apps, results, watcher })
+        tasks.start(&services).await?;
+        Ok(Self { services, pool, tasks, apps, results, watcher })
     }
 
-    /// The app as it was read.
+    /// Returns the app as it was read.
     pub fn app(&self) -> &App {
-        &self.wiring.app
+        &self.services.app
     }
 
-    /// The one entrance to execution.
+    /// Returns the one entrance to execution.
     pub fn executor(&self) -> &Arc<Executor> {
-        &self.wiring.executor
+        &self.services.executor
     }
 
-    /// The same entrance for agents: where the app says so, calls that take long go on in the background.
+    /// Returns the same entrance for agents: where the app says so, calls that take long go on in the background.
     pub fn entrance(&self) -> Arc<dyn ToolCaller> {
         self.tasks.entrance(self.executor())
     }
 
-    /// An entrance, for as long as the app says that a call is waited for, or so long where it says nothing. What takes longer goes
-    /// on in the background.
+    /// Wraps a caller to move calls to the background after the time that the app configures, or after `otherwise`.
     pub fn patient(&self, entrance: Arc<dyn ToolCaller>, otherwise: Option<Duration>) -> Arc<dyn ToolCaller> {
         self.tasks.patient(entrance, otherwise)
     }
 
-    /// The skills that a client of the server may use, by name, as far as rules speak of its session: the name of each, and what
-    /// it is good for.
+    /// Returns the skills that a client of the server may use in its session, sorted by name: the name of each, and its
+    /// description.
     pub fn skills(&self, session: &str) -> Vec<(String, String)> {
-        self.wiring.skills(session)
+        self.services.skills(session)
     }
 
-    /// The calls in the background, the watchers and the schedules.
+    /// Returns the calls in the background, the watchers and the schedules.
     pub fn tasks(&self) -> &Arc<Tasks> {
         &self.tasks
     }
 
-    /// What there is to be found.
+    /// Returns the discovery of tools.
     pub fn discovery(&self) -> &Discovery {
-        &self.wiring.discovery
+        &self.services.discovery
     }
 
-    /// Asks the servers of the agents' models how many tokens these take in, where the app file does not say and the servers
-    /// are such that people run themselves. Done once; it waits 2 s at most. Until then, and without an answer, it is 8,192.
+    /// Asks the servers of the agents' models how many tokens these take in, where the app file does not say and the
+    /// servers are such that people run themselves. Done once; it waits 2 s at most. Until then, and without an answer,
+    /// it is 8,192.
     pub async fn ask_context_windows(&self) {
-        self.wiring.ask_context_windows().await;
+        self.services.ask_context_windows().await;
     }
 
-    /// What an agent is shown with the tools as they are now; the first agent when none is named.
+    /// Returns the setup of an agent with the current tools; the first agent if none is named.
     pub fn agent(&self, id: Option<&str>) -> Result<Arc<AgentSetup>, Error> {
         self.agent_in(id, "")
     }
 
-    /// The same for one session, as far as rules speak of sessions. It is decided once for each generation of the tools, so
-    /// that a request begins as the one before it until there is something new to say.
+    /// Returns the setup of an agent for one session. It is decided once for each generation of the tools, so that
+    /// requests share their prefix until the tools change.
     pub fn agent_in(&self, id: Option<&str>, session: &str) -> Result<Arc<AgentSetup>, Error> {
-        self.wiring.agent_in(id, session)
+        self.services.agent_in(id, session)
     }
 
-    /// What a client of the server is shown of the tools as they are now, as far as rules speak of its session.
+    /// Returns the surface of a client of the server with the current tools, for its session.
     pub fn surface(&self, mode: SurfaceMode, session: &str) -> Result<Surface, Error> {
-        self.wiring.surface(mode, session)
+        self.services.surface(mode, session)
     }
 
     /// Returns the descriptions of the sources whose tools this session may use, by namespace.
     pub fn source_notes(&self, session: &str) -> Vec<crate::SourceNote> {
-        self.wiring.notes_for(session)
+        self.services.notes_for(session)
     }
 
-    /// The model that an agent thinks with. Where its provider wants a key and none is set, the agent's recording.
+    /// Returns the model that an agent thinks with. Where its provider wants a key and none is set, the agent's
+    /// recording.
     pub fn model(&self, agent: &AgentSetup) -> Result<ChosenModel, Error> {
-        self.wiring.model(agent)
+        self.services.model(agent)
     }
 
-    /// The tools as they are now.
+    /// Returns the tools as they are now.
     pub fn snapshot(&self) -> Arc<Snapshot> {
-        self.wiring.snapshot()
+        self.services.snapshot()
     }
 
-    /// How the connections of the sources stand now, by the names of those that have one: in a word, or why one fails.
+    /// Returns the status of the sources with a connection, by name: one word, or the reason of a failure.
     pub fn health(&self) -> BTreeMap<String, Result<&'static str, String>> {
-        let loaders = self.wiring.loaders.iter();
+        let loaders = self.services.loaders.iter();
         loaders.filter_map(|loader| Some((loader.source().to_owned(), loader.health()?))).collect()
     }
 
     /// Returns what the sources found that is probably a mistake and kept no tool from loading.
     pub fn source_warnings(&self) -> Vec<String> {
-        self.wiring.loaders.iter().flat_map(|loader| loader.warnings()).collect()
+        self.services.loaders.iter().flat_map(|loader| loader.warnings()).collect()
     }
 
-    /// Returns that approved tools could not be written to the lock file, and rules and limits that speak of no tool, which
-    /// may be misspelt. The latter are left out while a source is missing, whose tools they may be about.
+    /// Returns that approved tools could not be written to the lock file, and rules and limits that speak of no tool,
+    /// which may be misspelt. The latter are left out while a source is missing, whose tools they may be about.
     pub fn warnings(&self) -> Vec<String> {
         let snapshot = self.snapshot();
         let unsaved = self.app().pins().ok().flatten().and_then(|pins| pins.problem());
@@ -259,15 +260,15 @@ impl Runtime {
         let unused = self.executor().policy().unused_rules(tools.iter().copied());
         let later = self.rules_of_sessions();
         let unused = unused.filter(|rule| !later.iter().any(|later| later == rule));
-        let rules = unused.map(|rule| format!("`{rule}` speaks of no tool that is there"));
+        let rules = unused.map(|rule| format!("`{rule}` matches no tool"));
         unsaved
             .into_iter()
             .chain(rules)
             .chain(limits::unused(self.app(), &snapshot))
-            .chain(self.wiring.not_pinned(&snapshot))
-            .chain(channels::unused(&self.wiring.channels, &snapshot))
+            .chain(self.services.not_pinned(&snapshot))
+            .chain(channels::unused(&self.services.channels, &snapshot))
             .chain(skills::unused(self.app(), &snapshot))
-            .chain(self.wiring.uncalled_apps())
+            .chain(self.services.uncalled_apps())
             .collect()
     }
 
@@ -284,11 +285,10 @@ impl Runtime {
         rules.filter(|(_, rule)| is_later(rule)).map(|(place, _)| place).collect()
     }
 
-    /// Forgets what a session was about that nobody will go on with: what its agents have started ends, and so do their goals and
-    /// tasks.
+    /// Ends a session that is not continued: drops its state, and ends its agents, goals and tasks.
     pub async fn end_session(&self, session: &str) {
         // What cannot be forgotten is in the log.
-        let _ = self.wiring.app.memory.end_session(session);
+        let _ = self.services.app.memory.end_session(session);
         if let Some(pool) = &self.pool {
             pool.end_session(session).await;
         }
@@ -297,8 +297,8 @@ impl Runtime {
         self.executor().end_session(session).await;
     }
 
-    /// Ends everything that was started, in order: nothing more is begun, tasks have [`DRAIN_TIME`](crate::DRAIN_TIME) to end
-    /// and are cancelled then, and agents, connections and child processes end.
+    /// Ends everything that was started, in order: nothing more is begun, tasks have [`DRAIN_TIME`](crate::DRAIN_TIME)
+    /// to end and are cancelled then, and agents, connections and child processes end.
     pub async fn close(&self) {
         self.watcher.stop();
         self.tasks.close().await;

@@ -1,4 +1,4 @@
-//! The JSON Schema of an app file, for editors and for whoever writes app files by program.
+//! The JSON Schema of an app file, for editors and for programs that write app files.
 
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
@@ -6,13 +6,13 @@ use toolcrib_exec::SourceLimits;
 
 use crate::{AppConfig, Extensions, ModuleConfig};
 
-/// Where schemas stand that others refer to.
+/// The keyword of schemas that others refer to.
 const DEFINITIONS: &str = "$defs";
 
 impl Extensions {
-    /// The JSON Schema (draft 2020-12) of an app file that names these modules, loaders and engines. What it refuses, an app
-    /// refuses too; it knows the `config` of each module, and of loaders and engines their `type`. Variables are texts to
-    /// it, as they are in the file.
+    /// Returns the JSON Schema (draft 2020-12) of an app file that names these modules, loaders and engines. What it
+    /// refuses, an app refuses too; it knows the `config` of each module, and of loaders and engines their `type`.
+    /// Variables are texts to it, as they are in the file.
     pub fn app_schema(&self) -> Value {
         let mut generator = SchemaSettings::draft2020_12().into_generator();
         let configs: Vec<(String, Value)> = self
@@ -54,7 +54,7 @@ fn definition<'a>(schema: &'a mut Value, name: &str) -> Option<&'a mut Value> {
     schema.get_mut(DEFINITIONS)?.get_mut(name)
 }
 
-/// An entry of `modules`, whose `config` is that of one module. Nothing said is an empty mapping.
+/// Returns an entry of `modules`, whose `config` is that of one module. Nothing said is an empty mapping.
 fn module_entry(mut entry: Value, config: &Value) -> Value {
     if let Some(property) = entry.pointer_mut("/properties/config") {
         let description = property.get("description").cloned();
@@ -66,7 +66,7 @@ fn module_entry(mut entry: Value, config: &Value) -> Value {
     entry
 }
 
-/// An entry that is told from others by its `type`.
+/// Returns an entry that is told from others by its `type`.
 fn typed<'a>(types: impl Iterator<Item = &'a str>, mut properties: Value) -> Value {
     if let Some(properties) = properties.as_object_mut() {
         properties.insert("type".into(), json!({"enum": types.collect::<Vec<_>>()}));
@@ -98,7 +98,7 @@ fn tidy(schema: &mut Value) {
     }
 }
 
-/// A text in which ``[`NAME`](path)`` and ``[`NAME`]`` are `` `NAME` ``.
+/// Returns a text in which ``[`NAME`](path)`` and ``[`NAME`]`` are `` `NAME` ``.
 fn without_links(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;

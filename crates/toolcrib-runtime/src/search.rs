@@ -1,4 +1,4 @@
-//! How tools are found by meaning: which embedder, and what takes its place when it cannot be used.
+//! The search section of an app file: the embedder, and its replacement if it cannot be used.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub struct SearchSection {
     pub model: Option<String>,
     /// A folder with a model for the tier `fastembed`, relative to the app file, instead of a named one.
     pub model_dir: Option<String>,
-    /// How the rankings by words and by meaning are combined. The default is `fused`.
+    /// The combination of the rankings by words and by meaning. The default is `fused`.
     pub ranking: Ranking,
     /// Groups of synonyms, in addition to the built-in ones.
     pub synonyms: Vec<Vec<String>>,
@@ -51,31 +51,32 @@ pub enum SearchTier {
 }
 
 impl SearchSection {
-    /// What the index is told.
+    /// Returns the settings of the index.
     pub(crate) fn settings(&self) -> SearchSettings {
         SearchSettings { ranking: self.ranking, synonyms: self.synonyms.clone() }
     }
 }
 
-/// Where fetched models are kept: `toolcrib/models` in the user's folder for caches; none when there is no such folder.
+/// Returns the folder of downloaded models: `toolcrib/models` in the user's cache folder; `None` if there is no such
+/// folder.
 pub fn models_folder() -> Option<PathBuf> {
     cache_folder("models")
 }
 
-/// The folder of one's own for ONNX Runtime: `toolcrib/onnxruntime` in the user's folder for caches.
+/// Returns the private folder of ONNX Runtime: `toolcrib/onnxruntime` in the user's cache folder.
 pub fn runtime_library_folder() -> Option<PathBuf> {
     cache_folder("onnxruntime")
 }
 
-/// Where vectors and words of tools are kept between two starts.
+/// The folder of cached vectors and words of tools.
 const KEPT: &str = "embeddings";
 
-/// The folder for the words of tools: that of their vectors.
+/// Returns the folder for the words of tools: that of their vectors.
 pub(crate) fn words_folder() -> Option<PathBuf> {
     cache_folder(KEPT)
 }
 
-/// What a type cannot say about `tools.search`.
+/// Checks `tools.search` beyond its types.
 pub(crate) fn check(app: &App, errors: &mut Vec<DocumentError>) {
     let search = &app.config.tools.search;
     let mut wrong = |key: &str, message: &str| {
@@ -84,7 +85,7 @@ pub(crate) fn check(app: &App, errors: &mut Vec<DocumentError>) {
     if search.tier != SearchTier::Fastembed {
         for key in [("model", &search.model), ("model_dir", &search.model_dir)] {
             if key.1.is_some() {
-                wrong(key.0, "only `tier: fastembed` has a model of its own");
+                wrong(key.0, "only `tier: fastembed` takes a model");
             }
         }
     } else if search.model.is_some() && search.model_dir.is_some() {
@@ -97,14 +98,13 @@ pub(crate) fn check(app: &App, errors: &mut Vec<DocumentError>) {
     }
     for (place, group) in search.synonyms.iter().take(MAX_SYNONYM_GROUPS).enumerate() {
         if !(2..=MAX_SYNONYM_WORDS).contains(&group.len()) {
-            let message =
-                format!("a group has from 2 to {MAX_SYNONYM_WORDS} words, which stand for each other");
+            let message = format!("expected a group of 2 to {MAX_SYNONYM_WORDS} synonyms");
             wrong(&format!("synonyms/{place}"), &message);
         }
     }
 }
 
-/// What the file asks of the search and will not get.
+/// Returns a warning about search settings that have no effect.
 pub(crate) fn warning(app: &App) -> Option<String> {
     let search = &app.config.tools.search;
     if search.tier != SearchTier::Fastembed {
@@ -124,14 +124,14 @@ fn check_name(name: &str) -> Result<(), EmbedError> {
     toolcrib_search::embedding::NamedModel::find(name).map(drop)
 }
 
-/// Without models nobody knows their names.
+/// Accepts any name, since this build has no models.
 #[cfg(not(feature = "onnx"))]
 #[expect(clippy::unnecessary_wraps, reason = "with models there is an error")]
 fn check_name(_: &str) -> Result<(), EmbedError> {
     Ok(())
 }
 
-/// The enrichment that makes the vectors; none for the tier `keyword`, and where an extension brings one.
+/// Returns the enrichment that makes the vectors; none for the tier `keyword`, and where an extension brings one.
 pub(crate) fn enrichment(app: &App, patience: Duration) -> Option<Arc<dyn Enrichment>> {
     let search = app.config.tools.search.clone();
     let is_there = app.extensions.enrichments.iter().any(|enrichment| enrichment.key() == Embeddings::KEY);

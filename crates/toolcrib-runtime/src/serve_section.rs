@@ -1,4 +1,4 @@
-//! What an app file says about serving: who may come in, how much at once, and what they are shown.
+//! The serve section of an app file: its clients, their limits and their surface.
 
 mod oauth;
 
@@ -14,11 +14,11 @@ use toolcrib_policy::{Policy, Scope};
 pub use self::oauth::{MAX_OAUTH_CLIENTS, OAuthClient, OAuthConfig, ServedOAuth, SignatureAlgorithm};
 use crate::{App, Error, variables};
 
-/// What the names of the sessions of all clients begin with; the name of the client follows, and then what tells its sessions
-/// from each other: `serve/ci/2b6f…`.
+/// The prefix of the sessions of all clients. The name of the client follows, and then the id of the session:
+/// `serve/ci/2b6f…`.
 pub const SERVED_SESSIONS: &str = "serve/";
 
-/// The client that brings no token, where none is wanted.
+/// The client without a token, if none is required.
 pub const LOCAL_CLIENT: &str = "local";
 
 /// The rule that denies everything to the sessions of a client that the app names no more.
@@ -161,7 +161,7 @@ fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NonZeroU32, D::
     Err(de::Error::custom(format_args!("must be from 1 to {MAX_SECONDS} seconds, not {seconds}")))
 }
 
-/// A key that is there has a value: `namespaces:` with nothing behind it is a mistake, not all.
+/// Returns a key that is there has a value: `namespaces:` with nothing behind it is a mistake, not all.
 fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }
@@ -176,7 +176,7 @@ pub struct ServedClient {
 }
 
 impl App {
-    /// The clients that have a token, with what their variables hold now.
+    /// Returns the clients that have a token, with what their variables hold now.
     pub fn served_clients(&self) -> Result<Vec<ServedClient>, Error> {
         let tokens = self.config.serve.tokens.iter().enumerate();
         let clients: Vec<_> = tokens
@@ -207,8 +207,8 @@ fn too_short(token: &str) -> Option<String> {
         .then(|| format!("a token has at least {MIN_TOKEN_CHARS} characters; this one has fewer"))
 }
 
-/// The policy with what the app leaves its clients. A client that the app does not name is left nothing: what it has started
-/// earlier must not run with the rights of the whole app.
+/// Returns the policy with what the app leaves its clients. A client that the app does not name is left nothing: what
+/// it has started earlier must not run with the rights of the whole app.
 pub(crate) fn scoped(policy: Policy, app: &App) -> Result<Policy, Error> {
     let mut policy = policy
         .with_unknown_denied(SERVED_SESSIONS, UNKNOWN_CLIENT)
@@ -229,7 +229,7 @@ pub(crate) fn scoped(policy: Policy, app: &App) -> Result<Policy, Error> {
     Ok(policy)
 }
 
-/// What the names of a client's sessions begin with.
+/// Returns the prefix of a client's sessions.
 pub fn sessions_of(client: &str) -> String {
     format!("{SERVED_SESSIONS}{client}/")
 }
@@ -240,7 +240,7 @@ impl TokenConfig {
     }
 }
 
-/// What the types do not say.
+/// Checks the section beyond its types.
 pub(crate) fn check(app: &App, errors: &mut Vec<DocumentError>) {
     let tokens = &app.config.serve.tokens;
     if tokens.len() > MAX_TOKENS {

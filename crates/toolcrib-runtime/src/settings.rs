@@ -101,8 +101,8 @@ pub struct BrainConfig {
     pub native_tool_use: Option<bool>,
     /// The form of tool schemas that the server accepts. By default that of the provider's API.
     pub schemas: Option<SchemaForm>,
-    /// Whether the first turn of a run may or must call tools: `auto` (the default), `none`, `required`, or the name
-    /// of a tool. Requires a model that calls through its API.
+    /// The tool choice of the first turn of a run: `auto` (the default), `none`, `required`, or the name of a tool.
+    /// Requires a model that calls through its API.
     #[schemars(with = "Option<String>")]
     pub tool_choice: Option<ToolChoiceConfig>,
     /// True, the default, if answers are streamed.
@@ -141,7 +141,7 @@ pub struct BrainConfig {
 }
 
 impl BrainConfig {
-    /// How the model is to write.
+    /// Returns the sampling parameters.
     pub(crate) fn parameters(&self) -> Parameters {
         Parameters {
             temperature: self.temperature,
@@ -203,7 +203,7 @@ impl<'de> Deserialize<'de> for ToolChoiceConfig {
             "auto" => Ok(Self::Auto),
             "none" => Ok(Self::None),
             "required" => Ok(Self::Required),
-            // A tool has a namespace, so that a word that is misspelt is none.
+            // A tool has a namespace, so a misspelt word is not a tool.
             name if name.contains(['.', ':']) => Ok(Self::Tool(text)),
             word => Err(de::Error::custom(format_args!(
                 "unknown `tool_choice` `{word}`; write `auto`, `none`, `required`, or a tool as `namespace.name`"
@@ -240,7 +240,7 @@ pub struct SetupAction {
     pub params: JsonObject,
 }
 
-/// A key that is there has a value: `access:` with nothing behind it is a mistake, not no limit.
+/// Returns a key that is there has a value: `access:` with nothing behind it is a mistake, not no limit.
 fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }
@@ -327,19 +327,19 @@ pub struct ExecutionSection {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RuntimeSection {
-    /// How tools are shown to the model. The default is `auto`.
+    /// The form in which tools are shown to the model. The default is `auto`.
     pub tool_injection: InjectionMode,
     /// The share of the context window for tools. The default is 0.2.
     pub tool_budget: Option<f64>,
-    /// How the size of tools is estimated: counted on what is sent (`payload`, the default), or with a fixed number
-    /// of tokens for each (`per_tool`).
+    /// The estimate of the size of tools: counted on the definitions that are sent (`payload`, the default), or a fixed
+    /// number of tokens for each (`per_tool`).
     pub estimate: Option<SizeEstimate>,
     /// The tokens of a tool with `estimate: per_tool`. The default is 200.
     pub tokens_per_tool: Option<NonZeroU32>,
     /// Tools that models always see with their parameters, in any spelling.
     pub pinned: Vec<String>,
-    /// How a model calls a tool that it found: `execute` (the default) through `execute_tool`, or `append`, which
-    /// also adds the tool to the request.
+    /// The way in which a model calls a tool that it found: `execute` (the default) through `execute_tool`, or
+    /// `append`, which also adds the tool to the request.
     pub reveal: Reveal,
     /// The maximum number of turns of a run. The default is 50.
     pub max_turns: Option<NonZeroU32>,
@@ -375,7 +375,7 @@ pub enum SizeEstimate {
 /// The largest amount of money that is taken for one.
 const MAX_AMOUNT: f64 = 1e9;
 
-/// An amount of money.
+/// Returns an amount of money.
 fn amount<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     let amount = f64::deserialize(deserializer)?;
     if (0.0..=MAX_AMOUNT).contains(&amount) {

@@ -1,8 +1,8 @@
-//! `modules.<id>.setup`: what the operator does with a module before agents do.
+//! `modules.<id>.setup`: calls of a module by the operator before agents use it.
 //!
-//! The actions are calls through the entrance like any other: resolved, validated, bounded, recorded. They are made by the
-//! operator, who wrote them down, so nobody is asked, and it is nothing to them that constraints keep an action from agents.
-//! A rule under `tools.capabilities.deny` holds for them as well, and so does `access`.
+//! The executor resolves, validates, limits and records these calls like any other. The operator wrote them, so they need no
+//! approval, and constraints that keep an action from agents do not apply. Rules under `tools.capabilities.deny` and `access`
+//! apply.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use toolcrib_sdk::Module;
 use crate::check::unknown;
 use crate::{App, SetupAction, templates};
 
-/// What is wrong with the actions of a module, as far as that can be known before they run.
+/// Checks the actions of a module before they run.
 pub(crate) fn check(app: &App, module: &Module, actions: &[SetupAction], errors: &mut Vec<DocumentError>) {
     if actions.is_empty() {
         return;
@@ -68,7 +68,7 @@ pub(crate) fn check(app: &App, module: &Module, actions: &[SetupAction], errors:
     }
 }
 
-/// The arguments as the tool gets them, or what is wrong with them.
+/// Returns the arguments as the tool gets them, or what is wrong with them.
 fn fitting(
     app: &App,
     tool: &Tool,
@@ -91,7 +91,7 @@ fn fitting(
     }
 }
 
-/// The rule that denies a call, with these arguments, to everybody.
+/// Returns the rule that denies a call, with these arguments, to everybody.
 fn denied(policy: &Policy, tool: &Tool, arguments: JsonObject) -> Option<Arc<str>> {
     let mut call = Call::new(Arc::new(tool.clone()), SESSION.into(), 0);
     call.arguments = arguments;
@@ -101,8 +101,8 @@ fn denied(policy: &Policy, tool: &Tool, arguments: JsonObject) -> Option<Arc<str
     }
 }
 
-/// Runs the actions of all modules, one after the other. Gives what the failure of one means for its module: a module that is
-/// set up in part is none that can be used.
+/// Runs the actions of all modules, one at a time. Returns the failures: a module that is set up in part cannot be
+/// used.
 pub(crate) async fn run(
     app: &App,
     modules: &[Module],
@@ -199,7 +199,7 @@ fn params(app: &App, action: &SetupAction, place: &str) -> Result<JsonObject, Do
     }
 }
 
-/// What setup may do: the actions that it names, unless a rule denies them.
+/// Returns the policy of setup: the named actions, unless a rule denies them.
 fn policy(app: &App) -> Result<Policy, crate::Error> {
     let rules = &app.config.tools.capabilities;
     let capabilities =

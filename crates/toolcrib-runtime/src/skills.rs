@@ -13,8 +13,8 @@ use toolcrib_sdk::FunctionTool;
 use toolcrib_tasks::{Skill, SkillFolder, Skills, USE_SKILL};
 
 use crate::check::unknown;
+use crate::services::{AppServices, is_own};
 use crate::sources::Source;
-use crate::wiring::{Wiring, is_own};
 use crate::{App, AppConfig, variables};
 
 /// The folder that is looked into where the app file names none.
@@ -23,7 +23,7 @@ const DEFAULT_FOLDER: &str = "skills";
 /// The most folders with skills.
 const MAX_FOLDERS: usize = 16;
 
-/// How many triggers of a skill a prompt tells.
+/// The number of triggers of a skill in a prompt.
 const MAX_TOLD_TRIGGERS: usize = 5;
 
 /// `skills`.
@@ -40,7 +40,7 @@ pub(crate) fn read(app: &App) -> Skills {
     let default = [DEFAULT_FOLDER.to_owned()];
     let folders = match named {
         Some(folders) => folders,
-        // A text in no file has no folder of its own.
+        // An app that is not in a file has no folder.
         None if app.is_in_file() && app.path(DEFAULT_FOLDER).is_dir() => &default,
         None => &[],
     };
@@ -66,13 +66,13 @@ pub(crate) fn folders(app: &App) -> Vec<PathBuf> {
     named.iter().take(MAX_FOLDERS).filter_map(folder).map(|folder| app.path(&folder)).collect()
 }
 
-/// Where a folder is, as tools that work in the workspace name it.
+/// Returns the path of a folder relative to the workspace.
 fn shown(path: &Path, workspace: Option<&Path>) -> Option<String> {
     let path = std::path::absolute(path).ok()?;
     Some(path.strip_prefix(workspace?).ok()?.display().to_string())
 }
 
-/// What is wrong with the section, and with the skills that agents are left.
+/// Checks the section, and the skills of agents.
 pub(crate) fn check(app: &App, errors: &mut Vec<DocumentError>) {
     let folders = app.config.skills.folders.iter().flatten();
     for (position, folder) in folders.enumerate() {
@@ -98,23 +98,23 @@ pub(crate) fn check(app: &App, errors: &mut Vec<DocumentError>) {
     }
 }
 
-/// What is no skill, though it stands among them.
+/// Returns warnings about entries of the folders that are not skills.
 pub(crate) fn warnings(app: &App) -> impl Iterator<Item = String> {
     app.skills.rejected().iter().map(|rejected| format!("{} is no skill: {}", rejected.path, rejected.reason))
 }
 
-/// The tools that skills list and that are not there.
+/// Returns the tools that skills list and that are not there.
 pub(crate) fn unused<'a>(app: &'a App, snapshot: &'a Snapshot) -> impl Iterator<Item = String> + 'a {
     app.skills.iter().flat_map(move |skill| {
-        // One in another program's spelling is none of ours.
+        // A name in another program's spelling is not a tool of Toolcrib.
         let ours = skill.allowed_tools.iter().filter(|tool| tool.contains('.') && !tool.contains(['*', '(']));
         ours.filter(|tool| snapshot.find(tool, |_| true).is_err())
             .map(|tool| format!("the skill `{}` lists `{tool}`, which is no tool that is there", skill.name))
     })
 }
 
-/// The programs that come with skills, each folder with a manifest under the name of its skill. They are tools like any: what
-/// the gate does not let through, does not run.
+/// Returns the programs that come with skills, each folder with a manifest under the name of its skill. They are tools
+/// like any: what the gate does not let through, does not run.
 pub(crate) fn sources(app: &App) -> Result<Vec<Source>, DocumentError> {
     let access = Access::of_app(app.config.tools.capabilities.access.as_ref())
         .map_err(|error| app.document.error_at(error.place().pointer(), error.to_string()))?;
@@ -132,12 +132,12 @@ pub(crate) fn sources(app: &App) -> Result<Vec<Source>, DocumentError> {
         .collect())
 }
 
-/// The namespaces of programs that come with skills.
+/// Returns the namespaces of programs that come with skills.
 pub(crate) fn namespaces(app: &App) -> impl Iterator<Item = &str> {
     app.skills.iter().filter(|skill| skill.holds(MANIFEST)).map(|skill| skill.name.as_str())
 }
 
-/// The tool that loads skills, where there are any.
+/// Returns the tool that loads skills, where there are any.
 pub(crate) fn tools(app: &App) -> Vec<FunctionTool> {
     if app.skills.is_empty() {
         return Vec::new();
@@ -146,8 +146,8 @@ pub(crate) fn tools(app: &App) -> Vec<FunctionTool> {
     app.skills.tools(move |context, skill| may_use(&config, context.principal(), skill))
 }
 
-/// Whether a caller may use a skill: an agent that is left some by its `capabilities` may use those alone, and no more than
-/// each of those on whose behalf it works.
+/// Returns true if a caller may use a skill: an agent whose `capabilities` list skills may use only those, and only if
+/// each agent on whose behalf it works may use them.
 fn may_use(config: &AppConfig, principal: Principal<'_>, skill: &Skill) -> bool {
     let is_left = |id: &str| {
         let agent = config.agents.iter().find(|agent| agent.id == id);
@@ -158,8 +158,8 @@ fn may_use(config: &AppConfig, principal: Principal<'_>, skill: &Skill) -> bool 
     above.chain(principal.agent).all(is_left)
 }
 
-impl Wiring {
-    /// The skills that a caller may load, each with what it is good for.
+impl AppServices {
+    /// Returns the skills that a caller may load, each with what it is good for.
     pub(crate) fn told_skills<'a>(
         &self,
         principal: Principal<'_>,
@@ -169,7 +169,7 @@ impl Wiring {
         usable.map(|skill| (format!("/{}", skill.name), about(skill))).collect()
     }
 
-    /// The same for a client of the server, which has no slash before the names.
+    /// Returns the same for a client of the server, which has no slash before the names.
     pub(crate) fn skills(&self, session: &str) -> Vec<(String, String)> {
         let principal = Principal::new(session);
         let (snapshot, policy) = (self.snapshot(), self.executor.policy());

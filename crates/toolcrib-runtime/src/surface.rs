@@ -1,23 +1,23 @@
-//! What a client of the server is shown of the tools.
+//! The surface of a client of the server.
 
 use toolcrib_policy::Principal;
 use toolcrib_prompt::{Injection, InjectionMode, InjectionSettings, Plan, WireNames};
 
-use crate::wiring::Wiring;
+use crate::services::AppServices;
 use crate::{Error, SurfaceMode};
 
-/// What a client of the server is shown of the tools of one generation.
+/// The tools of one generation that a client of the server is listed.
 #[derive(Clone, Debug)]
 pub struct Surface {
     /// The generation of the tools.
     pub generation: u64,
-    /// Which tools are listed with their schemas, and which are to be found.
+    /// The plan: tools that are listed with their schemas, and tools to be found.
     pub plan: Plan,
     /// The names of all tools that the client may use.
     pub wire_names: WireNames,
 }
 
-impl Wiring {
+impl AppServices {
     /// See [`Runtime::surface`](crate::Runtime::surface).
     pub(crate) fn surface(&self, mode: SurfaceMode, session: &str) -> Result<Surface, Error> {
         let snapshot = self.snapshot();
@@ -43,7 +43,7 @@ impl Wiring {
         };
         let mut plan = planned(&settings)?;
         if plan.mode == Injection::Compact {
-            // A list of tools without their schemas belongs into a system prompt, which a client has of its own.
+            // A list of tools without schemas belongs into the system prompt, which is the client's.
             let is_pinned = !settings.pinned.is_empty();
             settings.mode = if is_pinned { InjectionMode::Mixed } else { InjectionMode::Discovery };
             plan = planned(&settings)?;

@@ -1,8 +1,8 @@
-//! What outlasts one step of an agent: calls in the background, watchers, schedules, and where they are kept.
+//! Background calls, watchers and schedules, and their store.
 
-mod inbox;
+mod location;
+mod notifications;
 mod operator;
-mod place;
 mod prompts;
 
 use std::num::NonZeroU32;
@@ -19,15 +19,15 @@ use toolcrib_tasks::{
     WatcherSettings, Watchers, channel_tools,
 };
 
-use self::inbox::SessionInbox;
+use self::notifications::SessionNotifications;
 use self::prompts::Prompts;
-use crate::wiring::Wiring;
+use crate::services::AppServices;
 use crate::{App, Error};
 
+pub use self::location::TaskStore;
 pub use self::operator::{OwnedTask, TaskSummary};
-pub use self::place::TaskStore;
 
-/// How long tasks have to end by themselves when an app is closed.
+/// The time that tasks have to end when an app is closed.
 pub const DRAIN_TIME: Duration = Duration::from_secs(10);
 
 /// The channels of an app, by name.
@@ -43,7 +43,7 @@ pub struct Tasks {
     prompts: Arc<Prompts>,
     background_after: Option<Duration>,
     mode: TaskStore,
-    /// Whether another process runs them, and this one only looks.
+    /// True if another process runs them, and this one only inspects them.
     is_beside: bool,
     warnings: Vec<String>,
 }
@@ -53,11 +53,11 @@ impl Tasks {
     pub(crate) async fn open(app: &App, channels: &Channels) -> Result<Self, Error> {
         let failed =
             |error: StoreError| Error::Start { what: "the tasks".into(), message: error.to_string() };
-        let place::Place { store, is_beside, mut warnings } = place::open(app).await?;
+        let location::TaskLocation { store, is_beside, mut warnings } = location::open(app).await?;
         let opened = Self::over(app, store, channels).await;
         let mut tasks = match opened {
             Err(error) if app.tasks != TaskStore::Operator => {
-                warnings.push(place::not_kept(&error));
+                warnings.push(location::not_kept(&error));
                 Self::over(app, Arc::new(MemoryStore::new()), channels).await.map_err(failed)?
             }
             opened => opened.map_err(failed)?,
@@ -74,7 +74,7 @@ impl Tasks {
         };
         let services = Arc::new(channels.iter().fold(services, add));
         let background = Background::open(Arc::clone(&services), BackgroundSettings::default()).await?;
-        // Whoever looks at tasks looks at those too that agents may make no more of.
+        // An operator also sees tasks of kinds that agents may no longer create.
         let is_looking = app.tasks == TaskStore::Operator;
         let watchers = if execution.watchers || is_looking {
             Some(Watchers::open(Arc::clone(&services), WatcherSettings::default()).await?)
@@ -109,7 +109,7 @@ impl Tasks {
         })
     }
 
-    /// The tools of the runtime's own that make tasks.
+    /// Returns the tools of the runtime's own that make tasks.
     pub(crate) fn tools(&self, app: &App) -> Vec<FunctionTool> {
         let mut tools = self.background.tools();
         tools.extend(channel_tools(&self.services));
@@ -118,10 +118,10 @@ impl Tasks {
         tools
     }
 
-    /// Goes on with what is known from before, now that it is known where calls go in.
-    pub(crate) async fn start(self: &Arc<Self>, wiring: &Arc<Wiring>) -> Result<(), Error> {
-        self.services.set_tool_caller(wiring.executor.tool_caller());
-        self.prompts.open(wiring);
+    /// Resumes stored tasks, now that the executor exists.
+    pub(crate) async fn start(self: &Arc<Self>, services: &Arc<AppServices>) -> Result<(), Error> {
+        self.services.enter_by(services.executor.entrance());
+        self.prompts.open(services);
         if !matches!(self.mode, TaskStore::Process | TaskStore::Resident) {
             return Ok(());
         }
@@ -149,12 +149,12 @@ impl Tasks {
         Ok(())
     }
 
-    /// The entrance for agents: calls that take long go on in the background where the app says so.
+    /// Returns the entrance for agents: calls that take long go on in the background where the app says so.
     pub(crate) fn entrance(&self, executor: &Arc<Executor>) -> Arc<dyn ToolCaller> {
         self.patient(executor.tool_caller(), None)
     }
 
-    /// This entrance, for as long as the app says, or so long where it says nothing. What takes longer goes on in the background.
+    /// Wraps a caller to move calls to the background after the time that the app configures, or after `otherwise`.
     pub(crate) fn patient(
         &self,
         entrance: Arc<dyn ToolCaller>,
@@ -166,24 +166,24 @@ impl Tasks {
         }
     }
 
-    /// The calls in the background.
+    /// Returns the calls in the background.
     pub fn background(&self) -> &Background {
         &self.background
     }
 
-    /// What agents are told at their next turn.
-    pub fn inbox(&self) -> Arc<dyn NotificationQueue> {
-        Arc::new(SessionInbox(Arc::clone(self.services.notifications())))
+    /// Returns the queue of notifications that agents read with their next turn.
+    pub fn notifications(&self) -> Arc<dyn NotificationQueue> {
+        Arc::new(SessionNotifications(Arc::clone(self.services.notifications())))
     }
 
-    /// What a session that is no agent's is to be told, the oldest first: the first, and of the others what fits into so many
-    /// characters with it. It is told once.
+    /// Takes the notifications for a session without an agent, the oldest first: the first one, and those that fit into
+    /// `most_chars` with it. Each is delivered once.
     pub async fn tell_next(&self, session: &str, most_chars: usize) -> Vec<String> {
         let notifications = self.services.notifications();
         let mut left = most_chars;
         let (mut ids, mut told) = (Vec::new(), Vec::new());
         for (id, notification) in notifications.peek(session, MAX_NOTIFICATIONS).await {
-            let text = inbox::line(&notification);
+            let text = notifications::line(&notification);
             let chars = text.chars().count();
             if chars > left && !told.is_empty() {
                 break;
@@ -203,18 +203,18 @@ impl Tasks {
         self.services.notifications().changed()
     }
 
-    /// The last of what a session is to be told at its next turn.
+    /// Returns the last of what a session is to be told at its next turn.
     pub async fn latest(&self, session: &str) -> Option<String> {
         let waiting = self.services.notifications().peek(session, MAX_NOTIFICATIONS).await;
         waiting.into_iter().next_back().map(|(_, notification)| notification.text)
     }
 
-    /// What is wrong with where they are kept.
+    /// Returns warnings about the store.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Ends what a session has running that nobody goes on with. Its schedules stay: they are for later.
+    /// Ends the background calls and watchers of a session that is not continued. Its schedules stay.
     pub(crate) async fn end_session(&self, session: &str) {
         self.background.end_session(session).await;
         if let Some(watchers) = &self.watchers {

@@ -7,15 +7,15 @@ use toolcrib_model::Secret;
 
 use crate::{App, variables};
 
-/// What can stand between the braces.
+/// The names that are valid between the braces.
 const KNOWN: &str = "`{{workspace}}`, `{{env.NAME}}` and `{{secret.NAME}}`";
 
-/// The value at a pointer with its variables filled in: `${NAME}` as anywhere in the file, and `{{…}}`.
+/// Returns the value at a pointer with its variables filled in: `${NAME}` as anywhere in the file, and `{{…}}`.
 pub(crate) fn filled(app: &App, value: &Value, pointer: &str) -> Result<Value, Error> {
     variables::with_texts(value, pointer, &|text, pointer| expanded(app, text, pointer))
 }
 
-/// One text. It is gone through once: what is filled in is not looked at again. `{{{{` stands for `{{`.
+/// Expands one text in one pass: inserted values are not expanded again. `{{{{` is an escaped `{{`.
 fn expanded(app: &App, text: &str, pointer: &str) -> Result<String, Error> {
     let wrong = |message: String| app.document.error_at(pointer, message);
     let mut out = String::with_capacity(text.len());
@@ -42,7 +42,7 @@ fn expanded(app: &App, text: &str, pointer: &str) -> Result<String, Error> {
     Ok(out)
 }
 
-/// What a name between braces stands for. The values of secrets are noted, so that nothing says them.
+/// Returns the value of a name between braces. Secret values are registered, so that they are masked in output.
 fn value(app: &App, text: &str, inside: &str, pointer: &str) -> Result<String, String> {
     let name = inside.trim();
     if name == "workspace" {

@@ -10,7 +10,7 @@ use crate::App;
 /// Keys whose texts are paths, where `$NAME` and `~` count too.
 const PATH_KEYS: [&str; 4] = ["path", "spec", "cwd", "cache"];
 
-/// Stands for the path of the running program, so that an app can start another one beside itself.
+/// The variable with the path of the running program, so that an app can start another one.
 const OWN_PROGRAM: &str = "TOOLCRIB";
 
 pub(crate) fn lookup(name: &str) -> Option<String> {
@@ -18,7 +18,7 @@ pub(crate) fn lookup(name: &str) -> Option<String> {
     std::env::var(name).ok().or_else(own)
 }
 
-/// The value at a pointer with its variables filled in.
+/// Returns the value at a pointer with its variables filled in.
 pub(crate) fn filled(app: &App, value: &Value, pointer: &str) -> Result<Value, Error> {
     with_texts(value, pointer, &|text, pointer| {
         // `/tools/registry/0/path` is a setting; what stands deeper is not ours to know.
@@ -29,7 +29,7 @@ pub(crate) fn filled(app: &App, value: &Value, pointer: &str) -> Result<Value, E
     })
 }
 
-/// The value at a pointer with another text in the place of each.
+/// Returns the value at a pointer with another text in the place of each.
 pub(crate) fn with_texts(
     value: &Value,
     pointer: &str,
@@ -55,16 +55,16 @@ pub(crate) fn with_texts(
     })
 }
 
-/// How credentials in a header begin, before the part that is a secret.
+/// The schemes of credentials in a header, before the secret.
 const SCHEMES: [&str; 3] = ["Bearer ", "Basic ", "Token "];
 
-/// The fewest characters of a text that is taken for a secret by its place. Shorter ones are words as a rule, which results
-/// may well hold.
+/// The fewest characters of a text that is taken for a secret by its place. Shorter ones are words as a rule, which
+/// results may well hold.
 const MIN_LITERAL_CHARS: usize = 8;
 
-/// Returns the secret that is written out in the app file in a place for secrets, with the name of its setting: below
-/// `headers`, `env`, `auth` and `cookies` under a name for one, in a setting such as `api_key`, or as the password of a URL.
-/// It is shown to nobody either, although a variable is its better place.
+/// Returns a literal secret of the app file with the name of its setting: below `headers`, `env`, `auth` and `cookies`
+/// under a name that indicates one, in a setting such as `api_key`, or as the password of a URL. It is masked too,
+/// although a variable would be better.
 fn literal_secret<'a>(pointer: &'a str, text: &'a str) -> Option<(&'a str, &'a str)> {
     const PLACES: [&str; 4] = ["headers", "env", "auth", "cookies"];
     const NAMES: [&str; 7] =

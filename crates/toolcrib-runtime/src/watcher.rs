@@ -11,10 +11,10 @@ use toolcrib_registry::ToolRegistry;
 
 use crate::{App, Error};
 
-/// How long to wait after a source said that it has changed: whoever changes one tool often changes the next one, too.
+/// The delay after a source reported a change, since changes often come in groups.
 const SETTLING: Duration = Duration::from_millis(250);
 
-/// How long a source is left alone after it was loaded again, however often it says that it has changed.
+/// The minimum time between two loads of a source.
 const PAUSE: Duration = Duration::from_secs(2);
 
 /// Tells when the file of an app is saved, until this is dropped.

@@ -1,4 +1,4 @@
-//! How many tokens the models of agents take in, where the app file does not say.
+//! The context windows of models that the app file does not specify.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -8,12 +8,12 @@ use std::time::Duration;
 use tokio::sync::OnceCell;
 
 use crate::AgentConfig;
-use crate::wiring::Wiring;
+use crate::services::AppServices;
 
-/// How long servers are waited for to say how much their models take in, all of them together.
+/// The total time to wait for servers to report their context windows.
 const MAX_WAIT: Duration = Duration::from_secs(2);
 
-/// What servers said of their models.
+/// The context windows that servers reported.
 #[derive(Default)]
 pub(crate) struct ContextWindows {
     asked: OnceCell<()>,
@@ -21,8 +21,8 @@ pub(crate) struct ContextWindows {
     known: Mutex<BTreeMap<String, u32>>,
 }
 
-impl Wiring {
-    /// How many tokens the model of an agent takes in, as far as is known by now.
+impl AppServices {
+    /// Returns the context window of an agent's model as known so far, in tokens.
     pub(crate) fn context_window(&self, agent: &AgentConfig) -> u32 {
         let known = self.windows.known.lock().unwrap_or_else(PoisonError::into_inner);
         let set = agent.brain.context_window.map(NonZeroU32::get);

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_cli::{Extensions, Place};
+use toolcrib_cli::{EntryContext, Extensions};
 use toolcrib_sdk::{ErrorCode, Module, module};
 
 #[derive(Clone, Deserialize, Serialize, JsonSchema)]
@@ -34,6 +34,6 @@ impl Reports {
 }
 
 fn main() -> std::process::ExitCode {
-    let reports = |reports: Reports, _: &Place<'_>| Ok(Module::from(reports));
+    let reports = |reports: Reports, _: &EntryContext<'_>| Ok(Module::from(reports));
     toolcrib_cli::main_with(Extensions::default().with_module("reports", reports))
 }

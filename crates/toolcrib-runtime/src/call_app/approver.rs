@@ -1,4 +1,4 @@
-//! Whoever answers for the caller answers for the app that is called too.
+//! The approver of the calling app, used by the called app.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ impl InApp {
         Self { name: name.to_owned(), approver }
     }
 
-    /// The agent as a person is told it.
+    /// Returns the agent as a person is told it.
     fn agent(&self, agent: Option<&str>) -> String {
         match agent {
             Some(agent) => format!("{}: {agent}", self.name),

@@ -14,13 +14,13 @@ use toolcrib_port::{CallContext, Progress, ProgressListener};
 
 use super::{Apps, Called, MAX_RUNNING_APPS};
 
-/// How long a prompt may be, in characters; about 5,000 tokens.
+/// The maximum length of a prompt, in characters; about 5,000 tokens.
 const MAX_PROMPT_CHARS: usize = 20_000;
 
-/// How much of an answer is told, in characters.
+/// The maximum length of an answer, in characters.
 const MAX_ANSWER_CHARS: usize = 60_000;
 
-/// How much of its deadline a call leaves for its result.
+/// The part of its deadline that a call reserves for its result.
 const TELLING: Duration = Duration::from_millis(500);
 
 #[derive(Deserialize, JsonSchema)]
@@ -28,12 +28,12 @@ const TELLING: Duration = Duration::from_millis(500);
 pub(super) struct CallApp {
     /// The name of the app.
     app: String,
-    /// What it shall do, with all that it has to know: it sees nothing of this conversation.
+    /// The task, with everything that the app has to know: it sees nothing of this conversation.
     #[schemars(length(min = 1, max = MAX_PROMPT_CHARS))]
     prompt: String,
 }
 
-/// What came of a call.
+/// The report of a call.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct CalledReport {
     /// The app.
@@ -41,21 +41,21 @@ pub(super) struct CalledReport {
     /// `completed`; `limit_reached` where it would have gone on; `truncated`, `refused` or `content_filter` where the answer
     /// is not whole.
     outcome: String,
-    /// Which limit ended it.
+    /// The limit that ended the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     limit: Option<String>,
-    /// Whether that is a limit of whoever called it: nothing of it is left.
+    /// True if the limit belongs to the caller: nothing of it is left.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     limit_of_caller: bool,
     /// Its answer; of one that did not complete, the last that it said.
     text: String,
-    /// How often its model was asked.
+    /// The number of requests to its model.
     turns: u32,
-    /// How many tools it called.
+    /// The number of tool calls.
     calls: u64,
-    /// What it cost.
+    /// The usage of the run.
     usage: Value,
-    /// What those spent that it gave work to in turn.
+    /// The amount that runs below it spent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     spent_below: Option<Value>,
 }
@@ -150,7 +150,7 @@ impl Apps {
     }
 }
 
-/// What a caller is told of a run.
+/// Returns the report of a run for the caller.
 fn told(name: &str, report: RunReport, calls: u64) -> Result<CalledReport, ToolError> {
     let RunReport { outcome, text, turns, usage, spent_below, limit_of_caller, .. } = report;
     let (outcome, limit) = match outcome {
@@ -194,7 +194,7 @@ fn cancelled(name: &str) -> ToolError {
     ToolError::new(ErrorKind::Cancelled, format!("the call of the app `{name}` was given up"))
 }
 
-/// Tells whoever waits for the call what the app is at.
+/// An observer that reports the progress of the app to the caller.
 struct Watching<'a> {
     app: &'a str,
     calls: u64,

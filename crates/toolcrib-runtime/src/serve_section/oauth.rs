@@ -44,7 +44,7 @@ pub struct OAuthConfig {
     pub clients: Vec<OAuthClient>,
 }
 
-/// How a token is signed (RFC 7518, RFC 8037): with a key whose other half only its issuer has.
+/// A signature algorithm of tokens with a private key (RFC 7518, RFC 8037).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "these are the names of the RFCs")]
 pub enum SignatureAlgorithm {
@@ -87,23 +87,23 @@ pub struct OAuthClient {
 /// `serve.oauth` with what its variables hold now.
 #[derive(Clone, Debug)]
 pub struct ServedOAuth {
-    /// Who issues the tokens, to the letter.
+    /// The exact issuer of the tokens.
     pub issuer: String,
     /// The same, as a URL: `https`, or `http` on this machine.
     pub issuer_url: Url,
-    /// Whom the tokens are for, to the letter.
+    /// The exact audience of the tokens.
     pub audience: String,
     /// By which URL clients call this server, to the letter.
     pub resource: String,
     /// The same, as a URL.
     pub resource_url: Url,
-    /// Where the keys are; what the issuer publishes when absent. `https`, or `http` on this machine.
+    /// The URL of the keys; the one that the issuer publishes when absent. `https`, or `http` on this machine.
     pub jwks_url: Option<Url>,
-    /// Whether names may lead to addresses that are not public.
+    /// True if names may resolve to addresses that are not public.
     pub allow_private: bool,
-    /// How tokens may be signed.
+    /// The permitted signature algorithms.
     pub algorithms: Vec<SignatureAlgorithm>,
-    /// Who comes in with which token.
+    /// The clients by their tokens.
     pub clients: Vec<OAuthClient>,
 }
 
@@ -129,7 +129,7 @@ impl OAuthClient {
 }
 
 impl App {
-    /// The authorization server whose tokens are taken, where there is one.
+    /// Returns the authorization server whose tokens are taken, where there is one.
     pub fn served_oauth(&self) -> Result<Option<ServedOAuth>, Error> {
         let Some(config) = &self.config.serve.oauth else { return Ok(None) };
         let text = |text: &str, key: &str| {
@@ -172,7 +172,7 @@ impl App {
     }
 }
 
-/// What the types do not say.
+/// Checks the section beyond its types.
 pub(super) fn check(app: &App, errors: &mut Vec<DocumentError>) {
     let Some(config) = &app.config.serve.oauth else { return };
     let mut wrong = |key: &str, message: String| {
@@ -230,13 +230,13 @@ pub(super) fn check(app: &App, errors: &mut Vec<DocumentError>) {
     }
 }
 
-/// Whether a text is a scope (RFC 6749, section 3.3).
+/// Returns true if a text is a scope (RFC 6749, section 3.3).
 fn is_scope(text: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_graphic() && !matches!(c, '"' | '\\');
     !text.is_empty() && text.len() <= MAX_TEXT_BYTES && text.chars().all(is_plain)
 }
 
-/// A URL that tokens may depend on, at this key.
+/// Returns a URL that tokens may depend on, at this key.
 fn url_of(text: &str, key: &str) -> Result<Url, String> {
     let wrong = |what: &str| Err(format!("`{key}` {what}"));
     let Ok(url) = Url::parse(text) else {

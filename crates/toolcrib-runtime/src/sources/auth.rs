@@ -49,7 +49,7 @@ enum In {
     Cookie,
 }
 
-/// Where id and secret of an OAuth client are sent.
+/// The part of a request that carries id and secret of an OAuth client.
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 enum ClientAuth {
@@ -62,7 +62,7 @@ impl AuthEntry {
         self.token_url.as_ref()
     }
 
-    /// The credential, or which setting is missing or is for another type.
+    /// Returns the credential, or which setting is missing or is for another type.
     pub(super) fn credential(self) -> Result<Credential, String> {
         let (name, own): (&str, &[&str]) = match self.kind {
             Kind::Bearer => ("bearer", &["token"]),
@@ -135,7 +135,7 @@ impl From<In> for KeyLocation {
     }
 }
 
-/// An entry by itself, or a list of them.
+/// Returns an entry by itself, or a list of them.
 pub(super) fn one_or_many<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,

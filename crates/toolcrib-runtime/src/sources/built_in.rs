@@ -14,7 +14,7 @@ use toolcrib_port::ToolEngine;
 use url::Url;
 
 use super::{Source, exec, mcp, rest};
-use crate::extensions::{Extensions, Place};
+use crate::extensions::{EntryContext, Extensions};
 
 /// Adds them under their names.
 pub(crate) fn register(extensions: Extensions) -> Extensions {
@@ -25,7 +25,7 @@ pub(crate) fn register(extensions: Extensions) -> Extensions {
         .with_loader("mcp", mcp::open)
         .with_loader("rest", rest::open)
         .with_engine("command", command)
-        .with_engine("mock", |settings: MockSettings, _: &Place<'_>| {
+        .with_engine("mock", |settings: MockSettings, _: &EntryContext<'_>| {
             Ok(Arc::new(MockEngine::new(settings)) as Arc<dyn ToolEngine>)
         })
 }
@@ -61,7 +61,7 @@ impl Seconds {
 struct FileEntry {
     path: String,
     namespace: Option<String>,
-    /// Whether a saved file is loaded again.
+    /// True to load a saved file again.
     #[serde(default)]
     watch: bool,
 }
@@ -76,7 +76,7 @@ struct InlineEntry {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "loaders may refuse their settings")]
-fn file(entry: FileEntry, place: &Place<'_>) -> Result<Source, String> {
+fn file(entry: FileEntry, place: &EntryContext<'_>) -> Result<Source, String> {
     let path = place.path(&entry.path);
     let watched = entry.watch.then(|| path.clone()).into_iter().collect();
     let mut loader = FileLoader::new(path);
@@ -87,13 +87,13 @@ fn file(entry: FileEntry, place: &Place<'_>) -> Result<Source, String> {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "loaders may refuse their settings")]
-fn inline(InlineEntry { namespace, .. }: InlineEntry, place: &Place<'_>) -> Result<Source, String> {
+fn inline(InlineEntry { namespace, .. }: InlineEntry, place: &EntryContext<'_>) -> Result<Source, String> {
     let tools = format!("{}/tools", place.pointer());
     let loader = InlineLoader::new(place.document(), &tools, &namespace, place.file());
     Ok(Source::new(Arc::new(loader)).local())
 }
 
-fn command(mut settings: CommandSettings, place: &Place<'_>) -> Result<Arc<dyn ToolEngine>, String> {
+fn command(mut settings: CommandSettings, place: &EntryContext<'_>) -> Result<Arc<dyn ToolEngine>, String> {
     let cwd = settings.cwd.take().map_or_else(|| place.folder().to_owned(), |cwd| place.folder().join(cwd));
     settings.cwd = Some(cwd);
     let access = place.access()?;
@@ -120,7 +120,7 @@ pub(super) fn may_reach(access: &Access, url: &str) -> Result<(), String> {
     Err(format!("`{host}:{port}` may not be reached; add it to `tools.capabilities.access.network`"))
 }
 
-/// Whether the operator wrote a URL that plainly names a private address, which is leave to go there.
+/// Returns true if the URL of the operator names a private address, which permits it.
 pub(crate) fn is_private(url: &str) -> bool {
     Url::parse(url).is_ok_and(|url| names_private_address(&url))
 }

@@ -10,7 +10,7 @@ use toolcrib_model::Secret;
 
 use super::Source;
 use super::built_in::Seconds;
-use crate::extensions::Place;
+use crate::extensions::EntryContext;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -24,7 +24,7 @@ pub(super) struct ExecEntry {
     /// Variables of its programs: the place for keys.
     #[serde(default)]
     env: BTreeMap<String, Secret>,
-    /// How long a worker may take to start and to list its tools.
+    /// The time that a worker has to start and to list its tools.
     startup_timeout_seconds: Option<Seconds>,
     /// True to load a saved manifest again, and to replace a worker when its source files are saved.
     #[serde(default)]
@@ -33,14 +33,14 @@ pub(super) struct ExecEntry {
 
 /// Makes the source. Which programs may be started is asked when the manifest is read, and of each call; of a worker when it
 /// is started.
-pub(super) fn open(mut entry: ExecEntry, place: &Place<'_>) -> Result<Source, String> {
+pub(super) fn open(mut entry: ExecEntry, place: &EntryContext<'_>) -> Result<Source, String> {
     match entry.worker.take() {
         Some(argv) => worker(argv, entry, place),
         None => programs(entry, place),
     }
 }
 
-fn programs(entry: ExecEntry, place: &Place<'_>) -> Result<Source, String> {
+fn programs(entry: ExecEntry, place: &EntryContext<'_>) -> Result<Source, String> {
     let path = entry
         .path
         .ok_or("missing field `path`, the folder of the manifest; or `worker`, the words that start one")?;
@@ -57,7 +57,7 @@ fn programs(entry: ExecEntry, place: &Place<'_>) -> Result<Source, String> {
 }
 
 /// Loading it starts a process, so `validate` leaves it alone.
-fn worker(argv: Vec<String>, entry: ExecEntry, place: &Place<'_>) -> Result<Source, String> {
+fn worker(argv: Vec<String>, entry: ExecEntry, place: &EntryContext<'_>) -> Result<Source, String> {
     if argv.first().is_none_or(String::is_empty) {
         return Err("`worker` is empty; its first word names the program".into());
     }

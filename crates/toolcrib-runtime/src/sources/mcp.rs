@@ -20,7 +20,7 @@ use super::Source;
 use super::built_in::{Seconds, is_private, may_reach, may_start};
 use super::folders::cache_folder;
 use super::mcp_auth::{self, McpAuthEntry};
-use crate::extensions::Place;
+use crate::extensions::EntryContext;
 use crate::variables::lookup;
 
 #[derive(Deserialize)]
@@ -42,18 +42,18 @@ pub(super) struct McpEntry {
     #[serde(default)]
     trusted: bool,
     startup_timeout_seconds: Option<Seconds>,
-    /// Whether it is started by its first call rather than with the app, once its tools are known.
+    /// True to start it with its first call rather than with the app, once its tools are known.
     lazy: Option<bool>,
-    /// Whether each session has a server of its own.
+    /// True to start a separate server for each session.
     #[serde(default)]
     per_session: bool,
-    /// How many sessions have one at once.
+    /// The number of sessions with a server at the same time.
     max_sessions: Option<NonZeroUsize>,
-    /// Whether its tools are held to what was approved.
+    /// True to hold its tools to their approved definitions.
     pin: Option<bool>,
 }
 
-/// How a server is spoken to.
+/// The transport of a server.
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 enum TransportEntry {
@@ -63,7 +63,7 @@ enum TransportEntry {
 }
 
 /// Makes the source.
-pub(super) fn open(entry: McpEntry, place: &Place<'_>) -> Result<Source, String> {
+pub(super) fn open(entry: McpEntry, place: &EntryContext<'_>) -> Result<Source, String> {
     let access = place.access()?;
     let namespace = match (entry.namespace, entry.name) {
         (Some(namespace), _) => namespace,
@@ -138,8 +138,8 @@ pub(super) fn open(entry: McpEntry, place: &Place<'_>) -> Result<Source, String>
     Ok(mcp_source(source, sessions))
 }
 
-/// What the entry says of which server it is, as the operator wrote it: with the names of variables, not their values.
-fn identity(place: &Place<'_>) -> String {
+/// Returns the identity of the server as the operator wrote it: with the names of variables, not their values.
+fn identity(place: &EntryContext<'_>) -> String {
     let entry = place.document().value.pointer(place.pointer());
     let names = |value: &Value| match value {
         Value::Object(map) => map.keys().cloned().map(Value::String).collect(),
@@ -154,7 +154,7 @@ fn identity(place: &Place<'_>) -> String {
 }
 
 /// Returns the values of the secret variables in the command line and the URL of the entry.
-fn secrets(place: &Place<'_>) -> Vec<Secret> {
+fn secrets(place: &EntryContext<'_>) -> Vec<Secret> {
     let entry = place.document().value.pointer(place.pointer());
     let mut secrets = Vec::new();
     for key in ["command", "url"] {
@@ -180,7 +180,7 @@ fn secrets(place: &Place<'_>) -> Vec<Secret> {
     secrets
 }
 
-/// A server for all sessions, or for each of so many sessions.
+/// Returns the source of one server for all sessions, or of one server for each session.
 pub(super) fn mcp_source(source: McpSource, sessions: Option<NonZeroUsize>) -> Source {
     let connection = McpConnection::new(source);
     let mcp = Some(connection.source().clone());

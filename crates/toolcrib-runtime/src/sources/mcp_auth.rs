@@ -9,10 +9,10 @@ use url::Url;
 
 use super::built_in::may_reach;
 use super::state_folder;
-use crate::extensions::Place;
+use crate::extensions::EntryContext;
 
-/// How many secrets that were issued for one server are known at once, so that nothing says them: the tokens of the
-/// last renewals, the secret of the client, and the key that tokens are bound to.
+/// The number of issued secrets of one server that are masked: the tokens of the last renewals, the secret of the
+/// client, and the key that tokens are bound to.
 const KNOWN_SECRETS: usize = 12;
 
 /// The settings. All of them may be left out: most servers say where to log in, and register clients by themselves.
@@ -34,7 +34,7 @@ pub(super) struct McpAuthEntry {
     redirect_port: Option<u16>,
 }
 
-/// Who knows the users of a company, and which client we are there.
+/// The identity provider of a company, and the client there.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ProviderEntry {
@@ -54,17 +54,17 @@ enum GrantEntry {
 }
 
 impl GrantEntry {
-    /// Whether others say who we are, by a token.
+    /// Returns true if a token of another party proves the identity.
     fn needs_identity(self) -> bool {
         matches!(self, Self::WorkloadIdentity | Self::EnterpriseManaged)
     }
 }
 
-/// How we are authorized at a server, by its entry or by default; `None` when its headers say it.
+/// Opens the authorization at a server, by its entry or by default; `None` if its headers hold credentials.
 pub(super) fn open(
     entry: Option<McpAuthEntry>,
     headers: &[(String, Secret)],
-    place: &Place<'_>,
+    place: &EntryContext<'_>,
     namespace: &str,
 ) -> Result<Option<McpAuth>, String> {
     let is_in_headers = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
@@ -78,7 +78,7 @@ pub(super) fn open(
     }
 }
 
-fn by_default(place: &Place<'_>, namespace: &str) -> Result<McpAuth, String> {
+fn by_default(place: &EntryContext<'_>, namespace: &str) -> Result<McpAuth, String> {
     let mut auth = McpAuth::new().with_store(store());
     let secrets = place.secrets().clone();
     let name = format!("{namespace}.token");
@@ -91,8 +91,8 @@ fn by_default(place: &Place<'_>, namespace: &str) -> Result<McpAuth, String> {
 }
 
 impl McpAuthEntry {
-    /// The token by which others say who we are, for the grants that want one.
-    fn identity(&mut self, place: &Place<'_>) -> Result<Option<IdentityToken>, String> {
+    /// Returns the token by which others say who we are, for the grants that want one.
+    fn identity(&mut self, place: &EntryContext<'_>) -> Result<Option<IdentityToken>, String> {
         let identity = match (self.identity_token.take(), self.identity_token_file.take()) {
             (Some(_), Some(_)) => {
                 return Err(
@@ -124,8 +124,8 @@ impl McpAuthEntry {
         Ok(identity)
     }
 
-    /// The settings laid over the defaults, or what is wrong with them.
-    fn settings(mut self, mut auth: McpAuth, place: &Place<'_>) -> Result<McpAuth, String> {
+    /// Returns the settings laid over the defaults, or what is wrong with them.
+    fn settings(mut self, mut auth: McpAuth, place: &EntryContext<'_>) -> Result<McpAuth, String> {
         let has_proof = self.client_secret.is_some() || self.private_key.is_some();
         if has_proof && self.client_id.is_none() {
             return Err("`auth` has a secret and no client; set `client_id` too".into());
@@ -179,7 +179,7 @@ fn store() -> TokenStore {
     state_folder("oauth").map_or_else(TokenStore::memory, TokenStore::folder)
 }
 
-/// A path as a shell takes it.
+/// Returns a path as a shell takes it.
 fn quoted(path: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | ':');
     if path.chars().all(is_plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }

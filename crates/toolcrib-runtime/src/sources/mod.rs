@@ -29,7 +29,7 @@ pub use self::folders::{state_folder, state_name};
 pub use self::request::SourceRequest;
 use self::unusable::unusable;
 use crate::checked::CheckedLoader;
-use crate::extensions::Place;
+use crate::extensions::EntryContext;
 use crate::limits::too_long;
 use crate::nesting::ServedApps;
 use crate::{App, variables};
@@ -46,24 +46,24 @@ const MAX_REFRESH_SECONDS: u64 = 7 * 24 * 60 * 60;
 /// A loader with the engine that runs its tools; a tool file may have none.
 #[derive(Clone)]
 pub struct Source {
-    /// Where the tools come from.
+    /// The loader of the tools.
     pub loader: Arc<dyn ToolLoader>,
-    /// What runs them.
+    /// The engine of the tools.
     pub engine: Option<Arc<dyn ToolEngine>>,
-    /// Whether loading it only reads files, and starts or reaches nothing.
+    /// True if loading it only reads files, without starting or contacting anything.
     pub is_local: bool,
     /// The file whose saving loads it again.
     pub watched: Vec<PathBuf>,
-    /// What its entry says under `limits`.
+    /// The `limits` of its entry.
     pub(crate) limits: Option<SourceLimits>,
     /// The MCP server that it is.
     pub(crate) mcp: Option<McpSource>,
-    /// Why it has no tools here: a variable that it names is not set.
+    /// The reason why it has no tools: a variable that it names is not set.
     pub(crate) unusable: Option<String>,
 }
 
 impl Source {
-    /// A source whose tools need an engine that its entry names.
+    /// Creates a source whose tools need an engine that its entry names.
     pub fn new(loader: Arc<dyn ToolLoader>) -> Self {
         Self {
             loader,
@@ -89,8 +89,8 @@ impl Source {
     }
 }
 
-/// All sources of an app, in its order, or all that is wrong with them. Nothing is read or started yet. One that names a
-/// variable which is not set is a source without tools.
+/// Returns all sources of an app, in its order, or all that is wrong with them. Nothing is read or started yet. One
+/// that names a variable which is not set is a source without tools.
 pub(crate) fn sources(app: &App) -> Result<Vec<Source>, Vec<DocumentError>> {
     let engines = engines(app).map_err(|error| vec![error])?;
     let entries = app.config.tools.registry.iter().enumerate();
@@ -120,7 +120,7 @@ pub(crate) fn sources(app: &App) -> Result<Vec<Source>, Vec<DocumentError>> {
 fn taken(app: &App, sources: &[Source], loader: &dyn ToolLoader) -> Option<String> {
     let name = loader.source();
     if sources.iter().any(|other| other.loader.source() == name) {
-        return Some(format!("`{name}` is there twice; give each a namespace of its own"));
+        return Some(format!("duplicate `{name}`; give each a different namespace"));
     }
     let namespace = loader.exclusive_namespace()?;
     if app.config.modules.contains_key(namespace) {
@@ -142,7 +142,7 @@ fn engines(app: &App) -> Result<Engines, DocumentError> {
         let pointer = format!("/tools/engines/{}", pointer_part(name));
         let engine = match settings(app, entry, &pointer) {
             Ok((kind, settings)) => {
-                let place = Place { app, pointer: &pointer, settings: &settings, access: None };
+                let place = EntryContext { app, pointer: &pointer, settings: &settings, access: None };
                 Ok(app.extensions.engine(&kind, &place)?)
             }
             Err(unset) => Err(unset),
@@ -178,7 +178,7 @@ fn source(
         return Err(error);
     }
     let mut source =
-        app.extensions.loader(&kind, &Place { app, pointer, settings: &settings, access: None })?;
+        app.extensions.loader(&kind, &EntryContext { app, pointer, settings: &settings, access: None })?;
     source.limits = limits;
     match engine.as_ref().and_then(Value::as_str).and_then(|name| engines.get(name)) {
         Some(Ok(engine)) => source.engine = Some(Arc::clone(engine)),
@@ -201,8 +201,8 @@ fn refresh_time(app: &App, seconds: &Value, pointer: &str) -> Result<Duration, D
     })
 }
 
-/// The type of an entry, and its settings with variables filled in and without the type. An error is a variable that is not
-/// set.
+/// Returns the type of an entry, and its settings with variables filled in and without the type. An error is a variable
+/// that is not set.
 fn settings(app: &App, entry: &Value, pointer: &str) -> Result<(String, Value), DocumentError> {
     let mut settings = variables::filled(app, entry, pointer)?;
     let kind = settings.as_object_mut().and_then(|map| map.shift_remove("type"));

@@ -29,8 +29,7 @@ pub enum SourceRequest {
 }
 
 impl SourceRequest {
-    /// The loader and engine of this one source, under a namespace or the default one of its kind. An MCP server may
-    /// take so long to start.
+    /// Opens the loader and engine of this source, under a namespace or the default one of its kind.
     pub fn open(self, namespace: Option<&str>, startup_timeout: Duration) -> Result<Source, Error> {
         match self {
             Self::File(path) => {
@@ -65,7 +64,7 @@ impl SourceRequest {
     }
 }
 
-/// The end of a path or URL, as a namespace.
+/// Returns the end of a path or URL, as a namespace.
 fn namespace_of(spec: &str) -> String {
     let stem =
         Path::new(spec).file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();

@@ -12,7 +12,7 @@ use super::Source;
 use super::auth::{AuthEntry, one_or_many};
 use super::built_in::{Seconds, may_reach};
 use super::selection::{CacheEntry, SelectorEntry, keep, select};
-use crate::extensions::Place;
+use crate::extensions::EntryContext;
 
 /// The largest answer that an app file can have read, in bytes.
 const MAX_RESPONSE_BYTES: usize = 100 * 1024 * 1024;
@@ -47,7 +47,7 @@ pub(super) struct RestEntry {
 }
 
 /// Makes the source.
-pub(super) fn open(entry: RestEntry, place: &Place<'_>) -> Result<Source, String> {
+pub(super) fn open(entry: RestEntry, place: &EntryContext<'_>) -> Result<Source, String> {
     let spec = located(place.folder(), &entry.spec);
     let access = place.access()?;
     let issuers = entry.auth.iter().filter_map(AuthEntry::token_url);

@@ -1,4 +1,4 @@
-//! Which operations of an OpenAPI document become tools, and where the document is kept.
+//! The selection of operations of an OpenAPI document, and the cache of the document.
 
 use serde::Deserialize;
 use toolcrib_io::http::names_private_address;
@@ -6,7 +6,7 @@ use toolcrib_loader_rest::{DocumentCache, OperationSelector, RestSource, SpecLoc
 use toolcrib_model::Risk;
 
 use super::folders::cache_folder;
-use crate::extensions::Place;
+use crate::extensions::EntryContext;
 
 /// Some of the operations of a document.
 #[derive(Deserialize)]
@@ -20,7 +20,7 @@ pub(super) struct SelectorEntry {
     methods: Vec<String>,
     #[serde(default)]
     paths: Vec<String>,
-    /// Where it is an entry of `risks`.
+    /// The risk, if it is an entry of `risks`.
     risk: Option<Risk>,
 }
 
@@ -73,9 +73,9 @@ pub(super) fn select(
 }
 
 /// Keeps the document where the app file says, else [`by_default`].
-pub(super) fn keep(source: RestSource, cache: Option<&CacheEntry>, place: &Place<'_>) -> RestSource {
+pub(super) fn keep(source: RestSource, cache: Option<&CacheEntry>, place: &EntryContext<'_>) -> RestSource {
     match cache {
-        // Whoever wants to know how the server is now is not answered from what is kept of it.
+        // A request for the current state is not answered from the cache.
         _ if !place.is_lazy() => source,
         Some(CacheEntry::Switch(false)) => source,
         Some(CacheEntry::Folder(folder)) => source.with_cache(DocumentCache::new(place.path(folder))),

@@ -1,4 +1,4 @@
-//! The tasks of everybody, for whoever operates the app.
+//! The tasks of all sessions, for the operator.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,16 +11,16 @@ use toolcrib_tasks::{OperatorRequest, ScheduleStatus, TaskStatus, WatcherStatus,
 use super::Tasks;
 use crate::{App, Error};
 
-/// How often [`Tasks::changed`] looks.
+/// The interval of checks of [`Tasks::changed`].
 const LOOK: Duration = Duration::from_millis(500);
 
 /// The state of a task that waits for a person.
 const WAITING: &str = "waiting_for_approval";
 
-/// How much of what a task does is on one line, in characters.
+/// The length of a task's description on one line, in characters.
 const WHAT_CHARS: usize = 80;
 
-/// A task of any kind, with whose it is. As JSON it has its `kind` and an `id`, whatever its kind calls that.
+/// A task of any kind, with its owner. As JSON it has its `kind` and an `id` for all kinds.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum OwnedTask {
@@ -39,14 +39,14 @@ pub struct TaskSummary {
     pub id: String,
     /// `background`, `watcher` or `schedule`.
     pub kind: &'static str,
-    /// How it stands.
+    /// The status.
     pub state: String,
-    /// What it does.
+    /// The description of the work.
     pub what: String,
-    /// When it does that next.
+    /// The time of the next run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
-    /// Whose it is.
+    /// The session that owns it.
     pub session: String,
 }
 
@@ -136,12 +136,13 @@ impl Tasks {
         self.close_store().await;
     }
 
-    /// Whether another process runs them, and this one only looks.
+    /// Returns true if another process runs them, and this one only inspects them.
     pub fn is_beside(&self) -> bool {
         self.is_beside
     }
 
-    /// All tasks: calls in the background, then watchers, then schedules, each in the order in which they were made.
+    /// Returns all tasks: calls in the background, then watchers, then schedules, each in the order in which they were
+    /// made.
     pub async fn list(&self) -> Vec<OwnedTask> {
         let mut all: Vec<_> = self.background.all().await.into_iter().map(OwnedTask::Background).collect();
         if let Some(watchers) = &self.watchers {
@@ -153,7 +154,7 @@ impl Tasks {
         all
     }
 
-    /// How many there are that are not over, on one line for a person; none where there are none.
+    /// Returns the numbers of unfinished tasks on one line for people; `None` without any.
     pub async fn summary(&self) -> Option<String> {
         let all: Vec<_> = self.list().await.iter().map(OwnedTask::summary).collect();
         let count = |kind: &str, states: &[&str]| {
@@ -189,7 +190,7 @@ impl Tasks {
         Err(ToolError::new(ErrorKind::NotFound, message).with_hint("`toolcrib tasks APP` lists all"))
     }
 
-    /// The last checks of a watcher in this process, the last one first.
+    /// Returns the last checks of a watcher in this process, the last one first.
     pub fn history(&self, id: &str) -> Option<Value> {
         let checks = self.watchers.as_ref()?.history_of_any(id).ok()?;
         Some(json!(checks))

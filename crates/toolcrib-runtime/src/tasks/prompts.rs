@@ -8,17 +8,17 @@ use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_port::CallContext;
 use toolcrib_tasks::Prompter;
 
-use crate::wiring::Wiring;
+use crate::services::AppServices;
 
 /// Runs the agents of an app, once it runs.
 #[derive(Default)]
-pub(super) struct Prompts(OnceLock<Weak<Wiring>>);
+pub(super) struct Prompts(OnceLock<Weak<AppServices>>);
 
 impl Prompts {
     /// Says what runs now.
-    pub(super) fn open(&self, wiring: &Arc<Wiring>) {
+    pub(super) fn open(&self, services: &Arc<AppServices>) {
         // It is said once, at start.
-        let _ = self.0.set(Arc::downgrade(wiring));
+        let _ = self.0.set(Arc::downgrade(services));
     }
 }
 
@@ -26,9 +26,9 @@ impl Prompts {
 impl Prompter for Prompts {
     async fn prompt(&self, prompt: &str, context: &CallContext) -> Result<String, ToolError> {
         let failed = |message: String| ToolError::new(ErrorKind::Unavailable, message);
-        let wiring =
+        let services =
             self.0.get().and_then(Weak::upgrade).ok_or_else(|| failed("the app is closing".to_owned()))?;
-        let agents = &wiring.app.config.agents;
+        let agents = &services.app.config.agents;
         let config = match context.agent.as_deref() {
             Some(id) => agents.iter().enumerate().find(|(_, agent)| agent.id == *id),
             None => agents.iter().enumerate().next(),
@@ -38,10 +38,10 @@ impl Prompter for Prompts {
             return Err(failed(format!("there is no agent `{id}` any more that could be given the prompt")));
         };
         let context = context.clone().with_agent(agent.id.as_str());
-        wiring.ask_context_windows().await;
-        let spawned = wiring.spawned(Some((position, agent)), &context);
+        services.ask_context_windows().await;
+        let spawned = services.spawned(Some((position, agent)), &context);
         let SpawnedAgent { agent, model } = spawned.map_err(|error| failed(error.to_string()))?;
-        let entrance = wiring.executor.tool_caller();
+        let entrance = services.executor.entrance();
         let mut conversation = Conversation::new();
         let report =
             agent.run(prompt, &mut conversation, model.as_ref(), entrance.as_ref(), &context, &mut ()).await;

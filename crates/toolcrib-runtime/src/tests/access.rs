@@ -10,7 +10,7 @@ use toolcrib_policy::{Access, Mode};
 use toolcrib_port::CallContext;
 use toolcrib_sdk::{FunctionTool, Module, ToolError, Tools, module};
 
-use crate::{App, Extensions, Place, Runtime};
+use crate::{App, EntryContext, Extensions, Runtime};
 
 struct Probe {
     access: Access,
@@ -65,7 +65,7 @@ fn extensions() -> Extensions {
             Ok::<_, ToolError>(())
         })
     };
-    Extensions::default().with_module("probe", move |_: NoConfig, place: &Place<'_>| {
+    Extensions::default().with_module("probe", move |_: NoConfig, place: &EntryContext<'_>| {
         let module = Module::from(Probe { access: place.access()? });
         Ok(module.with_tool(wrong().with_metadata("access", json!({"networks": []}))))
     })

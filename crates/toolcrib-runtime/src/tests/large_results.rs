@@ -13,7 +13,7 @@ use toolcrib_port::CallContext;
 use toolcrib_prompt::Tokenizer;
 use toolcrib_sdk::{Module, module};
 
-use crate::{App, Extensions, Place, Runtime};
+use crate::{App, EntryContext, Extensions, Runtime};
 
 /// The most tokens of the four tasks together, all that is written and read.
 const MAX_TOKENS: u32 = 2_500;
@@ -108,7 +108,7 @@ async fn call(runtime: &Runtime, name: &str, arguments: Value, tokens: &mut u32)
 #[tokio::test]
 async fn four_tasks_over_large_results_cost_little_and_figures_are_computed() {
     let extensions = Extensions::default()
-        .with_module("warehouse", |_: NoConfig, _: &Place<'_>| Ok(Module::from(Warehouse)));
+        .with_module("warehouse", |_: NoConfig, _: &EntryContext<'_>| Ok(Module::from(Warehouse)));
     let app = "modules: {warehouse: {}}\ntools: {capabilities: {default_policy: grant}}\n";
     let app = App::from_text_with("app.yaml", app, extensions).unwrap();
     let runtime = Runtime::start(app, Arc::new(DenyAll)).await.unwrap();

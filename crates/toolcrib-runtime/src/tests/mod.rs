@@ -1,4 +1,4 @@
-//! What the wiring promises.
+//! What the services promises.
 
 mod access;
 mod agents;

@@ -10,7 +10,7 @@ use toolcrib_model::{ToolCall, ToolResult};
 use toolcrib_port::CallContext;
 use toolcrib_sdk::{Module, module};
 
-use crate::{App, Extensions, Place, Runtime};
+use crate::{App, EntryContext, Extensions, Runtime};
 
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -41,7 +41,7 @@ impl Letters {
 }
 
 fn extensions() -> Extensions {
-    Extensions::default().with_module("letters", |config: Config, _: &Place<'_>| {
+    Extensions::default().with_module("letters", |config: Config, _: &EntryContext<'_>| {
         if config.times > 3 {
             return Err(format!("{} times is too often", config.times));
         }
@@ -138,7 +138,7 @@ fn what_a_module_takes_and_does_can_be_told_with_and_without_an_app() {
 #[test]
 fn a_module_that_calls_itself_by_another_name_is_refused() {
     let extensions = Extensions::default()
-        .with_module("mail", |config: Config, _: &Place<'_>| Ok(Module::from(Letters { config })));
+        .with_module("mail", |config: Config, _: &EntryContext<'_>| Ok(Module::from(Letters { config })));
     let app = "modules: {mail: {config: {signature: x}}}";
     assert_eq!(
         App::from_text_with("app.yaml", app, extensions).unwrap_err().to_string(),

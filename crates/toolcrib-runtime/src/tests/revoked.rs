@@ -15,7 +15,7 @@ use toolcrib_port::CallContext;
 use toolcrib_sdk::{FunctionTool, Module};
 use toolcrib_testkit::wait_until;
 
-use crate::{App, Extensions, Place, Runtime, TaskStore};
+use crate::{App, EntryContext, Extensions, Runtime, TaskStore};
 
 const CI: &str = "{name: ci, token: a-token-of-the-builds, namespaces: [hello, scheduler]}";
 const DEVOPS: &str = "{name: devops, token: a-token-of-the-owner}";
@@ -38,15 +38,17 @@ impl World {
     /// The app with these tokens.
     fn app(&self, tokens: &str) -> App {
         let payments = Arc::clone(&self.payments);
-        let extensions =
-            Extensions::default().with_module("bank", move |_: toolcrib_modules::NoConfig, _: &Place<'_>| {
+        let extensions = Extensions::default().with_module(
+            "bank",
+            move |_: toolcrib_modules::NoConfig, _: &EntryContext<'_>| {
                 let payments = Arc::clone(&payments);
                 let pay = FunctionTool::new("pay", "Pays.", move |_: Nothing, _| {
                     payments.fetch_add(1, Ordering::SeqCst);
                     async { Ok::<_, ToolError>(json!("paid")) }
                 });
                 Ok(Module::new("bank", "A bank.").with_tool(pay.with_risk(Risk::Low)))
-            });
+            },
+        );
         let file = self.folder.path().join("app.yaml");
         let text = format!(
             "

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use toolcrib_document::{Format, Limits, parse};
 use toolcrib_schema::CompiledSchema;
 
-use crate::{App, AppConfig, Extensions, NoConfig, Place};
+use crate::{App, AppConfig, EntryContext, Extensions, NoConfig};
 
 /// The root of the repository.
 fn root() -> PathBuf {
@@ -74,7 +74,7 @@ fn schema_for(texts: &[(String, Value)]) -> CompiledSchema {
         let modules = value.get("modules").and_then(Value::as_object);
         for id in modules.into_iter().flat_map(|modules| modules.keys()) {
             if !extensions.modules().any(|known| known == id) {
-                let unused = |_: Value, _: &Place<'_>| Err("it is not made".to_owned());
+                let unused = |_: Value, _: &EntryContext<'_>| Err("it is not made".to_owned());
                 extensions = extensions.with_module(id.clone(), unused);
             }
         }
@@ -82,7 +82,7 @@ fn schema_for(texts: &[(String, Value)]) -> CompiledSchema {
         for entry in entries.into_iter().flatten() {
             let kind = entry["type"].as_str().unwrap().to_owned();
             if !extensions.loaders().any(|known| known == kind) {
-                let unused = |NoConfig {}, _: &Place<'_>| Err("it is not opened".to_owned());
+                let unused = |NoConfig {}, _: &EntryContext<'_>| Err("it is not opened".to_owned());
                 extensions = extensions.with_loader(kind, unused);
             }
         }

@@ -9,7 +9,7 @@ use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
 use toolcrib_port::CallContext;
 use toolcrib_sdk::{Module, module};
 
-use crate::{App, Extensions, Place, Runtime};
+use crate::{App, EntryContext, Extensions, Runtime};
 
 /// What came to pass, in order.
 type Log = Arc<Mutex<Vec<String>>>;
@@ -62,16 +62,19 @@ struct World {
 impl World {
     fn extensions(&self) -> Extensions {
         let world = self.clone();
-        Extensions::default().with_module("store", move |_: toolcrib_modules::NoConfig, _: &Place<'_>| {
-            let closed = Arc::clone(&world.closed);
-            let module = Module::from(Store { log: Arc::clone(&world.log) });
-            Ok(module.with_close(move || {
-                let closed = Arc::clone(&closed);
-                async move {
-                    closed.fetch_add(1, Ordering::SeqCst);
-                }
-            }))
-        })
+        Extensions::default().with_module(
+            "store",
+            move |_: toolcrib_modules::NoConfig, _: &EntryContext<'_>| {
+                let closed = Arc::clone(&world.closed);
+                let module = Module::from(Store { log: Arc::clone(&world.log) });
+                Ok(module.with_close(move || {
+                    let closed = Arc::clone(&closed);
+                    async move {
+                        closed.fetch_add(1, Ordering::SeqCst);
+                    }
+                }))
+            },
+        )
     }
 
     fn app(&self, text: &str) -> App {

@@ -11,7 +11,7 @@ use toolcrib_modules::NoConfig;
 use toolcrib_port::CallContext;
 use toolcrib_sdk::{Module, Tools, module};
 
-use crate::{App, Extensions, Place, Runtime};
+use crate::{App, EntryContext, Extensions, Runtime};
 
 #[derive(Default)]
 struct Desk {
@@ -110,7 +110,7 @@ const RULES: &str = "tools: {capabilities: {default_policy: grant, deny: [{modul
 
 async fn start(rules: &str) -> Runtime {
     let extensions = Extensions::default()
-        .with_module("desk", |_: NoConfig, _: &Place<'_>| Ok(Module::from(Desk::default())));
+        .with_module("desk", |_: NoConfig, _: &EntryContext<'_>| Ok(Module::from(Desk::default())));
     let app = format!("modules: {{desk: {{}}, hello: {{}}}}\n{rules}\n");
     let app = App::from_text_with("app.yaml", &app, extensions).unwrap();
     Runtime::start(app, Arc::new(DenyAll)).await.unwrap()

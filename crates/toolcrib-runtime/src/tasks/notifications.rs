@@ -1,4 +1,4 @@
-//! What agents are told at their next turn.
+//! Notifications that agents read with their next turn.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use toolcrib_port::CallContext;
 use toolcrib_tasks::{Notification, Notifications};
 
 /// The notifications of the session that a run belongs to.
-pub(super) struct SessionInbox(pub(super) Arc<Notifications>);
+pub(super) struct SessionNotifications(pub(super) Arc<Notifications>);
 
 #[async_trait]
-impl NotificationQueue for SessionInbox {
+impl NotificationQueue for SessionNotifications {
     async fn pending(&self, context: &CallContext, most: usize) -> Vec<Note> {
         // What one agent of a session waits for is told to the one that talks to the user, not to those that it has started.
         if !context.on_behalf_of.is_empty() {
@@ -27,7 +27,7 @@ impl NotificationQueue for SessionInbox {
     }
 }
 
-/// A notification as a model reads it.
+/// Returns a notification as a model reads it.
 pub(super) fn line(notification: &Notification) -> String {
     format!("{}: {}", notification.at.strftime("%F %T UTC"), notification.text)
 }

@@ -1,4 +1,4 @@
-//! Where the tasks of an app are kept.
+//! The store of the tasks of an app.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,37 +8,37 @@ use toolcrib_tasks::{MemoryStore, SqliteStore, Store, StoreError};
 use crate::sources::{state_folder, state_name};
 use crate::{App, Error, variables};
 
-/// Where the tasks of an app are kept, and who makes the runs that are due.
+/// The store of the tasks of an app, and the process that makes due runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TaskStore {
     /// With this process, which makes them; they end with it.
     #[default]
     Process,
-    /// On the disk, for whoever runs the app next: this process makes none of the runs that are due.
+    /// On the disk, for the next process that runs the app: this process makes no due runs.
     Kept,
     /// On the disk, and this process makes the runs that are due.
     Resident,
-    /// On the disk, to look at tasks and to end them, beside a process that may run them.
+    /// On the disk, to inspect tasks and to end them, while another process may run them.
     Operator,
 }
 
 /// A store that was opened.
-pub(super) struct Place {
+pub(super) struct TaskLocation {
     pub(super) store: Arc<dyn Store>,
-    /// Whether another process has it.
+    /// True if another process has it.
     pub(super) is_beside: bool,
     pub(super) warnings: Vec<String>,
 }
 
-impl From<Arc<dyn Store>> for Place {
+impl From<Arc<dyn Store>> for TaskLocation {
     fn from(store: Arc<dyn Store>) -> Self {
         Self { store, is_beside: false, warnings: Vec::new() }
     }
 }
 
 /// Opens the store of an app. Where tasks cannot be kept, they are with this process, and a warning says why.
-pub(super) async fn open(app: &App) -> Result<Place, Error> {
+pub(super) async fn open(app: &App) -> Result<TaskLocation, Error> {
     let in_process = || Arc::new(MemoryStore::new()) as Arc<dyn Store>;
     if app.tasks == TaskStore::Process {
         return Ok(in_process().into());
@@ -48,8 +48,8 @@ pub(super) async fn open(app: &App) -> Result<Place, Error> {
     let failed = |error: StoreError| Error::Start { what: "the tasks".into(), message: error.to_string() };
     match (app.tasks, SqliteStore::open(&path, is_shared).await) {
         (_, Ok(opened)) => {
-            let mut place = Place::from(Arc::new(opened.store) as Arc<dyn Store>);
-            place.warnings.extend(opened.quarantined.map(|aside| {
+            let mut place = TaskLocation::from(Arc::new(opened.store) as Arc<dyn Store>);
+            place.warnings.extend(opened.set_aside.map(|aside| {
                 format!(
                     "the tasks in {} were damaged, and none of them is known any more; what is left is in {}",
                     path.display(),
@@ -62,20 +62,22 @@ pub(super) async fn open(app: &App) -> Result<Place, Error> {
             let store = SqliteStore::open_unlocked(&path).await.map_err(failed)?;
             // What changes from here on is news, and what is read behind this is not.
             store.has_changed().await.map_err(failed)?;
-            Ok(Place { is_beside: true, ..Place::from(Arc::new(store) as Arc<dyn Store>) })
+            Ok(TaskLocation { is_beside: true, ..TaskLocation::from(Arc::new(store) as Arc<dyn Store>) })
         }
         (TaskStore::Operator, Err(error)) => Err(failed(error)),
-        (_, Err(error)) => Ok(Place { warnings: vec![not_kept(&error)], ..Place::from(in_process()) }),
+        (_, Err(error)) => {
+            Ok(TaskLocation { warnings: vec![not_kept(&error)], ..TaskLocation::from(in_process()) })
+        }
     }
 }
 
-/// What is said where tasks end with the process.
+/// Returns the warning that tasks end with the process.
 pub(super) fn not_kept(error: &StoreError) -> String {
     format!("background tasks, watchers and schedules end with this process: {error}")
 }
 
-/// The file that the app names, or one of its own where the state of programs is; none where there is no such place, or the
-/// app is in no file.
+/// Returns the file that the app names, or a default one in the folder for program state; `None` if there is no such folder, or
+/// the app is not in a file.
 fn path(app: &App) -> Result<Option<PathBuf>, Error> {
     if let Some(named) = &app.config.execution.store {
         let path =

@@ -1,4 +1,4 @@
-//! What an app is made of while it runs.
+//! The shared services of a running app.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use crate::agents::Setups;
 use crate::channels::NamedChannel;
 use crate::windows::ContextWindows;
 
-/// What an app is made of while it runs. Agents that are started by others share it.
-pub(crate) struct Wiring {
+/// The shared services of a running app. Agents that are started by others use them too.
+pub(crate) struct AppServices {
     pub(crate) app: App,
     pub(crate) executor: Arc<Executor>,
     pub(crate) discovery: Arc<Discovery>,
@@ -25,22 +25,22 @@ pub(crate) struct Wiring {
     pub(crate) loaders: Vec<Arc<dyn ToolLoader>>,
     pub(crate) setups: Setups,
     pub(crate) windows: ContextWindows,
-    /// Where notifications go besides the conversation.
+    /// The channels of notifications in addition to the conversation.
     pub(crate) channels: Vec<NamedChannel>,
 }
 
-/// Whether a tool is one of the runtime's own by one of these names.
+/// Returns true if a tool is one of the runtime's tools with one of these names.
 pub(crate) fn is_own(tool: &Tool, names: &[&str]) -> bool {
     tool.name.namespace() == RUNTIME_NAMESPACE && names.contains(&tool.name.name())
 }
 
-impl Wiring {
-    /// The tools as they are now.
+impl AppServices {
+    /// Returns the tools as they are now.
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
         self.executor.registry().snapshot()
     }
 
-    /// The names by which a caller calls what it may use; without namespaces where that is wanted and one means one tool.
+    /// Returns the wire names of the tools that a caller may use; without namespaces if configured and unambiguous.
     pub(crate) fn wire_names(
         &self,
         snapshot: &Snapshot,
@@ -59,7 +59,7 @@ impl Wiring {
         }
     }
 
-    /// The tools that a caller may use, of those that models are told of.
+    /// Returns the tools that a caller may use, of those that models are told of.
     pub(crate) fn visible<'a>(
         &self,
         snapshot: &'a Snapshot,
@@ -70,8 +70,8 @@ impl Wiring {
         tools.filter(move |tool| tool.is_for_models() && policy.is_visible(tool, principal))
     }
 
-    /// What an agent remembers that may use the module `memory`. Nothing where that cannot be read, which is in the log: an
-    /// agent works without its memory too.
+    /// Returns the memory of an agent that may use the module `memory`. Nothing if it cannot be read, which is logged:
+    /// an agent works without its memory too.
     pub(crate) fn remembered<'a>(
         &self,
         principal: Principal<'_>,
