@@ -26,12 +26,12 @@ use calls::Drafts;
 use prompter::{ConsolePrompter, Dialogue as _, Prompter};
 use reply::Reach;
 
-/// The approver of this process: `--yes`, the person at the terminal, or nobody.
+/// Returns the approver of this process: `--yes`, the user at the terminal, or one that denies.
 pub(crate) fn approver(yes: bool) -> Arc<dyn Approver> {
     approver_within(Reach::Values, yes)
 }
 
-/// The same for a process that makes one call, so that no approval outlasts it.
+/// Returns the same for a process that makes one call, so that no approval outlasts it.
 pub(crate) fn approver_of_one_call(yes: bool) -> Arc<dyn Approver> {
     approver_within(Reach::Once, yes)
 }
@@ -39,7 +39,10 @@ pub(crate) fn approver_of_one_call(yes: bool) -> Arc<dyn Approver> {
 fn approver_within(reach: Reach, yes: bool) -> Arc<dyn Approver> {
     let is_attended = CAN_DISCARD && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let person: Arc<dyn Approver> = if is_attended {
-        Arc::new(Terminal { reach, ..Terminal::new(ConsolePrompter::new(Arc::clone(console()))) })
+        Arc::new(TerminalApprover {
+            reach,
+            ..TerminalApprover::new(ConsolePrompter::new(Arc::clone(console())))
+        })
     } else {
         Arc::new(DenyAll)
     };
@@ -64,7 +67,7 @@ pub(crate) async fn ask_operator(
 /// Returns the approver that asks the person at this console.
 #[cfg(test)]
 pub(crate) fn at_console(console: Arc<Console>) -> Arc<dyn Approver> {
-    Arc::new(Terminal::new(ConsolePrompter::new(console)))
+    Arc::new(TerminalApprover::new(ConsolePrompter::new(console)))
 }
 
 /// The operator said `--yes`, to calls. What an agent asks its user is still for the person.
@@ -88,21 +91,21 @@ impl Approver for Yes {
 }
 
 /// The person at the terminal.
-struct Terminal<P> {
+struct TerminalApprover<P> {
     prompter: P,
     reach: Reach,
     drafts: Drafts,
 }
 
-impl<P: Prompter> Terminal<P> {
+impl<P: Prompter> TerminalApprover<P> {
     fn new(prompter: P) -> Self {
         Self { prompter, reach: Reach::Values, drafts: Drafts::default() }
     }
 }
 
 #[async_trait]
-impl<P: Prompter> Approver for Terminal<P> {
-    async fn ask(&self, batch: &mut [ApprovalRequest]) {
+impl<P: Prompter> Approver for TerminalApprover<P> {
+    async fn ask(&self, batch: &mut [Asked]) {
         let dialogue = self.prompter.open().await;
         calls::ask(&*dialogue, &self.drafts, self.reach, batch).await;
         dialogue.close();

@@ -14,8 +14,8 @@ use crate::arguments::Command;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const SETTINGS: [(&str, &str); 2] = [("MALLOC_ARENA_MAX", "2"), ("MALLOC_MMAP_THRESHOLD_", "262144")];
 
-/// Starts this program again in its own place with these settings, for commands that run for long. Where one is set
-/// already, or the program cannot be started again, it goes on as it is.
+/// Replaces this process by the same program with these settings, for long-running commands. If one of them is already set,
+/// or the program cannot be started, this process continues.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(crate) fn limit(command: &Command) {
     use std::os::unix::process::CommandExt as _;

@@ -1,4 +1,4 @@
-//! What may be written on the command line.
+//! The arguments of the command line.
 
 mod caller;
 mod clients;
@@ -44,7 +44,7 @@ pub(crate) enum Command {
     /// Check an app file and the files that it names, without reaching anything remote.
     #[command(after_help = "Example:\n  toolcrib validate app.yaml --connect")]
     Validate(Validate),
-    /// What an app file may say, or what it may say of a module and what each of its actions takes and gives, as JSON Schema.
+    /// Print the JSON Schema of the app file, or of a module's configuration and of its actions.
     #[command(after_help = "Examples:\n  toolcrib schema app > app.schema.json\n  toolcrib schema hello\n  \
                             toolcrib schema reports --app app.yaml --json")]
     Schema(Schema),
@@ -68,18 +68,18 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  toolcrib trust app.yaml files.read_file\n  \
                             toolcrib trust app.yaml files.read_file --seen 4f1c0d2e9b7a63580c14d2aa")]
     Trust(Trust),
-    /// What makes the tools of an app hard to find or to tell apart: near duplicates, empty and copied descriptions, names
-    /// that collide, oversized schemas. Exits with 0 when there is nothing, with 1 when there is something.
+    /// Report what makes tools hard to find or to distinguish: near duplicates, empty and copied descriptions, names that
+    /// collide, oversized schemas. Exits with 0 if there is nothing to report, else with 1.
     #[command(after_help = "Example:\n  toolcrib lint app.yaml --json")]
     Lint(Lint),
     /// One tool: description, schema, an example call, policy.
     #[command(after_help = "Example:\n  toolcrib show app.yaml filesystem.read")]
     Show(Show),
-    /// Why calls of a tool run, are asked about or are denied: the rule that decides.
+    /// Show the rule that runs, asks about or denies the calls of a tool.
     #[command(after_help = "Examples:\n  toolcrib why app.yaml filesystem.write\n  \
                             toolcrib why app.yaml shell.run '{\"argv\": [\"git\", \"log\"]}' --agent coder")]
     Why(Why),
-    /// What an agent's `search_tools` would find.
+    /// Search the tools as an agent's `search_tools` does.
     #[command(after_help = "Example:\n  toolcrib search app.yaml \"read a text file\" --explain")]
     Search(Search),
     /// One call through the whole gate.
@@ -92,7 +92,7 @@ pub(crate) enum Command {
                             toolcrib run app.yaml --session monday \"Sort my notes.\"\n  \
                             toolcrib run app.yaml --session monday")]
     Run(Run),
-    /// The calls in the background, the watchers and the schedules of an app, whoever made them.
+    /// List and cancel the background calls, watchers and schedules of an app, of all sessions.
     #[command(
         after_help = "Examples:\n  toolcrib tasks app.yaml\n  toolcrib tasks app.yaml show schedule_0a1b2c3d4e5f6071\n  \
                             toolcrib tasks app.yaml cancel watch_0a1b2c3d4e5f6071\n  toolcrib tasks app.yaml tail"
@@ -121,8 +121,7 @@ pub(crate) enum Command {
                             toolcrib serve app.yaml --http 0.0.0.0:8080 --surface discovery"
     )]
     Serve(Serve),
-    /// Answer calls that wait for a yes where the app is served, from this terminal, until Ctrl-C. Wants `serve.approve: true`
-    /// in the app.
+    /// Answer the pending approvals of a served app from this terminal, until Ctrl-C. Requires `serve.approve: true` in the app.
     #[command(after_help = "Examples:\n  toolcrib approve app.yaml\n  toolcrib approve app.yaml --json\n  \
                             toolcrib approve app.yaml --allow 3f9a01c2-7\n  \
                             toolcrib approve app.yaml --allow 3f9a01c2-8 --with '{\"choice\": \"blue\"}'\n  \
@@ -141,13 +140,13 @@ pub(crate) enum Command {
                             toolcrib import .mcp.json"
     )]
     Import(Import),
-    /// How good and how fast the search is on a labelled set.
+    /// Measure quality and speed of the search on a labelled set.
     #[command(
         after_help = "Examples:\n  toolcrib eval --tools tools.json --queries queries.jsonl --json\n  \
                             toolcrib eval --tools tools.json --queries queries.jsonl --tier keyword"
     )]
     Eval(Eval),
-    /// What is available here, and what to do about what is not.
+    /// Check what is available here, and what to do about what is missing.
     #[command(after_help = "Example:\n  toolcrib doctor app.yaml")]
     Doctor(Doctor),
     /// Models for the search tier `fastembed`.
@@ -157,7 +156,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Where its spans go, of a command that runs tools.
+    /// Returns the destination of the spans of a command that runs tools.
     pub(crate) fn otlp(&self) -> Option<&Otlp> {
         match self {
             Self::Call(arguments) => Some(&arguments.otlp),
@@ -167,7 +166,7 @@ impl Command {
         }
     }
 
-    /// Whether it serves the client that has started it, and nobody else.
+    /// Returns true if it serves only the client that has started it.
     pub(crate) fn has_one_client(&self) -> bool {
         matches!(self, Self::Serve(arguments) if arguments.http.is_none())
     }
@@ -199,7 +198,7 @@ pub(crate) enum TasksCommand {
     Tail,
 }
 
-/// Where spans go.
+/// The destination of spans.
 #[derive(Args, Debug)]
 pub(crate) struct Otlp {
     /// Send spans to a collector that takes OTLP over HTTP, at `http://localhost:4318` unless another is given. Without
@@ -269,7 +268,7 @@ pub(crate) struct Load {
     pub(crate) namespace: Option<String>,
 }
 
-/// Which source; exactly one.
+/// The source; exactly one.
 #[derive(Args, Debug)]
 #[group(required = true, multiple = false)]
 pub(crate) struct Source {
@@ -319,9 +318,9 @@ pub(crate) struct Why {
 pub(crate) struct Search {
     /// The app file.
     pub(crate) app: PathBuf,
-    /// What the tool should do, or its name.
+    /// The task of the tool, or its name.
     pub(crate) query: String,
-    /// How many tools to show.
+    /// The number of tools to show.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u8).range(1..=20))]
     pub(crate) limit: u8,
     /// Also show why each was found.
@@ -353,13 +352,13 @@ pub(crate) struct Run {
     pub(crate) app: PathBuf,
     /// The prompt; else the app's own, else a conversation on a terminal, else standard input.
     pub(crate) prompt: Option<String>,
-    /// Which agent; the first otherwise.
+    /// The agent; the first one by default.
     #[arg(long)]
     pub(crate) agent: Option<String>,
     /// Keep the conversation under this id, and go on with it: without a prompt, with the run that was broken off.
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
-    /// What of the model's reasoning is shown: nothing, or all of it, dim on a terminal.
+    /// Show the model's reasoning: nothing, or all of it, dim on a terminal.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) reasoning: Reasoning,
     /// Write the model's turns to a file, for `--replay`.
@@ -377,7 +376,7 @@ pub(crate) struct Run {
     pub(crate) otlp: Otlp,
 }
 
-/// What of the model's reasoning is shown.
+/// The part of the model's reasoning to show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Reasoning {
     /// Nothing.
@@ -391,13 +390,13 @@ pub(crate) enum Reasoning {
 pub(crate) struct Plan {
     /// The app file.
     pub(crate) app: PathBuf,
-    /// Which agent; the first otherwise.
+    /// The agent; the first one by default.
     #[arg(long, conflicts_with = "serve")]
     pub(crate) agent: Option<String>,
-    /// What a client of `toolcrib serve` is listed instead, what that costs it, and what listing all tools would.
+    /// Show the tools that a client of `toolcrib serve` is listed instead, their cost, and the cost of listing all tools.
     #[arg(long)]
     pub(crate) serve: bool,
-    /// How the client is shown the tools; what `serve.surface` says unless given.
+    /// The surface that the client is shown; `serve.surface` by default.
     #[arg(long, requires = "serve")]
     pub(crate) surface: Option<SurfaceArgument>,
 }
@@ -408,13 +407,13 @@ pub(crate) struct Login {
     pub(crate) app: PathBuf,
     /// The namespace of the server.
     pub(crate) namespace: String,
-    /// Open the browser, besides showing the URL.
+    /// Open the browser, in addition to showing the URL.
     #[arg(long, conflicts_with = "logout")]
     pub(crate) browser: bool,
     /// Forget what was given.
     #[arg(long)]
     pub(crate) logout: bool,
-    /// How long to wait for the login, in seconds.
+    /// The time to wait for the login, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = LOGIN_TIMEOUT.as_secs())]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=3_600))]
     pub(crate) timeout: u64,
@@ -446,7 +445,7 @@ pub(crate) struct Eval {
     /// lists of interchangeable ones. A query without any is one that nothing answers.
     #[arg(long, value_name = "FILE")]
     pub(crate) queries: PathBuf,
-    /// What makes vectors of tools and queries, as `tools.search.tier` of an app.
+    /// The embedder of tools and queries, as `tools.search.tier` of an app.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) tier: Tier,
     /// The model of the tier `fastembed`: any that `toolcrib models list` names and `toolcrib models pull` has fetched.
@@ -455,7 +454,7 @@ pub(crate) struct Eval {
     /// A folder with a model for the tier `fastembed`, in place of a named one.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) model_dir: Option<PathBuf>,
-    /// How words and meaning are made one ranking, as `tools.search.ranking` of an app.
+    /// The fusion of words and meaning into one ranking, as `tools.search.ranking` of an app.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) ranking: Ranking,
 }

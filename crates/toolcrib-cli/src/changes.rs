@@ -9,13 +9,13 @@ use toolcrib_runtime::Change;
 
 use crate::output;
 
-/// How many unchanged lines are shown around those that changed.
+/// The number of unchanged lines around a change.
 const CONTEXT_LINES: usize = 3;
 
 /// The most lines of one difference that are shown.
 const MAX_LINES: usize = 400;
 
-/// What changed, in a few words.
+/// Returns the title of a change.
 pub(crate) fn title(change: &Change) -> String {
     match &change.tool {
         None => format!("{}: the server itself, which is not started", change.namespace),
@@ -23,7 +23,7 @@ pub(crate) fn title(change: &Change) -> String {
     }
 }
 
-/// What `toolcrib trust` knows it by.
+/// Returns the name of a change for `toolcrib trust`.
 pub(crate) fn name(change: &Change) -> String {
     match &change.tool {
         None => change.namespace.clone(),
@@ -31,7 +31,7 @@ pub(crate) fn name(change: &Change) -> String {
     }
 }
 
-/// The characters of a mark: 96 bits, so that nobody finds another change of the same mark.
+/// The length of a mark in characters: 96 bits, so that no other change with the same mark can be made.
 const MARK_CHARS: usize = 24;
 
 /// Names what was shown, so that exactly that can be approved.
@@ -91,12 +91,12 @@ pub(crate) fn show_all(changes: &[Change], app: &App) {
     output::tell(&format!("{held_back}: {all}"));
 }
 
-/// The command that approves these changes and nothing else; `what` names them, and no others.
+/// Returns the command that approves these changes and nothing else; `what` names them, and no others.
 pub(crate) fn approval(changes: &[Change], what: &str, app: &App) -> String {
     format!("toolcrib trust {} {what} --seen {}", app.file, mark(changes))
 }
 
-/// The lines that differ, with some around them.
+/// Returns the lines that differ, with some around them.
 fn difference(approved: &Value, now: &Value) -> Vec<String> {
     let (before, after) = (text(approved), text(now));
     let difference = TextDiff::from_lines(&before, &after);

@@ -26,7 +26,7 @@ pub fn main() -> ExitCode {
     main_with(Extensions::default())
 }
 
-/// The same with what an app file may name besides what Toolcrib comes with. To be called once, as all that `main` does.
+/// Runs the command line with extensions that app files may name. To be called once, as the whole of `main`.
 pub fn main_with(extensions: Extensions) -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
@@ -83,7 +83,7 @@ pub fn main_with(extensions: Extensions) -> ExitCode {
         }
         code
     });
-    // What was held back for a question that nobody will answer now.
+    // Output that was held back for a question that is not answered any more.
     screen().end_dialogue();
     let code = match output_error() {
         Some(error) => {
@@ -97,7 +97,7 @@ pub fn main_with(extensions: Extensions) -> ExitCode {
     code
 }
 
-/// What writes the log, in the form that is wanted.
+/// Returns the writer of the log, in the configured format.
 fn log() -> Box<dyn Layer<Registry> + Send + Sync> {
     let log = fmt::layer()
         .with_writer(|| secrets::secrets().writer(output::LogWriter))
@@ -114,7 +114,7 @@ fn log() -> Box<dyn Layer<Registry> + Send + Sync> {
     log.boxed()
 }
 
-/// Where spans go. A variable that is wrong was not meant for this command alone, and does not end it.
+/// Returns the destination of spans. An invalid variable does not end the command, since other programs read it too.
 fn telemetry_of(arguments: &Arguments) -> Result<Option<telemetry::Settings>, Failure> {
     let Some(wanted) = arguments.command.otlp() else { return Ok(None) };
     let flag = wanted.otlp.as_deref();

@@ -1,4 +1,4 @@
-//! What the exit codes mean, and the failures that end a command.
+//! Exit codes, and the failures that end a command.
 
 use std::process::ExitCode;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use toolcrib_model::{DENIAL_HINT, ErrorKind, ToolError};
 use toolcrib_runtime::Error as RuntimeError;
 
-/// How a command ended. The numbers are part of the contract of the command line.
+/// The exit code of a command. The numbers are part of the contract of the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// It worked.
@@ -17,7 +17,7 @@ pub(crate) enum Exit {
     BadInput = 2,
     /// Policy, or a person, forbids it.
     Denied = 3,
-    /// It needs approval, and there is nobody to ask.
+    /// The call needs approval, and there is no user to ask.
     ApprovalRequired = 4,
     /// A source is unavailable.
     Unavailable = 5,
@@ -34,7 +34,7 @@ impl From<Exit> for ExitCode {
 }
 
 impl Exit {
-    /// The exit of a call that failed so.
+    /// Returns the exit of a call that failed so.
     pub(crate) fn of(kind: ErrorKind) -> Self {
         match kind {
             ErrorKind::UnknownTool
@@ -49,7 +49,7 @@ impl Exit {
     }
 }
 
-/// Why a command could not do its work.
+/// The failure of a command.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) exit: Exit,
@@ -74,7 +74,7 @@ impl Failure {
         Self::new(Exit::BadInput, message)
     }
 
-    /// What `--json` prints.
+    /// Returns the output of `--json`.
     pub(crate) fn json(&self) -> Value {
         json!({"error": self.error})
     }
@@ -97,7 +97,7 @@ pub(crate) fn advice(error: &ToolError) -> Option<&str> {
         (ErrorKind::ApprovalDenied | ErrorKind::ToolChanged, _) => None,
         (ErrorKind::Denied, Some(DENIAL_HINT)) => Some("`toolcrib why APP TOOL` shows the rule that decides"),
         (ErrorKind::ApprovalRequired, _) => {
-            Some("grant it under `tools.capabilities`, or run where somebody can answer")
+            Some("grant it under `tools.capabilities`, or run it at a terminal")
         }
         (_, hint) => hint,
     }

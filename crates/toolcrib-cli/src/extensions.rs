@@ -1,4 +1,4 @@
-//! What app files may name in this process.
+//! The extensions that app files may name in this process.
 
 use std::sync::{Arc, OnceLock};
 
@@ -15,7 +15,7 @@ pub(crate) fn set(extensions: Extensions) {
     let _ = EXTENSIONS.set(with_ours(extensions));
 }
 
-/// What app files may name, and the collection of secrets that the log takes out.
+/// Returns the extensions that app files may name, with the secrets that the log masks.
 pub(crate) fn extensions() -> Extensions {
     EXTENSIONS.get().cloned().unwrap_or_else(|| with_ours(Extensions::default()))
 }
@@ -24,7 +24,7 @@ fn with_ours(extensions: Extensions) -> Extensions {
     extensions.with_secrets(secrets().clone()).with_terminal(Arc::new(StandardError))
 }
 
-/// Where channels of `type: terminal` show messages: results go to standard output.
+/// The output of channels of `type: terminal`, since results go to standard output.
 struct StandardError;
 
 impl Terminal for StandardError {

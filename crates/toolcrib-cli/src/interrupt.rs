@@ -1,8 +1,7 @@
 //! Ctrl-C and SIGTERM.
 //!
-//! Ctrl-C ends the turn that is going on, and only that; when there is none it ends the process in order. SIGTERM
-//! always ends the process in order, and the turn with it. What comes again before that is done, ends the process at
-//! once; the children go with it.
+//! Ctrl-C ends only the current turn; without one, it shuts the process down. SIGTERM always shuts the process down, with
+//! the current turn. A second signal before that is done ends the process at once, with its children.
 
 #[cfg(test)]
 mod tests;
@@ -14,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::exit::Exit;
 use crate::output::tell;
 
-/// What somebody wants to end.
+/// A signal of the user or the system.
 #[derive(Clone, Copy, Debug)]
 enum Signal {
     /// Ctrl-C.
@@ -23,7 +22,7 @@ enum Signal {
     Terminate,
 }
 
-/// What becomes of a signal.
+/// The effect of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Effect {
     TurnEnds,
@@ -71,7 +70,7 @@ impl Interrupts {
         self.leave.cancelled().await;
     }
 
-    /// Whether the process is to end.
+    /// Returns true if the process is to end.
     pub(crate) fn has_left(&self) -> bool {
         self.leave.is_cancelled()
     }
@@ -104,7 +103,7 @@ pub(crate) struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// The token that is cancelled then.
+    /// Returns the token that is cancelled then.
     pub(crate) fn cancel(&self) -> CancellationToken {
         self.cancel.clone()
     }

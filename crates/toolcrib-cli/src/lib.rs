@@ -1,7 +1,7 @@
 //! The `toolcrib` command, as a library.
 //!
-//! A program that brings modules, loaders or engines of its own hands them to [`main_with`] and has the whole command line,
-//! with the exit codes and the output of `toolcrib` itself:
+//! A program with custom modules, loaders or engines passes them to [`main_with`] and has the whole command line, with the
+//! exit codes and the output of `toolcrib` itself:
 //!
 //! ```no_run
 //! use std::process::ExitCode;
@@ -26,9 +26,9 @@
 //! }
 //! ```
 //!
-//! Each command is a file under `commands`; `arguments` says what may be written, `exit` what the exit codes mean. With
-//! `--json` a command prints one JSON document on standard output and nothing else there; everything for people goes
-//! to standard error when it is not the result itself.
+//! Each command is a file under `commands`; `arguments` defines the command line, `exit` the exit codes. With `--json` a
+//! command prints exactly one JSON document on standard output; text for people that is not the result goes to standard
+//! error.
 
 mod arguments;
 mod entry;

@@ -18,9 +18,9 @@ pub(crate) struct Watcher {
     colour: bool,
     is_mid_line: bool,
     reasoning: Reasoning,
-    /// Whether the last that was shown is reasoning, and its line has not ended.
+    /// True if the last output is reasoning, and its line has not ended.
     is_thinking: bool,
-    /// How many calls are running, and how many of those began together.
+    /// The number of running calls, and of those that began together.
     running: usize,
     together: usize,
 }
@@ -55,7 +55,7 @@ impl Watcher {
     }
 }
 
-/// What is shown last ends with its line, also where a turn is broken off.
+/// Ends the last line of the output, also if a turn is interrupted.
 impl Drop for Watcher {
     fn drop(&mut self) {
         self.end_line();
@@ -133,12 +133,12 @@ impl Observer for Watcher {
     }
 }
 
-/// The name of a tool as people read it.
+/// Returns the name of a tool as people read it.
 fn shown(name: &str) -> String {
     shortened(&name.replacen("::", ".", 1))
 }
 
-/// The beginning, on one line.
+/// Returns the beginning, on one line.
 fn shortened(text: &str) -> String {
     let line: Vec<&str> = text.lines().collect();
     excerpt(&line.join(" "), MAX_SHOWN_BYTES)

@@ -37,7 +37,7 @@ pub(crate) fn tell(text: &str) {
     tell_raw(&(printable(text, Layout::Lines) + "\n"));
 }
 
-/// Shows how far something is, in place of what was shown before; where nobody watches, only its end.
+/// Shows progress in place of the previous line; without a terminal, only the end.
 #[cfg(feature = "onnx")]
 pub(crate) fn progress(text: &str, is_over: bool) {
     let text = printable(text, Layout::Lines);
@@ -92,7 +92,7 @@ pub(crate) fn result_text(text: &str) {
     }
 }
 
-/// A tool as `load` and `tools` print it.
+/// Returns a tool as `load` and `tools` print it.
 pub(crate) fn tool(entry: &Entry, decision: &Decision, rules: &Capabilities) -> Value {
     let tool = &entry.tool;
     json!({
@@ -111,7 +111,7 @@ pub(crate) fn tool(entry: &Entry, decision: &Decision, rules: &Capabilities) -> 
     })
 }
 
-/// The tools that pass, and what was rejected.
+/// Returns the tools that pass, and what was rejected.
 pub(crate) fn snapshot(
     snapshot: &Snapshot,
     policy: &Policy,
@@ -124,7 +124,7 @@ pub(crate) fn snapshot(
     json!({"generation": snapshot.generation(), "tools": tools, "rejected": snapshot.rejected()})
 }
 
-/// The same as lines for people.
+/// Returns the same as lines for people.
 pub(crate) fn snapshot_lines(
     snapshot: &Snapshot,
     policy: &Policy,
@@ -160,7 +160,7 @@ fn described(tool: &Tool) -> Cow<'_, str> {
     }
 }
 
-/// What was rejected, on standard error.
+/// Prints the rejected tools on standard error.
 pub(crate) fn rejects(rejected: &[Reject]) {
     for reject in rejected {
         let reject = cut(&reject.to_string(), Layout::Lines, MAX_REJECT_BYTES);
@@ -176,7 +176,7 @@ pub(crate) fn effect_word(effect: Effect) -> &'static str {
     }
 }
 
-/// The first line of a text, shortened to fit a table.
+/// Returns the first line of a text, shortened to fit a table.
 pub(crate) fn first_line(text: &str) -> String {
     const MAX_CHARS: usize = 70;
     let line = text.lines().next().unwrap_or_default();
@@ -193,7 +193,7 @@ pub(crate) fn table<const N: usize>(head: &[&str; N], rows: &[[String; N]]) {
     }
 }
 
-/// One line for the head and for each row, whatever the cells hold.
+/// Returns one line for the head and for each row, also for cells with line ends.
 fn table_lines<const N: usize>(head: &[&str; N], rows: &[[String; N]]) -> Vec<String> {
     let rows: Vec<[String; N]> =
         rows.iter().map(|row| row.each_ref().map(|cell| printable(cell, Layout::Line))).collect();
@@ -211,7 +211,7 @@ fn table_lines<const N: usize>(head: &[&str; N], rows: &[[String; N]]) -> Vec<St
     std::iter::once(line(*head)).chain(rows).collect()
 }
 
-/// Whether a person reads standard error, so that colour helps.
+/// Returns true if standard error is a terminal, so that colour helps.
 pub(crate) fn is_colourful() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
 }

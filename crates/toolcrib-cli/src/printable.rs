@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use toolcrib_model::{is_invisible, is_joiner};
 
-/// What else than visible characters a text may hold.
+/// The invisible characters that a text may contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
     /// Nothing: a name or a value, which has to be seen as it is.
@@ -16,7 +16,8 @@ pub(crate) enum Layout {
     Lines,
 }
 
-/// The text with every character that steers a terminal, turns the direction of text or shows nothing written as
+/// Returns the text with every character that steers a terminal, turns the direction of text or shows nothing written
+/// as
 /// `\u{…}`.
 pub(crate) fn printable(text: &str, layout: Layout) -> String {
     let mut out = String::with_capacity(text.len());
@@ -32,19 +33,19 @@ pub(crate) fn printable(text: &str, layout: Layout) -> String {
     out
 }
 
-/// The beginning of a text as one line. Where there is more, its size in all is told.
+/// Returns the beginning of a text as one line. Where there is more, its size in all is told.
 pub(crate) fn excerpt(text: &str, max_bytes: usize) -> String {
     cut(text, Layout::Line, max_bytes)
 }
 
-/// The beginning of a printable text; where there is more, its size in all is told.
+/// Returns the beginning of a printable text; where there is more, its size in all is told.
 pub(crate) fn cut(text: &str, layout: Layout, max_bytes: usize) -> String {
     let (start, rest) = text.split_at(text.floor_char_boundary(max_bytes));
     let shown = printable(start, layout);
     if rest.is_empty() { shown } else { format!("{shown}… ({} bytes)", text.len()) }
 }
 
-/// The same JSON document with those characters as `\u` escapes. They stand only inside of strings there.
+/// Returns the same JSON document with those characters as `\u` escapes. They stand only inside of strings there.
 pub(crate) fn printable_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {

@@ -6,7 +6,7 @@ use toolcrib_exec::Secrets;
 
 static SECRETS: LazyLock<Secrets> = LazyLock::new(Secrets::new);
 
-/// The collection that an app adds to and the log takes out.
+/// Returns the collection that an app adds to and the log takes out.
 pub(crate) fn secrets() -> &'static Secrets {
     &SECRETS
 }

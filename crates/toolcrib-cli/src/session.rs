@@ -1,9 +1,8 @@
 //! Sessions that outlive the process: `toolcrib run --session ID`.
 //!
-//! One file for each, in the folder for the state of programs: `toolcrib/sessions/APP/ID.jsonl`, which only its owner may
-//! read. Each line is an entry, written as soon as it has happened. The file is locked while a run works with it, and
-//! what a crash leaves of a last line is cut off. Results that the conversation has handles of are beside it, in
-//! `ID.results/`.
+//! Each has one file in the folder for program state, `toolcrib/sessions/APP/ID.jsonl`, which only its owner may read. Each
+//! line is an entry, written as soon as its event has happened. The file is locked while a run uses it, and an incomplete last
+//! line after a crash is removed. Results with handles in the conversation are stored next to it, in `ID.results/`.
 
 mod stored;
 
@@ -30,7 +29,7 @@ const MAX_SESSION_BYTES: u64 = 64 * 1024 * 1024;
 /// The longest id.
 const MAX_ID_CHARS: usize = 64;
 
-/// How the name of a file ends.
+/// The extension of the files.
 const EXTENSION: &str = "jsonl";
 
 /// The form of the file.
@@ -40,11 +39,11 @@ const VERSION: u32 = 1;
 #[derive(Clone)]
 pub(crate) struct SessionFile {
     path: PathBuf,
-    file: Arc<Mutex<Open>>,
+    file: Arc<Mutex<OpenFile>>,
 }
 
 /// The open file, and how much of it there is.
-struct Open {
+struct OpenFile {
     file: File,
     bytes: u64,
 }
@@ -79,7 +78,7 @@ impl SessionFile {
         let lines = text.get(..whole).unwrap_or_default();
         let bytes = u64::try_from(whole).unwrap_or(u64::MAX);
         file.set_len(bytes).and_then(|()| file.seek(SeekFrom::End(0))).map_err(unusable)?;
-        let session = Self { file: Arc::new(Mutex::new(Open { file, bytes })), path: path.clone() };
+        let session = Self { file: Arc::new(Mutex::new(OpenFile { file, bytes })), path: path.clone() };
         let mut lines = lines.lines().enumerate();
         let broken = |number: usize, error: &dyn std::fmt::Display| {
             Failure::bad_input(format!(
@@ -108,7 +107,7 @@ impl SessionFile {
         Ok((session, Conversation::restore(entries)))
     }
 
-    /// The folder for results that the conversation refers to.
+    /// Returns the folder for results that the conversation refers to.
     pub(crate) fn results(&self) -> PathBuf {
         results_of(&self.path)
     }
@@ -131,7 +130,7 @@ impl SessionFile {
 
 #[async_trait]
 impl Journal for SessionFile {
-    /// Writes on a thread where waiting for the disk holds nobody up.
+    /// Writes on a blocking thread, so that the disk delays no other task.
     async fn write(&self, entries: &[Entry], lasts: bool) -> io::Result<()> {
         let mut lines = Vec::new();
         for entry in entries {
@@ -163,7 +162,7 @@ fn line(value: &impl Serialize) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// The file, locked, and what stands in it. `None` where somebody else has it.
+/// Returns the locked file and its text. `None` if another process has locked it.
 fn prepare(folder: &Path, path: &Path) -> io::Result<Option<(File, String)>> {
     let mut folders = fs::DirBuilder::new();
     folders.recursive(true);
@@ -204,7 +203,7 @@ fn prepare(folder: &Path, path: &Path) -> io::Result<Option<(File, String)>> {
     Ok(Some((file, text)))
 }
 
-/// An id is part of the name of a file.
+/// Returns an id is part of the name of a file.
 fn check(id: &str) -> Result<(), Failure> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if !id.is_empty() && id.len() <= MAX_ID_CHARS && !id.starts_with('.') && id.chars().all(is_plain) {

@@ -1,4 +1,4 @@
-//! Asking about calls: one by itself, several together.
+//! PendingQuestion about calls: one by itself, several together.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -14,16 +14,16 @@ use super::show::{self, Sizes};
 use super::{diff, show::quoted};
 use crate::printable::{Layout, cut};
 
-/// How often something unclear is asked again before it counts as a no.
+/// The number of unclear answers before the question counts as denied.
 const MAX_UNCLEAR: usize = 10;
 
-/// How many edits are kept for the case that they are not taken.
+/// The number of edits that are stored in case they are rejected.
 const MAX_DRAFTS: usize = 64;
 
 /// The most bytes of a reason that is shown.
 const MAX_REASON_BYTES: usize = 1000;
 
-/// What was edited last, by question, to go on from where it is not taken.
+/// The last edits by question, as a starting point for another edit.
 #[derive(Default)]
 pub(super) struct Drafts(Mutex<VecDeque<(u64, JsonObject)>>);
 
@@ -78,7 +78,7 @@ async fn together(
         text = String::new();
         if let Some((number, rest)) = line.as_deref().and_then(numbered) {
             match number.checked_sub(1).and_then(|at| Some((at, open(batch, at)?))) {
-                None => text = format!("{number} is none of those that are open"),
+                None => text = format!("no question {number} is open"),
                 Some((at, question)) => {
                     let answer = match reply(Some(rest), &Confirmation::Letter) {
                         Reply::Yes(remember) => yes(&question, None, remember),
@@ -124,29 +124,29 @@ async fn together(
 
 /// Asks about one call.
 async fn one(dialogue: &dyn Dialogue, drafts: &Drafts, reach: Reach, question: &Question) -> Answer {
-    Asking::new(dialogue, drafts, reach, question).until_answered(false).await
+    PendingQuestion::new(dialogue, drafts, reach, question).until_answered(false).await
 }
 
-/// The same, with the editor open.
+/// Returns the same, with the editor open.
 async fn edited(dialogue: &dyn Dialogue, drafts: &Drafts, reach: Reach, question: &Question) -> Answer {
-    Asking::new(dialogue, drafts, reach, question).until_answered(true).await
+    PendingQuestion::new(dialogue, drafts, reach, question).until_answered(true).await
 }
 
 /// One call, and what the person has made of it so far.
-struct Asking<'a> {
+struct PendingQuestion<'a> {
     dialogue: &'a dyn Dialogue,
     drafts: &'a Drafts,
     reach: Reach,
     question: &'a Question,
-    /// What the person wants to run instead.
+    /// The arguments to run instead.
     edited: Option<JsonObject>,
     draft: String,
-    /// What was wrong with the last edit.
+    /// The error of the last edit.
     problem: Option<String>,
     confirmation: Confirmation,
 }
 
-impl<'a> Asking<'a> {
+impl<'a> PendingQuestion<'a> {
     fn new(dialogue: &'a dyn Dialogue, drafts: &'a Drafts, reach: Reach, question: &'a Question) -> Self {
         let last = drafts.take(question.id);
         let draft = edit::draft(last.as_ref().unwrap_or(&question.arguments));
@@ -199,7 +199,7 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// What is shown next, and the prompt behind it.
+    /// Returns the next text to show, and the prompt after it.
     fn shown(&self, sizes: Sizes) -> (String, String) {
         let (mut text, mut more) = match &self.edited {
             None => {
@@ -243,8 +243,8 @@ fn yes(question: &Question, edited: Option<JsonObject>, remember: Remember) -> A
     Answer::Approved(approval.remember(remember))
 }
 
-/// The question at this place, if it has no answer.
-fn open(batch: &[ApprovalRequest], at: usize) -> Option<Question> {
+/// Returns the question at this place, if it has no answer.
+fn open(batch: &[Asked], at: usize) -> Option<Question> {
     let asked = batch.get(at).filter(|asked| asked.answer.is_none())?;
     Some(asked.question().clone())
 }

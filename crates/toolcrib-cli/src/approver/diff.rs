@@ -1,4 +1,4 @@
-//! What an edit changed, as a person reads it.
+//! The changes of an edit, as a diff for people.
 
 use serde_json::Value;
 use toolcrib_model::JsonObject;
@@ -12,23 +12,23 @@ const MAX_LINES: usize = 200;
 /// The most bytes of one line or value.
 const MAX_LINE_BYTES: usize = 1000;
 
-/// How many lines around a change are shown.
+/// The number of unchanged lines around a change.
 const CONTEXT: usize = 2;
 
-/// How many bytes before the first difference of a long value are shown.
+/// The number of bytes before the first difference of a long value.
 const BEFORE_BYTES: usize = 40;
 
 /// The most pairs of lines that are compared; beyond that, all of the old goes and all of the new comes.
 const MAX_PAIRS: usize = 1_000_000;
 
-/// What an edit changed, argument by argument; empty when nothing.
+/// Returns the changes of an edit by argument; empty without changes.
 pub(super) fn arguments(old: &JsonObject, new: &JsonObject) -> String {
     let mut changes = Vec::new();
     members(old, new, "", &mut changes);
     bounded(changes)
 }
 
-/// What an edit changed, line by line.
+/// Returns the changes of an edit by line.
 pub(super) fn lines(old: &str, new: &str) -> String {
     bounded(line_changes(old, new, "  "))
 }
@@ -76,7 +76,7 @@ fn value(value: &Value) -> String {
     excerpt(&value.to_string(), MAX_LINE_BYTES)
 }
 
-/// Where two texts part, so that a long text is not cut before that.
+/// Returns the position of the first difference, so that a long text is not cut before it.
 fn first_difference(old: &str, new: &str) -> usize {
     let common = old.bytes().zip(new.bytes()).take_while(|(old, new)| old == new).count();
     if common < MAX_LINE_BYTES / 2 { 0 } else { common - BEFORE_BYTES }
@@ -88,7 +88,7 @@ fn tail(text: &str, from: usize) -> String {
     if from > 0 { format!("…{shown}") } else { shown }
 }
 
-/// The changed lines with some around them.
+/// Returns the changed lines with some around them.
 fn line_changes(old: &str, new: &str, indent: &str) -> Vec<String> {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let steps = steps(&old, &new);
@@ -110,7 +110,7 @@ fn line_changes(old: &str, new: &str, indent: &str) -> Vec<String> {
     shown
 }
 
-/// Each line with what becomes of it: ` ` stays, `-` goes, `+` comes.
+/// Returns each line with its mark: ` ` for kept, `-` for removed, `+` for added.
 fn steps<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<(char, &'a str)> {
     let start = old.iter().zip(new).take_while(|(old, new)| old == new).count();
     let (same, old, new) = (
@@ -127,7 +127,7 @@ fn steps<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<(char, &'a str)> {
     steps
 }
 
-/// The longest common subsequence, walked.
+/// Returns the longest common subsequence, walked.
 fn middle<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<(char, &'a str)> {
     let width = new.len() + 1;
     if old.len().saturating_mul(new.len()) > MAX_PAIRS {

@@ -14,11 +14,11 @@ const INLINE_HELP: &str = "\nno editor is set (VISUAL or EDITOR); write the chan
                            an argument; the value is JSON, or else a text\n  name =         takes it away\n  {…}            \
                            takes the place of all\nan empty line ends";
 
-/// What became of an edit.
+/// The outcome of an edit.
 #[derive(Debug, PartialEq)]
 pub(super) enum Edited {
     Arguments(JsonObject),
-    /// What was written cannot be read. It is kept, for another try.
+    /// The text cannot be parsed. It is stored for another try.
     Broken {
         draft: String,
         problem: String,
@@ -39,7 +39,7 @@ pub(super) async fn arguments(dialogue: &dyn Dialogue, draft: &str, current: &Js
     }
 }
 
-/// The arguments as they are put before a person to edit.
+/// Returns the arguments as they are put before a person to edit.
 pub(super) fn draft(arguments: &JsonObject) -> String {
     let text = serde_json::to_string_pretty(arguments).unwrap_or_default();
     printable_json(&text) + "\n"

@@ -11,13 +11,13 @@ use toolcrib_io::files::read_bounded;
 /// The most bytes that are read of what was edited.
 const MAX_EDITED_BYTES: u64 = 1024 * 1024;
 
-/// How often it is looked whether the editor has ended.
+/// The interval of checks for the end of the editor.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How long an editor may take to end once nobody waits for the answer any more.
+/// The time that an editor has to exit after its question was withdrawn.
 const END_PATIENCE: Duration = Duration::from_secs(1);
 
-/// The command line of the editor: `VISUAL`, else `EDITOR`.
+/// Returns the command line of the editor: `VISUAL`, else `EDITOR`.
 pub(super) fn command(variable: impl Fn(&str) -> Option<String>) -> Option<Vec<String>> {
     let named = ["VISUAL", "EDITOR"].into_iter().filter_map(variable);
     let words = named.filter_map(|text| shell_words::split(&text).ok());
@@ -52,7 +52,7 @@ pub(super) async fn edit(command: &[String], text: &str, ending: &str) -> Result
     String::from_utf8(bytes).map_err(|_| "what was saved is not UTF-8".to_owned())
 }
 
-/// Says, when it is dropped, that nobody waits any more.
+/// A guard that signals on drop that the answer is not needed any more.
 struct GiveUp(Arc<AtomicBool>);
 
 impl Drop for GiveUp {
@@ -79,7 +79,7 @@ fn wait(mut child: Child, given_up: &AtomicBool) -> std::io::Result<std::process
     }
 }
 
-/// Where the editor draws: standard output may go to a file.
+/// Returns the terminal for the editor, since standard output may be a file.
 #[cfg(unix)]
 fn screen() -> std::io::Result<Stdio> {
     use std::os::fd::AsFd as _;

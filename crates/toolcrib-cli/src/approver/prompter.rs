@@ -45,7 +45,7 @@ pub(super) struct ConsolePrompter {
 
 /// A dialogue at a terminal.
 pub(super) struct ConsoleDialogue<'a> {
-    dialogue: terminal::Dialogue,
+    dialogue: terminal::ConsoleDialogue,
     editor: Option<&'a [String]>,
     has_ended: AtomicBool,
 }

@@ -4,7 +4,7 @@ use toolcrib_policy::Remember;
 
 use crate::printable::{Layout, cut};
 
-/// The most bytes of what a person says besides yes and no.
+/// The maximum length of an answer other than yes and no, in bytes.
 pub(super) const MAX_SAID_BYTES: usize = 4000;
 
 /// The fewest characters of a tool's name that are typed as an approval.
@@ -147,8 +147,8 @@ impl Confirmation {
     }
 }
 
-/// Returns the meaning of a line; the end of the input is a no. Only the expected words approve. What sounds like a yes, an
-/// empty line and single letters are unclear; other words say why not.
+/// Parses a line; the end of the input denies. Only the expected words approve. Lines that resemble an approval, empty lines and
+/// single letters are unclear; other words deny and give the reason.
 pub(crate) fn reply(line: Option<&str>, confirmation: &Confirmation) -> Reply {
     let Some(line) = line else { return Reply::No(None) };
     let said = line.trim();
@@ -173,7 +173,7 @@ fn sounds_like_yes(said: &str) -> bool {
     is_choice || first.is_none_or(|word| AFFIRMATIVE.contains(&word)) && !is_refusal(said)
 }
 
-/// Returns true for a yes that takes itself back, such as "do not".
+/// Returns true for a negated approval, such as "do not".
 fn is_refusal(said: &str) -> bool {
     let mut words = said.split(|c: char| !c.is_alphanumeric() && c != '\'');
     words.any(|word| matches!(word, "no" | "not" | "never" | "don't" | "dont" | "but" | "stop"))

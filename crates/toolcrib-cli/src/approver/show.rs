@@ -1,5 +1,5 @@
-//! A call as a person is shown it. Each argument has one line, whatever its name and value hold, and no line of a
-//! server's or a model's can look like one of ours: theirs stand further in.
+//! The text of a call for people. Each argument has exactly one line, and no line of a server or a model can imitate a line of
+//! this program: theirs are indented further.
 
 use std::fmt::Write as _;
 
@@ -21,15 +21,15 @@ const MAX_DESCRIPTION_BYTES: usize = 200;
 /// The most bytes that one call takes on the screen.
 pub(super) const MAX_SHOWN_BYTES: usize = 256 * 1024;
 
-/// How much of a call is shown.
+/// The size limits of the text of a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes {
     pub(super) arguments: usize,
     pub(super) value_bytes: usize,
 }
 
-/// What is shown of a call.
-pub(crate) struct Call<'a> {
+/// The parts of a call to show.
+pub(crate) struct CallText<'a> {
     tool: &'a str,
     agent: Option<&'a str>,
     description: &'a str,
@@ -41,7 +41,7 @@ pub(crate) struct Call<'a> {
     problem: Option<&'a str>,
 }
 
-impl<'a> From<&'a Question> for Call<'a> {
+impl<'a> From<&'a Question> for CallText<'a> {
     fn from(question: &'a Question) -> Self {
         Self {
             tool: &question.tool,
@@ -56,7 +56,7 @@ impl<'a> From<&'a Question> for Call<'a> {
     }
 }
 
-impl<'a> From<&'a WaitingCall> for Call<'a> {
+impl<'a> From<&'a WaitingCall> for CallText<'a> {
     fn from(call: &'a WaitingCall) -> Self {
         Self {
             tool: &call.tool,
@@ -78,7 +78,7 @@ impl Sizes {
     /// Of one among several.
     pub(super) const MANY: Self = Self { arguments: 10, value_bytes: 200 };
 
-    /// Of one that somebody wants to see in full.
+    /// The limits of a call that the user asks to see in full.
     pub(crate) const ALL: Self = Self { arguments: 1000, value_bytes: 64 * 1024 };
 }
 
@@ -88,12 +88,12 @@ pub(crate) struct Shown {
     pub(crate) is_cut: bool,
 }
 
-/// The name of the tool.
+/// Returns the name of the tool.
 pub(crate) fn name(tool: &str) -> String {
     excerpt(tool, MAX_PART_BYTES)
 }
 
-/// The name of an argument, in quotes where it could be taken for something else.
+/// Returns the name of an argument, in quotes where it could be taken for something else.
 pub(super) fn argument(name: &str) -> String {
     let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
     if is_plain && !name.is_empty() {
@@ -102,8 +102,8 @@ pub(super) fn argument(name: &str) -> String {
     excerpt(&serde_json::Value::from(name).to_string(), MAX_NAME_BYTES)
 }
 
-/// The call under a line of its own.
-pub(crate) fn call<'a>(call: impl Into<Call<'a>>, sizes: Sizes) -> Shown {
+/// Returns the call below a title line.
+pub(crate) fn call<'a>(call: impl Into<CallText<'a>>, sizes: Sizes) -> Shown {
     let call = call.into();
     let head = format!("{} wants to run", name(call.tool));
     let head = match call.agent {
@@ -127,14 +127,14 @@ pub(super) fn calls<'a>(questions: impl ExactSizeIterator<Item = (usize, &'a Que
     all
 }
 
-fn details(call: &Call<'_>, sizes: Sizes) -> Shown {
+fn details(call: &CallText<'_>, sizes: Sizes) -> Shown {
     let mut text = format!("  risk: {}", call.risk);
     if !call.side_effects.is_empty() {
         text.extend(["; changes: ", &excerpt(&call.side_effects.join(", "), MAX_PART_BYTES)]);
     }
     text.extend(["\n  asked by: ", &excerpt(call.rule, MAX_PART_BYTES)]);
     if let Some(line) = call.description.lines().map(str::trim).find(|line| !line.is_empty()) {
-        text.extend(["\n  says of itself: ", &excerpt(line, MAX_DESCRIPTION_BYTES)]);
+        text.extend(["\n  its description: ", &excerpt(line, MAX_DESCRIPTION_BYTES)]);
     }
     let Some(arguments) = call.arguments else {
         text.push_str("\n  its arguments are too long to be shown whole, so it can only be denied here");
@@ -164,7 +164,7 @@ fn details(call: &Call<'_>, sizes: Sizes) -> Shown {
     Shown { text, is_cut }
 }
 
-/// A text of others, set off from ours.
+/// Returns a text of others, set off from ours.
 pub(crate) fn quoted(text: &str) -> String {
     let lines = text.lines().map(|line| format!("  | {}", printable(line, Layout::Lines)));
     lines.collect::<Vec<_>>().join("\n")

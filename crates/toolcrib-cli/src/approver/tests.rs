@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 use toolcrib_model::JsonObject;
 
-use super::Terminal;
+use super::TerminalApprover;
 use super::prompter::{Dialogue, Prompter};
 use crate::printable::{Layout, printable};
 
@@ -41,8 +41,8 @@ impl Script {
         Self { is_interruption: true, ..self }
     }
 
-    fn terminal(self) -> Terminal<Self> {
-        Terminal::new(self)
+    fn terminal(self) -> TerminalApprover<Self> {
+        TerminalApprover::new(self)
     }
 
     fn put(&self, text: &str) {
@@ -50,7 +50,7 @@ impl Script {
     }
 }
 
-impl Terminal<Script> {
+impl TerminalApprover<Script> {
     /// All that was shown and typed. Nothing of what was to be said is left.
     fn transcript(&self) -> String {
         assert!(self.prompter.lines.lock().unwrap().is_empty(), "{:?}", self.prompter.lines);

@@ -1,4 +1,4 @@
-//! What an agent or a server asks the user: a text to look through, an answer to pick, a form to fill in.
+//! Questions of an agent or a server to the user: a text to review, a choice, a form.
 
 use std::fmt::Write as _;
 
@@ -21,7 +21,7 @@ const MAX_TEXT_BYTES: usize = 400_000;
 /// The most bytes of a label, a choice or a default.
 const MAX_LABEL_BYTES: usize = 800;
 
-/// How often something that does not fit is asked again before it counts as a no.
+/// The number of invalid answers before the question counts as declined.
 const MAX_ATTEMPTS: usize = 10;
 
 /// The line that ends a text that is written without an editor.
@@ -31,15 +31,15 @@ const END_OF_TEXT: &str = ".";
 const MAX_INLINE_LINES: usize = 1000;
 
 /// Asks, until there is an answer.
-pub(super) async fn ask(desk: &dyn Dialogue, question: &UserQuestion) -> UserAnswer {
-    match answer(desk, question).await {
+pub(super) async fn ask(dialogue: &dyn Dialogue, question: &UserQuestion) -> UserAnswer {
+    match answer(dialogue, question).await {
         Ok(answer) => answer,
         Err(said) => UserAnswer::Denied(said),
     }
 }
 
-/// The answer; an error is a no, with what was said.
-async fn answer(desk: &dyn Dialogue, question: &UserQuestion) -> Result<UserAnswer, Option<String>> {
+/// Returns the answer; an error is a no, with what was said.
+async fn answer(dialogue: &dyn Dialogue, question: &UserQuestion) -> Result<UserAnswer, Option<String>> {
     let named = |name: &str| format!(" {}", excerpt(name, MAX_LABEL_BYTES));
     let agent = question.agent.as_deref().map(named).unwrap_or_default();
     let who = match question.server.as_deref().map(named) {
@@ -50,21 +50,21 @@ async fn answer(desk: &dyn Dialogue, question: &UserQuestion) -> Result<UserAnsw
     let mut text = format!("\n{who}\n{asked}");
     let (mut content, mut choice, mut said) = (None, None, None);
     if let Some(own) = &question.content {
-        content = reviewed(desk, &mut text, &question.question, own).await?;
+        content = reviewed(dialogue, &mut text, &question.question, own).await?;
     }
     if !question.choices.is_empty() {
-        choice = Some(picked(desk, &mut text, &question.choices).await?);
+        choice = Some(picked(dialogue, &mut text, &question.choices).await?);
     }
-    let fields = filled(desk, &mut text, &question.fields).await?;
+    let fields = filled(dialogue, &mut text, &question.fields).await?;
     if question.content.is_none() && question.choices.is_empty() && question.fields.is_empty() {
-        said = plain(desk, &text).await?;
+        said = plain(dialogue, &text).await?;
     }
     Ok(UserAnswer::Approved { content, choice, fields, feedback: said })
 }
 
-/// A question without anything to look at: yes, no, or an answer in words.
-async fn plain(desk: &dyn Dialogue, text: &str) -> Result<Option<String>, Option<String>> {
-    let line = desk.ask(text, "your answer? [y, n, or in words] ").await;
+/// Returns a question without anything to look at: yes, no, or an answer in words.
+async fn plain(dialogue: &dyn Dialogue, text: &str) -> Result<Option<String>, Option<String>> {
+    let line = dialogue.ask(text, "your answer? [y, n, or in words] ").await;
     let said = line.as_deref().unwrap_or_default().trim();
     match said.to_lowercase().as_str() {
         "" | "n" | "no" => Err(None),
@@ -73,9 +73,9 @@ async fn plain(desk: &dyn Dialogue, text: &str) -> Result<Option<String>, Option
     }
 }
 
-/// The text as the person left it; `None` where it is as it was.
+/// Returns the text as the person left it; `None` where it is as it was.
 async fn reviewed(
-    desk: &dyn Dialogue,
+    dialogue: &dyn Dialogue,
     text: &mut String,
     title: &str,
     own: &str,
@@ -89,7 +89,7 @@ async fn reviewed(
         let more = if own.len() > max_bytes { ", a all of it" } else { "" };
         let undo = if edited.is_some() { ", u undo" } else { "" };
         let prompt = format!("agreed? [y, e edit{more}{undo}, n no, or say why not] ");
-        match reply(desk.ask(&shown, &prompt).await.as_deref(), &Confirmation::Letter) {
+        match reply(dialogue.ask(&shown, &prompt).await.as_deref(), &Confirmation::Letter) {
             Reply::Yes(_) => return Ok(edited),
             Reply::No(said) => return Err(said),
             Reply::All => {
@@ -100,7 +100,7 @@ async fn reviewed(
                 edited = None;
                 "it is as it was".clone_into(&mut shown);
             }
-            Reply::Edit => match change(desk, edited.as_deref().unwrap_or(own)).await {
+            Reply::Edit => match change(dialogue, edited.as_deref().unwrap_or(own)).await {
                 Err(problem) => {
                     let problem = quoted(&cut(&problem, Layout::Lines, MAX_LABEL_BYTES));
                     shown = format!("the edit was not taken:\n{problem}");
@@ -120,19 +120,19 @@ async fn reviewed(
     Err(None)
 }
 
-async fn change(desk: &dyn Dialogue, text: &str) -> Result<String, String> {
-    if desk.has_editor() {
-        let edited = desk.edit(text, ".md").await?;
-        // Editors end the last line; that is no change.
+async fn change(dialogue: &dyn Dialogue, text: &str) -> Result<String, String> {
+    if dialogue.has_editor() {
+        let edited = dialogue.edit(text, ".md").await?;
+        // Editors end the last line, which is not a change.
         let is_ended = edited.ends_with('\n') && !text.ends_with('\n');
         return Ok(if is_ended { edited.trim_end_matches('\n').to_owned() } else { edited });
     }
     let mut shown = format!(
-        "no editor is set (VISUAL or EDITOR); write the whole new text, and `{END_OF_TEXT}` on a line of its own behind it"
+        "no editor is set (VISUAL or EDITOR); write the whole new text, and end it with a line `{END_OF_TEXT}`"
     );
     let mut lines = Vec::new();
     for _ in 0..MAX_INLINE_LINES {
-        let Some(line) = desk.ask(&shown, "text> ").await else { return Err("it has no end".to_owned()) };
+        let Some(line) = dialogue.ask(&shown, "text> ").await else { return Err("it has no end".to_owned()) };
         shown.clear();
         let line = line.trim_end_matches(['\n', '\r']);
         if line == END_OF_TEXT {
@@ -145,7 +145,7 @@ async fn change(desk: &dyn Dialogue, text: &str) -> Result<String, String> {
 
 /// One of the choices, by its number or its text.
 async fn picked(
-    desk: &dyn Dialogue,
+    dialogue: &dyn Dialogue,
     text: &mut String,
     choices: &[String],
 ) -> Result<String, Option<String>> {
@@ -153,7 +153,7 @@ async fn picked(
     let kind = FieldKind::Choice(choices.to_vec());
     let prompt = format!("which one? [1-{}, n none, or say why not] ", choices.len());
     for _ in 0..MAX_ATTEMPTS {
-        let line = desk.ask(&shown, &prompt).await;
+        let line = dialogue.ask(&shown, &prompt).await;
         let said = line.as_deref().unwrap_or_default().trim();
         if let Ok(Value::String(choice)) = kind.parse(said) {
             return Ok(choice);
@@ -176,25 +176,25 @@ fn numbered_list(choices: &[String]) -> String {
     text
 }
 
-/// The fields of a form, one by one.
+/// Returns the fields of a form, one by one.
 async fn filled(
-    desk: &dyn Dialogue,
+    dialogue: &dyn Dialogue,
     text: &mut String,
     fields: &[FormField],
 ) -> Result<JsonObject, Option<String>> {
     let mut filled = JsonObject::new();
     for (at, field) in fields.iter().enumerate() {
         let above = std::mem::take(text);
-        if let Some(value) = one_field(desk, &above, field, (at + 1, fields.len())).await? {
+        if let Some(value) = one_field(dialogue, &above, field, (at + 1, fields.len())).await? {
             filled.insert(field.name.clone(), value);
         }
     }
     Ok(filled)
 }
 
-/// The value of one field; `None` where it is left empty.
+/// Returns the value of one field; `None` where it is left empty.
 async fn one_field(
-    desk: &dyn Dialogue,
+    dialogue: &dyn Dialogue,
     above: &str,
     field: &FormField,
     (number, count): (usize, usize),
@@ -220,7 +220,7 @@ async fn one_field(
     }
     for _ in 0..MAX_ATTEMPTS {
         // The end of the input gives the form up.
-        let Some(line) = desk.ask(&shown, "> ").await else { return Err(None) };
+        let Some(line) = dialogue.ask(&shown, "> ").await else { return Err(None) };
         let line = line.trim_end_matches(['\n', '\r']);
         shown = match (line.trim().is_empty(), default) {
             (true, Some(default)) => return Ok(Some(default.clone())),

@@ -1,4 +1,4 @@
-//! What may be written to `install` and `import`.
+//! The arguments of `install` and `import`.
 
 use std::path::PathBuf;
 
@@ -7,13 +7,13 @@ use clap::{Args, ValueEnum};
 #[derive(Args, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Install {
-    /// Whose configuration.
+    /// The client whose configuration is used.
     #[arg(required_unless_present = "list")]
     pub(crate) client: Option<Client>,
     /// The app that is served.
     #[arg(long, value_name = "FILE", default_value = "app.yaml", conflicts_with = "undo")]
     pub(crate) app: PathBuf,
-    /// What the client calls the server.
+    /// The name of the server at the client.
     #[arg(long, default_value = "toolcrib")]
     pub(crate) name: String,
     /// The configuration of the project in this folder, rather than that of the user.

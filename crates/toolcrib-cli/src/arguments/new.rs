@@ -1,4 +1,4 @@
-//! What may be written to `new`.
+//! The arguments of `new`.
 
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -14,7 +14,7 @@ pub(crate) enum NewCommand {
     Module {
         /// The name of the module, which is also that of the crate.
         name: String,
-        /// Where the sources of Toolcrib are: a folder, or the URL of their Git repository.
+        /// The sources of Toolcrib: a folder, or the URL of their Git repository.
         #[arg(long, value_name = "FOLDER|URL")]
         toolcrib: String,
     },

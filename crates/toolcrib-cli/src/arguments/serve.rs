@@ -1,4 +1,4 @@
-//! What may be written to `serve` and `approve`.
+//! The arguments of `serve` and `approve`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -14,11 +14,12 @@ pub(crate) struct Serve {
     /// On standard input and output; the default.
     #[arg(long, conflicts_with = "http")]
     pub(crate) stdio: bool,
-    /// Over Streamable HTTP, at `/mcp` on this port of 127.0.0.1 or on this address. One that other machines reach wants
+    /// Over Streamable HTTP, at `/mcp` on this port of 127.0.0.1 or on this address. One that other machines reach
+    /// wants
     /// `serve.tokens` or `serve.oauth` in the app.
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub(crate) http: Option<SocketAddr>,
-    /// What clients are shown of the tools; what `serve.surface` says unless given.
+    /// The surface that clients are shown; `serve.surface` by default.
     #[arg(long)]
     pub(crate) surface: Option<SurfaceArgument>,
     #[command(flatten)]
@@ -34,18 +35,18 @@ pub(crate) struct Approve {
     /// Allow the call with this id, once, or say yes to the question. `--json` lists those that wait.
     #[arg(long, value_name = "ID", conflicts_with = "deny")]
     pub(crate) allow: Option<String>,
-    /// What a question wants to be filled in: `content`, `choice`, `fields` by their names, or `feedback` in words.
+    /// The values for a question: `content`, `choice`, `fields` by their names, or `feedback` in words.
     #[arg(long, value_name = "JSON", requires = "allow")]
     pub(crate) with: Option<String>,
     /// Deny the call, or say no to the question.
     #[arg(long, value_name = "ID")]
     pub(crate) deny: Option<String>,
-    /// What to tell the model besides.
+    /// A text for the model.
     #[arg(long, value_name = "TEXT", requires = "deny")]
     pub(crate) feedback: Option<String>,
 }
 
-/// What clients are shown of the tools.
+/// The surface that clients are shown.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum SurfaceArgument {
     /// All tools while they fit, else the tools by which others are found.
@@ -58,7 +59,7 @@ pub(crate) enum SurfaceArgument {
     Mixed,
 }
 
-/// A port of this machine alone, or a whole address.
+/// Returns a port of this machine alone, or a whole address.
 fn address(text: &str) -> Result<SocketAddr, String> {
     let text = text.strip_prefix("localhost:").unwrap_or(text);
     if let Ok(port) = text.parse::<u16>() {

@@ -1,4 +1,4 @@
-//! What may be written to `sessions`.
+//! The arguments of `sessions`.
 
 use std::path::PathBuf;
 

@@ -24,7 +24,7 @@ pub(crate) async fn run(arguments: &Call, json: bool) -> Result<Exit, Failure> {
     let call = ToolCall::new(arguments.name.as_str(), read(&arguments.arguments)?);
     let mut app = open_patiently(&arguments.app)?;
     if toolcrib_runtime::makes_tasks(&call.name) {
-        // What is made for later is kept for whoever runs the app then.
+        // Schedules and watchers are stored for the process that runs the app later.
         app.tasks = TaskStore::Kept;
     }
     let runtime = start_briefly(app, approver_of_one_call(arguments.yes)).await?;
@@ -82,7 +82,7 @@ fn repaired(repair: &Value) -> String {
     printable(&text, Layout::Line)
 }
 
-/// The arguments: JSON text, `@FILE`, or `-` for standard input.
+/// Returns the arguments: JSON text, `@FILE`, or `-` for standard input.
 pub(super) fn read(given: &str) -> Result<JsonObject, Failure> {
     let (name, bytes) = if given == "-" {
         let mut bytes = Vec::new();

@@ -32,7 +32,7 @@ struct Check {
     /// `ok`, `optional` for what is not there and need not be, `missing` or `failed`.
     status: &'static str,
     detail: String,
-    /// What to do about it.
+    /// The remedy.
     next: Option<String>,
 }
 
@@ -96,7 +96,7 @@ fn require(checks: &mut [Check], names: &[&str]) {
     }
 }
 
-/// What search by meaning has without anything else.
+/// Checks the built-in embedder.
 fn builtin() -> Check {
     match BuiltinEmbedder::new() {
         Ok(embedder) => Check::ok("search tier builtin", embedder.id()),
@@ -109,7 +109,7 @@ fn builtin() -> Check {
     }
 }
 
-/// Where the library is that the tier needs.
+/// Checks for the library that the tier needs.
 #[cfg(feature = "onnx")]
 fn fastembed() -> Check {
     let folder = toolcrib_runtime::runtime_library_folder();
@@ -141,7 +141,7 @@ fn fastembed() -> Check {
     Check::not_ok(FASTEMBED, OPTIONAL, format!("not built in; {library}"), next)
 }
 
-/// Which models have been fetched for the tier.
+/// Checks which models of the tier are downloaded.
 fn models() -> Check {
     let next = "needed only for `tier: fastembed`; `toolcrib models pull` fetches one, or set `model_dir`";
     let Some(folder) = models_folder() else {
@@ -160,7 +160,7 @@ fn models() -> Check {
     Check::ok(MODELS, names.join(", "))
 }
 
-/// How the app's tools are found by meaning.
+/// Checks the semantic search of the app's tools.
 fn search(runtime: &Runtime) -> Option<Check> {
     const NAME: &str = "app search";
     let embeddings = runtime.snapshot().artifacts().get::<Embeddings>(Embeddings::KEY)?;
@@ -186,7 +186,7 @@ fn program(name: &str, next: &str) -> Check {
     }
 }
 
-/// Whether a variable holds a key. As in a run, an empty one is none, nor is one that is not Unicode.
+/// Returns true if a variable holds a key. As in a run, a variable that is empty or not Unicode does not count.
 fn is_set(variable: &str) -> bool {
     env::var(variable).is_ok_and(|key| !key.is_empty())
 }
@@ -199,7 +199,7 @@ fn app(runtime: &Runtime, checks: &mut Vec<Check>) -> Exit {
         let name = format!("agent {}", agent.id);
         let provider = agent.brain.provider;
         match provider.key_variable() {
-            // A server of one's own need not want a key.
+            // A self-hosted server may not need a key.
             Some(variable)
                 if agent.brain.api_key.is_none()
                     && agent.brain.base_url.as_deref().is_none_or(str::is_empty)

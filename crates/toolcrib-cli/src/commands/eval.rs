@@ -69,13 +69,14 @@ pub(crate) async fn run(arguments: &Eval, json: bool) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// What makes the vectors. What is asked for and cannot be had is a failure: figures of another tier would pass for its own.
+/// Returns the embedder. A requested embedder that is not available is a failure, or figures of another tier would be
+/// reported.
 fn embedder(arguments: &Eval) -> Result<Option<Arc<dyn Embedder>>, Failure> {
     let (model, folder) = (arguments.model.as_deref(), arguments.model_dir.as_deref());
     if arguments.tier != Tier::Fastembed && (model.is_some() || folder.is_some()) {
         let flag = if model.is_some() { "--model" } else { "--model-dir" };
         return Err(Failure::bad_input(format!(
-            "{flag}: only `--tier fastembed` has a model of its own; add it, or leave {flag} out"
+            "{flag}: only `--tier fastembed` takes a model; add it, or leave {flag} out"
         )));
     }
     let opened = match arguments.tier {
@@ -118,13 +119,13 @@ fn queries(path: &Path) -> Result<Vec<LabelledQuery>, Failure> {
         .collect()
 }
 
-/// An error without its place, which is said before it, and where a line is read by itself is another.
+/// Returns an error without its place, which is said before it, and where a line is read by itself is another.
 fn without_place(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.rsplit_once(" at line ").map_or_else(|| text.clone(), |(message, _)| message.to_owned())
 }
 
-/// Which keys a line has.
+/// The keys of a line.
 #[derive(Deserialize)]
 struct Line {
     relevant: Option<IgnoredAny>,
@@ -144,7 +145,7 @@ fn tell_unknown(queries: &[LabelledQuery], tools: &[Arc<Tool>]) {
     ));
 }
 
-/// A figure as people read it: shares in percent, times in milliseconds.
+/// Returns a figure as people read it: shares in percent, times in milliseconds.
 fn told_figure(key: &str, value: &Value) -> String {
     match value {
         Value::Number(number) if key.contains('@') || key == "abstained" => {

@@ -9,7 +9,7 @@ use crate::arguments::Init;
 use crate::exit::{Exit, Failure};
 use crate::output;
 
-/// What is written, each beside the others.
+/// The files to write.
 const FILES: [(&str, &str); 3] = [
     ("app.yaml", include_str!("../../starter/app.yaml")),
     ("turns.yaml", include_str!("../../starter/turns.yaml")),
@@ -18,7 +18,7 @@ const FILES: [(&str, &str); 3] = [
 
 pub(crate) fn run(arguments: &Init, json: bool) -> Result<Exit, Failure> {
     let folder = &arguments.folder;
-    // Nothing is written when one of the files is there, so that no half of a starter stands in somebody's project.
+    // Nothing is written if one of the files exists, so that no project gets half of a starter.
     if let Some((file, _)) = FILES.iter().find(|(file, _)| folder.join(file).exists()) {
         let path = folder.join(file);
         return Err(Failure::bad_input(format!("{} is there already; nothing was written", path.display())));

@@ -46,7 +46,7 @@ pub(crate) async fn run(arguments: &Lint, json: bool) -> Result<Exit, Failure> {
     })
 }
 
-/// What is wrong with the tools that an agent of the app may see.
+/// Returns the findings on the tools that an agent of the app may see.
 fn linted(runtime: &Runtime) -> Linted {
     let (snapshot, policy) = (runtime.snapshot(), runtime.executor().policy());
     let embeddings = snapshot.artifacts().get::<Embeddings>(Embeddings::KEY);

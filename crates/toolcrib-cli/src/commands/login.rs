@@ -11,7 +11,7 @@ use crate::arguments::Login;
 use crate::exit::{Exit, Failure};
 use crate::output;
 
-/// What opens a URL in the user's browser.
+/// The command that opens a URL in the user's browser.
 const OPENER: &str = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
 
 pub(crate) async fn run(arguments: &Login, json: bool) -> Result<Exit, Failure> {
@@ -49,7 +49,7 @@ async fn log_out(authorization: &Authorization, namespace: &str, json: bool) -> 
     } else if was_there {
         output::say(&format!("{namespace}: logged out"));
     } else {
-        output::say(&format!("{namespace}: nobody was logged in"));
+        output::say(&format!("{namespace}: there was no login"));
     }
     Ok(Exit::Ok)
 }

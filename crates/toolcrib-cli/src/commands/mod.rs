@@ -79,15 +79,15 @@ pub(crate) async fn run(arguments: Arguments) -> ExitCode {
     exit.into()
 }
 
-/// How long an MCP server may take to start for a command that connects to all of them: `npx` and `uvx` may have to fetch it
-/// first. Also how long a command waits for the vectors of tools. Any other command waits for a server as long as the app
-/// says, since its answer may have nothing to do with the one that is silent.
+/// The time that an MCP server has to start for a command that connects to all of them, since `npx` and `uvx` may have
+/// to download it. Also the time that a command waits for the vectors of tools. Other commands wait for a server as the
+/// app configures it, since their answer may not depend on the server that is silent.
 const STARTUP_PATIENCE: Duration = Duration::from_mins(1);
 
 /// The session of commands that make single calls, or ask what a call would meet.
 const SESSION: &str = "cli";
 
-/// Whoever sits at the command line.
+/// Returns the principal of the command line.
 pub(crate) fn principal() -> Principal<'static> {
     Principal::new(SESSION)
 }
@@ -178,7 +178,7 @@ async fn look_at_approvals(path: &Path) -> Result<Runtime, Failure> {
     start_app(app, Arc::new(DenyAll)).await
 }
 
-/// The exit of a command that loaded sources: a source that is down wins over one that is wrong.
+/// Returns the exit of a command that loaded sources: a source that is down wins over one that is wrong.
 fn exit_of_rejects(rejected: &[toolcrib_port::Reject]) -> Exit {
     use toolcrib_port::RejectKind;
     let whole_sources = || rejected.iter().filter(|reject| reject.name.is_none());

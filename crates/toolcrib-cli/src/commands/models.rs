@@ -40,7 +40,7 @@ pub(crate) async fn run(arguments: &Models, json: bool) -> Result<Exit, Failure>
 
 /// A model as it is listed.
 #[derive(serde::Serialize)]
-struct Row {
+struct ListedModel {
     /// No two have the same, while several may be in one repository.
     name: String,
     repository: String,
@@ -58,17 +58,17 @@ mod inner {
     use toolcrib_search::embedding::{DEFAULT_ENDPOINT, NamedModel, PullProgress, pull as pull_model};
     use url::Url;
 
-    use super::Row;
+    use super::ListedModel;
     use crate::exit::{Exit, Failure};
     use crate::output;
 
     /// The environment variable that names another place for models.
     const ENDPOINT: &str = "HF_ENDPOINT";
 
-    /// How often the progress is shown.
+    /// The interval at which progress is shown.
     const REFRESH: Duration = Duration::from_millis(200);
 
-    /// How many characters the bar has.
+    /// The width of the bar in characters.
     const WIDTH: u64 = 30;
 
     pub(super) async fn pull(name: &str, folder: &Path) -> Result<PathBuf, Failure> {
@@ -77,7 +77,7 @@ mod inner {
         let endpoint = own.as_deref().unwrap_or(DEFAULT_ENDPOINT);
         let endpoint =
             Url::parse(endpoint).map_err(|error| Failure::bad_input(format!("{ENDPOINT}: {error}")))?;
-        // Whoever names a place may name one that is near.
+        // A user who names a server may name one in a private network.
         let policy = HttpPolicy { allow_private: own.is_some(), ..HttpPolicy::default() };
         let client =
             HttpClient::new(policy).map_err(|error| Failure::new(Exit::Failed, error.to_string()))?;
@@ -107,8 +107,8 @@ mod inner {
 
     // The same shape as without models.
     #[expect(clippy::unnecessary_wraps, reason = "without models there is an error")]
-    pub(super) fn all() -> Result<Vec<Row>, Failure> {
-        let row = |model: NamedModel| Row {
+    pub(super) fn all() -> Result<Vec<ListedModel>, Failure> {
+        let row = |model: NamedModel| ListedModel {
             name: model.own_name(),
             repository: model.repository().to_owned(),
             description: model.description().to_owned(),
@@ -123,7 +123,7 @@ mod inner {
 
     use std::path::{Path, PathBuf};
 
-    use super::Row;
+    use super::ListedModel;
     use crate::exit::Failure;
 
     #[expect(clippy::unused_async, reason = "with models it waits")]
@@ -131,7 +131,7 @@ mod inner {
         Err(absent())
     }
 
-    pub(super) fn all() -> Result<Vec<Row>, Failure> {
+    pub(super) fn all() -> Result<Vec<ListedModel>, Failure> {
         Err(absent())
     }
 

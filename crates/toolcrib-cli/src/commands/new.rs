@@ -46,14 +46,14 @@ const TAKEN: [&str; 12] = [
 
 /// Something to begin with: its files, and how an app uses them.
 struct Starter {
-    /// What it is, as the key of its name in the JSON that is printed.
+    /// Its kind, as the key of its name in the JSON output.
     kind: &'static str,
     name: String,
     /// Each file with its text.
     files: Vec<(PathBuf, String)>,
-    /// What the app file says to use it; empty where it is found without a word.
+    /// The lines of the app file that use it; empty if it is found without any.
     app: String,
-    /// What to do next.
+    /// The next step.
     next: String,
 }
 
@@ -180,7 +180,7 @@ fn skill(name: &str) -> Result<Starter, Failure> {
         name: name.to_owned(),
         files: vec![(path, SKILL.replace("@name@", name))],
         app: String::new(),
-        next: format!("write its steps; agents of the app.yaml beside `skills` load it as `/{name}`"),
+        next: format!("write its steps; agents of the app.yaml next to `skills` load it as `/{name}`"),
     })
 }
 
@@ -210,7 +210,7 @@ fn check(what: &str, name: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The dependency on `toolcrib-sdk`: in a folder with its sources, or from a Git repository.
+/// Returns the dependency on `toolcrib-sdk`: in a folder with its sources, or from a Git repository.
 fn source(toolcrib: &str) -> Result<String, Failure> {
     if toolcrib.contains("://") {
         return Ok(format!("git = {}", json!(toolcrib)));

@@ -62,7 +62,7 @@ pub(crate) async fn run(arguments: &Plan, json: bool) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// What a client of the server pays.
+/// Prints the cost of the tools that a client of the server is listed.
 fn served(cost: &ListCost, json: bool) {
     if json {
         output::json(cost);

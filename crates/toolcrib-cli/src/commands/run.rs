@@ -65,7 +65,7 @@ async fn drive(
     }
     let id = arguments.session.as_deref().unwrap_or(SESSION);
     if arguments.session.is_none() {
-        // An earlier run without a name is none that this one goes on with.
+        // This run does not continue an earlier one without a name.
         runtime.end_session(id).await;
     }
     runtime.ask_context_windows().await;
@@ -134,12 +134,12 @@ struct Session<'a> {
     id: &'a str,
     /// On whose behalf its calls are made.
     caller: CallContext,
-    /// How often the user has spoken.
+    /// The number of messages of the user.
     turn: usize,
     runtime: &'a Runtime,
     setup: Arc<AgentSetup>,
     journal: Option<Arc<dyn Journal>>,
-    /// Whether the model's turns are written to a file.
+    /// True if the model's turns are written to a file.
     is_recorded: bool,
     model: Arc<dyn ChatModel>,
     entrance: Arc<dyn ToolCaller>,
@@ -155,19 +155,19 @@ impl Session<'_> {
         self.go(Some(prompt)).await
     }
 
-    /// The turn that was broken off.
+    /// Returns the turn that was broken off.
     async fn resume(&mut self) -> RunReport {
         self.go(None).await
     }
 
-    /// What the agent is shown, decided anew where the tools have changed since. Where that fails, it stays as it was.
+    /// Plans the tools of the agent again if they have changed. If that fails, the plan stays as it was.
     fn renew(&mut self) {
         let renewed = self.runtime.agent_in(Some(&self.setup.id), self.id);
         let Ok(setup) = renewed.inspect_err(|error| tell(&format!("note: {error}"))) else { return };
         if Arc::ptr_eq(&setup, &self.setup) {
             return;
         }
-        // A recording goes on where it is.
+        // A recording continues at its position.
         if !self.is_recorded && self.model.provider() != Provider::Recorded.as_str() {
             match self.runtime.model(&setup) {
                 Ok(chosen) => self.model = chosen.model,
@@ -218,14 +218,14 @@ impl Session<'_> {
         }
     }
 
-    /// Shows what has just happened beside the conversation. The agent is told at its next turn.
+    /// Shows new notifications. The agent reads them with its next turn.
     async fn tell_news(&self) {
         if let Some(latest) = self.runtime.tasks().latest(self.id).await {
             tell(&format!("\nnote: {latest}"));
         }
     }
 
-    /// A conversation with the person at the terminal.
+    /// Returns a conversation with the person at the terminal.
     async fn talk(&mut self) -> Exit {
         loop {
             if let Some(summary) = self.runtime.tasks().summary().await {
@@ -237,7 +237,7 @@ impl Session<'_> {
                 tokio::select! {
                     biased;
                     () = self.interrupts.left() => {
-                        // What comes next starts on a line of its own.
+                        // The next output starts on a new line.
                         tell("");
                         return Exit::Ok;
                     }

@@ -9,7 +9,7 @@ use crate::exit::{Exit, Failure};
 use crate::extensions::extensions;
 use crate::output;
 
-/// What stands for the app file in the place of a module.
+/// The name of the app file in place of a module.
 const APP: &str = "app";
 
 pub(crate) fn run(arguments: &Schema, json: bool) -> Result<Exit, Failure> {
@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &Schema, json: bool) -> Result<Exit, Failure> {
 }
 
 fn list(app: &App, json: bool) {
-    // One that cannot be made without a configuration is listed without what it says of itself.
+    // A module that cannot be created without a configuration is listed without its description.
     let modules = app.module_ids().map(|id| (id, app.module_schema(id).ok()));
     if json {
         let module = |(id, schema): (&str, Option<ModuleSchema>)| {

@@ -50,7 +50,7 @@ pub(crate) async fn run(arguments: &Search, json: bool) -> Result<Exit, Failure>
     Ok(Exit::Ok)
 }
 
-/// Why nothing was found, for people.
+/// Returns the reason why nothing was found, for people.
 fn told_reason(reason: &str, withheld: usize) -> String {
     match reason {
         "empty_query" => "the query has no word in it".into(),
@@ -63,7 +63,7 @@ fn told_reason(reason: &str, withheld: usize) -> String {
     }
 }
 
-/// Why a tool was found, a line for each arm.
+/// Prints the reasons why a tool was found, a line for each retriever.
 fn explain(explain: &Explain) {
     if explain.exact {
         output::say("    the query names it");

@@ -89,7 +89,7 @@ async fn serve(
         };
     };
     let listening = server.listen(address).await?;
-    let open = if listening.is_open() { "whoever is on this machine" } else { "whoever has a token" };
+    let open = if listening.is_open() { "everyone on this machine" } else { "everyone with a token" };
     output::tell(&format!("serving {open} at http://{}/mcp", listening.address()));
     if listening.has_page() {
         let (address, key) = (listening.address(), page.operator_key());
@@ -98,7 +98,7 @@ async fn serve(
     listening.serve(interrupts.left()).await
 }
 
-/// What a person sees who starts this at a terminal, where it waits for a client to speak.
+/// Returns the text for a user who starts this at a terminal, where it waits for a client.
 fn at_terminal(runtime: &Runtime) -> String {
     let tools = runtime.snapshot().iter().count();
     format!(

@@ -86,12 +86,12 @@ fn show(stored: &StoredConversation, json: bool) {
     if stored.conversation.is_open() {
         let id = &stored.id;
         output::tell(&format!(
-            "the last run was broken off; `toolcrib run APP --session {id}` goes on with it"
+            "the last run was interrupted; `toolcrib run APP --session {id}` continues it"
         ));
     }
 }
 
-/// A message as `toolcrib run` shows it.
+/// Returns a message as `toolcrib run` shows it.
 fn lines(message: &Message) -> String {
     match message {
         Message::User { content } => format!("\n> {}\n", content.trim()),
@@ -129,7 +129,7 @@ fn export(stored: &StoredConversation, path: Option<&Path>, json: bool) -> Resul
     Ok(())
 }
 
-/// The conversation as a document for people.
+/// Returns the conversation as a document for people.
 fn markdown(stored: &StoredConversation) -> String {
     let mut text = format!("# Session {}\n\nAgent: {}\n", stored.id, stored.agent);
     for message in stored.conversation.messages() {
@@ -152,7 +152,7 @@ fn markdown(stored: &StoredConversation) -> String {
     printable(&text, Layout::Lines)
 }
 
-/// A text in a code block, behind a fence that is longer than any within.
+/// Returns a text in a code block, behind a fence that is longer than any within.
 fn fenced(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat((longest + 1).max(3));

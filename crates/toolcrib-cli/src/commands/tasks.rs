@@ -43,7 +43,7 @@ async fn list(tasks: &Tasks, json: bool) {
     if all.is_empty() {
         tell("there is nothing in the background, nothing watched and nothing scheduled");
     } else if !tasks.is_beside() {
-        tell("no process runs the app now; `toolcrib run` or `toolcrib serve` goes on with them");
+        tell("no process runs the app now; `toolcrib run` or `toolcrib serve` continues them");
     }
 }
 
@@ -69,7 +69,7 @@ async fn cancel(tasks: &Tasks, id: &str, json: bool) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// A line for each task that stands otherwise than before, until somebody wants no more.
+/// Prints a line for each task whose status changes, until it is interrupted.
 async fn tail(mut tasks: Tasks, app: &toolcrib_runtime::App, json: bool) -> Result<Exit, Failure> {
     let interrupts = Interrupts::watch();
     let mut known: BTreeMap<String, Value> = BTreeMap::new();

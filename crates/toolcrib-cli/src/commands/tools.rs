@@ -37,7 +37,7 @@ pub(crate) async fn run(arguments: &Tools, json: bool) -> Result<Exit, Failure> 
     })
 }
 
-/// What is no longer as it was approved.
+/// Prints the tools that have changed since their approval.
 async fn changed(arguments: &Tools, json: bool) -> Result<Exit, Failure> {
     let runtime = look_at_approvals(&arguments.app).await?;
     let exit = exit_of_rejects(runtime.snapshot().rejected());

@@ -12,7 +12,7 @@ pub(crate) async fn run(arguments: &Trust, json: bool) -> Result<Exit, Failure> 
     let runtime = look_at_approvals(&arguments.app).await?;
     let failed = |error: toolcrib_runtime::TrustLockError| Failure::bad_input(error.to_string());
     let Some(pins) = runtime.app().pins().map_err(failed)? else {
-        return Err(Failure::bad_input("an app that is no file approves nothing"));
+        return Err(Failure::bad_input("approvals need an app file"));
     };
     let wanted = chosen(arguments, pins.changes());
     let mark = changes::mark(&wanted);
@@ -60,7 +60,7 @@ pub(crate) async fn run(arguments: &Trust, json: bool) -> Result<Exit, Failure> 
     Ok(if is_seen || wanted.is_empty() { Exit::Ok } else { Exit::ApprovalRequired })
 }
 
-/// The changes that are meant: a name is that of a server, with all its tools, or of one tool.
+/// Returns the changes that are meant: a name is that of a server, with all its tools, or of one tool.
 fn chosen(arguments: &Trust, mut changes: Vec<Change>) -> Vec<Change> {
     let is_named = |change: &Change| {
         let tool = change.tool.as_ref().map(|tool| format!("{}.{tool}", change.namespace));

@@ -15,13 +15,13 @@ use crate::printable::{Layout, cut, excerpt};
 /// The most sessions that are listed, the newest ones.
 pub(crate) const MAX_LISTED: usize = 500;
 
-/// How much of a file is read to say what its session is about, in bytes.
+/// The number of bytes that are read of a file to describe its session.
 const MAX_PEEKED_BYTES: u64 = 16 * 1024;
 
 /// The most bytes of a prompt in a list.
 const MAX_PROMPT_BYTES: usize = 60;
 
-/// The most bytes of each side of the last exchange when a session goes on.
+/// The maximum length of each side of the last exchange of a continued session, in bytes.
 const MAX_RECALLED_BYTES: usize = 400;
 
 /// The most lines of each side of it.
@@ -36,7 +36,7 @@ pub(crate) struct StoredSession {
     /// The beginning of its first prompt.
     pub(crate) prompt: Option<String>,
     pub(crate) bytes: u64,
-    /// When it was last written to, in seconds since 1970.
+    /// The time of the last write, in seconds since 1970.
     pub(crate) changed: u64,
 }
 
@@ -159,7 +159,7 @@ fn find(folder: &Path, id: &str) -> Result<(PathBuf, File), Failure> {
     }
 }
 
-/// Shows the last exchange of a conversation that goes on, each side in a few lines. `None` where nothing was said.
+/// Returns the last exchange of a continued conversation, each side in a few lines. `None` if it is empty.
 pub(crate) fn recalled(id: &str, conversation: &Conversation) -> Option<String> {
     let messages = conversation.messages();
     let asked = |message: &&Message| matches!(message, Message::User { .. });
@@ -179,7 +179,7 @@ pub(crate) fn recalled(id: &str, conversation: &Conversation) -> Option<String> 
     Some(text)
 }
 
-/// The beginning of a text, each line behind this mark.
+/// Returns the beginning of a text, each line behind this mark.
 fn beginning(mark: &str, text: &str) -> String {
     let shown = cut(text.trim(), Layout::Lines, MAX_RECALLED_BYTES);
     let mut lines: Vec<&str> = shown.lines().filter(|line| !line.trim().is_empty()).collect();

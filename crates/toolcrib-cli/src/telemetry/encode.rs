@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::layer::{Attribute, Closed, Kind};
 
-/// The body of a request with these spans.
+/// Returns the body of a request with these spans.
 pub(super) fn request(resource: &[(String, String)], spans: &[Closed]) -> Value {
     let resource: Vec<_> =
         resource.iter().map(|(key, value)| json!({"key": key, "value": {"stringValue": value}})).collect();

@@ -18,16 +18,16 @@ use crate::secrets::secrets;
 /// The most spans of a request.
 const MAX_BATCH: usize = 512;
 
-/// How long a span waits for others to be sent with.
+/// The time that a span waits to be sent in a batch.
 const BATCH_DELAY: Duration = Duration::from_secs(1);
 
-/// How long to wait before a batch is sent again that a collector could not take just then; one wait for each try.
+/// The delays before a batch is sent again that the collector could not accept; one for each retry.
 const RETRY_DELAYS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(4)];
 
 /// The most bytes of a collector's answer that are read.
 const MAX_ANSWER_BYTES: usize = 64 * 1024;
 
-/// What was sent and what was not.
+/// The numbers of sent and unsent spans.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     unsent: AtomicU64,
@@ -48,7 +48,7 @@ impl Counts {
         self.failed(pending, &format!("the collector did not answer within {} s", waited.as_secs()));
     }
 
-    /// How many spans were not sent, and the first reason.
+    /// Returns the number of spans that were not sent, and the first reason.
     pub(super) fn unsent(&self) -> Option<(u64, String)> {
         let unsent = self.unsent.load(Ordering::Relaxed);
         let why = self.why.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -73,7 +73,7 @@ pub(super) struct Exporter {
     stop: CancellationToken,
 }
 
-/// Why a batch was not taken.
+/// The reason why a batch was refused.
 struct Refused {
     why: String,
     may_retry: bool,
@@ -116,7 +116,7 @@ impl Exporter {
         }
     }
 
-    /// The next spans: as many as come within a while of the first.
+    /// Returns the next spans: as many as come within a while of the first.
     async fn batch(&mut self) -> Vec<Closed> {
         let mut batch = Vec::new();
         tokio::select! {

@@ -10,16 +10,16 @@ pub(super) struct TraceId(u128);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SpanId(u64);
 
-/// Which span it is, and whether it is sent.
+/// The identity of a span, and whether it is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct SpanIdentity {
     pub(super) trace: TraceId,
     pub(super) span: SpanId,
     pub(super) is_sampled: bool,
 }
 
-impl Place {
-    /// A span below another, or the first of a trace; `None` on a system without random numbers.
+impl SpanIdentity {
+    /// Returns a span below another, or the first of a trace; `None` on a system without random numbers.
     pub(super) fn below(parent: Option<Self>) -> Option<Self> {
         let span = SpanId(random()?);
         let trace = || Some(TraceId(u128::from(random()?) << 64 | u128::from(random()?)));
@@ -48,7 +48,7 @@ impl Place {
 }
 
 /// As a `traceparent`.
-impl fmt::Display for Place {
+impl fmt::Display for SpanIdentity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "00-{}-{}-{:02x}", self.trace, self.span, u8::from(self.is_sampled))
     }

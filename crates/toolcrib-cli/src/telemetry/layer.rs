@@ -14,7 +14,7 @@ use tracing_subscriber::layer::{Context, Layer};
 use tracing_subscriber::registry::{LookupSpan, Registry};
 
 use super::exporter::Counts;
-use super::ids::{Place, SpanId};
+use super::ids::{SpanId, SpanIdentity};
 
 /// The most bytes of a text that is sent.
 const MAX_TEXT_BYTES: usize = 1024;
@@ -31,7 +31,7 @@ pub(crate) struct SpanLayer {
 /// A span that is over.
 #[derive(Clone, Debug)]
 pub(super) struct Closed {
-    pub(super) place: Place,
+    pub(super) place: SpanIdentity,
     pub(super) parent: Option<SpanId>,
     pub(super) name: Cow<'static, str>,
     pub(super) kind: Kind,
@@ -41,7 +41,7 @@ pub(super) struct Closed {
     pub(super) is_error: bool,
 }
 
-/// Which part a span has in a conversation of processes.
+/// The kind of a span in a trace across processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Internal,
@@ -60,7 +60,7 @@ pub(super) enum Attribute {
 }
 
 /// A span that is open.
-struct Open {
+struct OpenSpan {
     span: Closed,
     began: Instant,
 }
@@ -71,11 +71,11 @@ impl SpanLayer {
     }
 }
 
-/// The `traceparent` of a span that a [`SpanLayer`] has noted.
+/// Returns the `traceparent` of a span that a [`SpanLayer`] has noted.
 pub(super) fn traceparent(span: &Span) -> Option<String> {
     span.with_subscriber(|(id, dispatch)| {
         let noted = dispatch.downcast_ref::<Registry>()?.span(id)?;
-        let place = noted.extensions().get::<Open>()?.span.place;
+        let place = noted.extensions().get::<OpenSpan>()?.span.place;
         Some(place.to_string())
     })?
 }
@@ -86,9 +86,10 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for SpanLayer {
         let mut fields = Fields::default();
         attributes.record(&mut fields);
         // The caller in another process counts where there is no span around this one.
-        let parent = noted.parent().and_then(|parent| Some(parent.extensions().get::<Open>()?.span.place));
+        let parent =
+            noted.parent().and_then(|parent| Some(parent.extensions().get::<OpenSpan>()?.span.place));
         let parent = parent.or(fields.parent);
-        let Some(place) = Place::below(parent) else { return };
+        let Some(place) = SpanIdentity::below(parent) else { return };
         let mut span = Closed {
             place,
             parent: parent.map(|parent| parent.span),
@@ -100,21 +101,23 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for SpanLayer {
             is_error: false,
         };
         fields.add_to(&mut span);
-        noted.extensions_mut().insert(Open { span, began: Instant::now() });
+        noted.extensions_mut().insert(OpenSpan { span, began: Instant::now() });
     }
 
     fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
         let Some(noted) = context.span(id) else { return };
         let mut fields = Fields::default();
         values.record(&mut fields);
-        if let Some(open) = noted.extensions_mut().get_mut::<Open>() {
+        if let Some(open) = noted.extensions_mut().get_mut::<OpenSpan>() {
             fields.add_to(&mut open.span);
         }
     }
 
     fn on_close(&self, id: Id, context: Context<'_, S>) {
-        let open = context.span(&id).and_then(|noted| noted.extensions_mut().remove::<Open>());
-        let Some(Open { mut span, began }) = open.filter(|open| open.span.place.is_sampled) else { return };
+        let open = context.span(&id).and_then(|noted| noted.extensions_mut().remove::<OpenSpan>());
+        let Some(OpenSpan { mut span, began }) = open.filter(|open| open.span.place.is_sampled) else {
+            return;
+        };
         span.took = began.elapsed();
         if self.queue.try_send(span).is_err() {
             self.counts.no_room();
@@ -122,13 +125,14 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for SpanLayer {
     }
 }
 
-/// What is recorded at once. Some fields are not attributes, by the conventions of `tracing-opentelemetry` and our own.
+/// A visitor that records fields. Some are not attributes, by the conventions of `tracing-opentelemetry` and this
+/// program.
 #[derive(Default)]
 struct Fields {
     name: Option<String>,
     kind: Option<Kind>,
     is_error: bool,
-    parent: Option<Place>,
+    parent: Option<SpanIdentity>,
     attributes: Vec<(&'static str, Attribute)>,
 }
 
@@ -159,7 +163,7 @@ impl Fields {
                 });
             }
             "otel.status_code" => self.is_error |= text.eq_ignore_ascii_case("error"),
-            "toolcrib.parent" => self.parent = Place::parse(text),
+            "toolcrib.parent" => self.parent = SpanIdentity::parse(text),
             name if LISTS.contains(&name) => self.attributes.push((name, Attribute::List(text.to_owned()))),
             name => self.attributes.push((name, Attribute::Text(text.to_owned()))),
         }

@@ -33,10 +33,10 @@ pub(crate) use settings::Settings;
 /// The most spans that wait to be sent; as the specification has it for batches.
 const MAX_QUEUED: usize = 2048;
 
-/// How long the process waits for the last spans to be sent when it ends.
+/// The time that the process waits at its end for the last spans to be sent.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What is sent, of all that is noted: our own spans, not those of the libraries below.
+/// Returns true for spans of this program, which are sent, and not those of libraries.
 pub(crate) fn is_ours(metadata: &Metadata<'_>) -> bool {
     metadata.is_span() && metadata.target().starts_with("toolcrib")
 }
@@ -48,7 +48,7 @@ pub(crate) struct Queue {
     counts: Arc<Counts>,
 }
 
-/// What sends spans, while the process runs.
+/// The sender of spans, for the duration of the process.
 pub(crate) struct Telemetry {
     endpoint: String,
     stop: CancellationToken,
@@ -56,11 +56,11 @@ pub(crate) struct Telemetry {
     counts: Arc<Counts>,
 }
 
-/// The layer that notes spans, and the queue that it fills.
+/// Returns the layer that notes spans, and the queue that it fills.
 pub(crate) fn prepare(settings: Settings) -> (SpanLayer, Queue) {
     let (sender, spans) = mpsc::channel(MAX_QUEUED);
     let counts = Arc::new(Counts::default());
-    // What says so later than somebody else would say the same.
+    // A source that was set earlier gives the same values.
     let _ = toolcrib_exec::audit::set_trace_source(layer::traceparent);
     (SpanLayer::new(sender, Arc::clone(&counts)), Queue { settings, spans, counts })
 }

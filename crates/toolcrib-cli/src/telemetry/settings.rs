@@ -1,4 +1,4 @@
-//! Where spans go, and as whose: the flag, and the variables that the specification of OpenTelemetry names.
+//! The destination and the resource of spans: the flag, and the variables of the specification of OpenTelemetry.
 
 use std::time::Duration;
 
@@ -6,13 +6,13 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use percent_encoding::percent_decode_str;
 use url::Url;
 
-/// Where a collector listens when nothing is said about it.
+/// The default endpoint of a collector.
 const DEFAULT_ENDPOINT: &str = "http://localhost:4318";
 
-/// Where traces are taken, below the address of a collector.
+/// The path of traces below the endpoint of a collector.
 const TRACES_PATH: &str = "/v1/traces";
 
-/// How long a request may take when nothing is said about it; the longest that it may be given is [`MAX_TIMEOUT`].
+/// The default timeout of a request; the maximum is [`MAX_TIMEOUT`].
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The longest that a request may take.
@@ -21,19 +21,19 @@ const MAX_TIMEOUT: Duration = Duration::from_mins(5);
 /// The most headers and the most attributes of the resource.
 const MAX_PAIRS: usize = 64;
 
-/// Where spans go.
+/// The settings of the export of spans.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(super) endpoint: Url,
     pub(super) headers: HeaderMap,
     pub(super) timeout: Duration,
-    /// What is said of this process.
+    /// The attributes of this process.
     pub(super) resource: Vec<(String, String)>,
 }
 
 impl Settings {
-    /// Spans are sent when the flag or a variable says so; `None` otherwise. `flag` is the value of `--otlp`, empty when
-    /// it has none. What is wrong is said, with the name of the variable and not its value, which may hold a key.
+    /// Spans are sent when the flag or a variable says so; `None` otherwise. `flag` is the value of `--otlp`, empty
+    /// when it has none. What is wrong is said, with the name of the variable and not its value, which may hold a key.
     pub(crate) fn read(
         flag: Option<&str>,
         lookup: impl Fn(&str) -> Option<String>,
@@ -79,7 +79,7 @@ impl Settings {
     }
 }
 
-/// The address for traces of a collector.
+/// Returns the address for traces of a collector.
 fn base(what: &str, url: &str) -> Result<Url, String> {
     let mut url = address(what, url)?;
     let path = url.path().trim_end_matches('/').to_owned();
@@ -126,7 +126,7 @@ fn resource(name: Option<String>, attributes: &str) -> Vec<(String, String)> {
     resource
 }
 
-/// `key=value,key=value`, the values percent-encoded. What is none of these is left out.
+/// Parses `key=value,key=value` with percent-encoded values. Invalid pairs are left out.
 fn pairs(text: &str) -> impl Iterator<Item = (String, String)> {
     let pairs = text.split(',').filter_map(|pair| pair.split_once('='));
     let decoded = |value: &str| percent_decode_str(value).decode_utf8_lossy().into_owned();

@@ -1,7 +1,7 @@
 //! The one reader of standard input, where that is a terminal.
 //!
-//! A thread reads, and only while a line is wanted; what is typed at other times stays with the terminal. So a question that
-//! was withdrawn takes no line from the next one, and what was typed before a question can be discarded before it is asked.
+//! A thread reads, and only while a line is requested; text that is typed at other times stays in the terminal's buffer. So a
+//! withdrawn question takes no line from the next one, and text typed before a question can be discarded before it is asked.
 
 use std::io::{self, ErrorKind};
 use std::mem;
@@ -25,13 +25,13 @@ pub(super) struct Keyboard {
 
 pub(super) struct Shared {
     input: Option<Box<dyn Input>>,
-    state: Mutex<State>,
-    /// Notified when a line is wanted.
+    state: Mutex<KeyboardState>,
+    /// Notified when a line is requested.
     wanted: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct KeyboardState {
     reader: Reader,
     /// A line that has not ended.
     partial: Vec<u8>,
@@ -48,7 +48,7 @@ enum Reader {
     None,
     /// `None` is sent at the end of the input.
     One(oneshot::Sender<Option<String>>),
-    /// A question was withdrawn; whoever answers it is told.
+    /// A question was withdrawn; a late answer is told so.
     Late(Box<dyn Fn() + Send>),
 }
 
@@ -100,7 +100,7 @@ impl Keyboard {
         self.next().await
     }
 
-    /// Calls this for each line until the next one is wanted: its question was withdrawn.
+    /// Calls this for each line until the next one is requested: its question was withdrawn.
     pub(super) fn expect_late_answers(&self, too_late: Box<dyn Fn() + Send>) {
         {
             let mut state = self.shared.lock();
@@ -133,7 +133,7 @@ impl Keyboard {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, KeyboardState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -144,7 +144,7 @@ impl Shared {
         self.input.as_ref().map_or(Ok(()), |input| input.discard())
     }
 
-    /// Returns true if a line is wanted.
+    /// Returns true if a line is requested.
     #[cfg(test)]
     pub(super) fn is_reading(&self) -> bool {
         !self.lock().reader.is_gone()
@@ -164,7 +164,7 @@ impl Shared {
         state.reader = Reader::None;
     }
 
-    /// Waits until a line is wanted and something is typed.
+    /// Waits until a line is requested and there is input.
     fn wait(&self, input: &dyn Input) -> io::Result<()> {
         let state = self.lock();
         let idle = self.wanted.wait_while(state, |state| matches!(state.reader, Reader::None));

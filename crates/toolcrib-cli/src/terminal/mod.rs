@@ -28,7 +28,7 @@ pub(crate) use screen::{Author, Screen, Stream, output_error, screen};
 /// True where typed-ahead input can be discarded. Where it cannot, no person is asked for approval.
 pub(crate) const CAN_DISCARD: bool = cfg!(unix);
 
-/// The console of this process.
+/// Returns the console of this process.
 pub(crate) fn console() -> &'static Arc<Console> {
     static CONSOLE: LazyLock<Arc<Console>> =
         LazyLock::new(|| Arc::new(Console::new(ScreenRef::Process, Keyboard::new(tty::stdin()))));
@@ -69,14 +69,14 @@ impl Console {
     }
 
     /// Opens a dialogue when earlier ones have ended. It interrupts the chat prompt.
-    pub(crate) async fn dialogue(self: &Arc<Self>) -> Dialogue {
+    pub(crate) async fn dialogue(self: &Arc<Self>) -> ConsoleDialogue {
         let queued = Queued::new(self);
         let in_use = Arc::clone(&self.in_use).lock_owned().await;
         let last_author = self.screen().begin_dialogue();
         let is_interruption = last_author == Author::Model
             || self.is_interrupted.load(Ordering::Acquire)
             || self.is_withdrawn.load(Ordering::Acquire);
-        Dialogue {
+        ConsoleDialogue {
             console: Arc::clone(self),
             is_interruption,
             is_closed: false,
@@ -85,8 +85,8 @@ impl Console {
         }
     }
 
-    /// Reads a message at the chat prompt; `None` at the end of the input. Pasted lines are one message. A dialogue goes
-    /// first, also when the prompt is open already; what was typed by then is discarded.
+    /// Reads a message at the chat prompt; `None` at the end of the input. Pasted lines are one message. A dialogue
+    /// goes first, also when the prompt is open already; what was typed by then is discarded.
     pub(crate) async fn line(&self, prompt: &str) -> Option<String> {
         let mut queued = self.queued.subscribe();
         loop {
@@ -161,7 +161,7 @@ impl Drop for Queued {
 }
 
 /// Exclusive use of the terminal, until it is closed or dropped.
-pub(crate) struct Dialogue {
+pub(crate) struct ConsoleDialogue {
     console: Arc<Console>,
     is_interruption: bool,
     is_closed: bool,
@@ -170,9 +170,9 @@ pub(crate) struct Dialogue {
     _queued: Queued,
 }
 
-impl Dialogue {
-    /// Returns true if the dialogue began in the middle of something else: an open chat prompt, a model's text, or a question
-    /// that was withdrawn. A person may be about to answer that.
+impl ConsoleDialogue {
+    /// Returns true if the dialogue began in the middle of something else: an open chat prompt, a model's text, or a
+    /// question that was withdrawn. A person may be about to answer that.
     pub(crate) fn is_interruption(&self) -> bool {
         self.is_interruption
     }
@@ -182,8 +182,8 @@ impl Dialogue {
         self.console.screen().write_dialogue(&(printable(text, Layout::Lines) + "\n"));
     }
 
-    /// Shows lines, if there are any, and reads the answer to the prompt; `None` at the end of the input. What was typed
-    /// before the prompt stood on the screen is no answer to it.
+    /// Shows lines, if there are any, and reads the answer to the prompt; `None` at the end of the input. What was
+    /// typed before the prompt stood on the screen is no answer to it.
     pub(crate) async fn ask(&self, text: &str, prompt: &str) -> Option<String> {
         if !text.is_empty() {
             self.tell(text);
@@ -204,7 +204,7 @@ impl Dialogue {
     }
 }
 
-impl Drop for Dialogue {
+impl Drop for ConsoleDialogue {
     fn drop(&mut self) {
         if !self.is_closed {
             self.tell("\n(withdrawn: this question no longer waits for an answer)");

@@ -31,14 +31,14 @@ pub(crate) trait Display: Send + Sync {
 
 /// The only writer to standard output and standard error.
 ///
-/// While a dialogue is open, it owns the terminal: other output waits until the dialogue ends. Output to files and programs
-/// does not wait.
+/// While a dialogue is open, it owns the terminal: other output waits until the dialogue ends. Output to files and
+/// programs does not wait.
 pub(crate) struct Screen {
     display: Box<dyn Display>,
-    state: Mutex<State>,
+    state: Mutex<ScreenState>,
 }
 
-struct State {
+struct ScreenState {
     is_in_dialogue: bool,
     held: VecDeque<(Stream, Author, String)>,
     held_bytes: usize,
@@ -46,7 +46,7 @@ struct State {
     last_author: Author,
 }
 
-/// The screen of this process.
+/// Returns the screen of this process.
 pub(crate) fn screen() -> &'static Screen {
     static SCREEN: LazyLock<Screen> = LazyLock::new(|| Screen::new(Box::new(Standard)));
     &SCREEN
@@ -54,7 +54,7 @@ pub(crate) fn screen() -> &'static Screen {
 
 impl Screen {
     pub(crate) fn new(display: Box<dyn Display>) -> Self {
-        let state = State {
+        let state = ScreenState {
             is_in_dialogue: false,
             held: VecDeque::new(),
             held_bytes: 0,
@@ -109,12 +109,12 @@ impl Screen {
         self.display.is_terminal(stream)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ScreenState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl ScreenState {
     fn hold(&mut self, stream: Stream, author: Author, text: &str) {
         self.held_bytes += text.len();
         self.held.push_back((stream, author, text.to_owned()));

@@ -115,7 +115,7 @@ impl Catalog {
     }
 }
 
-/// Returns the parts of a tool's definition that a person sees when they approve it.
+/// What a tool its description: all that a person who approves it has seen.
 pub(crate) fn definition(tool: &WireTool) -> Value {
     json!({
         "title": tool.title,

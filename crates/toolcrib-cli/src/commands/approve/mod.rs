@@ -1,6 +1,6 @@
 //! `toolcrib approve`.
 
-mod attend;
+mod interactive;
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::arguments::Approve;
 use crate::exit::{Exit, Failure};
 use crate::output::{self, say, tell};
 
-/// How long a process may take to tell what waits, or what became of an answer.
+/// The time that a process has to list its questions, or to confirm an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) async fn run(arguments: &Approve, json: bool) -> Result<Exit, Failure> {
@@ -31,26 +31,26 @@ pub(crate) async fn run(arguments: &Approve, json: bool) -> Result<Exit, Failure
     match (&arguments.allow, &arguments.deny) {
         (Some(id), _) => {
             let reply = arguments.with.as_deref().map(reply_of).transpose()?;
-            answer(path, id, reply.map_or(Given::Say(Say::Once), Given::Reply), json).await
+            answer(path, id, reply.map_or(Answer::Say(Say::Once), Answer::Reply), json).await
         }
         (None, Some(id)) => {
             let feedback = arguments.feedback.clone().unwrap_or_default();
-            answer(path, id, Given::Say(Say::Deny(feedback)), json).await
+            answer(path, id, Answer::Say(Say::Deny(feedback)), json).await
         }
         (None, None) if json => list(path).await,
-        (None, None) => attend::run(path).await,
+        (None, None) => interactive::run(path).await,
     }
 }
 
-/// What is given to a call or a question.
-enum Given {
+/// The answer to a call or a question.
+enum Answer {
     Say(Say),
     Reply(Reply),
 }
 
-/// What waits at a process.
+/// The pending approvals of a process.
 #[derive(Default)]
-struct Waiting {
+struct PendingApprovals {
     calls: Vec<WaitingCall>,
     questions: Vec<WaitingQuestion>,
 }
@@ -86,7 +86,7 @@ async fn list(app: &Path) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// A call or a question as `--json` prints it.
+/// Returns a call or a question as `--json` prints it.
 fn shown(server: &str, process: u32, number: u64, waiting: &impl Serialize) -> Value {
     let mut shown = json!(waiting);
     if let Some(fields) = shown.as_object_mut() {
@@ -97,7 +97,7 @@ fn shown(server: &str, process: u32, number: u64, waiting: &impl Serialize) -> V
 }
 
 /// Answers one call or question by its id: that of the process, and the number there.
-async fn answer(app: &Path, id: &str, given: Given, json: bool) -> Result<Exit, Failure> {
+async fn answer(app: &Path, id: &str, given: Answer, json: bool) -> Result<Exit, Failure> {
     let parts = id.split_once('-').and_then(|(server, number)| Some((server, number.parse().ok()?)));
     let Some((server, number)) = parts else {
         let message = format!("{id:?} is no id of a call or a question; `--json` lists those that wait");
@@ -123,8 +123,8 @@ async fn answer(app: &Path, id: &str, given: Given, json: bool) -> Result<Exit, 
 }
 
 /// Reads what waits at a process.
-async fn waiting(visit: &mut Visit) -> Result<Waiting, Error> {
-    let mut waiting = Waiting::default();
+async fn waiting(visit: &mut Visit) -> Result<PendingApprovals, Error> {
+    let mut waiting = PendingApprovals::default();
     loop {
         match told(visit).await? {
             Told::Waiting { call } => waiting.calls.push(*call),
@@ -140,11 +140,11 @@ async fn waiting(visit: &mut Visit) -> Result<Waiting, Error> {
     }
 }
 
-/// Answers, and waits for what becomes of it.
-async fn settled(visit: &mut Visit, number: u64, given: Given) -> Result<(bool, Option<String>), Error> {
+/// Sends an answer and waits for its confirmation.
+async fn settled(visit: &mut Visit, number: u64, given: Answer) -> Result<(bool, Option<String>), Error> {
     match given {
-        Given::Say(say) => visit.answers.answer(number, say).await?,
-        Given::Reply(reply) => visit.answers.reply(number, reply).await?,
+        Answer::Say(say) => visit.answers.answer(number, say).await?,
+        Answer::Reply(reply) => visit.answers.reply(number, reply).await?,
     }
     loop {
         match told(visit).await? {

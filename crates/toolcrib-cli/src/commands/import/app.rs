@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use toolcrib_model::is_invisible;
 
-use super::server::{Server, Transport};
+use super::server::{ImportedServer, Transport};
 use crate::printable::excerpt;
 
 /// The most bytes of a name or a reason in a comment.
@@ -17,7 +17,7 @@ const MAX_NAMESPACE_CHARS: usize = 48;
 /// The namespace of a server whose name has nothing that a namespace may have.
 const NAMELESS: &str = "server";
 
-/// A namespace for the server of this name that no other has.
+/// Returns a namespace for the server of this name that no other has.
 pub(super) fn namespace(name: &str, taken: &mut BTreeSet<String>) -> String {
     let mut plain = String::new();
     for c in name.chars().take(MAX_NAMESPACE_CHARS) {
@@ -32,7 +32,7 @@ pub(super) fn namespace(name: &str, taken: &mut BTreeSet<String>) -> String {
     let plain = if plain.is_empty() { NAMELESS } else { plain };
     let mut namespace = plain.to_owned();
     let mut number = 2_usize;
-    // Two that differ in case only would be told apart by nobody.
+    // Names that differ only in case are too easy to confuse.
     while !taken.insert(namespace.to_lowercase()) {
         namespace = format!("{plain}_{number}");
         number += 1;
@@ -40,8 +40,8 @@ pub(super) fn namespace(name: &str, taken: &mut BTreeSet<String>) -> String {
     namespace
 }
 
-/// The whole file; what was left out stands in it with the reason.
-pub(super) fn text(servers: &[Server], left_out: &[(String, String)]) -> String {
+/// Returns the whole file; what was left out stands in it with the reason.
+pub(super) fn text(servers: &[ImportedServer], left_out: &[(String, String)]) -> String {
     let mut text = String::from(
         "# Written by `toolcrib import`: MCP servers of other clients, each under the place that it was taken from.\n\
          app: {id: imported}\n\ntools:\n  registry:\n",
@@ -65,7 +65,7 @@ pub(super) fn text(servers: &[Server], left_out: &[(String, String)]) -> String 
 }
 
 /// One server with its comment; all of it is a comment where the client does not start it.
-pub(super) fn entry(server: &Server) -> String {
+pub(super) fn entry(server: &ImportedServer) -> String {
     let mut head = String::new();
     let files = server.files.join(" and ");
     let off = if server.is_disabled { ", which is switched off there" } else { "" };
@@ -98,7 +98,7 @@ fn map(key: &str, pairs: &[(String, String)]) -> Vec<String> {
     head.into_iter().chain(lines).collect()
 }
 
-/// A text in double quotes. Whatever could end a line or be taken for nothing is escaped.
+/// Returns a text in double quotes. Line ends and invisible characters are escaped.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
@@ -117,7 +117,7 @@ fn quoted(text: &str) -> String {
     out
 }
 
-/// A text as one line of a comment.
+/// Returns a text as one line of a comment.
 fn comment(text: &str) -> String {
     excerpt(text, MAX_COMMENT_BYTES)
 }

@@ -1,7 +1,7 @@
 //! `toolcrib import`.
 
 mod app;
-mod found;
+mod entries;
 mod secret;
 mod server;
 mod texts;
@@ -22,8 +22,8 @@ use crate::arguments::Import;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::printable::excerpt;
-use found::All;
-use server::{Server, Transport};
+use entries::All;
+use server::{ImportedServer, Transport};
 use variables::{Variable, Variables};
 
 /// The most servers that are taken over at once.
@@ -38,9 +38,9 @@ const MAX_SHOWN_BYTES: usize = 60;
 /// The most bytes of a reason, a note or a place that are told.
 const MAX_TOLD_BYTES: usize = 400;
 
-/// What became of the servers that were found.
+/// The outcome of an import.
 struct Imported {
-    servers: Vec<Server>,
+    servers: Vec<ImportedServer>,
     /// The servers that an app cannot have, each with the reason.
     left_out: Vec<(String, String)>,
     variables: Vec<Variable>,
@@ -99,7 +99,7 @@ fn imported(all: &All, folder: Option<&Path>) -> Imported {
         let namespace = app::namespace(&found.name, &mut taken);
         let mut tried = variables.clone();
         let server = if servers.len() < MAX_SERVERS {
-            Server::new(found, &namespace, folder, &mut tried)
+            ImportedServer::new(found, &namespace, folder, &mut tried)
         } else {
             Err(format!("there are more than {MAX_SERVERS}"))
         };
@@ -128,7 +128,7 @@ fn imported(all: &All, folder: Option<&Path>) -> Imported {
 
 impl Imported {
     fn json(&self, all: &All, app: &Path, backup: Option<&Path>) -> Value {
-        let server = |server: &Server| {
+        let server = |server: &ImportedServer| {
             json!({
                 "namespace": server.namespace,
                 "name": server.name,
@@ -187,9 +187,7 @@ impl Imported {
     fn next(&self, path: &str) {
         let missing: Vec<&Variable> = self.variables.iter().filter(|variable| !variable.is_set).collect();
         if !missing.is_empty() {
-            output::tell(
-                "keys are not in it; set these variables first, to what you find at the place beside each:",
-            );
+            output::tell("keys are not in it; set these variables first, to the values at the given places:");
             for variable in missing {
                 output::tell(&format!("  {}: {}", variable.name, excerpt(&variable.from, MAX_TOLD_BYTES)));
             }

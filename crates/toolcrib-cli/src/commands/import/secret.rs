@@ -1,4 +1,4 @@
-//! What in the entry of a server is a secret. Who cannot tell takes it for one.
+//! Detection of secrets in the entry of a server. A value counts as a secret in doubt.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use toolcrib_exec::is_secret;
 
 use crate::commands::install::is_variable;
 
-/// How tokens of well-known services begin.
+/// The prefixes of tokens of well-known services.
 const TOKEN_STARTS: [&str; 18] = [
     "sk-",
     "sk_",
@@ -37,19 +37,19 @@ const MIN_KEY_CHARS: usize = 24;
 /// The most digits of a number that is a port, a size or a time.
 const MAX_DIGITS: usize = 6;
 
-/// How credentials in a header begin, which is no secret.
+/// The schemes of credentials in a header, which are not secret.
 const SCHEMES: [&str; 4] = ["Bearer ", "Basic ", "Token ", "token "];
 
 /// Headers that say nothing about who asks.
 const PLAIN_HEADERS: [&str; 5] =
     ["accept", "accept-language", "content-type", "mcp-protocol-version", "user-agent"];
 
-/// Whether a name says that it holds a secret.
+/// Returns true if a name indicates a secret.
 fn is_named_secret(name: &str) -> bool {
     is_secret("", "", name)
 }
 
-/// Whether the value of a variable can be read by anybody.
+/// Returns true if the value of a variable is not secret.
 pub(super) fn is_plain_variable(name: &str, value: &str) -> bool {
     if is_harmless(value) {
         return true;
@@ -62,7 +62,7 @@ pub(super) fn is_plain_variable(name: &str, value: &str) -> bool {
     !is_named_secret(name) && (is_number || !is_secret("/env/value", "", name) && parts(value).is_empty())
 }
 
-/// Whether the value of a header can be read by anybody.
+/// Returns true if the value of a header is not secret.
 pub(super) fn is_plain_header(name: &str, value: &str) -> bool {
     is_harmless(value) || PLAIN_HEADERS.contains(&name.to_ascii_lowercase().as_str())
 }
@@ -74,12 +74,12 @@ fn is_harmless(value: &str) -> bool {
     )
 }
 
-/// Where the secret begins in the value of a header.
+/// Returns the position of the secret in the value of a header.
 pub(super) fn behind_scheme(value: &str) -> usize {
     SCHEMES.iter().find(|scheme| value.starts_with(**scheme)).map_or(0, |scheme| scheme.len())
 }
 
-/// The secrets among the arguments of a program: which argument, and where in it.
+/// Returns the secrets among the arguments of a program: which argument, and where in it.
 pub(crate) fn in_arguments(arguments: &[&str]) -> Vec<(usize, Range<usize>)> {
     let mut found = Vec::new();
     for (at, argument) in arguments.iter().enumerate() {
@@ -104,7 +104,7 @@ fn is_secret_flag(flag: &str) -> bool {
     flag.starts_with('-') && !flag.starts_with("--no-") && !flag.contains(['=', ':']) && is_named_secret(flag)
 }
 
-/// Where secrets stand in a text by itself.
+/// Returns the ranges of secrets in a text.
 pub(crate) fn parts(text: &str) -> Vec<Range<usize>> {
     if TOKEN_STARTS.iter().any(|start| text.starts_with(start)) && text.len() >= MIN_TOKEN_BYTES {
         return std::iter::once(0..text.len()).collect();
@@ -115,7 +115,7 @@ pub(crate) fn parts(text: &str) -> Vec<Range<usize>> {
     text.find("://").map(|at| in_url(text, at + 3)).unwrap_or_default()
 }
 
-/// The value in `--name=value`, `NAME=value` and `Name: value` whose name says that it is one.
+/// Returns the value in `--name=value`, `NAME=value` and `Name: value` whose name says that it is one.
 fn named_part(text: &str) -> Option<Range<usize>> {
     let at = text.find(['=', ':'])?;
     let (name, rest) = text.split_at(at);
@@ -129,8 +129,8 @@ fn named_part(text: &str) -> Option<Range<usize>> {
     Some(start + behind_scheme(value)..text.len())
 }
 
-/// The password, the values of the query that are named so, and parts of the path that look like keys; `start` is behind
-/// the scheme.
+/// Returns the password, the values of the query that are named so, and parts of the path that look like keys; `start`
+/// is behind the scheme.
 fn in_url(text: &str, start: usize) -> Vec<Range<usize>> {
     let rest = text.get(start..).unwrap_or_default();
     let end = start + rest.find(['/', '?', '#']).unwrap_or(rest.len());

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::found::Found;
+use super::entries::ServerEntry;
 use super::texts::Texts;
 use super::variables::Variables;
 
@@ -43,13 +43,13 @@ const KNOWN_KEYS: [&str; 23] = [
 
 /// A server as an app has it. All texts are as they stand in the app file.
 #[derive(Clone, Debug)]
-pub(super) struct Server {
+pub(super) struct ImportedServer {
     pub(super) namespace: String,
     pub(super) name: String,
     pub(super) files: Vec<String>,
     pub(super) transport: Transport,
     pub(super) startup_seconds: Option<f64>,
-    /// What was not taken over.
+    /// Notes on parts that were not imported.
     pub(super) notes: Vec<String>,
     pub(super) is_disabled: bool,
 }
@@ -60,10 +60,10 @@ pub(super) enum Transport {
     Remote { url: String, protocol: Option<&'static str>, headers: Vec<(String, String)> },
 }
 
-impl Server {
-    /// The server of an entry; an error says why there is none. `folder` is that of the app.
+impl ImportedServer {
+    /// Parses the server of an entry. `folder` is that of the app. The error says why the entry cannot be imported.
     pub(super) fn new(
-        found: &Found,
+        found: &ServerEntry,
         namespace: &str,
         folder: Option<&Path>,
         variables: &mut Variables<'_>,
@@ -205,7 +205,7 @@ impl<'a> Entry<'a> {
         Ok(None)
     }
 
-    /// What is spoken to it, in small letters.
+    /// Returns the transport in lower case.
     fn kind(&self) -> Option<String> {
         let kind = self.get("type").or_else(|| self.get("transport"))?;
         Some(kind.as_str()?.to_ascii_lowercase())
@@ -220,7 +220,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// A list of texts; numbers and booleans are texts, too.
+    /// Returns a list of texts; numbers and booleans are texts, too.
     fn texts(&self, key: &str) -> Result<Vec<String>, String> {
         let Some(value) = self.get(key) else { return Ok(Vec::new()) };
         let items = value.as_array().ok_or_else(|| format!("its `{key}` is no list"))?;
@@ -238,7 +238,7 @@ impl<'a> Entry<'a> {
     fn pairs(&self, key: &str) -> Result<Vec<(String, String)>, String> {
         let Some(value) = self.get(key) else { return Ok(Vec::new()) };
         let map = value.as_object().ok_or_else(|| format!("its `{key}` is no object"))?;
-        // A null takes a variable away, which a server of ours does not have to begin with.
+        // A null removes a variable, which our servers do not inherit anyway.
         let set = map.iter().filter(|(_, value)| !value.is_null());
         let pairs = set.map(|(name, value)| Some((name.clone(), scalar(value)?))).collect::<Option<Vec<_>>>();
         pairs.ok_or_else(|| format!("its `{key}` holds more than texts"))

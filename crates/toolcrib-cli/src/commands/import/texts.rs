@@ -10,9 +10,9 @@ use super::variables::{Variables, variable_name};
 use crate::arguments::Client;
 use crate::commands::install::is_variable;
 
-/// What an entry is read with.
+/// The context in which the texts of an entry are read.
 pub(super) struct Texts<'a, 'b> {
-    /// Whose references these are; nothing where only the form of a file is known.
+    /// The client whose references these are; `None` if only the format of the file is known.
     pub(super) client: Option<Client>,
     /// The folder of the project that the configuration belongs to.
     pub(super) project: Option<&'a Path>,
@@ -23,7 +23,7 @@ pub(super) struct Texts<'a, 'b> {
 }
 
 impl Texts<'_, '_> {
-    /// A text in which nothing is a secret. An error says why it cannot be said in an app.
+    /// Returns a text in which nothing is a secret. An error says why it cannot be said in an app.
     pub(super) fn plain(&mut self, text: &str) -> Result<String, String> {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
@@ -59,7 +59,7 @@ impl Texts<'_, '_> {
         Ok(out)
     }
 
-    /// What stands between `${` and `}`, as an app says it; nothing where it is a text like any.
+    /// Translates the text between `${` and `}` to an app's reference; `None` for ordinary text.
     fn reference(&mut self, inside: &str) -> Result<Option<String>, String> {
         let project = || {
             let project = self.project.and_then(Path::to_str).map(|path| path.replace("${", "$${"));
@@ -102,7 +102,7 @@ impl Texts<'_, '_> {
         }
     }
 
-    /// A text of which these parts are secrets.
+    /// Returns a text of which these parts are secrets.
     fn without(
         &mut self,
         text: &str,
@@ -128,7 +128,7 @@ impl Texts<'_, '_> {
         Ok(out)
     }
 
-    /// Whether a text names variables, so that it is no secret itself.
+    /// Returns true if a text names variables, so that it is not secret itself.
     fn has_references(&self, text: &str) -> bool {
         let is_named = |inside: &str| {
             let name = inside.split(":-").next().unwrap_or_default();
@@ -139,7 +139,7 @@ impl Texts<'_, '_> {
         is_bare || braced.clone().any(|(inside, _)| is_named(inside))
     }
 
-    /// The value of an environment variable of the server.
+    /// Returns the value of an environment variable of the server.
     pub(super) fn variable(&mut self, name: &str, value: &str) -> Result<String, String> {
         if self.has_references(value) || secret::is_plain_variable(name, value) {
             return self.argument_text(name, value);
@@ -150,7 +150,7 @@ impl Texts<'_, '_> {
         self.without(value, &parts, name, &format!("`{name}`"))
     }
 
-    /// The value of a header.
+    /// Returns the value of a header.
     pub(super) fn header(&mut self, name: &str, value: &str) -> Result<String, String> {
         if self.has_references(value) || secret::is_plain_header(name, value) {
             return self.plain(value);
@@ -162,7 +162,7 @@ impl Texts<'_, '_> {
         self.without(value, secret, &wanted, &format!("the header `{name}`"))
     }
 
-    /// A URL.
+    /// Returns a URL.
     pub(super) fn url(&mut self, url: &str) -> Result<String, String> {
         let wanted = variable_name(&format!("{}_KEY", self.namespace.replace('-', "_").to_ascii_uppercase()));
         self.without(url, &unreferenced(url), &wanted, "the URL")
@@ -172,7 +172,7 @@ impl Texts<'_, '_> {
         self.without(text, &unreferenced(text), name, &format!("`{name}`"))
     }
 
-    /// The arguments of a program.
+    /// Returns the arguments of a program.
     pub(super) fn arguments(&mut self, arguments: &[String]) -> Result<Vec<String>, String> {
         let texts: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let found = secret::in_arguments(&texts);
@@ -189,7 +189,7 @@ impl Texts<'_, '_> {
         Ok(all)
     }
 
-    /// A path, in which an app also reads `~` and `$NAME`.
+    /// Returns a path, in which an app also reads `~` and `$NAME`.
     pub(super) fn path(&mut self, path: &str) -> Result<String, String> {
         let text = self.plain(path)?;
         let rest = expand(&text, &|_| Some(String::new())).unwrap_or_default();
@@ -200,7 +200,7 @@ impl Texts<'_, '_> {
     }
 }
 
-/// The secrets of a text, but for those that are references already.
+/// Returns the secrets of a text, but for those that are references already.
 fn unreferenced(text: &str) -> Vec<Range<usize>> {
     let mut parts = secret::parts(text);
     parts.retain(|part| text.get(part.clone()).is_some_and(|part| !part.is_empty() && !part.contains("${")));

@@ -2,21 +2,21 @@
 
 use crate::commands::install::is_variable;
 
-/// How many names are tried for one variable. Each taken one stands for another value of the same name.
+/// The number of names that are tried for one variable. Each name in use belongs to another value.
 const MAX_NAMES_TRIED: usize = 1_000;
 
-/// Answered by the program itself, so nobody can set it.
+/// The variable that the program defines itself, so that it cannot be set.
 const OWN: &str = "TOOLCRIB";
 
 /// A variable that the app names.
 #[derive(Clone, Debug)]
 pub(super) struct Variable {
     pub(super) name: String,
-    /// Where its value can be found; of the first server that wants it.
+    /// The place of its value, for the first server that uses it.
     pub(super) from: String,
-    /// What the configuration holds; nothing where it names the variable itself.
+    /// The value in the configuration; `None` if that names the variable.
     value: Option<String>,
-    /// Whether it is set here, to that value where it is known.
+    /// True if it is set here, to that value if it is known.
     pub(super) is_set: bool,
 }
 
@@ -40,8 +40,8 @@ impl<'a> Variables<'a> {
         }
     }
 
-    /// The name of a variable for a value: this one, else one that tells of the server too. A name that stands for
-    /// something else, in the app or in the environment, is not taken.
+    /// Returns the name of a variable for a value: the wanted name, or one that includes the server. A name that has another
+    /// value, in the app or in the environment, is not used.
     pub(super) fn holding(&mut self, value: &str, wanted: &str, namespace: &str, from: &str) -> String {
         let plain = variable_name(wanted);
         let longer = variable_name(&format!("{}_{wanted}", namespace.replace('-', "_").to_ascii_uppercase()));
@@ -67,7 +67,7 @@ impl<'a> Variables<'a> {
     }
 }
 
-/// A name that a shell takes. One that is none is written in capitals, as variables are.
+/// Returns a name that a shell accepts. An invalid name is converted to capitals.
 pub(super) fn variable_name(wanted: &str) -> String {
     if is_variable(wanted) {
         return wanted.to_owned();

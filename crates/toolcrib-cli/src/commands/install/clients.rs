@@ -18,11 +18,11 @@ pub(crate) const CLIENTS: [Client; 6] = [
     Client::Gemini,
 ];
 
-/// Where the clients of a person keep what they are told.
+/// The folders in which the clients of a user store their configuration.
 #[derive(Clone, Debug)]
 pub(crate) struct Places {
     home: PathBuf,
-    /// Where applications with windows keep theirs.
+    /// The folder of desktop applications.
     configuration: PathBuf,
     /// `CLAUDE_CONFIG_DIR` and `CODEX_HOME`, where they are set.
     claude: Option<PathBuf>,
@@ -30,13 +30,13 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// Those of whoever runs this process.
+    /// Returns the folders of the user who runs this process.
     pub(crate) fn of_this_user() -> Result<Self, Failure> {
         let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let home = if cfg!(windows) { set("USERPROFILE") } else { set("HOME") };
         let home = home.ok_or_else(|| {
             Failure::bad_input(
-                "HOME is not set, so nobody knows where clients keep their configuration; name it: --file",
+                "HOME is not set, so the configuration of clients cannot be found; name it: --file",
             )
         })?;
         let configuration = if cfg!(target_os = "macos") {
@@ -49,7 +49,7 @@ impl Places {
         Ok(Self { home, configuration, claude: set("CLAUDE_CONFIG_DIR"), codex: set("CODEX_HOME") })
     }
 
-    /// The configuration of a client for all projects.
+    /// Returns the configuration of a client for all projects.
     pub(crate) fn user_file(&self, client: Client) -> PathBuf {
         match client {
             Client::ClaudeCode => self.claude.as_ref().unwrap_or(&self.home).join(".claude.json"),
@@ -63,7 +63,7 @@ impl Places {
         }
     }
 
-    /// Whether the client has left a trace here: its configuration, or the folder that is its own.
+    /// Returns true if the client is installed here: its configuration or its folder exists.
     pub(crate) fn has(&self, client: Client) -> bool {
         let file = self.user_file(client);
         let folder = match client {
@@ -75,7 +75,7 @@ impl Places {
         file.is_file() || folder.is_some_and(|folder| folder.is_dir())
     }
 
-    /// A path as people write it.
+    /// Returns a path as people write it.
     pub(crate) fn shown(&self, path: &Path) -> String {
         match path.strip_prefix(&self.home) {
             Ok(below) if !below.as_os_str().is_empty() => format!("~/{}", below.display()),
@@ -85,7 +85,7 @@ impl Places {
 }
 
 impl Client {
-    /// What people call it.
+    /// Returns the name of the client for people.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::ClaudeCode => "Claude Code",
@@ -97,7 +97,7 @@ impl Client {
         }
     }
 
-    /// What the command line calls it.
+    /// Returns the name of the client on the command line.
     pub(crate) fn id(self) -> &'static str {
         match self {
             Self::ClaudeCode => "claude-code",
@@ -109,7 +109,7 @@ impl Client {
         }
     }
 
-    /// The configuration of a project, below its folder; not all have one.
+    /// Returns the configuration of a project, below its folder; not all have one.
     pub(crate) fn project_file(self) -> Option<&'static str> {
         match self {
             Self::ClaudeCode => Some(".mcp.json"),
@@ -121,7 +121,7 @@ impl Client {
         }
     }
 
-    /// How its configuration is changed.
+    /// Returns the format of its configuration.
     pub(crate) fn edit(self) -> Edit {
         match self {
             Self::VsCode => Edit { format: Format::Json, servers: "servers" },
@@ -130,8 +130,8 @@ impl Client {
         }
     }
 
-    /// An entry that starts this command. `variables` are those that the app wants, for clients that hold them back from
-    /// servers unless they are named.
+    /// Returns an entry that starts this command. `variables` are those that the app wants, for clients that hold them
+    /// back from servers unless they are named.
     pub(crate) fn entry(
         self,
         command: &str,
@@ -157,19 +157,19 @@ impl Client {
         entry
     }
 
-    /// What has to happen before it knows of a change.
+    /// Returns the step after which the client uses a change.
     pub(crate) fn next_step(self) -> &'static str {
         match self {
-            Self::ClaudeCode => "start Claude Code anew; `/mcp` shows the server there",
+            Self::ClaudeCode => "restart Claude Code; `/mcp` shows the server there",
             Self::ClaudeDesktop => "quit Claude Desktop and start it again",
             Self::Cursor => "open the MCP settings of Cursor and switch the server on",
             Self::VsCode => "run `MCP: List Servers` in VS Code and start the server",
-            Self::Codex => "start Codex anew; `/mcp` shows the server there",
-            Self::Gemini => "start Gemini CLI anew; `/mcp` shows the server there",
+            Self::Codex => "restart Codex; `/mcp` shows the server there",
+            Self::Gemini => "restart Gemini CLI; `/mcp` shows the server there",
         }
     }
 
-    /// Whether a person starts it from a window, so that it does not have the variables of a shell.
+    /// Returns true for desktop applications, which do not have the variables of a shell.
     pub(crate) fn lacks_variables(self) -> bool {
         matches!(self, Self::ClaudeDesktop | Self::Cursor | Self::VsCode)
     }

@@ -17,10 +17,10 @@ const MAX_APP_BYTES: u64 = 1024 * 1024;
 /// Variables that every client gives to its servers, or that the program answers itself.
 const GIVEN: [&str; 3] = ["HOME", "PATH", "TOOLCRIB"];
 
-/// The name of the program, whoever built it.
+/// The name of the program in any build.
 const PROGRAM: &str = "toolcrib";
 
-/// What a client has to run.
+/// The command that a client has to run.
 #[derive(Clone, Debug)]
 pub(super) struct Served {
     pub(super) command: String,
@@ -45,7 +45,7 @@ impl Served {
     }
 }
 
-/// The path of this program.
+/// Returns the path of this program.
 fn program() -> Result<PathBuf, Failure> {
     let failed = |why: &dyn std::fmt::Display| {
         Failure::bad_input(format!("the path of this program is not known: {why}"))
@@ -61,7 +61,7 @@ fn text_of(path: &Path) -> Result<String, Failure> {
     })
 }
 
-/// The variables that an app names, in the order of their names.
+/// Returns the variables that an app names, in the order of their names.
 fn variables(app: &Path) -> Vec<String> {
     let Ok(bytes) = read_bounded(app, MAX_APP_BYTES) else { return Vec::new() };
     let document = parse(&bytes, Format::detect(app, &bytes), &Limits::default());
@@ -81,7 +81,7 @@ fn collect(value: &Value, names: &mut BTreeSet<String>) {
     }
 }
 
-/// The names in `${NAME}` and `${NAME:-default}`.
+/// Returns the names in `${NAME}` and `${NAME:-default}`.
 fn references(text: &str) -> impl Iterator<Item = String> {
     let parts = text.split("${").collect::<Vec<_>>();
     let names = parts.windows(2).filter_map(|pair| match pair {
@@ -95,13 +95,13 @@ fn references(text: &str) -> impl Iterator<Item = String> {
     names.collect::<Vec<_>>().into_iter()
 }
 
-/// Whether this can be the name of a variable.
+/// Returns true for a valid name of a variable.
 pub(crate) fn is_variable(name: &str) -> bool {
     let is_begun = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     is_begun && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// Whether an entry starts `toolcrib serve APP --stdio`, as this command writes it.
+/// Returns true if an entry starts `toolcrib serve APP --stdio`, as this command writes it.
 pub(crate) fn is_ours(entry: &Value) -> bool {
     let arguments: Vec<&str> = match entry.get("args").and_then(Value::as_array) {
         Some(arguments) => arguments.iter().filter_map(Value::as_str).collect(),
@@ -115,7 +115,7 @@ pub(crate) fn is_ours(entry: &Value) -> bool {
     serves && (is_this || stem == Some(OsStr::new(PROGRAM)))
 }
 
-/// What is to stand in the place of `before`. An entry of ours keeps what somebody has added to it.
+/// Returns the entry that replaces `before`. Members that a user added to our entry are kept.
 pub(super) fn merged(before: Option<&Value>, new: Map<String, Value>) -> Map<String, Value> {
     let Some(Value::Object(before)) = before.filter(|before| is_ours(before)) else { return new };
     let mut merged = before.clone();

@@ -1,4 +1,4 @@
-//! The file of a configuration: read within bounds, backed up beside itself, written as a whole.
+//! The file of a configuration: read within bounds, backed up in its folder, written as a whole.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
@@ -9,7 +9,7 @@ use toolcrib_io::files::read_bounded;
 use super::edit::MAX_CONFIGURATION_BYTES;
 use crate::exit::{Exit, Failure};
 
-/// The most backups that are kept beside a file. The one that `--undo` needs is kept beyond that.
+/// The maximum number of backups of a file. The one that `--undo` needs is stored in addition.
 pub(super) const MAX_BACKUPS: usize = 5;
 
 /// Stands between the name of a file and the number of its backup.
@@ -20,9 +20,9 @@ const BACKUP: &str = ".toolcrib-backup-";
 pub(crate) struct Target {
     /// As the client knows it.
     pub(crate) path: PathBuf,
-    /// Where the client's path leads, when it is a symlink.
+    /// The target of the client's path, if that is a symlink.
     pub(crate) leads_to: Option<PathBuf>,
-    /// What stands in it; nothing where there is no file.
+    /// Its text; `None` if there is no file.
     pub(crate) text: Option<String>,
 }
 
@@ -92,13 +92,13 @@ impl Target {
         ))
     }
 
-    /// A file that may not be written to is not replaced by another one: somebody else manages it.
+    /// Refuses to replace a read-only file, which another program manages.
     fn check_writable(&self) -> Result<(), Failure> {
         match OpenOptions::new().write(true).open(self.real()) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(self.failed(&error)),
             _ => {}
         }
-        // Whoever may do anything could; that it is read-only was meant all the same.
+        // Root could write it, but it is read-only on purpose.
         let is_read_only = |path: &Path| fs::metadata(path).is_ok_and(|found| found.permissions().readonly());
         if is_read_only(self.real()) || is_read_only(folder_of(self.real())) {
             return Err(self.failed(&ErrorKind::PermissionDenied.into()));
@@ -131,9 +131,7 @@ impl Target {
     fn back_up(&self, text: &str, needed: Option<&Path>) -> Result<PathBuf, Failure> {
         let failed = |error: std::io::Error| {
             let path = self.path.display();
-            Failure::bad_input(format!(
-                "cannot keep a copy of {path} beside it: {error}; nothing was changed"
-            ))
+            Failure::bad_input(format!("cannot back up {path} in its folder: {error}; nothing was changed"))
         };
         let kept = backups(&self.path);
         let number = kept.first().map_or(0, |(number, _)| *number).saturating_add(1);
@@ -163,7 +161,7 @@ fn open_permissions() -> fs::Permissions {
     fs::Permissions::from_mode(0o666)
 }
 
-/// The backups of a file with their numbers, the newest first.
+/// Returns the backups of a file with their numbers, the newest first.
 pub(super) fn backups(path: &Path) -> Vec<(u64, PathBuf)> {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
     let Ok(folder) = fs::read_dir(folder_of(path)) else { return Vec::new() };

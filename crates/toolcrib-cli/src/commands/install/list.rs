@@ -10,7 +10,7 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 
 /// A client, and what its configuration says of us.
-struct Row {
+struct ClientStatus {
     client: Client,
     file: String,
     is_found: bool,
@@ -20,13 +20,13 @@ struct Row {
 
 pub(super) fn run(json: bool) -> Result<Exit, Failure> {
     let places = Places::of_this_user()?;
-    let rows: Vec<Row> = CLIENTS.into_iter().map(|client| row(&places, client)).collect();
+    let rows: Vec<ClientStatus> = CLIENTS.into_iter().map(|client| row(&places, client)).collect();
     if json {
-        let clients: Vec<Value> = rows.iter().map(Row::json).collect();
+        let clients: Vec<Value> = rows.iter().map(ClientStatus::json).collect();
         output::json(&json!({"clients": clients}));
         return Ok(Exit::Ok);
     }
-    let lines: Vec<[String; 4]> = rows.iter().map(Row::cells).collect();
+    let lines: Vec<[String; 4]> = rows.iter().map(ClientStatus::cells).collect();
     output::table(&["client", "found", "toolcrib", "file"], &lines);
     for row in &rows {
         if let Err(problem) = &row.entries {
@@ -36,7 +36,7 @@ pub(super) fn run(json: bool) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-fn row(places: &Places, client: Client) -> Row {
+fn row(places: &Places, client: Client) -> ClientStatus {
     let path = places.user_file(client);
     let file = places.shown(&path);
     let edit = client.edit();
@@ -47,10 +47,10 @@ fn row(places: &Places, client: Client) -> Row {
         let ours = servers.into_iter().flatten().filter(|(_, entry)| is_ours(entry));
         Ok(ours.map(|(name, _)| name.clone()).collect())
     });
-    Row { client, file, is_found: places.has(client), entries }
+    ClientStatus { client, file, is_found: places.has(client), entries }
 }
 
-impl Row {
+impl ClientStatus {
     fn json(&self) -> Value {
         let (entries, error) = match &self.entries {
             Ok(names) => (Some(names), None),

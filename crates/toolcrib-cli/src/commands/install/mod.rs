@@ -27,7 +27,7 @@ use entry::{Served, is_ours, merged};
 /// The most characters of a name. Clients put it before the names of tools, which have bounds of their own.
 const MAX_NAME_CHARS: usize = 40;
 
-/// What is done with the entry.
+/// The action on the entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Action {
     Add,
@@ -44,7 +44,7 @@ enum Action {
 }
 
 /// A change that has not been made.
-struct Plan {
+struct Change {
     action: Action,
     /// The text that is to be written; nothing where the file is to be removed.
     text: Option<String>,
@@ -91,7 +91,7 @@ fn check_name(name: &str) -> Result<(), Failure> {
     )))
 }
 
-/// The file that is changed.
+/// Returns the file that is changed.
 fn path(arguments: &Install, client: Client) -> Result<PathBuf, Failure> {
     if let Some(file) = &arguments.file {
         return Ok(file.clone());
@@ -107,7 +107,7 @@ fn path(arguments: &Install, client: Client) -> Result<PathBuf, Failure> {
     })
 }
 
-/// An error that says where in the file.
+/// Returns an error that says where in the file.
 fn wrong(target: &Target, problem: &edit::Problem) -> Failure {
     Failure::bad_input(format!(
         "{}; nothing was written",
@@ -115,7 +115,7 @@ fn wrong(target: &Target, problem: &edit::Problem) -> Failure {
     ))
 }
 
-fn install(arguments: &Install, client: Client, target: &Target) -> Result<Plan, Failure> {
+fn install(arguments: &Install, client: Client, target: &Target) -> Result<Change, Failure> {
     let edit = client.edit();
     let failed = |problem: edit::Problem| wrong(target, &problem);
     let text = target.text.as_deref();
@@ -132,7 +132,7 @@ fn install(arguments: &Install, client: Client, target: &Target) -> Result<Plan,
     };
     let new = edit.with(text, &arguments.name, &entry).map_err(failed)?;
     let needed = undo::origin(edit, target, &arguments.name).filter(|_| was_ours).map(|origin| origin.path);
-    Ok(Plan {
+    Ok(Change {
         action,
         text: Some(new),
         before,
@@ -142,14 +142,14 @@ fn install(arguments: &Install, client: Client, target: &Target) -> Result<Plan,
     })
 }
 
-fn undo(arguments: &Install, client: Client, target: &Target) -> Result<Plan, Failure> {
+fn undo(arguments: &Install, client: Client, target: &Target) -> Result<Change, Failure> {
     let edit = client.edit();
     let failed = |problem: edit::Problem| wrong(target, &problem);
     let name = &arguments.name;
     let text = target.text.clone();
     let Some(entry) = edit.entry(text.as_deref().unwrap_or_default(), name).map_err(failed)? else {
         let action = Action::Nothing;
-        return Ok(Plan { action, text, before: None, entry: None, needed: None, variables: Vec::new() });
+        return Ok(Change { action, text, before: None, entry: None, needed: None, variables: Vec::new() });
     };
     if !is_ours(&entry) {
         return Err(Failure::bad_input(format!(
@@ -164,10 +164,10 @@ fn undo(arguments: &Install, client: Client, target: &Target) -> Result<Plan, Fa
         _ => None,
     };
     let text = undone.text;
-    Ok(Plan { action, text, before: Some(entry), entry: back, needed: None, variables: Vec::new() })
+    Ok(Change { action, text, before: Some(entry), entry: back, needed: None, variables: Vec::new() })
 }
 
-/// Whether the person at the terminal wants it; nobody does where there is none.
+/// Returns true if the user at the terminal agrees; false if there is no terminal.
 async fn agreed(json: bool) -> Result<bool, Failure> {
     let is_attended = CAN_DISCARD && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     if json || !is_attended {
@@ -182,12 +182,12 @@ async fn agreed(json: bool) -> Result<bool, Failure> {
     Err(Failure::new(Exit::Denied, "nothing was written"))
 }
 
-/// What is told of a change.
+/// The report of a change.
 struct Report<'a> {
     client: Client,
     name: &'a str,
     target: &'a Target,
-    plan: &'a Plan,
+    plan: &'a Change,
 }
 
 impl Report<'_> {
@@ -234,7 +234,7 @@ impl Report<'_> {
             }
             (Action::Add, _) => format!("{file} gets the entry `{name}`:"),
             (Action::Replace, _) => format!("{file} has another server as `{name}`, which is replaced:"),
-            (Action::Update, _) => format!("{file} gets the entry `{name}` anew:"),
+            (Action::Update, _) => format!("{file} gets a new entry `{name}`:"),
             (Action::Restore, _) => format!("{file} gets the server back that was `{name}` before:"),
             _ => format!("{file} loses the entry `{name}`:"),
         };

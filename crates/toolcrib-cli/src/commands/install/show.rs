@@ -17,10 +17,10 @@ const MAX_LINES: usize = 100;
 /// Keys of an entry whose values are secrets, or may be.
 const SECRET_KEYS: [&str; 3] = ["env", "headers", "http_headers"];
 
-/// Stands for a secret.
+/// The replacement of a secret.
 const MASK: &str = "***";
 
-/// The lines of an entry, each behind the sign, without what nobody should read over a shoulder.
+/// Returns the lines of an entry, each after the sign, without secrets.
 pub(super) fn lines(edit: Edit, name: &str, sign: char, entry: &Value) -> Vec<String> {
     let text = match masked(entry) {
         Value::Object(entry) => edit.rendered(name, &entry),
@@ -68,7 +68,7 @@ fn masked_arguments(items: &[Value]) -> Value {
     masked.collect()
 }
 
-/// A text with the mask in the place of these parts.
+/// Returns a text with the mask in the place of these parts.
 fn without(text: &str, parts: Vec<Range<usize>>) -> String {
     let mut text = text.to_owned();
     for part in parts.into_iter().rev() {

@@ -8,23 +8,23 @@ use super::edit::{Edit, Problem};
 use super::entry::is_ours;
 use super::file::{Target, backups};
 
-/// What stood in a configuration before our entry did.
+/// The entry that a configuration had before ours.
 #[derive(Debug)]
 pub(super) struct Origin {
     pub(super) path: PathBuf,
     text: String,
 }
 
-/// How a configuration is without our entry.
+/// A configuration without our entry.
 #[derive(Debug)]
 pub(super) struct Undone {
     /// Nothing where the file was made for our entry.
     pub(super) text: Option<String>,
-    /// Whether another entry is back in its place.
+    /// True if the previous entry is restored.
     pub(super) is_restored: bool,
 }
 
-/// The newest backup in which the entry of this name is not ours.
+/// Returns the newest backup in which the entry of this name is not ours.
 pub(super) fn origin(edit: Edit, target: &Target, name: &str) -> Option<Origin> {
     backups(&target.path).into_iter().find_map(|(_, path)| {
         let text = Target::read(path.clone()).ok()?.text?;

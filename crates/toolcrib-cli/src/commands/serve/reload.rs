@@ -10,7 +10,7 @@ use crate::commands::tell_warnings;
 use crate::exit::Failure;
 use crate::output;
 
-/// Serves the app anew whenever its file is saved. A file that cannot be served is said, and changes nothing.
+/// Reloads the app when its file is saved. A file that cannot be served is reported, and changes nothing.
 pub(super) async fn follow(
     server: &Server,
     read: impl Fn() -> Result<App, Failure>,

@@ -6,7 +6,7 @@ use tracing::{info_span, trace_span};
 
 use super::noting;
 use crate::telemetry::encode;
-use crate::telemetry::ids::Place;
+use crate::telemetry::ids::SpanIdentity;
 use crate::telemetry::layer::{Kind, traceparent};
 
 const CALLER: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
@@ -34,8 +34,8 @@ fn a_span_is_noted_with_its_name_kind_status_parent_and_attributes() {
         (Kind::Internal, Kind::Client, false, true)
     );
     assert_eq!(inner.parent, Some(outer.place.span));
-    assert_eq!(outer.parent, Some(Place::parse(CALLER).unwrap().span));
-    assert_eq!(inner.place.trace, Place::parse(CALLER).unwrap().trace);
+    assert_eq!(outer.parent, Some(SpanIdentity::parse(CALLER).unwrap().span));
+    assert_eq!(inner.place.trace, SpanIdentity::parse(CALLER).unwrap().trace);
     let body = encode::request(&[("service.name".into(), "t".into())], &[inner, outer]).to_string();
     let mut settings = insta::Settings::clone_current();
     settings.add_filter(r#""(start|end)TimeUnixNano": "\d{19}""#, r#""${1}TimeUnixNano": "[time]""#);

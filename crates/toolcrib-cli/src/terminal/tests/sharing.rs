@@ -7,7 +7,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::interleavings::FakeTerminal;
-use crate::terminal::{Author, Dialogue, Stream};
+use crate::terminal::{Author, ConsoleDialogue, Stream};
 
 /// The longest time that anything takes here.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -24,7 +24,7 @@ async fn settle() {
     }
 }
 
-async fn dialogue(terminal: &FakeTerminal) -> Dialogue {
+async fn dialogue(terminal: &FakeTerminal) -> ConsoleDialogue {
     timeout(PATIENCE, terminal.console.dialogue()).await.expect("a dialogue")
 }
 

@@ -47,7 +47,7 @@ impl Look<'_> {
             }
             // A text of a server comes last, where it cannot pass for what stands above.
             if !question.description.is_empty() {
-                html.markup("<p class=\"dim\">It says of itself: <q>").text(&question.description);
+                html.markup("<p class=\"dim\">It its description: <q>").text(&question.description);
                 html.markup("</q></p>\n");
             }
             html.markup("</article>\n");

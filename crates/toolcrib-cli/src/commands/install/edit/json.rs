@@ -10,13 +10,13 @@ use toolcrib_document::{Error, Format, Limits, parse};
 
 use super::{MAX_CONFIGURATION_BYTES, Problem, line_end, not_editable, place, spliced};
 
-/// Stands for each byte of a comment; no JSON text holds it outside of a string.
+/// Replaces each byte of a comment. JSON never has it outside of a string.
 const COMMENT: u8 = 1;
 
 /// The indentation where the text itself shows none.
 const INDENT: &str = "  ";
 
-/// What an empty text is read as.
+/// The text that an empty file is read as.
 const EMPTY: &str = "{}\n";
 
 pub(super) fn read(text: &str) -> Result<Map<String, Value>, Problem> {
@@ -78,7 +78,7 @@ struct Json<'a> {
     value: Map<String, Value>,
 }
 
-/// Where an object and its members stand.
+/// The positions of an object and its members.
 struct Object {
     /// The opening bracket.
     open: usize,
@@ -133,7 +133,7 @@ impl<'a> Json<'a> {
         self.object_at(self.next(0))
     }
 
-    /// The object under a key of the root; an error where something else is there.
+    /// Returns the object under a key of the root; an error where something else is there.
     fn object_of(&self, key: &str) -> Result<Option<Object>, Problem> {
         if self.value.is_empty() {
             return Ok(None);
@@ -147,7 +147,7 @@ impl<'a> Json<'a> {
         Err(Problem { at: Some(place(self.text, member.value.start)), message })
     }
 
-    /// The first byte from here on that is neither white space nor comment.
+    /// Returns the first byte from here on that is neither white space nor comment.
     fn next(&self, from: usize) -> usize {
         let rest = self.shape.get(from..).unwrap_or_default();
         let blank = |byte: &&u8| byte.is_ascii_whitespace() || **byte == COMMENT;
@@ -203,7 +203,7 @@ impl<'a> Json<'a> {
         at
     }
 
-    /// The white space before what stands first in a line.
+    /// Returns the white space before what stands first in a line.
     fn indent_at(&self, at: usize) -> String {
         let before = self.text.get(..at).unwrap_or_default();
         let line = before.rsplit('\n').next().unwrap_or_default();
@@ -218,7 +218,7 @@ impl<'a> Json<'a> {
         if step.is_empty() { INDENT.to_owned() } else { step }
     }
 
-    /// Whether the members of an object stand in lines of their own.
+    /// Returns true if each member of an object has a separate line.
     fn is_laid_out(&self, object: &Object) -> bool {
         match object.members.first() {
             Some(first) => {
@@ -228,7 +228,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// A value as text, whose later lines are indented by this.
+    /// Returns a value as text, whose later lines are indented by this.
     fn rendered(&self, value: &Value, indent: &str, is_laid_out: bool) -> String {
         if !is_laid_out {
             return value.to_string();
@@ -245,7 +245,7 @@ impl<'a> Json<'a> {
         lines.collect::<Vec<_>>().join(line_end(self.text))
     }
 
-    /// The text with one member more at the end of an object.
+    /// Returns the text with one member more at the end of an object.
     fn appended(&self, object: &Object, name: &str, value: &Value) -> String {
         let key = Value::from(name).to_string();
         let laid_out = self.is_laid_out(object);
@@ -283,7 +283,7 @@ impl<'a> Json<'a> {
         if has_comma { text } else { spliced(&text, last.value.end..last.value.end, ",") }
     }
 
-    /// The text without a member of an object.
+    /// Returns the text without a member of an object.
     fn removed(&self, object: &Object, name: &str) -> String {
         let Some(index) = object.members.iter().position(|member| member.name == name) else {
             return self.text.to_owned();
@@ -322,8 +322,8 @@ impl<'a> Json<'a> {
         if inside.trim().is_empty() { spliced(&text, object.open + 1..close, "") } else { text }
     }
 
-    /// How many bytes of white space stand before this in its line, with the line end before them; none where anything
-    /// else stands there.
+    /// Returns the number of bytes of white space before this in its line, including the line end; zero if there is
+    /// anything else in the line before it.
     fn line_before(&self, at: usize) -> usize {
         let before = self.text.get(..at).unwrap_or_default();
         let line = before.trim_end_matches([' ', '\t']);
@@ -334,7 +334,7 @@ impl<'a> Json<'a> {
     }
 }
 
-/// The text with its comments marked.
+/// Returns the text with its comments marked.
 fn shape(text: &str) -> Result<Vec<u8>, Problem> {
     let mut shape = text.as_bytes().to_vec();
     let mut at = 0;
@@ -367,7 +367,7 @@ fn shape(text: &str) -> Result<Vec<u8>, Problem> {
                 continue;
             }
         };
-        // The line end behind a comment is none of it.
+        // The line end after a comment is not a part of it.
         let end =
             if text.get(at..end).is_some_and(|comment| comment.ends_with('\r')) { end - 1 } else { end };
         if let Some(comment) = shape.get_mut(at..end) {

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 /// The most bytes of a configuration. `~/.claude.json` holds the history of projects too, and grows.
 pub(crate) const MAX_CONFIGURATION_BYTES: u64 = 32 * 1024 * 1024;
 
-/// How a configuration is written.
+/// The format of a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     /// JSON, in which comments and commas before a closing bracket are let through.
@@ -24,7 +24,7 @@ pub(crate) enum Format {
     Toml,
 }
 
-/// Why a text cannot be read or changed; `at` is the line and the column, from 1.
+/// The reason why a text cannot be read or changed; `at` is the line and the column, from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
     pub(crate) at: Option<(usize, usize)>,
@@ -54,7 +54,7 @@ pub(crate) struct Edit {
 }
 
 impl Edit {
-    /// What the configuration says.
+    /// Parses the configuration.
     pub(crate) fn read(self, text: &str) -> Result<Map<String, Value>, Problem> {
         match self.format {
             Format::Json => json::read(text),
@@ -62,12 +62,12 @@ impl Edit {
         }
     }
 
-    /// The entry of this name, as a value.
+    /// Returns the entry of this name, as a value.
     pub(crate) fn entry(self, text: &str, name: &str) -> Result<Option<Value>, Problem> {
         Ok(self.read(text)?.get(self.servers).and_then(|servers| servers.get(name)).cloned())
     }
 
-    /// The entry of this name, as it is written.
+    /// Returns the entry of this name, as it is written.
     pub(crate) fn written(self, text: &str, name: &str) -> Result<Option<String>, Problem> {
         match self.format {
             Format::Json => json::written(text, self.servers, name),
@@ -75,8 +75,8 @@ impl Edit {
         }
     }
 
-    /// The text with this entry, in the place of the one of that name, else behind the others. No text is an empty
-    /// configuration.
+    /// Returns the text with this entry, in the place of the one of that name, else behind the others. No text is an
+    /// empty configuration.
     pub(crate) fn with(
         self,
         text: Option<&str>,
@@ -92,7 +92,7 @@ impl Edit {
         Ok(changed)
     }
 
-    /// An entry by itself, as a person reads it.
+    /// Returns an entry by itself, as a person reads it.
     pub(crate) fn rendered(self, name: &str, entry: &Map<String, Value>) -> String {
         match self.format {
             Format::Json => format!("{}: {:#}", Value::from(name), Value::Object(entry.clone())),
@@ -100,7 +100,7 @@ impl Edit {
         }
     }
 
-    /// The text with this entry as it was written elsewhere, in the place of the one of that name.
+    /// Returns the text with this entry as it was written elsewhere, in the place of the one of that name.
     pub(crate) fn with_written(self, text: &str, name: &str, written: &str) -> Result<String, Problem> {
         let changed = match self.format {
             Format::Json => json::with_written(text, self.servers, name, written)?,
@@ -110,8 +110,8 @@ impl Edit {
         Ok(changed)
     }
 
-    /// The text without this entry; without the object of the servers too, where `drops_servers` says so and it is empty
-    /// then.
+    /// Returns the text without this entry; without the object of the servers too, where `drops_servers` says so and it
+    /// is empty then.
     pub(crate) fn without(self, text: &str, name: &str, drops_servers: bool) -> Result<String, Problem> {
         let changed = match self.format {
             Format::Json => json::without(text, self.servers, name, drops_servers)?,
@@ -121,7 +121,7 @@ impl Edit {
         Ok(changed)
     }
 
-    /// Whether the change is the one that was meant, and the only one.
+    /// Checks that the change is the intended one, and the only one.
     fn check(self, before: &str, after: &str, name: &str, entry: Option<&Value>) -> Result<(), Problem> {
         self.check_rest(before, after, name)?;
         if self.entry(after, name)?.as_ref() != entry {
@@ -147,14 +147,14 @@ impl Edit {
     }
 }
 
-/// What is said where the text is written in a way that leaves no place for a change.
+/// Returns the problem of a text in a form that cannot be edited.
 fn not_editable(name: &str) -> Problem {
     Problem::new(format!(
         "it is written in a way in which the entry `{name}` cannot be changed without changing more; change it by hand"
     ))
 }
 
-/// The line and the column of a byte, from 1.
+/// Returns the line and the column of a byte, from 1.
 fn place(text: &str, at: usize) -> (usize, usize) {
     let before = text.get(..text.floor_char_boundary(at)).unwrap_or_default();
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -162,12 +162,12 @@ fn place(text: &str, at: usize) -> (usize, usize) {
     (before.bytes().filter(|byte| *byte == b'\n').count() + 1, column)
 }
 
-/// How the lines of a text end.
+/// Returns the line end of a text.
 fn line_end(text: &str) -> &'static str {
     if text.contains("\r\n") { "\r\n" } else { "\n" }
 }
 
-/// A text with another one in the place of a range of it.
+/// Returns a text with another one in the place of a range of it.
 fn spliced(text: &str, range: std::ops::Range<usize>, new: &str) -> String {
     let before = text.get(..range.start).unwrap_or_default();
     let after = text.get(range.end..).unwrap_or_default();

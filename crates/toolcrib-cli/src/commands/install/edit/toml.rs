@@ -1,4 +1,4 @@
-//! TOML. An entry is a table with a header of its own, `[mcp_servers.NAME]`, with the tables below it, or an inline table.
+//! Edits of TOML. An entry is a table with a header, `[mcp_servers.NAME]`, with the tables below it, or an inline table.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -17,8 +17,8 @@ pub(super) fn written(text: &str, servers: &str, name: &str) -> Result<Option<St
     let toml = Toml::read(text)?;
     Ok(match toml.find(servers, name)? {
         None => None,
-        Some(Found::Inline(range)) => text.get(range).map(str::to_owned),
-        Some(Found::Tables(ranges)) => {
+        Some(EntryLocation::Inline(range)) => text.get(range).map(str::to_owned),
+        Some(EntryLocation::Tables(ranges)) => {
             Some(ranges.into_iter().filter_map(|range| text.get(range)).collect::<String>())
         }
     })
@@ -33,8 +33,10 @@ pub(super) fn with(
     let newline = line_end(text);
     let toml = Toml::read(text)?;
     match toml.find(servers, name)? {
-        Some(Found::Inline(range)) => Ok(spliced(text, range, &inline_table(entry))),
-        Some(Found::Tables(ranges)) => Ok(replaced(text, &ranges, &table(servers, name, entry, newline))),
+        Some(EntryLocation::Inline(range)) => Ok(spliced(text, range, &inline_table(entry))),
+        Some(EntryLocation::Tables(ranges)) => {
+            Ok(replaced(text, &ranges, &table(servers, name, entry, newline)))
+        }
         None => {
             let mut all = text.to_owned();
             if !all.is_empty() && !all.ends_with('\n') {
@@ -57,8 +59,10 @@ pub(super) fn with(
 
 pub(super) fn with_written(text: &str, servers: &str, name: &str, written: &str) -> Result<String, Problem> {
     match Toml::read(text)?.find(servers, name)? {
-        Some(Found::Inline(range)) if written.starts_with('{') => Ok(spliced(text, range, written)),
-        Some(Found::Tables(ranges)) if written.starts_with('[') => Ok(replaced(text, &ranges, written)),
+        Some(EntryLocation::Inline(range)) if written.starts_with('{') => Ok(spliced(text, range, written)),
+        Some(EntryLocation::Tables(ranges)) if written.starts_with('[') => {
+            Ok(replaced(text, &ranges, written))
+        }
         _ => Err(not_editable(name)),
     }
 }
@@ -66,8 +70,8 @@ pub(super) fn with_written(text: &str, servers: &str, name: &str, written: &str)
 pub(super) fn without(text: &str, servers: &str, name: &str) -> Result<String, Problem> {
     match Toml::read(text)?.find(servers, name)? {
         None => Ok(text.to_owned()),
-        Some(Found::Tables(ranges)) => Ok(replaced(text, &ranges, "")),
-        Some(Found::Inline(range)) => {
+        Some(EntryLocation::Tables(ranges)) => Ok(replaced(text, &ranges, "")),
+        Some(EntryLocation::Inline(range)) => {
             // The line that it has for itself.
             let start = text.get(..range.start).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
             Ok(spliced(text, start..end_of_line(text, range.end), ""))
@@ -75,8 +79,8 @@ pub(super) fn without(text: &str, servers: &str, name: &str) -> Result<String, P
     }
 }
 
-/// Where an entry stands.
-enum Found {
+/// The location of an entry.
+enum EntryLocation {
     /// An inline table, without its key.
     Inline(Range<usize>),
     /// Tables with headers: that of the entry and those below it, whole lines each.
@@ -97,7 +101,7 @@ impl<'a> Toml<'a> {
         Ok(Self { text, root })
     }
 
-    fn find(&self, servers: &str, name: &str) -> Result<Option<Found>, Problem> {
+    fn find(&self, servers: &str, name: &str) -> Result<Option<EntryLocation>, Problem> {
         let Some(all) = self.root.get_ref().get(servers) else { return Ok(None) };
         let DeValue::Table(all_servers) = all.get_ref() else {
             let message = format!("`{servers}` has to be a table");
@@ -108,7 +112,7 @@ impl<'a> Toml<'a> {
         if self.text.get(span.start..).is_some_and(|text| text.starts_with('{')) {
             // Inside of another inline table, taking a line out would take out more.
             let is_nested = self.text.get(all.span().start..).is_some_and(|text| text.starts_with('{'));
-            return if is_nested { Err(not_editable(name)) } else { Ok(Some(Found::Inline(span))) };
+            return if is_nested { Err(not_editable(name)) } else { Ok(Some(EntryLocation::Inline(span))) };
         }
         let mut marks = Vec::new();
         marks_of_table(self.text, self.root.get_ref(), &mut marks);
@@ -119,10 +123,12 @@ impl<'a> Toml<'a> {
         if headers.is_empty() {
             return Err(not_editable(name));
         }
-        Ok(Some(Found::Tables(headers.into_iter().map(|header| self.region(&marks, header)).collect())))
+        Ok(Some(EntryLocation::Tables(
+            headers.into_iter().map(|header| self.region(&marks, header)).collect(),
+        )))
     }
 
-    /// The lines of a table, from its header to the last of its values.
+    /// Returns the lines of a table, from its header to the last of its values.
     fn region(&self, marks: &[Mark], header: usize) -> Range<usize> {
         let own = marks.iter().filter(|mark| mark.start >= header);
         let own = own.enumerate().take_while(|(number, mark)| *number == 0 || !mark.is_header);
@@ -160,7 +166,7 @@ fn marks_of(text: &str, value: &Spanned<DeValue<'_>>, marks: &mut Vec<Mark>) {
             marks_of_table(text, table, marks);
         }
         DeValue::Array(array) => {
-            // The place of an array of tables is that of its first header, which is a mark of its own.
+            // The position of an array of tables is that of its first header, which has a mark.
             if !array.iter().any(|item| self::is_header(text, item)) {
                 marks.push(Mark { start: span.start, end: span.end, is_header: false });
             }
@@ -189,7 +195,7 @@ fn end_of_line(text: &str, at: usize) -> usize {
     text.get(at..).and_then(|rest| rest.find('\n')).map_or(text.len(), |newline| at + newline + 1)
 }
 
-/// The text with this in the place of the first of some ranges, and nothing in that of the others.
+/// Returns the text with this in the place of the first of some ranges, and nothing in that of the others.
 fn replaced(text: &str, ranges: &[Range<usize>], new: &str) -> String {
     let mut all = text.to_owned();
     for (number, range) in ranges.iter().enumerate().rev() {
@@ -206,7 +212,7 @@ fn replaced(text: &str, ranges: &[Range<usize>], new: &str) -> String {
     all
 }
 
-/// A table with its header.
+/// Returns a table with its header.
 pub(super) fn table(servers: &str, name: &str, entry: &Map<String, Value>, newline: &str) -> String {
     let mut text = format!("[{}.{}]{newline}", key(servers), key(name));
     for (name, item) in entry {
@@ -238,7 +244,7 @@ fn inline_table(table: &Map<String, Value>) -> String {
     if entries.is_empty() { "{}".to_owned() } else { format!("{{ {entries} }}") }
 }
 
-/// A basic string. JSON escapes what has to be escaped in the same way, but for DEL.
+/// Returns a basic string. JSON escapes what has to be escaped in the same way, but for DEL.
 fn quoted(text: &str) -> String {
     Value::from(text).to_string().replace('\u{7f}', "\\u007f")
 }
@@ -249,7 +255,7 @@ fn object(table: &DeTable<'_>) -> Map<String, Value> {
     entries.into_iter().map(|(key, value)| (key.get_ref().to_string(), json(value.get_ref()))).collect()
 }
 
-/// A value as JSON has it. Times, and numbers that JSON does not have, become texts.
+/// Returns a value as JSON has it. Times, and numbers that JSON does not have, become texts.
 fn json(value: &DeValue<'_>) -> Value {
     match value {
         DeValue::String(text) => Value::from(text.as_ref()),

@@ -15,7 +15,7 @@ use toolcrib_server::{
     Answers, Error, Host, Reply as FormReply, Say, Told, Visit, WaitingCall, WaitingQuestion, serving,
 };
 
-use super::{Given, failure};
+use super::{Answer, failure};
 use crate::approver::ask_operator;
 use crate::approver::reply::{Confirmation, Reach, Reply, reply};
 use crate::approver::show::{self, Sizes};
@@ -26,23 +26,23 @@ use crate::output::tell;
 use crate::printable::excerpt;
 use crate::terminal::{CAN_DISCARD, console};
 
-/// How often processes are looked for that have begun to serve the app.
+/// The interval of the search for processes that serve the app.
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 
-/// How many pieces of news are taken in before their processes wait.
+/// The number of queued events before their processes wait.
 const MAX_NEWS: usize = 64;
 
-/// How often something unclear is asked again before it counts as a no.
+/// The number of unclear answers before the question counts as denied.
 const MAX_UNCLEAR: usize = 10;
 
 /// The most bytes of a session's name, or of an app's, that are shown.
 const MAX_NAME_BYTES: usize = 100;
 
 /// A call or a question at a process: the id of the process, and the number of the call.
-type Place = (String, u64);
+type QuestionKey = (String, u64);
 
-/// What comes from a process.
-enum News {
+/// An event of a process.
+enum ProcessEvent {
     /// It lets us in, or has died meanwhile.
     Came(Box<Result<Option<Visit>, Error>>),
     Told(Told),
@@ -51,35 +51,35 @@ enum News {
 }
 
 /// The processes that serve the app, and what waits there.
-struct Room<'a> {
+struct ServingProcesses<'a> {
     app: &'a Path,
-    serving: BTreeMap<String, Server>,
+    serving: BTreeMap<String, ServingProcess>,
     /// Those that we are on the way to.
     coming: BTreeSet<String>,
     /// Those that did not let us in so far. They are told of once.
     closed: BTreeSet<String>,
-    waiting: VecDeque<(String, Waiting)>,
+    waiting: VecDeque<(String, PendingItem)>,
     /// The answers that their processes have not confirmed yet: the name of the item and the answer.
-    answered: BTreeMap<Place, (String, &'static str)>,
-    news: mpsc::Sender<(String, News)>,
-    /// Whether it was said that no process serves.
+    answered: BTreeMap<QuestionKey, (String, &'static str)>,
+    news: mpsc::Sender<(String, ProcessEvent)>,
+    /// True if the user was told that no process serves.
     is_alone: bool,
 }
 
-struct Server {
+struct ServingProcess {
     host: Host,
     answers: Answers,
 }
 
 /// A call or a question that waits for an answer.
-enum Waiting {
+enum PendingItem {
     Call(WaitingCall),
     Question(WaitingQuestion),
 }
 
 /// The call or question that is asked about.
-struct Asking {
-    place: Place,
+struct CurrentQuestion {
+    place: QuestionKey,
     answer: BoxFuture<'static, Answered>,
     retry: Retry,
 }
@@ -92,13 +92,13 @@ enum Answered {
     Question(Option<UserAnswer>),
 }
 
-/// How a call is asked about again.
+/// The state of a repeated question.
 #[derive(Clone)]
 struct Retry {
     sizes: Sizes,
     note: String,
     unclear: usize,
-    /// What it took to approve the last time.
+    /// The confirmation that the last question required.
     confirmation: Option<Confirmation>,
 }
 
@@ -108,10 +108,10 @@ impl Default for Retry {
     }
 }
 
-/// What an answer leads to.
+/// The consequence of an answer.
 enum Next {
     Ask(Retry),
-    Said(Given),
+    Said(Answer),
     Leave,
 }
 
@@ -122,7 +122,7 @@ pub(super) async fn run(app: &Path) -> Result<Exit, Failure> {
     }
     let interrupts = Interrupts::watch();
     let (news, mut incoming) = mpsc::channel(MAX_NEWS);
-    let mut room = Room {
+    let mut room = ServingProcesses {
         app,
         serving: BTreeMap::new(),
         coming: BTreeSet::new(),
@@ -134,7 +134,7 @@ pub(super) async fn run(app: &Path) -> Result<Exit, Failure> {
     };
     let mut looks = tokio::time::interval(LOOK_INTERVAL);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut asking: Option<Asking> = None;
+    let mut asking: Option<CurrentQuestion> = None;
     loop {
         // What became of the last answer is shown before the next question.
         let may_ask = asking.is_none() && room.answered.is_empty();
@@ -181,13 +181,13 @@ fn next(last: &Retry, line: Option<String>, confirmation: Confirmation) -> Next 
     let note = confirmation.note();
     let again = Retry { confirmation: Some(confirmation), note: String::new(), ..last.clone() };
     match reply(Some(&line), again.confirmation.as_ref().unwrap_or(&Confirmation::Letter)) {
-        Reply::Yes(Remember::Once) => Next::Said(Given::Say(Say::Once)),
-        Reply::Yes(Remember::Tool) => Next::Said(Given::Say(Say::Tool)),
-        Reply::No(said) => Next::Said(Given::Say(Say::Deny(said.unwrap_or_default()))),
+        Reply::Yes(Remember::Once) => Next::Said(Answer::Say(Say::Once)),
+        Reply::Yes(Remember::Tool) => Next::Said(Answer::Say(Say::Tool)),
+        Reply::No(said) => Next::Said(Answer::Say(Say::Deny(said.unwrap_or_default()))),
         Reply::All => Next::Ask(Retry { sizes: Sizes::ALL, ..again }),
         Reply::Yes(Remember::Arguments) | Reply::Edit | Reply::Undo | Reply::Unclear => {
             if last.unclear >= MAX_UNCLEAR {
-                return Next::Said(Given::Say(Say::Deny(String::new())));
+                return Next::Said(Answer::Say(Say::Deny(String::new())));
             }
             Next::Ask(Retry { note, unclear: last.unclear + 1, ..again })
         }
@@ -195,17 +195,17 @@ fn next(last: &Retry, line: Option<String>, confirmation: Confirmation) -> Next 
 }
 
 /// Returns what the process is sent for an answer to a question.
-fn given(answer: UserAnswer) -> Given {
+fn given(answer: UserAnswer) -> Answer {
     match answer {
         UserAnswer::Approved { content, choice, fields, feedback } => {
-            Given::Reply(FormReply { content, choice, fields, feedback })
+            Answer::Reply(FormReply { content, choice, fields, feedback })
         }
-        UserAnswer::Denied(said) => Given::Say(Say::Deny(said.unwrap_or_default())),
-        UserAnswer::Nobody => Given::Say(Say::Deny(String::new())),
+        UserAnswer::Denied(said) => Answer::Say(Say::Deny(said.unwrap_or_default())),
+        UserAnswer::Nobody => Answer::Say(Say::Deny(String::new())),
     }
 }
 
-impl Waiting {
+impl PendingItem {
     fn id(&self) -> u64 {
         match self {
             Self::Call(call) => call.id,
@@ -222,7 +222,7 @@ impl Waiting {
     }
 }
 
-impl Room<'_> {
+impl ServingProcesses<'_> {
     /// Comes to the processes that are new.
     fn look(&mut self) -> Result<(), Failure> {
         let ids = serving(self.app).map_err(|error| failure(&error))?;
@@ -232,12 +232,12 @@ impl Room<'_> {
                 continue;
             }
             if self.coming.insert(id.clone()) {
-                // One that is slow holds nobody up.
+                // A slow process delays no other.
                 let (app, sender) = (self.app.to_owned(), self.news.clone());
                 tokio::spawn(async move {
                     let visit = Box::new(Visit::to(&app, &id, true).await);
-                    // Where nobody takes it in, this process has left.
-                    let _ = sender.send((id, News::Came(visit))).await;
+                    // Sending fails only when this process is ending.
+                    let _ = sender.send((id, ProcessEvent::Came(visit))).await;
                 });
             }
         }
@@ -260,19 +260,19 @@ impl Room<'_> {
                     Ok(None) => break None,
                     Err(error) => break Some(error),
                 };
-                if sender.send((server.clone(), News::Told(told))).await.is_err() {
+                if sender.send((server.clone(), ProcessEvent::Told(told))).await.is_err() {
                     return;
                 }
             };
-            // Where nobody takes it in, this process has left.
-            let _ = sender.send((server, News::Lost(lost))).await;
+            // Sending fails only when this process is ending.
+            let _ = sender.send((server, ProcessEvent::Lost(lost))).await;
         });
-        self.serving.insert(id, Server { host, answers });
+        self.serving.insert(id, ServingProcess { host, answers });
     }
 
-    fn heed(&mut self, server: String, news: News) {
+    fn heed(&mut self, server: String, news: ProcessEvent) {
         match news {
-            News::Came(visit) => {
+            ProcessEvent::Came(visit) => {
                 self.coming.remove(&server);
                 match *visit {
                     Ok(Some(visit)) => self.enter(server, visit),
@@ -284,12 +284,14 @@ impl Room<'_> {
                     }
                 }
             }
-            News::Told(Told::Waiting { call }) => self.waiting.push_back((server, Waiting::Call(*call))),
-            News::Told(Told::Question { question }) => {
-                self.waiting.push_back((server, Waiting::Question(*question)));
+            ProcessEvent::Told(Told::Waiting { call }) => {
+                self.waiting.push_back((server, PendingItem::Call(*call)))
             }
-            News::Told(Told::Gone { id }) => self.forget(&(server, id)),
-            News::Told(Told::Settled { id, taken, why }) => {
+            ProcessEvent::Told(Told::Question { question }) => {
+                self.waiting.push_back((server, PendingItem::Question(*question)));
+            }
+            ProcessEvent::Told(Told::Gone { id }) => self.forget(&(server, id)),
+            ProcessEvent::Told(Told::Settled { id, taken, why }) => {
                 let Some((name, said)) = self.answered.remove(&(server, id)) else { return };
                 if taken {
                     tell(&format!("{said}: {name}"));
@@ -297,17 +299,17 @@ impl Room<'_> {
                     tell(&format!("not taken: {name}: {}", why.unwrap_or_default()));
                 }
             }
-            News::Told(Told::Refused { why }) => {
+            ProcessEvent::Told(Told::Refused { why }) => {
                 tell(&format!("warning: {why}"));
             }
-            News::Told(Told::All) => {
+            ProcessEvent::Told(Told::All) => {
                 // Not before: calls wait for us from now on.
-                let Some(Server { host, .. }) = self.serving.get(&server) else { return };
+                let Some(ServingProcess { host, .. }) = self.serving.get(&server) else { return };
                 let app = excerpt(&host.app, MAX_NAME_BYTES);
                 tell(&format!("you answer for the process {}, which serves {app}", host.process));
             }
-            News::Told(_) => {}
-            News::Lost(error) => {
+            ProcessEvent::Told(_) => {}
+            ProcessEvent::Lost(error) => {
                 let Some(lost) = self.serving.remove(&server) else { return };
                 let why = error.map(|error| format!(": {error}")).unwrap_or_default();
                 tell(&format!("\nthe process {} does not serve the app any more{why}", lost.host.process));
@@ -317,39 +319,39 @@ impl Room<'_> {
         }
     }
 
-    fn waits(&self, place: &Place) -> bool {
+    fn waits(&self, place: &QuestionKey) -> bool {
         self.waiting.iter().any(|(server, waiting)| *server == place.0 && waiting.id() == place.1)
     }
 
-    fn forget(&mut self, place: &Place) {
+    fn forget(&mut self, place: &QuestionKey) {
         self.waiting.retain(|(server, waiting)| *server != place.0 || waiting.id() != place.1);
     }
 
     /// Asks about what has been waiting for longest.
-    fn ask(&self, retry: Retry) -> Option<Asking> {
+    fn ask(&self, retry: Retry) -> Option<CurrentQuestion> {
         let (server, waiting) = self.waiting.front()?;
         let answer = match waiting {
-            Waiting::Call(call) => ask_about_call(server, call, &retry),
-            Waiting::Question(question) => ask_question(server, question, &retry),
+            PendingItem::Call(call) => ask_about_call(server, call, &retry),
+            PendingItem::Question(question) => ask_question(server, question, &retry),
         };
-        Some(Asking { place: (server.clone(), waiting.id()), answer, retry })
+        Some(CurrentQuestion { place: (server.clone(), waiting.id()), answer, retry })
     }
 
-    async fn answer(&mut self, place: Place, answer: Given) {
+    async fn answer(&mut self, place: QuestionKey, answer: Answer) {
         let answered =
             self.waiting.iter().find(|(server, waiting)| *server == place.0 && waiting.id() == place.1);
         let name = answered.map(|(_, waiting)| waiting.name()).unwrap_or_default();
         self.forget(&place);
         let said = match answer {
-            Given::Say(Say::Once) => "allowed",
-            Given::Say(Say::Tool) => "allowed from now on in its session",
-            Given::Say(Say::Deny(_)) => "denied",
-            Given::Reply(_) => "answered",
+            Answer::Say(Say::Once) => "allowed",
+            Answer::Say(Say::Tool) => "allowed from now on in its session",
+            Answer::Say(Say::Deny(_)) => "denied",
+            Answer::Reply(_) => "answered",
         };
         let Some(server) = self.serving.get_mut(&place.0) else { return };
         let sent = match answer {
-            Given::Say(say) => server.answers.answer(place.1, say).await,
-            Given::Reply(reply) => server.answers.reply(place.1, reply).await,
+            Answer::Say(say) => server.answers.answer(place.1, say).await,
+            Answer::Reply(reply) => server.answers.reply(place.1, reply).await,
         };
         // A process that does not take it is gone, which is told.
         if sent.is_ok() {

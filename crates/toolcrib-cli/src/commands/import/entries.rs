@@ -15,7 +15,7 @@ const KEYS: [(&str, Option<Client>); 3] =
 
 /// The entry of a server.
 #[derive(Clone, Debug)]
-pub(super) struct Found {
+pub(super) struct ServerEntry {
     pub(super) name: String,
     /// The files that it stands in, as people write them.
     pub(super) files: Vec<String>,
@@ -23,32 +23,32 @@ pub(super) struct Found {
     /// The folder of the project that the file belongs to.
     pub(super) project: Option<PathBuf>,
     pub(super) entry: Value,
-    /// Whether the client does not start it.
+    /// True if the client does not start it.
     pub(super) is_disabled: bool,
 }
 
-impl Found {
+impl ServerEntry {
     /// As people are told of it.
     pub(super) fn source(&self) -> String {
         format!("`{}` in {}", self.name, self.files.join(" and "))
     }
 }
 
-/// What was looked through.
+/// The configurations that were read.
 #[derive(Debug, Default)]
 pub(super) struct All {
-    pub(super) servers: Vec<Found>,
+    pub(super) servers: Vec<ServerEntry>,
     /// The files that were read.
     pub(super) files: Vec<String>,
-    /// How many entries start `toolcrib serve`.
+    /// The number of entries that start `toolcrib serve`.
     pub(super) ours: usize,
-    /// What is wrong with each file that could not be read.
+    /// The error of each file that could not be read.
     pub(super) unreadable: Vec<String>,
 }
 
 impl All {
-    /// Of the clients that are found here, or of the one that is named: what they know everywhere, and in the project of
-    /// the current folder.
+    /// Of the clients that are found here, or of the one that is named: what they know everywhere, and in the project
+    /// of the current folder.
     pub(super) fn of_clients(only: Option<Client>) -> Result<Self, Failure> {
         let places = Places::of_this_user()?;
         let folder = std::env::current_dir().ok();
@@ -71,7 +71,7 @@ impl All {
         Ok(all)
     }
 
-    /// Of files that somebody named.
+    /// Reads the given files.
     pub(super) fn of_files(files: &[PathBuf], client: Option<Client>) -> Result<Self, Failure> {
         let mut all = Self::default();
         for file in files {
@@ -118,7 +118,7 @@ impl All {
         if let Some(servers) = read.get(edit.servers).and_then(Value::as_object) {
             self.add(servers, &read, Some(client), project, &shown);
         }
-        // Claude Code keeps what is for one project and one person beside what is for all projects.
+        // Claude Code stores the servers of one project and user in the same file as those of all projects.
         let own = current.and_then(|folder| read.get("projects")?.get(folder.to_str()?)?.as_object());
         if let Some(own) = own.filter(|_| client == Client::ClaudeCode)
             && let Some(servers) = own.get("mcpServers").and_then(Value::as_object)
@@ -161,7 +161,7 @@ impl All {
             });
             match same {
                 Some(known) => known.files.push(file.to_owned()),
-                None => self.servers.push(Found {
+                None => self.servers.push(ServerEntry {
                     name: name.clone(),
                     files: vec![file.to_owned()],
                     client,
@@ -174,7 +174,7 @@ impl All {
     }
 }
 
-/// Whether an entry starts this program to serve an app, in any way that it can be written.
+/// Returns true if an entry starts this program to serve an app, in any form.
 fn serves_us(entry: &Value) -> bool {
     let texts = |value: Option<&Value>| -> Vec<String> {
         match value {
@@ -187,7 +187,7 @@ fn serves_us(entry: &Value) -> bool {
     serve_arguments(&words.iter().map(String::as_str).collect::<Vec<_>>()).is_some()
 }
 
-/// Whether two entries start the same server.
+/// Returns true if two entries start the same server.
 fn is_same(one: &Value, other: &Value) -> bool {
     let kept = |entry: &Value| {
         let entry = entry.as_object().into_iter().flatten();
@@ -202,7 +202,7 @@ fn is_same(one: &Value, other: &Value) -> bool {
     kept(one) == kept(other)
 }
 
-/// The folder of the project that a configuration is of, by its place.
+/// Returns the folder of the project that a configuration is of, by its place.
 fn project_of(file: &Path) -> Option<PathBuf> {
     let folder = file.parent()?;
     let is_inner = folder
@@ -215,7 +215,7 @@ fn project_of(file: &Path) -> Option<PathBuf> {
     }
 }
 
-/// The client that a file is of, by its place.
+/// Returns the client that a file is of, by its place.
 fn client_of(file: &Path) -> Option<Client> {
     let name = file.file_name()?.to_str()?;
     let folder =
