@@ -13,7 +13,7 @@ use serde::Deserialize;
 use toolcrib_exec::DenyAll;
 use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Risk, Tool, ToolCall, ToolResult};
 use toolcrib_policy::{Authorized, Call};
-use toolcrib_port::{CallContext, Loaded, Reject, RejectKind, ToolEngine, ToolLoader};
+use toolcrib_port::{CallContext, LoadOutcome, Reject, RejectKind, ToolEngine, ToolLoader};
 use toolcrib_runtime::{App, EntryContext, Extensions, Runtime, Source};
 
 /// The settings of `type: csv`.

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 use toolcrib_document::{Document, Error, Format, Limits, MAX_BYTES, parse};
 use toolcrib_io::files::read_bounded;
-use toolcrib_port::{Loaded, Reject, RejectKind, ToolLoader};
+use toolcrib_port::{LoadOutcome, Reject, RejectKind, ToolLoader};
 
 use crate::tool_file::{self, ToolProblem};
 
@@ -43,10 +43,10 @@ impl FileLoader {
         self
     }
 
-    fn read(&self) -> Loaded {
+    fn read(&self) -> LoadOutcome {
         let mut document = match self.document() {
             Ok(document) => document,
-            Err((kind, reason)) => return Loaded::failed(&self.source, kind, reason),
+            Err((kind, reason)) => return LoadOutcome::failed(&self.source, kind, reason),
         };
         // Moved, not cloned: a file of thousands of tools would occupy twice the memory.
         let value = std::mem::take(&mut document.value);
@@ -76,16 +76,16 @@ pub(crate) fn collect(
     namespace: Option<&str>,
     source: &str,
     file: &str,
-) -> (Loaded, Vec<String>) {
+) -> (LoadOutcome, Vec<String>) {
     let parsed = match tool_file::tools(value, document, pointer, namespace) {
         Ok(parsed) => parsed,
         Err(error) => {
-            return (Loaded::failed(source, RejectKind::InvalidTool, error.at(file)), Vec::new());
+            return (LoadOutcome::failed(source, RejectKind::InvalidTool, error.at(file)), Vec::new());
         }
     };
     let warnings = parsed.unknown.warnings(file);
     let rejected = rejects(document, parsed.broken, parsed.beyond, source, file);
-    (Loaded { tools: parsed.tools, rejected }, warnings)
+    (LoadOutcome { tools: parsed.tools, rejected }, warnings)
 }
 
 /// Returns the rejects with their positions. Beyond a limit, broken tools are only counted.
@@ -128,13 +128,15 @@ impl ToolLoader for FileLoader {
         &self.source
     }
 
-    async fn load(&self) -> Loaded {
+    async fn load(&self) -> LoadOutcome {
         let loader = self.clone();
         match tokio::task::spawn_blocking(move || loader.read()).await {
             Ok(loaded) => loaded,
-            Err(error) => {
-                Loaded::failed(&self.source, RejectKind::Unreadable, format!("reading broke off: {error}"))
-            }
+            Err(error) => LoadOutcome::failed(
+                &self.source,
+                RejectKind::Unreadable,
+                format!("reading broke off: {error}"),
+            ),
         }
     }
 

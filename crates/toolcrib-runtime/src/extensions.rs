@@ -47,7 +47,7 @@ struct ModuleFactory {
 /// ```
 /// use std::sync::Arc;
 /// use serde::Deserialize;
-/// use toolcrib_port::{Loaded, ToolLoader};
+/// use toolcrib_port::{LoadOutcome, ToolLoader};
 /// use toolcrib_runtime::{App, Extensions, EntryContext, Source};
 ///
 /// #[derive(Deserialize)]

@@ -10,7 +10,7 @@ use toolcrib_document::{Document, Error};
 use toolcrib_io::process::{Command, find_program};
 use toolcrib_model::{JsonObject, QualifiedName, Risk, Tool, pointer_part};
 use toolcrib_policy::Access;
-use toolcrib_port::{Loaded, Reject, RejectKind};
+use toolcrib_port::{LoadOutcome, Reject, RejectKind};
 
 use crate::ArgvItem;
 use crate::command_template::Template;
@@ -32,7 +32,7 @@ pub(super) struct Manifest {
     pub(super) namespace: String,
     pub(super) description: Option<String>,
     pub(super) programs: BTreeMap<String, Arc<Program>>,
-    pub(super) loaded: Loaded,
+    pub(super) loaded: LoadOutcome,
 }
 
 /// The command line and environment of a tool.
@@ -106,7 +106,7 @@ impl Manifest {
             return Err(document.error_at("/name", error.to_string()));
         }
         let reader = ToolReader { document, folder, access, namespace: &namespace, shared: &head.env };
-        let (mut loaded, mut programs) = (Loaded::default(), BTreeMap::new());
+        let (mut loaded, mut programs) = (LoadOutcome::default(), BTreeMap::new());
         for (position, value) in head.tools.iter().enumerate() {
             let pointer = format!("/tools/{position}");
             let read = reader.tool(value, &pointer).and_then(|(tool, program)| {

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use rmcp::model::Tool as WireTool;
 use tokio::time::{Instant, timeout_at};
 use toolcrib_model::Tool;
-use toolcrib_port::{Loaded, Reject, RejectKind, ToolLoader};
+use toolcrib_port::{LoadOutcome, Reject, RejectKind, ToolLoader};
 use tracing::Instrument as _;
 
 use crate::text::{MAX_ERROR_CHARS, MAX_SHOWN_NAME_CHARS, clean};
@@ -83,9 +83,9 @@ impl McpLoader {
     }
 
     /// Converts the list into tools. Tools that differ from the approved ones become rejects.
-    fn convert(&self, catalog: Catalog) -> Loaded {
+    fn convert(&self, catalog: Catalog) -> LoadOutcome {
         let source = self.connection.source();
-        let mut loaded = Loaded::default();
+        let mut loaded = LoadOutcome::default();
         self.state().server = catalog.server.clone();
         for broken in catalog.rejected {
             loaded.rejected.push(self.reject(broken.name.as_deref(), broken.kind, &broken.reason));
@@ -155,7 +155,7 @@ impl ToolLoader for McpLoader {
         Some(&self.connection.source().namespace)
     }
 
-    async fn load(&self) -> Loaded {
+    async fn load(&self) -> LoadOutcome {
         let source = self.connection.source();
         if let Some(trust_lock) = &source.trust_lock
             && !trust_lock.admit_server(source)
@@ -166,7 +166,7 @@ impl ToolLoader for McpLoader {
                 source.target(),
                 source.namespace
             );
-            return Loaded::failed(&*self.source, RejectKind::Changed, reason);
+            return LoadOutcome::failed(&*self.source, RejectKind::Changed, reason);
         }
         let cached = || source.tools_cache.as_ref().and_then(|tools_cache| tools_cache.load(source));
         if source.lazy

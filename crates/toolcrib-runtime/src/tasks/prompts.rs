@@ -41,7 +41,7 @@ impl Prompter for Prompts {
         services.ask_context_windows().await;
         let spawned = services.spawned(Some((position, agent)), &context);
         let SpawnedAgent { agent, model } = spawned.map_err(|error| failed(error.to_string()))?;
-        let entrance = services.executor.entrance();
+        let entrance = services.executor.tool_caller();
         let mut conversation = Conversation::new();
         let report =
             agent.run(prompt, &mut conversation, model.as_ref(), entrance.as_ref(), &context, &mut ()).await;
