@@ -105,7 +105,7 @@ impl<P: Prompter> TerminalApprover<P> {
 
 #[async_trait]
 impl<P: Prompter> Approver for TerminalApprover<P> {
-    async fn ask(&self, batch: &mut [Asked]) {
+    async fn ask(&self, batch: &mut [ApprovalRequest]) {
         let dialogue = self.prompter.open().await;
         calls::ask(&*dialogue, &self.drafts, self.reach, batch).await;
         dialogue.close();

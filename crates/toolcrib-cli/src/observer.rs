@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use toolcrib_agent::{Observer, Shortened};
+use toolcrib_agent::{Compacted, Observer};
 use toolcrib_model::{ToolCall, ToolResult};
 
 use crate::arguments::Reasoning;
@@ -75,11 +75,11 @@ impl Observer for Watcher {
         tell_model(&printable(text, Layout::Lines));
     }
 
-    fn on_shortened(&mut self, what: Shortened) {
+    fn on_shortened(&mut self, what: Compacted) {
         self.end_line();
         tell_raw(&match what {
-            Shortened::Results(count) => format!("-- {count} older results were put aside to make room\n"),
-            Shortened::Summarized => "-- the older part of the conversation is a summary now\n".to_owned(),
+            Compacted::Results(count) => format!("-- {count} older results were put aside to make room\n"),
+            Compacted::Summarized => "-- the older part of the conversation is a summary now\n".to_owned(),
             _ => "-- the older part of the conversation was dropped to make room\n".to_owned(),
         });
     }

@@ -49,7 +49,7 @@ pub struct App {
     /// True to run with all tools or not at all, so that every source is loaded at start; the value of the file and of
     /// [`Extensions::strict`] unless set.
     pub strict: bool,
-    /// The time that the start waits for the vectors of semantic search; [`PATIENCE`] unless set. Until they are ready,
+    /// The time that the start waits for the vectors of semantic search; [`DEFAULT_WAIT`] unless set. Until they are ready,
     /// tools are found by their words.
     pub search_patience: Duration,
     /// True to run the `setup` actions of its modules at start; `true` unless set. Commands that only inspect an app

@@ -234,7 +234,7 @@ fn by_tool(app: &App, settings: &Value, place: &str) -> Result<ToolChannel, Docu
         return Err(app.document.error_at(&format!("{place}/tool"), message));
     }
     ToolChannel::new(entry.tool, entry.params).map_err(|error| match &error {
-        Error::UnknownPlace { pointer, .. } => {
+        Error::UnknownPlaceholder { pointer, .. } => {
             app.document.error_at(&format!("{place}/params{pointer}"), error.to_string())
         }
         other => app.document.error_at(place, other.to_string()),

@@ -351,7 +351,7 @@ impl EntryContext<'_> {
     }
 
     /// Returns the approved state of the app's servers; `None` for an app that is not in a file.
-    pub(crate) fn pins(&self) -> Result<Option<Arc<Pins>>, String> {
+    pub(crate) fn pins(&self) -> Result<Option<Arc<TrustLock>>, String> {
         self.app.pins().map_err(|error| error.to_string())
     }
 

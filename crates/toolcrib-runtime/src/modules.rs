@@ -34,7 +34,7 @@ pub(crate) fn register(extensions: &mut Extensions) {
     built_in(extensions);
     extensions.add_module(
         toolcrib_loader_mcp::MODULE_ID.to_owned(),
-        |config: McpConfig, place: &EntryContext<'_>| {
+        |config: McpModuleConfig, place: &EntryContext<'_>| {
             let session_tools = place.app.session_tools.clone();
             toolcrib_loader_mcp::module(&config, place.access()?, place.workspace()?, session_tools)
         },

@@ -120,7 +120,7 @@ impl Tasks {
 
     /// Resumes stored tasks, now that the executor exists.
     pub(crate) async fn start(self: &Arc<Self>, services: &Arc<AppServices>) -> Result<(), Error> {
-        self.services.enter_by(services.executor.tool_caller());
+        self.services.set_tool_caller(services.executor.tool_caller());
         self.prompts.open(services);
         if !matches!(self.mode, TaskStore::Process | TaskStore::Resident) {
             return Ok(());

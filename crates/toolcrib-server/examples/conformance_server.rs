@@ -21,7 +21,7 @@ use toolcrib_model::{
 use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{Approver, CallContext, LoadOutcome, Progress, ToolEngine, ToolLoader};
 use toolcrib_registry::ToolRegistry;
-use toolcrib_runtime::{App, Extensions, Place, Runtime, Source, SurfaceMode};
+use toolcrib_runtime::{App, EntryContext, Extensions, Runtime, Source, SurfaceMode};
 use toolcrib_server::{ClientApprover, Server, ServerSettings};
 
 const APP: &str = "
@@ -67,7 +67,7 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
     let address = std::env::args().nth(1).ok_or("the address is missing")?;
     let suite = Arc::new(Suite::default());
     let source = Arc::clone(&suite);
-    let extensions = Extensions::default().with_loader("suite", move |_: Nothing, _: &Place<'_>| {
+    let extensions = Extensions::default().with_loader("suite", move |_: Nothing, _: &EntryContext<'_>| {
         Ok(Source::new(source.clone()).with_engine(source.clone()))
     });
     let app = App::from_text_with("conformance.yaml", APP, extensions)?;

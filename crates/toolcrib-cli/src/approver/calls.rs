@@ -244,7 +244,7 @@ fn yes(question: &Question, edited: Option<JsonObject>, remember: Remember) -> A
 }
 
 /// Returns the question at this place, if it has no answer.
-fn open(batch: &[Asked], at: usize) -> Option<Question> {
+fn open(batch: &[ApprovalRequest], at: usize) -> Option<Question> {
     let asked = batch.get(at).filter(|asked| asked.answer.is_none())?;
     Some(asked.question().clone())
 }

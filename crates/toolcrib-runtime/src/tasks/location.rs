@@ -49,7 +49,7 @@ pub(super) async fn open(app: &App) -> Result<TaskLocation, Error> {
     match (app.tasks, SqliteStore::open(&path, is_shared).await) {
         (_, Ok(opened)) => {
             let mut place = TaskLocation::from(Arc::new(opened.store) as Arc<dyn Store>);
-            place.warnings.extend(opened.set_aside.map(|aside| {
+            place.warnings.extend(opened.quarantined.map(|aside| {
                 format!(
                     "the tasks in {} were damaged, and none of them is known any more; what is left is in {}",
                     path.display(),

@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use toolcrib_exec::DenyAll;
 use toolcrib_model::{Risk, ToolError};
 use toolcrib_port::{CallContext, CallScope, Progress};
-use toolcrib_runtime::{App, Extensions, Place, Runtime};
+use toolcrib_runtime::{App, EntryContext, Extensions, Runtime};
 use toolcrib_sdk::{FunctionTool, Module};
 
 use super::*;
@@ -82,8 +82,9 @@ impl Served {
     async fn start_with(more: &str) -> Self {
         let begun = Arc::new(Notify::new());
         let telling = Arc::clone(&begun);
-        let extensions =
-            Extensions::default().with_module("shop", move |_: toolcrib_modules::NoConfig, _: &Place<'_>| {
+        let extensions = Extensions::default().with_module(
+            "shop",
+            move |_: toolcrib_modules::NoConfig, _: &EntryContext<'_>| {
                 let begun = Arc::clone(&telling);
                 let hang =
                     FunctionTool::new("hang", "Never ends.", move |_: Nothing, context: CallContext| {
@@ -135,7 +136,8 @@ impl Served {
                         stock.with_risk(Risk::Low).with_output::<Stock>().with_metadata("title", "The stock"),
                     )
                     .with_tool(price.with_risk(Risk::Low).with_output::<Price>()))
-            });
+            },
+        );
         let text =
             format!("modules: {{shop: {{}}}}\ntools: {{capabilities: {{default_policy: grant}}}}\n{more}");
         let app = App::from_text_with("app.yaml", &text, extensions).unwrap();

@@ -68,7 +68,7 @@ async fn a_question_shows_the_tool_its_arguments_risk_side_effects_and_the_rule(
 #[tokio::test]
 async fn a_process_that_makes_one_call_offers_no_approval_that_outlasts_it() {
     let terminal = TerminalApprover { reach: Reach::Once, ..Script::saying(["y"]).terminal() };
-    let mut batch = vec![Asked::new(question(&json!({"path": "a.txt"})))];
+    let mut batch = vec![ApprovalRequest::new(question(&json!({"path": "a.txt"})))];
     terminal.ask(&mut batch).await;
     assert_eq!(approval(batch[0].answer.as_ref()).remembered(), Remember::Once);
     let transcript = terminal.transcript();
