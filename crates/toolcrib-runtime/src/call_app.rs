@@ -215,7 +215,7 @@ impl Apps {
             about => format!("{name} ({about})"),
         });
         let description = format!(
-            "Give another app a task and wait for its answer. It has an agent and tools of its own, and sees nothing of this \
+            "Give another app a task and wait for its answer. It has its own agent and tools, and sees nothing of this \
              conversation. The apps: {}",
             apps.collect::<Vec<_>>().join("; ")
         );

@@ -38,24 +38,24 @@ pub(super) struct CallApp {
 pub(super) struct CalledReport {
     /// The app.
     app: String,
-    /// `completed`; `limit_reached` where it would have gone on; `truncated`, `refused` or `content_filter` where the answer
-    /// is not whole.
+    /// `completed`; `limit_reached` if a limit stopped it; `truncated`, `refused` or `content_filter` if the answer is
+    /// incomplete.
     outcome: String,
-    /// The limit that ended the run.
+    /// The limit that ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     limit: Option<String>,
-    /// True if the limit belongs to the caller: nothing of it is left.
+    /// True if that is a limit of the caller, which is used up.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     limit_of_caller: bool,
-    /// Its answer; of one that did not complete, the last that it said.
+    /// The answer, or the last message of an incomplete run.
     text: String,
-    /// The number of requests to its model.
+    /// The number of requests to the model.
     turns: u32,
-    /// The number of tool calls.
+    /// The number of calls of tools.
     calls: u64,
-    /// The usage of the run.
+    /// The usage of tokens and its cost.
     usage: Value,
-    /// The amount that runs below it spent.
+    /// The usage of the apps and agents that it delegated to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     spent_below: Option<Value>,
 }

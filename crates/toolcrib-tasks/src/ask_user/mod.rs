@@ -24,7 +24,7 @@ pub const MIN_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest time that the user has to answer.
 pub const MAX_TIMEOUT: Duration = Duration::from_mins(30);
 
-const DESCRIPTION: &str = "Ask the user and wait for the answer: a yes or no, a text to review and change (`content`), one \
+const DESCRIPTION: &str = "Ask the user and wait for the answer: a confirmation, a text to review and change (`content`), one \
                            of several `choices`, or `fields` of a form. Use it when only the user can decide";
 
 /// Returns the tools that ask the user through an approver.
