@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use toolcrib_agent::{Observer, Compacted};
+use toolcrib_agent::{Compacted, Observer};
 use toolcrib_model::{ToolCall, ToolResult};
 
 use crate::arguments::Reasoning;

@@ -44,7 +44,7 @@ pub(super) struct ConsolePrompter {
 }
 
 /// A dialogue at a terminal.
-pub(super) struct ConsoleDialogue<'a> {
+pub(super) struct PromptDialogue<'a> {
     dialogue: terminal::ConsoleDialogue,
     editor: Option<&'a [String]>,
     has_ended: AtomicBool,
@@ -56,9 +56,9 @@ impl ConsolePrompter {
     }
 
     /// Opens a dialogue when earlier ones have ended.
-    pub(super) async fn dialogue(&self) -> ConsoleDialogue<'_> {
+    pub(super) async fn dialogue(&self) -> PromptDialogue<'_> {
         let dialogue = self.console.dialogue().await;
-        ConsoleDialogue { dialogue, editor: self.editor.as_deref(), has_ended: AtomicBool::new(false) }
+        PromptDialogue { dialogue, editor: self.editor.as_deref(), has_ended: AtomicBool::new(false) }
     }
 }
 
@@ -69,7 +69,7 @@ impl Prompter for ConsolePrompter {
     }
 }
 
-impl ConsoleDialogue<'_> {
+impl PromptDialogue<'_> {
     /// Returns true if the input ended before an answer.
     pub(super) fn has_ended(&self) -> bool {
         self.has_ended.load(Ordering::Relaxed)
@@ -77,7 +77,7 @@ impl ConsoleDialogue<'_> {
 }
 
 #[async_trait]
-impl Dialogue for ConsoleDialogue<'_> {
+impl Dialogue for PromptDialogue<'_> {
     fn is_interruption(&self) -> bool {
         self.dialogue.is_interruption()
     }

@@ -1,5 +1,6 @@
 //! Standard input as a terminal.
 
+use std::fs::File;
 use std::io;
 
 /// The device that a keyboard reads.
@@ -22,9 +23,12 @@ pub(super) fn stdin() -> io::Result<Box<dyn Input>> {
 }
 
 #[cfg(all(test, unix))]
-pub(super) fn open(terminal: std::fs::File) -> Box<dyn Input> {
-    Box::new(imp::Terminal(terminal))
+pub(super) fn open(terminal: File) -> Box<dyn Input> {
+    Box::new(Terminal(terminal))
 }
+
+/// Standard input that is a terminal.
+struct Terminal(File);
 
 #[cfg(unix)]
 mod imp {
@@ -35,7 +39,7 @@ mod imp {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::termios::{QueueSelector, tcflush};
 
-    pub(super) struct Terminal(pub(super) File);
+    use super::Terminal;
 
     pub(super) fn stdin() -> io::Result<Terminal> {
         io::stdin().as_fd().try_clone_to_owned().map(|input| Terminal(File::from(input)))
@@ -77,7 +81,7 @@ mod imp {
     use std::io::{self, Read as _};
     use std::os::windows::io::AsHandle as _;
 
-    pub(super) struct Terminal(File);
+    use super::Terminal;
 
     pub(super) fn stdin() -> io::Result<Terminal> {
         io::stdin().as_handle().try_clone_to_owned().map(|input| Terminal(File::from(input)))

@@ -115,7 +115,7 @@ impl Catalog {
     }
 }
 
-/// What a tool its description: all that a person who approves it has seen.
+/// Returns the definition of a tool: everything that a user who approves it has seen.
 pub(crate) fn definition(tool: &WireTool) -> Value {
     json!({
         "title": tool.title,
