@@ -38,18 +38,14 @@ const SHORT_PAUSE: f64 = 0.12;
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     run_command(cargo(&workspace.root).args(["build", "--bin", "toolcrib", "--locked"]).args(FEATURES))?;
     let binary = workspace.target.join("debug").join(format!("toolcrib{EXE_SUFFIX}"));
-    let words = COMMAND.split_whitespace().skip(1);
-    let mut command = Command::new(&binary);
-    command.args(words).current_dir(&workspace.root).env_remove("OPENAI_API_KEY");
+    // Both streams go through one pipe, so that their lines are in the order in which a terminal shows them.
+    let mut command = Command::new("sh");
+    command.args(["-c", "exec \"$0\" \"$@\" 2>&1"]).arg(&binary).args(COMMAND.split_whitespace().skip(1));
+    command.current_dir(&workspace.root).env_remove("OPENAI_API_KEY");
     let output = command.output().with_context(|| format!("could not start {}", binary.display()))?;
-    let log = String::from_utf8_lossy(&output.stderr);
+    let log = String::from_utf8_lossy(&output.stdout);
     ensure!(output.status.success(), "{COMMAND}: {}\n{log}", output.status);
-    let answer = String::from_utf8_lossy(&output.stdout);
-    // The answer goes to standard output, and the line with the totals behind it to standard error.
-    let mut lines: Vec<&str> = log.lines().collect();
-    let totals = lines.pop().unwrap_or_default();
-    lines.extend(answer.lines().filter(|line| !line.is_empty()));
-    lines.push(totals);
+    let lines: Vec<&str> = log.lines().filter(|line| !line.is_empty()).collect();
     let path = workspace.root.join(PICTURE);
     fs::write(&path, picture(&lines)).with_context(|| format!("could not write {}", path.display()))?;
     println!("recording: {PICTURE}, {} lines", lines.len());
