@@ -1,4 +1,4 @@
-//! One call of a tool, from a client's request to its answer.
+//! Tool calls, from the request of a client to its answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +30,7 @@ impl Shared {
         caller: Caller,
     ) -> Result<CallToolResponse, ErrorData> {
         let _under_way = self.begin()?;
-        // As the conventions for MCP have it; the call itself has a span within.
+        // The attributes follow the OpenTelemetry conventions for MCP. The call itself has an inner span.
         let span = tracing::info_span!(
             target: "toolcrib_server",
             "tools/call",
@@ -66,7 +66,7 @@ impl Shared {
         }
     }
 
-    /// Begins a call; what the client has for an answer where there is nothing to begin.
+    /// Starts a call. Returns the answer for the client as an error if no call can be started.
     fn begin_call(
         &self,
         name: &str,
@@ -93,7 +93,7 @@ impl Shared {
         }
     }
 
-    /// The answer to a call that has a result, or goes on without its client.
+    /// Returns the answer to a call that has a result or continues in the background.
     async fn done(
         &self,
         mut ended: Ended,
@@ -112,7 +112,7 @@ impl Shared {
                 desk.leave();
             }
         }
-        // To a client that is gone nothing is told.
+        // A client that has disconnected gets no notes.
         let noted = if context.ct.is_cancelled() { None } else { notes(&ended).await };
         if self.shown_of(&ended.lease.runtime, &client.name).is_ok_and(|shown| shown.is_split) {
             say_which(&mut ended.result, &ended.lease.runtime, &ended.context);
@@ -126,14 +126,14 @@ impl Shared {
         told.into()
     }
 
-    /// Counts a call that has an answer, and says so.
+    /// Counts and logs an answered call.
     fn called(&self, client: &Client, tool: &str, outcome: &'static str, took: Duration) {
         self.metrics.call(outcome, took);
         let ms = milliseconds(took);
         tracing::info!(client = client.name, tool = logged(tool), outcome, ms, "answered a call");
     }
 
-    /// The call that a client means.
+    /// Resolves the call that a client requests.
     fn meant(
         &self,
         name: &str,

@@ -1,4 +1,4 @@
-//! When what a client is listed changes: by itself, or with the app.
+//! Changes of the lists that a client sees, by changes of their items or by a reload of the app.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::server::Shared;
 use crate::surface::standing_for;
 use crate::version::Version;
 
-/// The changes of the lists of a client.
+/// A watcher for changes of the lists of one client.
 pub(crate) struct Changes<'a> {
     shared: &'a Shared,
     client: &'a Client,
@@ -22,14 +22,14 @@ pub(crate) struct Changes<'a> {
     lists: Lists,
 }
 
-/// By which the lists of a client at two times are told apart.
+/// The digests of the lists of a client at one time.
 struct Lists {
     tools: Option<[u8; 32]>,
     prompts: [u8; 32],
     resources: [u8; 32],
 }
 
-/// Which lists have changed.
+/// The lists that have changed.
 #[derive(Clone, Copy)]
 pub(crate) struct Changed {
     pub(crate) tools: bool,
@@ -44,7 +44,7 @@ impl<'a> Changes<'a> {
         Self { shared, client, versions, receiver, lists: Lists::of(shared, client) }
     }
 
-    /// Waits until a list is another one; nothing when that will not be.
+    /// Waits until a list changes. Returns `None` if no further change is possible.
     pub(crate) async fn next(&mut self) -> Option<Changed> {
         loop {
             tokio::select! {
@@ -53,7 +53,7 @@ impl<'a> Changes<'a> {
                     swapped.ok()?;
                     self.receiver = subscribed(&mut self.versions);
                 }
-                // Which changes were missed makes no difference; those of an app that is closed are over, and the next one comes.
+                // It does not matter which changes were missed. Once the app is closed, the next version follows.
                 changed = self.receiver.recv() => if let Err(broadcast::error::RecvError::Closed) = changed {
                     self.versions.changed().await.ok()?;
                     self.receiver = subscribed(&mut self.versions);
@@ -74,7 +74,7 @@ impl Lists {
         let tools = shared.shown(&client.name).ok().map(|shown| shown.digest);
         let runtime = shared.runtime();
         let (snapshot, policy) = (runtime.snapshot(), runtime.executor().policy());
-        // Rules that speak of the client's sessions speak of this one too.
+        // Rules for the client's sessions apply to this session name too.
         let session = format!("{}-", sessions_of(&client.name));
         let visible: Vec<&Tool> = snapshot
             .iter()
@@ -98,7 +98,7 @@ impl Lists {
     }
 }
 
-/// The changes of the app as it is now.
+/// Subscribes to the registry changes of the current app.
 fn subscribed(
     versions: &mut watch::Receiver<Arc<Version>>,
 ) -> broadcast::Receiver<Arc<toolcrib_registry::Change>> {

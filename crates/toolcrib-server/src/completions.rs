@@ -1,4 +1,4 @@
-//! Completions of the arguments of prompts and templates, by the servers that have them.
+//! Completions of arguments of prompts and resource templates, from the servers that offer them.
 
 use rmcp::RoleServer;
 use rmcp::model::{CompleteRequestParams, CompleteResult, ErrorData, Reference};
@@ -12,12 +12,12 @@ use crate::running::Caller;
 use crate::server::Shared;
 use crate::surface::standing_for;
 
-/// The method that servers complete by.
+/// The completion method of MCP.
 const METHOD: &str = "completion/complete";
 
 impl Shared {
-    /// Passes a request on to the server that it is about. There is no completion where no server has any, and where an
-    /// approval would be needed.
+    /// Forwards a request to the server that it refers to. Returns no completions if the server offers none or if they
+    /// would need an approval.
     pub(crate) async fn complete(
         &self,
         mut request: CompleteRequestParams,
@@ -51,14 +51,14 @@ impl Shared {
         })
     }
 
-    /// Returns true if a server behind us completes arguments.
+    /// Returns true if an upstream server completes arguments.
     pub(crate) fn has_completions(&self) -> bool {
         let snapshot = self.runtime().snapshot();
         !standing_for(METHOD, snapshot.iter().map(|entry| entry.tool.as_ref())).is_empty()
     }
 }
 
-/// Splits the namespace of a server off a name.
+/// Splits the namespace of a server from a name.
 fn split(name: &str, separator: char) -> (&str, &str) {
     name.split_once(separator).unwrap_or(("", name))
 }

@@ -1,4 +1,4 @@
-//! A result as MCP has it.
+//! Conversion of results to MCP content.
 
 use rmcp::model::{CallToolResult, ContentBlock, Resource};
 use serde::Deserialize as _;
@@ -6,36 +6,37 @@ use serde_json::{Value, json};
 use toolcrib_model::{JsonObject, ToolResult, media_handles};
 use toolcrib_port::{CallContext, ToolCaller};
 
-/// The resource of a result that is kept.
+/// The URI prefix of a stored result.
 const RESULT_SCHEME: &str = "toolcrib://result/";
 
-/// The key of `_meta` that says how a result breaks its `outputSchema`.
+/// The key in `_meta` that lists the violations of the `outputSchema` by a result.
 pub(crate) const BREACHES: &str = "toolcrib/outputViolations";
 
-/// The most breaches of a schema that a client is told.
+/// The maximum number of reported schema violations.
 const MAX_BREACHES: usize = 10;
 
-/// The most characters of each.
+/// The maximum length of a reported violation, in characters.
 const MAX_BREACH_CHARS: usize = 300;
 
-/// The most pictures and sounds that stand beside the text of a result.
+/// The maximum number of images and audio blocks that accompany the text of a result.
 const MAX_MEDIA: usize = 8;
 
-/// The types of blocks that MCP has.
+/// The content block types of MCP.
 const BLOCKS: [&str; 5] = ["text", "image", "audio", "resource", "resource_link"];
 
-/// The address of a kept result.
+/// Returns the URI of a stored result.
 pub(crate) fn result_uri(handle: &str) -> String {
     format!("{RESULT_SCHEME}{handle}")
 }
 
-/// The handle of such an address.
+/// Returns the handle in the URI of a stored result.
 pub(crate) fn handle_of(uri: &str) -> Option<&str> {
     uri.strip_prefix(RESULT_SCHEME)
 }
 
-/// A result as MCP has it: text that any client shows, pictures and sounds as they were, the structure where there is one, and
-/// last the line of facts. A failure of the tool is a result too, so that the client's model reads it.
+/// Converts a result to MCP content: text that any client shows, unchanged images and audio, the structured content if
+/// there is any, and finally the line of facts. A failure of the tool is a result too, so that the client's model reads
+/// it.
 pub(crate) fn content(result: ToolResult, caller: &dyn ToolCaller, context: &CallContext) -> CallToolResult {
     let facts = result.facts().map(ContentBlock::text);
     if let Some(error) = result.error {
@@ -44,7 +45,7 @@ pub(crate) fn content(result: ToolResult, caller: &dyn ToolCaller, context: &Cal
     }
     let breaches = breaches(&result);
     let (structured, mut blocks) = match result.result {
-        // It is told as a fact.
+        // The facts state that there is no result.
         Value::Null => (None, Vec::new()),
         Value::String(text) => {
             let media = media(&Value::String(text.clone()), caller, context);
@@ -70,10 +71,11 @@ pub(crate) fn content(result: ToolResult, caller: &dyn ToolCaller, context: &Cal
     content
 }
 
-/// Returns the result of a tool that is listed with an `outputSchema`, with its structure, or the reason why it has none.
+/// Returns the result of a tool that is listed with an `outputSchema`, with its structured content, or with the reason
+/// why it is missing.
 ///
-/// Clients refuse a result without a structure that fits the schema, and do not check errors. So a result that has none is told
-/// as an error that says what has happened.
+/// Clients refuse a result without structured content that fits the schema, and do not check errors. A result without
+/// structured content is therefore sent as an error that states what happened.
 pub(crate) fn with_structure(
     result: ToolResult,
     structure: Result<Value, &'static str>,
@@ -95,7 +97,7 @@ pub(crate) fn with_structure(
     told
 }
 
-/// Returns a value as text, and the pictures and sounds that are in it.
+/// Returns a value as text, followed by the images and audio in it.
 fn as_text(value: &Value, caller: &dyn ToolCaller, context: &CallContext) -> Vec<ContentBlock> {
     with_media(ContentBlock::text(value.to_string()), media(value, caller, context))
 }
@@ -104,7 +106,7 @@ fn with_media(text: ContentBlock, media: Vec<ContentBlock>) -> Vec<ContentBlock>
     std::iter::once(text).chain(media).collect()
 }
 
-/// Returns the pictures and sounds of a value that is told as text, up to [`MAX_MEDIA`].
+/// Returns the images and audio of a value that is sent as text, at most [`MAX_MEDIA`].
 fn media(value: &Value, caller: &dyn ToolCaller, context: &CallContext) -> Vec<ContentBlock> {
     let shown = media_handles(value, MAX_MEDIA).into_iter().filter_map(|found| {
         let media = caller.media(found.handle, context)?;
@@ -114,14 +116,14 @@ fn media(value: &Value, caller: &dyn ToolCaller, context: &CallContext) -> Vec<C
     shown.collect()
 }
 
-/// Returns how a result breaks the schema that its tool declares, if it does.
+/// Returns the violations of the declared schema by a result, if there are any.
 fn breaches(result: &ToolResult) -> Option<Vec<String>> {
     let all = result.metadata.get("output_violations")?.as_array()?;
     let texts = all.iter().filter_map(Value::as_str).take(MAX_BREACHES);
     Some(texts.map(|text| text.chars().take(MAX_BREACH_CHARS).collect()).collect())
 }
 
-/// The structure and the blocks of a result that has both, or the structure and its text.
+/// Returns the structured content and the blocks of a result that has both, or the structured content and its text.
 fn both(
     map: JsonObject,
     caller: &dyn ToolCaller,
@@ -138,7 +140,7 @@ fn both(
     (Some(structured), blocks)
 }
 
-/// The blocks of a result that is a list of nothing else.
+/// Returns the blocks of a result that is a list of blocks only.
 fn blocks(items: &[Value], caller: &dyn ToolCaller, context: &CallContext) -> Option<Vec<ContentBlock>> {
     let is_block =
         |item: &Value| item.get("type").and_then(Value::as_str).is_some_and(|kind| BLOCKS.contains(&kind));
@@ -148,8 +150,8 @@ fn blocks(items: &[Value], caller: &dyn ToolCaller, context: &CallContext) -> Op
     items.iter().map(|item| ContentBlock::deserialize(restored(item, caller, context)).ok()).collect()
 }
 
-/// Returns a block as a client gets it: a picture or a sound with its data, and other data that was taken out of it as the
-/// address of a resource. No conversation has room for that.
+/// Returns a block for a client: an image or audio block with its data, and other extracted binary data as a resource
+/// link, because it is too large for a conversation.
 fn restored(block: &Value, caller: &dyn ToolCaller, context: &CallContext) -> Value {
     let Some(map) = block.as_object() else { return block.clone() };
     let inside = map.get("resource").and_then(Value::as_object).unwrap_or(map);

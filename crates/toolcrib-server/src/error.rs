@@ -1,72 +1,72 @@
-//! Why serving did not begin, or ended early.
+//! Errors of serving an app.
 
 use std::net::SocketAddr;
 
-/// Why serving did not begin, or ended early.
+/// An error that keeps the server from starting or ends it early.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The client and the server did not come to terms.
-    #[error("the client did not shake hands: {message}; is it an MCP client?")]
+    /// The client and the server could not agree on a connection.
+    #[error("the handshake with the client failed: {message}; is it an MCP client?")]
     Handshake {
-        /// What went wrong.
+        /// The cause.
         message: String,
     },
-    /// The connection broke off.
-    #[error("the connection broke off: {message}")]
+    /// The connection failed.
+    #[error("the connection failed: {message}")]
     Broken {
-        /// What went wrong.
+        /// The cause.
         message: String,
     },
-    /// The address is one that other machines reach, and anybody could come in.
+    /// The address is reachable from other machines, and no token is required.
     #[error(
-        "{address} can be reached from other machines, and the app lets anybody in; add `serve.tokens` or `serve.oauth`, or serve on 127.0.0.1"
+        "{address} can be reached from other machines, and the app requires no token; add `serve.tokens` or `serve.oauth`, or serve on 127.0.0.1"
     )]
     Open {
         /// The address.
         address: SocketAddr,
     },
-    /// The address cannot be had.
+    /// The address cannot be listened on.
     #[error("cannot listen on {address}: {source}{}", bind_advice(source))]
     Bind {
         /// The address.
         address: SocketAddr,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// The app says something of its clients that cannot be.
+    /// The app's settings for its clients are invalid.
     #[error(transparent)]
     App(#[from] toolcrib_runtime::Error),
-    /// There is no folder for the sockets by which operators come in.
+    /// No folder is configured for the operator sockets.
     #[error(
-        "there is no place where `toolcrib approve` finds this app; set `HOME` or `XDG_STATE_HOME` to an absolute path"
+        "there is no folder for the sockets of `toolcrib approve`; set `HOME` or `XDG_STATE_HOME` to an absolute path"
     )]
     NoOperatorPlace,
-    /// The folder of these sockets cannot be used.
-    #[error("{}: `toolcrib approve` cannot be let in there: {source}; set `XDG_STATE_HOME` to a short absolute path, or take `serve.approve` out of the app", path.display())]
+    /// The folder of the operator sockets cannot be used.
+    #[error("{}: the sockets of `toolcrib approve` cannot be used there: {source}; set `XDG_STATE_HOME` to a short absolute path, or remove `serve.approve` from the app", path.display())]
     OperatorPlace {
         /// The folder.
         path: std::path::PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// A process that serves and an operator did not understand each other.
+    /// A serving process and an operator could not communicate.
     #[error("the process that serves the app cannot be answered: {message}")]
     Operator {
-        /// What went wrong.
+        /// The cause.
         message: String,
     },
-    /// There are no Unix domain sockets here.
+    /// The platform has no Unix domain sockets.
     #[error(
-        "`toolcrib approve` needs Unix domain sockets, which this system does not have; take `serve.approve` out of the app"
+        "`toolcrib approve` needs Unix domain sockets, which this system does not have; remove `serve.approve` from the app"
     )]
     NoSockets,
-    /// The operating system has no random numbers to give, by which sessions and approvals are kept apart.
-    #[error("the operating system gave no random numbers")]
+    /// The operating system provides no random numbers, which sessions and approvals need.
+    #[error("the operating system provides no random numbers")]
     NoRandomness,
 }
 
-/// Returns what to do about an address that cannot be listened on.
+/// Returns advice for an address that cannot be listened on.
 fn bind_advice(error: &std::io::Error) -> &'static str {
     match error.kind() {
         std::io::ErrorKind::AddrInUse => {

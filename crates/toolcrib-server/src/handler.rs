@@ -23,29 +23,29 @@ use crate::server::Shared;
 use crate::session::Session;
 use crate::unknown::refusal;
 
-/// How long a client may take lists as they were, in milliseconds. Those that listen are told when they change.
+/// The time for which a client may cache lists, in milliseconds. Subscribed clients are notified of changes.
 const LIST_TTL_MS: u64 = 30_000;
 
-/// Answers the requests of one connection, of one HTTP session, or one request that belongs to none.
+/// The request handler of one connection, of one HTTP session, or of one request without a session.
 pub(crate) struct Handler {
     shared: Arc<Shared>,
     session: Session,
-    /// Whether all requests come over one connection, so that they have one session in any revision.
+    /// True if all requests share one connection, and therefore one session in any revision.
     is_connection: bool,
 }
 
 impl Handler {
-    /// For requests over HTTP.
+    /// Creates a handler for requests over HTTP.
     pub(crate) fn over_http(shared: Arc<Shared>) -> Self {
         Self { session: Session::new(Arc::clone(&shared)), shared, is_connection: false }
     }
 
-    /// For a connection of its own.
+    /// Creates a handler for a single connection.
     pub(crate) fn over_connection(shared: Arc<Shared>) -> Self {
         Self { session: Session::new(Arc::clone(&shared)), shared, is_connection: true }
     }
 
-    /// Who sends a request: whom the token says, or whoever is on this machine.
+    /// Returns the client that sends a request: the holder of its token, or the local client.
     fn client(&self, extensions: &rmcp::model::Extensions) -> Arc<Client> {
         Arc::clone(with_request(extensions).unwrap_or(&self.shared.local))
     }
@@ -61,7 +61,7 @@ impl Handler {
 }
 
 impl Handler {
-    /// Returns what a client is told when it connects.
+    /// Returns the instructions for a client that connects.
     fn instructions(&self, context: &RequestContext<RoleServer>) -> Result<String, ErrorData> {
         let Caller { client, lease, .. } = self.caller(context);
         let shown = self.shared.shown_of(&lease.runtime, &client.name)?;
@@ -69,7 +69,7 @@ impl Handler {
     }
 }
 
-/// What an HTTP request was given when it was let in.
+/// Returns a value that was attached to the HTTP request when it was admitted.
 fn with_request<T: Send + Sync + 'static>(extensions: &rmcp::model::Extensions) -> Option<&T> {
     extensions.get::<http::request::Parts>()?.extensions.get()
 }
@@ -126,7 +126,7 @@ impl ServerHandler for Handler {
         Ok(list.with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Private))
     }
 
-    /// For the headers that a schema asks for. They are the same for all clients.
+    /// Returns the tool whose schema determines the header arguments. It is the same for all clients.
     fn get_tool(&self, name: &str) -> Option<WireTool> {
         let shown = self.shared.shown(&self.shared.local.name).ok()?;
         let plan = &shown.surface.plan;
@@ -241,7 +241,7 @@ impl ServerHandler for Handler {
         Err(refusal(&request))
     }
 
-    /// Tells the client when its lists change, until its session ends.
+    /// Notifies the client of list changes until its session ends.
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let (shared, ended) = (Arc::clone(&self.shared), self.session.ended());
         let client = self.client(&context.extensions);

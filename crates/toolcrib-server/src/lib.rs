@@ -1,10 +1,11 @@
-//! A running app as an MCP server, for agents that exist already.
+//! A running app as an MCP server for existing agents.
 //!
-//! A [`Server`] answers on standard input and output, or over Streamable HTTP. It speaks revision 2026-07-28 of the protocol,
-//! and those with an `initialize` handshake before it, on the same endpoint. Clients see all tools while they fit, else the
-//! meta-tools by which the others are found and run. Every call goes through the one entrance. What needs approval is put to
-//! the client's user where the client can ask one, and otherwise to whoever [`ClientApprover`] was made with.
-//! An operator may answer as well, by [`PendingApprovals`]: at a [`StatusPage`], or from another terminal through an [`OperatorDoor`].
+//! A [`Server`] serves standard input and output, or Streamable HTTP. It supports revision 2026-07-28 of the protocol,
+//! and the earlier ones with an `initialize` handshake, on the same endpoint. Clients see all tools while they fit, or
+//! else the meta-tools that find and run the others. Every call passes through the same entrance. Approvals go to the
+//! client's user if the client can ask one, and otherwise to the fallback of the [`ClientApprover`]. An operator may
+//! answer as well, through [`PendingApprovals`]: on a [`StatusPage`], or from another terminal through an
+//! [`OperatorDoor`].
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -22,10 +23,10 @@
 //! # }
 //! ```
 //!
-//! Over HTTP, who comes in is decided before anything of a request is read: by the names that it calls this server by, the web
-//! page that it comes from, its token, and how much its client has open. A token opens this server, and goes no further.
+//! Over HTTP, a request is admitted before its body is read: by its host name, the web page that sent it, its token,
+//! and the open requests of its client. A token gives access to this server only and is never forwarded.
 //!
-//! It has no logic about tools: that is the runtime's.
+//! The crate has no logic about tools, which belongs to the runtime.
 
 mod error;
 mod settings;

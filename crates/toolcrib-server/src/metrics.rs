@@ -1,4 +1,4 @@
-//! What is counted, in the text form that Prometheus reads.
+//! Metrics in the text format of Prometheus.
 
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// The upper bounds of the buckets in which the times of calls are counted, in milliseconds.
+/// The upper bounds of the histogram buckets of call durations, in milliseconds.
 const BUCKETS_MS: [u64; 9] = [5, 25, 100, 250, 1_000, 5_000, 15_000, 60_000, 300_000];
 
-/// The most characters of a path or a name in a line of the log.
+/// The maximum length of a path or a name in a log line, in characters.
 const MAX_LOGGED_CHARS: usize = 200;
 
-/// What is counted from the start of the process.
+/// The metrics since the start of the process.
 #[derive(Default)]
 pub(crate) struct Metrics {
     /// HTTP requests by status.
@@ -21,11 +21,11 @@ pub(crate) struct Metrics {
     calls: Mutex<BTreeMap<&'static str, u64>>,
     buckets: [AtomicU64; BUCKETS_MS.len()],
     calls_ms: AtomicU64,
-    /// Connections that are open.
+    /// The number of open connections.
     pub(crate) connections: AtomicU64,
-    /// Connections that were turned away since there were too many.
+    /// The number of connections that were rejected because there were too many.
     pub(crate) turned_away: AtomicU64,
-    /// Calls that are under way.
+    /// The number of running calls.
     pub(crate) running: AtomicU64,
 }
 
@@ -45,7 +45,7 @@ impl Metrics {
         }
     }
 
-    /// All of it, with the number of tools, of sources that are down and of sessions.
+    /// Returns all metrics, with the number of tools, of failed sources and of sessions.
     pub(crate) fn text(&self, tools: usize, down: usize, sessions: usize) -> String {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed).to_string();
         let labelled = |label: &str, value: &dyn Display| format!("{{{label}=\"{value}\"}}");
@@ -73,7 +73,12 @@ impl Metrics {
         text.family("calls_running", "gauge", "Calls that are under way.", plain(load(&self.running)));
         text.family("connections", "gauge", "Connections that are open.", plain(load(&self.connections)));
         let turned_away = plain(load(&self.turned_away));
-        text.family("connections_turned_away_total", "counter", "Connections beyond the most.", turned_away);
+        text.family(
+            "connections_turned_away_total",
+            "counter",
+            "Connections beyond the maximum.",
+            turned_away,
+        );
         text.family("sessions", "gauge", "Sessions of clients.", plain(sessions.to_string()));
         text.family("tools", "gauge", "Tools that are loaded.", plain(tools.to_string()));
         text.family("sources_down", "gauge", "Sources that did not load.", plain(down.to_string()));
@@ -81,12 +86,12 @@ impl Metrics {
     }
 }
 
-/// A time in whole milliseconds.
+/// Returns a duration in whole milliseconds.
 pub(crate) fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// As much of what a client has written as a line of the log has room for.
+/// Returns a client's text, truncated for a log line.
 pub(crate) fn logged(text: &str) -> &str {
     let end = text.char_indices().nth(MAX_LOGGED_CHARS).map(|(end, _)| end);
     end.and_then(|end| text.get(..end)).unwrap_or(text)

@@ -1,4 +1,4 @@
-//! How far a call is, for the client that made it.
+//! Progress notifications for the client that made a call.
 
 use rmcp::RoleServer;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
@@ -6,22 +6,22 @@ use rmcp::service::Peer;
 use tokio::sync::mpsc;
 use toolcrib_port::{Progress, ProgressListener};
 
-/// How many steps wait for a client that reads slowly. Further ones are left out.
+/// The maximum number of notifications that wait for a slow client. Further ones are dropped.
 const MAX_WAITING_STEPS: usize = 16;
 
-/// Takes the steps of a call, without ever waiting.
+/// A listener that queues the steps of a call without waiting.
 pub(crate) struct Steps {
     sender: mpsc::Sender<Progress>,
 }
 
-/// Hands them to the client.
+/// A sender of the queued steps to the client.
 pub(crate) struct Reporter {
     steps: mpsc::Receiver<Progress>,
-    /// Under which token the client wants them, if it does.
+    /// The client and its progress token, if it requested progress.
     target: Option<(Peer<RoleServer>, ProgressToken)>,
 }
 
-/// Both ends.
+/// Creates a listener and its reporter.
 pub(crate) fn steps() -> (Steps, Reporter) {
     let (sender, steps) = mpsc::channel(MAX_WAITING_STEPS);
     (Steps { sender }, Reporter { steps, target: None })
@@ -34,12 +34,12 @@ impl ProgressListener for Steps {
 }
 
 impl Reporter {
-    /// Says who wants to hear, from now on.
+    /// Sets the client that receives the progress from now on.
     pub(crate) fn report_to(&mut self, target: Option<(Peer<RoleServer>, ProgressToken)>) {
         self.target = target;
     }
 
-    /// Waits for the next step; never comes back where there will be none.
+    /// Waits for the next step. Never returns if there are no more.
     pub(crate) async fn next(&mut self) -> Progress {
         match self.steps.recv().await {
             Some(step) => step,
@@ -47,17 +47,17 @@ impl Reporter {
         }
     }
 
-    /// Tells the client of a step.
+    /// Sends a step to the client.
     pub(crate) async fn tell(&self, step: Progress) {
         let Some((peer, token)) = &self.target else { return };
         let mut params = ProgressNotificationParam::new(token.clone(), step.done);
         params.total = step.total;
         params.message = step.message;
-        // A client that is gone wants no progress.
+        // A client that has disconnected needs no progress.
         let _ = peer.notify_progress(params).await;
     }
 
-    /// Tells the client of what it has not been told yet, before it gets the result.
+    /// Sends the remaining steps to the client before it receives the result.
     pub(crate) async fn finish(&mut self) {
         while let Ok(step) = self.steps.try_recv() {
             self.tell(step).await;

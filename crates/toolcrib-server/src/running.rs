@@ -1,4 +1,4 @@
-//! A call that runs for a client, whether the client is there or not.
+//! The execution of a call for a client, which may disconnect and return.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -22,22 +22,22 @@ use crate::server::Shared;
 use crate::structured::{Structure, StructuredCaller};
 use crate::version::Lease;
 
-/// Who makes a call, and in which session.
+/// The client and the session that make a call.
 #[derive(Clone)]
 pub(crate) struct Caller {
     pub(crate) client: Arc<Client>,
     pub(crate) session: Arc<str>,
-    /// What tools are told of all callers.
+    /// The scope that tools receive for all callers.
     pub(crate) scope: CallScope,
-    /// The version of the app that let it in.
+    /// The version of the app that admitted the caller.
     pub(crate) lease: Lease,
 }
 
-/// The most characters of the id of a request that a tool is told as the message.
+/// The maximum length of a request id that tools receive as the message, in characters.
 const MAX_MESSAGE_CHARS: usize = 200;
 
 impl Caller {
-    /// The context of a call that it makes.
+    /// Returns the context of a call by this caller.
     pub(crate) fn context(&self) -> CallContext {
         let mut context = CallContext::new(Arc::clone(&self.session))
             .with_conversation(Arc::clone(&self.session))
@@ -47,66 +47,66 @@ impl Caller {
     }
 }
 
-/// What is known of a call before it is known which one it is.
+/// The settings of a call before its tool is known.
 pub(crate) struct Beginning {
     pub(crate) lease: Lease,
     pub(crate) context: CallContext,
     cancel: CancellationToken,
     reporter: Reporter,
-    /// How its client is asked, if that can be.
+    /// The channel through which its client is asked, if the client can be asked.
     way: Option<Way>,
-    /// What its client has answered already.
+    /// The answers that came with the call.
     early: InputResponses,
-    /// The structure of the result, which the client checks by a schema.
+    /// The structured content of the result, which the client checks against a schema.
     structure: Option<Structure>,
 }
 
-/// How long a call is waited for.
+/// The limit of waiting for a call.
 #[derive(Clone, Copy)]
 pub(crate) enum Patience {
-    /// To its end.
+    /// Waits until the call ends.
     Endless,
-    /// As long as the app says, after which it goes on in the background; so long where the app says nothing.
+    /// Waits for the time that the app sets, or else for the given time. After it the call continues in the background.
     Of(Option<Duration>),
 }
 
-/// A call that runs.
+/// A running call.
 pub(crate) struct Running {
     result: Pin<Box<dyn Future<Output = ToolResult> + Send>>,
     context: CallContext,
-    /// Where its questions are put.
+    /// The elicitation session of its questions.
     desk: Option<Arc<Desk>>,
-    /// Whether they are asked by what stands in the place of the result.
+    /// True if the questions are sent in place of the result.
     asks_by_result: bool,
     reporter: Reporter,
     started: Instant,
     structure: Option<Structure>,
-    /// The version of the app that it began with.
+    /// The version of the app that started it.
     lease: Lease,
-    /// Ends it when nobody has it any more.
+    /// Cancels the call when dropped.
     _given_up: DropGuard,
 }
 
 impl Ended {
-    /// Under which id it goes on in the background, if it does.
+    /// Returns the id of the background call if the call continues in the background.
     pub(crate) fn moved(&self) -> Option<&str> {
         self.result.metadata.get(BACKGROUND_TASK_KEY)?.as_str()
     }
 }
 
-/// What comes first: the result, or questions to the client, which comes back with the answers.
+/// The result of a call, or questions to the client, which resumes the call with the answers.
 pub(crate) enum Gone {
     Done(Box<Ended>),
     Asks(InputRequiredResult),
 }
 
-/// A call that its client has the end of: it has a result, or goes on in the background.
+/// A call that is complete for its client: it has a result, or continues in the background.
 pub(crate) struct Ended {
     pub(crate) result: ToolResult,
     pub(crate) context: CallContext,
     pub(crate) desk: Option<Arc<Desk>>,
     pub(crate) started: Instant,
-    /// The structure that the client checks by the schema of the tool, if it was shown one.
+    /// The structured content that the client checks against the schema of the tool, if the client has seen one.
     pub(crate) structure: Option<Structure>,
     pub(crate) lease: Lease,
 }
@@ -117,7 +117,7 @@ enum Attended {
 }
 
 impl Shared {
-    /// The call that a client comes back to.
+    /// Returns the call that a client resumes.
     pub(crate) fn resumed(
         &self,
         key: &Key,
@@ -131,7 +131,7 @@ impl Shared {
         Ok(running)
     }
 
-    /// Goes on with a call until it has a result, or a question that its client is to come back with the answer of.
+    /// Continues a call until it has a result, or a question for which its client has to resume it.
     pub(crate) async fn go_on(
         &self,
         key: &Key,
@@ -155,7 +155,7 @@ impl Shared {
 }
 
 impl Beginning {
-    /// Begins a call for a client.
+    /// Creates the settings of a call for a client.
     pub(crate) fn new(caller: &Caller, context: &RequestContext<RoleServer>) -> Self {
         let cancel = CancellationToken::new();
         let (steps, reporter) = steps();
@@ -176,25 +176,25 @@ impl Beginning {
         }
     }
 
-    /// Says that the client checks the structure of the result.
+    /// Declares that the client checks the structured content of the result.
     pub(crate) fn with_structure(mut self) -> Self {
         self.structure = Some(Structure::default());
         self
     }
 
-    /// Says that a program reads the result.
+    /// Declares that a program reads the result.
     pub(crate) fn with_full_results(mut self) -> Self {
         self.context = self.context.with_full_results();
         self
     }
 
-    /// Takes answers that came with the request to begin.
+    /// Sets the answers that came with the request.
     pub(crate) fn with_answers(mut self, answers: Option<InputResponses>) -> Self {
         self.early = answers.unwrap_or_default();
         self
     }
 
-    /// Runs a call. Where it may have to wait for its client to come back, it runs apart from the request.
+    /// Runs a call. It runs in a separate task if it may have to wait for its client to resume it.
     pub(crate) fn run(self, call: ToolCall, patience: Patience) -> Running {
         let Self { lease, context, cancel, reporter, way, early, structure } = self;
         let asks_by_result = matches!(way, Some(Way::Results));
@@ -217,7 +217,7 @@ impl Beginning {
             let task = tokio::spawn(result.in_current_span());
             Box::pin(async move {
                 task.await.unwrap_or_else(|error| {
-                    let message = format!("the call broke off: {error}; this is a fault of Toolcrib");
+                    let message = format!("the call failed: {error}; this is a bug in Toolcrib");
                     ToolResult::failed(None, name, ToolError::new(ErrorKind::Internal, message))
                 })
             })
@@ -239,10 +239,10 @@ impl Beginning {
 }
 
 impl Running {
-    /// Goes on with the call while its client waits.
+    /// Continues the call while its client waits.
     async fn attend(&mut self, gone: &CancellationToken) -> Attended {
         let desk = self.desk.clone().filter(|_| self.asks_by_result);
-        // What is still open after the answers of the client is asked again.
+        // Questions that remain open after the client's answers are asked again.
         if let Some(requests) = desk.as_ref().and_then(|desk| desk.wants()) {
             return Attended::Asks(requests);
         }
@@ -269,7 +269,7 @@ impl Running {
     }
 }
 
-/// The namespace of the tool that a call names.
+/// Returns the namespace of the tool that a call names.
 fn server_of(call: &ToolCall, lease: &Lease, context: &CallContext) -> String {
     let tools = lease.runtime.executor().tool_caller().find_tools(&call.name, context).unwrap_or_default();
     tools.first().map(|tool| tool.name.namespace().to_owned()).unwrap_or_default()
@@ -282,28 +282,28 @@ async fn asked(desk: Option<&Desk>) {
     }
 }
 
-/// Whether a request is of revision 2026-07-28, or a later one.
+/// Returns true if a request is of revision 2026-07-28 or later.
 pub(crate) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 
-/// How the user of this client is asked, if the client can do that.
+/// Returns the channel through which this client is asked, if it can ask its user.
 fn way(context: &RequestContext<RoleServer>) -> Option<Way> {
     let capabilities: ClientCapabilities = context.client_capabilities()?;
     let elicitation = capabilities.elicitation?;
-    // A client that says nothing of ways knows forms: there was nothing else before.
+    // A client that declares no mode supports forms, the only mode of earlier revisions.
     if elicitation.form.is_none() && elicitation.url.is_some() {
         return None;
     }
     Some(if is_modern(context) { Way::Results } else { Way::Requests(context.peer.clone()) })
 }
 
-/// The trace that a client says its request belongs to.
+/// Returns the trace context that a client declares for its request.
 pub(crate) fn trace_of(context: &RequestContext<RoleServer>) -> Option<&str> {
     context.meta.get_traceparent().filter(|trace| is_traceparent(trace))
 }
 
-/// Whether a client's text has the form of a `traceparent`, which is passed on to the engines.
+/// Returns true if a client's text has the form of a `traceparent`, which is passed on to the engines.
 fn is_traceparent(text: &str) -> bool {
     text.len() == 55 && text.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
 }

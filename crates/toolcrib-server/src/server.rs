@@ -1,4 +1,4 @@
-//! What all clients share.
+//! The state that all clients share.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -27,41 +27,41 @@ pub struct Server {
     pub(crate) page: Option<StatusPage>,
 }
 
-/// What all clients share.
+/// The state that all clients share.
 pub(crate) struct Shared {
-    /// The app as it is now.
+    /// The current version of the app.
     pub(crate) version: watch::Sender<Arc<Version>>,
-    /// Held while another version takes its place.
+    /// Held during a reload.
     pub(crate) reloading: AsyncMutex<()>,
-    /// The versions before it that still have calls.
+    /// The earlier versions that still have calls.
     pub(crate) retiring: TaskTracker,
-    /// What the requests to each listener share.
+    /// The state of each HTTP listener.
     pub(crate) doors: Mutex<Vec<Weak<Door>>>,
     pub(crate) settings: ServerSettings,
-    /// Whoever is on this machine, where nobody needs a token.
+    /// The client for local processes, if no token is required.
     pub(crate) local: Arc<Client>,
-    /// What clients are shown of the tools of one generation, by the client's name.
+    /// The tools that clients see, of one generation, by the client's name.
     shown: Mutex<HashMap<String, Arc<Shown>>>,
     pub(crate) parked: Parked<Running>,
     pub(crate) tasks: Tasks,
     pub(crate) metrics: Metrics,
-    /// How many answers are still to be sent.
+    /// The number of answers that are not sent yet.
     unsent: watch::Sender<usize>,
-    /// Set when no further calls are taken.
+    /// Cancelled when no further calls are accepted.
     pub(crate) draining: CancellationToken,
-    /// Set when everything ends that still runs.
+    /// Cancelled when all running calls must end.
     pub(crate) closing: CancellationToken,
 }
 
-/// A call that is under way, while this is there.
+/// A running call, counted until this is dropped.
 pub(crate) struct UnderWay<'a>(&'a Metrics);
 
-/// An answer that is not sent to its end yet, while this is there. The end of the server waits for it.
+/// An answer that is not completely sent, counted until this is dropped. The shutdown of the server waits for it.
 pub(crate) struct Unsent(Arc<Shared>);
 
 impl Server {
-    /// A server of a running app. The app's approver should be a [`ClientApprover`](crate::ClientApprover), or clients are not
-    /// asked.
+    /// Creates a server of a running app. The app's approver should be a [`ClientApprover`](crate::ClientApprover),
+    /// otherwise clients are not asked.
     pub fn new(runtime: Arc<Runtime>, settings: ServerSettings) -> Result<Self, Error> {
         let local = Arc::new(Client::local(settings.user.as_deref())?);
         let shared = Shared {
@@ -82,13 +82,13 @@ impl Server {
         Ok(Self { shared: Arc::new(shared), page: None })
     }
 
-    /// Has a status page over HTTP, where the app wants one. Without this there is none.
+    /// Adds a status page over HTTP, which the app may disable. By default there is no page.
     pub fn with_page(mut self, page: StatusPage) -> Self {
         self.page = Some(page);
         self
     }
 
-    /// What the list of tools costs a client of this machine, which has no token.
+    /// Returns the token cost of the tool list for a local client without a token.
     pub fn list_cost(&self) -> Result<ListCost, Error> {
         let runtime = self.shared.runtime();
         let listed = |mode| {
@@ -100,7 +100,7 @@ impl Server {
 }
 
 impl Shared {
-    /// The app as it is now. What is done for a request is done with the lease of its caller.
+    /// Returns the current app. Requests use the lease of their caller instead.
     pub(crate) fn runtime(&self) -> Arc<Runtime> {
         Arc::clone(&self.version.borrow().runtime)
     }
@@ -109,12 +109,12 @@ impl Shared {
         Arc::clone(&self.version.borrow())
     }
 
-    /// The app as it is now, which is not closed meanwhile.
+    /// Returns a lease of the current app, which keeps it from being closed.
     pub(crate) fn lease(&self) -> Lease {
         self.version.borrow().lease()
     }
 
-    /// Tells of the versions to come.
+    /// Returns a receiver of the versions to come.
     pub(crate) fn versions(&self) -> watch::Receiver<Arc<Version>> {
         self.version.subscribe()
     }
@@ -123,12 +123,12 @@ impl Shared {
         self.settings.surface.unwrap_or(runtime.app().config.serve.surface)
     }
 
-    /// What a client is shown of the tools as they are now.
+    /// Returns the tools that a client currently sees.
     pub(crate) fn shown(&self, client: &str) -> Result<Arc<Shown>, ErrorData> {
         self.shown_of(&self.runtime(), client)
     }
 
-    /// The same, of one version of the app.
+    /// Returns the tools of one version of the app that a client sees.
     pub(crate) fn shown_of(&self, runtime: &Arc<Runtime>, client: &str) -> Result<Arc<Shown>, ErrorData> {
         let generation = runtime.snapshot().generation();
         {
@@ -137,7 +137,7 @@ impl Shared {
                 return Ok(Arc::clone(known));
             }
         }
-        // Rules that speak of the client's sessions speak of this one too.
+        // Rules for the client's sessions apply to this session name too.
         let session = format!("{}-", sessions_of(client));
         let surface = runtime
             .surface(self.mode(runtime), &session)
@@ -148,7 +148,7 @@ impl Shared {
         Ok(shown)
     }
 
-    /// Notes that a call is under way.
+    /// Records a running call. Returns an error if the server is shutting down.
     pub(crate) fn begin(&self) -> Result<UnderWay<'_>, ErrorData> {
         if self.draining.is_cancelled() {
             return Err(ErrorData::internal_error(
@@ -160,7 +160,7 @@ impl Shared {
         Ok(UnderWay(&self.metrics))
     }
 
-    /// Notes that a request has an answer that is to be sent.
+    /// Records a request whose answer has to be sent.
     pub(crate) fn owe(self: &Arc<Self>) -> Unsent {
         self.unsent.send_modify(|unsent| *unsent += 1);
         Unsent(Arc::clone(self))
@@ -169,7 +169,7 @@ impl Shared {
     /// Waits until all answers are sent.
     pub(crate) async fn idle(&self) {
         let mut unsent = self.unsent.subscribe();
-        // The sender is there as long as this is.
+        // The sender lives as long as this value.
         let _ = unsent.wait_for(|unsent| *unsent == 0).await;
     }
 }

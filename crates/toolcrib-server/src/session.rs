@@ -7,10 +7,10 @@ use tokio_util::sync::CancellationToken;
 use crate::client::{Client, new_session};
 use crate::server::Shared;
 
-/// The session of one connection, or of one HTTP session. When it ends, so does what was kept and started for it.
+/// The session of one connection, or of one HTTP session. When it ends, its stored results and background work end too.
 pub(crate) struct Session {
     shared: Arc<Shared>,
-    /// Made at its first request.
+    /// The name, created at the first request.
     id: OnceLock<Arc<str>>,
     ended: CancellationToken,
 }
@@ -20,14 +20,15 @@ impl Session {
         Self { shared, id: OnceLock::new(), ended: CancellationToken::new() }
     }
 
-    /// Its name; that of the requests of the client that belong to none, where there are no random numbers.
+    /// Returns the name of the session. Without random numbers this is the session of the client's requests without
+    /// one.
     pub(crate) fn id(&self, client: &Client) -> Arc<str> {
         let id =
             self.id.get_or_init(|| new_session(&client.name).unwrap_or_else(|_| Arc::clone(&client.session)));
         Arc::clone(id)
     }
 
-    /// Cancelled when it ends.
+    /// Returns a token that is cancelled when the session ends.
     pub(crate) fn ended(&self) -> CancellationToken {
         self.ended.clone()
     }

@@ -1,4 +1,4 @@
-//! Results that clients check by the `outputSchema` of their tool.
+//! Results that clients check against the `outputSchema` of their tool.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,25 +8,25 @@ use toolcrib_exec::{Executor, MAX_CHECKED_RESULT_BYTES};
 use toolcrib_model::{ToolCall, ToolResult};
 use toolcrib_port::{CallContext, ToolCaller};
 
-/// The message before a result without a structure whose call goes on.
-const GOES_ON: &str = "[The call has not failed: it goes on in the background.]";
+/// The text before a result without structured content whose call continues in the background.
+const GOES_ON: &str = "[The call has not failed: it continues in the background.]";
 
-/// The message before a part of a result that is too large for a structure.
+/// The text before a part of a result that is too large for structured content.
 const TOO_LARGE: &str =
     "[The call succeeded. Its result is too large to be sent whole; this is a part of it.]";
 
-/// The message before a result that breaks the schema that its tool declares.
+/// The text before a result that violates the schema of its tool.
 const UNFIT: &str =
     "[The call succeeded. Its result does not fit the `outputSchema` of the tool; this is the result.]";
 
-/// The structure of a result, or the reason why it has none; the result of the call goes beside it.
+/// The structured content of a result, or the reason why it is missing. It accompanies the result of the call.
 #[derive(Clone, Default)]
 pub(crate) struct Structure(Arc<Mutex<Option<Result<Value, &'static str>>>>);
 
 impl Structure {
-    /// Takes the structure of a call that has been answered.
+    /// Takes the structured content of a call that has been answered.
     pub(crate) fn take(&self) -> Result<Value, &'static str> {
-        // A call without a result goes on.
+        // A call without a result continues in the background.
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or(Err(GOES_ON))
     }
 
@@ -35,8 +35,8 @@ impl Structure {
     }
 }
 
-/// The entrance for one call of a tool that is listed with an `outputSchema`. The result is shortened for models, also
-/// where it is kept in the background, and its structure is set aside whole.
+/// A caller for one call of a tool that is listed with an `outputSchema`. The result is shortened for models, also if
+/// it is stored in the background, and its structured content is kept whole.
 pub(crate) struct StructuredCaller {
     pub(crate) inner: Arc<dyn ToolCaller>,
     pub(crate) executor: Arc<Executor>,
@@ -59,7 +59,7 @@ impl ToolCaller for StructuredCaller {
 
 fn structure_of(result: &ToolResult) -> Result<Value, &'static str> {
     let has = |key: &str| result.metadata.contains_key(key);
-    // A larger result was not checked.
+    // Larger results are not checked.
     if has("truncated_bytes") || result.result.to_string().len() > MAX_CHECKED_RESULT_BYTES {
         return Err(TOO_LARGE);
     }

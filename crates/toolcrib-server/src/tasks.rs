@@ -1,7 +1,7 @@
-//! Calls that take long, as tasks of the extension `io.modelcontextprotocol/tasks` (SEP-2663).
+//! Long-running calls as tasks of the extension `io.modelcontextprotocol/tasks` (SEP-2663).
 //!
-//! A task is a call in the background. A client that says that it takes tasks gets one in the place of a result that is not
-//! there soon, asks how it stands, answers what is asked meanwhile, and ends it. Of its end it is told by nothing else.
+//! A task is a background call. A client that supports tasks gets one instead of a result that takes long. It polls the
+//! state of the task, answers its questions, and cancels it. No notification reports the end of a task.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -25,33 +25,33 @@ use crate::metrics::milliseconds;
 use crate::running::{Caller, Ended, is_modern};
 use crate::server::Shared;
 
-/// After how long a call becomes a task where its client takes tasks and the app does not say it.
+/// The default time after which a call becomes a task if its client supports tasks.
 pub const TASK_AFTER: Duration = Duration::from_secs(5);
 
-/// How often a client should ask how a task stands.
+/// The interval at which a client should poll the state of a task.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The tasks that clients were given.
+/// The tasks of clients.
 #[derive(Default)]
 pub(crate) struct Tasks {
     given: Mutex<HashMap<String, Given>>,
 }
 
-/// A task that a client was given. What it is, the background knows.
+/// A task of a client. The background calls hold its state.
 struct Given {
-    /// Where its questions are put, as long as it runs.
+    /// The elicitation session of its questions, while it runs.
     desk: Weak<Desk>,
     looked_after: TaskObserver,
 }
 
-/// Whether a result may be a task. Before revision 2026-07-28 the extension was not there.
+/// Returns true if a result may be a task. The extension does not exist before revision 2026-07-28.
 pub(crate) fn takes_tasks(context: &RequestContext<RoleServer>) -> bool {
     is_modern(context)
         && context.client_capabilities().is_some_and(|capabilities| capabilities.supports_tasks())
 }
 
 impl Tasks {
-    /// The task for a call that goes on in the background.
+    /// Creates the task for a call that continues in the background.
     pub(crate) async fn created(&self, call: &Ended) -> Option<CreateTaskResult> {
         let id = call.moved()?;
         let background = call.lease.runtime.tasks().background();
@@ -66,7 +66,7 @@ impl Tasks {
         Some(CreateTaskResult::new(wire(&status, background.retention())))
     }
 
-    /// The desk of a task that runs.
+    /// Returns the elicitation session of a running task.
     fn desk(&self, id: &str) -> Option<Arc<Desk>> {
         self.given().get(id)?.desk.upgrade()
     }
@@ -77,7 +77,7 @@ impl Tasks {
 }
 
 impl Shared {
-    /// How a task stands, with its result where it has one.
+    /// Returns the state of a task, with its result if it has one.
     pub(crate) async fn task(&self, id: &str, caller: &Caller) -> Result<GetTaskResult, ErrorData> {
         let (runtime, context) = (&caller.lease.runtime, of(caller));
         let background = runtime.tasks().background();
@@ -99,7 +99,7 @@ impl Shared {
         Ok(GetTaskResult::new(DetailedTask::new(task, payload)))
     }
 
-    /// Takes the answers to what a task asks. What answers nothing is passed over.
+    /// Accepts the answers to the questions of a task. Ignores those that match no question.
     pub(crate) async fn update_task(
         &self,
         id: &str,
@@ -113,14 +113,14 @@ impl Shared {
         Ok(())
     }
 
-    /// Ends a task, where it has not ended.
+    /// Cancels a task if it has not ended.
     pub(crate) async fn cancel_task(&self, id: &str, caller: &Caller) -> Result<(), ErrorData> {
         caller.lease.runtime.tasks().background().cancel(id, &of(caller)).await.map_err(|_| unknown())?;
         Ok(())
     }
 }
 
-/// What came of a task.
+/// Returns the outcome of a task.
 fn ended(status: TaskStatus, runtime: &Runtime, context: &CallContext) -> TaskPayload {
     let result = match status.error {
         Some(ToolError { kind: ErrorKind::Internal, message, .. }) => {
@@ -145,11 +145,12 @@ fn failed(message: &str) -> TaskPayload {
     TaskPayload::Failed { error }
 }
 
-/// A task as MCP has it. A result is kept for so long after the end, so a task that runs is there at least for so long from now.
+/// Converts a task to its MCP form. Its result is stored for the retention time after the end, so a running task exists
+/// for at least that time from now.
 fn wire(status: &TaskStatus, retention: Duration) -> Task {
     let started = SystemTime::from(status.started);
     let until = status.ended.map_or_else(SystemTime::now, SystemTime::from);
-    // A clock that was set back has taken no time.
+    // If the clock was set back, no time has passed.
     let taken = until.duration_since(started).unwrap_or_default();
     let updated = status.ended.unwrap_or(status.started);
     let mut task =
@@ -164,9 +165,8 @@ fn of(caller: &Caller) -> CallContext {
     caller.context()
 }
 
-/// Whether it is somebody else's or nobody's is not told.
+/// Returns the error for an unknown task. It does not reveal if another client has such a task.
 fn unknown() -> ErrorData {
-    let message =
-        "there is no such task of this client: it was never started, or its result is not kept any more";
+    let message = "this client has no such task: it was never started, or its result has expired";
     ErrorData::invalid_params(message, None)
 }

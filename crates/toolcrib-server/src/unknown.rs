@@ -1,4 +1,4 @@
-//! Requests that cannot be read as any of the protocol: the method is unknown, or its parameters are wrong.
+//! Requests with an unknown method or invalid parameters.
 
 use rmcp::model::{
     CallToolRequestParams, CancelTaskParams, CompleteRequestParams, CustomRequest, ErrorCode, ErrorData,
@@ -8,10 +8,10 @@ use rmcp::model::{
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// The most characters of a method that is repeated.
+/// The maximum length of a method name in an error, in characters.
 const MAX_METHOD_CHARS: usize = 80;
 
-/// Returns what a client is told of a request that could not be read.
+/// Returns the error for a request that could not be parsed.
 pub(crate) fn refusal(request: &CustomRequest) -> ErrorData {
     let method: String = request.method.chars().take(MAX_METHOD_CHARS).collect();
     let params = request.params.clone().unwrap_or_else(|| json!({}));
@@ -38,7 +38,7 @@ pub(crate) fn refusal(request: &CustomRequest) -> ErrorData {
     ErrorData::invalid_params(format!("the parameters of `{method}` are wrong: {problem}"), None)
 }
 
-/// Returns what is wrong with a name and arguments.
+/// Returns the problem with a tool name and arguments.
 fn call_problem(params: &Value) -> Option<String> {
     let found = |value: &Value| match value {
         Value::Null => "null",

@@ -1,4 +1,4 @@
-//! The app that is served, one version of it after the other.
+//! The served app, and its reload.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,17 +13,17 @@ use toolcrib_runtime::{App, Runtime};
 use crate::server::Shared;
 use crate::{Error, Server};
 
-/// How long calls of a version may go on once another has taken its place; longer than a call waits for an approval unless the
-/// app says otherwise.
+/// The time that calls of an earlier version of the app have to end. It exceeds the default time that a call waits for
+/// an approval.
 pub const RETIRE_TIME: Duration = Duration::from_mins(10);
 
-/// The app as it was read at one time.
+/// One version of the app.
 pub(crate) struct Version {
     pub(crate) runtime: Arc<Runtime>,
     leases: TaskTracker,
 }
 
-/// A version of the app that is not closed while this is there. Who is let in, and all that is done for them, is of one version.
+/// A lease, which keeps a version of the app from being closed. A request is admitted and executed by the same version.
 #[derive(Clone)]
 pub(crate) struct Lease {
     pub(crate) runtime: Arc<Runtime>,
@@ -35,12 +35,12 @@ impl Version {
         Self { runtime, leases: TaskTracker::new() }
     }
 
-    /// Keeps it from being closed. Whoever may be beside a reload takes it while the version is in its place.
+    /// Returns a lease. Callers that run during a reload take it while the version is current.
     pub(crate) fn lease(&self) -> Lease {
         Lease { runtime: Arc::clone(&self.runtime), _open: self.leases.token() }
     }
 
-    /// Closes it when nobody has it any more.
+    /// Closes the version when its last lease has ended.
     async fn retire(&self, closing: &CancellationToken) {
         self.leases.close();
         tokio::select! {
@@ -54,30 +54,30 @@ impl Version {
 }
 
 impl Server {
-    /// The app as it is now.
+    /// Returns the current app.
     pub fn runtime(&self) -> Arc<Runtime> {
         self.shared.runtime()
     }
 
-    /// Serves another version of the app from now on, with its tools, rules, tokens and limits. Calls that are under way end
-    /// with the version that they began with, which is closed then, after [`RETIRE_TIME`] at the latest. What is kept for
-    /// sessions and on the disk stays; what a client's user has allowed from now on does not, since the rules are others.
-    /// Background calls are as after a restart.
+    /// Replaces the app with another version, with its tools, rules, tokens and limits. Running calls end with the
+    /// version that started them, which is then closed, after [`RETIRE_TIME`] at the latest. Data of sessions and on
+    /// disk is kept. The approvals that a client's user has remembered are dropped, since the rules may differ.
+    /// Background calls continue as after a restart.
     ///
-    /// The address, `serve.limits.connections` and `head_seconds` stay as they were.
+    /// The address, `serve.limits.connections` and `head_seconds` do not change.
     ///
     /// # Errors
     ///
-    /// Where the new version cannot be served or started. The earlier one goes on then.
+    /// Returns an error if the new version cannot be served or started. The earlier one stays in service.
     pub async fn reload(&self, app: App, approver: Arc<dyn Approver>) -> Result<(), Error> {
         let _one_at_a_time = self.shared.reloading.lock().await;
-        // What can be wrong with it is found before anything ends.
+        // Possible errors are found before the earlier version ends.
         let rules = self.shared.rules_of(&app)?;
         let old = self.shared.runtime();
         let (runtime, rules, outcome) = match old.successor(app, Arc::clone(&approver)).await {
             Ok(runtime) => (runtime, rules, Ok(())),
             Err(error) => {
-                // Its tasks had to end for the others to begin, so it begins anew.
+                // Its tasks had to end before those of the new version started, so it starts again.
                 let again = old.app().clone();
                 let rules = self.shared.rules_of(&again)?;
                 (old.successor(again, approver).await?, rules, Err(error.into()))
@@ -87,7 +87,7 @@ impl Server {
         outcome
     }
 
-    /// Ends the app, and what is left of earlier versions of it.
+    /// Closes the app and the remaining earlier versions.
     pub async fn close(&self) {
         self.shared.draining.cancel();
         self.shared.closing.cancel();

@@ -157,7 +157,7 @@ async fn the_first_answer_counts_and_a_later_one_is_told_so() {
     operator.until("it was answered elsewhere, or given up").await;
     second.until("it was answered elsewhere, or given up").await;
     let late = run(&lab, &["approve", "app.yaml", "--allow", &seen]).await.expect(1);
-    assert!(late.stderr.contains("does not wait for an answer any more"), "{late:#?}");
+    assert!(late.stderr.contains("no longer waits for an answer"), "{late:#?}");
     let late = run(&lab, &["approve", "app.yaml", "--allow", &seen, "--json"]).await.expect(1).json();
     assert_eq!((&late["taken"], &late["id"]), (&json!(false), &json!(seen)));
     assert!(!was_called(&lab));
@@ -221,7 +221,7 @@ async fn a_process_that_hangs_keeps_no_other_from_being_answered() {
     operator.asked().await;
     operator.types("y\n");
     assert!(client.result(call).await.contains("done"));
-    operator.until("it does not say who it is").await;
+    operator.until("it did not identify itself").await;
     operator::send(process, rustix::process::Signal::CONT);
     operator.until("you answer for").await;
     hung.end().await;
@@ -291,12 +291,12 @@ async fn what_is_no_operator_is_refused_and_others_are_still_answered() {
     let hello = "{\"type\":\"hello\",\"version\":2,\"attends\":false}\n";
     let yes = format!("{{\"type\":\"answer\",\"id\":{id},\"say\":\"once\"}}\n");
     for (lines, said) in [
-        ("this is no JSON\n".to_owned(), "this is not what an operator says"),
-        ("{}\n".to_owned(), "this is not what an operator says"),
-        (yes.clone(), "the first line says `hello`"),
+        ("this is no JSON\n".to_owned(), "invalid message of an operator"),
+        ("{}\n".to_owned(), "invalid message of an operator"),
+        (yes.clone(), "expected `hello` as the first line"),
         ("{\"type\":\"hello\",\"version\":1,\"attends\":true}\n".to_owned(), "use one `toolcrib` for both"),
-        (format!("{hello}{hello}"), "`hello` was said already"),
-        (format!("{hello}{}\n", yes.replace("once", "perhaps").trim()), "this is not what an operator says"),
+        (format!("{hello}{hello}"), "found a second `hello`"),
+        (format!("{hello}{}\n", yes.replace("once", "perhaps").trim()), "invalid message of an operator"),
         (format!("{hello}{}\n", yes.trim().replace("\"id\"", "\"edit\":{},\"id\"")), "unknown field"),
         (format!("{hello}{}\n", "x".repeat(1024 * 1024)), "a line is longer than 262144 bytes"),
         ("x".repeat(1024 * 1024), "a line is longer than 262144 bytes"),
@@ -316,7 +316,7 @@ async fn what_is_no_operator_is_refused_and_others_are_still_answered() {
     let mut refused = 0;
     for lines in &mut many {
         let line = timeout(PATIENCE, lines.next_line()).await.unwrap().unwrap().unwrap();
-        refused += usize::from(line.contains("16 operators are here already"));
+        refused += usize::from(line.contains("16 operators are connected already"));
     }
     assert_eq!(refused, 25, "one of sixteen is the operator");
     drop(many);
@@ -379,7 +379,7 @@ async fn what_a_tool_or_the_client_has_started_is_no_operator() {
     assert!(client.result(call).await.contains("done"));
     for (refused, listed) in [("refused", "listed"), ("refused-too", "listed-too")] {
         let refused = lab.read(&format!("home/{refused}"));
-        assert!(refused.contains("a program that a tool has started does not answer"), "{refused}");
+        assert!(refused.contains("a program that a tool has started may not answer"), "{refused}");
         let listed: Value = serde_json::from_str(&lab.read(&format!("home/{listed}"))).unwrap();
         assert_eq!(listed, json!({"serving": [], "waiting": [], "questions": []}));
     }
@@ -389,9 +389,9 @@ async fn what_a_tool_or_the_client_has_started_is_no_operator() {
     let client = Client::of_this_process(&lab).await;
     let refused = run(&lab, &["approve", "app.yaml", "--json"]).await.expect(0);
     assert_eq!(refused.json()["serving"], json!([]));
-    assert!(refused.stderr.contains("a program that the client has started does not answer"), "{refused:#?}");
+    assert!(refused.stderr.contains("a program that the client has started may not answer"), "{refused:#?}");
     let mut operator = AtTerminal::start(&lab);
-    operator.until("a program that the client has started does not answer").await;
+    operator.until("a program that the client has started may not answer").await;
     client.end().await;
 }
 

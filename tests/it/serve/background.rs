@@ -68,7 +68,7 @@ async fn a_call_that_takes_long_goes_on_and_its_end_is_told_once() {
     });
     let noted = noted.await.expect("it is told").replace(id, "TASK");
     let (at, rest) = noted.split_once(" UTC: ").unwrap();
-    assert!(at.starts_with("This happened beside your calls:\n- "), "{noted}");
+    assert!(at.starts_with("This happened outside of your calls:\n- "), "{noted}");
     assert_eq!(rest, "The background task TASK (team.ask) has ended: \"ask done\"");
     let after = served.modern(&[], "tools/call", status_call()).await;
     assert_eq!(texts(&after).len(), 1, "{after}");

@@ -201,7 +201,7 @@ async fn while_the_keys_cannot_be_had_nobody_comes_in_by_a_token_of_the_issuer()
     }
     let served = Served::start(&lab, &[]).await;
     assert_eq!(post(&served, &token).await.status, 503);
-    served.until_says("the keys of the authorization server cannot be had").await;
+    served.until_says("the keys of the authorization server are unavailable").await;
     issuer.publish(Published::Keys);
     let coming = async {
         while post(&served, &token).await.status == 503 {

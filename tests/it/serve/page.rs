@@ -277,7 +277,7 @@ async fn a_browser_shows_it_and_runs_nothing() {
     let address = format!("http://{}/?key={key}", served.address);
     let dom = browse(&lab, &browser, &["--dump-dom", &address]).await;
     assert!(
-        dom.contains("<h1>") && dom.contains("Waiting for a yes") && dom.contains("Allow this call"),
+        dom.contains("<h1>") && dom.contains("Waiting for approval") && dom.contains("Allow this call"),
         "{dom}"
     );
     assert!(dom.contains("&lt;script&gt;document.title=1") && !dom.contains("<script"), "{dom}");

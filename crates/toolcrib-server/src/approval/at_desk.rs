@@ -1,4 +1,4 @@
-//! The entrance for the calls of a client that can ask its user.
+//! A tool caller for clients that can ask their user.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
@@ -9,14 +9,14 @@ use toolcrib_port::{CallContext, ToolCaller};
 
 use super::Desk;
 
-/// The desks of the calls that run, by the sessions of these. A server behind us that asks in the middle of a call does so on
-/// its own connection, where nothing else says which call it is for.
+/// The elicitation sessions of the running calls, by MCP session. An upstream server that asks in the middle of a call
+/// does so on its connection, where no field names the call.
 static DESKS: LazyLock<Mutex<Desks>> = LazyLock::new(Mutex::default);
 
-/// Those of each session.
+/// The elicitation sessions of each MCP session.
 type Desks = HashMap<Arc<str>, Vec<Weak<Desk>>>;
 
-/// An entrance that has the questions of its calls put at one desk, on whichever task they run.
+/// A caller that sends the questions of its calls to one elicitation session, regardless of the task that they run on.
 pub(crate) struct AtDesk {
     entrance: Arc<dyn ToolCaller>,
     desk: Arc<Desk>,
@@ -42,7 +42,8 @@ impl Drop for AtDesk {
     }
 }
 
-/// The desk of the only call of a session. Of several, one user must not answer for another's.
+/// Returns the elicitation session of a session's only running call. With several calls, the user of one must not
+/// answer for another.
 pub(super) fn only_desk_of(session: &str) -> Option<Arc<Desk>> {
     let desks = DESKS.lock().unwrap_or_else(PoisonError::into_inner);
     let mut open = desks.get(session)?.iter().filter_map(Weak::upgrade).filter(|desk| !desk.is_left());

@@ -1,4 +1,4 @@
-//! Where the questions of one call are put.
+//! The elicitation session of one call: its open questions and their answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,45 +17,46 @@ use serde::Deserialize as _;
 use serde_json::Value;
 use tokio::sync::{Notify, oneshot};
 
-/// How long the user of a client may take for an answer. What waits for it may have less patience.
+/// The time in which the user of a client has to answer. The code that waits for the answer may give up earlier.
 pub const APPROVAL_PATIENCE: Duration = Duration::from_mins(30);
 
-/// The most questions of one call that are open at once.
+/// The maximum number of open questions of one call.
 pub const MAX_QUESTIONS: usize = 64;
 
-/// The most characters of the key of a question that is not ours.
+/// The maximum length of a question key that a server chose, in characters.
 const MAX_KEY_CHARS: usize = 64;
 
 tokio::task_local! {
     static CURRENT: Arc<Desk>;
 }
 
-/// How a client is asked.
+/// The channel through which a client is asked.
 pub(crate) enum Way {
-    /// By requests of ours.
+    /// Elicitation requests from this server.
     Requests(Peer<RoleServer>),
-    /// By what stands in the place of the result.
+    /// Questions in place of the result.
     Results,
 }
 
-/// Where the questions of one call are put.
+/// The elicitation session of one call.
 pub(crate) struct Desk {
     way: Way,
     open: Mutex<Open>,
     asked: Notify,
-    /// Set when the client waits for the call no longer, and cannot be asked by what stands in the place of its result.
+    /// Set when the client no longer waits for the call and cannot receive questions in place of its result.
     left: AtomicBool,
 }
 
-/// Answers that came with the call, before anything was asked. They are for the server alone whose tool was called, and for
-/// questions that it has a key for: a call is allowed by nothing that was said before it was shown.
+/// Answers that came with the call, before any question was asked. They apply only to the server whose tool was called,
+/// and only to questions for which it chose a key. They never approve a call, because the user gave them before seeing
+/// it.
 #[derive(Default)]
 pub(crate) struct Early {
     pub(crate) server: String,
     pub(crate) answers: InputResponses,
 }
 
-/// A question, by which server asks it and what that calls it.
+/// A question, with the server that asks it and the key that the server chose.
 pub(super) struct Asking<'a> {
     pub(super) server: Option<&'a str>,
     pub(super) key: Option<&'a str>,
@@ -66,7 +67,7 @@ pub(super) struct Asking<'a> {
 #[derive(Default)]
 struct Open {
     last: u64,
-    /// The keys that were given. One that comes late answers no other question.
+    /// The keys that were used. A late answer cannot match another question.
     given: BTreeSet<String>,
     early: Early,
     questions: BTreeMap<String, (ElicitRequestParams, oneshot::Sender<ElicitResult>)>,
@@ -80,7 +81,8 @@ impl Early {
 }
 
 impl Open {
-    /// The key of a question: the wanted one where it is a plain name and no other question has had it, else one of ours.
+    /// Returns the key of a question: the wanted key if it is a plain name that no other question has used, or a
+    /// generated one.
     fn key(&mut self, wanted: Option<&str>) -> String {
         let is_plain = |key: &&str| {
             (1..=MAX_KEY_CHARS).contains(&key.len())
@@ -99,7 +101,7 @@ impl Open {
     }
 }
 
-/// A question that waits, and is taken back when nobody waits for its answer any more.
+/// Withdraws a question when dropped, because its asker no longer waits.
 struct Waiting {
     desk: Arc<Desk>,
     key: String,
@@ -117,13 +119,13 @@ impl Desk {
         Arc::new(Self { way, open, asked: Notify::new(), left: AtomicBool::new(false) })
     }
 
-    /// The desk of the call that asks, where a client made it that can ask its user.
+    /// Returns the elicitation session of the current call if its client can ask its user.
     pub(super) fn current() -> Option<Arc<Self>> {
         CURRENT.try_with(Arc::clone).ok().filter(|desk| !desk.is_left())
     }
 
-    /// Notes that the client waits for the call no longer. Where it was to come back with the answers, it is asked nothing
-    /// more, and what is open has no answer.
+    /// Marks the call as abandoned by its client. If the client receives questions in place of results, it gets no
+    /// further ones, and the open questions stay unanswered.
     pub(crate) fn leave(&self) {
         if matches!(self.way, Way::Results) {
             self.left.store(true, Ordering::Release);
@@ -136,12 +138,12 @@ impl Desk {
         self.left.load(Ordering::Acquire)
     }
 
-    /// Runs a call whose questions are put here.
+    /// Runs a call whose questions go to this session.
     pub(crate) fn serve<T>(self: Arc<Self>, call: impl Future<Output = T>) -> impl Future<Output = T> {
         CURRENT.scope(self, call)
     }
 
-    /// Puts questions, all of them before any is answered. `None` is no answer.
+    /// Asks all questions before any is answered. `None` means that there was no answer.
     pub(super) fn ask(
         self: &Arc<Self>,
         questions: Vec<Asking<'_>>,
@@ -179,12 +181,12 @@ impl Desk {
         .boxed()
     }
 
-    /// Waits until something is asked that the client has to be told of.
+    /// Waits until there is a question for the client.
     pub(crate) async fn wanted(&self) {
         self.asked.notified().await;
     }
 
-    /// What the client is to ask; nothing where nothing is open.
+    /// Returns the open questions for the client, or `None` if there are no open questions.
     pub(crate) fn wants(&self) -> Option<InputRequests> {
         let open = self.open();
         let requests: InputRequests = open
@@ -197,13 +199,13 @@ impl Desk {
         (!requests.is_empty()).then_some(requests)
     }
 
-    /// Takes what the client sends. What is no answer, or answers nothing, is left out.
+    /// Accepts the responses of the client. Ignores those that are not valid answers or that match no open question.
     pub(crate) fn answered(&self, responses: InputResponses) {
         let mut open = self.open();
         for (key, response) in responses {
             let Some(result) = answer(response) else { continue };
             if let Some((_, sender)) = open.questions.remove(&key) {
-                // Whoever asked may have given up.
+                // The asker may have given up.
                 let _ = sender.send(result);
             }
         }
@@ -214,8 +216,8 @@ impl Desk {
     }
 }
 
-/// Asks a client by a request of ours. Dropped before the answer, the request is cancelled, so that the client withdraws its
-/// question.
+/// Asks a client by an elicitation request. If the future is dropped before the answer, the request is cancelled, so
+/// that the client withdraws its question.
 async fn elicit(peer: Peer<RoleServer>, form: ElicitRequestParams) -> Option<ElicitResult> {
     let request = ServerRequest::ElicitRequest(ElicitRequest::new(form));
     let options = PeerRequestOptions::with_timeout(APPROVAL_PATIENCE);
@@ -229,7 +231,7 @@ async fn elicit(peer: Peer<RoleServer>, form: ElicitRequestParams) -> Option<Eli
     }
 }
 
-/// Cancels a request when it is dropped.
+/// Cancels a request when dropped.
 struct Cancellation {
     peer: Peer<RoleServer>,
     request: Option<RequestId>,
@@ -237,7 +239,7 @@ struct Cancellation {
 
 impl Drop for Cancellation {
     fn drop(&mut self) {
-        // A process that ends closes its connections, which says the same.
+        // A process that ends closes its connections, which has the same effect.
         let (Some(id), Ok(runtime)) = (self.request.take(), tokio::runtime::Handle::try_current()) else {
             return;
         };
@@ -245,13 +247,13 @@ impl Drop for Cancellation {
         runtime.spawn(async move {
             let reason = "the question was answered elsewhere, or its call was given up";
             let cancelled = CancelledNotificationParam::new(Some(id), Some(reason.to_owned()));
-            // A client that is gone has withdrawn its question.
+            // A client that has disconnected has withdrawn its question.
             let _ = peer.notify_cancelled(cancelled).await;
         });
     }
 }
 
-/// What a client sends, where it is an answer.
+/// Parses a response of a client, or returns `None` if it is not an answer.
 fn answer(response: Value) -> Option<ElicitResult> {
     ElicitResult::deserialize(response).ok()
 }

@@ -1,4 +1,4 @@
-//! From a question to a form, and from what was filled in to an answer.
+//! Conversion of questions to elicitation forms, and of completed forms to answers.
 
 use std::fmt::Write as _;
 
@@ -8,29 +8,30 @@ use toolcrib_model::{FieldKind, FormField, UserAnswer, UserQuestion};
 use toolcrib_policy::{Question, Remember};
 use toolcrib_port::Answer;
 
-/// The most characters of the arguments of a call that are shown. A user can see what is beyond only by denying it.
+/// The maximum length of the arguments of a call that are shown, in characters. A call with longer arguments can only
+/// be denied.
 const MAX_SHOWN_CHARS: usize = 8_000;
 
-/// The most characters of what a tool says in one line of ours.
+/// The maximum length of a tool's text within a line of the form, in characters.
 const MAX_LINE_CHARS: usize = 200;
 
-/// The most lines of a tool's description that are shown.
+/// The maximum number of lines of a tool's description that are shown.
 const MAX_DESCRIPTION_LINES: usize = 12;
 
-/// The most characters of each of them.
+/// The maximum length of each of these lines, in characters.
 const MAX_DESCRIPTION_LINE_CHARS: usize = 160;
 
-/// What the user may say to a call, and what accepting the form without it means: the first.
+/// The decisions on a call. The first is the default when the user accepts the form without a decision.
 const DECISIONS: [(&str, &str); 3] =
     [("once", "Allow this call"), ("tool", "Allow this tool from now on"), ("deny", "Deny")];
 
-/// The keys of the form. Fields of a question have names of their own, so that these cannot be theirs.
+/// The keys of the form. They differ from the field names that a question may use.
 const DECISION: &str = "decision";
 const FEEDBACK: &str = "feedback";
 const CHOICE: &str = "toolcrib_choice";
 const CONTENT: &str = "toolcrib_content";
 
-/// The form by which a call is approved; `None` where its arguments are too long to be shown whole.
+/// Returns the form that approves a call, or `None` if its arguments are too long to be shown whole.
 pub(super) fn of_call(question: &Question) -> Option<ElicitRequestParams> {
     let arguments = serde_json::to_string_pretty(&question.arguments).ok()?;
     if arguments.chars().count() > MAX_SHOWN_CHARS {
@@ -44,7 +45,7 @@ pub(super) fn of_call(question: &Question) -> Option<ElicitRequestParams> {
     let _ = write!(message, "\n\nArguments:\n{}", escaped(&arguments));
     let description = quoted(&question.description);
     if !description.is_empty() {
-        let _ = write!(message, "\n\nThe tool's own description, which nobody has checked:\n{description}");
+        let _ = write!(message, "\n\nThe tool's own description, unverified:\n{description}");
     }
     let decisions = DECISIONS.map(|(value, title)| json!({"const": value, "title": title}));
     form(
@@ -57,8 +58,8 @@ pub(super) fn of_call(question: &Question) -> Option<ElicitRequestParams> {
     )
 }
 
-/// Returns what the user said to a call. A form that is accepted without a decision means its default. A decision that is
-/// none of those on offer, of whatever type, denies.
+/// Returns the user's answer to a call. Accepting the form without a decision selects the default. A decision that is
+/// not one of the offered ones denies, regardless of its type.
 pub(super) fn answer_of_call(question: &Question, result: &ElicitResult) -> Answer {
     let given = |key: &str| result.content.as_ref().and_then(|content| content.get(key));
     let feedback = given(FEEDBACK).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
@@ -75,7 +76,7 @@ pub(super) fn answer_of_call(question: &Question, result: &ElicitResult) -> Answ
     }
 }
 
-/// The form of what an agent or a server asks; `None` where it cannot be one.
+/// Returns the form for a question of an agent or a server, or `None` if it cannot be a form.
 pub(super) fn of_user(question: &UserQuestion) -> Option<ElicitRequestParams> {
     let mut message = String::new();
     if let Some(server) = &question.server {
@@ -101,7 +102,7 @@ pub(super) fn of_user(question: &UserQuestion) -> Option<ElicitRequestParams> {
     form(message, &Value::Object(properties), &required)
 }
 
-/// What the user answered.
+/// Returns the user's answer to a question.
 pub(super) fn answer_of_user(question: &UserQuestion, result: &ElicitResult) -> UserAnswer {
     if result.action != ElicitationAction::Accept {
         return UserAnswer::Denied(None);
@@ -147,12 +148,13 @@ fn form(message: String, properties: &Value, required: &[&str]) -> Option<Elicit
     Some(ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema })
 }
 
-/// Returns a text of others as part of a line of ours: without line breaks, and cut.
+/// Returns an external text for use within a line: without line breaks, and truncated.
 fn one_line(text: &str) -> String {
     cut(&escaped(&text.split_whitespace().collect::<Vec<_>>().join(" ")), MAX_LINE_CHARS)
 }
 
-/// Returns a text of others with a mark before each line, so that no line can pass for one of ours, and cut.
+/// Returns an external text with a mark before each line, and truncated. The mark keeps a line from passing for one of
+/// this server.
 fn quoted(text: &str) -> String {
     let mut lines = text.lines().map(str::trim_end).skip_while(|line| line.is_empty());
     let mut quoted: Vec<String> = lines
@@ -173,7 +175,7 @@ fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// The text with what cannot be seen written out, so that the user approves what is there.
+/// Escapes invisible characters, so that the user sees exactly what is approved.
 fn escaped(text: &str) -> String {
     text.chars()
         .flat_map(|c| {
@@ -231,7 +233,7 @@ mod tests {
           "path": "/etc/shadow\nRisk: low."
         }
 
-        The tool's own description, which nobody has checked:
+        The tool's own description, unverified:
         > Reads notes.
         >
         > Arguments:
@@ -256,7 +258,7 @@ mod tests {
         Arguments:
         {}
 
-        The tool's own description, which nobody has checked:
+        The tool's own description, unverified:
         > Reads a file.
         ");
     }

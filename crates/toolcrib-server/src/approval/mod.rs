@@ -1,9 +1,9 @@
-//! Asking the user of a client.
+//! Approvals and questions that are answered by the user of a client.
 //!
-//! Who makes a call is asked about it through the client that it came from, by elicitation. Clients before revision 2026-07-28
-//! get a request of ours in the middle of theirs. Later ones get an [answer](rmcp::model::InputRequiredResult) that says what
-//! is wanted, and send the call once more with it. The call waits here meanwhile, and is not begun anew: what ran before
-//! the question does not run twice.
+//! The user is asked through the client that made the call, by elicitation. Clients before revision 2026-07-28 receive
+//! an elicitation request while they wait for their call. Later ones receive an
+//! [answer](rmcp::model::InputRequiredResult) that lists the questions, and repeat the call with the answers. Meanwhile
+//! the call is suspended and not started again: the steps before the question do not run twice.
 
 mod at_desk;
 mod desk;
@@ -30,14 +30,14 @@ pub use pending::{AnswerOutcome, MAX_WAITING, OperatorAnswer, OperatorPresence, 
 pub use questions::MAX_WAITING_QUESTIONS;
 pub(crate) use questions::{PendingQuestion, check_answer};
 
-/// Asks the user of the client that a call came from; where the client cannot ask, or the call came from no client, somebody
-/// else is asked.
+/// An approver that asks the user of the client that made a call. It asks a fallback approver if that client cannot
+/// ask, or if no client made the call.
 pub struct ClientApprover {
     operator: Arc<dyn Approver>,
 }
 
 impl ClientApprover {
-    /// `operator` is who answers where no client can.
+    /// Creates an approver with `operator` as the fallback when no client can answer.
     #[expect(clippy::new_ret_no_self, reason = "it is only ever used as an approver")]
     pub fn new(operator: Arc<dyn Approver>) -> Arc<dyn Approver> {
         Arc::new(Self { operator })
@@ -52,7 +52,7 @@ impl Approver for ClientApprover {
         let Some(forms) = forms else { return self.operator.ask(batch).await };
         let questions = forms.into_iter().map(|form| Asking { server: None, key: None, form }).collect();
         let asked = desk.ask(questions);
-        // Each answer is put down as it comes, so that what is answered by the end of the time counts.
+        // Each answer is stored as it arrives, so that the answers before a timeout count.
         let answering = batch.iter_mut().zip(asked).map(async |(asked, reply)| {
             asked.answer = Some(match reply.await {
                 Some(result) => form::answer_of_call(asked.question(), &result),
@@ -76,8 +76,8 @@ impl Approver for ClientApprover {
         }
     }
 
-    /// Clients come and go, and some can ask. A server behind us learns it once, when there may be no client yet; who is there
-    /// for the call that it asks in is looked for then.
+    /// Returns true. Clients connect and disconnect, and some can ask. An upstream server learns this value once,
+    /// possibly before any client is connected; the client is determined when a call asks.
     fn has_user(&self) -> bool {
         true
     }

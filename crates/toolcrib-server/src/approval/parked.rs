@@ -1,4 +1,4 @@
-//! Calls that wait until their client comes back with an answer.
+//! Calls that are suspended until their client returns with an answer.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,16 +14,17 @@ use crate::Error;
 use crate::client::Client;
 use crate::random::random;
 
-/// The most calls that wait for an answer. The oldest is given up for one more.
+/// The maximum number of suspended calls. A further one replaces the oldest, which is cancelled.
 pub const MAX_PARKED_CALLS: usize = 1024;
 
-/// The most of them that one client has.
+/// The maximum number of suspended calls of one client.
 const MAX_PARKED_CALLS_OF_CLIENT: usize = 128;
 
-/// How long a call waits for its client.
+/// The time in which a client has to resume a call.
 const PARKED_FOR: Duration = super::APPROVAL_PATIENCE;
 
-/// Calls that wait, and the tokens by which their clients come back. A token is good once, for the same call of the same client.
+/// The suspended calls, and the tokens by which their clients resume them. A token is valid once, for the same call of
+/// the same client.
 pub(crate) struct Parked<T> {
     codec: RequestStateCodec,
     calls: Mutex<Calls<T>>,
@@ -34,13 +35,13 @@ struct Calls<T> {
     waiting: HashMap<u64, (Instant, Arc<str>, T)>,
 }
 
-/// What a token is bound to: who makes which request.
+/// The request that a token is bound to, with its client.
 pub(crate) struct Key {
     client: Arc<str>,
     bytes: Vec<u8>,
 }
 
-/// What a token says.
+/// The contents of a token.
 #[derive(Serialize, Deserialize)]
 struct Ticket {
     call: u64,
@@ -55,7 +56,7 @@ impl Key {
         arguments: &JsonObject,
     ) -> Self {
         let mut hash = Sha256::new();
-        // Lengths first, so that no two keys are written alike.
+        // The length prefixes make the encoding of each key unique.
         for part in [&client.owner, session, method, name] {
             hash.update(part.len().to_be_bytes());
             hash.update(part);
@@ -72,7 +73,7 @@ impl<T> Parked<T> {
         Ok(Self { codec, calls: Mutex::new(Calls { last: 0, waiting: HashMap::new() }) })
     }
 
-    /// Keeps a call, and returns the token by which its client comes back to it.
+    /// Stores a call and returns the token by which its client resumes it.
     pub(crate) fn park(&self, key: &Key, call: T) -> Result<String, ErrorData> {
         let given_up;
         let number = {
@@ -90,28 +91,28 @@ impl<T> Parked<T> {
             .map_err(|error| ErrorData::internal_error(error.to_string(), None))
     }
 
-    /// The call of a token, which is used up.
+    /// Returns the call of a token and invalidates the token.
     pub(crate) fn take(&self, key: &Key, token: &str) -> Result<T, ErrorData> {
         let refused =
             |why: &str| ErrorData::invalid_params(format!("`requestState` is not accepted: {why}"), None);
         let ticket: Ticket = self
             .codec
             .open_json_with(token, &key.bytes)
-            .map_err(|_| refused("it is not one that was given out for this very call, or it is too old"))?;
+            .map_err(|_| refused("it does not belong to this call, or it has expired"))?;
         let taken = self.calls().waiting.remove(&ticket.call);
         let (since, _, call) =
             taken.ok_or_else(|| {
                 refused(&format!(
-                    "it was used already, or the call was given up; of one client {MAX_PARKED_CALLS_OF_CLIENT} calls wait at most"
+                    "it was used already, or the call was cancelled; at most {MAX_PARKED_CALLS_OF_CLIENT} calls of one client can wait"
                 ))
             })?;
         if since.elapsed() > PARKED_FOR {
-            return Err(refused("it is too old"));
+            return Err(refused("it has expired"));
         }
         Ok(call)
     }
 
-    /// Gives up all that wait.
+    /// Cancels all suspended calls.
     pub(crate) fn clear(&self) {
         let all = std::mem::take(&mut self.calls().waiting);
         drop(all);
@@ -123,7 +124,7 @@ impl<T> Parked<T> {
 }
 
 impl<T> Calls<T> {
-    /// Takes out what is too old or too much, for whoever lets it go outside of the lock.
+    /// Removes expired and excess calls. The caller drops them outside of the lock.
     fn make_room(&mut self, client: &str) -> Vec<T> {
         let old: Vec<u64> = self
             .waiting

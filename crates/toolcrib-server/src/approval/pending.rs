@@ -1,4 +1,4 @@
-//! Approvals that wait for the operator, at the status page or at `toolcrib approve`.
+//! Approvals that wait for the operator, on the status page or in `toolcrib approve`.
 
 #[cfg(test)]
 mod tests;
@@ -16,13 +16,14 @@ use toolcrib_port::{Answer, ApprovalRequest, Approver};
 
 use super::questions::UserQuestions;
 
-/// The most questions that wait for the operator. One more is put to others only.
+/// The maximum number of calls that wait for the operator. Further ones go to the other approvers only.
 pub const MAX_WAITING: usize = 256;
 
-/// How long an operator who looked at the page counts as being there. A call that nobody else can answer for waits only then.
+/// The time for which an operator counts as present after viewing the page. A call that no other approver can answer
+/// waits only during this time.
 pub const PRESENCE: Duration = Duration::from_mins(30);
 
-/// The longest that the operator's word to a model may be, in characters.
+/// The maximum length of the operator's feedback to a model, in characters.
 pub(crate) const MAX_FEEDBACK_CHARS: usize = 1_000;
 
 /// The approvals of a server that wait for its operator. A clone shares them.
@@ -47,15 +48,15 @@ pub struct PendingApprovals(Arc<Queue>);
 #[derive(Default)]
 struct Queue {
     state: Mutex<State>,
-    /// Notified whenever a question comes or goes, or an operator leaves.
+    /// Notified when a question is added or removed, or when an operator leaves.
     changed: watch::Sender<()>,
-    /// What agents and servers ask their user.
+    /// The questions of agents and servers to their user.
     questions_to_user: UserQuestions,
 }
 
 #[derive(Default)]
 struct State {
-    /// The time at which the operator last looked at the page.
+    /// The time of the operator's last view of the page.
     seen: Option<Instant>,
     /// The number of attached operators.
     attached: usize,
@@ -65,16 +66,16 @@ struct State {
 /// An operator's answer to a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OperatorAnswer {
-    /// This call may run.
+    /// Allows this call.
     Once,
-    /// So may later ones of its tool, in its session.
+    /// Allows this call and later calls of the same tool in the same session.
     Tool,
-    /// It may not, with what the model is told.
+    /// Denies the call, with feedback for the model.
     Deny(Option<String>),
 }
 
 impl OperatorAnswer {
-    /// Returns a denial. The feedback is cut to a bound, and left out where it is empty.
+    /// Returns a denial. The feedback is truncated to its maximum length, and omitted if it is empty.
     pub fn deny(feedback: &str) -> Self {
         let feedback: String = feedback.trim().chars().take(MAX_FEEDBACK_CHARS).collect();
         Self::Deny((!feedback.is_empty()).then_some(feedback))
@@ -84,13 +85,13 @@ impl OperatorAnswer {
 /// The effect of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerOutcome {
-    /// It counts.
+    /// The answer was accepted.
     Accepted,
-    /// The question was answered elsewhere or withdrawn before.
+    /// The question was answered by another approver or withdrawn before.
     TooLate,
 }
 
-/// Withdraws a question when its asker no longer waits.
+/// Withdraws a call when dropped, because its asker no longer waits.
 struct Pending<'a> {
     queue: &'a Queue,
     id: u64,
@@ -103,7 +104,7 @@ impl Drop for Pending<'_> {
     }
 }
 
-/// Presence of an operator, until it is dropped.
+/// The presence of an operator, which ends when this is dropped.
 pub struct OperatorPresence(PendingApprovals);
 
 impl Drop for OperatorPresence {
@@ -117,8 +118,8 @@ impl Drop for OperatorPresence {
 }
 
 impl PendingApprovals {
-    /// Returns an approver that asks the operator and these others at once, as long as an operator is present. The first
-    /// answer counts.
+    /// Returns an approver that asks the operator and the given approver at the same time while an operator is present.
+    /// The first answer counts.
     pub fn approver(&self, others: Arc<dyn Approver>) -> Arc<dyn Approver> {
         Arc::new(OperatorApprover { queue: Arc::clone(&self.0), others })
     }
@@ -135,29 +136,29 @@ impl PendingApprovals {
         self.0.lock().seen = Some(Instant::now());
     }
 
-    /// Returns what agents and servers ask their user.
+    /// Returns the questions of agents and servers to their user.
     pub(crate) fn questions_to_user(&self) -> &UserQuestions {
         &self.0.questions_to_user
     }
 
-    /// Returns the channel that tells of changes.
+    /// Returns a receiver that is notified of changes.
     pub(crate) fn changes(&self) -> watch::Receiver<()> {
         self.0.changed.subscribe()
     }
 
-    /// Returns the questions that wait and for how long they have, the oldest first.
+    /// Returns the waiting questions and the time that each has waited, the oldest first.
     pub fn questions(&self) -> Vec<(Question, Duration)> {
         self.new_to(&BTreeSet::new())
     }
 
-    /// Returns those of the questions that are not in the set of known ids.
+    /// Returns the questions whose ids are not in `known`.
     pub(crate) fn new_to(&self, known: &BTreeSet<u64>) -> Vec<(Question, Duration)> {
         let state = self.0.lock();
         let new = state.questions.values().filter(|(question, ..)| !known.contains(&question.id));
         new.map(|(question, since, _)| (question.clone(), since.elapsed())).collect()
     }
 
-    /// Returns true if the question waits.
+    /// Returns true if the question is waiting.
     pub(crate) fn has(&self, id: u64) -> bool {
         self.0.lock().questions.contains_key(&id)
     }
@@ -205,8 +206,8 @@ impl Queue {
         }
     }
 
-    /// Asks the operator and the others, and takes the first answer. That the others cannot ask is no answer while an
-    /// operator is present.
+    /// Asks the operator and the other approvers, and takes the first answer. While an operator is present,
+    /// "no answer" from the other approvers does not count.
     async fn ask(&self, asked: &mut ApprovalRequest, others: &dyn Approver) {
         let Some((_pending, answer)) = self.push(asked.question()) else {
             return others.ask(std::slice::from_mut(asked)).await;
@@ -247,7 +248,7 @@ impl Queue {
     }
 }
 
-/// Asks the operator, and others.
+/// An approver that asks the operator and another approver.
 struct OperatorApprover {
     queue: Arc<Queue>,
     others: Arc<dyn Approver>,
@@ -259,7 +260,7 @@ impl Approver for OperatorApprover {
         if !self.queue.is_attended() {
             return self.others.ask(batch).await;
         }
-        // Each by itself, so that one may be answered here and the next one elsewhere.
+        // Each question is separate, so that different approvers can answer different questions.
         let asking = batch.iter_mut().map(|asked| self.queue.ask(asked, self.others.as_ref()));
         futures::future::join_all(asking).await;
     }

@@ -14,20 +14,20 @@ use toolcrib_model::{JsonObject, UserAnswer, UserQuestion};
 use toolcrib_policy::question_id;
 use toolcrib_port::Approver;
 
-/// The most questions that wait for the operator. One more is put to others only.
+/// The maximum number of questions that wait for the operator. Further ones go to the other approvers only.
 pub const MAX_WAITING_QUESTIONS: usize = 64;
 
 /// A question that waits for the operator.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PendingQuestion {
-    /// Its id, which no other question and no call that waits has.
+    /// The id, which is unique among the questions and the waiting calls.
     pub(crate) id: u64,
     pub(crate) question: UserQuestion,
-    /// For how long it has been waiting.
+    /// The time that it has been waiting.
     pub(crate) waiting: Duration,
 }
 
-/// The questions that wait, by their ids.
+/// The waiting questions, by id.
 #[derive(Default)]
 pub(crate) struct UserQuestions(Mutex<BTreeMap<u64, Entry>>);
 
@@ -37,7 +37,7 @@ struct Entry {
     sender: oneshot::Sender<UserAnswer>,
 }
 
-/// Withdraws a question when its asker no longer waits.
+/// Withdraws a question when dropped, because its asker no longer waits.
 struct Withdrawal<'a> {
     questions: &'a UserQuestions,
     changed: &'a watch::Sender<()>,
@@ -52,8 +52,8 @@ impl Drop for Withdrawal<'_> {
 }
 
 impl UserQuestions {
-    /// Asks the operator and the others, and takes the first answer. That the others cannot ask is no answer before the
-    /// operator has left. Changes are told.
+    /// Asks the operator and the other approvers, and takes the first answer. No answer from the other approvers
+    /// does not count before the operator has left. Notifies `changed` of changes.
     pub(super) async fn ask(
         &self,
         question: &UserQuestion,
@@ -98,12 +98,12 @@ impl UserQuestions {
         Some((Withdrawal { questions: self, changed, id }, receiver))
     }
 
-    /// Returns the questions that wait, the oldest first.
+    /// Returns the waiting questions, the oldest first.
     pub(crate) fn all(&self) -> Vec<PendingQuestion> {
         self.new_to(&BTreeSet::new())
     }
 
-    /// Returns those of them that are not known, by their ids.
+    /// Returns the waiting questions whose ids are not in `known`.
     pub(crate) fn new_to(&self, known: &BTreeSet<u64>) -> Vec<PendingQuestion> {
         let waiting = self.lock();
         let new = waiting.iter().filter(|(id, _)| !known.contains(id));
@@ -115,12 +115,12 @@ impl UserQuestions {
         new.map(pending).collect()
     }
 
-    /// Returns the question with this id, while it waits.
+    /// Returns the question with this id if it is waiting.
     pub(crate) fn get(&self, id: u64) -> Option<UserQuestion> {
         self.lock().get(&id).map(|entry| entry.question.clone())
     }
 
-    /// Answers a question. Returns false where it was answered elsewhere or withdrawn before.
+    /// Answers a question. Returns false if it was answered by another approver or withdrawn before.
     pub(crate) fn answer(&self, id: u64, answer: UserAnswer) -> bool {
         let entry = self.lock().remove(&id);
         entry.is_some_and(|entry| entry.sender.send(answer).is_ok())
@@ -131,7 +131,7 @@ impl UserQuestions {
     }
 }
 
-/// Checks an answer against the question that it is for.
+/// Checks an answer against its question.
 pub(crate) fn check_answer(question: &UserQuestion, answer: &UserAnswer) -> Result<(), String> {
     let UserAnswer::Approved { choice, fields, .. } = answer else { return Ok(()) };
     let is_picked = choice.as_ref().is_some_and(|choice| question.choices.contains(choice));

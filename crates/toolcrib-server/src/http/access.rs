@@ -1,4 +1,4 @@
-//! Tokens: those of the app, and those of an authorization server.
+//! Authentication by bearer tokens of the app and of an authorization server.
 
 mod oauth;
 
@@ -19,33 +19,36 @@ use crate::Error;
 use crate::client::Client;
 use crate::server::Shared;
 
-/// Who comes in with which token.
+/// The authenticator of HTTP clients.
 pub(super) struct Access {
-    /// By the digest of the token, so that how long a comparison takes says nothing of it.
+    /// The clients by the digest of their token, so that the duration of a comparison reveals nothing about the token.
     clients: Vec<([u8; 32], Arc<Client>)>,
-    /// Who else comes in.
+    /// The tokens of an authorization server.
     oauth: Option<OAuth>,
-    /// Whoever comes where no token is wanted.
+    /// The client of requests when no token is required.
     local: Arc<Client>,
 }
 
-/// Why nobody comes in.
+/// The reason why a request is not authenticated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// There is no token.
+    /// The request has no token.
     Missing,
-    /// There is one, and it is none of ours.
+    /// The token is unknown.
     Wrong,
-    /// It would be one of the authorization server, and is not.
+    /// The token should come from the authorization server, and is invalid.
     Flawed(Flaw),
-    /// It is one of the authorization server, and lets nobody in; with what scopes it would, where any help.
+    /// The token of the authorization server is valid, but admits no client. Contains the scopes that would, if scopes
+    /// can help.
     Insufficient(String),
-    /// Nobody can tell, while the keys of the authorization server cannot be had; when to come again.
+    /// The token cannot be checked while the keys of the authorization server are unavailable. Contains the time after
+    /// which to retry.
     Unavailable(Duration),
 }
 
 impl Access {
-    /// That of an app. A client whose name and token are those of an earlier version keeps its session.
+    /// Creates the authenticator of an app. A client whose name and token are unchanged from the earlier version keeps
+    /// its session.
     pub(super) fn new(shared: &Shared, app: &App, earlier: Option<&Self>) -> Result<Self, Error> {
         let known = |digest: &[u8; 32], name: &str| {
             let mut clients = earlier?.clients.iter();
@@ -66,12 +69,12 @@ impl Access {
         Ok(Self { clients, oauth, local: Arc::clone(&shared.local) })
     }
 
-    /// Whether no token is wanted.
+    /// Returns true if no token is required.
     pub(super) fn is_open(&self) -> bool {
         self.clients.is_empty() && self.oauth.is_none()
     }
 
-    /// Whose request it is.
+    /// Returns the client of a request.
     pub(super) async fn client(&self, headers: &HeaderMap) -> Result<Arc<Client>, Refusal> {
         if self.is_open() {
             return Ok(Arc::clone(&self.local));
@@ -84,17 +87,18 @@ impl Access {
         }
     }
 
-    /// Who sends a token of the app along.
+    /// Returns the client of the app token in a header.
     pub(super) fn of_header(&self, headers: &HeaderMap) -> Option<Arc<Client>> {
         bearer(headers).ok().and_then(|token| self.of_token(token))
     }
 
-    /// What clients read to find the authorization server, and where; `None` where there is none.
+    /// Returns the metadata by which clients find the authorization server, with its URL, or `None` without an
+    /// authorization server.
     pub(super) fn metadata(&self) -> Option<(&Url, Value)> {
         self.oauth.as_ref().map(|oauth| (oauth.metadata_url(), oauth.metadata()))
     }
 
-    /// The challenge that is sent with a refusal (RFC 6750, RFC 9728).
+    /// Returns the challenge that is sent with a refusal (RFC 6750, RFC 9728).
     pub(super) fn challenge(&self, refusal: &Refusal) -> String {
         let mut challenge = "Bearer realm=\"toolcrib\"".to_owned();
         if let Some(oauth) = &self.oauth {
@@ -116,21 +120,21 @@ impl Access {
         challenge
     }
 
-    /// Who has this token.
+    /// Returns the client with this token.
     pub(super) fn of_token(&self, token: &str) -> Option<Arc<Client>> {
         let digest: [u8; 32] = Sha256::digest(token).into();
         let found = self.clients.iter().find(|(known, _)| *known == digest);
         found.map(|(_, client)| Arc::clone(client))
     }
 
-    /// Who has a token under this name.
+    /// Returns the client with this name.
     pub(super) fn named(&self, name: &str) -> Option<Arc<Client>> {
         let found = self.clients.iter().find(|(_, client)| client.name == name);
         found.map(|(_, client)| Arc::clone(client))
     }
 }
 
-/// The token that a request brings.
+/// Returns the bearer token of a request.
 fn bearer(headers: &HeaderMap) -> Result<&str, Refusal> {
     let mut given = headers.get_all(AUTHORIZATION).iter();
     let first = given.next().ok_or(Refusal::Missing)?;

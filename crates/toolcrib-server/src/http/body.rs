@@ -1,4 +1,4 @@
-//! The body of a request, whole, and what is held as long as that of an answer is sent.
+//! Request bodies, which are read whole, and response bodies that hold resources until they are sent.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,18 +14,18 @@ use tokio_util::sync::CancellationToken;
 
 use super::budget::{AnswerBudget, BodyBudget, BodyShare};
 
-/// Why a body is not read.
+/// The reason why a body cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unread {
     TooLarge,
     TooSlow,
     Broken,
-    /// Too many bytes of other bodies are held now.
+    /// The bodies of other requests use all the memory.
     NoRoom,
 }
 
-/// Reads a body within bounds of size and time, and within what is left to all bodies together. What it says of its own size
-/// is believed where it is too large. The share is held as long as the bytes are needed.
+/// Reads a body within limits of size and time, and within the memory that remains for all bodies. Rejects a body at
+/// once if its declared size is too large. The share is held while the bytes are needed.
 pub(super) async fn read(
     mut body: Body,
     max_bytes: usize,
@@ -56,11 +56,11 @@ pub(super) async fn read(
     Ok((bytes, share))
 }
 
-/// The body of an answer, whose parts count as unread until they are written.
+/// A response body whose chunks count as unread until they are written.
 pub(super) struct Counted {
     body: Body,
     budget: Arc<AnswerBudget>,
-    /// Closes the connection.
+    /// Closes the connection when cancelled.
     connection: CancellationToken,
 }
 
@@ -91,7 +91,7 @@ impl HttpBody for Counted {
     }
 }
 
-/// A body of an answer with what is let go when it was sent, or is no longer wanted.
+/// A response body that holds a value until it was sent or dropped.
 pub(super) struct Held<T> {
     body: Body,
     held: Option<T>,

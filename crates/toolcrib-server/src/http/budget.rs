@@ -1,7 +1,7 @@
-//! The memory that messages take over all connections: bodies of requests that come in, and answers that nobody reads.
+//! The memory limits for messages of all connections: incoming request bodies, and answers that clients do not read.
 //!
-//! A body that finds no room is turned away, since its client can send it again. An answer is there already: the connections
-//! that have kept theirs waiting the longest are closed to make room for it.
+//! A body without remaining memory is rejected, since its client can send it again. An answer exists already: the
+//! connections whose answers have waited the longest are closed to make room for it.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,24 +10,26 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use tokio_util::sync::CancellationToken;
 
-/// The most bytes of request bodies that are held at once, over all connections, besides the first [`FREE_BODY_BYTES`] of each.
-/// The largest body that an app may let in fits.
+/// The maximum number of bytes of request bodies in memory, over all connections, not counting the first
+/// [`FREE_BODY_BYTES`] of each. The largest body that an app can permit fits.
 pub const MAX_BODY_BYTES_AT_ONCE: usize = toolcrib_runtime::MAX_BODY_BYTES;
 
-/// The first bytes of a body, which count for nothing: small requests come in while large ones fill the room.
+/// The first bytes of a body, which do not count: small requests are accepted while large ones use all the memory.
 pub const FREE_BODY_BYTES: usize = 64 * 1024;
 
-/// The most bytes of answers that wait to be read by their clients, over all connections; one larger answer waits alone.
+/// The maximum number of bytes of answers that wait to be read by their clients, over all connections. A single larger
+/// answer may wait alone.
 pub const MAX_UNREAD_BYTES: usize = 64 * 1024 * 1024;
 
-/// The most bytes of a part of an answer that counts for nothing. A connection has no more than one such part at a time.
+/// The size in bytes up to which a chunk of an answer does not count. A connection has at most one such chunk at a
+/// time.
 const FREE_UNREAD_BYTES: usize = 16 * 1024;
 
 /// The bytes of request bodies over all connections.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BodyBudget(Arc<AtomicUsize>);
 
-/// The share of one body in the budget, given back when this is dropped.
+/// The share of one body in the budget, returned when this is dropped.
 #[derive(Debug)]
 pub(super) struct BodyShare {
     budget: BodyBudget,
@@ -35,7 +37,7 @@ pub(super) struct BodyShare {
 }
 
 impl BodyBudget {
-    /// Returns how many bytes count.
+    /// Returns the number of counted bytes.
     #[cfg(test)]
     pub(super) fn used(&self) -> usize {
         self.0.load(Ordering::Acquire)
@@ -47,7 +49,7 @@ impl BodyBudget {
 }
 
 impl BodyShare {
-    /// Takes what a body of `bytes` bytes needs, or returns `false` where there is no room for it.
+    /// Grows the share to a body of `bytes` bytes, or returns `false` if the memory does not suffice.
     pub(super) fn grow_to(&mut self, bytes: usize) -> bool {
         let more = bytes.saturating_sub(FREE_BODY_BYTES).saturating_sub(self.taken);
         let grown = self.budget.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, |used| {
@@ -66,7 +68,7 @@ impl Drop for BodyShare {
     }
 }
 
-/// The bytes of answers that are handed over for writing, and are not written yet.
+/// The bytes of answers that were passed on for writing and are not written yet.
 #[derive(Debug, Default)]
 pub(super) struct AnswerBudget(Mutex<Unread>);
 
@@ -74,11 +76,11 @@ pub(super) struct AnswerBudget(Mutex<Unread>);
 struct Unread {
     last: u64,
     bytes: usize,
-    /// The oldest first, each with what closes its connection.
+    /// The chunks, the oldest first, each with the token that closes its connection.
     parts: BTreeMap<u64, (usize, CancellationToken)>,
 }
 
-/// A part of an answer, which counts until it is written or its connection ends.
+/// A chunk of an answer, which counts until it is written or its connection ends.
 struct Part {
     budget: Arc<AnswerBudget>,
     number: u64,
@@ -86,8 +88,8 @@ struct Part {
 }
 
 impl AnswerBudget {
-    /// Counts a part of an answer until it is dropped. Cancels the connections of the oldest parts where there are too many
-    /// bytes.
+    /// Counts a chunk of an answer until it is dropped. Cancels the connections of the oldest chunks if there are too
+    /// many bytes.
     pub(super) fn counted(self: &Arc<Self>, data: Bytes, connection: &CancellationToken) -> Bytes {
         if data.len() <= FREE_UNREAD_BYTES {
             return data;

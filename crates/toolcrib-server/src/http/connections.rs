@@ -1,4 +1,4 @@
-//! Connections: how many there are, and how long the head of a request may take.
+//! Connections, with limits of their number and of the size and duration of request heads.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -30,26 +30,26 @@ use super::reply;
 use crate::metrics::{logged, milliseconds};
 use crate::server::Shared;
 
-/// The most bytes of the head of a request.
+/// The maximum size of the head of a request, in bytes.
 pub const MAX_HEAD_BYTES: usize = 32 * 1024;
 
-/// The most headers of a request.
+/// The maximum number of headers of a request.
 pub const MAX_HEADERS: usize = 100;
 
-/// How long somebody may take to read that he is turned away.
+/// The time in which a rejected client has to read the response.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// How many are told so at once. Beyond that a connection is closed without a word.
+/// The maximum number of rejections that are sent at once. Further connections are closed without a response.
 const MAX_FAREWELLS: usize = 64;
 
-/// How long nothing is accepted where the operating system has no more to give.
+/// The pause before accepting again after the operating system has run out of resources.
 const EXHAUSTED: Duration = Duration::from_millis(100);
 
 const FULL: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 const LATE: &[u8] = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 
-/// Answers on a listener, until the server closes and all connections have ended.
+/// Serves a listener until the server closes and all connections have ended.
 pub(super) async fn serve(listener: TcpListener, router: Router, limits: &ServeLimits, shared: Arc<Shared>) {
     let room = Arc::new(Semaphore::new(limits.connections.get().min(Semaphore::MAX_PERMITS)));
     let farewells = Arc::new(Semaphore::new(MAX_FAREWELLS));
@@ -99,7 +99,7 @@ async fn answer(
     shared: &Arc<Shared>,
     answers: &Arc<AnswerBudget>,
 ) {
-    // Answers are small, and wait for nothing.
+    // Answers are small and must not wait for further data.
     let _ = stream.set_nodelay(true);
     let given_up = CancellationToken::new();
     let (counting, answers, connection) = (Arc::clone(shared), Arc::clone(answers), given_up.clone());
@@ -138,7 +138,7 @@ async fn answer(
                 is_leaving = true;
                 std::pin::Pin::new(&mut connection).graceful_shutdown();
             }
-            // What its client has not read by now is lost.
+            // Data that its client has not read by now is lost.
             () = given_up.cancelled() => return,
         }
     };
@@ -149,7 +149,7 @@ async fn answer(
     }
 }
 
-/// Returns the size of a head, as HTTP/1.1 writes it. What comes in at once with its end is read before its size is known.
+/// Returns the size of a head in HTTP/1.1. Data that arrives together with its end is read before its size is known.
 fn head_bytes<B>(request: &Request<B>) -> usize {
     let line = request.method().as_str().len() + uri_bytes(request.uri()) + " HTTP/1.1\r\n".len() + 1;
     let header =
@@ -162,7 +162,7 @@ fn uri_bytes(uri: &Uri) -> usize {
     authority + uri.path_and_query().map_or(0, |path| path.as_str().len())
 }
 
-/// Says why, and hangs up.
+/// Sends a response and closes the connection.
 async fn tell(mut stream: TcpStream, what: &[u8]) {
     let telling = async {
         stream.write_all(what).await?;

@@ -1,4 +1,4 @@
-//! What is answered at which path.
+//! The handlers of the HTTP paths.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -25,10 +25,10 @@ use super::unanswered::AnsweredStream;
 use crate::client::Client;
 use crate::strict;
 
-/// The header that names a session.
+/// The header with the session id.
 const SESSION: &str = "mcp-session-id";
 
-/// The protocol.
+/// Handles requests of the MCP protocol.
 pub(super) async fn mcp(
     State(door): State<Arc<Door>>,
     ConnectInfo(address): ConnectInfo<SocketAddr>,
@@ -51,7 +51,7 @@ pub(super) async fn mcp(
     if door.shared.draining.is_cancelled() {
         return reply::last(StatusCode::SERVICE_UNAVAILABLE, "the server is shutting down");
     }
-    // The token is for this server alone, and nothing behind it has to see it.
+    // The token is for this server alone and must not reach other code.
     request.headers_mut().remove(AUTHORIZATION);
     request.extensions_mut().insert(Arc::clone(&client));
     let session = request.headers().get(SESSION).and_then(|value| value.to_str().ok()).map(str::to_owned);
@@ -83,7 +83,7 @@ pub(super) async fn mcp(
             Ok(noted) => running = noted,
             Err(response) => return *response,
         }
-        // What only listens is told that it is over, and waits for nothing.
+        // A request that only listens ends with the server, which does not wait for it.
         let listens = message.get("method").and_then(Value::as_str) == Some("subscriptions/listen");
         if strict::request_id(&message).is_some() && !listens {
             unsent = Some(door.shared.owe());
@@ -95,7 +95,7 @@ pub(super) async fn mcp(
     let request = Request::from_parts(parts, Full::<Bytes>::new(bytes));
     let mut response = door.sessions.of(&client.owner, door.mcp.handle(request)).await;
     drop(body_share);
-    // The end of a session is done when it is answered, and clients take 202 for a failure.
+    // The session has ended when the response is sent, and clients take 202 for a failure.
     if is_delete && response.status() == StatusCode::ACCEPTED {
         *response.status_mut() = StatusCode::NO_CONTENT;
     }
@@ -115,7 +115,7 @@ pub(super) async fn mcp(
 }
 
 impl Rules {
-    /// Whose request it is, where it may come in.
+    /// Returns the client of a request if the request is admitted.
     async fn client(&self, uri: &Uri, headers: &HeaderMap) -> Result<Arc<Client>, Box<Response>> {
         if let Some(why) = self.names.refusal(uri, headers) {
             return Err(Box::new(reply::last(StatusCode::FORBIDDEN, why)));
@@ -126,7 +126,7 @@ impl Rules {
 }
 
 impl Door {
-    /// Notes a request of a session as running, or one that begins a session, where there is room for one more.
+    /// Records a request as running in its session. Reserves a session for a request that starts one.
     fn note(
         &self,
         rules: &Rules,
@@ -160,12 +160,12 @@ fn has_type(headers: &HeaderMap, expected: &str) -> bool {
     found.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(expected)
 }
 
-/// Whether the process answers.
+/// Reports that the process is alive.
 pub(super) async fn healthz() -> Response {
     reply::plain(StatusCode::OK, "ok")
 }
 
-/// Whether it takes calls.
+/// Reports if the server accepts calls.
 pub(super) async fn readyz(State(door): State<Arc<Door>>) -> Response {
     if door.shared.draining.is_cancelled() {
         return reply::plain(StatusCode::SERVICE_UNAVAILABLE, "shutting down");
@@ -173,7 +173,7 @@ pub(super) async fn readyz(State(door): State<Arc<Door>>) -> Response {
     reply::plain(StatusCode::OK, "ready")
 }
 
-/// What is counted.
+/// Returns the metrics.
 pub(super) async fn metrics(State(door): State<Arc<Door>>, request: Request<Body>) -> Response {
     let (rules, lease) = door.enter();
     if let Err(response) = rules.client(request.uri(), request.headers()).await {
@@ -192,8 +192,8 @@ pub(super) async fn metrics(State(door): State<Arc<Door>>, request: Request<Body
     response
 }
 
-/// Where the authorization server is whose tokens are taken, for anybody (RFC 9728). It stands under the path of the resource,
-/// under that of `/mcp`, and under none.
+/// Returns the metadata of the authorization server whose tokens are accepted, without authentication (RFC 9728). It is
+/// served under the path of the resource, under that of `/mcp`, and without a path.
 pub(super) async fn resource(
     State(door): State<Arc<Door>>,
     ConnectInfo(address): ConnectInfo<SocketAddr>,

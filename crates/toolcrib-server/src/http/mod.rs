@@ -1,13 +1,14 @@
 //! Serving many clients over Streamable HTTP.
 //!
-//! A request passes these, and is turned away with the status of the first that it does not pass:
+//! A request passes these checks in order. The first that fails rejects it with the given status:
 //!
-//! 1. the connection: not too many of them (503), a head that is small (431) and comes in time (408);
-//! 2. [`names`]: the name that it calls this server by, and the web page that it comes from (403);
-//! 3. [`access`]: its token (401, 403; 503 while nobody can tell);
-//! 4. [`share`]: how much its client has open, and how often it comes (429);
-//! 5. [`body`]: no larger than it may be (413), in time (408), room for it beside all others (503, [`budget`]), one message that can be read in one way only (400);
-//! 6. what the protocol says of headers, revisions and sessions (400, 404, 405, 406, 415).
+//! 1. the connection: the number of connections (503), and the size (431) and duration (408) of the head;
+//! 2. [`names`]: the host name of the request, and the web page that sent it (403);
+//! 3. [`access`]: its token (401, 403; 503 while it cannot be checked);
+//! 4. [`share`]: the number of open requests of its client, and their rate (429);
+//! 5. [`body`]: its size (413) and duration (408), the memory in use by all bodies (503, [`budget`]), and one message
+//! that can be parsed in only one way (400);
+//! 6. the protocol: headers, revisions and sessions (400, 404, 405, 406, 415).
 
 mod access;
 mod body;
@@ -52,36 +53,36 @@ use crate::server::Shared;
 use crate::version::{Lease, Version};
 use crate::{Error, Server};
 
-/// How long calls that are under way may go on when the server shuts down.
+/// The time that running calls have to end when the server shuts down.
 pub const DRAIN: Duration = Duration::from_secs(10);
 
-/// How long connections may take to end after that.
+/// The time that connections have to close after that.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 type McpService = StreamableHttpService<Handler, Sessions>;
 
-/// What the requests to one listener share.
+/// The state that the requests to one listener share.
 pub(crate) struct Door {
     shared: Arc<Shared>,
     address: SocketAddr,
     entry: watch::Sender<Entry>,
     sessions: Arc<Sessions>,
     mcp: McpService,
-    /// What the bodies of all requests take of the memory.
+    /// The memory budget of request bodies.
     bodies: BodyBudget,
-    /// Where there is one, and the rules let it be.
+    /// The status page, if there is one. The rules of the app may disable it.
     page: Option<StatusPage>,
 }
 
-/// The app as it is now, and its rules for those who come in. They change together, so that nobody whom one version lets in
-/// finds another.
+/// The current app and its admission rules. They change together, so that a request admitted by one version does not
+/// run in another.
 struct Entry {
     rules: Arc<Rules>,
     version: Arc<Version>,
 }
 
 impl Door {
-    /// By which rules somebody comes in now, and what they find.
+    /// Returns the current admission rules, and a lease of the current app.
     fn enter(&self) -> (Arc<Rules>, Lease) {
         let entry = self.entry.borrow();
         (Arc::clone(&entry.rules), entry.version.lease())
@@ -92,7 +93,7 @@ impl Door {
     }
 }
 
-/// A server that listens, and does not answer yet.
+/// A server that listens but does not accept connections yet.
 pub struct HttpServer {
     listener: TcpListener,
     address: SocketAddr,
@@ -100,20 +101,20 @@ pub struct HttpServer {
 }
 
 impl Server {
-    /// Listens on an address. One that other machines reach is refused where no token is wanted.
+    /// Listens on an address. Returns an error if other machines can reach the address and no token is required.
     pub async fn listen(&self, address: SocketAddr) -> Result<HttpServer, Error> {
         let _no_reload = self.shared.reloading.lock().await;
         let version = self.shared.version();
         let app = version.runtime.app();
         let bind = |source| Error::Bind { address, source };
-        // What is refused is refused before anything is listened on.
+        // Checked once before anything is bound.
         Rules::new(&self.shared, app, address, None)?;
         let listener = TcpListener::bind(address).await.map_err(bind)?;
         let address = listener.local_addr().map_err(bind)?;
         let rules = Arc::new(Rules::new(&self.shared, app, address, None)?);
         let sessions = Arc::new(Sessions::default());
         let config = StreamableHttpServerConfig::default()
-            // All three were looked at before.
+            // The admission rules check all three first.
             .disable_allowed_hosts()
             .disable_allowed_origins()
             .with_max_request_body_bytes(MAX_BODY_BYTES)
@@ -142,23 +143,23 @@ impl Server {
 }
 
 impl HttpServer {
-    /// Where it listens, with the port that it was given.
+    /// Returns the address of the listener, with the assigned port.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Whether nobody needs a token.
+    /// Returns true if no token is required.
     pub fn is_open(&self) -> bool {
         self.door.rules().access.is_open()
     }
 
-    /// Whether there is a status page at `/`.
+    /// Returns true if there is a status page at `/`.
     pub fn has_page(&self) -> bool {
         self.door.page.is_some() && self.door.rules().has_page
     }
 
-    /// Answers until `leave` is over. Then it takes no further calls, waits for those that are under way, for [`DRAIN`] at
-    /// most, and ends what still runs.
+    /// Serves until `leave` completes. Then accepts no further calls, waits for the running ones for at most [`DRAIN`],
+    /// and cancels the rest.
     pub async fn serve(self, leave: impl Future<Output = ()>) -> Result<(), Error> {
         let Self { listener, door, .. } = self;
         let shared = Arc::clone(&door.shared);

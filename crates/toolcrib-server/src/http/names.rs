@@ -1,7 +1,8 @@
-//! Whom a request calls, and which web page sends it.
+//! The checks of the `Host` and `Origin` headers.
 //!
-//! A page of somebody else's can have a browser send requests to this machine. It can even make its own name point here. So
-//! the name that a request calls has to be one of ours, and where a page sends it, that page too.
+//! A web page of another site can make a browser send requests to this machine, and can even make its domain resolve to
+//! this machine (DNS rebinding). So the host name of a request must be one of this server, and its origin must be
+//! permitted.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -9,20 +10,20 @@ use http::HeaderMap;
 use http::header::{HOST, ORIGIN};
 use http::uri::{Authority, Uri};
 
-/// The names that this server goes by, and the pages that may send requests.
+/// The host names of this server, and the origins that may send requests.
 pub(super) struct Names {
     hosts: Vec<Host>,
     origins: Vec<Origin>,
 }
 
-/// A name, and a port where only one is meant.
+/// A host name, with a port if only one is permitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Host {
     name: String,
     port: Option<u16>,
 }
 
-/// A page's scheme, name and port; any port where there is none.
+/// The scheme, host and port of a web page. Without a port, any port is permitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Origin {
     scheme: String,
@@ -40,7 +41,7 @@ impl Names {
         Self { hosts: names, origins: origins.iter().filter_map(|origin| allowed(origin)).collect() }
     }
 
-    /// Why a request is turned away, if it is.
+    /// Returns the reason why a request is rejected, if it is.
     pub(super) fn refusal(&self, uri: &Uri, headers: &HeaderMap) -> Option<&'static str> {
         let host = match headers.get(HOST) {
             Some(host) => host.to_str().ok().and_then(host_of),
@@ -57,7 +58,7 @@ impl Names {
         let origin = origins.next()?;
         let origin = origin.to_str().ok().filter(|_| origins.next().is_none()).and_then(origin_of);
         let Some(origin) = origin else { return Some("the `Origin` header names no web page") };
-        // A page that came from here.
+        // The page was served by this server.
         if origin.host.name == host.name && origin.port() == host.port.or(Some(80)) && origin.scheme == "http"
         {
             return None;
@@ -68,12 +69,13 @@ impl Names {
                 && (own.host.port.is_none() || own.host.port == origin.port())
         };
         let is_allowed = self.origins.iter().any(fits);
-        (!is_allowed)
-            .then_some("the `Origin` header names a page that may not; add it to `serve.allowed_origins`")
+        (!is_allowed).then_some(
+            "the `Origin` header names a page that is not permitted; add it to `serve.allowed_origins`",
+        )
     }
 
-    /// Whether a page sends a request that did not come from this server, under the name that the request calls. Which scheme
-    /// it came by is not looked at, since a proxy may have another.
+    /// Returns true if the request comes from a page that this server did not serve under the host name of the request.
+    /// The scheme is ignored, since a proxy may use another one.
     pub(super) fn is_foreign(headers: &HeaderMap) -> bool {
         let Some(origin) = headers.get(ORIGIN) else { return false };
         let origin = origin.to_str().ok().and_then(origin_of);
@@ -86,7 +88,7 @@ impl Names {
 }
 
 impl Origin {
-    /// Its port, also where it goes without saying.
+    /// Returns the port, or the default port of the scheme.
     fn port(&self) -> Option<u16> {
         self.host.port.or(match self.scheme.as_str() {
             "http" => Some(80),
@@ -102,7 +104,7 @@ fn ip(address: IpAddr) -> String {
 
 fn host_of(text: &str) -> Option<Host> {
     let text = text.trim();
-    // An address of version 6 without brackets is a name as people write it.
+    // An IPv6 address without brackets is not a valid authority, but people write it as a host name.
     if let Ok(address) = text.parse::<IpAddr>() {
         return Some(Host { name: ip(address), port: None });
     }
@@ -121,7 +123,7 @@ fn origin_of(text: &str) -> Option<Origin> {
     Some(Origin { scheme, host: of_authority(uri.authority()?) })
 }
 
-/// A page that may send requests: without a port it is the one of its scheme, and with `:*` it is any.
+/// Parses a permitted origin. Without a port it has the default one of its scheme, and `:*` permits any.
 fn allowed(text: &str) -> Option<Origin> {
     if let Some(base) = text.trim().strip_suffix(":*") {
         return origin_of(base);

@@ -1,4 +1,4 @@
-//! A connection whose client has to read what it is sent.
+//! A stream that fails if its peer does not read for too long.
 
 use std::io;
 use std::pin::Pin;
@@ -8,19 +8,19 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 
-/// How long a client may read nothing of what is sent to it.
+/// The time for which a client may read nothing of the data sent to it.
 pub const WRITE_PATIENCE: Duration = Duration::from_secs(30);
 
-/// How many bytes a client has to read in a second, on average: each makes up for a part of the time that it has kept the
-/// server waiting, so that it cannot read one byte every [`WRITE_PATIENCE`].
+/// The number of bytes that a client must read per second on average. Each byte compensates for a part of the time that
+/// the client has made the server wait, so that it cannot read one byte every [`WRITE_PATIENCE`].
 pub const MIN_READ_RATE: u32 = 4 * 1024;
 
-/// A stream that fails once its peer has not read for too long.
+/// A stream that fails if its peer does not read for too long.
 pub(super) struct Paced<S> {
     stream: S,
-    /// How long writes have waited that nothing has made up for.
+    /// The accumulated time of blocked writes that no read bytes have compensated for.
     waited: Duration,
-    /// Since when the present write waits.
+    /// The start of the current blocked write.
     blocked: Option<Instant>,
     timer: Pin<Box<Sleep>>,
 }

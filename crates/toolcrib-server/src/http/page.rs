@@ -1,7 +1,8 @@
-//! Who comes in to the status page.
+//! Authentication and form handling of the status page.
 //!
-//! A form is taken from the page itself only: its `Origin`, where there is one, is this server's own whatever `/mcp` allows; it
-//! brings a cookie that browsers do not send along from elsewhere; and what answers a question has its seal.
+//! Forms are accepted from the page itself only. The `Origin`, if there is one, must be this server, regardless of the
+//! origins that `/mcp` permits. The form comes with a cookie that browsers do not send from other sites, and an answer
+//! to a question carries the seal of that question.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -28,16 +29,16 @@ use crate::page::{
 };
 use crate::version::Lease;
 
-/// What a browser may do with the page: show it, with the style from here, and send its forms here.
+/// The content security policy of the page: browsers may show it, load its style and submit its forms to this server.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// The longest query, in characters.
+/// The maximum length of a query, in characters.
 const MAX_QUERY_CHARS: usize = 1_000;
 
-/// The cookie of the operator.
+/// The value of the operator's cookie.
 const OPERATOR: &str = "operator";
 
-/// Answer to a request that the page does not take.
+/// The response to a request that the page rejects.
 pub(super) struct Refused(Box<Response>);
 
 impl From<Response> for Refused {
@@ -52,7 +53,7 @@ impl IntoResponse for Refused {
     }
 }
 
-/// The page, for whoever may read it.
+/// Serves the page to a viewer who may read it.
 pub(super) async fn show(
     State(door): State<Arc<Door>>,
     ConnectInfo(address): ConnectInfo<SocketAddr>,
@@ -68,8 +69,8 @@ pub(super) async fn show(
     };
     let query: String = fields.get("q").unwrap_or_default().chars().take(MAX_QUERY_CHARS).collect();
     let told = match fields.get("told") {
-        Some("taken") => Some("The answer was taken."),
-        Some("gone") => Some("That call does not wait for an answer any more."),
+        Some("taken") => Some("The answer was accepted."),
+        Some("gone") => Some("That call no longer waits for an answer."),
         Some("late") => Some("Too late: the question was answered elsewhere, or its asker no longer waits."),
         _ => None,
     };
@@ -80,7 +81,7 @@ pub(super) async fn show(
     Ok(html(StatusCode::OK, page(&look).await))
 }
 
-/// The style of the page.
+/// Serves the style of the page.
 pub(super) async fn style(
     State(door): State<Arc<Door>>,
     ConnectInfo(address): ConnectInfo<SocketAddr>,
@@ -90,7 +91,7 @@ pub(super) async fn style(
     Ok(guarded(StatusCode::OK, "text/css; charset=utf-8", Body::from(STYLE)))
 }
 
-/// Lets somebody in with a key or a token.
+/// Signs a viewer in with a key or a token.
 pub(super) async fn enter(
     State(door): State<Arc<Door>>,
     ConnectInfo(address): ConnectInfo<SocketAddr>,
@@ -101,7 +102,7 @@ pub(super) async fn enter(
     Ok(visit.let_in(fields.get("key").unwrap_or_default()))
 }
 
-/// Takes the operator's answer to a question.
+/// Accepts the operator's answer to a call.
 pub(super) async fn answer(
     State(door): State<Arc<Door>>,
     ConnectInfo(address): ConnectInfo<SocketAddr>,
@@ -113,7 +114,7 @@ pub(super) async fn answer(
         Some("once") => OperatorAnswer::Once,
         Some("tool") => OperatorAnswer::Tool,
         Some("deny") => OperatorAnswer::deny(fields.get("feedback").unwrap_or_default()),
-        _ => return Ok(reply::plain(StatusCode::BAD_REQUEST, "say `once`, `tool` or `deny`")),
+        _ => return Ok(reply::plain(StatusCode::BAD_REQUEST, "expected `once`, `tool` or `deny`")),
     };
     visit.page.pending.saw_page();
     Ok(match visit.page.pending.answer(question, said) {
@@ -122,7 +123,7 @@ pub(super) async fn answer(
     })
 }
 
-/// Takes the operator's answer to what an agent or a server asks its user.
+/// Accepts the operator's answer to a question of an agent or a server.
 pub(super) async fn reply(
     State(door): State<Arc<Door>>,
     ConnectInfo(address): ConnectInfo<SocketAddr>,
@@ -137,13 +138,13 @@ pub(super) async fn reply(
         Ok(true) => see("/?told=taken", None),
         Ok(false) => see("/?told=late", None),
         Err(problem) => {
-            let text = format!("the answer was not taken: {problem}; go back and change it");
+            let text = format!("the answer was not accepted: {problem}; go back and change it");
             reply::plain(StatusCode::BAD_REQUEST, &text)
         }
     })
 }
 
-/// A request that may come to the page, and what it finds.
+/// An admitted request to the page.
 struct Visit<'a> {
     door: &'a Door,
     page: &'a Inner,
@@ -153,7 +154,7 @@ struct Visit<'a> {
 }
 
 impl Door {
-    /// Looks whether a request may come to the page at all.
+    /// Checks that a request may reach the page.
     fn visit<B>(&self, request: &Request<B>, address: SocketAddr) -> Result<Visit<'_>, Refused> {
         let (rules, lease) = self.enter();
         let Some(page) = self.page.as_ref().filter(|_| rules.has_page) else {
@@ -165,21 +166,21 @@ impl Door {
             return Err(reply::last(StatusCode::FORBIDDEN, why).into());
         }
         if Names::is_foreign(headers) {
-            let text = "the status page takes nothing from other pages";
+            let text = "the status page accepts nothing from other pages";
             return Err(reply::last(StatusCode::FORBIDDEN, text).into());
         }
         let share = rules.shares.take(Sharer::Address(address.ip())).map_err(reply::too_many)?;
         Ok(Visit { door: self, page: &page.inner, rules, lease, _share: share })
     }
 
-    /// The name of the cookie. Browsers do not keep those of several ports apart.
+    /// Returns the name of the cookie. It contains the port, since browsers share cookies between the ports of a host.
     fn cookie(&self) -> String {
         format!("toolcrib_{}", self.address.port())
     }
 }
 
 impl Visit<'_> {
-    /// Who it is; nobody where a token is wanted and there is none.
+    /// Returns the viewer, or `None` if a token is required and missing.
     fn viewer(&self, headers: &HeaderMap) -> Option<Viewer> {
         let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
         let (name, access) = (self.door.cookie(), &self.rules.access);
@@ -203,7 +204,7 @@ impl Visit<'_> {
         access.of_header(headers).map(Viewer::Client)
     }
 
-    /// Gives whoever has a key or a token a cookie for it.
+    /// Sets a cookie for the holder of a key or a token.
     fn let_in(&self, key: &str) -> Response {
         let who = if self.page.keys.is_operator(key) {
             OPERATOR.to_owned()
@@ -217,7 +218,8 @@ impl Visit<'_> {
         see("/", Some(&cookie))
     }
 
-    /// Returns the question that a form of the operator answers, and its fields. The form has to have the seal of that.
+    /// Returns the question that a form of the operator answers, and its fields. The form must carry the seal of that
+    /// question.
     async fn operator_form(
         &self,
         request: Request<Body>,
@@ -239,12 +241,12 @@ impl Visit<'_> {
         Ok((question, fields))
     }
 
-    /// The fields of a form.
+    /// Reads the fields of a form.
     async fn form(&self, request: Request<Body>, max_bytes: usize) -> Result<Fields, Refused> {
         let refused = |status, text: &str| Refused::from(reply::last(status, text));
         let kind = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         if kind.and_then(|kind| kind.split(';').next()) != Some("application/x-www-form-urlencoded") {
-            return Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "this wants a form"));
+            return Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "expected a form"));
         }
         let (patience, budget) = (self.rules.body_patience, &self.door.bodies);
         match body::read(request.into_body(), max_bytes, patience, budget).await {
@@ -257,7 +259,7 @@ impl Visit<'_> {
     }
 }
 
-/// What the seal of a cookie is about.
+/// Returns the text that the seal of a cookie protects.
 fn cookie_of(who: &str) -> String {
     format!("cookie/{who}")
 }
@@ -266,7 +268,7 @@ fn html(status: StatusCode, text: String) -> Response {
     guarded(status, "text/html; charset=utf-8", Body::from(text))
 }
 
-/// Sends the browser to a path of ours.
+/// Redirects the browser to a path of this server.
 fn see(path: &'static str, cookie: Option<&str>) -> Response {
     let mut response = guarded(StatusCode::SEE_OTHER, "text/plain; charset=utf-8", Body::empty());
     response.headers_mut().insert(LOCATION, HeaderValue::from_static(path));
@@ -276,7 +278,7 @@ fn see(path: &'static str, cookie: Option<&str>) -> Response {
     response
 }
 
-/// An answer that a browser makes as little of as can be.
+/// Returns a response with headers that restrict the browser to the necessary minimum.
 fn guarded(status: StatusCode, kind: &'static str, body: Body) -> Response {
     let mut response = Response::new(body);
     *response.status_mut() = status;
@@ -285,7 +287,7 @@ fn guarded(status: StatusCode, kind: &'static str, body: Body) -> Response {
         (CONTENT_SECURITY_POLICY, POLICY),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (CACHE_CONTROL, "no-store"),
-        // Without a referrer at all, browsers say of a form that it comes from nowhere.
+        // Without any referrer, browsers send a form with the origin `null`.
         (REFERRER_POLICY, "same-origin"),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
         (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),

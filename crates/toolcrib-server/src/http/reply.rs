@@ -1,4 +1,4 @@
-//! Answers that turn a request away.
+//! HTTP responses that reject a request.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::access::Refusal;
 use super::sessions::{Crowded, MAX_SESSIONS_OF_CLIENT};
 use crate::strict;
 
-/// A status with a sentence.
+/// Returns a response with a status and a sentence.
 pub(super) fn plain(status: StatusCode, text: &str) -> Response<Body> {
     let mut response = Response::new(Body::from(format!("{text}\n")));
     *response.status_mut() = status;
@@ -20,25 +20,26 @@ pub(super) fn plain(status: StatusCode, text: &str) -> Response<Body> {
     response
 }
 
-/// One whose request was not read to its end, so that nothing can follow it.
+/// Returns a response that closes the connection, because the request was not read to its end.
 pub(super) fn last(status: StatusCode, text: &str) -> Response<Body> {
     let mut response = plain(status, text);
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     response
 }
 
-/// A token is wanted, or another one, or nobody can tell now.
+/// Returns the response to a request without valid authentication.
 pub(super) fn refused(refusal: &Refusal, challenge: &str) -> Response<Body> {
     let (status, text) = match refusal {
         Refusal::Missing | Refusal::Wrong => {
-            (StatusCode::UNAUTHORIZED, "this server wants a token of its own, as a bearer".to_owned())
+            (StatusCode::UNAUTHORIZED, "this server requires a bearer token".to_owned())
         }
         Refusal::Flawed(flaw) => (StatusCode::UNAUTHORIZED, format!("{flaw}; get another one")),
         Refusal::Insufficient(_) => {
-            (StatusCode::FORBIDDEN, "the token is good, and lets nobody in here".to_owned())
+            (StatusCode::FORBIDDEN, "the token is valid, but grants no access to this server".to_owned())
         }
         Refusal::Unavailable(wait) => {
-            let text = "the keys of the authorization server cannot be had, so nobody comes in by its tokens";
+            let text =
+                "the keys of the authorization server are unavailable, so its tokens cannot be checked";
             return later(StatusCode::SERVICE_UNAVAILABLE, text, *wait);
         }
     };
@@ -49,31 +50,31 @@ pub(super) fn refused(refusal: &Refusal, challenge: &str) -> Response<Body> {
     response
 }
 
-/// Too much, or too often.
+/// Returns the response to a client that exceeds its rate or its number of open requests.
 pub(super) fn too_many(wait: Duration) -> Response<Body> {
-    later(StatusCode::TOO_MANY_REQUESTS, "this client asks too much at once", wait)
+    later(StatusCode::TOO_MANY_REQUESTS, "this client sends too many requests", wait)
 }
 
-/// There is no room for another session.
+/// Returns the response to a request for a session beyond the maximum.
 pub(super) fn crowded(crowded: Crowded) -> Response<Body> {
     match crowded {
         Crowded::InAll => last(StatusCode::SERVICE_UNAVAILABLE, "there are too many sessions"),
         Crowded::OfClient => {
             let text = format!(
-                "this client has {MAX_SESSIONS_OF_CLIENT} sessions, and no more can be; end those that it does not use with DELETE"
+                "this client has {MAX_SESSIONS_OF_CLIENT} sessions, which is the maximum; end unused ones with DELETE"
             );
             last(StatusCode::TOO_MANY_REQUESTS, &text)
         }
     }
 }
 
-/// The bodies of other requests take all the memory that there is for them.
+/// Returns the response if the bodies of other requests use all the memory.
 pub(super) fn no_room() -> Response<Body> {
     let text = "too many large messages come in at once; send this one again, or a smaller one";
     later(StatusCode::SERVICE_UNAVAILABLE, text, Duration::from_secs(1))
 }
 
-/// A refusal that may be another answer later.
+/// Returns a rejection that asks the client to retry later.
 fn later(status: StatusCode, text: &str, wait: Duration) -> Response<Body> {
     let mut response = last(status, text);
     let seconds = wait.as_secs_f64().ceil().max(1.0);
@@ -83,13 +84,13 @@ fn later(status: StatusCode, text: &str, wait: Duration) -> Response<Body> {
     response
 }
 
-/// What cannot be a message.
+/// Returns the response to a body that is not a valid message.
 pub(super) fn unreadable(id: Option<&Value>, error: &ErrorData) -> Response<Body> {
     json_rpc(StatusCode::BAD_REQUEST, id, error)
 }
 
-/// Returns the response to a request that the shutdown of the server interrupts. A client takes it for the answer to its call,
-/// which it does not for a bare status.
+/// Returns the response to a request that the shutdown of the server interrupts. A client takes it for the answer to
+/// its call, which would not be the case for a bare status.
 pub(super) fn interrupted(id: &Value) -> Response<Body> {
     json_rpc_text(StatusCode::OK, shut_down(id).to_string())
 }

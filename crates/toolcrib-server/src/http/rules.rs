@@ -1,4 +1,4 @@
-//! What an app file says of who may come in over HTTP, and how much at once.
+//! The admission rules and limits of an app for HTTP requests.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError};
@@ -14,7 +14,7 @@ use crate::Error;
 use crate::server::Shared;
 use crate::version::Version;
 
-/// The rules of one version of the app. A request is held to those that it found.
+/// The admission rules of one version of the app. A request keeps the rules that were current when it arrived.
 pub(super) struct Rules {
     pub(super) names: Names,
     pub(super) access: Access,
@@ -25,14 +25,15 @@ pub(super) struct Rules {
     pub(super) body_patience: Duration,
 }
 
-/// Rules that a listener has from the next version of the app on.
+/// The admission rules of a listener for the next version of the app.
 pub(crate) struct NewRules {
     door: Arc<Door>,
     rules: Rules,
 }
 
 impl Rules {
-    /// Those of an app for a listener on this address. One that other machines reach is refused where no token is wanted.
+    /// Creates the rules of an app for a listener on this address. Returns an error if other machines can reach the
+    /// address and no token is required.
     pub(super) fn new(
         shared: &Shared,
         app: &App,
@@ -58,7 +59,7 @@ impl Rules {
 }
 
 impl Shared {
-    /// What another version of the app says of each listener.
+    /// Returns the rules of another version of the app for each listener.
     pub(crate) fn rules_of(&self, app: &App) -> Result<Vec<NewRules>, Error> {
         let doors = self.doors.lock().unwrap_or_else(PoisonError::into_inner);
         let open = doors.iter().filter_map(std::sync::Weak::upgrade);

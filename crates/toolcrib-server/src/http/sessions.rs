@@ -1,4 +1,4 @@
-//! The sessions of clients before revision 2026-07-28, each for the client that began it.
+//! The sessions of clients before revision 2026-07-28, each bound to the client that started it.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -12,19 +12,19 @@ use rmcp::transport::streamable_http_server::session::{ServerSseMessage, Session
 use tokio::runtime::Handle;
 
 tokio::task_local! {
-    /// Whose request is answered.
+    /// The client of the current request.
     static CALLER: Caller;
 }
 
 /// The client of a request.
 struct Caller {
     client: Arc<str>,
-    /// The session that its request has begun.
+    /// The session that its request has started.
     begun: Arc<OnceLock<SessionId>>,
 }
 
-/// A request without a response yet. If it is dropped before [`answered`](Self::answered), the session that it has begun is
-/// closed: its client has never learned the id.
+/// A request without a response yet. If it is dropped before [`answered`](Self::answered), the session that it has
+/// started is closed: its client has never learned the id.
 struct Unanswered {
     sessions: Arc<Sessions>,
     begun: Arc<OnceLock<SessionId>>,
@@ -51,28 +51,28 @@ impl Drop for Unanswered {
     }
 }
 
-/// The most sessions of one client, of those that `serve.limits.sessions` lets be.
+/// The maximum number of sessions of one client, within `serve.limits.sessions`.
 pub const MAX_SESSIONS_OF_CLIENT: usize = 256;
 
-/// Sessions, and whose they are. Somebody else's is as if it never was.
+/// A session manager that binds sessions to their clients. A session of another client does not exist for a request.
 #[derive(Default)]
 pub(super) struct Sessions {
     local: LocalSessionManager,
     known: Mutex<HashMap<SessionId, Known>>,
-    /// How many requests that begin a session have no answer yet, by their clients.
+    /// The number of unanswered requests of each client that start a session.
     opening: Mutex<HashMap<Arc<str>, usize>>,
 }
 
-/// Why a session is not begun.
+/// The reason why a session is not started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Crowded {
-    /// There are too many.
+    /// There are too many sessions.
     InAll,
-    /// Too many are this client's.
+    /// This client has too many sessions.
     OfClient,
 }
 
-/// The request to begin a session, which counts as one until it is answered.
+/// A request that starts a session. It counts as a session until it is answered.
 pub(super) struct Opening {
     sessions: Arc<Sessions>,
     client: Arc<str>,
@@ -92,20 +92,20 @@ impl Drop for Opening {
 
 struct Known {
     client: Arc<str>,
-    /// The ids of its requests that have no answer yet.
+    /// The ids of its unanswered requests.
     running: HashSet<String>,
 }
 
-/// What comes of noting a request as running.
+/// The result of recording a request as running.
 pub(super) enum Noted {
     Runs(Running),
-    /// The session is not there, which has a status of its own.
+    /// The session does not exist. The response has a different status.
     NoSession,
-    /// A request with its id runs already.
+    /// A request with this id is running already.
     Duplicate,
 }
 
-/// The id of a request of a session that runs, while this is there.
+/// The id of a running request of a session, released when this is dropped.
 pub(super) struct Running {
     sessions: Arc<Sessions>,
     session: SessionId,
@@ -113,8 +113,8 @@ pub(super) struct Running {
 }
 
 impl Sessions {
-    /// Answers a request of this client. If the future is dropped before it ends, the session that the request has begun is
-    /// closed.
+    /// Answers a request of this client. If the future is dropped before it completes, the session that the request has
+    /// started is closed.
     pub(super) async fn of<T>(self: &Arc<Self>, client: &Arc<str>, answer: impl Future<Output = T>) -> T {
         let begun = Arc::new(OnceLock::new());
         let unanswered =
@@ -128,7 +128,7 @@ impl Sessions {
         self.known().len()
     }
 
-    /// Lets a client begin a session, where there are not too many.
+    /// Reserves a session for a client, within the limits.
     pub(super) fn open(self: &Arc<Self>, client: &Arc<str>, most: usize) -> Result<Opening, Crowded> {
         let mut opening = self.opening();
         let (all, own) = {
@@ -149,13 +149,13 @@ impl Sessions {
         self.opening.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether this client has such a session.
+    /// Returns true if this client has such a session.
     pub(super) fn has(&self, client: &str, session: &str) -> bool {
         let session: SessionId = session.into();
         self.known().get(&session).is_some_and(|known| known.client.as_ref() == client)
     }
 
-    /// Notes a request as running.
+    /// Records a request as running.
     pub(super) fn run(self: &Arc<Self>, session: &str, id: &str) -> Noted {
         let session: SessionId = session.into();
         let mut all = self.known();
@@ -171,7 +171,8 @@ impl Sessions {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a session is the client's whose request is answered; outside of any, it is ours.
+    /// Returns true if a session belongs to the client of the current request. Outside of requests, the server owns all
+    /// sessions.
     fn is_own(&self, id: &SessionId) -> bool {
         let Ok(client) = CALLER.try_with(|caller| Arc::clone(&caller.client)) else { return true };
         self.known().get(id).is_some_and(|known| known.client == client)
@@ -197,7 +198,7 @@ impl SessionManager for Sessions {
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
         let (id, transport) = self.local.create_session().await?;
         let caller = CALLER.try_with(|caller| {
-            // A request begins one session at most.
+            // A request starts at most one session.
             let _ = caller.begun.set(id.clone());
             Arc::clone(&caller.client)
         });

@@ -1,4 +1,4 @@
-//! How much one client has open, and how often it comes.
+//! The limits on open requests and request rates of each client.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -8,17 +8,17 @@ use std::time::Duration;
 use tokio::time::Instant;
 use toolcrib_runtime::ServeLimits;
 
-/// The most clients that are kept apart. Beyond that, those that have nothing open and are quiet are forgotten.
+/// The maximum number of tracked clients. Beyond it, idle clients without open requests are dropped.
 const MAX_CLIENTS: usize = 4096;
 
-/// Who shares: a client with a token, or an address.
+/// The key by which requests are limited: a client with a token, or an address.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Sharer {
     Client(Arc<str>),
     Address(IpAddr),
 }
 
-/// What each client takes of the server.
+/// A limiter of the open requests and the request rate of each client.
 pub(super) struct Shares {
     at_once: usize,
     per_second: f64,
@@ -27,12 +27,12 @@ pub(super) struct Shares {
 
 struct Taken {
     open: usize,
-    /// How many requests may come now.
+    /// The number of requests that are permitted now.
     left: f64,
     since: Instant,
 }
 
-/// A request that is open, while this is there.
+/// A permit for an open request, returned when this is dropped.
 pub(super) struct Share {
     sharer: Sharer,
     taken: Arc<Mutex<HashMap<Sharer, Taken>>>,
@@ -47,13 +47,13 @@ impl Shares {
         }
     }
 
-    /// Returns how many requests are open.
+    /// Returns the number of open requests.
     #[cfg(test)]
     pub(super) fn open(&self) -> usize {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner).values().map(|taken| taken.open).sum()
     }
 
-    /// Takes a share; after how long to come again where there is none.
+    /// Acquires a permit, or returns the time after which to retry.
     pub(super) fn take(&self, sharer: Sharer) -> Result<Share, Duration> {
         let now = Instant::now();
         let most = self.per_second * 2.0;

@@ -1,4 +1,4 @@
-//! Event streams that the shutdown of the server ends before they carry the answer to their request.
+//! Event streams that end with an error if the server shuts down before they carry the answer to their request.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -13,7 +13,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::reply;
 
-/// The event stream of one request. If the server shuts down before the stream carries the answer, its last event is an error.
+/// The event stream of one request. If the server shuts down before the stream carries the answer, its last event is an
+/// error.
 pub(super) struct AnsweredStream {
     body: Body,
     /// The id of the request.
@@ -24,7 +25,7 @@ pub(super) struct AnsweredStream {
 }
 
 impl AnsweredStream {
-    /// Wraps the body of a response whose every frame is one event, as those of rmcp are.
+    /// Wraps the body of a response in which each frame is one event, as in those of rmcp.
     pub(super) fn body(body: Body, id: Value, closing: CancellationToken) -> Body {
         Body::new(Self { body, id, closing, is_answered: false, has_ended: false })
     }
@@ -59,7 +60,7 @@ impl HttpBody for AnsweredStream {
     }
 }
 
-/// Returns whether an event is the response to the request with this id.
+/// Returns true if an event is the response to the request with this id.
 fn is_answer(event: &[u8], id: &Value) -> bool {
     #[derive(Deserialize)]
     struct Message {

@@ -1,4 +1,4 @@
-//! Where operators come in.
+//! The listener for operators.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -22,19 +22,19 @@ use super::{Reply, WaitingQuestion};
 use crate::approval::{AnswerOutcome, OperatorAnswer, OperatorPresence, check_answer};
 use crate::{Error, PendingApprovals};
 
-/// How long an operator may take to say who comes.
+/// The time in which an operator has to send the first line.
 const HELLO_PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long nobody is let in after that failed, for want of something.
+/// The pause before accepting again after an operator could not be accepted.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Where operators come in, as long as this is there.
+/// A listener for operators, which stops when this is dropped.
 pub struct OperatorDoor {
     socket: PathBuf,
     serving: JoinHandle<()>,
 }
 
-/// What operators share.
+/// The state that all operators share.
 struct Inside {
     host: Host,
     own: Own,
@@ -42,8 +42,9 @@ struct Inside {
 }
 
 impl OperatorDoor {
-    /// Lets operators in who answer these calls of an app. `has_client` is whether the parent of this process is its client, whose
-    /// programs are refused. To be called within the runtime of tokio.
+    /// Listens for operators who answer the pending calls of an app. If `has_client` is true, the parent of this
+    /// process is its client, and programs that the client has started are refused. Must be called within a tokio
+    /// runtime.
     pub async fn open(app: &App, pending: &PendingApprovals, has_client: bool) -> Result<Self, Error> {
         let place = Place::of(app.file.as_ref())?;
         let failed = |source| place.failed(source);
@@ -59,7 +60,7 @@ impl OperatorDoor {
 impl Drop for OperatorDoor {
     fn drop(&mut self) {
         self.serving.abort();
-        // Whoever looks for it finds that nobody listens.
+        // A program that looks for the socket finds that nothing listens.
         let _ = std::fs::remove_file(&self.socket);
     }
 }
@@ -76,13 +77,13 @@ async fn accept(listener: UnixListener, inside: Arc<Inside>) {
                     } else {
                         visits.spawn(async move {
                             if let Err(error) = inside.receive(stream).await {
-                                tracing::debug!(%error, "an operator is gone");
+                                tracing::debug!(%error, "the connection of an operator failed");
                             }
                         });
                     }
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "no operator can come in");
+                    tracing::warn!(%error, "an operator could not be accepted");
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
             },
@@ -91,23 +92,23 @@ async fn accept(listener: UnixListener, inside: Arc<Inside>) {
     }
 }
 
-/// Tells one too many, who is not waited for.
+/// Refuses an operator beyond the maximum without waiting for it.
 fn refuse_at_once(stream: &UnixStream) {
-    let why = format!("{MAX_OPERATORS} operators are here already");
+    let why = format!("{MAX_OPERATORS} operators are connected already");
     if let Ok(mut line) = serde_json::to_vec(&Told::Refused { why }) {
         line.push(b'\n');
-        // There is room for a line in a socket that nothing was written to.
+        // The buffer of a new socket has space for a line.
         let _ = stream.try_write(&line);
     }
 }
 
-/// An operator who is here.
+/// The connection of an operator.
 struct Visit {
     lines: Lines<OwnedReadHalf>,
     writer: OwnedWriteHalf,
-    /// What the operator was told of, and has not been told the end of.
+    /// The ids of the questions that were sent to the operator and have not been settled.
     known: BTreeSet<u64>,
-    /// Those of them whose arguments were not shown.
+    /// The ids of those that were sent without their arguments.
     unseen: BTreeSet<u64>,
 }
 
@@ -130,7 +131,7 @@ impl Inside {
                 );
                 return visit.refuse(&why).await;
             }
-            Ok(Some(_)) => return visit.refuse("the first line says `hello`").await,
+            Ok(Some(_)) => return visit.refuse("expected `hello` as the first line").await,
             Ok(None) => return Ok(()),
             Err(error) => return visit.refuse(&error.to_string()).await,
         };
@@ -138,7 +139,7 @@ impl Inside {
         self.attend(visit, attached).await
     }
 
-    /// Tells what waits, and takes answers, until the operator leaves.
+    /// Sends the waiting questions and accepts answers until the operator disconnects.
     async fn attend(&self, mut visit: Visit, _attached: Option<OperatorPresence>) -> io::Result<()> {
         let mut changes = self.pending.changes();
         let mut is_first = true;
@@ -149,7 +150,7 @@ impl Inside {
                 visit.tell(&Told::All).await?;
             }
             let heard = tokio::select! {
-                // The sender is there as long as this is.
+                // The sender lives as long as this value.
                 _ = changes.changed() => continue,
                 heard = visit.heard() => heard,
             };
@@ -163,7 +164,7 @@ impl Inside {
                     let settled = self.settle_question(&mut visit, id, Some(reply.into()));
                     visit.tell(&settled).await?;
                 }
-                Ok(Some(Heard::Hello { .. })) => return visit.refuse("`hello` was said already").await,
+                Ok(Some(Heard::Hello { .. })) => return visit.refuse("found a second `hello`").await,
                 Ok(None) => return Ok(()),
                 Err(error) => return visit.refuse(&error.to_string()).await,
             }
@@ -198,7 +199,7 @@ impl Inside {
         Ok(())
     }
 
-    /// Takes an answer to a call that this operator was told of.
+    /// Accepts an answer to a call that was sent to this operator.
     fn settle(&self, visit: &mut Visit, id: u64, say: Say) -> Told {
         let refused = |why: &str| Told::Settled { id, taken: false, why: Some(why.to_owned()) };
         if self.pending.questions_to_user().get(id).is_some() {
@@ -206,7 +207,7 @@ impl Inside {
                 Say::Once => Some(Reply::default().into()),
                 Say::Deny(feedback) => {
                     let OperatorAnswer::Deny(feedback) = OperatorAnswer::deny(&feedback) else {
-                        return refused("that is no answer");
+                        return refused("invalid answer");
                     };
                     Some(UserAnswer::Denied(feedback))
                 }
@@ -220,27 +221,30 @@ impl Inside {
             Say::Deny(feedback) => OperatorAnswer::deny(&feedback),
         };
         if !visit.known.contains(&id) {
-            return refused("that call does not wait for an answer any more");
+            return refused("that call no longer waits for an answer");
         }
         if visit.unseen.contains(&id) && !matches!(said, OperatorAnswer::Deny(_)) {
             return refused("its arguments are too long to be shown whole, so it can only be denied here");
         }
         match self.pending.answer(id, said) {
             AnswerOutcome::Accepted => Told::Settled { id, taken: true, why: None },
-            AnswerOutcome::TooLate => refused("that call does not wait for an answer any more"),
+            AnswerOutcome::TooLate => refused("that call no longer waits for an answer"),
         }
     }
 
-    /// Takes an answer to a question that this operator was told of. One that does not fit leaves the question waiting.
+    /// Accepts an answer to a question that was sent to this operator. The question stays open if the answer does not
+    /// fit.
     fn settle_question(&self, visit: &mut Visit, id: u64, answer: Option<UserAnswer>) -> Told {
         let refused = |why: &str| Told::Settled { id, taken: false, why: Some(why.to_owned()) };
         let questions = self.pending.questions_to_user();
         let Some(question) = questions.get(id).filter(|_| visit.known.contains(&id)) else {
             return refused("too late: the question was answered elsewhere, or its asker no longer waits");
         };
-        let Some(answer) = answer else { return refused("a question is no call; answer it once") };
+        let Some(answer) = answer else {
+            return refused("a question cannot be allowed for a session; answer it once");
+        };
         if visit.unseen.contains(&id) && !matches!(answer, UserAnswer::Denied(_)) {
-            return refused("it is too long to be shown whole, so it can only be answered with no here");
+            return refused("it is too long to be shown whole, so it can only be declined here");
         }
         if let Err(problem) = check_answer(&question, &answer) {
             return refused(&problem);
@@ -258,16 +262,17 @@ impl Visit {
         send(&mut self.writer, told).await
     }
 
-    /// The last word.
+    /// Sends a refusal and closes the connection.
     async fn refuse(mut self, why: &str) -> io::Result<()> {
         self.tell(&Told::Refused { why: why.to_owned() }).await
     }
 
-    /// What the operator says; `None` at the end. What cannot be understood is an error, and the end of it.
+    /// Receives the next message of the operator, or `None` at the end of the stream. A message that cannot be parsed
+    /// is an error, after which nothing can be read.
     async fn heard(&mut self) -> io::Result<Option<Heard>> {
         let Some(line) = self.lines.next().await? else { return Ok(None) };
         let heard = serde_json::from_slice(&line).map_err(|error| {
-            io::Error::new(io::ErrorKind::InvalidData, format!("this is not what an operator says: {error}"))
+            io::Error::new(io::ErrorKind::InvalidData, format!("invalid message of an operator: {error}"))
         })?;
         Ok(Some(heard))
     }

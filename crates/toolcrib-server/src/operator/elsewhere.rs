@@ -1,4 +1,4 @@
-//! Where there are no Unix domain sockets.
+//! Stubs for platforms without Unix domain sockets.
 
 use std::convert::Infallible;
 use std::path::Path;
@@ -8,40 +8,40 @@ use toolcrib_runtime::App;
 use super::wire::{Host, Say, Told};
 use crate::{Error, PendingApprovals};
 
-/// Where operators come in; there is none here.
+/// A listener for operators. It does not exist on this platform.
 pub struct OperatorDoor(Infallible);
 
 impl OperatorDoor {
-    /// Fails.
+    /// Returns an error.
     #[expect(clippy::unused_async, reason = "as on Unix")]
     pub async fn open(_app: &App, _pending: &PendingApprovals, _has_client: bool) -> Result<Self, Error> {
         Err(Error::NoSockets)
     }
 }
 
-/// Fails.
+/// Returns an error.
 pub fn serving(_app: &Path) -> Result<Vec<String>, Error> {
     Err(Error::NoSockets)
 }
 
-/// A process that serves an app; there is none here.
+/// A connection to a process that serves an app. It does not exist on this platform.
 pub struct Visit {
-    /// Who serves.
+    /// The serving process.
     pub host: Host,
-    /// What it tells.
+    /// The messages of the server.
     pub news: News,
-    /// How it is answered.
+    /// The sender of answers.
     pub answers: Answers,
 }
 
-/// What a server tells.
+/// The messages of a server.
 pub struct News(Infallible);
 
-/// How a server is answered.
+/// A sender of answers to a server.
 pub struct Answers(Infallible);
 
 impl Visit {
-    /// Fails.
+    /// Returns an error.
     #[expect(clippy::unused_async, reason = "as on Unix")]
     pub async fn to(_app: &Path, _id: &str, _attends: bool) -> Result<Option<Self>, Error> {
         Err(Error::NoSockets)
@@ -49,7 +49,7 @@ impl Visit {
 }
 
 impl News {
-    /// What is told next.
+    /// Returns the next message.
     #[expect(clippy::unused_async, reason = "as on Unix")]
     pub async fn next(&mut self) -> Result<Option<Told>, Error> {
         match self.0 {}
@@ -57,13 +57,13 @@ impl News {
 }
 
 impl Answers {
-    /// Says yes to a question.
+    /// Agrees to a question.
     #[expect(clippy::unused_async, reason = "as on Unix")]
     pub async fn reply(&mut self, _id: u64, _reply: super::Reply) -> Result<(), Error> {
         match self.0 {}
     }
 
-    /// Answers a call by its number.
+    /// Answers a call by its id.
     #[expect(clippy::unused_async, reason = "as on Unix")]
     pub async fn answer(&mut self, _id: u64, _say: Say) -> Result<(), Error> {
         match self.0 {}

@@ -1,4 +1,4 @@
-//! Lines of JSON over a socket, within bounds.
+//! Lines of JSON over a socket, with limits of size and time.
 
 use std::io;
 use std::time::Duration;
@@ -7,13 +7,13 @@ use serde::Serialize;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use toolcrib_io::process::LineLimited;
 
-/// How long the other side may take to let a line through.
+/// The timeout for writing a line.
 const WRITE_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Lines of the other side.
+/// A reader of lines.
 pub(super) struct Lines<R> {
     reader: BufReader<LineLimited<R>>,
-    /// The line that is being read. A reader that is dropped in the middle of it goes on with it.
+    /// The incomplete line. A read that is dropped in the middle of a line continues with it.
     line: Vec<u8>,
 }
 
@@ -22,14 +22,15 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Self { reader: BufReader::new(LineLimited::new(reader, max_bytes)), line: Vec::new() }
     }
 
-    /// The next line; `None` at the end. One that is too long is an error, and nothing can be read behind it.
+    /// Returns the next line, or `None` at the end. A line that is too long is an error, after which nothing can be
+    /// read.
     pub(super) async fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
         self.reader.read_until(b'\n', &mut self.line).await?;
         Ok(self.line.ends_with(b"\n").then(|| std::mem::take(&mut self.line)))
     }
 }
 
-/// Sends a line, or fails when it is not taken in time.
+/// Writes a message as one line. Returns an error if the write times out.
 pub(super) async fn send<W: AsyncWrite + Unpin>(writer: &mut W, message: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');

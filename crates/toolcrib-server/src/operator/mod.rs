@@ -1,12 +1,12 @@
-//! Answering from another terminal: `toolcrib approve`.
+//! The answers of operators in another terminal: `toolcrib approve`.
 //!
-//! Each process that serves an app has a socket in a folder of the app, which only its user may enter. Operators come in there
-//! for as long as they like, are shown the calls that wait, and answer them. It is off unless the app says `serve.approve:
-//! true`, since a program that runs as the same user is not kept from this by the operating system. Those that can be told
-//! from an operator are refused, see [`peer`].
+//! Each process that serves an app has a socket in a folder of the app that only its user may enter. Operators connect
+//! to it, see the waiting calls, and answer them. It is off unless the app sets `serve.approve: true`, since the
+//! operating system does not keep other programs of the same user from it. Programs that can be told from an operator
+//! are refused, see [`peer`].
 //!
-//! Both sides send JSON, one object on each line, the first of which says the version. What a line may hold, how many
-//! operators come in and how long they may take is bounded.
+//! Both sides send one JSON object per line. The first line contains the version. The length of lines, the number of
+//! operators and the time for each step are limited.
 
 #[cfg(unix)]
 mod door;
@@ -36,15 +36,16 @@ pub use elsewhere::{Answers, News, OperatorDoor, Visit, serving};
 pub use question::{Reply, WaitingField, WaitingForm, WaitingKind, WaitingQuestion};
 pub use wire::{Host, Say, Told, WaitingCall};
 
-/// The most processes that serve one app, and are shown together.
+/// The maximum number of processes that serve one app and are shown together.
 pub const MAX_SERVING: usize = 64;
 
-/// The most operators that one process lets in at once.
+/// The maximum number of operators that are connected to one process.
 pub const MAX_OPERATORS: usize = 16;
 
-/// The most bytes of the arguments of a call that are shown to an operator, as JSON. A call with more can only be denied there.
+/// The maximum size of the arguments of a call that are shown to an operator, in bytes of JSON. The operator can only
+/// deny a call with longer arguments.
 pub const MAX_SHOWN_ARGUMENT_BYTES: usize = 64 * 1024;
 
-/// The most bytes of what a question wants to be filled in that are shown to an operator, as JSON. One with more can only be
-/// answered with no there.
+/// The maximum size of the form of a question that is shown to an operator, in bytes of JSON. The operator can only
+/// decline a question with a longer form.
 pub const MAX_SHOWN_QUESTION_BYTES: usize = 64 * 1024;

@@ -1,6 +1,6 @@
-//! Where the sockets of an app are: `toolcrib/approve/APP/ID` in the folder for the state of programs.
+//! The folder of the sockets of an app: `toolcrib/approve/APP/ID` in the user's state folder.
 //!
-//! The names are short, since the path of a socket may have no more than 104 bytes on some systems.
+//! The names are short, since some systems limit the path of a socket to 104 bytes.
 
 use std::fs::{self, DirBuilder};
 use std::io::{self, ErrorKind};
@@ -14,10 +14,10 @@ use super::MAX_SERVING;
 use crate::Error;
 use crate::random::{hex, random};
 
-/// The random bytes of an id, each of which is two characters of it.
+/// The number of random bytes in an id. Each is written as two characters.
 const ID_BYTES: usize = 4;
 
-/// What the name of a socket ends with that nobody listens on yet.
+/// The suffix of a socket that does not accept connections yet.
 const UNREADY: &str = ".new";
 
 /// The folder of the sockets of one app.
@@ -35,7 +35,7 @@ impl Place {
         self.0.join(id)
     }
 
-    /// The ids of the sockets that are there, whether somebody listens or not.
+    /// Returns the ids of the existing sockets, including those without a listener.
     pub(super) fn ids(&self) -> io::Result<Vec<String>> {
         if !self.is_there()? {
             return Ok(Vec::new());
@@ -52,13 +52,13 @@ impl Place {
         Ok(ids)
     }
 
-    /// Takes the socket of a process away that has died.
+    /// Removes the socket of a process that has ended.
     pub(super) fn forget(&self, id: &str) {
-        // Somebody else may have done it in this moment.
+        // Another process may have removed it at the same time.
         let _ = fs::remove_file(self.socket(id));
     }
 
-    /// Connects; `None` where nobody listens any more, and the socket is gone then.
+    /// Connects to a socket. Returns `None` and removes the socket if nothing listens on it.
     pub(super) async fn connect(&self, id: &str) -> io::Result<Option<UnixStream>> {
         match UnixStream::connect(self.socket(id)).await {
             Ok(stream) => Ok(Some(stream)),
@@ -71,12 +71,13 @@ impl Place {
         }
     }
 
-    /// Listens on a new socket. It gets its name when it can be connected to, so that nobody takes it for a dead one.
+    /// Listens on a new socket. The socket is renamed once it accepts connections, so that no other process takes it
+    /// for a dead one.
     pub(super) async fn listen(&self) -> io::Result<(UnixListener, String)> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.0)?;
         self.is_there()?;
         for id in self.ids()? {
-            // Only the dead are of interest.
+            // This removes the sockets of processes that have ended.
             let _ = self.connect(&id).await;
         }
         if self.ids()?.len() >= MAX_SERVING {
@@ -90,7 +91,7 @@ impl Place {
         Ok((listener, id))
     }
 
-    /// Whether the folder is there, with nobody but its owner let in.
+    /// Returns true if the folder exists, and restricts it to its owner.
     fn is_there(&self) -> io::Result<bool> {
         let found = match fs::symlink_metadata(&self.0) {
             Ok(found) => found,
@@ -99,7 +100,7 @@ impl Place {
         };
         let own = own_user()?;
         if !found.is_dir() || found.uid() != own {
-            let message = "it is not a folder of this user; take it away";
+            let message = "it is not a folder of this user; remove it";
             return Err(io::Error::new(ErrorKind::PermissionDenied, message));
         }
         if found.mode() & 0o077 != 0 {
@@ -113,7 +114,7 @@ impl Place {
     }
 }
 
-/// As whom this process runs.
+/// Returns the user id of this process.
 pub(super) fn own_user() -> io::Result<u32> {
     Ok(UnixStream::pair()?.0.peer_cred()?.uid())
 }

@@ -1,4 +1,4 @@
-//! What an agent or a server asks its user, as an operator is told of it and answers.
+//! Questions of agents and servers to their user, as an operator sees and answers them.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,58 +11,58 @@ use crate::approval::{MAX_FEEDBACK_CHARS, PendingQuestion};
 /// A question that waits for an answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WaitingQuestion {
-    /// Its number, which no other question and no call of the process has.
+    /// The id, which is unique among the questions and calls of the process.
     pub id: u64,
-    /// The session that asks; `serve/CLIENT/…` names the client.
+    /// The session that asks. `serve/CLIENT/…` names the client.
     pub session: String,
-    /// The agent that asks, when it is one.
+    /// The agent that asks, if an agent does.
     pub agent: Option<String>,
-    /// The server that asks and gets the answer, when it is one.
+    /// The server that asks and receives the answer, if a server does.
     pub server: Option<String>,
     /// The question.
     pub question: String,
-    /// What is to be filled in; absent where it takes more than [`MAX_SHOWN_QUESTION_BYTES`], and the question can only be
-    /// answered with no then.
+    /// The form of the question. Absent if it exceeds [`MAX_SHOWN_QUESTION_BYTES`], in which case the question can only
+    /// be declined.
     pub form: Option<WaitingForm>,
-    /// For how many seconds it has been waiting.
+    /// The time that it has been waiting, in seconds.
     pub waiting_seconds: u64,
 }
 
-/// What a question wants besides a yes.
+/// The inputs of a question, in addition to agreement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WaitingForm {
-    /// A text to look through, which may be changed.
+    /// A text to review, which may be edited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
-    /// Answers to pick one of.
+    /// The choices, one of which is the answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
-    /// Answers to fill in.
+    /// The fields.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<WaitingField>,
 }
 
-/// One answer to fill in.
+/// One field of a form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WaitingField {
-    /// Its key in the answer.
+    /// The key in the answer.
     pub name: String,
-    /// What the operator is shown.
+    /// The label for the operator.
     pub label: String,
-    /// What it takes.
+    /// The type of the value.
     #[serde(rename = "type")]
     pub kind: WaitingKind,
-    /// What may be picked, for `choice` and `choices`.
+    /// The choices, for `choice` and `choices`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
-    /// Whether it has to be filled in.
+    /// True if the field is required.
     pub required: bool,
-    /// What it holds when it is left out.
+    /// The value if the field is omitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
 }
 
-/// What a field takes.
+/// The type of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitingKind {
@@ -80,17 +80,17 @@ pub enum WaitingKind {
     Choices,
 }
 
-/// A yes to a question, with what was filled in.
+/// An agreement to a question, with the completed form.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reply {
-    /// The text as it was changed; absent where it was not.
+    /// The edited text. Absent if it is unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
     /// The choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choice: Option<String>,
-    /// The fields that were filled in, by name.
+    /// The completed fields, by name.
     #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
     pub fields: JsonObject,
     /// An answer in words.
@@ -112,14 +112,14 @@ impl WaitingQuestion {
             session: text(&question.session),
             agent: question.agent.as_deref().map(text),
             server: question.server.as_deref().map(text),
-            // It is bounded where it is made; what a server asks is cut.
+            // The text of an agent is limited when it is created. That of a server is truncated here.
             question: text_to(&question.question, MAX_SHOWN_QUESTION_BYTES / 16),
             form: (bytes <= MAX_SHOWN_QUESTION_BYTES).then_some(form),
             waiting_seconds: waiting.as_secs(),
         }
     }
 
-    /// Returns the question as it was asked, for whoever answers it here; `None` where it can only be answered with no.
+    /// Converts the question back for an approver in this process. Returns `None` if it can only be declined.
     pub fn to_question(&self) -> Option<UserQuestion> {
         let WaitingForm { content, choices, fields } = self.form.clone()?;
         let mut question = UserQuestion::new(self.session.as_str(), self.question.as_str());

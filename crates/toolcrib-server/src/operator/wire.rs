@@ -1,4 +1,4 @@
-//! What is said between a server and an operator.
+//! The messages between a server and an operator.
 
 use std::time::Duration;
 
@@ -8,130 +8,132 @@ use toolcrib_policy::Question;
 
 use super::{MAX_SHOWN_ARGUMENT_BYTES, Reply, WaitingQuestion};
 
-/// The version of what is said.
+/// The version of the messages.
 pub(super) const VERSION: u32 = 2;
 
-/// The longest line of an operator, in bytes: an answer with a text that was changed.
+/// The maximum length of a line of an operator, in bytes: an answer with an edited text.
 pub(super) const MAX_ANSWER_BYTES: usize = 256 * 1024;
 
-/// The longest line of a server, in bytes: the arguments, and the texts of a call, each of whose bytes may be written as six.
+/// The maximum length of a line of a server, in bytes: the arguments and the texts of a call. Each byte of a text may
+/// be escaped as six.
 pub(super) const MAX_NEWS_BYTES: usize = 512 * 1024;
 
-/// The longest that a text of a call is, in bytes. It is cut behind them.
+/// The maximum length of a text of a call, in bytes. Longer texts are truncated.
 const MAX_TEXT_BYTES: usize = 4 * 1024;
 
-/// What an operator is told.
+/// A message to an operator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Told {
-    /// Who serves; the first line.
+    /// The serving process, as the first line.
     Hello(Host),
-    /// A call waits.
+    /// A waiting call.
     Waiting {
         /// The call.
         call: Box<WaitingCall>,
     },
-    /// A question of an agent or a server to its user waits.
+    /// A waiting question of an agent or a server to its user.
     Question {
         /// The question.
         question: Box<WaitingQuestion>,
     },
-    /// All that waited at the beginning has been told.
+    /// The end of the calls and questions that were waiting at the start.
     All,
-    /// A call or a question waits no more: somebody else has answered it, or it was given up.
+    /// The end of a call or a question that was answered elsewhere or withdrawn.
     Gone {
-        /// Its number.
+        /// The id.
         id: u64,
     },
-    /// What became of an answer.
+    /// The outcome of an answer.
     Settled {
-        /// The number of the call.
+        /// The id of the call.
         id: u64,
-        /// Whether the answer counts.
+        /// True if the answer was accepted.
         taken: bool,
-        /// Why it does not.
+        /// The reason why it was not.
         why: Option<String>,
     },
-    /// The server wants nothing to do with this operator; the last line.
+    /// A refusal of this operator, as the last line.
     Refused {
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
 
-/// The process that serves.
+/// A process that serves an app.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Host {
-    /// Of what is said.
+    /// The version of the messages.
     pub version: u32,
     /// The id of the app.
     pub app: String,
-    /// The number of the process.
+    /// The process id.
     pub process: u32,
 }
 
-/// A call that waits for a yes.
+/// A call that waits for an approval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WaitingCall {
-    /// Its number, which no other call of the process has.
+    /// The id, which is unique among the calls of the process.
     pub id: u64,
-    /// `namespace.name` of the tool that would run.
+    /// The `namespace.name` of the tool that would run.
     pub tool: String,
-    /// What the tool says of itself.
+    /// The description by the tool's source.
     pub description: String,
-    /// The final arguments; absent where they take more than [`MAX_SHOWN_ARGUMENT_BYTES`], and the call can only be denied then.
+    /// The final arguments. Absent if they exceed [`MAX_SHOWN_ARGUMENT_BYTES`], in which case the call can only be
+    /// denied.
     pub arguments: Option<JsonObject>,
-    /// How much harm it can do.
+    /// The risk of the tool.
     pub risk: Risk,
-    /// What it changes.
+    /// The side effects of the tool.
     pub side_effects: Vec<String>,
-    /// Which rule wants the answer.
+    /// The rule that requires the approval.
     pub rule: String,
-    /// The session that the call belongs to; `serve/CLIENT/…` names the client.
+    /// The session of the call. `serve/CLIENT/…` names the client.
     pub session: String,
-    /// The agent that makes the call, when it is one.
+    /// The agent that makes the call, if an agent does.
     pub agent: Option<String>,
-    /// For how many seconds it has been waiting.
+    /// The time that it has been waiting, in seconds.
     pub waiting_seconds: u64,
 }
 
-/// What an operator says.
+/// A message of an operator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Heard {
-    /// Who comes; the first line.
+    /// The greeting, as the first line.
     Hello {
-        /// Of what is said.
+        /// The version of the messages.
         version: u32,
-        /// Whether the operator stays, so that calls wait.
+        /// True if the operator stays, so that calls wait.
         attends: bool,
     },
-    /// An answer.
+    /// An answer to a call, or a refusal of a question.
     Answer {
-        /// The number of the call.
+        /// The id of the call.
         id: u64,
         /// The answer itself.
         say: Say,
     },
-    /// A yes to a question; a no is an answer.
+    /// An agreement to a question.
     Reply {
-        /// The number of the question.
+        /// The id of the question.
         id: u64,
-        /// What was filled in.
+        /// The completed form.
         reply: Reply,
     },
 }
 
-/// An answer to a call.
+/// An operator's answer to a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Say {
-    /// This call may run.
+    /// Allows this call.
     Once,
-    /// So may later ones of its tool, in its session.
+    /// Allows this call and later calls of the same tool in the same session.
     Tool,
-    /// It may not, with a word for the model, which may be empty.
+    /// Denies the call, with feedback for the model, which may be empty.
     Deny(String),
 }
 
@@ -158,7 +160,7 @@ pub(super) fn text(text: &str) -> String {
     text_to(text, MAX_TEXT_BYTES)
 }
 
-/// The beginning of a text, at most so many bytes of it.
+/// Returns the start of a text, truncated to at most this number of bytes.
 pub(super) fn text_to(text: &str, max_bytes: usize) -> String {
     let start = text.get(..text.floor_char_boundary(max_bytes)).unwrap_or_default();
     if start.len() == text.len() { text.to_owned() } else { format!("{start}…") }

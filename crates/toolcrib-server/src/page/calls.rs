@@ -1,4 +1,4 @@
-//! The last calls, by their names and outcomes.
+//! The latest calls, with their tools and outcomes.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -6,21 +6,21 @@ use std::sync::{Mutex, PoisonError};
 use toolcrib_exec::audit::{AuditSink, Record};
 use toolcrib_policy::{Consent, Effect};
 
-/// How many calls are remembered.
+/// The maximum number of remembered calls.
 pub const MAX_LAST_CALLS: usize = 200;
 
-/// The last calls. Values are not kept.
+/// The latest calls, without their arguments and results.
 #[derive(Default)]
 pub(super) struct LastCalls(Mutex<VecDeque<LastCall>>);
 
-/// A call that is over.
+/// A call that has ended.
 #[derive(Clone, Debug)]
 pub(super) struct LastCall {
-    /// RFC 3339, UTC.
+    /// The time in RFC 3339 format, in UTC.
     pub(super) time: String,
     pub(super) session: String,
     pub(super) agent: Option<String>,
-    /// The tool, or the name that was called where there is none.
+    /// The tool, or the requested name if there is no such tool.
     pub(super) tool: String,
     pub(super) decision: &'static str,
     pub(super) rule: Option<String>,
@@ -30,7 +30,7 @@ pub(super) struct LastCall {
 }
 
 impl LastCalls {
-    /// The last one first.
+    /// Returns the calls, the latest first.
     pub(super) fn latest(&self) -> Vec<LastCall> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().rev().cloned().collect()
     }
@@ -58,7 +58,7 @@ impl AuditSink for LastCalls {
     }
 }
 
-/// Who let it run, or what kept it from running.
+/// Describes the approval of a call, or the reason why it did not run.
 fn decision(record: &Record) -> &'static str {
     match (record.consent, record.decision) {
         (Some(Consent::Granted), _) => "granted",

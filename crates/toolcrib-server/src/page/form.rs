@@ -1,17 +1,17 @@
-//! What a form sends.
+//! The fields of submitted forms.
 
-/// The most bytes of a form.
+/// The maximum size of a form, in bytes.
 pub(crate) const MAX_FORM_BYTES: usize = 16 * 1024;
 
-/// The most fields that are read of one: those of a question, each with its choices.
+/// The maximum number of fields that are read from a form: those of a question, each with its choices.
 const MAX_FIELDS: usize = 2_048;
 
-/// The fields of a form, as `application/x-www-form-urlencoded` has them.
+/// The fields of a form in the encoding `application/x-www-form-urlencoded`.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Fields(Vec<(String, String)>);
 
 impl Fields {
-    /// Reads them. What is no UTF-8 is replaced; what is beyond the most fields is left out.
+    /// Parses the fields. Replaces invalid UTF-8, and ignores fields beyond the maximum.
     pub(crate) fn read(text: &str) -> Self {
         let pairs = text.split('&').filter(|pair| !pair.is_empty()).take(MAX_FIELDS);
         Self(
@@ -24,12 +24,12 @@ impl Fields {
         )
     }
 
-    /// Returns the values of a field, which may be there several times.
+    /// Returns the values of a field, which may occur several times.
     pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter(move |(other, _)| other == name).map(|(_, value)| value.as_str())
     }
 
-    /// A field that is there once.
+    /// Returns the value of a field that occurs once.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         let mut found = self.0.iter().filter(|(other, _)| other == name);
         let (_, value) = found.next()?;

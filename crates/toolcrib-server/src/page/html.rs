@@ -1,34 +1,34 @@
-//! The only way into the page.
+//! A builder of HTML that escapes all external texts.
 
 use std::fmt::{Display, Write as _};
 
 use toolcrib_model::is_invisible;
 
-/// The most characters of a text that is not said to be shown longer.
+/// The default maximum length of a text, in characters.
 const MAX_TEXT_CHARS: usize = 400;
 
-/// A page as it grows. What we write ourselves is known when this is compiled; all else is a text.
+/// An HTML page under construction. Markup is a constant of this crate, and everything else is escaped as text.
 #[derive(Default)]
 pub(super) struct Html(String);
 
 impl Html {
-    /// Adds markup of our own.
+    /// Adds constant markup.
     pub(super) fn markup(&mut self, markup: &'static str) -> &mut Self {
         self.0.push_str(markup);
         self
     }
 
-    /// Adds a text of whomever, up to a bound.
+    /// Adds an external text, truncated to the default maximum.
     pub(super) fn text(&mut self, text: &str) -> &mut Self {
         self.text_to(text, MAX_TEXT_CHARS)
     }
 
-    /// Adds a number or another word of ours.
+    /// Adds a displayable value.
     pub(super) fn show(&mut self, value: impl Display) -> &mut Self {
         self.text(&value.to_string())
     }
 
-    /// Adds a text with a bound of its own, in characters. What is beyond it is said to be missing.
+    /// Adds a text, truncated to a maximum length in characters. A mark shows that text is missing.
     pub(super) fn text_to(&mut self, text: &str, most: usize) -> &mut Self {
         let mut rest = text.chars();
         for c in rest.by_ref().take(most) {
@@ -40,7 +40,7 @@ impl Html {
         self
     }
 
-    /// What nobody sees is written out, so that a text is what it looks like.
+    /// Adds a character. Escapes invisible ones, so that a text is what it looks like.
     fn character(&mut self, c: char) {
         match c {
             '&' => self.0.push_str("&amp;"),

@@ -1,14 +1,14 @@
-//! Who the operator is, what a browser keeps of it, and whether a form is ours.
+//! The operator's key, and the seals of cookies and forms.
 
 use sha2::{Digest as _, Sha256};
 
 use crate::Error;
 use crate::random::{hex, random};
 
-/// The bytes of the operator's key: too many to guess, and few enough for a link that fits on a line.
+/// The size of the operator's key in bytes: long enough not to be guessed, and short enough for a link on one line.
 const OPERATOR_KEY_BYTES: usize = 16;
 
-/// The bytes of the key of seals.
+/// The size of the key of seals, in bytes.
 const SEAL_BYTES: usize = 32;
 
 /// The keys of one process.
@@ -22,24 +22,25 @@ impl Keys {
         Ok(Self { operator: hex(&random::<OPERATOR_KEY_BYTES>()?), seal: random()? })
     }
 
-    /// What the operator comes in with.
+    /// Returns the operator's key.
     pub(super) fn operator(&self) -> &str {
         &self.operator
     }
 
-    /// Whether this is the operator's key. Digests are compared, so that how long it takes says nothing of it.
+    /// Returns true if this is the operator's key. Compares digests, so that the duration reveals nothing about the
+    /// key.
     pub(crate) fn is_operator(&self, key: &str) -> bool {
         Sha256::digest(key) == Sha256::digest(&self.operator)
     }
 
-    /// What stands for a text of ours, and nobody else can make.
+    /// Returns the seal of a text, which only this process can create.
     pub(crate) fn sealed(&self, text: &str) -> String {
-        // The outer digest keeps anybody from going on with the inner one.
+        // The outer digest prevents length extension of the inner one.
         let inner = Sha256::new().chain_update(self.seal).chain_update(text).finalize();
         hex(&Sha256::new().chain_update(self.seal).chain_update(inner).finalize())
     }
 
-    /// Whether a seal is the one of this text.
+    /// Returns true if a seal is that of this text.
     pub(crate) fn is_sealed(&self, text: &str, seal: &str) -> bool {
         Sha256::digest(self.sealed(text)) == Sha256::digest(seal)
     }

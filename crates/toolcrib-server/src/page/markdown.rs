@@ -1,17 +1,18 @@
 //! Markdown of agents and servers as part of the page.
 //!
-//! It brings no markup of its own: tags come from here alone, and links are texts with their address.
+//! The Markdown contributes no markup: all tags are constants of this crate, and links are shown as text with their
+//! URL.
 
 use toolcrib_document::markdown::{Block, blocks, inline};
 
 use super::html::Html;
 
-/// The most blocks that are shown; rows of tables count as blocks.
+/// The maximum number of blocks that are shown. The rows of tables count as blocks.
 const MAX_BLOCKS: usize = 2_000;
 
 impl Html {
-    /// Adds Markdown, up to a bound in characters of each of its texts. The numbered list of a plan is shown as its steps;
-    /// the title may say that the whole text is one.
+    /// Adds Markdown, with each of its texts truncated to a maximum length in characters. The numbered list of a plan
+    /// is shown as its steps. The title may declare the whole text a plan.
     pub(super) fn markdown(&mut self, title: &str, markdown: &str, most: usize) -> &mut Self {
         self.markup("<div class=\"markdown\">\n");
         let mut left = MAX_BLOCKS;

@@ -1,10 +1,10 @@
-//! The status page: what is there, what is called, and what waits for a yes.
+//! The status page: sources, tools, the latest calls, and the calls that wait for an approval.
 //!
-//! It is one page without scripts, made anew for each request. Whoever may come in reads it. Answering is for the operator
-//! alone, who has the key that was made up for this process: an agent that can send requests to this machine could say yes to
-//! its own calls otherwise.
+//! It is one page without scripts, rendered for each request. Every admitted viewer can read it. Only the operator can
+//! answer, with the key that was generated for this process: otherwise an agent that can send requests to this machine
+//! could approve its own calls.
 //!
-//! All that comes from tools, servers and models passes [`html`], which is the only way into the page.
+//! All texts of tools, servers and models pass through [`html`], which escapes them.
 
 mod calls;
 mod form;
@@ -28,47 +28,47 @@ pub(crate) use form::{Fields, MAX_FORM_BYTES};
 pub(crate) use reply::{MAX_REPLY_BYTES, reply};
 pub(crate) use sections::{Look, answer_to, page, reply_to, sign_in};
 
-/// The style of the page, at a path of its own so that the page needs no style within itself.
+/// The style of the page. It is served under a separate path, so that the page needs no inline style.
 pub(crate) const STYLE: &str = include_str!("status.css");
 
-/// What the status page shows that has to be there before the app starts: the calls that were made, and the questions that
-/// wait. A clone is the same.
+/// The state of the status page that must exist before the app starts: the latest calls and the waiting questions. A
+/// clone shares it.
 #[derive(Clone)]
 pub struct StatusPage {
     pub(crate) inner: Arc<Inner>,
 }
 
-/// What the page is made of.
+/// The shared state of the page.
 pub(crate) struct Inner {
     pub(crate) keys: Keys,
     calls: Arc<LastCalls>,
     pub(crate) pending: PendingApprovals,
 }
 
-/// Who looks at the page.
+/// A viewer of the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Viewer {
-    /// Whoever is on this machine, where no token is wanted.
+    /// A local process, if no token is required.
     Anybody,
-    /// Who has a token. It sees what it may use, and its own calls.
+    /// The holder of a token, who sees the tools that it may use and its calls.
     Client(Arc<Client>),
-    /// Who has the key of this process. It sees all, and answers.
+    /// The holder of the key of this process, who sees everything and answers.
     Operator,
 }
 
 impl StatusPage {
-    /// A page that nobody has looked at, by which these calls are answered.
+    /// Creates a page on which these pending calls are answered.
     pub fn new(pending: &PendingApprovals) -> Result<Self, Error> {
         let inner = Inner { keys: Keys::new()?, calls: Arc::default(), pending: pending.clone() };
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// The key by which the operator comes in, for this process only.
+    /// Returns the key with which the operator signs in. It is valid for this process only.
     pub fn operator_key(&self) -> &str {
         self.inner.keys.operator()
     }
 
-    /// Who is shown the records of calls.
+    /// Returns the sink that receives the records of calls.
     pub fn observer(&self) -> Arc<dyn AuditSink> {
         Arc::clone(&self.inner.calls) as _
     }

@@ -1,4 +1,4 @@
-//! From the form of a question to an answer.
+//! Conversion of the form of a question to an answer.
 
 use serde_json::Value;
 use toolcrib_model::{FieldKind, FormField, JsonObject, UserAnswer, UserQuestion, is_invisible};
@@ -6,24 +6,25 @@ use toolcrib_model::{FieldKind, FormField, JsonObject, UserAnswer, UserQuestion,
 use super::Fields;
 use crate::approval::{MAX_FEEDBACK_CHARS, check_answer};
 
-/// The most bytes of the form of a question: the text to look through, each character of which may be written as several.
+/// The maximum size of the form of a question, in bytes: the text to review, each character of which may be encoded as
+/// several.
 pub(crate) const MAX_REPLY_BYTES: usize = 512 * 1024;
 
-/// The most characters of a text to look through that can be agreed to here, since it is shown whole.
+/// The maximum length of a text that can be approved on the page, in characters, since it is shown whole.
 pub(super) const MAX_CONTENT_CHARS: usize = 20_000;
 
-/// Returns the operator's answer, or what is wrong with it.
+/// Returns the operator's answer, or an error that describes the problem with the form.
 pub(crate) fn reply(question: &UserQuestion, fields: &Fields) -> Result<UserAnswer, String> {
     let feedback = words(fields.get("feedback").unwrap_or_default());
     match fields.get("say") {
         Some("no") => return Ok(UserAnswer::Denied(feedback)),
         Some("yes") if is_whole(question) => {}
         Some("yes") => return Err("the text is too long to be shown whole here".to_owned()),
-        _ => return Err("say `yes` or `no`".to_owned()),
+        _ => return Err("expected `yes` or `no`".to_owned()),
     }
     let own = question.content.as_deref().filter(|own| is_editable(own));
     let content = own.and_then(|own| {
-        // Browsers end lines in this way, whatever they were given.
+        // Browsers always submit these line endings.
         let text = fields.get("content")?.replace("\r\n", "\n");
         (text != own).then_some(text)
     });
@@ -38,17 +39,17 @@ pub(crate) fn reply(question: &UserQuestion, fields: &Fields) -> Result<UserAnsw
     check_answer(question, &answer).map(|()| answer)
 }
 
-/// The name of an input, by the number of its field.
+/// Returns the name of an input, from the index of its field.
 pub(super) fn field_name(number: usize) -> String {
     format!("field-{number}")
 }
 
-/// Whether all of a question is shown here.
+/// Returns true if the whole question is shown on the page.
 pub(super) fn is_whole(question: &UserQuestion) -> bool {
     question.content.as_ref().is_none_or(|content| content.chars().count() <= MAX_CONTENT_CHARS)
 }
 
-/// Whether a text comes back from a browser as it was sent there.
+/// Returns true if a browser returns a text unchanged.
 pub(super) fn is_editable(text: &str) -> bool {
     !text.chars().any(|c| is_invisible(c) && !matches!(c, '\n' | '\t'))
 }
@@ -62,7 +63,7 @@ fn chosen<'a>(choices: &'a [String], number: &str) -> Option<&'a String> {
     choices.get(number.parse::<usize>().ok()?)
 }
 
-/// The value of a field; `None` where it is left empty.
+/// Returns the value of a field, or `None` if it is empty.
 fn value(field: &FormField, fields: &Fields, name: &str) -> Result<Option<Value>, String> {
     if let FieldKind::Choices(choices) = &field.kind {
         let picked = fields.all(name).filter_map(|number| chosen(choices, number));
@@ -126,8 +127,8 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused_and_a_no_never_is() {
         for (form, problem) in [
-            ("content=x&choice=0", "say `yes` or `no`"),
-            ("say=once&choice=0", "say `yes` or `no`"),
+            ("content=x&choice=0", "expected `yes` or `no`"),
+            ("say=once&choice=0", "expected `yes` or `no`"),
             ("say=yes", "pick one of the choices"),
             ("say=yes&choice=2", "pick one of the choices"),
             ("say=yes&choice=0&field-0=many", "size: expected an integer, for example 42"),

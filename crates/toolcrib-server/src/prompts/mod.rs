@@ -1,4 +1,4 @@
-//! Prompts: those of the servers behind us under their namespaces, and the skills of the app.
+//! Prompts: those of upstream servers under their namespaces, and the skills of the app.
 
 mod skills;
 
@@ -19,14 +19,14 @@ use crate::running::{Beginning, Caller, Gone, Patience};
 use crate::server::Shared;
 use crate::surface::standing_for;
 
-/// What a prompt is.
+/// The kind of a prompt.
 enum Target {
     Skill,
     OfServer,
 }
 
 impl Shared {
-    /// The skills that the client may use, and the prompts that the servers behind us have ready.
+    /// Lists the skills that the client may use, and the prompts of upstream servers.
     pub(crate) async fn prompts(&self, caller: &Caller, context: &RequestContext<RoleServer>) -> Vec<Prompt> {
         let named = |namespace: &str, mut prompt: Prompt| {
             prompt.name = format!("{namespace}.{}", prompt.name);
@@ -37,7 +37,7 @@ impl Shared {
         prompts
     }
 
-    /// Whether there is a skill, or a server behind us has prompts.
+    /// Returns true if there is a skill, or an upstream server has prompts.
     pub(crate) fn has_prompts(&self) -> bool {
         let runtime = self.runtime();
         let snapshot = runtime.snapshot();
@@ -45,7 +45,7 @@ impl Shared {
         !runtime.skills(&self.local.session).is_empty() || !behind().is_empty()
     }
 
-    /// Gets a skill, or a prompt of a server. Its user is asked where that is needed.
+    /// Gets a skill or a prompt of a server. Asks the user if an approval is required.
     pub(crate) async fn prompt(
         &self,
         request: GetPromptRequestParams,
@@ -68,7 +68,7 @@ impl Shared {
                     Target::Skill => skills::told(value)?,
                     Target::OfServer => passed_on(value)?,
                 };
-                // A client of an older revision is not sent it.
+                // The field is not sent to clients of older revisions.
                 prompt.result_type = Some(ResultType::COMPLETE);
                 Ok(prompt.into())
             }
@@ -76,7 +76,8 @@ impl Shared {
     }
 }
 
-/// What a name means. A skill has no dot in its name, and a prompt of a server is known by its namespace, a dot and its own name.
+/// Resolves the name of a prompt. The name of a skill has no dot, and the name of a server's prompt consists of its
+/// namespace, a dot and its name.
 fn target(
     name: &str,
     arguments: &JsonObject,
@@ -96,7 +97,7 @@ fn target(
     Ok((Target::OfServer, ToolCall::new(tool, object(arguments))))
 }
 
-/// A prompt of a server, as the tool that stands for it gives it.
+/// Converts a prompt of a server from the result of the tool that represents it.
 fn passed_on(mut value: Value) -> Result<GetPromptResult, ErrorData> {
     let messages = value.get_mut("messages").and_then(Value::as_array_mut);
     for message in messages.into_iter().flatten() {

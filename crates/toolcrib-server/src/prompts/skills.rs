@@ -12,10 +12,10 @@ use toolcrib_tasks::USE_SKILL;
 
 use crate::resources::{invalid, object};
 
-/// The only argument of a skill: it stands in the place of each `$ARGUMENTS` of its text.
+/// The only argument of a skill, which replaces each `$ARGUMENTS` in its text.
 const ARGUMENTS: &str = "arguments";
 
-/// What `use_skill` gives.
+/// The result of `use_skill`.
 #[derive(Deserialize)]
 struct LoadOutcome {
     instructions: String,
@@ -30,7 +30,7 @@ struct LoadOutcome {
     more_files: bool,
 }
 
-/// The skills that a client may use.
+/// Returns the skills that a client may use.
 pub(super) fn prompts(runtime: &Runtime, session: &str) -> Vec<Prompt> {
     let argument = || {
         PromptArgument::new(ARGUMENTS)
@@ -41,7 +41,7 @@ pub(super) fn prompts(runtime: &Runtime, session: &str) -> Vec<Prompt> {
     skills.map(|(name, about)| Prompt::new(name, Some(about), Some(vec![argument()]))).collect()
 }
 
-/// The call by which a skill is loaded.
+/// Returns the call that loads a skill.
 pub(super) fn call(name: &str, arguments: &JsonObject) -> Result<ToolCall, ErrorData> {
     let mut given = object(json!({"name": name}));
     for (key, value) in arguments {
@@ -53,7 +53,7 @@ pub(super) fn call(name: &str, arguments: &JsonObject) -> Result<ToolCall, Error
     Ok(ToolCall::new(format!("{RUNTIME_NAMESPACE}::{USE_SKILL}"), given))
 }
 
-/// What the client's model is told of a skill: the text, and what belongs to it.
+/// Returns the prompt for the client's model: the text of a skill, with its tools and files.
 pub(super) fn told(value: Value) -> Result<GetPromptResult, ErrorData> {
     let LoadOutcome { instructions, tools, tools_not_available, folder, files, more_files } =
         LoadOutcome::deserialize(value).map_err(|error| {

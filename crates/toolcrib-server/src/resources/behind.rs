@@ -1,4 +1,4 @@
-//! What the servers behind us have besides their tools, by the tools that stand for it.
+//! Prompts, resources and completions of upstream servers, through the tools that represent them.
 
 use rmcp::RoleServer;
 use rmcp::model::{ErrorCode, ErrorData};
@@ -14,15 +14,15 @@ use crate::running::{Caller, is_modern};
 use crate::server::Shared;
 use crate::surface::standing_for;
 
-/// The most that is listed of one server.
+/// The maximum number of items that are listed of one server.
 const MAX_LISTED: usize = 1_000;
 
-/// The most pages that are asked for.
+/// The maximum number of pages that are requested of one server.
 const MAX_PAGES: usize = 20;
 
 impl Shared {
-    /// Lists what all servers have of a kind, side by side, in the order of their namespaces. A server that fails is left out, and
-    /// so is one that somebody would have to be asked about: no client may be asked in the place of a list.
+    /// Lists the items of all servers, concurrently, in the order of their namespaces. Skips a server that fails or
+    /// that would require an approval, because a client must not be asked during a list request.
     pub(crate) async fn listed<T: DeserializeOwned>(
         &self,
         method: &str,
@@ -69,7 +69,8 @@ async fn pages<T: DeserializeOwned>(
     items
 }
 
-/// The tool that stands for a method of the server of a namespace; without one, of the only server that has it.
+/// Returns the tool that represents a method of the server of a namespace. Without a namespace, returns that of the
+/// only server with the method.
 pub(crate) fn tool_for(
     method: &str,
     namespace: Option<&str>,
@@ -94,7 +95,7 @@ pub(crate) fn object(value: Value) -> JsonObject {
     }
 }
 
-/// The value of a call, or what a client is told of its failure.
+/// Returns the value of a call, or the error for the client.
 pub(crate) fn done(result: ToolResult, context: &RequestContext<RoleServer>) -> Result<Value, ErrorData> {
     match result.error {
         None => Ok(result.result),
@@ -117,13 +118,13 @@ fn failure(error: &ToolError, context: &RequestContext<RoleServer>) -> ErrorData
     }
 }
 
-/// Revision 2026-07-28 has no error of its own for it any more.
+/// Returns an error for a missing resource. Revision 2026-07-28 no longer has a separate error code for it.
 pub(super) fn not_found(message: String, context: &RequestContext<RoleServer>) -> ErrorData {
     let code = if is_modern(context) { ErrorCode::INVALID_PARAMS } else { ErrorCode::RESOURCE_NOT_FOUND };
     ErrorData::new(code, message, None)
 }
 
-/// The same error with the address that it is about.
+/// Adds the URI to an error.
 pub(super) fn about(error: ErrorData, uri: &str) -> ErrorData {
     ErrorData { data: Some(json!({"uri": uri})), ..error }
 }

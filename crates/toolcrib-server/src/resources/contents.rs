@@ -1,10 +1,10 @@
-//! What was read, as MCP has it.
+//! Conversion of read resources to MCP contents.
 
 use rmcp::model::ResourceContents;
 use serde::Deserialize as _;
 use serde_json::Value;
 
-/// What was read, under the address that the client asked for.
+/// Returns the contents of a resource under the URI that the client requested.
 pub(super) fn contents(value: Value, own: &str, asked: &str) -> Vec<ResourceContents> {
     let text = |text: String| ResourceContents::TextResourceContents {
         uri: asked.to_owned(),

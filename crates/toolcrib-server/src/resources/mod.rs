@@ -1,7 +1,7 @@
-//! Resources: those of the servers behind us under their namespaces, and results that are kept.
+//! Resources: those of upstream servers under their namespaces, and stored results.
 //!
-//! The MCP loader gives tools for what a server has besides its tools. Reading goes through them, and so through the one
-//! entrance: what a client may not call, it may not read.
+//! The MCP loader supplies tools for the resources and prompts of a server. Reading goes through these tools and the
+//! policy of the entrance: a client cannot read a resource that it may not call.
 
 mod behind;
 mod contents;
@@ -27,17 +27,17 @@ use crate::running::{Beginning, Caller, Gone, Patience};
 use crate::server::Shared;
 use crate::surface::standing_for;
 
-/// What the addresses of resources begin with that a server behind us has: its namespace follows, and its own address.
+/// The URI scheme of resources of upstream servers. The namespace and the server's URI follow.
 pub(crate) const SCHEME: &str = "toolcrib://";
 
-/// What is to be read, and under which address its server knows it.
+/// A resource to read, with the URI under which its server has it.
 struct Target<'a> {
     call: ToolCall,
     own: &'a str,
 }
 
 impl Shared {
-    /// What the servers behind us offer for reading.
+    /// Lists the resources of upstream servers.
     pub(crate) async fn resources(
         &self,
         caller: &Caller,
@@ -50,7 +50,7 @@ impl Shared {
         self.listed("resources/list", "resources", caller, context, named).await
     }
 
-    /// The addresses of further resources, and that of kept results.
+    /// Lists the resource templates of upstream servers, and that of stored results.
     pub(crate) async fn resource_templates(
         &self,
         caller: &Caller,
@@ -71,8 +71,7 @@ impl Shared {
         templates
     }
 
-    /// Whether there may be something to read: a server behind us has resources, or what is kept of large results may be
-    /// read.
+    /// Returns true if there may be resources: an upstream server has some, or stored results can be read.
     pub(crate) fn has_resources(&self) -> bool {
         let runtime = self.runtime();
         let (snapshot, policy) = (runtime.snapshot(), runtime.executor().policy());
@@ -85,7 +84,7 @@ impl Shared {
         keeps_results || !behind().is_empty()
     }
 
-    /// Reads a kept result, or a resource of a server. Its user is asked where that is needed.
+    /// Reads a stored result or a resource of a server. Asks the user if an approval is required.
     pub(crate) async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
@@ -113,7 +112,7 @@ impl Shared {
     }
 }
 
-/// What an address means; nothing where it is nobody's.
+/// Resolves a URI, or returns `None` if it belongs to no server.
 fn target<'a>(
     uri: &'a str,
     runtime: &Runtime,

@@ -1,7 +1,7 @@
-//! Messages, one on each line.
+//! A transport with one message per line.
 //!
-//! What cannot be read without doubt is answered here and goes no further: a line that is too long or no JSON, a key that is
-//! there twice, the id of a request that still runs.
+//! Ambiguous messages are answered here and are not passed on: a line that is too long or not JSON, a duplicate key, or
+//! the id of a request that is still running.
 
 use std::collections::HashSet;
 use std::io;
@@ -16,22 +16,22 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _,
 
 use crate::strict;
 
-/// The longest message, in bytes. Of a longer one the rest is skipped.
+/// The maximum length of a message, in bytes. The rest of a longer one is skipped.
 pub const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
 
-/// The most requests of a client that run at once over one connection.
+/// The maximum number of requests that a client runs at once over one connection.
 const MAX_RUNNING: usize = 512;
 
-/// The id of what is refused, where it has one, and why.
+/// The id of a rejected request, if it has one, and the error.
 type Refusal = (Option<Value>, ErrorData);
 
-/// Messages over a pair of streams.
+/// A transport over a pair of streams.
 pub(super) struct Lines<R, W> {
     reader: BufReader<R>,
     writer: Arc<tokio::sync::Mutex<W>>,
-    /// The ids of the requests that have no answer yet.
+    /// The ids of the unanswered requests.
     running: Arc<Mutex<HashSet<String>>>,
-    /// The line that is being read. A reader that is dropped in the middle of it goes on with it.
+    /// The incomplete line. A read that is dropped in the middle of a line continues with it.
     line: Vec<u8>,
     is_too_long: bool,
 }
@@ -47,7 +47,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Lines<R, W> {
         }
     }
 
-    /// The next line that is not empty; `None` at the end.
+    /// Returns the next line that is not empty, or `None` at the end.
     async fn line(&mut self) -> Option<Result<Vec<u8>, ErrorData>> {
         loop {
             let bytes = self.reader.fill_buf().await.ok()?;
@@ -79,20 +79,17 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Lines<R, W> {
         }
     }
 
-    /// Reads a message, and notes a request as running.
+    /// Parses a message, and records a request as running.
     fn message(&self, line: &[u8]) -> Result<ClientJsonRpcMessage, Box<Refusal>> {
         let value = strict::read(line, MAX_LINE_BYTES).map_err(|error| Box::new((None, error)))?;
         let id = value.get("id").cloned();
         let request = strict::request_id(&value);
         if let Some(given_up) = strict::cancelled_id(&value) {
-            // It gets no answer any more.
+            // A cancelled request gets no answer.
             running(&self.running).remove(&given_up);
         }
         let message = ClientJsonRpcMessage::deserialize(value).map_err(|error| {
-            Box::new((
-                id.clone(),
-                ErrorData::invalid_request(format!("this is no message of MCP: {error}"), None),
-            ))
+            Box::new((id.clone(), ErrorData::invalid_request(format!("invalid MCP message: {error}"), None)))
         })?;
         if let Some(request) = request {
             let mut running = running(&self.running);
@@ -155,7 +152,7 @@ fn running(ids: &Mutex<HashSet<String>>) -> MutexGuard<'_, HashSet<String>> {
     ids.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An id as [`strict::request_id`] writes it.
+/// Formats an id like [`strict::request_id`].
 fn told(id: &RequestId) -> String {
     serde_json::to_value(id).unwrap_or_default().to_string()
 }

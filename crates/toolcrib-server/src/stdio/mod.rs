@@ -13,13 +13,13 @@ use crate::handler::Handler;
 use crate::{Error, Server};
 
 impl Server {
-    /// Serves on standard input and output until the client closes them.
+    /// Serves standard input and output until the client closes them.
     pub async fn serve_stdio(&self) -> Result<(), Error> {
         let (reader, writer) = rmcp::transport::stdio_pipes();
         self.serve(reader, writer).await
     }
 
-    /// Serves on any pair of streams, one JSON-RPC message on each line, until the reader ends.
+    /// Serves a pair of streams with one JSON-RPC message per line, until the reader ends.
     pub async fn serve<R, W>(&self, reader: R, writer: W) -> Result<(), Error>
     where
         R: AsyncRead + Send + Unpin + 'static,
@@ -30,7 +30,7 @@ impl Server {
         let running = match serve_server_with_ct(handler, transport, self.shared.closing.child_token()).await
         {
             Ok(running) => running,
-            // A client that leaves before it has said anything has ended the connection as it may.
+            // A client may end the connection before it has sent a message.
             Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {
                 return Ok(());
             }

@@ -1,36 +1,36 @@
-//! What the list of tools costs a client.
+//! The token cost of the tool list for a client.
 
 use serde::Serialize;
 use toolcrib_prompt::{Injection, Tokenizer};
 
 use super::Shown;
 
-/// What a client pays for the answer to `tools/list`, beside what all tools would cost. Which model reads it is not known
-/// here; `o200k_base` stands for all.
+/// The token cost of the answer to `tools/list`, compared to that of all tools. The model of the client is unknown;
+/// `o200k_base` is used as an estimate for all models.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ListCost {
-    /// How the tools are put before the client.
+    /// The mode in which the tools are offered to the client.
     pub mode: Injection,
-    /// What the tokens were counted with.
+    /// The tokenizer of the counts.
     pub tokenizer: Tokenizer,
-    /// The tokens of all that is listed, each tool counted for itself, as it is sent.
+    /// The tokens of the list. Each tool is counted separately, as it is sent.
     pub tokens: u64,
-    /// How many tools there would be, were all listed.
+    /// The number of tools if all were listed.
     pub direct_tools: usize,
-    /// The tokens of those.
+    /// The tokens if all were listed.
     pub direct_tokens: u64,
-    /// What is listed, in the order of the list.
+    /// The listed tools, in the order of the list.
     pub tools: Vec<ListedCost>,
 }
 
-/// What one tool of the list costs.
+/// The token cost of one listed tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ListedCost {
-    /// Its name as it is sent.
+    /// The name as it is sent.
     pub name: String,
-    /// Its tokens.
+    /// The number of tokens.
     pub tokens: u32,
 }
 
@@ -49,7 +49,7 @@ impl ListCost {
         }
     }
 
-    /// How much less that is than listing all, in percent; negative where it is more.
+    /// Returns the savings compared to listing all tools, in percent. Negative if the list costs more.
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2⁵³")]
     pub fn saved_percent(&self) -> f64 {
         if self.direct_tokens == 0 {

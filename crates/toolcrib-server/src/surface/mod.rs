@@ -1,4 +1,4 @@
-//! What a client is shown of the tools, as MCP has it.
+//! The tools that a client sees, as MCP tools.
 
 mod cost;
 mod output;
@@ -18,21 +18,21 @@ use toolcrib_runtime::{Runtime, Surface};
 pub use cost::{ListCost, ListedCost};
 pub(crate) use split::{Intent, refused, say_which};
 
-/// What a client is shown of the tools of one generation.
+/// The tools of one generation that a client sees.
 pub(crate) struct Shown {
     pub(crate) surface: Surface,
-    /// The list, in an order that is the same each time.
+    /// The list, in a stable order.
     pub(crate) tools: Vec<WireTool>,
-    /// By which two lists are told apart.
+    /// The digest by which two lists are compared.
     pub(crate) digest: [u8; 32],
-    /// Whether a tool that was found is run by one of three tools, by what it does.
+    /// True if found tools are run by one of three tools, according to their effect.
     pub(crate) is_split: bool,
-    /// The app that the tools are of. Another one may have as many generations.
+    /// The app of the tools. Another app may have equal generation numbers.
     of: Weak<Runtime>,
 }
 
 impl Shown {
-    /// Whether it is of this generation of this app.
+    /// Returns true if it is of this generation of this app.
     pub(crate) fn is_of(&self, runtime: &Arc<Runtime>, generation: u64) -> bool {
         self.surface.generation == generation && self.of.ptr_eq(&Arc::downgrade(runtime))
     }
@@ -50,7 +50,8 @@ impl Shown {
             let Some(tool) = tool else { return wire };
             let mut wire = wire.with_annotations(annotations(tool));
             wire.title = tool.title().map(str::to_owned);
-            // Of several tools by one name, each has a schema of its own. The runtime's own results are texts for models.
+            // Several tools with one name have different schemas. The results of the runtime's tools are texts for
+            // models.
             let is_one = overloads.is_some_and(|overloads| overloads.iter().count() == 1);
             if is_direct && is_one && tool.name.namespace() != RUNTIME_NAMESPACE {
                 wire.output_schema = output::output_schema(tool).map(Arc::new);
@@ -72,12 +73,12 @@ impl Shown {
         Self { surface, tools, digest, is_split, of: Arc::downgrade(runtime) }
     }
 
-    /// Returns true if a client was shown a schema of the results of the tool that it calls by this name.
+    /// Returns true if the client has seen a schema for the results of the tool with this name.
     pub(crate) fn declares_output(&self, name: &str) -> bool {
         self.tools.iter().any(|tool| tool.name == name && tool.output_schema.is_some())
     }
 
-    /// The tool that a client means by a name: one that it was shown, or that it has found.
+    /// Resolves the name of a tool that the client has seen or found.
     pub(crate) fn resolve(&self, name: &str) -> String {
         match self.surface.wire_names.resolve(name) {
             Some(target) => target.name.to_string(),
@@ -86,8 +87,8 @@ impl Shown {
     }
 }
 
-/// Returns what a client is told a tool does. One that runs others may do whatever they do. Of one that only reads, the
-/// protocol gives the other hints no meaning.
+/// Returns the hints about the effects of a tool. A tool that runs others may have any of their effects. The protocol
+/// defines the other hints only for tools that do not just read.
 fn annotations(tool: &Tool) -> ToolAnnotations {
     let is_own = tool.name.namespace() == RUNTIME_NAMESPACE;
     let runs_others = split::runs_others(tool);
@@ -100,13 +101,13 @@ fn annotations(tool: &Tool) -> ToolAnnotations {
         annotations.destructive_hint = Some(tool.risk() == Risk::High || runs_others);
         annotations.idempotent_hint = Some(tool.is_idempotent());
     }
-    // Clients take a tool that says nothing of it for one that reaches the world, as those do that run others.
+    // Without the hint, clients assume that a tool reaches the outside world, as tools that run others do.
     annotations.open_world_hint =
         if is_own { (!runs_others).then_some(false) } else { said("openWorldHint") };
     annotations
 }
 
-/// The tools of all namespaces that stand for a method of the protocol, by the namespace; see the MCP loader.
+/// Returns the tools that represent a method of the protocol, by namespace. The MCP loader creates them.
 pub(crate) fn standing_for<'a>(
     method: &str,
     tools: impl Iterator<Item = &'a Tool>,

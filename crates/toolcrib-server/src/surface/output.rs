@@ -1,23 +1,23 @@
-//! Schemas of results, in the form that clients of other makers check results by.
+//! Output schemas in a form that the validators of all clients can read.
 
 use serde_json::Value;
 use toolcrib_model::{JsonObject, Tool};
 use toolcrib_schema::CompiledSchema;
 
-/// The most bytes of a declared schema that is served, as JSON.
+/// The maximum size of a declared schema that is served, in bytes of JSON.
 const MAX_OUTPUT_SCHEMA_BYTES: usize = 32 * 1024;
 
-/// The deepest schema that is served. What is deeper accepts anything.
+/// The maximum depth of a served schema. Deeper subschemas accept anything.
 const MAX_OUTPUT_SCHEMA_DEPTH: usize = 32;
 
-/// The names of the types of JSON Schema.
+/// The type names of JSON Schema.
 const TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
 
 /// Returns the `outputSchema` of a tool whose results are objects.
 ///
 /// Clients refuse results that do not fit it, and some refuse the whole list of tools for a pattern or a reference that
-/// their validator cannot read. So the schema holds only the keywords that all validators read alike, and accepts each
-/// result that the declared one accepts.
+/// their validator cannot read. The schema therefore contains only the keywords that all validators interpret alike,
+/// and accepts each result that the declared one accepts.
 pub(super) fn output_schema(tool: &Tool) -> Option<JsonObject> {
     let declared = &tool.output_parameters;
     let is_object = declared.get("type").and_then(Value::as_str) == Some("object");
@@ -35,7 +35,7 @@ pub(super) fn output_schema(tool: &Tool) -> Option<JsonObject> {
     }
 }
 
-/// Returns a schema of plain keywords that accepts whatever the given one accepts.
+/// Returns a schema of plain keywords that accepts everything that the given one accepts.
 fn loosened(schema: &Value, depth: usize) -> Value {
     let Some(map) = schema.as_object() else { return schema.clone() };
     let is_scope = depth > 0 && ["$id", "id"].iter().any(|key| map.get(*key).is_some_and(Value::is_string));
@@ -43,7 +43,7 @@ fn loosened(schema: &Value, depth: usize) -> Value {
         return JsonObject::new().into();
     }
     if let Some(reference) = map.get("$ref") {
-        // In drafts before 2019-09 nothing beside a reference counts.
+        // In drafts before 2019-09 the siblings of a reference are ignored.
         return JsonObject::from_iter([("$ref".to_owned(), reference.clone())]).into();
     }
     let mut plain = JsonObject::new();
@@ -55,7 +55,7 @@ fn loosened(schema: &Value, depth: usize) -> Value {
     plain.into()
 }
 
-/// Returns a keyword as it is served. Leaving one out accepts more, unless another one counts on it.
+/// Returns a keyword as it is served. Omitting one makes the schema accept more, unless another keyword depends on it.
 fn keyword<'a>(map: &JsonObject, key: &'a str, value: &Value, depth: usize) -> Option<(&'a str, Value)> {
     let schemas = |value: &Value| {
         let schemas = value.as_array().filter(|schemas| !schemas.is_empty())?;
@@ -82,7 +82,7 @@ fn keyword<'a>(map: &JsonObject, key: &'a str, value: &Value, depth: usize) -> O
         "items" if !value.is_array() && !map.contains_key("prefixItems") => Some(loosened(value, depth)),
         "additionalProperties" if !map.contains_key("patternProperties") => Some(loosened(value, depth)),
         "anyOf" | "allOf" => schemas(value),
-        // Of alternatives that accept more, several may accept one value.
+        // Several of the loosened alternatives may accept one value.
         "oneOf" if !map.contains_key("anyOf") => return Some(("anyOf", schemas(value)?)),
         _ => None,
     };
@@ -94,7 +94,7 @@ fn is_type(value: &Value) -> bool {
     is_name(value) || value.as_array().is_some_and(|names| !names.is_empty() && names.iter().all(is_name))
 }
 
-/// Lets a reference to what is not served accept anything.
+/// Replaces references to omitted subschemas by schemas that accept anything.
 fn drop_broken_references(schema: &mut Value, whole: &Value) {
     match schema {
         Value::Object(map) => {

@@ -1,4 +1,4 @@
-//! Running what was found, by what it does.
+//! Tools that run found tools, separated by the effect of the call.
 
 use rmcp::model::{Tool as WireTool, ToolAnnotations};
 use serde_json::Value;
@@ -9,10 +9,10 @@ use toolcrib_policy::RUNTIME_NAMESPACE;
 use toolcrib_port::CallContext;
 use toolcrib_runtime::Runtime;
 
-/// The tool that runs any other, and that these stand in the place of.
+/// The tool that runs any other, which the three tools replace.
 const EXECUTE: &str = "execute_tool";
 
-/// What a caller means to do.
+/// The intended effect of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Intent {
     Read,
@@ -23,12 +23,12 @@ pub(crate) enum Intent {
 impl Intent {
     pub(crate) const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Destroy];
 
-    /// The tools that stand in the place of one, if some do.
+    /// Returns the tools that replace a tool, if it is replaced.
     pub(super) fn replacing(wire_name: &str) -> Option<&'static [Self]> {
         (wire_name == EXECUTE).then_some(&Self::ALL)
     }
 
-    /// What calling a tool of this name says; `None` where it says nothing.
+    /// Returns the intent of calling a tool of this name, or `None` if the name declares none.
     pub(crate) fn of(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|intent| intent.name() == name)
     }
@@ -49,7 +49,7 @@ impl Intent {
         }
     }
 
-    /// The tool, made of the one whose place it takes.
+    /// Creates the tool from the one that it replaces.
     pub(super) fn tool(self, execute: WireTool) -> WireTool {
         let description = format!("Execute a tool that {}, with parameters", self.what());
         let mut tool = WireTool::new_with_raw(self.name(), Some(description.into()), execute.input_schema);
@@ -62,8 +62,8 @@ impl Intent {
         tool
     }
 
-    /// The call that is meant. A call of a tool that does something else is refused, and so is one of a tool that runs others.
-    /// The arguments have one shape only, so that what is looked at here is what runs.
+    /// Returns the call to forward. Rejects a call of a tool with another effect, and of a tool that runs others. The
+    /// arguments have a single form, so that the checked call is the call that runs.
     pub(crate) fn forwarded(
         self,
         mut arguments: JsonObject,
@@ -79,7 +79,7 @@ impl Intent {
             return Err(ToolError::new(ErrorKind::InvalidArgs, message)
                 .with_hint("give the name of the tool as `search_tools` shows it, and its arguments"));
         };
-        // What is to be said of a name that means nothing, or more than one thing, the entrance says.
+        // The entrance reports unknown and ambiguous names.
         for tool in runtime.executor().tool_caller().find_tools(&named, context).unwrap_or_default() {
             if runs_others(&tool) {
                 return Err(unsplit(&tool));
@@ -95,7 +95,7 @@ impl Intent {
         Ok(ToolCall::new(named, params))
     }
 
-    /// Returns what calling the tool of this name says, where it is one tool and runs no others.
+    /// Returns the intent that fits all tools of this name, if they agree and run no others.
     fn of_tool(name: &str, runtime: &Runtime, context: &CallContext) -> Option<Self> {
         let tools = runtime.executor().tool_caller().find_tools(name, context).ok()?;
         let kind = Self::kind(tools.first().filter(|tool| !runs_others(tool))?);
@@ -114,7 +114,7 @@ impl Intent {
 /// The tools of the runtime whose results list tools, and the arrays that hold them.
 const LISTS: [(&str, &str); 2] = [("search_tools", "results"), ("browse_category", "tools")];
 
-/// Says in a list of tools by which of the three each is called, so that no call is spent on finding out.
+/// Adds to each tool in a list the name of the tool that calls it, so that no call is spent on finding out.
 pub(crate) fn say_which(result: &mut ToolResult, runtime: &Runtime, context: &CallContext) {
     let (namespace, name) = result.name.split_once(NAMESPACE_SEPARATOR).unwrap_or_default();
     let list = LISTS.iter().find(|(tool, _)| namespace == RUNTIME_NAMESPACE && *tool == name);
@@ -131,19 +131,18 @@ pub(crate) fn say_which(result: &mut ToolResult, runtime: &Runtime, context: &Ca
     }
 }
 
-/// The namespaces whose tools are believed where they say that they run others: those of the runtime itself, and of its
-/// schedules as a module.
+/// The namespaces whose declarations that a tool runs others are trusted: the runtime and the schedules.
 const BELIEVED: [&str; 2] = [RUNTIME_NAMESPACE, toolcrib_tasks::SCHEDULER];
 
-/// The metadata of tools that run others: of those that forward calls, make them later, or let others make them.
+/// The metadata keys of tools that run others: those that forward calls, schedule them, or let others make them.
 const RUNNING: [&str; 3] = ["forwards", "target", "runs_others"];
 
-/// Returns true if a call of a tool may run others, now or later, so that the call says nothing about the intent.
+/// Returns true if a call of a tool may run others, now or later, so that the call does not declare an effect.
 pub(super) fn runs_others(tool: &Tool) -> bool {
     BELIEVED.contains(&tool.name.namespace()) && RUNNING.iter().any(|key| tool.metadata.contains_key(*key))
 }
 
-/// Returns why a tool is not run where the three stand in the place of all that run others, if it is one of those.
+/// Returns the error for a tool that runs others, because the three tools replace it.
 pub(crate) fn refused(name: &str, runtime: &Runtime, context: &CallContext) -> Option<ToolError> {
     let found = runtime.executor().tool_caller().find_tools(name, context).unwrap_or_default();
     let tool = found.iter().find(|tool| runs_others(tool.as_ref()))?;
@@ -152,7 +151,10 @@ pub(crate) fn refused(name: &str, runtime: &Runtime, context: &CallContext) -> O
 
 fn unsplit(tool: &Tool) -> ToolError {
     let names = Intent::ALL.map(Intent::name).join("`, `");
-    let message = format!("`{}` is not served here, since it does not say what is meant", tool.name.name());
+    let message = format!(
+        "`{}` is not served here, since it does not declare the effect of the call",
+        tool.name.name()
+    );
     ToolError::new(ErrorKind::Denied, message)
         .with_hint(format!("call one tool at a time, by one of `{names}`"))
 }

@@ -1,9 +1,9 @@
-//! The last calls.
+//! The section with the latest calls.
 
 use super::super::html::Html;
 use super::{Look, cell, end_table, session, table};
 
-/// The most calls that are shown.
+/// The maximum number of calls that are shown.
 const MAX_SHOWN: usize = 50;
 
 impl Look<'_> {

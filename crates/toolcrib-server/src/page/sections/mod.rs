@@ -1,4 +1,4 @@
-//! What stands on the page.
+//! The sections of the page.
 
 mod calls;
 mod questions;
@@ -16,24 +16,24 @@ pub(crate) use user_questions::reply_to;
 use super::html::Html;
 use super::{Inner, Viewer};
 
-/// How much of a session's name is shown of what nobody should guess.
+/// The number of characters of a session's secret that are shown.
 const SESSION_CHARS: usize = 6;
 
-/// The longest name of a session that is no client's, in characters.
+/// The maximum length of a session name that does not belong to a client, in characters.
 const MAX_SESSION_CHARS: usize = 40;
 
-/// Who looks at what.
+/// The inputs for rendering the page.
 pub(crate) struct Look<'a> {
     pub(crate) runtime: &'a Runtime,
     pub(crate) page: &'a Inner,
     pub(crate) viewer: &'a Viewer,
-    /// What is searched for; nothing where it is empty.
+    /// The search query. An empty one lists the tools.
     pub(crate) query: &'a str,
-    /// What became of what was sent before.
+    /// The outcome of the previously submitted form.
     pub(crate) told: Option<&'static str>,
 }
 
-/// The page.
+/// Renders the page.
 pub(crate) async fn page(look: &Look<'_>) -> String {
     let mut html = Html::default();
     head(&mut html, look.runtime.app().id());
@@ -60,14 +60,16 @@ pub(crate) async fn page(look: &Look<'_>) -> String {
     html.finish()
 }
 
-/// The page of whoever may not come in yet.
+/// Renders the page for a viewer who has to sign in.
 pub(crate) fn sign_in(is_wrong: bool) -> String {
     let mut html = Html::default();
     head(&mut html, "sign in");
     if is_wrong {
         html.markup("<p class=\"told\" role=\"status\">That is neither the operator's key nor a token of this server.</p>\n");
     }
-    html.markup("<p>Reading wants a token of this server, or the key that it said when it started.</p>\n");
+    html.markup(
+        "<p>Reading requires a token of this server, or the key that it printed when it started.</p>\n",
+    );
     sign_in_form(&mut html);
     html.markup("</main>\n</body>\n</html>\n");
     html.finish()
@@ -90,7 +92,7 @@ fn head(html: &mut Html, title: &str) {
     html.markup("</h1>\n");
 }
 
-/// The head of a section with a table.
+/// Adds the start of a table.
 fn table(html: &mut Html, columns: &[&'static str]) {
     html.markup("<table>\n<thead><tr>");
     for column in columns {
@@ -107,7 +109,7 @@ fn cell(html: &mut Html, text: &str) {
     html.markup("<td>").text(text).markup("</td>");
 }
 
-/// A session, without what nobody should know whole.
+/// Returns the name of a session with its secret shortened.
 fn session(text: &str) -> String {
     match text.rsplit_once('/') {
         Some((client, secret)) => {
@@ -119,7 +121,7 @@ fn session(text: &str) -> String {
 }
 
 impl Look<'_> {
-    /// Whether what belongs to this session is shown.
+    /// Returns true if the viewer may see data of this session.
     fn may_see(&self, session: &str) -> bool {
         match self.viewer {
             Viewer::Client(client) => session.starts_with(&sessions_of(&client.name)),
@@ -127,12 +129,12 @@ impl Look<'_> {
         }
     }
 
-    /// Whether a tool is there for the viewer.
+    /// Returns true if a tool is visible to the viewer.
     fn sees(&self, entry: &Entry) -> bool {
         self.runtime.executor().policy().is_visible(&entry.tool, Principal::new(&self.session()))
     }
 
-    /// The session as which policy sees the viewer.
+    /// Returns the session under which the policy evaluates the viewer.
     fn session(&self) -> String {
         let client = match self.viewer {
             Viewer::Client(client) => client.name.as_str(),

@@ -1,4 +1,4 @@
-//! The calls that wait for a yes.
+//! The section with the calls that wait for an approval.
 
 use toolcrib_policy::Question;
 
@@ -6,21 +6,22 @@ use super::super::Viewer;
 use super::super::html::Html;
 use super::Look;
 
-/// The most characters of the arguments of a call that can be allowed here, since they are shown whole.
+/// The maximum length of arguments with which a call can be allowed on the page, in characters, since they are shown
+/// whole.
 const MAX_ARGUMENTS_CHARS: usize = 8_000;
 
-/// The most questions that are shown at once.
+/// The maximum number of calls that are shown.
 const MAX_SHOWN: usize = 50;
 
 impl Look<'_> {
     pub(super) fn questions(&self, html: &mut Html) {
         let all = self.page.pending.questions();
         let mine: Vec<_> = all.iter().filter(|(question, _)| self.may_see(&question.session)).collect();
-        html.markup("<section id=\"approvals\">\n<h2>Waiting for a yes <span class=\"count\">");
+        html.markup("<section id=\"approvals\">\n<h2>Waiting for approval <span class=\"count\">");
         html.show(mine.len()).markup("</span></h2>\n");
         if *self.viewer != Viewer::Operator {
             html.markup(
-                "<p>Only the operator answers here. The key is what the server said when it started.</p>\n",
+                "<p>Only the operator answers here. The server printed the key when it started.</p>\n",
             );
             super::sign_in_form(html);
         }
@@ -45,9 +46,9 @@ impl Look<'_> {
             if *self.viewer == Viewer::Operator {
                 self.answers(html, question);
             }
-            // A text of a server comes last, where it cannot pass for what stands above.
+            // The text of a server comes last, where it cannot pass for the text above it.
             if !question.description.is_empty() {
-                html.markup("<p class=\"dim\">It its description: <q>").text(&question.description);
+                html.markup("<p class=\"dim\">Its description: <q>").text(&question.description);
                 html.markup("</q></p>\n");
             }
             html.markup("</article>\n");
@@ -55,7 +56,7 @@ impl Look<'_> {
         html.markup("</section>\n");
     }
 
-    /// What the call would do, and the form by which it is answered.
+    /// Adds the arguments of a call and the form that answers it.
     fn answers(&self, html: &mut Html, question: &Question) {
         let arguments = serde_json::to_string_pretty(&question.arguments).unwrap_or_default();
         let is_whole = arguments.chars().count() <= MAX_ARGUMENTS_CHARS;
@@ -71,7 +72,7 @@ impl Look<'_> {
                 "<p>The arguments are too long to be shown whole, so it cannot be allowed here.</p>\n",
             );
         }
-        // Enter in a field presses the first button of its form, which must not be a yes.
+        // Enter in a field activates the first button of its form, which must not approve.
         self.form(html, question);
         html.markup(
             "<button name=\"say\" value=\"deny\">Deny</button> <input name=\"feedback\" maxlength=\"1000\" \
@@ -79,7 +80,7 @@ impl Look<'_> {
         );
     }
 
-    /// The beginning of a form that answers a question.
+    /// Adds the start of a form that answers a call.
     fn form(&self, html: &mut Html, question: &Question) {
         html.markup(
             "<form method=\"post\" action=\"/answer\"><input type=\"hidden\" name=\"question\" value=\"",
@@ -89,7 +90,7 @@ impl Look<'_> {
     }
 }
 
-/// What the seal of a form is about.
+/// Returns the text that the seal of a form protects.
 pub(crate) fn answer_to(question: u64) -> String {
     format!("answer/{question}")
 }

@@ -1,4 +1,4 @@
-//! Where the tools come from, and how that went.
+//! The section with the sources of the tools and their states.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +8,16 @@ use super::super::Viewer;
 use super::super::html::Html;
 use super::{Look, cell, end_table, table};
 
-/// The most sources that are shown.
+/// The maximum number of sources that are shown.
 const MAX_SOURCES: usize = 200;
 
-/// The most of what was rejected of one source that is shown.
+/// The maximum number of rejected tools of a source that are shown.
 const MAX_REJECTS: usize = 5;
 
 #[derive(Default)]
 struct Source<'a> {
     tools: usize,
-    /// Why it failed as a whole.
+    /// The reason why the whole source failed.
     down: Option<&'a Reject>,
     rejects: Vec<&'a Reject>,
 }
@@ -30,7 +30,7 @@ impl Look<'_> {
             sources.entry(&entry.source).or_default().tools += 1;
         }
         for reject in snapshot.rejected() {
-            // What a client may not use is not there for it.
+            // A source without permitted tools is hidden from a client.
             if matches!(self.viewer, Viewer::Client(_)) && !sources.contains_key(reject.source.as_str()) {
                 continue;
             }
@@ -74,7 +74,7 @@ impl Look<'_> {
     }
 }
 
-/// How a source stands that did not load.
+/// Returns the state of a source that did not load.
 fn state(kind: RejectKind) -> &'static str {
     match kind {
         RejectKind::Unavailable => "not connected:",

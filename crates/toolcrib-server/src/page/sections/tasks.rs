@@ -1,11 +1,11 @@
-//! What goes on in the background.
+//! The section with the background tasks.
 
 use toolcrib_runtime::{OwnedTask, TaskSummary};
 
 use super::super::html::Html;
 use super::{Look, cell, end_table, session, table};
 
-/// The most tasks that are shown.
+/// The maximum number of tasks that are shown.
 const MAX_SHOWN: usize = 100;
 
 impl Look<'_> {
@@ -36,7 +36,7 @@ impl Look<'_> {
     }
 }
 
-/// Whether nothing more will come of it.
+/// Returns true if the task will do nothing more.
 fn is_over(task: &TaskSummary) -> bool {
     match task.kind {
         "schedule" => task.next.is_none(),

@@ -1,4 +1,4 @@
-//! The tools, and how a search ranks them.
+//! The section with the tools and their ranking by a search.
 
 use toolcrib_meta::FoundTool;
 use toolcrib_policy::Principal;
@@ -6,19 +6,19 @@ use toolcrib_policy::Principal;
 use super::super::html::Html;
 use super::{Look, cell, end_table, table};
 
-/// The most tools that are listed without a search.
+/// The maximum number of tools that are listed without a search.
 const MAX_LISTED: usize = 100;
 
-/// The most tools that a search shows.
+/// The maximum number of search results.
 const MAX_FOUND: usize = 20;
 
 /// The maximum length of a title, in characters.
 const TITLE_CHARS: usize = 100;
 
-/// How much of a description is shown, in characters.
+/// The maximum length of a shown description, in characters.
 const DESCRIPTION_CHARS: usize = 200;
 
-/// The longest query that is shown again, in characters.
+/// The maximum length of a shown query, in characters.
 const QUERY_CHARS: usize = 200;
 
 impl Look<'_> {
@@ -57,7 +57,7 @@ impl Look<'_> {
         }
     }
 
-    /// As `toolcrib search --explain` has it.
+    /// Adds the search results with explanations, like `toolcrib search --explain`.
     fn found(&self, html: &mut Html) {
         let session = self.session();
         let found = self.runtime.discovery().search(self.query, MAX_FOUND, Principal::new(&session));
@@ -91,7 +91,7 @@ impl Look<'_> {
     }
 }
 
-/// Why a tool was found, a line for each arm.
+/// Adds the reasons why a tool was found, a line for each retriever.
 fn explain(html: &mut Html, tool: &FoundTool) {
     let explain = &tool.explain;
     if explain.exact {

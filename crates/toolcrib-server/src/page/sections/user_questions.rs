@@ -1,4 +1,4 @@
-//! What agents and servers ask their user.
+//! The section with the questions of agents and servers to their user.
 
 use serde_json::Value;
 use toolcrib_model::{FieldKind, FormField, UserQuestion};
@@ -8,13 +8,13 @@ use super::super::html::Html;
 use super::super::reply::{MAX_CONTENT_CHARS, field_name, is_editable, is_whole};
 use super::Look;
 
-/// The most questions that are shown at once.
+/// The maximum number of questions that are shown.
 const MAX_SHOWN: usize = 20;
 
-/// The most characters of a question.
+/// The maximum length of a question, in characters.
 const MAX_QUESTION_CHARS: usize = 4_000;
 
-/// The most characters of what stands in an input from the beginning.
+/// The maximum length of a default value in an input, in characters.
 const MAX_DEFAULT_CHARS: usize = 300;
 
 impl Look<'_> {
@@ -46,7 +46,7 @@ impl Look<'_> {
         html.markup("</section>\n");
     }
 
-    /// The question, and the forms by which it is answered.
+    /// Adds the question and the forms that answer it.
     fn question(&self, html: &mut Html, id: u64, question: &UserQuestion) {
         html.markup("<pre>").text_to(&question.question, MAX_QUESTION_CHARS).markup("</pre>\n");
         if is_whole(question) {
@@ -79,7 +79,7 @@ impl Look<'_> {
         );
     }
 
-    /// The beginning of a form that answers a question.
+    /// Adds the start of a form that answers a question.
     fn reply_form(&self, html: &mut Html, id: u64) {
         html.markup(
             "<form method=\"post\" action=\"/reply\"><input type=\"hidden\" name=\"question\" value=\"",
@@ -89,18 +89,17 @@ impl Look<'_> {
     }
 }
 
-/// What the seal of a form is about.
+/// Returns the text that the seal of a form protects.
 pub(crate) fn reply_to(question: u64) -> String {
     format!("reply/{question}")
 }
 
-/// Adds the text to look through: as it reads, and as it is written, which can be changed where a browser gives it back as
-/// it was.
+/// Adds the text to review: rendered, and as source. The source can be edited if a browser returns it unchanged.
 fn content(html: &mut Html, question: &UserQuestion) {
     let Some(own) = &question.content else { return };
     html.markdown(&question.question, own, MAX_CONTENT_CHARS);
     if is_editable(own) {
-        // The first line break within is dropped by browsers.
+        // Browsers drop the first line break within the element.
         html.markup("<textarea name=\"content\" rows=\"16\">\n").text_to(own, MAX_CONTENT_CHARS);
         html.markup("</textarea>\n");
     } else {
@@ -152,7 +151,7 @@ fn field(html: &mut Html, name: &str, field: &FormField) {
 fn input(html: &mut Html, kind: &'static str, name: &str, default: Option<&Value>, required: &'static str) {
     html.markup("<input type=\"").markup(kind).markup("\" name=\"").text(name).markup("\"");
     let text = default.map(|default| default.as_str().map_or_else(|| default.to_string(), str::to_owned));
-    // Another default is taken where the input is left empty.
+    // The default applies if the input stays empty.
     let text = text.filter(|text| is_editable(text) && text.chars().count() <= MAX_DEFAULT_CHARS);
     if let Some(text) = text {
         html.markup(" value=\"").text(&text).markup("\"");

@@ -1,4 +1,4 @@
-//! The keys as they were last seen, and when to look again.
+//! The cached keys of an authorization server, and the times of their refresh.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -9,25 +9,25 @@ use tokio::time::Instant;
 
 use super::keys::KeySet;
 
-/// How old keys are when they are asked for again, while the old ones serve on.
+/// The age from which keys are refreshed while the old ones stay in use.
 pub(super) const KEYS_FRESH: Duration = Duration::from_mins(5);
 
-/// How old keys may be that nobody could fetch again. Nobody comes in by older ones.
+/// The maximum age of keys that could not be refreshed. Older keys admit no client.
 pub(super) const KEYS_LIFE: Duration = Duration::from_hours(1);
 
-/// How long to wait after keys could not be had.
+/// The delay after a failed fetch.
 pub(super) const RETRY_INTERVAL: Duration = Duration::from_secs(3);
 
-/// How often a token of an unknown key may have the keys asked for before their time.
+/// The minimum interval between early fetches that a token with an unknown key causes.
 pub(super) const EARLY_INTERVAL: Duration = Duration::from_secs(30);
 
-/// The keys cannot be had now.
+/// An error for keys that are currently unavailable.
 #[derive(Debug)]
 pub(super) struct Unavailable;
 
 type Fetch = dyn Fn() -> BoxFuture<'static, Result<KeySet, String>> + Send + Sync;
 
-/// Keeps the keys. They are fetched by one task at a time, which no request that ends early can end.
+/// A cache of the keys. One task fetches them at a time, and it does not end with the request that started it.
 pub(super) struct KeyCache {
     fetch: Arc<Fetch>,
     known: Arc<Mutex<Known>>,
@@ -37,9 +37,9 @@ pub(super) struct KeyCache {
 #[derive(Default)]
 struct Known {
     keys: Option<(Arc<KeySet>, Instant)>,
-    /// When fetching failed last.
+    /// The time of the last failed fetch.
     failed: Option<Instant>,
-    /// When they were last asked for before their time.
+    /// The time of the last early fetch.
     early: Option<Instant>,
 }
 
@@ -51,7 +51,7 @@ impl KeyCache {
         Self { fetch: Arc::new(move || fetch().boxed()), known: Arc::default(), fetching: Arc::default() }
     }
 
-    /// The keys. Old ones are fetched again meanwhile.
+    /// Returns the keys. Old ones are refreshed in the background.
     pub(super) async fn current(&self) -> Result<Arc<KeySet>, Unavailable> {
         let usable = self.known().usable();
         if let Some((keys, is_fresh)) = usable {
@@ -68,11 +68,12 @@ impl KeyCache {
         self.known().usable().map(|(keys, _)| keys).ok_or(Unavailable)
     }
 
-    /// The keys that have come after these, of which a token names none; `None` while it is too early to ask.
+    /// Returns the keys that replaced `seen`, which lack the key that a token names. Returns `None` if it is too early
+    /// for another fetch.
     pub(super) async fn after(&self, seen: &Arc<KeySet>) -> Result<Option<Arc<KeySet>>, Unavailable> {
         let is_new =
             |known: &Known| known.usable().map(|(keys, _)| keys).filter(|keys| !Arc::ptr_eq(keys, seen));
-        // Whoever comes while they are fetched waits for these.
+        // Requests that arrive during a fetch wait for its keys.
         let turn = Arc::clone(&self.fetching).lock_owned().await;
         self.fetched(turn, |known| is_new(known).is_none() && known.may_ask_early()).await;
         let known = self.known();
@@ -82,7 +83,7 @@ impl KeyCache {
         }
     }
 
-    /// Fetches the keys where that is still called for.
+    /// Fetches the keys if that is still necessary.
     async fn fetched(&self, turn: OwnedMutexGuard<()>, is_called_for: impl FnOnce(&mut Known) -> bool) {
         let task = {
             let mut known = self.known();
@@ -96,7 +97,7 @@ impl KeyCache {
     }
 
     fn start(&self, known: &mut Known, turn: OwnedMutexGuard<()>) -> tokio::task::JoinHandle<()> {
-        // Until it is known to be otherwise: so also of a fetch that panics.
+        // The fetch counts as failed until it succeeds, also if it panics.
         known.failed = Some(Instant::now());
         let (fetching, known) = ((self.fetch)(), Arc::clone(&self.known));
         tokio::spawn(async move {
@@ -109,7 +110,7 @@ impl KeyCache {
                 }
                 Err(problem) => {
                     known.failed = Some(Instant::now());
-                    tracing::warn!("the keys of the authorization server cannot be had: {problem}");
+                    tracing::warn!("the keys of the authorization server are unavailable: {problem}");
                 }
             }
             drop((known, turn));
@@ -122,20 +123,20 @@ impl KeyCache {
 }
 
 impl Known {
-    /// The keys while they may be used, and whether they are fresh.
+    /// Returns the keys while they are usable, and true if they are fresh.
     fn usable(&self) -> Option<(Arc<KeySet>, bool)> {
         let (keys, since) = self.keys.as_ref()?;
         let age = since.elapsed();
         (age < KEYS_LIFE).then(|| (Arc::clone(keys), age < KEYS_FRESH))
     }
 
-    /// Whether it is time to fetch them.
+    /// Returns true if it is time to fetch the keys.
     fn is_due(&mut self) -> bool {
         !self.usable().is_some_and(|(_, is_fresh)| is_fresh)
             && self.failed.is_none_or(|failed| failed.elapsed() >= RETRY_INTERVAL)
     }
 
-    /// Whether they may be fetched before that, which is noted.
+    /// Returns true if the keys may be fetched early, and records the fetch.
     fn may_ask_early(&mut self) -> bool {
         let may = match self.failed {
             Some(failed) => failed.elapsed() >= RETRY_INTERVAL,

@@ -1,4 +1,4 @@
-//! The public keys of an authorization server (RFC 7517), and what was signed with their other halves.
+//! The public keys of an authorization server (RFC 7517), and the verification of signatures.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -14,13 +14,13 @@ use toolcrib_runtime::SignatureAlgorithm;
 
 use super::token::Token;
 
-/// The longest set of keys, in bytes.
+/// The maximum size of a key set, in bytes.
 pub(super) const MAX_JWKS_BYTES: usize = 256 * 1024;
 
-/// The most keys of a set.
+/// The maximum number of keys in a set.
 pub(super) const MAX_KEYS: usize = 64;
 
-/// Keys that signatures can be checked by.
+/// A set of keys that verify signatures.
 #[derive(Debug)]
 pub(super) struct KeySet {
     keys: Vec<Key>,
@@ -29,7 +29,7 @@ pub(super) struct KeySet {
 #[derive(Debug)]
 struct Key {
     id: Option<String>,
-    /// The only way in which it signs, where it says so.
+    /// The only algorithm of the key, if it declares one.
     algorithm: Option<SignatureAlgorithm>,
     material: Material,
 }
@@ -42,17 +42,17 @@ enum Material {
     Ed25519(Vec<u8>),
 }
 
-/// What comes of checking a signature.
+/// The result of checking a signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Checked {
     Genuine,
     Forged,
-    /// The key that it was signed with is none of these.
+    /// The token was signed with a key that is not in the set.
     UnknownKey,
 }
 
 impl KeySet {
-    /// Reads a set. Keys of other kinds and for other ends are passed over; what is wrong with a set that has no others.
+    /// Parses a set. Skips keys of other types and for other uses. Returns an error if the set has no usable key.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, String> {
         let limits = Limits { max_bytes: MAX_JWKS_BYTES, ..Limits::default() };
         let document = parse(bytes, Format::Json, &limits).map_err(|error| error.to_string())?;
@@ -66,7 +66,7 @@ impl KeySet {
         if keys.is_empty() { Err("it has no key for signatures".to_owned()) } else { Ok(Self { keys }) }
     }
 
-    /// Checks the signature of a token by the key that it names, or by all that it may mean.
+    /// Checks the signature of a token with the key that it names, or with all keys if it names none.
     pub(super) fn check(&self, token: &Token<'_>) -> Checked {
         let is_named = |key: &&Key| token.key_id.is_none() || key.id == token.key_id;
         let mut named = self.keys.iter().filter(is_named).peekable();
@@ -128,7 +128,7 @@ impl Key {
     }
 }
 
-/// The ways in which keys of RSA sign; those of fewer than 2,048 bits do not count.
+/// Returns the RSA parameters of an algorithm, which reject keys of fewer than 2,048 bits.
 fn rsa(algorithm: SignatureAlgorithm) -> Option<&'static RsaParameters> {
     Some(match algorithm {
         SignatureAlgorithm::RS256 => &RSA_PKCS1_2048_8192_SHA256,
@@ -141,12 +141,12 @@ fn rsa(algorithm: SignatureAlgorithm) -> Option<&'static RsaParameters> {
     })
 }
 
-/// A number as some servers write it, with zeros before it.
+/// Removes the leading zeros that some servers write before a number.
 fn without_zeros(bytes: &[u8]) -> Vec<u8> {
     bytes.iter().copied().skip_while(|byte| *byte == 0).collect()
 }
 
-/// A point of a curve, written in full.
+/// Returns the uncompressed encoding of a point on a curve.
 fn point(x: &[u8], y: &[u8], size: usize) -> Option<Vec<u8>> {
     (x.len() == size && y.len() == size).then(|| [&[4], x, y].concat())
 }

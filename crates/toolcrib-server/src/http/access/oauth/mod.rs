@@ -1,4 +1,4 @@
-//! Tokens of an authorization server: this server as a resource server (RFC 6750, RFC 9068, RFC 9728).
+//! Tokens of an authorization server, with this server as a resource server (RFC 6750, RFC 9068, RFC 9728).
 
 mod cache;
 mod keys;
@@ -26,18 +26,18 @@ use super::Refusal;
 use crate::Error;
 use crate::client::Client;
 
-/// Where the metadata of a resource is (RFC 9728, section 3); the path of the resource follows.
+/// The path of the metadata of a resource (RFC 9728, section 3). The path of the resource follows.
 pub(in super::super) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
-/// A key of HMAC-SHA256 as long as its block.
+/// The size of an HMAC-SHA256 key of one block, in bytes.
 const SEAL_BYTES: usize = 64;
 
-/// The tokens of one authorization server, and who comes in with them.
+/// The validator of the tokens of one authorization server.
 pub(super) struct OAuth {
     served: ServedOAuth,
     source: Arc<Source>,
     keys: Arc<KeyCache>,
-    /// By what the sessions of those who come in are told from each other.
+    /// The key from which the sessions of each subject are derived.
     seal: [u8; SEAL_BYTES],
     metadata_url: Url,
 }
@@ -53,7 +53,7 @@ struct Metadata<'a> {
     resource_name: &'static str,
 }
 
-/// What is wrong with a token.
+/// A defect of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Flaw {
     TooLong,
@@ -62,7 +62,7 @@ pub(in super::super) enum Flaw {
     Kind,
     Issuer,
     Audience,
-    /// It is good with a proof of a key only (RFC 7800), which is not looked at here.
+    /// The token requires a proof of possession of a key (RFC 7800), which is not supported.
     Bound,
     NoTime,
     Expired,
@@ -73,7 +73,7 @@ pub(in super::super) enum Flaw {
 }
 
 impl OAuth {
-    /// What an app says of it. What an earlier version has fetched and told apart stays.
+    /// Creates the validator that an app configures. Keys and session names of the earlier version are kept.
     pub(super) fn new(served: ServedOAuth, earlier: Option<&Self>) -> Result<Self, Error> {
         let source = Arc::new(Source::new(&served));
         let known = earlier.filter(|earlier| earlier.source == source);
@@ -89,7 +89,7 @@ impl OAuth {
         Ok(Self { served, source, keys, seal, metadata_url })
     }
 
-    /// Who comes in with this token.
+    /// Returns the client that this token authenticates.
     pub(super) async fn client(&self, text: &str) -> Result<Arc<Client>, Refusal> {
         let token = Token::read(text, &self.served, now()).map_err(Refusal::Flawed)?;
         let keys = self.keys.current().await.map_err(|Unavailable| UNAVAILABLE)?;
@@ -114,10 +114,10 @@ impl OAuth {
         Ok(Arc::new(self.person(&client.name, &token.claims.subject)))
     }
 
-    /// One subject among the clients of a name. Its session is the same each time, and nobody else can tell it.
+    /// Returns the client of one subject. Its session is the same each time, and others cannot guess it.
     fn person(&self, name: &str, subject: &str) -> Client {
         let mut mac = Hmac::<Sha256>::new(&self.seal.into());
-        // Lengths first, so that no two are written alike.
+        // The length prefixes make the encoding of each subject unique.
         for part in [&self.served.issuer, name, subject] {
             mac.update(&part.len().to_be_bytes());
             mac.update(part.as_bytes());
@@ -125,7 +125,7 @@ impl OAuth {
         Client::of_person(name, subject, &mac.finalize().into_bytes())
     }
 
-    /// What clients read to find the authorization server (RFC 9728, section 2).
+    /// Returns the metadata by which clients find the authorization server (RFC 9728, section 2).
     pub(super) fn metadata(&self) -> Value {
         let mut scopes: Vec<&str> = Vec::new();
         for scope in self.served.clients.iter().flat_map(|client| &client.scopes) {
@@ -143,7 +143,7 @@ impl OAuth {
         })
     }
 
-    /// Where that is.
+    /// Returns the URL of the metadata.
     pub(super) fn metadata_url(&self) -> &Url {
         &self.metadata_url
     }
@@ -157,10 +157,10 @@ fn keys_of(source: &Arc<Source>) -> Arc<KeyCache> {
     }))
 }
 
-/// The answer while there are no keys.
+/// The error while no keys are available.
 const UNAVAILABLE: Refusal = Refusal::Unavailable(RETRY_INTERVAL);
 
-/// Whether an entry speaks of this subject and this client.
+/// Returns true if an entry matches this subject and this client.
 fn is_of(client: &OAuthClient, claims: &Claims) -> bool {
     client.subject.as_ref().is_none_or(|subject| *subject == claims.subject)
         && client.client_id.as_ref().is_none_or(|id| Some(id) == claims.client_id.as_ref())
@@ -170,7 +170,7 @@ fn has_scopes(client: &OAuthClient, claims: &Claims) -> bool {
     client.scopes.iter().all(|scope| claims.scopes.contains(scope))
 }
 
-/// In seconds since 1970.
+/// Returns the current time in seconds since 1970.
 fn now() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs_f64()
 }
@@ -180,15 +180,15 @@ impl fmt::Display for Flaw {
         f.write_str(match self {
             Self::TooLong => "the token is too long",
             Self::NoToken => "this is neither a token of this server nor a JWT",
-            Self::Algorithm => "the token is not signed in a way that counts here",
-            Self::Kind => "the token is no access token",
+            Self::Algorithm => "the signature algorithm of the token is not accepted",
+            Self::Kind => "the token is not an access token",
             Self::Issuer => "the token is from another issuer",
             Self::Audience => "the token is for another server",
-            Self::Bound => "the token is bound to a key, and this server takes no proof of one",
-            Self::NoTime => "the token does not say until when it is good",
+            Self::Bound => "the token requires proof of a key, which this server does not support",
+            Self::NoTime => "the token has no expiry time",
             Self::Expired => "the token has expired",
-            Self::Early => "the token is not good yet",
-            Self::Subject => "the token does not say whom it speaks for",
+            Self::Early => "the token is not valid yet",
+            Self::Subject => "the token has no subject",
             Self::UnknownKey => "the token is signed with a key that its issuer does not publish",
             Self::Signature => "the signature of the token is wrong",
         })

@@ -1,7 +1,7 @@
-//! Where the keys of an authorization server come from.
+//! Fetching of the keys of an authorization server.
 //!
-//! Its URL, and that of its keys where it is set, are the operator's; what its metadata names is its own, and leads to no
-//! private address unless it stays at the host that the operator wrote.
+//! The operator configures its URL and optionally the URL of its keys. The metadata of the server may name other URLs,
+//! which must not lead to a private address unless they stay at the host that the operator configured.
 
 use std::time::Duration;
 
@@ -15,16 +15,16 @@ use url::Url;
 
 use super::keys::{KeySet, MAX_JWKS_BYTES};
 
-/// How long an authorization server may take for an answer.
+/// The timeout of a request to an authorization server.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How many redirects are followed, all at the same origin.
+/// The maximum number of redirects, all to the same origin.
 const MAX_REDIRECTS: usize = 3;
 
-/// The most characters of an authorization server's words that are logged.
+/// The maximum length of an authorization server's text in the log, in characters.
 const MAX_SHOWN_CHARS: usize = 200;
 
-/// Fetches keys.
+/// The source of the keys of an authorization server.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Source {
     issuer: String,
@@ -43,7 +43,7 @@ impl Source {
         }
     }
 
-    /// The keys as they are now; where there are none, why, for the log.
+    /// Fetches the current keys. Returns an error for the log if there are no keys.
     pub(super) async fn fetch(&self) -> Result<KeySet, String> {
         let url = match &self.jwks_url {
             Some(url) => url.clone(),
@@ -55,7 +55,7 @@ impl Source {
         KeySet::read(&bytes).map_err(|problem| format!("the keys at {url}: {problem}"))
     }
 
-    /// Where the metadata of the issuer says that its keys are (RFC 8414, `OpenID` Connect Discovery).
+    /// Returns the URL of the keys from the metadata of the issuer (RFC 8414, `OpenID` Connect Discovery).
     async fn discover(&self) -> Result<Url, String> {
         let path = self.issuer_url.path().trim_end_matches('/');
         let mut places = vec![
@@ -91,7 +91,7 @@ impl Source {
         ))
     }
 
-    /// What is at a URL; `None` where there is nothing.
+    /// Fetches a document, or returns `None` if there is none at the URL.
     async fn document(&self, url: &Url) -> Result<Option<bytes::Bytes>, String> {
         let is_written = url.host() == self.issuer_url.host() || self.jwks_url.as_ref() == Some(url);
         let policy = HttpPolicy {

@@ -1,7 +1,7 @@
-//! A token: a JWT in the compact form (RFC 7515, RFC 7519), as authorization servers issue it for access (RFC 9068).
+//! Access tokens of authorization servers (RFC 9068): JWTs in the compact serialization (RFC 7515, RFC 7519).
 //!
-//! It is read more strictly than the RFCs want, so that it means the same to us as to its issuer: no key twice, no padding, no
-//! extension that has to be understood. Keys that it names itself (`jwk`, `jku`, `x5u`) are not looked at.
+//! Parsing is stricter than the RFCs require, so that this server and the issuer read a token alike: no duplicate keys,
+//! no padding, no critical extensions. Keys that a token contains (`jwk`, `jku`, `x5u`) are ignored.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,27 +11,27 @@ use toolcrib_runtime::{ServedOAuth, SignatureAlgorithm};
 
 use super::Flaw;
 
-/// The longest token, in bytes.
+/// The maximum length of a token, in bytes.
 pub(super) const MAX_TOKEN_BYTES: usize = 16 * 1024;
 
-/// How far the clocks of the authorization server and this machine may be apart, in seconds.
+/// The tolerated difference between the clocks of the authorization server and this machine, in seconds.
 pub(super) const LEEWAY_SECONDS: f64 = 30.0;
 
-/// The longest subject, in bytes. `OpenID` Connect allows 255.
+/// The maximum length of a subject, in bytes. `OpenID` Connect allows 255.
 const MAX_SUBJECT_BYTES: usize = 1024;
 
-/// A token for this server that is good now, unless somebody else has made it.
+/// A token for this server that is currently valid, except that its signature is unchecked.
 pub(super) struct Token<'a> {
     pub(super) algorithm: SignatureAlgorithm,
-    /// Which key it says it was signed with.
+    /// The id of the key that the token names.
     pub(super) key_id: Option<String>,
-    /// What was signed.
+    /// The signed bytes.
     pub(super) signed: &'a [u8],
     pub(super) signature: Vec<u8>,
     pub(super) claims: Claims,
 }
 
-/// What it says of who has it.
+/// The claims about the holder of a token.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Claims {
     pub(super) subject: String,
@@ -40,7 +40,7 @@ pub(super) struct Claims {
 }
 
 impl<'a> Token<'a> {
-    /// Reads a token and looks at all but its signature. `now` is in seconds since 1970.
+    /// Parses a token and checks everything except its signature. `now` is in seconds since 1970.
     pub(super) fn read(text: &'a str, expected: &ServedOAuth, now: f64) -> Result<Self, Flaw> {
         if text.len() > MAX_TOKEN_BYTES {
             return Err(Flaw::TooLong);
@@ -103,8 +103,8 @@ impl Claims {
     }
 }
 
-/// Whether the head is that of an access token, or does not say what it is of. Tokens of `OpenID` Connect are for their client and
-/// not for us, and by that are told apart.
+/// Returns true if the header is that of an access token or declares no type. ID tokens of `OpenID` Connect are for
+/// their client, and this check rejects them.
 fn is_access_token(head: &Map<String, Value>) -> bool {
     match head.get("typ") {
         None => true,
@@ -116,7 +116,7 @@ fn is_access_token(head: &Map<String, Value>) -> bool {
     }
 }
 
-/// Scopes, which some write as a list.
+/// Parses scopes, which some servers write as a list.
 fn scopes(claim: Option<&Value>) -> Vec<String> {
     match claim {
         Some(Value::String(text)) => {
@@ -127,7 +127,7 @@ fn scopes(claim: Option<&Value>) -> Vec<String> {
     }
 }
 
-/// A part that is an object.
+/// Parses a segment of a token that is a JSON object.
 fn object(part: &str) -> Result<Map<String, Value>, Flaw> {
     let bytes = URL_SAFE_NO_PAD.decode(part).map_err(|_| Flaw::NoToken)?;
     let limits = Limits { max_bytes: MAX_TOKEN_BYTES, ..Limits::default() };
