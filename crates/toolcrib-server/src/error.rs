@@ -41,10 +41,10 @@ pub enum Error {
     #[error(
         "there is no folder for the sockets of `toolcrib approve`; set `HOME` or `XDG_STATE_HOME` to an absolute path"
     )]
-    NoOperatorPlace,
+    NoOperatorDirectory,
     /// The folder of the operator sockets cannot be used.
     #[error("{}: the sockets of `toolcrib approve` cannot be used there: {source}; set `XDG_STATE_HOME` to a short absolute path, or remove `serve.approve` from the app", path.display())]
-    OperatorPlace {
+    OperatorDirectory {
         /// The folder.
         path: std::path::PathBuf,
         /// The cause.

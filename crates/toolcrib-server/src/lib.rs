@@ -5,7 +5,7 @@
 //! else the meta-tools that find and run the others. Every call passes through the same entrance. Approvals go to the
 //! client's user if the client can ask one, and otherwise to the fallback of the [`ClientApprover`]. An operator may
 //! answer as well, through [`PendingApprovals`]: on a [`StatusPage`], or from another terminal through an
-//! [`OperatorDoor`].
+//! [`OperatorListener`].
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -31,34 +31,22 @@
 mod error;
 mod settings;
 
+mod app_reload;
 mod client;
 mod metrics;
 mod random;
 mod server;
-mod strict;
-mod structured;
-mod version;
 
 mod surface;
 
-mod call;
-mod completions;
-mod content;
-mod notes;
-mod progress;
+mod calls;
 mod prompts;
 mod resources;
-mod running;
-mod tasks;
 
 mod approval;
 mod operator;
 
-mod changes;
-mod handler;
-mod instructions;
-mod session;
-mod unknown;
+mod protocol;
 
 mod http;
 mod page;
@@ -67,24 +55,24 @@ mod stdio;
 #[cfg(test)]
 mod tests;
 
+pub use app_reload::RETIRE_TIME;
 pub use approval::{
-    APPROVAL_PATIENCE, AnswerOutcome, ClientApprover, MAX_PARKED_CALLS, MAX_QUESTIONS, MAX_WAITING,
+    APPROVAL_PATIENCE, AnswerOutcome, ClientApprover, MAX_QUESTIONS, MAX_SUSPENDED_CALLS, MAX_WAITING,
     MAX_WAITING_QUESTIONS, OperatorAnswer, OperatorPresence, PRESENCE, PendingApprovals,
 };
+pub use calls::tasks::TASK_AFTER;
 pub use error::Error;
 pub use http::{
     DRAIN, FREE_BODY_BYTES, HttpServer, MAX_BODY_BYTES_AT_ONCE, MAX_HEAD_BYTES, MAX_HEADERS,
     MAX_SESSIONS_OF_CLIENT, MAX_UNREAD_BYTES, MIN_READ_RATE, WRITE_PATIENCE,
 };
 pub use operator::{
-    Answers, Host, MAX_OPERATORS, MAX_SERVING, MAX_SHOWN_ARGUMENT_BYTES, MAX_SHOWN_QUESTION_BYTES, News,
-    OperatorDoor, Reply, Say, Told, Visit, WaitingCall, WaitingField, WaitingForm, WaitingKind,
-    WaitingQuestion, serving,
+    AnswerSender, CallDecision, MAX_OPERATORS, MAX_SERVING, MAX_SHOWN_ARGUMENT_BYTES,
+    MAX_SHOWN_QUESTION_BYTES, OperatorClient, OperatorListener, ProcessInfo, QuestionReply, ServerMessage,
+    ServerMessages, WaitingCall, WaitingField, WaitingForm, WaitingKind, WaitingQuestion, serving,
 };
 pub use page::{MAX_LAST_CALLS, StatusPage};
 pub use server::Server;
 pub use settings::ServerSettings;
 pub use stdio::MAX_LINE_BYTES;
 pub use surface::{ListCost, ListedCost};
-pub use tasks::TASK_AFTER;
-pub use version::RETIRE_TIME;

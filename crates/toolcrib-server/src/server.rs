@@ -9,15 +9,15 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use toolcrib_runtime::{Runtime, SurfaceMode, sessions_of};
 
-use crate::approval::Parked;
+use crate::app_reload::{AppVersion, Lease};
+use crate::approval::SuspendedCalls;
+use crate::calls::execution::RunningCall;
+use crate::calls::tasks::Tasks;
 use crate::client::Client;
-use crate::http::Door;
+use crate::http::HttpState;
 use crate::metrics::Metrics;
 use crate::page::StatusPage;
-use crate::running::Running;
 use crate::surface::{ListCost, Shown};
-use crate::tasks::Tasks;
-use crate::version::{Lease, Version};
 use crate::{Error, ServerSettings};
 
 /// An app as an MCP server. A clone is the same server.
@@ -30,19 +30,19 @@ pub struct Server {
 /// The state that all clients share.
 pub(crate) struct Shared {
     /// The current version of the app.
-    pub(crate) version: watch::Sender<Arc<Version>>,
+    pub(crate) version: watch::Sender<Arc<AppVersion>>,
     /// Held during a reload.
     pub(crate) reloading: AsyncMutex<()>,
     /// The earlier versions that still have calls.
     pub(crate) retiring: TaskTracker,
     /// The state of each HTTP listener.
-    pub(crate) doors: Mutex<Vec<Weak<Door>>>,
+    pub(crate) listeners: Mutex<Vec<Weak<HttpState>>>,
     pub(crate) settings: ServerSettings,
     /// The client for local processes, if no token is required.
     pub(crate) local: Arc<Client>,
     /// The tools that clients see, of one generation, by the client's name.
     shown: Mutex<HashMap<String, Arc<Shown>>>,
-    pub(crate) parked: Parked<Running>,
+    pub(crate) suspended: SuspendedCalls<RunningCall>,
     pub(crate) tasks: Tasks,
     pub(crate) metrics: Metrics,
     /// The number of answers that are not sent yet.
@@ -65,14 +65,14 @@ impl Server {
     pub fn new(runtime: Arc<Runtime>, settings: ServerSettings) -> Result<Self, Error> {
         let local = Arc::new(Client::local(settings.user.as_deref())?);
         let shared = Shared {
-            version: watch::Sender::new(Arc::new(Version::new(runtime))),
+            version: watch::Sender::new(Arc::new(AppVersion::new(runtime))),
             reloading: AsyncMutex::default(),
             retiring: TaskTracker::new(),
-            doors: Mutex::default(),
+            listeners: Mutex::default(),
             settings,
             local,
             shown: Mutex::default(),
-            parked: Parked::new()?,
+            suspended: SuspendedCalls::new()?,
             tasks: Tasks::default(),
             metrics: Metrics::default(),
             unsent: watch::Sender::new(0),
@@ -105,7 +105,7 @@ impl Shared {
         Arc::clone(&self.version.borrow().runtime)
     }
 
-    pub(crate) fn version(&self) -> Arc<Version> {
+    pub(crate) fn version(&self) -> Arc<AppVersion> {
         Arc::clone(&self.version.borrow())
     }
 
@@ -115,7 +115,7 @@ impl Shared {
     }
 
     /// Returns a receiver of the versions to come.
-    pub(crate) fn versions(&self) -> watch::Receiver<Arc<Version>> {
+    pub(crate) fn versions(&self) -> watch::Receiver<Arc<AppVersion>> {
         self.version.subscribe()
     }
 

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use toolcrib_exec::DenyAll;
 use toolcrib_port::Approver;
 use toolcrib_runtime::{App, Runtime, SurfaceMode, TaskStore};
-use toolcrib_server::{ClientApprover, OperatorDoor, PendingApprovals, Server, ServerSettings, StatusPage};
+use toolcrib_server::{
+    ClientApprover, OperatorListener, PendingApprovals, Server, ServerSettings, StatusPage,
+};
 
 use super::start_app;
 use crate::approver::approver;
@@ -46,7 +48,7 @@ pub(crate) async fn run(arguments: &Serve) -> Result<Exit, Failure> {
         // Over standard input and output it is the client that has started this process.
         let has_client = arguments.http.is_none();
         let door = match runtime.app() {
-            app if app.config.serve.approve => Some(OperatorDoor::open(app, &pending, has_client).await?),
+            app if app.config.serve.approve => Some(OperatorListener::open(app, &pending, has_client).await?),
             _ => None,
         };
         Ok((server, door))

@@ -5,12 +5,12 @@
 //! [answer](rmcp::model::InputRequiredResult) that lists the questions, and repeat the call with the answers. Meanwhile
 //! the call is suspended and not started again: the steps before the question do not run twice.
 
-mod at_desk;
-mod desk;
+mod elicitation;
+mod eliciting_caller;
 mod form;
-mod parked;
-mod pending;
-mod questions;
+mod operator_queue;
+mod suspended_calls;
+mod user_questions;
 
 use std::sync::Arc;
 
@@ -18,17 +18,19 @@ use async_trait::async_trait;
 use toolcrib_model::{UserAnswer, UserQuestion};
 use toolcrib_port::{Answer, ApprovalRequest, Approver};
 
-pub(crate) use at_desk::AtDesk;
-use at_desk::only_desk_of;
-use desk::Asking;
-pub use desk::{APPROVAL_PATIENCE, MAX_QUESTIONS};
-pub(crate) use desk::{Desk, Early, Way};
-pub use parked::MAX_PARKED_CALLS;
-pub(crate) use parked::{Key, Parked};
-pub(crate) use pending::MAX_FEEDBACK_CHARS;
-pub use pending::{AnswerOutcome, MAX_WAITING, OperatorAnswer, OperatorPresence, PRESENCE, PendingApprovals};
-pub use questions::MAX_WAITING_QUESTIONS;
-pub(crate) use questions::{PendingQuestion, check_answer};
+use elicitation::FormRequest;
+pub use elicitation::{APPROVAL_PATIENCE, MAX_QUESTIONS};
+pub(crate) use elicitation::{EarlyAnswers, ElicitationMode, ElicitationSession};
+pub(crate) use eliciting_caller::ElicitingCaller;
+use eliciting_caller::only_elicitation_of;
+pub(crate) use operator_queue::MAX_FEEDBACK_CHARS;
+pub use operator_queue::{
+    AnswerOutcome, MAX_WAITING, OperatorAnswer, OperatorPresence, PRESENCE, PendingApprovals,
+};
+pub use suspended_calls::MAX_SUSPENDED_CALLS;
+pub(crate) use suspended_calls::{RequestKey, SuspendedCalls};
+pub use user_questions::MAX_WAITING_QUESTIONS;
+pub(crate) use user_questions::{PendingQuestion, check_answer};
 
 /// An approver that asks the user of the client that made a call. It asks a fallback approver if that client cannot
 /// ask, or if no client made the call.
@@ -47,11 +49,11 @@ impl ClientApprover {
 #[async_trait]
 impl Approver for ClientApprover {
     async fn ask(&self, batch: &mut [ApprovalRequest]) {
-        let Some(desk) = Desk::current() else { return self.operator.ask(batch).await };
+        let Some(elicitation) = ElicitationSession::current() else { return self.operator.ask(batch).await };
         let forms = batch.iter().map(|asked| form::of_call(asked.question())).collect::<Option<Vec<_>>>();
         let Some(forms) = forms else { return self.operator.ask(batch).await };
-        let questions = forms.into_iter().map(|form| Asking { server: None, key: None, form }).collect();
-        let asked = desk.ask(questions);
+        let questions = forms.into_iter().map(|form| FormRequest { server: None, key: None, form }).collect();
+        let asked = elicitation.ask(questions);
         // Each answer is stored as it arrives, so that the answers before a timeout count.
         let answering = batch.iter_mut().zip(asked).map(async |(asked, reply)| {
             asked.answer = Some(match reply.await {
@@ -63,11 +65,11 @@ impl Approver for ClientApprover {
     }
 
     async fn ask_user(&self, question: &UserQuestion) -> UserAnswer {
-        let desk = Desk::current().or_else(|| only_desk_of(&question.session));
-        let Some(desk) = desk else { return self.operator.ask_user(question).await };
+        let elicitation = ElicitationSession::current().or_else(|| only_elicitation_of(&question.session));
+        let Some(elicitation) = elicitation else { return self.operator.ask_user(question).await };
         let Some(form) = form::of_user(question) else { return UserAnswer::Nobody };
-        let asking = Asking { server: question.server.as_deref(), key: question.key.as_deref(), form };
-        let Some(reply) = desk.ask(vec![asking]).pop() else {
+        let asking = FormRequest { server: question.server.as_deref(), key: question.key.as_deref(), form };
+        let Some(reply) = elicitation.ask(vec![asking]).pop() else {
             return UserAnswer::Nobody;
         };
         match reply.await {

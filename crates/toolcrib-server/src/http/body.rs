@@ -1,22 +1,20 @@
 //! Request bodies, which are read whole, and response bodies that hold resources until they are sent.
 
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
-use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::budget::{AnswerBudget, BodyBudget, BodyShare};
+use super::memory_budget::{AnswerBudget, BodyBudget, BodyShare};
 
 /// The reason why a body cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unread {
+pub(super) enum BodyError {
     TooLarge,
     TooSlow,
     Broken,
@@ -31,98 +29,41 @@ pub(super) async fn read(
     max_bytes: usize,
     patience: Duration,
     budget: &BodyBudget,
-) -> Result<(Bytes, BodyShare), Unread> {
+) -> Result<(Bytes, BodyShare), BodyError> {
     let announced = body.size_hint().lower();
     if usize::try_from(announced).unwrap_or(usize::MAX) > max_bytes {
-        return Err(Unread::TooLarge);
+        return Err(BodyError::TooLarge);
     }
     let mut share = budget.share();
     let reading = async {
         let mut bytes = BytesMut::new();
         while let Some(frame) = body.frame().await {
-            let Ok(data) = frame.map_err(|_| Unread::Broken)?.into_data() else { continue };
+            let Ok(data) = frame.map_err(|_| BodyError::Broken)?.into_data() else { continue };
             let length = bytes.len() + data.len();
             if length > max_bytes {
-                return Err(Unread::TooLarge);
+                return Err(BodyError::TooLarge);
             }
             if !share.grow_to(length) {
-                return Err(Unread::NoRoom);
+                return Err(BodyError::NoRoom);
             }
             bytes.extend_from_slice(&data);
         }
         Ok(bytes.freeze())
     };
-    let bytes = timeout(patience, reading).await.unwrap_or(Err(Unread::TooSlow))?;
+    let bytes = timeout(patience, reading).await.unwrap_or(Err(BodyError::TooSlow))?;
     Ok((bytes, share))
 }
 
-/// A response body whose chunks count as unread until they are written.
-pub(super) struct Counted {
-    body: Body,
-    budget: Arc<AnswerBudget>,
-    /// Closes the connection when cancelled.
-    connection: CancellationToken,
+/// Returns a response body whose chunks count as unread until they are written. Cancels the token of the connection if
+/// the memory does not suffice.
+pub(super) fn counted(body: Body, budget: &Arc<AnswerBudget>, connection: &CancellationToken) -> Body {
+    let (budget, connection) = (Arc::clone(budget), connection.clone());
+    Body::new(body.map_frame(move |frame| frame.map_data(|data| budget.counted(data, &connection))))
 }
 
-impl Counted {
-    pub(super) fn new(body: Body, budget: &Arc<AnswerBudget>, connection: &CancellationToken) -> Self {
-        Self { body, budget: Arc::clone(budget), connection: connection.clone() }
-    }
-}
-
-impl HttpBody for Counted {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let polled = Pin::new(&mut self.body).poll_frame(context);
-        polled.map_ok(|frame| frame.map_data(|data| self.budget.counted(data, &self.connection)))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
-/// A response body that holds a value until it was sent or dropped.
-pub(super) struct Held<T> {
-    body: Body,
-    held: Option<T>,
-}
-
-impl<T: Send + Unpin + 'static> Held<T> {
-    pub(super) fn body(body: Body, held: T) -> Body {
-        Body::new(Self { body, held: Some(held) })
-    }
-}
-
-impl<T: Unpin> HttpBody for Held<T> {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let polled = Pin::new(&mut self.body).poll_frame(context);
-        if matches!(polled, Poll::Ready(None)) {
-            self.held = None;
-        }
-        polled
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
+/// Returns a response body that holds a value until it is dropped, which is when it was sent or its client has
+/// disconnected.
+pub(super) fn holding<T: Send + 'static>(body: Body, held: T) -> Body {
+    // The closure names the value in order to own it.
+    Body::new(body.map_frame(move |frame| (&held, frame).1))
 }

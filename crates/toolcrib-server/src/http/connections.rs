@@ -23,10 +23,10 @@ use tokio_util::task::TaskTracker;
 use toolcrib_runtime::ServeLimits;
 use tower_service::Service as _;
 
-use super::body::Counted;
-use super::budget::AnswerBudget;
-use super::paced::Paced;
+use super::body;
+use super::memory_budget::AnswerBudget;
 use super::reply;
+use super::write_timeout::WriteTimeout;
 use crate::metrics::{logged, milliseconds};
 use crate::server::Shared;
 
@@ -37,13 +37,13 @@ pub const MAX_HEAD_BYTES: usize = 32 * 1024;
 pub const MAX_HEADERS: usize = 100;
 
 /// The time in which a rejected client has to read the response.
-const FAREWELL: Duration = Duration::from_secs(1);
+const REJECTION_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The maximum number of rejections that are sent at once. Further connections are closed without a response.
-const MAX_FAREWELLS: usize = 64;
+const MAX_REJECTIONS: usize = 64;
 
 /// The pause before accepting again after the operating system has run out of resources.
-const EXHAUSTED: Duration = Duration::from_millis(100);
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 const FULL: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
@@ -52,7 +52,7 @@ const LATE: &[u8] = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\nconte
 /// Serves a listener until the server closes and all connections have ended.
 pub(super) async fn serve(listener: TcpListener, router: Router, limits: &ServeLimits, shared: Arc<Shared>) {
     let room = Arc::new(Semaphore::new(limits.connections.get().min(Semaphore::MAX_PERMITS)));
-    let farewells = Arc::new(Semaphore::new(MAX_FAREWELLS));
+    let rejections = Arc::new(Semaphore::new(MAX_REJECTIONS));
     let head_patience = Duration::from_secs(limits.head_seconds.get().into());
     let (open, answers) = (TaskTracker::new(), Arc::new(AnswerBudget::default()));
     loop {
@@ -64,7 +64,7 @@ pub(super) async fn serve(listener: TcpListener, router: Router, limits: &ServeL
             Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!(%error, "a connection was not accepted");
-                tokio::time::sleep(EXHAUSTED).await;
+                tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }
         };
@@ -78,7 +78,7 @@ pub(super) async fn serve(listener: TcpListener, router: Router, limits: &ServeL
             });
         } else {
             shared.metrics.turned_away.fetch_add(1, Ordering::Relaxed);
-            if let Ok(permit) = Arc::clone(&farewells).try_acquire_owned() {
+            if let Ok(permit) = Arc::clone(&rejections).try_acquire_owned() {
                 open.spawn(async move {
                     tell(stream, FULL).await;
                     drop(permit);
@@ -121,7 +121,7 @@ async fn answer(
             let ms = milliseconds(begun.elapsed());
             let (method, path) = (method.as_str(), uri.path());
             tracing::info!(method = logged(method), path = logged(path), status, ms, "answered a request");
-            Ok::<_, Infallible>(response.map(|body| Counted::new(body, &answers, &connection)))
+            Ok::<_, Infallible>(response.map(|body| body::counted(body, &answers, &connection)))
         })
     });
     let mut connection = http1::Builder::new()
@@ -129,7 +129,7 @@ async fn answer(
         .header_read_timeout(head_patience)
         .max_headers(MAX_HEADERS)
         .max_buf_size(MAX_HEAD_BYTES)
-        .serve_connection(TokioIo::new(Paced::new(stream)), service);
+        .serve_connection(TokioIo::new(WriteTimeout::new(stream)), service);
     let mut is_leaving = false;
     let ended = loop {
         tokio::select! {
@@ -145,7 +145,7 @@ async fn answer(
     let mut stream = connection.into_parts().io.into_inner().into_inner();
     match ended {
         Err(error) if error.is_timeout() => tell(stream, LATE).await,
-        _ => drop(timeout(FAREWELL, stream.shutdown()).await),
+        _ => drop(timeout(REJECTION_TIMEOUT, stream.shutdown()).await),
     }
 }
 
@@ -168,5 +168,5 @@ async fn tell(mut stream: TcpStream, what: &[u8]) {
         stream.write_all(what).await?;
         stream.shutdown().await
     };
-    let _ = timeout(FAREWELL, telling).await;
+    let _ = timeout(REJECTION_TIMEOUT, telling).await;
 }

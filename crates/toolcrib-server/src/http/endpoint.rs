@@ -14,95 +14,95 @@ use http_body_util::Full;
 use rmcp::model::ErrorData;
 use serde_json::Value;
 
-use super::Door;
-use super::access::WELL_KNOWN;
-use super::body::{self, Held, Unread};
+use super::HttpState;
+use super::admission::AdmissionRules;
+use super::auth::WELL_KNOWN;
+use super::body::{self, BodyError};
+use super::event_stream::AnsweredStream;
+use super::rate_limit::ClientKey;
 use super::reply;
-use super::rules::Rules;
-use super::sessions::{Noted, Opening, Running};
-use super::share::Sharer;
-use super::unanswered::AnsweredStream;
+use super::sessions::{RequestStatus, RunningRequest, SessionReservation};
 use crate::client::Client;
-use crate::strict;
+use crate::protocol::strict_json;
 
 /// The header with the session id.
 const SESSION: &str = "mcp-session-id";
 
 /// Handles requests of the MCP protocol.
 pub(super) async fn mcp(
-    State(door): State<Arc<Door>>,
+    State(state): State<Arc<HttpState>>,
     ConnectInfo(address): ConnectInfo<SocketAddr>,
     mut request: Request<Body>,
 ) -> Response {
-    let (rules, lease) = door.enter();
+    let (rules, lease) = state.current();
     let client = match rules.client(request.uri(), request.headers()).await {
         Ok(client) => client,
         Err(response) => return *response,
     };
-    let sharer = if rules.access.is_open() {
-        Sharer::Address(address.ip())
+    let key = if rules.auth.is_open() {
+        ClientKey::Address(address.ip())
     } else {
-        Sharer::Client(Arc::clone(&client.owner))
+        ClientKey::Client(Arc::clone(&client.owner))
     };
-    let share = match rules.shares.take(sharer) {
-        Ok(share) => share,
+    let permit = match rules.rate_limiter.acquire(key) {
+        Ok(permit) => permit,
         Err(wait) => return reply::too_many(wait),
     };
-    if door.shared.draining.is_cancelled() {
+    if state.shared.draining.is_cancelled() {
         return reply::last(StatusCode::SERVICE_UNAVAILABLE, "the server is shutting down");
     }
     // The token is for this server alone and must not reach other code.
     request.headers_mut().remove(AUTHORIZATION);
     request.extensions_mut().insert(Arc::clone(&client));
     let session = request.headers().get(SESSION).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    let is_unknown = |session: &str| !door.sessions.has(&client.owner, session);
+    let is_unknown = |session: &str| !state.sessions.has(&client.owner, session);
     if request.method() == Method::DELETE && session.as_deref().is_some_and(is_unknown) {
         return reply::last(StatusCode::NOT_FOUND, "there is no such session");
     }
     let (mut parts, body) = request.into_parts();
-    let read = body::read(body, rules.max_body_bytes, rules.body_patience, &door.bodies).await;
+    let read = body::read(body, rules.max_body_bytes, rules.body_patience, &state.bodies).await;
     let (bytes, body_share) = match read {
         Ok(read) => read,
-        Err(Unread::TooLarge) => {
+        Err(BodyError::TooLarge) => {
             let text = format!("a message has at most {} bytes", rules.max_body_bytes);
             return reply::last(StatusCode::PAYLOAD_TOO_LARGE, &text);
         }
-        Err(Unread::TooSlow) => {
+        Err(BodyError::TooSlow) => {
             return reply::last(StatusCode::REQUEST_TIMEOUT, "the message came too slowly");
         }
-        Err(Unread::Broken) => return reply::last(StatusCode::BAD_REQUEST, "the message broke off"),
-        Err(Unread::NoRoom) => return reply::no_room(),
+        Err(BodyError::Broken) => return reply::last(StatusCode::BAD_REQUEST, "the message broke off"),
+        Err(BodyError::NoRoom) => return reply::no_room(),
     };
     let (mut running, mut unsent, mut id) = ((None, None), None, None);
     if parts.method == Method::POST && has_type(&parts.headers, "application/json") {
-        let message = match strict::read(&bytes, rules.max_body_bytes) {
+        let message = match strict_json::read(&bytes, rules.max_body_bytes) {
             Ok(message) => message,
             Err(error) => return reply::unreadable(None, &error),
         };
-        match door.note(&rules, &client, &message, session.as_deref()) {
+        match state.note(&rules, &client, &message, session.as_deref()) {
             Ok(noted) => running = noted,
             Err(response) => return *response,
         }
         // A request that only listens ends with the server, which does not wait for it.
         let listens = message.get("method").and_then(Value::as_str) == Some("subscriptions/listen");
-        if strict::request_id(&message).is_some() && !listens {
-            unsent = Some(door.shared.owe());
+        if strict_json::request_id(&message).is_some() && !listens {
+            unsent = Some(state.shared.owe());
             id = message.get("id").cloned();
             parts.extensions.insert(lease);
         }
     }
     let is_delete = parts.method == Method::DELETE;
     let request = Request::from_parts(parts, Full::<Bytes>::new(bytes));
-    let mut response = door.sessions.of(&client.owner, door.mcp.handle(request)).await;
+    let mut response = state.sessions.of(&client.owner, state.mcp.handle(request)).await;
     drop(body_share);
     // The session has ended when the response is sent, and clients take 202 for a failure.
     if is_delete && response.status() == StatusCode::ACCEPTED {
         *response.status_mut() = StatusCode::NO_CONTENT;
     }
     let Some(id) = id else {
-        return response.map(|body| Held::body(Body::new(body), (share, running, unsent)));
+        return response.map(|body| body::holding(Body::new(body), (permit, running, unsent)));
     };
-    let closing = &door.shared.closing;
+    let closing = &state.shared.closing;
     if response.status() == StatusCode::INTERNAL_SERVER_ERROR && closing.is_cancelled() {
         return reply::interrupted(&id);
     }
@@ -110,30 +110,30 @@ pub(super) async fn mcp(
     response.map(|body| {
         let body = Body::new(body);
         let body = if is_stream { AnsweredStream::body(body, id, closing.clone()) } else { body };
-        Held::body(body, (share, running, unsent))
+        body::holding(body, (permit, running, unsent))
     })
 }
 
-impl Rules {
+impl AdmissionRules {
     /// Returns the client of a request if the request is admitted.
     async fn client(&self, uri: &Uri, headers: &HeaderMap) -> Result<Arc<Client>, Box<Response>> {
-        if let Some(why) = self.names.refusal(uri, headers) {
+        if let Some(why) = self.allowed_hosts.refusal(uri, headers) {
             return Err(Box::new(reply::last(StatusCode::FORBIDDEN, why)));
         }
-        let refused = |refusal| Box::new(reply::refused(&refusal, &self.access.challenge(&refusal)));
-        self.access.client(headers).await.map_err(refused)
+        let refused = |refusal| Box::new(reply::refused(&refusal, &self.auth.challenge(&refusal)));
+        self.auth.client(headers).await.map_err(refused)
     }
 }
 
-impl Door {
+impl HttpState {
     /// Records a request as running in its session. Reserves a session for a request that starts one.
     fn note(
         &self,
-        rules: &Rules,
+        rules: &AdmissionRules,
         client: &Client,
         message: &Value,
         session: Option<&str>,
-    ) -> Result<(Option<Running>, Option<Opening>), Box<Response>> {
+    ) -> Result<(Option<RunningRequest>, Option<SessionReservation>), Box<Response>> {
         let method = message.get("method").and_then(Value::as_str);
         if method == Some("initialize") && session.is_none() {
             let opening = self.sessions.open(&client.owner, rules.max_sessions);
@@ -141,13 +141,13 @@ impl Door {
                 .map(|opening| (None, Some(opening)))
                 .map_err(|crowded| Box::new(reply::crowded(crowded)));
         }
-        let (Some(session), Some(id)) = (session, strict::request_id(message)) else {
+        let (Some(session), Some(id)) = (session, strict_json::request_id(message)) else {
             return Ok((None, None));
         };
         match self.sessions.run(session, &id) {
-            Noted::Runs(running) => Ok((Some(running), None)),
-            Noted::NoSession => Ok((None, None)),
-            Noted::Duplicate => {
+            RequestStatus::Runs(running) => Ok((Some(running), None)),
+            RequestStatus::NoSession => Ok((None, None)),
+            RequestStatus::Duplicate => {
                 let error = ErrorData::invalid_request("a request with this id still runs", None);
                 Err(Box::new(reply::unreadable(message.get("id"), &error)))
             }
@@ -166,25 +166,25 @@ pub(super) async fn healthz() -> Response {
 }
 
 /// Reports if the server accepts calls.
-pub(super) async fn readyz(State(door): State<Arc<Door>>) -> Response {
-    if door.shared.draining.is_cancelled() {
+pub(super) async fn readyz(State(state): State<Arc<HttpState>>) -> Response {
+    if state.shared.draining.is_cancelled() {
         return reply::plain(StatusCode::SERVICE_UNAVAILABLE, "shutting down");
     }
     reply::plain(StatusCode::OK, "ready")
 }
 
 /// Returns the metrics.
-pub(super) async fn metrics(State(door): State<Arc<Door>>, request: Request<Body>) -> Response {
-    let (rules, lease) = door.enter();
+pub(super) async fn metrics(State(state): State<Arc<HttpState>>, request: Request<Body>) -> Response {
+    let (rules, lease) = state.current();
     if let Err(response) = rules.client(request.uri(), request.headers()).await {
         return *response;
     }
     let (snapshot, health) = (lease.runtime.snapshot(), lease.runtime.health());
     let rejected = snapshot.rejected().iter().filter(|reject| reject.name.is_none());
-    let failing = health.iter().filter(|(_, state)| state.is_err());
+    let failing = health.iter().filter(|(_, outcome)| outcome.is_err());
     let down: BTreeSet<&str> =
         rejected.map(|reject| reject.source.as_str()).chain(failing.map(|(name, _)| name.as_str())).collect();
-    let text = door.shared.metrics.text(snapshot.iter().count(), down.len(), door.sessions.count());
+    let text = state.shared.metrics.text(snapshot.iter().count(), down.len(), state.sessions.count());
     let mut response = Response::new(Body::from(text));
     response
         .headers_mut()
@@ -195,21 +195,21 @@ pub(super) async fn metrics(State(door): State<Arc<Door>>, request: Request<Body
 /// Returns the metadata of the authorization server whose tokens are accepted, without authentication (RFC 9728). It is
 /// served under the path of the resource, under that of `/mcp`, and without a path.
 pub(super) async fn resource(
-    State(door): State<Arc<Door>>,
+    State(state): State<Arc<HttpState>>,
     ConnectInfo(address): ConnectInfo<SocketAddr>,
     request: Request<Body>,
 ) -> Response {
-    let rules = door.rules();
-    if let Some(why) = rules.names.refusal(request.uri(), request.headers()) {
+    let rules = state.rules();
+    if let Some(why) = rules.allowed_hosts.refusal(request.uri(), request.headers()) {
         return reply::last(StatusCode::FORBIDDEN, why);
     }
-    let _share = match rules.shares.take(Sharer::Address(address.ip())) {
-        Ok(share) => share,
+    let _permit = match rules.rate_limiter.acquire(ClientKey::Address(address.ip())) {
+        Ok(permit) => permit,
         Err(wait) => return reply::too_many(wait),
     };
     let path = request.uri().path();
     let below = path.strip_prefix(WELL_KNOWN).unwrap_or(path).trim_end_matches('/');
-    let found = rules.access.metadata();
+    let found = rules.auth.metadata();
     let found = found.filter(|(url, _)| matches!(below, "" | "/mcp") || url.path() == path);
     let Some((_, metadata)) = found else {
         return reply::last(StatusCode::NOT_FOUND, "there is no such protected resource here");

@@ -3,26 +3,26 @@
 //! A request passes these checks in order. The first that fails rejects it with the given status:
 //!
 //! 1. the connection: the number of connections (503), and the size (431) and duration (408) of the head;
-//! 2. [`names`]: the host name of the request, and the web page that sent it (403);
-//! 3. [`access`]: its token (401, 403; 503 while it cannot be checked);
-//! 4. [`share`]: the number of open requests of its client, and their rate (429);
-//! 5. [`body`]: its size (413) and duration (408), the memory in use by all bodies (503, [`budget`]), and one message
-//! that can be parsed in only one way (400);
+//! 2. [`allowed_hosts`]: the host name of the request, and the web page that sent it (403);
+//! 3. [`auth`]: its token (401, 403; 503 while it cannot be checked);
+//! 4. [`rate_limit`]: the number of open requests of its client, and their rate (429);
+//! 5. [`body`]: its size (413) and duration (408), the memory in use by all bodies (503, [`memory_budget`]), and one
+//!    message that can be parsed in only one way (400);
 //! 6. the protocol: headers, revisions and sessions (400, 404, 405, 406, 415).
 
-mod access;
+mod admission;
+mod allowed_hosts;
+mod auth;
 mod body;
-mod budget;
 mod connections;
 mod endpoint;
-mod names;
-mod paced;
+mod event_stream;
+mod memory_budget;
 mod page;
+mod rate_limit;
 mod reply;
-mod rules;
 mod sessions;
-mod share;
-mod unanswered;
+mod write_timeout;
 
 #[cfg(test)]
 mod tests;
@@ -38,34 +38,34 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use toolcrib_runtime::MAX_BODY_BYTES;
 
-pub use budget::{FREE_BODY_BYTES, MAX_BODY_BYTES_AT_ONCE, MAX_UNREAD_BYTES};
 pub use connections::{MAX_HEAD_BYTES, MAX_HEADERS};
-pub use paced::{MIN_READ_RATE, WRITE_PATIENCE};
+pub use memory_budget::{FREE_BODY_BYTES, MAX_BODY_BYTES_AT_ONCE, MAX_UNREAD_BYTES};
 pub use sessions::MAX_SESSIONS_OF_CLIENT;
+pub use write_timeout::{MIN_READ_RATE, WRITE_PATIENCE};
 
-use self::budget::BodyBudget;
-pub(crate) use self::rules::NewRules;
-use self::rules::Rules;
+use self::admission::AdmissionRules;
+pub(crate) use self::admission::NextRules;
+use self::memory_budget::BodyBudget;
 use self::sessions::Sessions;
-use crate::handler::Handler;
+use crate::app_reload::{AppVersion, Lease};
 use crate::page::StatusPage;
+use crate::protocol::handler::Handler;
 use crate::server::Shared;
-use crate::version::{Lease, Version};
 use crate::{Error, Server};
 
 /// The time that running calls have to end when the server shuts down.
 pub const DRAIN: Duration = Duration::from_secs(10);
 
 /// The time that connections have to close after that.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 type McpService = StreamableHttpService<Handler, Sessions>;
 
 /// The state that the requests to one listener share.
-pub(crate) struct Door {
+pub(crate) struct HttpState {
     shared: Arc<Shared>,
     address: SocketAddr,
-    entry: watch::Sender<Entry>,
+    active: watch::Sender<ActiveApp>,
     sessions: Arc<Sessions>,
     mcp: McpService,
     /// The memory budget of request bodies.
@@ -76,20 +76,20 @@ pub(crate) struct Door {
 
 /// The current app and its admission rules. They change together, so that a request admitted by one version does not
 /// run in another.
-struct Entry {
-    rules: Arc<Rules>,
-    version: Arc<Version>,
+struct ActiveApp {
+    rules: Arc<AdmissionRules>,
+    version: Arc<AppVersion>,
 }
 
-impl Door {
+impl HttpState {
     /// Returns the current admission rules, and a lease of the current app.
-    fn enter(&self) -> (Arc<Rules>, Lease) {
-        let entry = self.entry.borrow();
-        (Arc::clone(&entry.rules), entry.version.lease())
+    fn current(&self) -> (Arc<AdmissionRules>, Lease) {
+        let active = self.active.borrow();
+        (Arc::clone(&active.rules), active.version.lease())
     }
 
-    fn rules(&self) -> Arc<Rules> {
-        Arc::clone(&self.entry.borrow().rules)
+    fn rules(&self) -> Arc<AdmissionRules> {
+        Arc::clone(&self.active.borrow().rules)
     }
 }
 
@@ -97,7 +97,7 @@ impl Door {
 pub struct HttpServer {
     listener: TcpListener,
     address: SocketAddr,
-    door: Arc<Door>,
+    state: Arc<HttpState>,
 }
 
 impl Server {
@@ -108,10 +108,10 @@ impl Server {
         let app = version.runtime.app();
         let bind = |source| Error::Bind { address, source };
         // Checked once before anything is bound.
-        Rules::new(&self.shared, app, address, None)?;
+        AdmissionRules::new(&self.shared, app, address, None)?;
         let listener = TcpListener::bind(address).await.map_err(bind)?;
         let address = listener.local_addr().map_err(bind)?;
-        let rules = Arc::new(Rules::new(&self.shared, app, address, None)?);
+        let rules = Arc::new(AdmissionRules::new(&self.shared, app, address, None)?);
         let sessions = Arc::new(Sessions::default());
         let config = StreamableHttpServerConfig::default()
             // The admission rules check all three first.
@@ -125,20 +125,20 @@ impl Server {
             Arc::clone(&sessions),
             config,
         );
-        let door = Door {
+        let state = HttpState {
             shared: Arc::clone(&self.shared),
             address,
-            entry: watch::Sender::new(Entry { rules, version }),
+            active: watch::Sender::new(ActiveApp { rules, version }),
             sessions,
             mcp,
             bodies: BodyBudget::default(),
             page: self.page.clone(),
         };
-        let door = Arc::new(door);
-        let mut doors = self.shared.doors.lock().unwrap_or_else(PoisonError::into_inner);
-        doors.push(Arc::downgrade(&door));
-        drop(doors);
-        Ok(HttpServer { listener, address, door })
+        let state = Arc::new(state);
+        let mut listeners = self.shared.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        listeners.push(Arc::downgrade(&state));
+        drop(listeners);
+        Ok(HttpServer { listener, address, state })
     }
 }
 
@@ -150,33 +150,33 @@ impl HttpServer {
 
     /// Returns true if no token is required.
     pub fn is_open(&self) -> bool {
-        self.door.rules().access.is_open()
+        self.state.rules().auth.is_open()
     }
 
     /// Returns true if there is a status page at `/`.
     pub fn has_page(&self) -> bool {
-        self.door.page.is_some() && self.door.rules().has_page
+        self.state.page.is_some() && self.state.rules().has_page
     }
 
     /// Serves until `leave` completes. Then accepts no further calls, waits for the running ones for at most [`DRAIN`],
     /// and cancels the rest.
     pub async fn serve(self, leave: impl Future<Output = ()>) -> Result<(), Error> {
-        let Self { listener, door, .. } = self;
-        let shared = Arc::clone(&door.shared);
+        let Self { listener, state, .. } = self;
+        let shared = Arc::clone(&state.shared);
         let limits = shared.runtime().app().config.serve.limits.clone();
         let router = Router::new()
             .route("/mcp", any(endpoint::mcp))
             .route("/", get(page::show))
             .route("/status.css", get(page::style))
-            .route("/sign-in", post(page::enter))
+            .route("/sign-in", post(page::submit_key))
             .route("/answer", post(page::answer))
             .route("/reply", post(page::reply))
             .route("/metrics", get(endpoint::metrics))
-            .route(access::WELL_KNOWN, get(endpoint::resource))
-            .route(&format!("{}/{{*path}}", access::WELL_KNOWN), get(endpoint::resource))
+            .route(auth::WELL_KNOWN, get(endpoint::resource))
+            .route(&format!("{}/{{*path}}", auth::WELL_KNOWN), get(endpoint::resource))
             .route("/healthz", get(endpoint::healthz))
             .route("/readyz", get(endpoint::readyz))
-            .with_state(door);
+            .with_state(state);
         let serving = connections::serve(listener, router, &limits, Arc::clone(&shared));
         tokio::pin!(serving);
         tokio::select! {
@@ -189,8 +189,8 @@ impl HttpServer {
                     () = &mut serving => {}
                 }
                 shared.closing.cancel();
-                shared.parked.clear();
-                let _ = tokio::time::timeout(LAST_WORDS, &mut serving).await;
+                shared.suspended.clear();
+                let _ = tokio::time::timeout(CLOSE_TIMEOUT, &mut serving).await;
             }
         }
         Ok(())

@@ -16,18 +16,18 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode};
 
-use super::Door;
-use super::body::{self, Unread};
-use super::names::Names;
+use super::HttpState;
+use super::admission::AdmissionRules;
+use super::allowed_hosts::AllowedHosts;
+use super::body::{self, BodyError};
+use super::rate_limit::{ClientKey, RequestPermit};
 use super::reply;
-use super::rules::Rules;
-use super::share::{Share, Sharer};
+use crate::app_reload::Lease;
 use crate::approval::{AnswerOutcome, OperatorAnswer};
 use crate::page::{
-    Fields, Inner, Look, MAX_FORM_BYTES, MAX_REPLY_BYTES, STYLE, Viewer, answer_to, page, reply as reply_of,
-    reply_to, sign_in,
+    Fields, MAX_FORM_BYTES, MAX_REPLY_BYTES, PageState, PageView, STYLE, Viewer, answer_to, page,
+    reply as reply_of, reply_to, sign_in,
 };
-use crate::version::Lease;
 
 /// The content security policy of the page: browsers may show it, load its style and submit its forms to this server.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
@@ -39,15 +39,15 @@ const MAX_QUERY_CHARS: usize = 1_000;
 const OPERATOR: &str = "operator";
 
 /// The response to a request that the page rejects.
-pub(super) struct Refused(Box<Response>);
+pub(super) struct PageRejection(Box<Response>);
 
-impl From<Response> for Refused {
+impl From<Response> for PageRejection {
     fn from(response: Response) -> Self {
         Self(Box::new(response))
     }
 }
 
-impl IntoResponse for Refused {
+impl IntoResponse for PageRejection {
     fn into_response(self) -> Response {
         *self.0
     }
@@ -55,16 +55,16 @@ impl IntoResponse for Refused {
 
 /// Serves the page to a viewer who may read it.
 pub(super) async fn show(
-    State(door): State<Arc<Door>>,
+    State(state): State<Arc<HttpState>>,
     ConnectInfo(address): ConnectInfo<SocketAddr>,
     request: Request<Body>,
-) -> Result<Response, Refused> {
-    let visit = door.visit(&request, address)?;
+) -> Result<Response, PageRejection> {
+    let page_request = state.page_request(&request, address)?;
     let fields = Fields::read(request.uri().query().unwrap_or_default());
     if let Some(key) = fields.get("key") {
-        return Ok(visit.let_in(key));
+        return Ok(page_request.set_cookie(key));
     }
-    let Some(viewer) = visit.viewer(request.headers()) else {
+    let Some(viewer) = page_request.viewer(request.headers()) else {
         return Ok(html(StatusCode::UNAUTHORIZED, sign_in(false)));
     };
     let query: String = fields.get("q").unwrap_or_default().chars().take(MAX_QUERY_CHARS).collect();
@@ -75,49 +75,55 @@ pub(super) async fn show(
         _ => None,
     };
     if viewer == Viewer::Operator {
-        visit.page.pending.saw_page();
+        page_request.page.pending.saw_page();
     }
-    let look = Look { runtime: &visit.lease.runtime, page: visit.page, viewer: &viewer, query: &query, told };
-    Ok(html(StatusCode::OK, page(&look).await))
+    let view = PageView {
+        runtime: &page_request.lease.runtime,
+        page: page_request.page,
+        viewer: &viewer,
+        query: &query,
+        told,
+    };
+    Ok(html(StatusCode::OK, page(&view).await))
 }
 
 /// Serves the style of the page.
 pub(super) async fn style(
-    State(door): State<Arc<Door>>,
+    State(state): State<Arc<HttpState>>,
     ConnectInfo(address): ConnectInfo<SocketAddr>,
     request: Request<Body>,
-) -> Result<Response, Refused> {
-    door.visit(&request, address)?;
+) -> Result<Response, PageRejection> {
+    state.page_request(&request, address)?;
     Ok(guarded(StatusCode::OK, "text/css; charset=utf-8", Body::from(STYLE)))
 }
 
 /// Signs a viewer in with a key or a token.
-pub(super) async fn enter(
-    State(door): State<Arc<Door>>,
+pub(super) async fn submit_key(
+    State(state): State<Arc<HttpState>>,
     ConnectInfo(address): ConnectInfo<SocketAddr>,
     request: Request<Body>,
-) -> Result<Response, Refused> {
-    let visit = door.visit(&request, address)?;
-    let fields = visit.form(request, MAX_FORM_BYTES).await?;
-    Ok(visit.let_in(fields.get("key").unwrap_or_default()))
+) -> Result<Response, PageRejection> {
+    let page_request = state.page_request(&request, address)?;
+    let fields = page_request.form(request, MAX_FORM_BYTES).await?;
+    Ok(page_request.set_cookie(fields.get("key").unwrap_or_default()))
 }
 
 /// Accepts the operator's answer to a call.
 pub(super) async fn answer(
-    State(door): State<Arc<Door>>,
+    State(state): State<Arc<HttpState>>,
     ConnectInfo(address): ConnectInfo<SocketAddr>,
     request: Request<Body>,
-) -> Result<Response, Refused> {
-    let visit = door.visit(&request, address)?;
-    let (question, fields) = visit.operator_form(request, MAX_FORM_BYTES, answer_to).await?;
+) -> Result<Response, PageRejection> {
+    let page_request = state.page_request(&request, address)?;
+    let (question, fields) = page_request.operator_form(request, MAX_FORM_BYTES, answer_to).await?;
     let said = match fields.get("say") {
         Some("once") => OperatorAnswer::Once,
         Some("tool") => OperatorAnswer::Tool,
         Some("deny") => OperatorAnswer::deny(fields.get("feedback").unwrap_or_default()),
         _ => return Ok(reply::plain(StatusCode::BAD_REQUEST, "expected `once`, `tool` or `deny`")),
     };
-    visit.page.pending.saw_page();
-    Ok(match visit.page.pending.answer(question, said) {
+    page_request.page.pending.saw_page();
+    Ok(match page_request.page.pending.answer(question, said) {
         AnswerOutcome::Accepted => see("/?told=taken", None),
         AnswerOutcome::TooLate => see("/?told=gone", None),
     })
@@ -125,14 +131,14 @@ pub(super) async fn answer(
 
 /// Accepts the operator's answer to a question of an agent or a server.
 pub(super) async fn reply(
-    State(door): State<Arc<Door>>,
+    State(state): State<Arc<HttpState>>,
     ConnectInfo(address): ConnectInfo<SocketAddr>,
     request: Request<Body>,
-) -> Result<Response, Refused> {
-    let visit = door.visit(&request, address)?;
-    let (id, fields) = visit.operator_form(request, MAX_REPLY_BYTES, reply_to).await?;
-    visit.page.pending.saw_page();
-    let questions = visit.page.pending.questions_to_user();
+) -> Result<Response, PageRejection> {
+    let page_request = state.page_request(&request, address)?;
+    let (id, fields) = page_request.operator_form(request, MAX_REPLY_BYTES, reply_to).await?;
+    page_request.page.pending.saw_page();
+    let questions = page_request.page.pending.questions_to_user();
     let Some(question) = questions.get(id) else { return Ok(see("/?told=late", None)) };
     Ok(match reply_of(&question, &fields).map(|answer| questions.answer(id, answer)) {
         Ok(true) => see("/?told=taken", None),
@@ -145,32 +151,36 @@ pub(super) async fn reply(
 }
 
 /// An admitted request to the page.
-struct Visit<'a> {
-    door: &'a Door,
-    page: &'a Inner,
-    rules: Arc<Rules>,
+struct PageRequest<'a> {
+    state: &'a HttpState,
+    page: &'a PageState,
+    rules: Arc<AdmissionRules>,
     lease: Lease,
-    _share: Share,
+    _permit: RequestPermit,
 }
 
-impl Door {
+impl HttpState {
     /// Checks that a request may reach the page.
-    fn visit<B>(&self, request: &Request<B>, address: SocketAddr) -> Result<Visit<'_>, Refused> {
-        let (rules, lease) = self.enter();
+    fn page_request<B>(
+        &self,
+        request: &Request<B>,
+        address: SocketAddr,
+    ) -> Result<PageRequest<'_>, PageRejection> {
+        let (rules, lease) = self.current();
         let Some(page) = self.page.as_ref().filter(|_| rules.has_page) else {
             let text = "there is no status page here; set `serve.page: true`";
             return Err(reply::last(StatusCode::NOT_FOUND, text).into());
         };
         let headers = request.headers();
-        if let Some(why) = rules.names.refusal(request.uri(), headers) {
+        if let Some(why) = rules.allowed_hosts.refusal(request.uri(), headers) {
             return Err(reply::last(StatusCode::FORBIDDEN, why).into());
         }
-        if Names::is_foreign(headers) {
+        if AllowedHosts::is_foreign(headers) {
             let text = "the status page accepts nothing from other pages";
             return Err(reply::last(StatusCode::FORBIDDEN, text).into());
         }
-        let share = rules.shares.take(Sharer::Address(address.ip())).map_err(reply::too_many)?;
-        Ok(Visit { door: self, page: &page.inner, rules, lease, _share: share })
+        let permit = rules.rate_limiter.acquire(ClientKey::Address(address.ip())).map_err(reply::too_many)?;
+        Ok(PageRequest { state: self, page: &page.inner, rules, lease, _permit: permit })
     }
 
     /// Returns the name of the cookie. It contains the port, since browsers share cookies between the ports of a host.
@@ -179,11 +189,11 @@ impl Door {
     }
 }
 
-impl Visit<'_> {
+impl PageRequest<'_> {
     /// Returns the viewer, or `None` if a token is required and missing.
     fn viewer(&self, headers: &HeaderMap) -> Option<Viewer> {
         let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let (name, access) = (self.door.cookie(), &self.rules.access);
+        let (name, auth) = (self.state.cookie(), &self.rules.auth);
         let mine = cookies.flat_map(|all| all.split(';')).filter_map(|one| one.trim().split_once('='));
         for value in mine.filter(|(other, _)| *other == name).map(|(_, value)| value) {
             let Some((who, seal)) = value.split_once('.') else { continue };
@@ -194,27 +204,27 @@ impl Visit<'_> {
                 return Some(Viewer::Operator);
             }
             let name = who.strip_prefix("client-").unwrap_or_default();
-            if let Some(client) = access.named(name) {
+            if let Some(client) = auth.named(name) {
                 return Some(Viewer::Client(client));
             }
         }
-        if access.is_open() {
+        if auth.is_open() {
             return Some(Viewer::Anybody);
         }
-        access.of_header(headers).map(Viewer::Client)
+        auth.of_header(headers).map(Viewer::Client)
     }
 
     /// Sets a cookie for the holder of a key or a token.
-    fn let_in(&self, key: &str) -> Response {
+    fn set_cookie(&self, key: &str) -> Response {
         let who = if self.page.keys.is_operator(key) {
             OPERATOR.to_owned()
-        } else if let Some(client) = self.rules.access.of_token(key) {
+        } else if let Some(client) = self.rules.auth.of_token(key) {
             format!("client-{}", client.name)
         } else {
             return html(StatusCode::UNAUTHORIZED, sign_in(true));
         };
         let seal = self.page.keys.sealed(&cookie_of(&who));
-        let cookie = format!("{}={who}.{seal}; Path=/; HttpOnly; SameSite=Strict", self.door.cookie());
+        let cookie = format!("{}={who}.{seal}; Path=/; HttpOnly; SameSite=Strict", self.state.cookie());
         see("/", Some(&cookie))
     }
 
@@ -225,7 +235,7 @@ impl Visit<'_> {
         request: Request<Body>,
         max_bytes: usize,
         sealed: impl Fn(u64) -> String,
-    ) -> Result<(u64, Fields), Refused> {
+    ) -> Result<(u64, Fields), PageRejection> {
         if self.viewer(request.headers()) != Some(Viewer::Operator) {
             let text = "only the operator answers; sign in with the key first";
             return Err(reply::last(StatusCode::FORBIDDEN, text).into());
@@ -242,19 +252,19 @@ impl Visit<'_> {
     }
 
     /// Reads the fields of a form.
-    async fn form(&self, request: Request<Body>, max_bytes: usize) -> Result<Fields, Refused> {
-        let refused = |status, text: &str| Refused::from(reply::last(status, text));
+    async fn form(&self, request: Request<Body>, max_bytes: usize) -> Result<Fields, PageRejection> {
+        let refused = |status, text: &str| PageRejection::from(reply::last(status, text));
         let kind = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         if kind.and_then(|kind| kind.split(';').next()) != Some("application/x-www-form-urlencoded") {
             return Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "expected a form"));
         }
-        let (patience, budget) = (self.rules.body_patience, &self.door.bodies);
+        let (patience, budget) = (self.rules.body_patience, &self.state.bodies);
         match body::read(request.into_body(), max_bytes, patience, budget).await {
             Ok((bytes, _share)) => Ok(Fields::read(&String::from_utf8_lossy(&bytes))),
-            Err(Unread::TooLarge) => Err(refused(StatusCode::PAYLOAD_TOO_LARGE, "the form is too large")),
-            Err(Unread::TooSlow) => Err(refused(StatusCode::REQUEST_TIMEOUT, "the form came too slowly")),
-            Err(Unread::Broken) => Err(refused(StatusCode::BAD_REQUEST, "the form broke off")),
-            Err(Unread::NoRoom) => Err(reply::no_room().into()),
+            Err(BodyError::TooLarge) => Err(refused(StatusCode::PAYLOAD_TOO_LARGE, "the form is too large")),
+            Err(BodyError::TooSlow) => Err(refused(StatusCode::REQUEST_TIMEOUT, "the form came too slowly")),
+            Err(BodyError::Broken) => Err(refused(StatusCode::BAD_REQUEST, "the form broke off")),
+            Err(BodyError::NoRoom) => Err(reply::no_room().into()),
         }
     }
 }

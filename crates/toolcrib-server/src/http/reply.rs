@@ -8,9 +8,9 @@ use http::{HeaderValue, Response, StatusCode};
 use rmcp::model::ErrorData;
 use serde_json::Value;
 
-use super::access::Refusal;
-use super::sessions::{Crowded, MAX_SESSIONS_OF_CLIENT};
-use crate::strict;
+use super::auth::AuthError;
+use super::sessions::{MAX_SESSIONS_OF_CLIENT, SessionLimit};
+use crate::protocol::strict_json;
 
 /// Returns a response with a status and a sentence.
 pub(super) fn plain(status: StatusCode, text: &str) -> Response<Body> {
@@ -28,16 +28,16 @@ pub(super) fn last(status: StatusCode, text: &str) -> Response<Body> {
 }
 
 /// Returns the response to a request without valid authentication.
-pub(super) fn refused(refusal: &Refusal, challenge: &str) -> Response<Body> {
+pub(super) fn refused(refusal: &AuthError, challenge: &str) -> Response<Body> {
     let (status, text) = match refusal {
-        Refusal::Missing | Refusal::Wrong => {
+        AuthError::Missing | AuthError::Wrong => {
             (StatusCode::UNAUTHORIZED, "this server requires a bearer token".to_owned())
         }
-        Refusal::Flawed(flaw) => (StatusCode::UNAUTHORIZED, format!("{flaw}; get another one")),
-        Refusal::Insufficient(_) => {
+        AuthError::Invalid(error) => (StatusCode::UNAUTHORIZED, format!("{error}; get another one")),
+        AuthError::Insufficient(_) => {
             (StatusCode::FORBIDDEN, "the token is valid, but grants no access to this server".to_owned())
         }
-        Refusal::Unavailable(wait) => {
+        AuthError::Unavailable(wait) => {
             let text =
                 "the keys of the authorization server are unavailable, so its tokens cannot be checked";
             return later(StatusCode::SERVICE_UNAVAILABLE, text, *wait);
@@ -56,10 +56,10 @@ pub(super) fn too_many(wait: Duration) -> Response<Body> {
 }
 
 /// Returns the response to a request for a session beyond the maximum.
-pub(super) fn crowded(crowded: Crowded) -> Response<Body> {
+pub(super) fn crowded(crowded: SessionLimit) -> Response<Body> {
     match crowded {
-        Crowded::InAll => last(StatusCode::SERVICE_UNAVAILABLE, "there are too many sessions"),
-        Crowded::OfClient => {
+        SessionLimit::InAll => last(StatusCode::SERVICE_UNAVAILABLE, "there are too many sessions"),
+        SessionLimit::OfClient => {
             let text = format!(
                 "this client has {MAX_SESSIONS_OF_CLIENT} sessions, which is the maximum; end unused ones with DELETE"
             );
@@ -101,11 +101,11 @@ pub(super) fn shut_down(id: &Value) -> Value {
         "the server was shut down before the request had ended; find out what it has done before you send it again",
         None,
     );
-    strict::answer(Some(id), &error)
+    strict_json::answer(Some(id), &error)
 }
 
 fn json_rpc(status: StatusCode, id: Option<&Value>, error: &ErrorData) -> Response<Body> {
-    json_rpc_text(status, strict::answer(id, error).to_string())
+    json_rpc_text(status, strict_json::answer(id, error).to_string())
 }
 
 fn json_rpc_text(status: StatusCode, message: String) -> Response<Body> {

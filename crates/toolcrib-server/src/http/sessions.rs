@@ -13,11 +13,11 @@ use tokio::runtime::Handle;
 
 tokio::task_local! {
     /// The client of the current request.
-    static CALLER: Caller;
+    static CALLER: RequestClient;
 }
 
 /// The client of a request.
-struct Caller {
+struct RequestClient {
     client: Arc<str>,
     /// The session that its request has started.
     begun: Arc<OnceLock<SessionId>>,
@@ -25,19 +25,19 @@ struct Caller {
 
 /// A request without a response yet. If it is dropped before [`answered`](Self::answered), the session that it has
 /// started is closed: its client has never learned the id.
-struct Unanswered {
+struct UnansweredRequest {
     sessions: Arc<Sessions>,
     begun: Arc<OnceLock<SessionId>>,
     is_answered: bool,
 }
 
-impl Unanswered {
+impl UnansweredRequest {
     fn answered(mut self) {
         self.is_answered = true;
     }
 }
 
-impl Drop for Unanswered {
+impl Drop for UnansweredRequest {
     fn drop(&mut self) {
         let Some(session) = self.begun.get().filter(|_| !self.is_answered).cloned() else { return };
         // A runtime that shuts down ends its sessions itself.
@@ -58,14 +58,14 @@ pub const MAX_SESSIONS_OF_CLIENT: usize = 256;
 #[derive(Default)]
 pub(super) struct Sessions {
     local: LocalSessionManager,
-    known: Mutex<HashMap<SessionId, Known>>,
+    known: Mutex<HashMap<SessionId, SessionEntry>>,
     /// The number of unanswered requests of each client that start a session.
     opening: Mutex<HashMap<Arc<str>, usize>>,
 }
 
 /// The reason why a session is not started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Crowded {
+pub(super) enum SessionLimit {
     /// There are too many sessions.
     InAll,
     /// This client has too many sessions.
@@ -73,12 +73,12 @@ pub(super) enum Crowded {
 }
 
 /// A request that starts a session. It counts as a session until it is answered.
-pub(super) struct Opening {
+pub(super) struct SessionReservation {
     sessions: Arc<Sessions>,
     client: Arc<str>,
 }
 
-impl Drop for Opening {
+impl Drop for SessionReservation {
     fn drop(&mut self) {
         let mut opening = self.sessions.opening();
         if let Some(count) = opening.get_mut(&self.client) {
@@ -90,15 +90,15 @@ impl Drop for Opening {
     }
 }
 
-struct Known {
+struct SessionEntry {
     client: Arc<str>,
     /// The ids of its unanswered requests.
     running: HashSet<String>,
 }
 
 /// The result of recording a request as running.
-pub(super) enum Noted {
-    Runs(Running),
+pub(super) enum RequestStatus {
+    Runs(RunningRequest),
     /// The session does not exist. The response has a different status.
     NoSession,
     /// A request with this id is running already.
@@ -106,7 +106,7 @@ pub(super) enum Noted {
 }
 
 /// The id of a running request of a session, released when this is dropped.
-pub(super) struct Running {
+pub(super) struct RunningRequest {
     sessions: Arc<Sessions>,
     session: SessionId,
     id: String,
@@ -118,8 +118,8 @@ impl Sessions {
     pub(super) async fn of<T>(self: &Arc<Self>, client: &Arc<str>, answer: impl Future<Output = T>) -> T {
         let begun = Arc::new(OnceLock::new());
         let unanswered =
-            Unanswered { sessions: Arc::clone(self), begun: Arc::clone(&begun), is_answered: false };
-        let answer = CALLER.scope(Caller { client: Arc::clone(client), begun }, answer).await;
+            UnansweredRequest { sessions: Arc::clone(self), begun: Arc::clone(&begun), is_answered: false };
+        let answer = CALLER.scope(RequestClient { client: Arc::clone(client), begun }, answer).await;
         unanswered.answered();
         answer
     }
@@ -129,20 +129,24 @@ impl Sessions {
     }
 
     /// Reserves a session for a client, within the limits.
-    pub(super) fn open(self: &Arc<Self>, client: &Arc<str>, most: usize) -> Result<Opening, Crowded> {
+    pub(super) fn open(
+        self: &Arc<Self>,
+        client: &Arc<str>,
+        most: usize,
+    ) -> Result<SessionReservation, SessionLimit> {
         let mut opening = self.opening();
         let (all, own) = {
             let known = self.known();
             (known.len(), known.values().filter(|known| known.client == *client).count())
         };
         if all + opening.values().sum::<usize>() >= most {
-            return Err(Crowded::InAll);
+            return Err(SessionLimit::InAll);
         }
         if own + opening.get(client).copied().unwrap_or_default() >= MAX_SESSIONS_OF_CLIENT {
-            return Err(Crowded::OfClient);
+            return Err(SessionLimit::OfClient);
         }
         *opening.entry(Arc::clone(client)).or_default() += 1;
-        Ok(Opening { sessions: Arc::clone(self), client: Arc::clone(client) })
+        Ok(SessionReservation { sessions: Arc::clone(self), client: Arc::clone(client) })
     }
 
     fn opening(&self) -> MutexGuard<'_, HashMap<Arc<str>, usize>> {
@@ -156,18 +160,18 @@ impl Sessions {
     }
 
     /// Records a request as running.
-    pub(super) fn run(self: &Arc<Self>, session: &str, id: &str) -> Noted {
+    pub(super) fn run(self: &Arc<Self>, session: &str, id: &str) -> RequestStatus {
         let session: SessionId = session.into();
         let mut all = self.known();
-        let Some(known) = all.get_mut(&session) else { return Noted::NoSession };
+        let Some(known) = all.get_mut(&session) else { return RequestStatus::NoSession };
         if !known.running.insert(id.to_owned()) {
-            return Noted::Duplicate;
+            return RequestStatus::Duplicate;
         }
         drop(all);
-        Noted::Runs(Running { sessions: Arc::clone(self), session, id: id.to_owned() })
+        RequestStatus::Runs(RunningRequest { sessions: Arc::clone(self), session, id: id.to_owned() })
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<SessionId, Known>> {
+    fn known(&self) -> MutexGuard<'_, HashMap<SessionId, SessionEntry>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -183,7 +187,7 @@ impl Sessions {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningRequest {
     fn drop(&mut self) {
         if let Some(known) = self.sessions.known().get_mut(&self.session) {
             known.running.remove(&self.id);
@@ -203,7 +207,7 @@ impl SessionManager for Sessions {
             Arc::clone(&caller.client)
         });
         let client = caller.unwrap_or_default();
-        self.known().insert(id.clone(), Known { client, running: HashSet::new() });
+        self.known().insert(id.clone(), SessionEntry { client, running: HashSet::new() });
         Ok((id, transport))
     }
 

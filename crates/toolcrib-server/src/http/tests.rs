@@ -175,9 +175,9 @@ impl Served {
         TestSession { headers }
     }
 
-    fn door(&self) -> Arc<Door> {
-        let doors = self.server.shared.doors.lock().unwrap();
-        doors.first().unwrap().upgrade().unwrap()
+    fn state(&self) -> Arc<HttpState> {
+        let listeners = self.server.shared.listeners.lock().unwrap();
+        listeners.first().unwrap().upgrade().unwrap()
     }
 
     async fn end(self) {
@@ -302,9 +302,9 @@ async fn bodies_that_stall_are_held_within_a_budget_and_small_requests_come_in_m
     for _ in 0..fit {
         open.push(served.send(&stalled).await);
     }
-    let door = served.door();
+    let state = served.state();
     timeout(PATIENCE, async {
-        while door.bodies.used() < fit * (body - 1 - FREE_BODY_BYTES) {
+        while state.bodies.used() < fit * (body - 1 - FREE_BODY_BYTES) {
             tokio::task::yield_now().await;
         }
     })

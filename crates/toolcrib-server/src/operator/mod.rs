@@ -3,38 +3,41 @@
 //! Each process that serves an app has a socket in a folder of the app that only its user may enter. Operators connect
 //! to it, see the waiting calls, and answer them. It is off unless the app sets `serve.approve: true`, since the
 //! operating system does not keep other programs of the same user from it. Programs that can be told from an operator
-//! are refused, see [`peer`].
+//! are refused, see [`peer_credentials`].
 //!
 //! Both sides send one JSON object per line. The first line contains the version. The length of lines, the number of
 //! operators and the time for each step are limited.
 
 #[cfg(unix)]
-mod door;
+mod client;
 #[cfg(unix)]
-mod lines;
+mod json_lines;
 #[cfg(unix)]
-mod peer;
+mod listener;
 #[cfg(unix)]
-mod place;
+mod peer_credentials;
 #[cfg(unix)]
-mod visit;
+mod socket_directory;
 
 #[cfg(not(unix))]
-mod elsewhere;
+mod unsupported;
 
 mod question;
 mod wire;
 
 #[cfg(unix)]
-pub use door::OperatorDoor;
+pub use client::{AnswerSender, OperatorClient, ServerMessages, serving};
 #[cfg(unix)]
-pub use visit::{Answers, News, Visit, serving};
+pub use listener::OperatorListener;
 
 #[cfg(not(unix))]
-pub use elsewhere::{Answers, News, OperatorDoor, Visit, serving};
+pub use unsupported::{
+    UnsupportedClient as OperatorClient, UnsupportedListener as OperatorListener,
+    UnsupportedMessages as ServerMessages, UnsupportedSender as AnswerSender, serving,
+};
 
-pub use question::{Reply, WaitingField, WaitingForm, WaitingKind, WaitingQuestion};
-pub use wire::{Host, Say, Told, WaitingCall};
+pub use question::{QuestionReply, WaitingField, WaitingForm, WaitingKind, WaitingQuestion};
+pub use wire::{CallDecision, ProcessInfo, ServerMessage, WaitingCall};
 
 /// The maximum number of processes that serve one app and are shown together.
 pub const MAX_SERVING: usize = 64;

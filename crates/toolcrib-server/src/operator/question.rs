@@ -83,7 +83,7 @@ pub enum WaitingKind {
 /// An agreement to a question, with the completed form.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Reply {
+pub struct QuestionReply {
     /// The edited text. Absent if it is unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
@@ -166,8 +166,8 @@ impl WaitingField {
     }
 }
 
-impl From<Reply> for UserAnswer {
-    fn from(Reply { content, choice, fields, feedback }: Reply) -> Self {
+impl From<QuestionReply> for UserAnswer {
+    fn from(QuestionReply { content, choice, fields, feedback }: QuestionReply) -> Self {
         let feedback = feedback.map(|words| words.chars().take(MAX_FEEDBACK_CHARS).collect());
         Self::Approved { content, choice, fields, feedback }
     }

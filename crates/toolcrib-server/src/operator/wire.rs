@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use toolcrib_model::{JsonObject, Risk};
 use toolcrib_policy::Question;
 
-use super::{MAX_SHOWN_ARGUMENT_BYTES, Reply, WaitingQuestion};
+use super::{MAX_SHOWN_ARGUMENT_BYTES, QuestionReply, WaitingQuestion};
 
 /// The version of the messages.
 pub(super) const VERSION: u32 = 2;
@@ -16,7 +16,7 @@ pub(super) const MAX_ANSWER_BYTES: usize = 256 * 1024;
 
 /// The maximum length of a line of a server, in bytes: the arguments and the texts of a call. Each byte of a text may
 /// be escaped as six.
-pub(super) const MAX_NEWS_BYTES: usize = 512 * 1024;
+pub(super) const MAX_MESSAGE_BYTES: usize = 512 * 1024;
 
 /// The maximum length of a text of a call, in bytes. Longer texts are truncated.
 const MAX_TEXT_BYTES: usize = 4 * 1024;
@@ -25,9 +25,9 @@ const MAX_TEXT_BYTES: usize = 4 * 1024;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Told {
+pub enum ServerMessage {
     /// The serving process, as the first line.
-    Hello(Host),
+    Hello(ProcessInfo),
     /// A waiting call.
     Waiting {
         /// The call.
@@ -63,7 +63,7 @@ pub enum Told {
 
 /// A process that serves an app.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Host {
+pub struct ProcessInfo {
     /// The version of the messages.
     pub version: u32,
     /// The id of the app.
@@ -101,7 +101,7 @@ pub struct WaitingCall {
 /// A message of an operator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
-pub(super) enum Heard {
+pub(super) enum OperatorMessage {
     /// The greeting, as the first line.
     Hello {
         /// The version of the messages.
@@ -114,21 +114,21 @@ pub(super) enum Heard {
         /// The id of the call.
         id: u64,
         /// The answer itself.
-        say: Say,
+        say: CallDecision,
     },
     /// An agreement to a question.
-    Reply {
+    QuestionReply {
         /// The id of the question.
         id: u64,
         /// The completed form.
-        reply: Reply,
+        reply: QuestionReply,
     },
 }
 
 /// An operator's answer to a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Say {
+pub enum CallDecision {
     /// Allows this call.
     Once,
     /// Allows this call and later calls of the same tool in the same session.

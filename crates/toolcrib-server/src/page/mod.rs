@@ -26,7 +26,7 @@ use crate::{Error, PendingApprovals};
 pub use calls::MAX_LAST_CALLS;
 pub(crate) use form::{Fields, MAX_FORM_BYTES};
 pub(crate) use reply::{MAX_REPLY_BYTES, reply};
-pub(crate) use sections::{Look, answer_to, page, reply_to, sign_in};
+pub(crate) use sections::{PageView, answer_to, page, reply_to, sign_in};
 
 /// The style of the page. It is served under a separate path, so that the page needs no inline style.
 pub(crate) const STYLE: &str = include_str!("status.css");
@@ -35,11 +35,11 @@ pub(crate) const STYLE: &str = include_str!("status.css");
 /// clone shares it.
 #[derive(Clone)]
 pub struct StatusPage {
-    pub(crate) inner: Arc<Inner>,
+    pub(crate) inner: Arc<PageState>,
 }
 
 /// The shared state of the page.
-pub(crate) struct Inner {
+pub(crate) struct PageState {
     pub(crate) keys: Keys,
     calls: Arc<LastCalls>,
     pub(crate) pending: PendingApprovals,
@@ -59,7 +59,7 @@ pub(crate) enum Viewer {
 impl StatusPage {
     /// Creates a page on which these pending calls are answered.
     pub fn new(pending: &PendingApprovals) -> Result<Self, Error> {
-        let inner = Inner { keys: Keys::new()?, calls: Arc::default(), pending: pending.clone() };
+        let inner = PageState { keys: Keys::new()?, calls: Arc::default(), pending: pending.clone() };
         Ok(Self { inner: Arc::new(inner) })
     }
 

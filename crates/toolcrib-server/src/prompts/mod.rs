@@ -13,14 +13,14 @@ use toolcrib_model::{JsonObject, ToolCall};
 use toolcrib_port::CallContext;
 use toolcrib_runtime::Runtime;
 
-use crate::approval::Key;
+use crate::approval::RequestKey;
+use crate::calls::execution::{CallOutcome, CallSetup, Caller, Patience};
 use crate::resources::{done, invalid, object, tool_for};
-use crate::running::{Beginning, Caller, Gone, Patience};
 use crate::server::Shared;
 use crate::surface::standing_for;
 
 /// The kind of a prompt.
-enum Target {
+enum PromptKind {
     Skill,
     OfServer,
 }
@@ -53,20 +53,20 @@ impl Shared {
         context: &RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let (name, arguments) = (request.name, request.arguments.unwrap_or_default());
-        let key = Key::new(&caller.client, &caller.session, "prompts/get", &name, &arguments);
-        let beginning = Beginning::new(caller, context).with_full_results();
-        let (target, call) = target(&name, &arguments, &beginning.lease.runtime, &beginning.context)?;
+        let key = RequestKey::new(&caller.client, &caller.session, "prompts/get", &name, &arguments);
+        let setup = CallSetup::new(caller, context).with_full_results();
+        let (target, call) = target(&name, &arguments, &setup.lease.runtime, &setup.context)?;
         let running = match request.request_state {
-            Some(token) => self.resumed(&key, &token, request.input_responses)?,
-            None => beginning.with_answers(request.input_responses).run(call, Patience::Endless),
+            Some(token) => self.resume(&key, &token, request.input_responses)?,
+            None => setup.with_answers(request.input_responses).run(call, Patience::Endless),
         };
-        match self.go_on(&key, running, context).await? {
-            Gone::Asks(asks) => Ok(asks.into()),
-            Gone::Done(ended) => {
+        match self.advance(&key, running, context).await? {
+            CallOutcome::Asks(asks) => Ok(asks.into()),
+            CallOutcome::Done(ended) => {
                 let value = done(ended.result, context)?;
                 let mut prompt = match target {
-                    Target::Skill => skills::told(value)?,
-                    Target::OfServer => passed_on(value)?,
+                    PromptKind::Skill => skills::told(value)?,
+                    PromptKind::OfServer => passed_on(value)?,
                 };
                 // The field is not sent to clients of older revisions.
                 prompt.result_type = Some(ResultType::COMPLETE);
@@ -83,9 +83,9 @@ fn target(
     arguments: &JsonObject,
     runtime: &Runtime,
     calls: &CallContext,
-) -> Result<(Target, ToolCall), ErrorData> {
+) -> Result<(PromptKind, ToolCall), ErrorData> {
     if runtime.skills(&calls.session).iter().any(|(skill, _)| skill == name) {
-        return Ok((Target::Skill, skills::call(name, arguments)?));
+        return Ok((PromptKind::Skill, skills::call(name, arguments)?));
     }
     let by_namespace = name
         .split_once('.')
@@ -94,7 +94,7 @@ fn target(
         .or_else(|| Some((tool_for("prompts/get", None, runtime, calls)?, name)))
         .ok_or_else(|| invalid(&format!("there is no prompt {name:?}; see `prompts/list`")))?;
     let arguments = json!({"name": own, "arguments": arguments});
-    Ok((Target::OfServer, ToolCall::new(tool, object(arguments))))
+    Ok((PromptKind::OfServer, ToolCall::new(tool, object(arguments))))
 }
 
 /// Converts a prompt of a server from the result of the tool that represents it.

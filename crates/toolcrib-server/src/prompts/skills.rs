@@ -17,7 +17,7 @@ const ARGUMENTS: &str = "arguments";
 
 /// The result of `use_skill`.
 #[derive(Deserialize)]
-struct LoadOutcome {
+struct LoadedSkill {
     instructions: String,
     #[serde(default)]
     tools: Vec<String>,
@@ -55,8 +55,8 @@ pub(super) fn call(name: &str, arguments: &JsonObject) -> Result<ToolCall, Error
 
 /// Returns the prompt for the client's model: the text of a skill, with its tools and files.
 pub(super) fn told(value: Value) -> Result<GetPromptResult, ErrorData> {
-    let LoadOutcome { instructions, tools, tools_not_available, folder, files, more_files } =
-        LoadOutcome::deserialize(value).map_err(|error| {
+    let LoadedSkill { instructions, tools, tools_not_available, folder, files, more_files } =
+        LoadedSkill::deserialize(value).map_err(|error| {
             ErrorData::internal_error(format!("the skill cannot be passed on: {error}"), None)
         })?;
     let mut text = instructions;

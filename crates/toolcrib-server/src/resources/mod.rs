@@ -3,8 +3,8 @@
 //! The MCP loader supplies tools for the resources and prompts of a server. Reading goes through these tools and the
 //! policy of the entrance: a client cannot read a resource that it may not call.
 
-mod behind;
 mod contents;
+mod upstream;
 
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -18,12 +18,12 @@ use toolcrib_policy::{Principal, RUNTIME_NAMESPACE};
 use toolcrib_port::CallContext;
 use toolcrib_runtime::Runtime;
 
-use self::behind::{about, not_found};
-pub(crate) use self::behind::{done, invalid, object, tool_for};
 use self::contents::contents;
-use crate::approval::Key;
-use crate::content::{handle_of, result_uri};
-use crate::running::{Beginning, Caller, Gone, Patience};
+use self::upstream::{about, not_found};
+pub(crate) use self::upstream::{done, invalid, object, tool_for};
+use crate::approval::RequestKey;
+use crate::calls::content::{handle_of, result_uri};
+use crate::calls::execution::{CallOutcome, CallSetup, Caller, Patience};
 use crate::server::Shared;
 use crate::surface::standing_for;
 
@@ -31,7 +31,7 @@ use crate::surface::standing_for;
 pub(crate) const SCHEME: &str = "toolcrib://";
 
 /// A resource to read, with the URI under which its server has it.
-struct Target<'a> {
+struct ReadTarget<'a> {
     call: ToolCall,
     own: &'a str,
 }
@@ -92,19 +92,20 @@ impl Shared {
         context: &RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = request.uri;
-        let key = Key::new(&caller.client, &caller.session, "resources/read", &uri, &object(json!({})));
-        let beginning = Beginning::new(caller, context).with_full_results();
-        let target = target(&uri, &beginning.lease.runtime, &beginning.context)
+        let key =
+            RequestKey::new(&caller.client, &caller.session, "resources/read", &uri, &object(json!({})));
+        let setup = CallSetup::new(caller, context).with_full_results();
+        let target = target(&uri, &setup.lease.runtime, &setup.context)
             .ok_or_else(|| not_found(format!("there is no resource {uri:?}; see `resources/list`"), context))
             .and_then(|target| target)
             .map_err(|error| about(error, &uri))?;
         let running = match request.request_state {
-            Some(token) => self.resumed(&key, &token, request.input_responses)?,
-            None => beginning.with_answers(request.input_responses).run(target.call, Patience::Endless),
+            Some(token) => self.resume(&key, &token, request.input_responses)?,
+            None => setup.with_answers(request.input_responses).run(target.call, Patience::Endless),
         };
-        match self.go_on(&key, running, context).await? {
-            Gone::Asks(asks) => Ok(asks.into()),
-            Gone::Done(ended) => {
+        match self.advance(&key, running, context).await? {
+            CallOutcome::Asks(asks) => Ok(asks.into()),
+            CallOutcome::Done(ended) => {
                 let value = done(ended.result, context).map_err(|error| about(error, &uri))?;
                 Ok(ReadResourceResult::new(contents(value, target.own, &uri)).into())
             }
@@ -117,7 +118,7 @@ fn target<'a>(
     uri: &'a str,
     runtime: &Runtime,
     context: &CallContext,
-) -> Option<Result<Target<'a>, ErrorData>> {
+) -> Option<Result<ReadTarget<'a>, ErrorData>> {
     if let Some(rest) = handle_of(uri) {
         let (handle, page) = rest.split_once("?page=").unwrap_or((rest, "1"));
         let Ok(page) = page.parse::<u32>() else {
@@ -125,12 +126,12 @@ fn target<'a>(
         };
         let name = format!("{RUNTIME_NAMESPACE}::read_result");
         let call = ToolCall::new(name, object(json!({"handle": handle, "page": page})));
-        return Some(Ok(Target { call, own: uri }));
+        return Some(Ok(ReadTarget { call, own: uri }));
     }
     let (namespace, own) = match uri.strip_prefix(SCHEME).and_then(|rest| rest.split_once('/')) {
         Some((namespace, own)) => (Some(namespace), own),
         None => (None, uri),
     };
     let name = tool_for("resources/read", namespace, runtime, context)?;
-    Some(Ok(Target { call: ToolCall::new(name, object(json!({"uri": own}))), own }))
+    Some(Ok(ReadTarget { call: ToolCall::new(name, object(json!({"uri": own}))), own }))
 }

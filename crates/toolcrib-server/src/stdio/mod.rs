@@ -1,15 +1,15 @@
 //! Serving one client over a pair of streams.
 
-mod lines;
+mod transport;
 
 use std::sync::Arc;
 
 use rmcp::service::{ServerInitializeError, serve_server_with_ct};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-pub use lines::MAX_LINE_BYTES;
+pub use transport::MAX_LINE_BYTES;
 
-use crate::handler::Handler;
+use crate::protocol::handler::Handler;
 use crate::{Error, Server};
 
 impl Server {
@@ -26,7 +26,7 @@ impl Server {
         W: AsyncWrite + Send + Unpin + 'static,
     {
         let handler = Handler::over_connection(Arc::clone(&self.shared));
-        let transport = lines::Lines::new(reader, writer);
+        let transport = transport::LineTransport::new(reader, writer);
         let running = match serve_server_with_ct(handler, transport, self.shared.closing.child_token()).await
         {
             Ok(running) => running,

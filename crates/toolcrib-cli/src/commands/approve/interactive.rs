@@ -12,7 +12,8 @@ use tokio::time::MissedTickBehavior;
 use toolcrib_model::UserAnswer;
 use toolcrib_policy::Remember;
 use toolcrib_server::{
-    Answers, Error, Host, Reply as FormReply, Say, Told, Visit, WaitingCall, WaitingQuestion, serving,
+    AnswerSender, CallDecision, Error, OperatorClient, ProcessInfo, QuestionReply, ServerMessage,
+    WaitingCall, WaitingQuestion, serving,
 };
 
 use super::{Answer, failure};
@@ -44,8 +45,8 @@ type QuestionKey = (String, u64);
 /// An event of a process.
 enum ProcessEvent {
     /// It lets us in, or has died meanwhile.
-    Came(Box<Result<Option<Visit>, Error>>),
-    Told(Told),
+    Came(Box<Result<Option<OperatorClient>, Error>>),
+    Told(ServerMessage),
     /// It has ended, or says nothing that can be understood.
     Lost(Option<Error>),
 }
@@ -67,8 +68,8 @@ struct ServingProcesses<'a> {
 }
 
 struct ServingProcess {
-    host: Host,
-    answers: Answers,
+    host: ProcessInfo,
+    answers: AnswerSender,
 }
 
 /// A call or a question that waits for an answer.
@@ -181,13 +182,13 @@ fn next(last: &Retry, line: Option<String>, confirmation: Confirmation) -> Next 
     let note = confirmation.note();
     let again = Retry { confirmation: Some(confirmation), note: String::new(), ..last.clone() };
     match reply(Some(&line), again.confirmation.as_ref().unwrap_or(&Confirmation::Letter)) {
-        Reply::Yes(Remember::Once) => Next::Said(Answer::Say(Say::Once)),
-        Reply::Yes(Remember::Tool) => Next::Said(Answer::Say(Say::Tool)),
-        Reply::No(said) => Next::Said(Answer::Say(Say::Deny(said.unwrap_or_default()))),
+        Reply::Yes(Remember::Once) => Next::Said(Answer::Say(CallDecision::Once)),
+        Reply::Yes(Remember::Tool) => Next::Said(Answer::Say(CallDecision::Tool)),
+        Reply::No(said) => Next::Said(Answer::Say(CallDecision::Deny(said.unwrap_or_default()))),
         Reply::All => Next::Ask(Retry { sizes: Sizes::ALL, ..again }),
         Reply::Yes(Remember::Arguments) | Reply::Edit | Reply::Undo | Reply::Unclear => {
             if last.unclear >= MAX_UNCLEAR {
-                return Next::Said(Answer::Say(Say::Deny(String::new())));
+                return Next::Said(Answer::Say(CallDecision::Deny(String::new())));
             }
             Next::Ask(Retry { note, unclear: last.unclear + 1, ..again })
         }
@@ -198,10 +199,10 @@ fn next(last: &Retry, line: Option<String>, confirmation: Confirmation) -> Next 
 fn given(answer: UserAnswer) -> Answer {
     match answer {
         UserAnswer::Approved { content, choice, fields, feedback } => {
-            Answer::Reply(FormReply { content, choice, fields, feedback })
+            Answer::Reply(QuestionReply { content, choice, fields, feedback })
         }
-        UserAnswer::Denied(said) => Answer::Say(Say::Deny(said.unwrap_or_default())),
-        UserAnswer::Nobody => Answer::Say(Say::Deny(String::new())),
+        UserAnswer::Denied(said) => Answer::Say(CallDecision::Deny(said.unwrap_or_default())),
+        UserAnswer::Nobody => Answer::Say(CallDecision::Deny(String::new())),
     }
 }
 
@@ -235,9 +236,9 @@ impl ServingProcesses<'_> {
                 // A slow process delays no other.
                 let (app, sender) = (self.app.to_owned(), self.news.clone());
                 tokio::spawn(async move {
-                    let visit = Box::new(Visit::to(&app, &id, true).await);
+                    let client = Box::new(OperatorClient::connect(&app, &id, true).await);
                     // Sending fails only when this process is ending.
-                    let _ = sender.send((id, ProcessEvent::Came(visit))).await;
+                    let _ = sender.send((id, ProcessEvent::Came(client))).await;
                 });
             }
         }
@@ -248,14 +249,14 @@ impl ServingProcesses<'_> {
         Ok(())
     }
 
-    fn enter(&mut self, id: String, visit: Visit) {
-        let Visit { host, mut news, answers } = visit;
+    fn enter(&mut self, id: String, client: OperatorClient) {
+        let OperatorClient { host, mut messages, answers } = client;
         self.is_alone = false;
         self.closed.remove(&id);
         let (sender, server) = (self.news.clone(), id.clone());
         tokio::spawn(async move {
             let lost = loop {
-                let told = match news.next().await {
+                let told = match messages.next().await {
                     Ok(Some(told)) => told,
                     Ok(None) => break None,
                     Err(error) => break Some(error),
@@ -272,10 +273,10 @@ impl ServingProcesses<'_> {
 
     fn heed(&mut self, server: String, news: ProcessEvent) {
         match news {
-            ProcessEvent::Came(visit) => {
+            ProcessEvent::Came(client) => {
                 self.coming.remove(&server);
-                match *visit {
-                    Ok(Some(visit)) => self.enter(server, visit),
+                match *client {
+                    Ok(Some(client)) => self.enter(server, client),
                     Ok(None) => {}
                     Err(error) => {
                         if self.closed.insert(server) {
@@ -284,14 +285,14 @@ impl ServingProcesses<'_> {
                     }
                 }
             }
-            ProcessEvent::Told(Told::Waiting { call }) => {
+            ProcessEvent::Told(ServerMessage::Waiting { call }) => {
                 self.waiting.push_back((server, PendingItem::Call(*call)))
             }
-            ProcessEvent::Told(Told::Question { question }) => {
+            ProcessEvent::Told(ServerMessage::Question { question }) => {
                 self.waiting.push_back((server, PendingItem::Question(*question)));
             }
-            ProcessEvent::Told(Told::Gone { id }) => self.forget(&(server, id)),
-            ProcessEvent::Told(Told::Settled { id, taken, why }) => {
+            ProcessEvent::Told(ServerMessage::Gone { id }) => self.forget(&(server, id)),
+            ProcessEvent::Told(ServerMessage::Settled { id, taken, why }) => {
                 let Some((name, said)) = self.answered.remove(&(server, id)) else { return };
                 if taken {
                     tell(&format!("{said}: {name}"));
@@ -299,10 +300,10 @@ impl ServingProcesses<'_> {
                     tell(&format!("not taken: {name}: {}", why.unwrap_or_default()));
                 }
             }
-            ProcessEvent::Told(Told::Refused { why }) => {
+            ProcessEvent::Told(ServerMessage::Refused { why }) => {
                 tell(&format!("warning: {why}"));
             }
-            ProcessEvent::Told(Told::All) => {
+            ProcessEvent::Told(ServerMessage::All) => {
                 // Not before: calls wait for us from now on.
                 let Some(ServingProcess { host, .. }) = self.serving.get(&server) else { return };
                 let app = excerpt(&host.app, MAX_NAME_BYTES);
@@ -343,9 +344,9 @@ impl ServingProcesses<'_> {
         let name = answered.map(|(_, waiting)| waiting.name()).unwrap_or_default();
         self.forget(&place);
         let said = match answer {
-            Answer::Say(Say::Once) => "allowed",
-            Answer::Say(Say::Tool) => "allowed from now on in its session",
-            Answer::Say(Say::Deny(_)) => "denied",
+            Answer::Say(CallDecision::Once) => "allowed",
+            Answer::Say(CallDecision::Tool) => "allowed from now on in its session",
+            Answer::Say(CallDecision::Deny(_)) => "denied",
             Answer::Reply(_) => "answered",
         };
         let Some(server) = self.serving.get_mut(&place.0) else { return };

@@ -8,7 +8,9 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::time::timeout;
-use toolcrib_server::{Error, Reply, Say, Told, Visit, WaitingCall, WaitingQuestion, serving};
+use toolcrib_server::{
+    CallDecision, Error, OperatorClient, QuestionReply, ServerMessage, WaitingCall, WaitingQuestion, serving,
+};
 
 use super::open;
 use crate::arguments::Approve;
@@ -31,11 +33,11 @@ pub(crate) async fn run(arguments: &Approve, json: bool) -> Result<Exit, Failure
     match (&arguments.allow, &arguments.deny) {
         (Some(id), _) => {
             let reply = arguments.with.as_deref().map(reply_of).transpose()?;
-            answer(path, id, reply.map_or(Answer::Say(Say::Once), Answer::Reply), json).await
+            answer(path, id, reply.map_or(Answer::Say(CallDecision::Once), Answer::Reply), json).await
         }
         (None, Some(id)) => {
             let feedback = arguments.feedback.clone().unwrap_or_default();
-            answer(path, id, Answer::Say(Say::Deny(feedback)), json).await
+            answer(path, id, Answer::Say(CallDecision::Deny(feedback)), json).await
         }
         (None, None) if json => list(path).await,
         (None, None) => interactive::run(path).await,
@@ -44,8 +46,8 @@ pub(crate) async fn run(arguments: &Approve, json: bool) -> Result<Exit, Failure
 
 /// The answer to a call or a question.
 enum Answer {
-    Say(Say),
-    Reply(Reply),
+    Say(CallDecision),
+    Reply(QuestionReply),
 }
 
 /// The pending approvals of a process.
@@ -56,7 +58,7 @@ struct PendingApprovals {
 }
 
 /// Reads what a question wants to be filled in.
-fn reply_of(json: &str) -> Result<Reply, Failure> {
+fn reply_of(json: &str) -> Result<QuestionReply, Failure> {
     let wanted = "`content`, `choice`, `fields` or `feedback`, as '{\"choice\": \"blue\"}'";
     serde_json::from_str(json).map_err(|error| Failure::bad_input(format!("--with: {error}; give {wanted}")))
 }
@@ -66,9 +68,9 @@ async fn list(app: &Path) -> Result<Exit, Failure> {
     let (mut hosts, mut calls, mut questions) = (Vec::new(), Vec::new(), Vec::new());
     for id in serving(app).map_err(|error| failure(&error))? {
         let visited = async {
-            let Some(mut visit) = Visit::to(app, &id, false).await? else { return Ok(None) };
-            let waiting = waiting(&mut visit).await?;
-            Ok::<_, Error>(Some((visit.host, waiting)))
+            let Some(mut client) = OperatorClient::connect(app, &id, false).await? else { return Ok(None) };
+            let waiting = waiting(&mut client).await?;
+            Ok::<_, Error>(Some((client.host, waiting)))
         };
         match visited.await {
             Ok(None) => {}
@@ -104,14 +106,14 @@ async fn answer(app: &Path, id: &str, given: Answer, json: bool) -> Result<Exit,
         return Err(Failure::bad_input(message));
     };
     let is_there = serving(app).map_err(|error| failure(&error))?.iter().any(|other| other == server);
-    let visit = if is_there { Visit::to(app, server, false).await } else { Ok(None) };
-    let Some(mut visit) = visit.map_err(|error| failure(&error))? else {
+    let client = if is_there { OperatorClient::connect(app, server, false).await } else { Ok(None) };
+    let Some(mut client) = client.map_err(|error| failure(&error))? else {
         let message =
             format!("the process of `{id}` does not serve the app any more, and its calls are over");
         return Err(Failure::new(Exit::Unavailable, message));
     };
-    waiting(&mut visit).await.map_err(|error| failure(&error))?;
-    let (taken, why) = settled(&mut visit, number, given).await.map_err(|error| failure(&error))?;
+    waiting(&mut client).await.map_err(|error| failure(&error))?;
+    let (taken, why) = settled(&mut client, number, given).await.map_err(|error| failure(&error))?;
     if json {
         output::json(&json!({"id": id, "taken": taken, "why": why}));
     } else if taken {
@@ -123,48 +125,52 @@ async fn answer(app: &Path, id: &str, given: Answer, json: bool) -> Result<Exit,
 }
 
 /// Reads what waits at a process.
-async fn waiting(visit: &mut Visit) -> Result<PendingApprovals, Error> {
+async fn waiting(client: &mut OperatorClient) -> Result<PendingApprovals, Error> {
     let mut waiting = PendingApprovals::default();
     loop {
-        match told(visit).await? {
-            Told::Waiting { call } => waiting.calls.push(*call),
-            Told::Question { question } => waiting.questions.push(*question),
-            Told::Gone { id } => {
+        match told(client).await? {
+            ServerMessage::Waiting { call } => waiting.calls.push(*call),
+            ServerMessage::Question { question } => waiting.questions.push(*question),
+            ServerMessage::Gone { id } => {
                 waiting.calls.retain(|call| call.id != id);
                 waiting.questions.retain(|question| question.id != id);
             }
-            Told::All => return Ok(waiting),
-            Told::Refused { why } => return Err(Error::Operator { message: why }),
+            ServerMessage::All => return Ok(waiting),
+            ServerMessage::Refused { why } => return Err(Error::Operator { message: why }),
             _ => {}
         }
     }
 }
 
 /// Sends an answer and waits for its confirmation.
-async fn settled(visit: &mut Visit, number: u64, given: Answer) -> Result<(bool, Option<String>), Error> {
+async fn settled(
+    client: &mut OperatorClient,
+    number: u64,
+    given: Answer,
+) -> Result<(bool, Option<String>), Error> {
     match given {
-        Answer::Say(say) => visit.answers.answer(number, say).await?,
-        Answer::Reply(reply) => visit.answers.reply(number, reply).await?,
+        Answer::Say(say) => client.answers.answer(number, say).await?,
+        Answer::Reply(reply) => client.answers.reply(number, reply).await?,
     }
     loop {
-        match told(visit).await? {
-            Told::Settled { id, taken, why } if id == number => return Ok((taken, why)),
-            Told::Refused { why } => return Err(Error::Operator { message: why }),
+        match told(client).await? {
+            ServerMessage::Settled { id, taken, why } if id == number => return Ok((taken, why)),
+            ServerMessage::Refused { why } => return Err(Error::Operator { message: why }),
             _ => {}
         }
     }
 }
 
-async fn told(visit: &mut Visit) -> Result<Told, Error> {
+async fn told(client: &mut OperatorClient) -> Result<ServerMessage, Error> {
     let gone = |message: &str| Error::Operator { message: message.to_owned() };
-    let told = timeout(PATIENCE, visit.news.next()).await.map_err(|_| gone("it says nothing"))??;
+    let told = timeout(PATIENCE, client.messages.next()).await.map_err(|_| gone("it says nothing"))??;
     told.ok_or_else(|| gone("it is gone"))
 }
 
 fn failure(error: &Error) -> Failure {
     let exit = match error {
         Error::Operator { .. } => Exit::Unavailable,
-        Error::NoOperatorPlace | Error::NoSockets => Exit::BadInput,
+        Error::NoOperatorDirectory | Error::NoSockets => Exit::BadInput,
         _ => Exit::Failed,
     };
     Failure::new(exit, error.to_string())

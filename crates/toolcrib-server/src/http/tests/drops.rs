@@ -27,7 +27,7 @@ impl Served {
     /// Answers a request as a connection does, to the end of the response.
     async fn respond(&self, text: &[u8]) -> (http::StatusCode, String) {
         let address = SocketAddr::from(([127, 0, 0, 1], 1));
-        let response = endpoint::mcp(State(self.door()), ConnectInfo(address), parsed(text)).await;
+        let response = endpoint::mcp(State(self.state()), ConnectInfo(address), parsed(text)).await;
         let status = response.status();
         let bytes = response.into_body().collect().await.unwrap().to_bytes();
         (status, String::from_utf8(bytes.to_vec()).unwrap())
@@ -35,11 +35,11 @@ impl Served {
 
     /// Waits until nothing is left of the requests before.
     async fn becomes_idle(&self, polls: usize) {
-        let (shared, door) = (&self.server.shared, self.door());
+        let (shared, state) = (&self.server.shared, self.state());
         let is_idle = || {
             shared.metrics.running.load(std::sync::atomic::Ordering::Relaxed) == 0
-                && door.bodies.used() == 0
-                && door.rules().shares.open() == 0
+                && state.bodies.used() == 0
+                && state.rules().rate_limiter.open() == 0
         };
         let idle = async {
             shared.idle().await;
@@ -94,9 +94,9 @@ async fn a_session_whose_beginning_is_dropped_at_any_await_is_not_there() {
         if answered.is_some() {
             break;
         }
-        let door = served.door();
+        let state = served.state();
         let gone = async {
-            while door.sessions.count() > 0 {
+            while state.sessions.count() > 0 {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         };

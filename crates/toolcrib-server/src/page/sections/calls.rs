@@ -1,12 +1,12 @@
 //! The section with the latest calls.
 
 use super::super::html::Html;
-use super::{Look, cell, end_table, session, table};
+use super::{PageView, cell, end_table, session, table};
 
 /// The maximum number of calls that are shown.
 const MAX_SHOWN: usize = 50;
 
-impl Look<'_> {
+impl PageView<'_> {
     pub(super) fn calls(&self, html: &mut Html) {
         let all = self.page.calls.latest();
         html.markup("<section id=\"calls\">\n<h2>Last calls</h2>\n");

@@ -14,7 +14,7 @@ use toolcrib_runtime::{LOCAL_CLIENT, Runtime, sessions_of};
 pub(crate) use user_questions::reply_to;
 
 use super::html::Html;
-use super::{Inner, Viewer};
+use super::{PageState, Viewer};
 
 /// The number of characters of a session's secret that are shown.
 const SESSION_CHARS: usize = 6;
@@ -23,9 +23,9 @@ const SESSION_CHARS: usize = 6;
 const MAX_SESSION_CHARS: usize = 40;
 
 /// The inputs for rendering the page.
-pub(crate) struct Look<'a> {
+pub(crate) struct PageView<'a> {
     pub(crate) runtime: &'a Runtime,
-    pub(crate) page: &'a Inner,
+    pub(crate) page: &'a PageState,
     pub(crate) viewer: &'a Viewer,
     /// The search query. An empty one lists the tools.
     pub(crate) query: &'a str,
@@ -34,28 +34,28 @@ pub(crate) struct Look<'a> {
 }
 
 /// Renders the page.
-pub(crate) async fn page(look: &Look<'_>) -> String {
+pub(crate) async fn page(view: &PageView<'_>) -> String {
     let mut html = Html::default();
-    head(&mut html, look.runtime.app().id());
-    let snapshot = look.runtime.snapshot();
+    head(&mut html, view.runtime.app().id());
+    let snapshot = view.runtime.snapshot();
     html.markup("<p class=\"sum\">");
-    html.show(snapshot.iter().filter(|entry| look.sees(entry)).count()).markup(" tools · generation ");
+    html.show(snapshot.iter().filter(|entry| view.sees(entry)).count()).markup(" tools · generation ");
     html.show(snapshot.generation()).markup(" · toolcrib ").text(env!("CARGO_PKG_VERSION")).markup(" · ");
-    match look.viewer {
+    match view.viewer {
         Viewer::Anybody => html.markup("you read as anybody on this machine"),
         Viewer::Client(client) => html.markup("you read as the client ").text(&client.name),
         Viewer::Operator => html.markup("you are the operator"),
     };
     html.markup("</p>\n");
-    if let Some(told) = look.told {
+    if let Some(told) = view.told {
         html.markup("<p class=\"told\" role=\"status\">").text(told).markup("</p>\n");
     }
-    look.questions(&mut html);
-    look.user_questions(&mut html);
-    look.sources(&mut html);
-    look.tools(&mut html);
-    look.calls(&mut html);
-    look.tasks(&mut html).await;
+    view.questions(&mut html);
+    view.user_questions(&mut html);
+    view.sources(&mut html);
+    view.tools(&mut html);
+    view.calls(&mut html);
+    view.tasks(&mut html).await;
     html.markup("</main>\n</body>\n</html>\n");
     html.finish()
 }
@@ -120,7 +120,7 @@ fn session(text: &str) -> String {
     }
 }
 
-impl Look<'_> {
+impl PageView<'_> {
     /// Returns true if the viewer may see data of this session.
     fn may_see(&self, session: &str) -> bool {
         match self.viewer {

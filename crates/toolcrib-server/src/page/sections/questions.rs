@@ -4,7 +4,7 @@ use toolcrib_policy::Question;
 
 use super::super::Viewer;
 use super::super::html::Html;
-use super::Look;
+use super::PageView;
 
 /// The maximum length of arguments with which a call can be allowed on the page, in characters, since they are shown
 /// whole.
@@ -13,7 +13,7 @@ const MAX_ARGUMENTS_CHARS: usize = 8_000;
 /// The maximum number of calls that are shown.
 const MAX_SHOWN: usize = 50;
 
-impl Look<'_> {
+impl PageView<'_> {
     pub(super) fn questions(&self, html: &mut Html) {
         let all = self.page.pending.questions();
         let mine: Vec<_> = all.iter().filter(|(question, _)| self.may_see(&question.session)).collect();

@@ -6,7 +6,7 @@ use toolcrib_port::{Reject, RejectKind};
 
 use super::super::Viewer;
 use super::super::html::Html;
-use super::{Look, cell, end_table, table};
+use super::{PageView, cell, end_table, table};
 
 /// The maximum number of sources that are shown.
 const MAX_SOURCES: usize = 200;
@@ -15,17 +15,17 @@ const MAX_SOURCES: usize = 200;
 const MAX_REJECTS: usize = 5;
 
 #[derive(Default)]
-struct Source<'a> {
+struct SourceRow<'a> {
     tools: usize,
     /// The reason why the whole source failed.
     down: Option<&'a Reject>,
     rejects: Vec<&'a Reject>,
 }
 
-impl Look<'_> {
+impl PageView<'_> {
     pub(super) fn sources(&self, html: &mut Html) {
         let (snapshot, health) = (self.runtime.snapshot(), self.runtime.health());
-        let mut sources: BTreeMap<&str, Source<'_>> = BTreeMap::new();
+        let mut sources: BTreeMap<&str, SourceRow<'_>> = BTreeMap::new();
         for entry in snapshot.iter().filter(|entry| self.sees(entry)) {
             sources.entry(&entry.source).or_default().tools += 1;
         }

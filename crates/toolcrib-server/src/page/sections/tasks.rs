@@ -3,12 +3,12 @@
 use toolcrib_runtime::{OwnedTask, TaskSummary};
 
 use super::super::html::Html;
-use super::{Look, cell, end_table, session, table};
+use super::{PageView, cell, end_table, session, table};
 
 /// The maximum number of tasks that are shown.
 const MAX_SHOWN: usize = 100;
 
-impl Look<'_> {
+impl PageView<'_> {
     pub(super) async fn tasks(&self, html: &mut Html) {
         let all = self.runtime.tasks().list().await;
         let running: Vec<_> = all

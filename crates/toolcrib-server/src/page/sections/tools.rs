@@ -4,7 +4,7 @@ use toolcrib_meta::FoundTool;
 use toolcrib_policy::Principal;
 
 use super::super::html::Html;
-use super::{Look, cell, end_table, table};
+use super::{PageView, cell, end_table, table};
 
 /// The maximum number of tools that are listed without a search.
 const MAX_LISTED: usize = 100;
@@ -21,7 +21,7 @@ const DESCRIPTION_CHARS: usize = 200;
 /// The maximum length of a shown query, in characters.
 const QUERY_CHARS: usize = 200;
 
-impl Look<'_> {
+impl PageView<'_> {
     pub(super) fn tools(&self, html: &mut Html) {
         html.markup("<section id=\"tools\">\n<h2>Tools</h2>\n<form method=\"get\" action=\"/\"><label>Search <input name=\"q\" maxlength=\"200\" value=\"");
         html.text_to(self.query, QUERY_CHARS).markup("\"></label> <button>Search</button></form>\n");

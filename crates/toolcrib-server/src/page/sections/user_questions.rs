@@ -6,7 +6,7 @@ use toolcrib_model::{FieldKind, FormField, UserQuestion};
 use super::super::Viewer;
 use super::super::html::Html;
 use super::super::reply::{MAX_CONTENT_CHARS, field_name, is_editable, is_whole};
-use super::Look;
+use super::PageView;
 
 /// The maximum number of questions that are shown.
 const MAX_SHOWN: usize = 20;
@@ -17,7 +17,7 @@ const MAX_QUESTION_CHARS: usize = 4_000;
 /// The maximum length of a default value in an input, in characters.
 const MAX_DEFAULT_CHARS: usize = 300;
 
-impl Look<'_> {
+impl PageView<'_> {
     pub(super) fn user_questions(&self, html: &mut Html) {
         let all = self.page.pending.questions_to_user().all();
         let mine: Vec<_> = all.iter().filter(|pending| self.may_see(&pending.question.session)).collect();

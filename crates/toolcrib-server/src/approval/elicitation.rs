@@ -1,0 +1,282 @@
+//! The elicitation session of one call: its open questions and their answers.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use rmcp::RoleServer;
+use rmcp::model::{
+    CancelledNotificationParam, ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult, InputRequest,
+    InputRequests, InputResponses, RequestId, ServerRequest,
+};
+use rmcp::service::{Peer, PeerRequestOptions};
+use serde::Deserialize as _;
+use serde_json::Value;
+use tokio::sync::{Notify, oneshot};
+
+/// The time in which the user of a client has to answer. The code that waits for the answer may give up earlier.
+pub const APPROVAL_PATIENCE: Duration = Duration::from_mins(30);
+
+/// The maximum number of open questions of one call.
+pub const MAX_QUESTIONS: usize = 64;
+
+/// The maximum length of a question key that a server chose, in characters.
+const MAX_KEY_CHARS: usize = 64;
+
+tokio::task_local! {
+    static CURRENT: Arc<ElicitationSession>;
+}
+
+/// The channel through which a client is asked.
+pub(crate) enum ElicitationMode {
+    /// Elicitation requests from this server.
+    Requests(Peer<RoleServer>),
+    /// Questions in place of the result.
+    Results,
+}
+
+/// The elicitation session of one call.
+pub(crate) struct ElicitationSession {
+    mode: ElicitationMode,
+    open: Mutex<OpenQuestions>,
+    question_added: Notify,
+    /// Set when the client no longer waits for the call and cannot receive questions in place of its result.
+    abandoned: AtomicBool,
+}
+
+/// Answers that came with the call, before any question was asked. They apply only to the server whose tool was called,
+/// and only to questions for which it chose a key. They never approve a call, because the user gave them before seeing
+/// it.
+#[derive(Default)]
+pub(crate) struct EarlyAnswers {
+    pub(crate) server: String,
+    pub(crate) answers: InputResponses,
+}
+
+/// A question, with the server that asks it and the key that the server chose.
+pub(super) struct FormRequest<'a> {
+    pub(super) server: Option<&'a str>,
+    pub(super) key: Option<&'a str>,
+    pub(super) form: ElicitRequestParams,
+}
+
+/// The questions that have no answer yet.
+#[derive(Default)]
+struct OpenQuestions {
+    last: u64,
+    /// The keys that were used. A late answer cannot match another question.
+    used_keys: BTreeSet<String>,
+    early: EarlyAnswers,
+    questions: BTreeMap<String, (ElicitRequestParams, oneshot::Sender<ElicitResult>)>,
+}
+
+impl EarlyAnswers {
+    fn answer(&mut self, server: Option<&str>, key: Option<&str>) -> Option<ElicitResult> {
+        let is_theirs = server == Some(self.server.as_str());
+        key.filter(|_| is_theirs).and_then(|key| self.answers.remove(key)).and_then(answer)
+    }
+}
+
+impl OpenQuestions {
+    /// Returns the key of a question: the wanted key if it is a plain name that no other question has used, or a
+    /// generated one.
+    fn key(&mut self, wanted: Option<&str>) -> String {
+        let is_plain = |key: &&str| {
+            (1..=MAX_KEY_CHARS).contains(&key.len())
+                && key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))
+        };
+        let mut key = wanted.filter(is_plain).map(str::to_owned);
+        loop {
+            let wanted = key.take().unwrap_or_else(|| {
+                self.last += 1;
+                format!("question_{}", self.last)
+            });
+            if self.used_keys.insert(wanted.clone()) {
+                return wanted;
+            }
+        }
+    }
+}
+
+/// Withdraws a question when dropped, because its asker no longer waits.
+struct OpenQuestionGuard {
+    elicitation: Arc<ElicitationSession>,
+    key: String,
+}
+
+impl Drop for OpenQuestionGuard {
+    fn drop(&mut self) {
+        self.elicitation.open().questions.remove(&self.key);
+    }
+}
+
+impl ElicitationSession {
+    pub(crate) fn new(mode: ElicitationMode, early: EarlyAnswers) -> Arc<Self> {
+        let open = Mutex::new(OpenQuestions { early, ..OpenQuestions::default() });
+        Arc::new(Self { mode, open, question_added: Notify::new(), abandoned: AtomicBool::new(false) })
+    }
+
+    /// Returns the elicitation session of the current call if its client can ask its user.
+    pub(super) fn current() -> Option<Arc<Self>> {
+        CURRENT.try_with(Arc::clone).ok().filter(|elicitation| !elicitation.is_abandoned())
+    }
+
+    /// Marks the call as abandoned by its client. If the client receives questions in place of results, it gets no
+    /// further ones, and the open questions stay unanswered.
+    pub(crate) fn abandon(&self) {
+        if matches!(self.mode, ElicitationMode::Results) {
+            self.abandoned.store(true, Ordering::Release);
+            let open = std::mem::take(&mut self.open().questions);
+            drop(open);
+        }
+    }
+
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.abandoned.load(Ordering::Acquire)
+    }
+
+    /// Runs a call whose questions go to this session.
+    pub(crate) fn serve<T>(self: Arc<Self>, call: impl Future<Output = T>) -> impl Future<Output = T> {
+        CURRENT.scope(self, call)
+    }
+
+    /// Asks all questions before any is answered. `None` means that there was no answer.
+    pub(super) fn ask(
+        self: &Arc<Self>,
+        questions: Vec<FormRequest<'_>>,
+    ) -> Vec<BoxFuture<'static, Option<ElicitResult>>> {
+        match &self.mode {
+            ElicitationMode::Requests(peer) => {
+                let ask = |question: FormRequest<'_>| elicit(peer.clone(), question.form).boxed();
+                questions.into_iter().map(ask).collect()
+            }
+            ElicitationMode::Results => {
+                let replies = questions.into_iter().map(|question| self.enqueue(question)).collect();
+                self.question_added.notify_one();
+                replies
+            }
+        }
+    }
+
+    fn enqueue(self: &Arc<Self>, question: FormRequest<'_>) -> BoxFuture<'static, Option<ElicitResult>> {
+        let FormRequest { server, key, form } = question;
+        let mut open = self.open();
+        if let Some(result) = open.early.answer(server, key) {
+            return futures::future::ready(Some(result)).boxed();
+        }
+        if open.questions.len() >= MAX_QUESTIONS || self.is_abandoned() {
+            return futures::future::ready(None).boxed();
+        }
+        let key = open.key(key);
+        let (sender, receiver) = oneshot::channel();
+        open.questions.insert(key.clone(), (form, sender));
+        let waiting = OpenQuestionGuard { elicitation: Arc::clone(self), key };
+        async move {
+            let _waiting = waiting;
+            tokio::time::timeout(APPROVAL_PATIENCE, receiver).await.ok()?.ok()
+        }
+        .boxed()
+    }
+
+    /// Waits until there is a question for the client.
+    pub(crate) async fn wait_for_question(&self) {
+        self.question_added.notified().await;
+    }
+
+    /// Returns the open questions for the client, or `None` if there are no open questions.
+    pub(crate) fn open_questions(&self) -> Option<InputRequests> {
+        let open = self.open();
+        let requests: InputRequests = open
+            .questions
+            .iter()
+            .map(|(key, (question, _))| {
+                (key.clone(), InputRequest::Elicitation(ElicitRequest::new(question.clone())))
+            })
+            .collect();
+        (!requests.is_empty()).then_some(requests)
+    }
+
+    /// Accepts the responses of the client. Ignores those that are not valid answers or that match no open question.
+    pub(crate) fn accept_answers(&self, responses: InputResponses) {
+        let mut open = self.open();
+        for (key, response) in responses {
+            let Some(result) = answer(response) else { continue };
+            if let Some((_, sender)) = open.questions.remove(&key) {
+                // The asker may have given up.
+                let _ = sender.send(result);
+            }
+        }
+    }
+
+    fn open(&self) -> MutexGuard<'_, OpenQuestions> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Asks a client by an elicitation request. If the future is dropped before the answer, the request is cancelled, so
+/// that the client withdraws its question.
+async fn elicit(peer: Peer<RoleServer>, form: ElicitRequestParams) -> Option<ElicitResult> {
+    let request = ServerRequest::ElicitRequest(ElicitRequest::new(form));
+    let options = PeerRequestOptions::with_timeout(APPROVAL_PATIENCE);
+    let sent = peer.send_cancellable_request(request, options).await.ok()?;
+    let mut cancellation = CancelOnDrop { peer, request: Some(sent.id.clone()) };
+    let response = sent.await_response().await;
+    cancellation.request = None;
+    match response.ok()? {
+        ClientResult::ElicitResult(result) => Some(result),
+        _ => None,
+    }
+}
+
+/// Cancels a request when dropped.
+struct CancelOnDrop {
+    peer: Peer<RoleServer>,
+    request: Option<RequestId>,
+}
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        // A process that ends closes its connections, which has the same effect.
+        let (Some(id), Ok(runtime)) = (self.request.take(), tokio::runtime::Handle::try_current()) else {
+            return;
+        };
+        let peer = self.peer.clone();
+        runtime.spawn(async move {
+            let reason = "the question was answered elsewhere, or its call was given up";
+            let cancelled = CancelledNotificationParam::new(Some(id), Some(reason.to_owned()));
+            // A client that has disconnected has withdrawn its question.
+            let _ = peer.notify_cancelled(cancelled).await;
+        });
+    }
+}
+
+/// Parses a response of a client, or returns `None` if it is not an answer.
+fn answer(response: Value) -> Option<ElicitResult> {
+    ElicitResult::deserialize(response).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_has_the_key_that_its_asker_has_for_it_unless_that_was_given_or_is_no_name() {
+        let mut open = OpenQuestions::default();
+        let long = "x".repeat(MAX_KEY_CHARS + 1);
+        for (wanted, key) in [
+            (Some("user_name"), "user_name"),
+            (Some("user_name"), "question_1"),
+            (None, "question_2"),
+            (Some("question_3"), "question_3"),
+            (None, "question_4"),
+            (Some("a key\u{202e}"), "question_5"),
+            (Some(""), "question_6"),
+            (Some(long.as_str()), "question_7"),
+        ] {
+            assert_eq!(open.key(wanted), key, "{wanted:?}");
+        }
+    }
+}

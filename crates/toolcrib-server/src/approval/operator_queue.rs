@@ -1,0 +1,279 @@
+//! Approvals that wait for the operator, on the status page or in `toolcrib approve`.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::{oneshot, watch};
+use tokio::time::Instant;
+use toolcrib_model::{UserAnswer, UserQuestion};
+use toolcrib_policy::{Question, Remember};
+use toolcrib_port::{Answer, ApprovalRequest, Approver};
+
+use super::user_questions::UserQuestions;
+
+/// The maximum number of calls that wait for the operator. Further ones go to the other approvers only.
+pub const MAX_WAITING: usize = 256;
+
+/// The time for which an operator counts as present after viewing the page. A call that no other approver can answer
+/// waits only during this time.
+pub const PRESENCE: Duration = Duration::from_mins(30);
+
+/// The maximum length of the operator's feedback to a model, in characters.
+pub(crate) const MAX_FEEDBACK_CHARS: usize = 1_000;
+
+/// The approvals of a server that wait for its operator. A clone shares them.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use toolcrib_exec::DenyAll;
+/// use toolcrib_server::{AnswerOutcome, OperatorAnswer, PendingApprovals};
+///
+/// let pending = PendingApprovals::default();
+/// let approver = pending.approver(Arc::new(DenyAll));
+/// // While an operator is present, calls wait instead of being refused.
+/// let presence = pending.attach();
+/// for (question, _waiting_for) in pending.questions() {
+///     assert_eq!(pending.answer(question.id, OperatorAnswer::Once), AnswerOutcome::Accepted);
+/// }
+/// # drop((approver, presence));
+/// ```
+#[derive(Clone, Default)]
+pub struct PendingApprovals(Arc<OperatorQueue>);
+
+#[derive(Default)]
+struct OperatorQueue {
+    state: Mutex<QueueState>,
+    /// Notified when a question is added or removed, or when an operator leaves.
+    changed: watch::Sender<()>,
+    /// The questions of agents and servers to their user.
+    questions_to_user: UserQuestions,
+}
+
+#[derive(Default)]
+struct QueueState {
+    /// The time of the operator's last view of the page.
+    seen: Option<Instant>,
+    /// The number of attached operators.
+    attached: usize,
+    questions: BTreeMap<u64, (Question, Instant, oneshot::Sender<Answer>)>,
+}
+
+/// An operator's answer to a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OperatorAnswer {
+    /// Allows this call.
+    Once,
+    /// Allows this call and later calls of the same tool in the same session.
+    Tool,
+    /// Denies the call, with feedback for the model.
+    Deny(Option<String>),
+}
+
+impl OperatorAnswer {
+    /// Returns a denial. The feedback is truncated to its maximum length, and omitted if it is empty.
+    pub fn deny(feedback: &str) -> Self {
+        let feedback: String = feedback.trim().chars().take(MAX_FEEDBACK_CHARS).collect();
+        Self::Deny((!feedback.is_empty()).then_some(feedback))
+    }
+}
+
+/// The effect of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnswerOutcome {
+    /// The answer was accepted.
+    Accepted,
+    /// The question was answered by another approver or withdrawn before.
+    TooLate,
+}
+
+/// Withdraws a call when dropped, because its asker no longer waits.
+struct QueuedCallGuard<'a> {
+    queue: &'a OperatorQueue,
+    id: u64,
+}
+
+impl Drop for QueuedCallGuard<'_> {
+    fn drop(&mut self) {
+        self.queue.lock().questions.remove(&self.id);
+        self.queue.changed.send_replace(());
+    }
+}
+
+/// The presence of an operator, which ends when this is dropped.
+pub struct OperatorPresence(PendingApprovals);
+
+impl Drop for OperatorPresence {
+    fn drop(&mut self) {
+        {
+            let mut state = self.0.0.lock();
+            state.attached = state.attached.saturating_sub(1);
+        }
+        self.0.0.changed.send_replace(());
+    }
+}
+
+impl PendingApprovals {
+    /// Returns an approver that asks the operator and the given approver at the same time while an operator is present.
+    /// The first answer counts.
+    pub fn approver(&self, others: Arc<dyn Approver>) -> Arc<dyn Approver> {
+        Arc::new(OperatorApprover { queue: Arc::clone(&self.0), others })
+    }
+
+    /// Marks an operator as present, until the guard is dropped.
+    #[must_use = "the operator leaves when the guard is dropped"]
+    pub fn attach(&self) -> OperatorPresence {
+        self.0.lock().attached += 1;
+        OperatorPresence(self.clone())
+    }
+
+    /// Marks an operator as present for [`PRESENCE`].
+    pub(crate) fn saw_page(&self) {
+        self.0.lock().seen = Some(Instant::now());
+    }
+
+    /// Returns the questions of agents and servers to their user.
+    pub(crate) fn questions_to_user(&self) -> &UserQuestions {
+        &self.0.questions_to_user
+    }
+
+    /// Returns a receiver that is notified of changes.
+    pub(crate) fn changes(&self) -> watch::Receiver<()> {
+        self.0.changed.subscribe()
+    }
+
+    /// Returns the waiting questions and the time that each has waited, the oldest first.
+    pub fn questions(&self) -> Vec<(Question, Duration)> {
+        self.new_to(&BTreeSet::new())
+    }
+
+    /// Returns the questions whose ids are not in `known`.
+    pub(crate) fn new_to(&self, known: &BTreeSet<u64>) -> Vec<(Question, Duration)> {
+        let state = self.0.lock();
+        let new = state.questions.values().filter(|(question, ..)| !known.contains(&question.id));
+        new.map(|(question, since, _)| (question.clone(), since.elapsed())).collect()
+    }
+
+    /// Returns true if the question is waiting.
+    pub(crate) fn has(&self, id: u64) -> bool {
+        self.0.lock().questions.contains_key(&id)
+    }
+
+    /// Answers the question with this id.
+    pub fn answer(&self, id: u64, answer: OperatorAnswer) -> AnswerOutcome {
+        let Some((question, _, sender)) = self.0.lock().questions.remove(&id) else {
+            return AnswerOutcome::TooLate;
+        };
+        let answer = match answer {
+            OperatorAnswer::Once => Answer::Approved(question.approve()),
+            OperatorAnswer::Tool => Answer::Approved(question.approve().remember(Remember::Tool)),
+            OperatorAnswer::Deny(feedback) => Answer::Denied(feedback),
+        };
+        if sender.send(answer).is_ok() { AnswerOutcome::Accepted } else { AnswerOutcome::TooLate }
+    }
+}
+
+impl OperatorQueue {
+    /// Returns true if an operator is present.
+    fn is_attended(&self) -> bool {
+        let state = self.lock();
+        state.attached > 0 || state.seen.is_some_and(|seen| seen.elapsed() < PRESENCE)
+    }
+
+    /// Waits until no operator is present.
+    async fn no_operator(&self) {
+        let mut changed = self.changed.subscribe();
+        while self.is_attended() {
+            let looked = {
+                let state = self.lock();
+                state.seen.filter(|_| state.attached == 0)
+            };
+            let forgotten = async {
+                match looked {
+                    Some(looked) => tokio::time::sleep_until(looked + PRESENCE).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                // The sender lives as long as this queue.
+                _ = changed.changed() => {}
+                () = forgotten => {}
+            }
+        }
+    }
+
+    /// Asks the operator and the other approvers, and takes the first answer. While an operator is present,
+    /// "no answer" from the other approvers does not count.
+    async fn ask(&self, asked: &mut ApprovalRequest, others: &dyn Approver) {
+        let Some((_pending, answer)) = self.push(asked.question()) else {
+            return others.ask(std::slice::from_mut(asked)).await;
+        };
+        let mut elsewhere = asked.clone();
+        let elsewhere = async {
+            others.ask(std::slice::from_mut(&mut elsewhere)).await;
+            match elsewhere.answer {
+                None | Some(Answer::Nobody) => {
+                    self.no_operator().await;
+                    Some(Answer::Nobody)
+                }
+                answered => answered,
+            }
+        };
+        asked.answer = tokio::select! {
+            biased;
+            answer = answer => answer.ok(),
+            answer = elsewhere => answer,
+        };
+    }
+
+    fn push(&self, question: &Question) -> Option<(QueuedCallGuard<'_>, oneshot::Receiver<Answer>)> {
+        let (sender, receiver) = oneshot::channel();
+        {
+            let mut state = self.lock();
+            if state.questions.len() >= MAX_WAITING {
+                return None;
+            }
+            state.questions.insert(question.id, (question.clone(), Instant::now(), sender));
+        }
+        self.changed.send_replace(());
+        Some((QueuedCallGuard { queue: self, id: question.id }, receiver))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An approver that asks the operator and another approver.
+struct OperatorApprover {
+    queue: Arc<OperatorQueue>,
+    others: Arc<dyn Approver>,
+}
+
+#[async_trait]
+impl Approver for OperatorApprover {
+    async fn ask(&self, batch: &mut [ApprovalRequest]) {
+        if !self.queue.is_attended() {
+            return self.others.ask(batch).await;
+        }
+        // Each question is separate, so that different approvers can answer different questions.
+        let asking = batch.iter_mut().map(|asked| self.queue.ask(asked, self.others.as_ref()));
+        futures::future::join_all(asking).await;
+    }
+
+    async fn ask_user(&self, question: &UserQuestion) -> UserAnswer {
+        if !self.queue.is_attended() {
+            return self.others.ask_user(question).await;
+        }
+        let (others, queue) = (self.others.as_ref(), &self.queue);
+        queue.questions_to_user.ask(question, others, &queue.changed, queue.no_operator()).await
+    }
+
+    fn has_user(&self) -> bool {
+        self.others.has_user()
+    }
+}

@@ -1,0 +1,314 @@
+//! The execution of a call for a client, which may disconnect and return.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rmcp::RoleServer;
+use rmcp::model::{
+    ClientCapabilities, ErrorData, InputRequests, InputRequiredResult, InputResponses, ProtocolVersion,
+};
+use rmcp::service::RequestContext;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
+use toolcrib_port::{CallContext, CallScope, ToolCaller};
+use toolcrib_tasks::BACKGROUND_TASK_KEY;
+use tracing::Instrument as _;
+
+use crate::app_reload::Lease;
+use crate::approval::{EarlyAnswers, ElicitationMode, ElicitationSession, ElicitingCaller, RequestKey};
+use crate::calls::progress::{Reporter, steps};
+use crate::calls::structured_output::{Structure, StructuredCaller};
+use crate::client::Client;
+use crate::server::Shared;
+
+/// The client and the session that make a call.
+#[derive(Clone)]
+pub(crate) struct Caller {
+    pub(crate) client: Arc<Client>,
+    pub(crate) session: Arc<str>,
+    /// The scope that tools receive for all callers.
+    pub(crate) scope: CallScope,
+    /// The version of the app that admitted the caller.
+    pub(crate) lease: Lease,
+}
+
+/// The maximum length of a request id that tools receive as the message, in characters.
+const MAX_MESSAGE_CHARS: usize = 200;
+
+impl Caller {
+    /// Returns the context of a call by this caller.
+    pub(crate) fn context(&self) -> CallContext {
+        let mut context = CallContext::new(Arc::clone(&self.session))
+            .with_conversation(Arc::clone(&self.session))
+            .with_scope(self.scope.clone());
+        context.user.clone_from(&self.client.user);
+        context
+    }
+}
+
+/// The settings of a call before its tool is known.
+pub(crate) struct CallSetup {
+    pub(crate) lease: Lease,
+    pub(crate) context: CallContext,
+    cancel: CancellationToken,
+    reporter: Reporter,
+    /// The channel through which its client is asked, if the client can be asked.
+    mode: Option<ElicitationMode>,
+    /// The answers that came with the call.
+    early: InputResponses,
+    /// The structured content of the result, which the client checks against a schema.
+    structure: Option<Structure>,
+}
+
+/// The limit of waiting for a call.
+#[derive(Clone, Copy)]
+pub(crate) enum Patience {
+    /// Waits until the call ends.
+    Endless,
+    /// Waits for the time that the app sets, or else for the given time. After it the call continues in the background.
+    Of(Option<Duration>),
+}
+
+/// A running call.
+pub(crate) struct RunningCall {
+    result: Pin<Box<dyn Future<Output = ToolResult> + Send>>,
+    context: CallContext,
+    /// The elicitation session of its questions.
+    elicitation: Option<Arc<ElicitationSession>>,
+    /// True if the questions are sent in place of the result.
+    asks_by_result: bool,
+    reporter: Reporter,
+    started: Instant,
+    structure: Option<Structure>,
+    /// The version of the app that started it.
+    lease: Lease,
+    /// Cancels the call when dropped.
+    _given_up: DropGuard,
+}
+
+impl FinishedCall {
+    /// Returns the id of the background call if the call continues in the background.
+    pub(crate) fn moved(&self) -> Option<&str> {
+        self.result.metadata.get(BACKGROUND_TASK_KEY)?.as_str()
+    }
+}
+
+/// The result of a call, or questions to the client, which resumes the call with the answers.
+pub(crate) enum CallOutcome {
+    Done(Box<FinishedCall>),
+    Asks(InputRequiredResult),
+}
+
+/// A call that is complete for its client: it has a result, or continues in the background.
+pub(crate) struct FinishedCall {
+    pub(crate) result: ToolResult,
+    pub(crate) context: CallContext,
+    pub(crate) elicitation: Option<Arc<ElicitationSession>>,
+    pub(crate) started: Instant,
+    /// The structured content that the client checks against the schema of the tool, if the client has seen one.
+    pub(crate) structure: Option<Structure>,
+    pub(crate) lease: Lease,
+}
+
+enum WaitOutcome {
+    Done(Box<ToolResult>),
+    Asks(InputRequests),
+}
+
+impl Shared {
+    /// Returns the call that a client resumes.
+    pub(crate) fn resume(
+        &self,
+        key: &RequestKey,
+        token: &str,
+        responses: Option<InputResponses>,
+    ) -> Result<RunningCall, ErrorData> {
+        let running = self.suspended.resume(key, token)?;
+        if let (Some(elicitation), Some(responses)) = (&running.elicitation, responses) {
+            elicitation.accept_answers(responses);
+        }
+        Ok(running)
+    }
+
+    /// Continues a call until it has a result, or a question for which its client has to resume it.
+    pub(crate) async fn advance(
+        &self,
+        key: &RequestKey,
+        mut running: RunningCall,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallOutcome, ErrorData> {
+        let token = context.meta.get_progress_token();
+        running.reporter.report_to(token.map(|token| (context.peer.clone(), token)));
+        match running.wait(&context.ct).await {
+            WaitOutcome::Done(result) => {
+                let RunningCall { context, elicitation, started, structure, lease, .. } = running;
+                let ended = FinishedCall { result: *result, context, elicitation, started, structure, lease };
+                Ok(CallOutcome::Done(Box::new(ended)))
+            }
+            WaitOutcome::Asks(requests) => {
+                let token = self.suspended.suspend(key, running)?;
+                Ok(CallOutcome::Asks(InputRequiredResult::new(Some(requests), Some(token))))
+            }
+        }
+    }
+}
+
+impl CallSetup {
+    /// Creates the settings of a call for a client.
+    pub(crate) fn new(caller: &Caller, context: &RequestContext<RoleServer>) -> Self {
+        let cancel = CancellationToken::new();
+        let (steps, reporter) = steps();
+        let message: String = context.id.to_string().chars().take(MAX_MESSAGE_CHARS).collect();
+        let mut call_context =
+            caller.context().with_message(message).with_cancel(cancel.clone()).with_progress(Arc::new(steps));
+        if let Some(trace) = trace_of(context) {
+            call_context = call_context.with_trace(trace);
+        }
+        Self {
+            lease: caller.lease.clone(),
+            context: call_context,
+            cancel,
+            reporter,
+            mode: elicitation_mode(context),
+            early: InputResponses::default(),
+            structure: None,
+        }
+    }
+
+    /// Declares that the client checks the structured content of the result.
+    pub(crate) fn with_structure(mut self) -> Self {
+        self.structure = Some(Structure::default());
+        self
+    }
+
+    /// Declares that a program reads the result.
+    pub(crate) fn with_full_results(mut self) -> Self {
+        self.context = self.context.with_full_results();
+        self
+    }
+
+    /// Sets the answers that came with the request.
+    pub(crate) fn with_answers(mut self, answers: Option<InputResponses>) -> Self {
+        self.early = answers.unwrap_or_default();
+        self
+    }
+
+    /// Runs a call. It runs in a separate task if it may have to wait for its client to resume it.
+    pub(crate) fn run(self, call: ToolCall, patience: Patience) -> RunningCall {
+        let Self { lease, context, cancel, reporter, mode, early, structure } = self;
+        let asks_by_result = matches!(mode, Some(ElicitationMode::Results));
+        let server = if early.is_empty() { String::new() } else { server_of(&call, &lease, &context) };
+        let elicitation =
+            mode.map(|mode| ElicitationSession::new(mode, EarlyAnswers { server, answers: early }));
+        let mut entrance: Arc<dyn ToolCaller> = lease.runtime.executor().tool_caller();
+        if let Some(elicitation) = &elicitation {
+            entrance = Arc::new(ElicitingCaller::new(entrance, elicitation, &context.session));
+        }
+        if let Some(structure) = structure.clone() {
+            let executor = Arc::clone(lease.runtime.executor());
+            entrance = Arc::new(StructuredCaller { inner: entrance, executor, structure });
+        }
+        if let Patience::Of(otherwise) = patience {
+            entrance = lease.runtime.patient(entrance, otherwise);
+        }
+        let (name, inner) = (call.name.clone(), context.clone());
+        let result = async move { entrance.call(call, &inner).await };
+        let result: Pin<Box<dyn Future<Output = ToolResult> + Send>> = if asks_by_result {
+            let task = tokio::spawn(result.in_current_span());
+            Box::pin(async move {
+                task.await.unwrap_or_else(|error| {
+                    let message = format!("the call failed: {error}; this is a bug in Toolcrib");
+                    ToolResult::failed(None, name, ToolError::new(ErrorKind::Internal, message))
+                })
+            })
+        } else {
+            Box::pin(result)
+        };
+        RunningCall {
+            result,
+            context,
+            elicitation,
+            asks_by_result,
+            reporter,
+            started: Instant::now(),
+            structure,
+            lease,
+            _given_up: cancel.drop_guard(),
+        }
+    }
+}
+
+impl RunningCall {
+    /// Continues the call while its client waits.
+    async fn wait(&mut self, gone: &CancellationToken) -> WaitOutcome {
+        let elicitation = self.elicitation.clone().filter(|_| self.asks_by_result);
+        // Questions that remain open after the client's answers are asked again.
+        if let Some(requests) = elicitation.as_ref().and_then(|elicitation| elicitation.open_questions()) {
+            return WaitOutcome::Asks(requests);
+        }
+        let mut is_gone = false;
+        loop {
+            tokio::select! {
+                biased;
+                result = &mut self.result => {
+                    self.reporter.finish().await;
+                    return WaitOutcome::Done(Box::new(result));
+                }
+                () = gone.cancelled(), if !is_gone => {
+                    is_gone = true;
+                    self.context.cancel.cancel();
+                }
+                () = wait_for_question(elicitation.as_deref()) => {
+                    if let Some(requests) = elicitation.as_ref().and_then(|elicitation| elicitation.open_questions()) {
+                        return WaitOutcome::Asks(requests);
+                    }
+                }
+                step = self.reporter.next() => self.reporter.tell(step).await,
+            }
+        }
+    }
+}
+
+/// Returns the namespace of the tool that a call names.
+fn server_of(call: &ToolCall, lease: &Lease, context: &CallContext) -> String {
+    let tools = lease.runtime.executor().tool_caller().find_tools(&call.name, context).unwrap_or_default();
+    tools.first().map(|tool| tool.name.namespace().to_owned()).unwrap_or_default()
+}
+
+async fn wait_for_question(elicitation: Option<&ElicitationSession>) {
+    match elicitation {
+        Some(elicitation) => elicitation.wait_for_question().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Returns true if a request is of revision 2026-07-28 or later.
+pub(crate) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
+}
+
+/// Returns the channel through which this client is asked, if it can ask its user.
+fn elicitation_mode(context: &RequestContext<RoleServer>) -> Option<ElicitationMode> {
+    let capabilities: ClientCapabilities = context.client_capabilities()?;
+    let elicitation = capabilities.elicitation?;
+    // A client that declares no mode supports forms, the only mode of earlier revisions.
+    if elicitation.form.is_none() && elicitation.url.is_some() {
+        return None;
+    }
+    Some(if is_modern(context) {
+        ElicitationMode::Results
+    } else {
+        ElicitationMode::Requests(context.peer.clone())
+    })
+}
+
+/// Returns the trace context that a client declares for its request.
+pub(crate) fn trace_of(context: &RequestContext<RoleServer>) -> Option<&str> {
+    context.meta.get_traceparent().filter(|trace| is_traceparent(trace))
+}
+
+/// Returns true if a client's text has the form of a `traceparent`, which is passed on to the engines.
+fn is_traceparent(text: &str) -> bool {
+    text.len() == 55 && text.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
+}

@@ -1,0 +1,164 @@
+//! Tool calls, from the request of a client to its answer.
+
+pub(crate) mod content;
+pub(crate) mod execution;
+pub(crate) mod out_of_band_notes;
+pub(crate) mod progress;
+pub(crate) mod structured_output;
+pub(crate) mod tasks;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::RoleServer;
+use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData};
+use rmcp::service::RequestContext;
+use toolcrib_model::{ErrorKind, JsonObject, ToolCall, ToolError, ToolResult};
+use toolcrib_port::CallContext;
+use toolcrib_runtime::Runtime;
+use tracing::Instrument as _;
+
+use crate::approval::RequestKey;
+use crate::calls::content::{content, with_structure};
+use crate::calls::execution::{
+    CallOutcome, CallSetup, Caller, FinishedCall, Patience, RunningCall, trace_of,
+};
+use crate::calls::out_of_band_notes::notes;
+use crate::calls::tasks::{TASK_AFTER, takes_tasks};
+use crate::client::Client;
+use crate::metrics::{logged, milliseconds};
+use crate::server::Shared;
+use crate::surface::{Intent, refused, say_which};
+
+impl Shared {
+    /// Answers `tools/call`.
+    pub(crate) async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+        caller: Caller,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let _under_way = self.begin()?;
+        // The attributes follow the OpenTelemetry conventions for MCP. The call itself has an inner span.
+        let span = tracing::info_span!(
+            target: "toolcrib_server",
+            "tools/call",
+            "otel.kind" = "server",
+            "toolcrib.parent" = trace_of(&context),
+            "mcp.method.name" = "tools/call",
+            "gen_ai.tool.name" = logged(&request.name),
+            "mcp.client" = caller.client.name,
+        );
+        self.answer(request, context, caller).instrument(span).await
+    }
+
+    async fn answer(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+        caller: Caller,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let arguments = request.arguments.unwrap_or_default();
+        let key = RequestKey::new(&caller.client, &caller.session, "tools/call", &request.name, &arguments);
+        let running = if let Some(token) = request.request_state {
+            self.resume(&key, &token, request.input_responses)?
+        } else {
+            let setup = CallSetup::new(&caller, &context).with_answers(request.input_responses);
+            match self.begin_call(&request.name, arguments, setup, &context, &caller.client) {
+                Ok(running) => running,
+                Err(answer) => return Ok((*answer).into()),
+            }
+        };
+        match self.advance(&key, running, &context).await? {
+            CallOutcome::Done(ended) => Ok(self.done(*ended, &context, &caller.client).await),
+            CallOutcome::Asks(asks) => Ok(asks.into()),
+        }
+    }
+
+    /// Starts a call. Returns the answer for the client as an error if no call can be started.
+    fn begin_call(
+        &self,
+        name: &str,
+        arguments: JsonObject,
+        setup: CallSetup,
+        context: &RequestContext<RoleServer>,
+        client: &Client,
+    ) -> Result<RunningCall, Box<CallToolResult>> {
+        let shown = self.shown_of(&setup.lease.runtime, &client.name);
+        let has_schema = shown.is_ok_and(|shown| shown.declares_output(name));
+        let setup = if has_schema { setup.with_structure() } else { setup };
+        let meant = self.meant(name, arguments, &setup.lease.runtime, &setup.context, client);
+        match meant {
+            Ok(call) => {
+                let after = takes_tasks(context).then(|| self.settings.task_after.unwrap_or(TASK_AFTER));
+                Ok(setup.run(call, Patience::Of(after)))
+            }
+            Err(error) => {
+                self.called(client, name, error.kind.as_str(), Duration::ZERO);
+                let failed = ToolResult::failed(None, name, error);
+                let entrance = setup.lease.runtime.executor().tool_caller();
+                Err(Box::new(content(failed, entrance.as_ref(), &setup.context)))
+            }
+        }
+    }
+
+    /// Returns the answer to a call that has a result or continues in the background.
+    async fn done(
+        &self,
+        mut ended: FinishedCall,
+        context: &RequestContext<RoleServer>,
+        client: &Client,
+    ) -> CallToolResponse {
+        let outcome = ended.result.error.as_ref().map_or("ok", |error| error.kind.as_str());
+        self.called(client, &ended.result.name, outcome, ended.started.elapsed());
+        if ended.moved().is_some() {
+            if takes_tasks(context)
+                && let Some(created) = self.tasks.created(&ended).await
+            {
+                return created.into();
+            }
+            if let Some(elicitation) = &ended.elicitation {
+                elicitation.abandon();
+            }
+        }
+        // A client that has disconnected gets no notes.
+        let noted = if context.ct.is_cancelled() { None } else { notes(&ended).await };
+        if self.shown_of(&ended.lease.runtime, &client.name).is_ok_and(|shown| shown.is_split) {
+            say_which(&mut ended.result, &ended.lease.runtime, &ended.context);
+        }
+        let entrance = ended.lease.runtime.executor().tool_caller();
+        let mut told = match ended.structure.map(|structure| structure.take()) {
+            Some(structure) => with_structure(ended.result, structure, entrance.as_ref(), &ended.context),
+            None => content(ended.result, entrance.as_ref(), &ended.context),
+        };
+        told.content.extend(noted);
+        told.into()
+    }
+
+    /// Counts and logs an answered call.
+    fn called(&self, client: &Client, tool: &str, outcome: &'static str, took: Duration) {
+        self.metrics.call(outcome, took);
+        let ms = milliseconds(took);
+        tracing::info!(client = client.name, tool = logged(tool), outcome, ms, "answered a call");
+    }
+
+    /// Resolves the call that a client requests.
+    fn meant(
+        &self,
+        name: &str,
+        arguments: JsonObject,
+        runtime: &Arc<Runtime>,
+        context: &CallContext,
+        client: &Client,
+    ) -> Result<ToolCall, ToolError> {
+        let shown = self
+            .shown_of(runtime, &client.name)
+            .map_err(|error| ToolError::new(ErrorKind::Internal, error.message.into_owned()))?;
+        if let Some(intent) = Intent::of(name).filter(|_| shown.is_split) {
+            return intent.forwarded(arguments, runtime, context);
+        }
+        let call = ToolCall::new(shown.resolve(name), arguments);
+        let refusal = refused(&call.name, runtime, context).filter(|_| shown.is_split);
+        refusal.map_or(Ok(call), Err)
+    }
+}

@@ -1,0 +1,172 @@
+//! Long-running calls as tasks of the extension `io.modelcontextprotocol/tasks` (SEP-2663).
+//!
+//! A task is a background call. A client that supports tasks gets one instead of a result that takes long. It polls the
+//! state of the task, answers its questions, and cancels it. No notification reports the end of a task.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, SystemTime};
+
+use rmcp::RoleServer;
+use rmcp::model::{
+    CreateTaskResult, DetailedTask, ErrorCode, ErrorData, GetTaskResult, InputResponses, JsonObject, Task,
+    TaskPayload, TaskStatus as WireStatus,
+};
+use rmcp::service::RequestContext;
+use serde_json::{Value, json};
+use toolcrib_model::{ErrorKind, ToolError, ToolResult};
+use toolcrib_port::CallContext;
+use toolcrib_runtime::Runtime;
+use toolcrib_tasks::{TaskObserver, TaskState, TaskStatus};
+
+use crate::approval::ElicitationSession;
+use crate::calls::content::content;
+use crate::calls::execution::{Caller, FinishedCall, is_modern};
+use crate::metrics::milliseconds;
+use crate::server::Shared;
+
+/// The default time after which a call becomes a task if its client supports tasks.
+pub const TASK_AFTER: Duration = Duration::from_secs(5);
+
+/// The interval at which a client should poll the state of a task.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The tasks of clients.
+#[derive(Default)]
+pub(crate) struct Tasks {
+    given: Mutex<HashMap<String, ClientTask>>,
+}
+
+/// A task of a client. The background calls hold its state.
+struct ClientTask {
+    /// The elicitation session of its questions, while it runs.
+    elicitation: Weak<ElicitationSession>,
+    observer: TaskObserver,
+}
+
+/// Returns true if a result may be a task. The extension does not exist before revision 2026-07-28.
+pub(crate) fn takes_tasks(context: &RequestContext<RoleServer>) -> bool {
+    is_modern(context)
+        && context.client_capabilities().is_some_and(|capabilities| capabilities.supports_tasks())
+}
+
+impl Tasks {
+    /// Creates the task for a call that continues in the background.
+    pub(crate) async fn created(&self, call: &FinishedCall) -> Option<CreateTaskResult> {
+        let id = call.moved()?;
+        let background = call.lease.runtime.tasks().background();
+        let observer = background.observe(id, &call.context).ok()?;
+        let elicitation = call.elicitation.as_ref().map_or_else(Weak::new, Arc::downgrade);
+        {
+            let mut given = self.given();
+            given.retain(|_, task| !task.observer.is_over());
+            given.insert(id.to_owned(), ClientTask { elicitation, observer });
+        }
+        let status = background.status(id, &call.context).await.ok()?;
+        Some(CreateTaskResult::new(wire(&status, background.retention())))
+    }
+
+    /// Returns the elicitation session of a running task.
+    fn elicitation(&self, id: &str) -> Option<Arc<ElicitationSession>> {
+        self.given().get(id)?.elicitation.upgrade()
+    }
+
+    fn given(&self) -> MutexGuard<'_, HashMap<String, ClientTask>> {
+        self.given.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shared {
+    /// Returns the state of a task, with its result if it has one.
+    pub(crate) async fn task(&self, id: &str, caller: &Caller) -> Result<GetTaskResult, ErrorData> {
+        let (runtime, context) = (&caller.lease.runtime, of(caller));
+        let background = runtime.tasks().background();
+        let status = background.status(id, &context).await.map_err(|_| unknown())?;
+        let task = wire(&status, background.retention());
+        let payload = match status.status {
+            TaskState::Running | TaskState::WaitingForApproval => {
+                match self.tasks.elicitation(id).and_then(|elicitation| elicitation.open_questions()) {
+                    Some(input_requests) => TaskPayload::InputRequired { input_requests },
+                    None => TaskPayload::Working,
+                }
+            }
+            TaskState::Cancelled => TaskPayload::Cancelled,
+            _ => ended(status, runtime, &context),
+        };
+        if payload.status().is_terminal() {
+            self.tasks.given().remove(id);
+        }
+        Ok(GetTaskResult::new(DetailedTask::new(task, payload)))
+    }
+
+    /// Accepts the answers to the questions of a task. Ignores those that match no question.
+    pub(crate) async fn update_task(
+        &self,
+        id: &str,
+        responses: InputResponses,
+        caller: &Caller,
+    ) -> Result<(), ErrorData> {
+        caller.lease.runtime.tasks().background().status(id, &of(caller)).await.map_err(|_| unknown())?;
+        if let Some(elicitation) = self.tasks.elicitation(id) {
+            elicitation.accept_answers(responses);
+        }
+        Ok(())
+    }
+
+    /// Cancels a task if it has not ended.
+    pub(crate) async fn cancel_task(&self, id: &str, caller: &Caller) -> Result<(), ErrorData> {
+        caller.lease.runtime.tasks().background().cancel(id, &of(caller)).await.map_err(|_| unknown())?;
+        Ok(())
+    }
+}
+
+/// Returns the outcome of a task.
+fn ended(status: TaskStatus, runtime: &Runtime, context: &CallContext) -> TaskPayload {
+    let result = match status.error {
+        Some(ToolError { kind: ErrorKind::Internal, message, .. }) => {
+            return failed(&message);
+        }
+        Some(error) => ToolResult::failed(None, status.tool, error),
+        None => ToolResult::ok(None, status.tool, status.result.unwrap_or_default()),
+    };
+    let about = [("handle", status.handle), ("facts", status.note)];
+    let about = about.into_iter().filter_map(|(key, text)| Some((key, text?)));
+    let result = about.fold(result, |result, (key, text)| result.with_metadata(key, text));
+    let told = content(result, runtime.executor().tool_caller().as_ref(), context);
+    match serde_json::to_value(told) {
+        Ok(Value::Object(result)) => TaskPayload::Completed { result },
+        _ => failed("the result cannot be written"),
+    }
+}
+
+fn failed(message: &str) -> TaskPayload {
+    let error = json!({"code": ErrorCode::INTERNAL_ERROR.0, "message": message});
+    let error = error.as_object().cloned().unwrap_or_else(JsonObject::new);
+    TaskPayload::Failed { error }
+}
+
+/// Converts a task to its MCP form. Its result is stored for the retention time after the end, so a running task exists
+/// for at least that time from now.
+fn wire(status: &TaskStatus, retention: Duration) -> Task {
+    let started = SystemTime::from(status.started);
+    let until = status.ended.map_or_else(SystemTime::now, SystemTime::from);
+    // If the clock was set back, no time has passed.
+    let taken = until.duration_since(started).unwrap_or_default();
+    let updated = status.ended.unwrap_or(status.started);
+    let mut task =
+        Task::new(&status.task_id, WireStatus::Working, status.started.to_string(), updated.to_string())
+            .with_ttl_ms(milliseconds(taken + retention))
+            .with_poll_interval_ms(milliseconds(POLL_INTERVAL));
+    task.status_message = status.progress.clone().or_else(|| status.note.clone());
+    task
+}
+
+fn of(caller: &Caller) -> CallContext {
+    caller.context()
+}
+
+/// Returns the error for an unknown task. It does not reveal if another client has such a task.
+fn unknown() -> ErrorData {
+    let message = "this client has no such task: it was never started, or its result has expired";
+    ErrorData::invalid_params(message, None)
+}

@@ -1,0 +1,78 @@
+//! The admission rules and limits of an app for HTTP requests.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use toolcrib_runtime::App;
+
+use super::allowed_hosts::AllowedHosts;
+use super::auth::Authenticator;
+use super::rate_limit::RateLimiter;
+use super::{ActiveApp, HttpState};
+use crate::Error;
+use crate::app_reload::AppVersion;
+use crate::server::Shared;
+
+/// The admission rules of one version of the app. A request keeps the rules that were current when it arrived.
+pub(super) struct AdmissionRules {
+    pub(super) allowed_hosts: AllowedHosts,
+    pub(super) auth: Authenticator,
+    pub(super) rate_limiter: RateLimiter,
+    pub(super) has_page: bool,
+    pub(super) max_sessions: usize,
+    pub(super) max_body_bytes: usize,
+    pub(super) body_patience: Duration,
+}
+
+/// The admission rules of a listener for the next version of the app.
+pub(crate) struct NextRules {
+    state: Arc<HttpState>,
+    rules: AdmissionRules,
+}
+
+impl AdmissionRules {
+    /// Creates the rules of an app for a listener on this address. Returns an error if other machines can reach the
+    /// address and no token is required.
+    pub(super) fn new(
+        shared: &Shared,
+        app: &App,
+        address: SocketAddr,
+        earlier: Option<&Self>,
+    ) -> Result<Self, Error> {
+        let section = &app.config.serve;
+        let auth = Authenticator::new(shared, app, earlier.map(|earlier| &earlier.auth))?;
+        if !address.ip().is_loopback() && auth.is_open() {
+            return Err(Error::Open { address });
+        }
+        let limits = &section.limits;
+        Ok(Self {
+            allowed_hosts: AllowedHosts::new(address, &section.allowed_hosts, &section.allowed_origins),
+            auth,
+            rate_limiter: RateLimiter::new(limits),
+            has_page: section.page.unwrap_or_else(|| address.ip().is_loopback()),
+            max_sessions: limits.sessions.get(),
+            max_body_bytes: limits.body_bytes.get(),
+            body_patience: Duration::from_secs(limits.body_seconds.get().into()),
+        })
+    }
+}
+
+impl Shared {
+    /// Returns the rules of another version of the app for each listener.
+    pub(crate) fn rules_of(&self, app: &App) -> Result<Vec<NextRules>, Error> {
+        let listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = listeners.iter().filter_map(std::sync::Weak::upgrade);
+        open.map(|state| {
+            let rules = AdmissionRules::new(self, app, state.address, Some(&state.rules()))?;
+            Ok(NextRules { state, rules })
+        })
+        .collect()
+    }
+}
+
+impl NextRules {
+    pub(crate) fn take_effect(self, version: Arc<AppVersion>) {
+        self.state.active.send_replace(ActiveApp { rules: Arc::new(self.rules), version });
+    }
+}

@@ -1,0 +1,136 @@
+//! The limits on open requests and request rates of each client.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use toolcrib_runtime::ServeLimits;
+
+/// The maximum number of tracked clients. Beyond it, idle clients without open requests are dropped.
+const MAX_CLIENTS: usize = 4096;
+
+/// The key by which requests are limited: a client with a token, or an address.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum ClientKey {
+    Client(Arc<str>),
+    Address(IpAddr),
+}
+
+/// A limiter of the open requests and the request rate of each client.
+pub(super) struct RateLimiter {
+    at_once: usize,
+    per_second: f64,
+    usage: Arc<Mutex<HashMap<ClientKey, ClientUsage>>>,
+}
+
+struct ClientUsage {
+    open: usize,
+    /// The number of requests that are permitted now.
+    left: f64,
+    since: Instant,
+}
+
+/// A permit for an open request, returned when this is dropped.
+pub(super) struct RequestPermit {
+    key: ClientKey,
+    usage: Arc<Mutex<HashMap<ClientKey, ClientUsage>>>,
+}
+
+impl RateLimiter {
+    pub(super) fn new(limits: &ServeLimits) -> Self {
+        Self {
+            at_once: limits.requests_at_once.get(),
+            per_second: limits.requests_per_second.get().into(),
+            usage: Arc::default(),
+        }
+    }
+
+    /// Returns the number of open requests.
+    #[cfg(test)]
+    pub(super) fn open(&self) -> usize {
+        self.usage.lock().unwrap_or_else(PoisonError::into_inner).values().map(|usage| usage.open).sum()
+    }
+
+    /// Acquires a permit, or returns the time after which to retry.
+    pub(super) fn acquire(&self, key: ClientKey) -> Result<RequestPermit, Duration> {
+        let now = Instant::now();
+        let most = self.per_second * 2.0;
+        let mut all = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= MAX_CLIENTS && !all.contains_key(&key) {
+            let rate = self.per_second;
+            all.retain(|_, usage| usage.open > 0 || usage.filled(now, rate, most) < most);
+            if all.len() >= MAX_CLIENTS {
+                return Err(Duration::from_secs(1));
+            }
+        }
+        let usage = all.entry(key.clone()).or_insert(ClientUsage { open: 0, left: most, since: now });
+        usage.left = usage.filled(now, self.per_second, most);
+        usage.since = now;
+        if usage.open >= self.at_once {
+            return Err(Duration::from_secs(1));
+        }
+        if usage.left < 1.0 {
+            return Err(Duration::from_secs_f64((1.0 - usage.left) / self.per_second));
+        }
+        usage.left -= 1.0;
+        usage.open += 1;
+        drop(all);
+        Ok(RequestPermit { key, usage: Arc::clone(&self.usage) })
+    }
+}
+
+impl ClientUsage {
+    fn filled(&self, now: Instant, per_second: f64, most: f64) -> f64 {
+        (self.left + now.duration_since(self.since).as_secs_f64() * per_second).min(most)
+    }
+}
+
+impl Drop for RequestPermit {
+    fn drop(&mut self) {
+        let mut all = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(usage) = all.get_mut(&self.key) {
+            usage.open = usage.open.saturating_sub(1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(number: u8) -> ClientKey {
+        ClientKey::Address(IpAddr::from([127, 0, 0, number]))
+    }
+
+    fn rate_limiter(at_once: usize, per_second: u32) -> RateLimiter {
+        let (requests_at_once, requests_per_second) =
+            (at_once.try_into().unwrap(), per_second.try_into().unwrap());
+        RateLimiter::new(&ServeLimits { requests_at_once, requests_per_second, ..ServeLimits::default() })
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_comes_too_often_waits_and_others_do_not() {
+        let rate_limiter = rate_limiter(100, 2);
+        for _ in 0..4 {
+            drop(rate_limiter.acquire(key(1)).ok().unwrap());
+        }
+        let wait = rate_limiter.acquire(key(1)).err().unwrap();
+        assert_eq!(wait, Duration::from_millis(500));
+        assert!(rate_limiter.acquire(key(2)).is_ok());
+        tokio::time::advance(wait).await;
+        assert!(rate_limiter.acquire(key(1)).is_ok());
+        assert!(rate_limiter.acquire(key(1)).is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_has_only_so_many_requests_open() {
+        let rate_limiter = rate_limiter(2, 1000);
+        let first = rate_limiter.acquire(key(1)).ok().unwrap();
+        let _second = rate_limiter.acquire(key(1)).ok().unwrap();
+        assert!(rate_limiter.acquire(key(1)).is_err());
+        drop(first);
+        assert!(rate_limiter.acquire(key(1)).is_ok());
+    }
+}

@@ -1,0 +1,110 @@
+//! Changes of the lists that a client sees, by changes of their items or by a reload of the app.
+
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
+use tokio::sync::{broadcast, watch};
+use toolcrib_model::Tool;
+use toolcrib_policy::Principal;
+use toolcrib_runtime::sessions_of;
+
+use crate::app_reload::AppVersion;
+use crate::client::Client;
+use crate::server::Shared;
+use crate::surface::standing_for;
+
+/// A watcher for changes of the lists of one client.
+pub(crate) struct ListChanges<'a> {
+    shared: &'a Shared,
+    client: &'a Client,
+    versions: watch::Receiver<Arc<AppVersion>>,
+    receiver: broadcast::Receiver<Arc<toolcrib_registry::Change>>,
+    lists: ListDigests,
+}
+
+/// The digests of the lists of a client at one time.
+struct ListDigests {
+    tools: Option<[u8; 32]>,
+    prompts: [u8; 32],
+    resources: [u8; 32],
+}
+
+/// The lists that have changed.
+#[derive(Clone, Copy)]
+pub(crate) struct ChangedLists {
+    pub(crate) tools: bool,
+    pub(crate) prompts: bool,
+    pub(crate) resources: bool,
+}
+
+impl<'a> ListChanges<'a> {
+    pub(crate) fn new(shared: &'a Shared, client: &'a Client) -> Self {
+        let mut versions = shared.versions();
+        let receiver = subscribed(&mut versions);
+        Self { shared, client, versions, receiver, lists: ListDigests::of(shared, client) }
+    }
+
+    /// Waits until a list changes. Returns `None` if no further change is possible.
+    pub(crate) async fn next(&mut self) -> Option<ChangedLists> {
+        loop {
+            tokio::select! {
+                biased;
+                swapped = self.versions.changed() => {
+                    swapped.ok()?;
+                    self.receiver = subscribed(&mut self.versions);
+                }
+                // It does not matter which changes were missed. Once the app is closed, the next version follows.
+                changed = self.receiver.recv() => if let Err(broadcast::error::RecvError::Closed) = changed {
+                    self.versions.changed().await.ok()?;
+                    self.receiver = subscribed(&mut self.versions);
+                },
+            }
+            let now = ListDigests::of(self.shared, self.client);
+            let changed = now.changed_since(&self.lists);
+            self.lists = now;
+            if changed.tools || changed.prompts || changed.resources {
+                return Some(changed);
+            }
+        }
+    }
+}
+
+impl ListDigests {
+    fn of(shared: &Shared, client: &Client) -> Self {
+        let tools = shared.shown(&client.name).ok().map(|shown| shown.digest);
+        let runtime = shared.runtime();
+        let (snapshot, policy) = (runtime.snapshot(), runtime.executor().policy());
+        // Rules for the client's sessions apply to this session name too.
+        let session = format!("{}-", sessions_of(&client.name));
+        let visible: Vec<&Tool> = snapshot
+            .iter()
+            .map(|entry| entry.tool.as_ref())
+            .filter(|tool| policy.is_visible(tool, Principal::new(&session)))
+            .collect();
+        let listed = |method| standing_for(method, visible.iter().copied());
+        Self {
+            tools,
+            prompts: digest(&(runtime.skills(&session), listed("prompts/list"))),
+            resources: digest(&(listed("resources/list"), listed("resources/templates/list"))),
+        }
+    }
+
+    fn changed_since(&self, before: &Self) -> ChangedLists {
+        ChangedLists {
+            tools: self.tools != before.tools,
+            prompts: self.prompts != before.prompts,
+            resources: self.resources != before.resources,
+        }
+    }
+}
+
+/// Subscribes to the registry changes of the current app.
+fn subscribed(
+    versions: &mut watch::Receiver<Arc<AppVersion>>,
+) -> broadcast::Receiver<Arc<toolcrib_registry::Change>> {
+    versions.borrow_and_update().runtime.executor().registry().subscribe()
+}
+
+fn digest(value: &impl serde::Serialize) -> [u8; 32] {
+    Sha256::digest(serde_json::to_vec(value).unwrap_or_default()).into()
+}
