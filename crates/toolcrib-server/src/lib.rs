@@ -2,7 +2,7 @@
 //!
 //! A [`Server`] serves standard input and output, or Streamable HTTP. It supports revision 2026-07-28 of the protocol,
 //! and the earlier ones with an `initialize` handshake, on the same endpoint. Clients see all tools while they fit, or
-//! else the meta-tools that find and run the others. Every call passes through the same entrance. Approvals go to the
+//! else the meta-tools that find and run the others. Every call passes through the executor of the runtime. Approvals go to the
 //! client's user if the client can ask one, and otherwise to the fallback of the [`ClientApprover`]. An operator may
 //! answer as well, through [`PendingApprovals`]: on a [`StatusPage`], or from another terminal through an
 //! [`OperatorListener`].

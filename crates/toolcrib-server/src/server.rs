@@ -17,7 +17,7 @@ use crate::client::Client;
 use crate::http::HttpState;
 use crate::metrics::Metrics;
 use crate::page::StatusPage;
-use crate::surface::{ListCost, Shown};
+use crate::surface::{ListCost, VisibleTools};
 use crate::{Error, ServerSettings};
 
 /// An app as an MCP server. A clone is the same server.
@@ -41,7 +41,7 @@ pub(crate) struct Shared {
     /// The client for local processes, if no token is required.
     pub(crate) local: Arc<Client>,
     /// The tools that clients see, of one generation, by the client's name.
-    shown: Mutex<HashMap<String, Arc<Shown>>>,
+    shown: Mutex<HashMap<String, Arc<VisibleTools>>>,
     pub(crate) suspended: SuspendedCalls<RunningCall>,
     pub(crate) tasks: Tasks,
     pub(crate) metrics: Metrics,
@@ -54,10 +54,10 @@ pub(crate) struct Shared {
 }
 
 /// A running call, counted until this is dropped.
-pub(crate) struct UnderWay<'a>(&'a Metrics);
+pub(crate) struct RunningCallGuard<'a>(&'a Metrics);
 
 /// An answer that is not completely sent, counted until this is dropped. The shutdown of the server waits for it.
-pub(crate) struct Unsent(Arc<Shared>);
+pub(crate) struct UnsentAnswer(Arc<Shared>);
 
 impl Server {
     /// Creates a server of a running app. The app's approver should be a [`ClientApprover`](crate::ClientApprover),
@@ -93,7 +93,7 @@ impl Server {
         let runtime = self.shared.runtime();
         let listed = |mode| {
             let surface = runtime.surface(mode, &self.shared.local.session)?;
-            Ok::<_, Error>(Shown::new(surface, &runtime))
+            Ok::<_, Error>(VisibleTools::new(surface, &runtime))
         };
         Ok(ListCost::new(&listed(self.shared.mode(&runtime))?, &listed(SurfaceMode::Direct)?))
     }
@@ -124,12 +124,16 @@ impl Shared {
     }
 
     /// Returns the tools that a client currently sees.
-    pub(crate) fn shown(&self, client: &str) -> Result<Arc<Shown>, ErrorData> {
+    pub(crate) fn shown(&self, client: &str) -> Result<Arc<VisibleTools>, ErrorData> {
         self.shown_of(&self.runtime(), client)
     }
 
     /// Returns the tools of one version of the app that a client sees.
-    pub(crate) fn shown_of(&self, runtime: &Arc<Runtime>, client: &str) -> Result<Arc<Shown>, ErrorData> {
+    pub(crate) fn shown_of(
+        &self,
+        runtime: &Arc<Runtime>,
+        client: &str,
+    ) -> Result<Arc<VisibleTools>, ErrorData> {
         let generation = runtime.snapshot().generation();
         {
             let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
@@ -142,14 +146,14 @@ impl Shared {
         let surface = runtime
             .surface(self.mode(runtime), &session)
             .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
-        let shown = Arc::new(Shown::new(surface, runtime));
+        let shown = Arc::new(VisibleTools::new(surface, runtime));
         let mut all = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         all.insert(client.to_owned(), Arc::clone(&shown));
         Ok(shown)
     }
 
     /// Records a running call. Returns an error if the server is shutting down.
-    pub(crate) fn begin(&self) -> Result<UnderWay<'_>, ErrorData> {
+    pub(crate) fn begin_request(&self) -> Result<RunningCallGuard<'_>, ErrorData> {
         if self.draining.is_cancelled() {
             return Err(ErrorData::internal_error(
                 "the server is shutting down, and takes no further calls",
@@ -157,13 +161,13 @@ impl Shared {
             ));
         }
         self.metrics.running.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        Ok(UnderWay(&self.metrics))
+        Ok(RunningCallGuard(&self.metrics))
     }
 
     /// Records a request whose answer has to be sent.
-    pub(crate) fn owe(self: &Arc<Self>) -> Unsent {
+    pub(crate) fn track_answer(self: &Arc<Self>) -> UnsentAnswer {
         self.unsent.send_modify(|unsent| *unsent += 1);
-        Unsent(Arc::clone(self))
+        UnsentAnswer(Arc::clone(self))
     }
 
     /// Waits until all answers are sent.
@@ -174,13 +178,13 @@ impl Shared {
     }
 }
 
-impl Drop for UnderWay<'_> {
+impl Drop for RunningCallGuard<'_> {
     fn drop(&mut self) {
         self.0.running.fetch_sub(1, std::sync::atomic::Ordering::Relaxed);
     }
 }
 
-impl Drop for Unsent {
+impl Drop for UnsentAnswer {
     fn drop(&mut self) {
         self.0.unsent.send_modify(|unsent| *unsent = unsent.saturating_sub(1));
     }

@@ -18,20 +18,20 @@ type SessionMap = HashMap<Arc<str>, Vec<Weak<ElicitationSession>>>;
 
 /// A caller that sends the questions of its calls to one elicitation session, regardless of the task that they run on.
 pub(crate) struct ElicitingCaller {
-    entrance: Arc<dyn ToolCaller>,
+    inner: Arc<dyn ToolCaller>,
     elicitation: Arc<ElicitationSession>,
     session: Arc<str>,
 }
 
 impl ElicitingCaller {
     pub(crate) fn new(
-        entrance: Arc<dyn ToolCaller>,
+        inner: Arc<dyn ToolCaller>,
         elicitation: &Arc<ElicitationSession>,
         session: &Arc<str>,
     ) -> Self {
         let mut sessions = ELICITATION_SESSIONS.lock().unwrap_or_else(PoisonError::into_inner);
         sessions.entry(Arc::clone(session)).or_default().push(Arc::downgrade(elicitation));
-        Self { entrance, elicitation: Arc::clone(elicitation), session: Arc::clone(session) }
+        Self { inner, elicitation: Arc::clone(elicitation), session: Arc::clone(session) }
     }
 }
 
@@ -62,14 +62,14 @@ pub(super) fn only_elicitation_of(session: &str) -> Option<Arc<ElicitationSessio
 #[async_trait]
 impl ToolCaller for ElicitingCaller {
     async fn call(&self, call: ToolCall, context: &CallContext) -> ToolResult {
-        Arc::clone(&self.elicitation).serve(self.entrance.call(call, context)).await
+        Arc::clone(&self.elicitation).serve(self.inner.call(call, context)).await
     }
 
     async fn call_all(&self, calls: Vec<ToolCall>, context: &CallContext) -> Vec<ToolResult> {
-        Arc::clone(&self.elicitation).serve(self.entrance.call_all(calls, context)).await
+        Arc::clone(&self.elicitation).serve(self.inner.call_all(calls, context)).await
     }
 
     fn inner(&self) -> Option<&dyn ToolCaller> {
-        Some(self.entrance.as_ref())
+        Some(self.inner.as_ref())
     }
 }

@@ -17,8 +17,8 @@ use tracing::Instrument as _;
 
 use crate::app_reload::Lease;
 use crate::approval::{EarlyAnswers, ElicitationMode, ElicitationSession, ElicitingCaller, RequestKey};
-use crate::calls::progress::{Reporter, steps};
-use crate::calls::structured_output::{Structure, StructuredCaller};
+use crate::calls::progress::{ProgressReporter, progress_queue};
+use crate::calls::structured_output::{StructuredCaller, StructuredContent};
 use crate::client::Client;
 use crate::server::Shared;
 
@@ -52,22 +52,22 @@ pub(crate) struct CallSetup {
     pub(crate) lease: Lease,
     pub(crate) context: CallContext,
     cancel: CancellationToken,
-    reporter: Reporter,
+    reporter: ProgressReporter,
     /// The channel through which its client is asked, if the client can be asked.
     mode: Option<ElicitationMode>,
     /// The answers that came with the call.
     early: InputResponses,
     /// The structured content of the result, which the client checks against a schema.
-    structure: Option<Structure>,
+    structure: Option<StructuredContent>,
 }
 
 /// The limit of waiting for a call.
 #[derive(Clone, Copy)]
-pub(crate) enum Patience {
+pub(crate) enum WaitLimit {
     /// Waits until the call ends.
-    Endless,
+    Unlimited,
     /// Waits for the time that the app sets, or else for the given time. After it the call continues in the background.
-    Of(Option<Duration>),
+    After(Option<Duration>),
 }
 
 /// A running call.
@@ -78,9 +78,9 @@ pub(crate) struct RunningCall {
     elicitation: Option<Arc<ElicitationSession>>,
     /// True if the questions are sent in place of the result.
     asks_by_result: bool,
-    reporter: Reporter,
+    reporter: ProgressReporter,
     started: Instant,
-    structure: Option<Structure>,
+    structure: Option<StructuredContent>,
     /// The version of the app that started it.
     lease: Lease,
     /// Cancels the call when dropped.
@@ -89,7 +89,7 @@ pub(crate) struct RunningCall {
 
 impl FinishedCall {
     /// Returns the id of the background call if the call continues in the background.
-    pub(crate) fn moved(&self) -> Option<&str> {
+    pub(crate) fn background_id(&self) -> Option<&str> {
         self.result.metadata.get(BACKGROUND_TASK_KEY)?.as_str()
     }
 }
@@ -107,7 +107,7 @@ pub(crate) struct FinishedCall {
     pub(crate) elicitation: Option<Arc<ElicitationSession>>,
     pub(crate) started: Instant,
     /// The structured content that the client checks against the schema of the tool, if the client has seen one.
-    pub(crate) structure: Option<Structure>,
+    pub(crate) structure: Option<StructuredContent>,
     pub(crate) lease: Lease,
 }
 
@@ -158,7 +158,7 @@ impl CallSetup {
     /// Creates the settings of a call for a client.
     pub(crate) fn new(caller: &Caller, context: &RequestContext<RoleServer>) -> Self {
         let cancel = CancellationToken::new();
-        let (steps, reporter) = steps();
+        let (steps, reporter) = progress_queue();
         let message: String = context.id.to_string().chars().take(MAX_MESSAGE_CHARS).collect();
         let mut call_context =
             caller.context().with_message(message).with_cancel(cancel.clone()).with_progress(Arc::new(steps));
@@ -178,7 +178,7 @@ impl CallSetup {
 
     /// Declares that the client checks the structured content of the result.
     pub(crate) fn with_structure(mut self) -> Self {
-        self.structure = Some(Structure::default());
+        self.structure = Some(StructuredContent::default());
         self
     }
 
@@ -195,25 +195,25 @@ impl CallSetup {
     }
 
     /// Runs a call. It runs in a separate task if it may have to wait for its client to resume it.
-    pub(crate) fn run(self, call: ToolCall, patience: Patience) -> RunningCall {
+    pub(crate) fn run(self, call: ToolCall, limit: WaitLimit) -> RunningCall {
         let Self { lease, context, cancel, reporter, mode, early, structure } = self;
         let asks_by_result = matches!(mode, Some(ElicitationMode::Results));
         let server = if early.is_empty() { String::new() } else { server_of(&call, &lease, &context) };
         let elicitation =
             mode.map(|mode| ElicitationSession::new(mode, EarlyAnswers { server, answers: early }));
-        let mut entrance: Arc<dyn ToolCaller> = lease.runtime.executor().tool_caller();
+        let mut caller: Arc<dyn ToolCaller> = lease.runtime.executor().tool_caller();
         if let Some(elicitation) = &elicitation {
-            entrance = Arc::new(ElicitingCaller::new(entrance, elicitation, &context.session));
+            caller = Arc::new(ElicitingCaller::new(caller, elicitation, &context.session));
         }
         if let Some(structure) = structure.clone() {
             let executor = Arc::clone(lease.runtime.executor());
-            entrance = Arc::new(StructuredCaller { inner: entrance, executor, structure });
+            caller = Arc::new(StructuredCaller { inner: caller, executor, structure });
         }
-        if let Patience::Of(otherwise) = patience {
-            entrance = lease.runtime.patient(entrance, otherwise);
+        if let WaitLimit::After(otherwise) = limit {
+            caller = lease.runtime.patient(caller, otherwise);
         }
         let (name, inner) = (call.name.clone(), context.clone());
-        let result = async move { entrance.call(call, &inner).await };
+        let result = async move { caller.call(call, &inner).await };
         let result: Pin<Box<dyn Future<Output = ToolResult> + Send>> = if asks_by_result {
             let task = tokio::spawn(result.in_current_span());
             Box::pin(async move {

@@ -21,14 +21,14 @@ use tracing::Instrument as _;
 use crate::approval::RequestKey;
 use crate::calls::content::{content, with_structure};
 use crate::calls::execution::{
-    CallOutcome, CallSetup, Caller, FinishedCall, Patience, RunningCall, trace_of,
+    CallOutcome, CallSetup, Caller, FinishedCall, RunningCall, WaitLimit, trace_of,
 };
 use crate::calls::out_of_band_notes::notes;
 use crate::calls::tasks::{TASK_AFTER, takes_tasks};
 use crate::client::Client;
 use crate::metrics::{logged, milliseconds};
 use crate::server::Shared;
-use crate::surface::{Intent, refused, say_which};
+use crate::surface::{Intent, annotate_intents, refused};
 
 impl Shared {
     /// Answers `tools/call`.
@@ -38,7 +38,7 @@ impl Shared {
         context: RequestContext<RoleServer>,
         caller: Caller,
     ) -> Result<CallToolResponse, ErrorData> {
-        let _under_way = self.begin()?;
+        let _running = self.begin_request()?;
         // The attributes follow the OpenTelemetry conventions for MCP. The call itself has an inner span.
         let span = tracing::info_span!(
             target: "toolcrib_server",
@@ -70,7 +70,7 @@ impl Shared {
             }
         };
         match self.advance(&key, running, &context).await? {
-            CallOutcome::Done(ended) => Ok(self.done(*ended, &context, &caller.client).await),
+            CallOutcome::Done(ended) => Ok(self.finish_call(*ended, &context, &caller.client).await),
             CallOutcome::Asks(asks) => Ok(asks.into()),
         }
     }
@@ -87,31 +87,31 @@ impl Shared {
         let shown = self.shown_of(&setup.lease.runtime, &client.name);
         let has_schema = shown.is_ok_and(|shown| shown.declares_output(name));
         let setup = if has_schema { setup.with_structure() } else { setup };
-        let meant = self.meant(name, arguments, &setup.lease.runtime, &setup.context, client);
-        match meant {
+        let call = self.resolve_call(name, arguments, &setup.lease.runtime, &setup.context, client);
+        match call {
             Ok(call) => {
                 let after = takes_tasks(context).then(|| self.settings.task_after.unwrap_or(TASK_AFTER));
-                Ok(setup.run(call, Patience::Of(after)))
+                Ok(setup.run(call, WaitLimit::After(after)))
             }
             Err(error) => {
-                self.called(client, name, error.kind.as_str(), Duration::ZERO);
+                self.record_call(client, name, error.kind.as_str(), Duration::ZERO);
                 let failed = ToolResult::failed(None, name, error);
-                let entrance = setup.lease.runtime.executor().tool_caller();
-                Err(Box::new(content(failed, entrance.as_ref(), &setup.context)))
+                let caller = setup.lease.runtime.executor().tool_caller();
+                Err(Box::new(content(failed, caller.as_ref(), &setup.context)))
             }
         }
     }
 
     /// Returns the answer to a call that has a result or continues in the background.
-    async fn done(
+    async fn finish_call(
         &self,
         mut ended: FinishedCall,
         context: &RequestContext<RoleServer>,
         client: &Client,
     ) -> CallToolResponse {
         let outcome = ended.result.error.as_ref().map_or("ok", |error| error.kind.as_str());
-        self.called(client, &ended.result.name, outcome, ended.started.elapsed());
-        if ended.moved().is_some() {
+        self.record_call(client, &ended.result.name, outcome, ended.started.elapsed());
+        if ended.background_id().is_some() {
             if takes_tasks(context)
                 && let Some(created) = self.tasks.created(&ended).await
             {
@@ -124,26 +124,26 @@ impl Shared {
         // A client that has disconnected gets no notes.
         let noted = if context.ct.is_cancelled() { None } else { notes(&ended).await };
         if self.shown_of(&ended.lease.runtime, &client.name).is_ok_and(|shown| shown.is_split) {
-            say_which(&mut ended.result, &ended.lease.runtime, &ended.context);
+            annotate_intents(&mut ended.result, &ended.lease.runtime, &ended.context);
         }
-        let entrance = ended.lease.runtime.executor().tool_caller();
+        let caller = ended.lease.runtime.executor().tool_caller();
         let mut told = match ended.structure.map(|structure| structure.take()) {
-            Some(structure) => with_structure(ended.result, structure, entrance.as_ref(), &ended.context),
-            None => content(ended.result, entrance.as_ref(), &ended.context),
+            Some(structure) => with_structure(ended.result, structure, caller.as_ref(), &ended.context),
+            None => content(ended.result, caller.as_ref(), &ended.context),
         };
         told.content.extend(noted);
         told.into()
     }
 
     /// Counts and logs an answered call.
-    fn called(&self, client: &Client, tool: &str, outcome: &'static str, took: Duration) {
+    fn record_call(&self, client: &Client, tool: &str, outcome: &'static str, took: Duration) {
         self.metrics.call(outcome, took);
         let ms = milliseconds(took);
         tracing::info!(client = client.name, tool = logged(tool), outcome, ms, "answered a call");
     }
 
     /// Resolves the call that a client requests.
-    fn meant(
+    fn resolve_call(
         &self,
         name: &str,
         arguments: JsonObject,

@@ -10,30 +10,30 @@ use toolcrib_port::{Progress, ProgressListener};
 const MAX_WAITING_STEPS: usize = 16;
 
 /// A listener that queues the steps of a call without waiting.
-pub(crate) struct Steps {
+pub(crate) struct ProgressQueue {
     sender: mpsc::Sender<Progress>,
 }
 
 /// A sender of the queued steps to the client.
-pub(crate) struct Reporter {
+pub(crate) struct ProgressReporter {
     steps: mpsc::Receiver<Progress>,
     /// The client and its progress token, if it requested progress.
     target: Option<(Peer<RoleServer>, ProgressToken)>,
 }
 
 /// Creates a listener and its reporter.
-pub(crate) fn steps() -> (Steps, Reporter) {
+pub(crate) fn progress_queue() -> (ProgressQueue, ProgressReporter) {
     let (sender, steps) = mpsc::channel(MAX_WAITING_STEPS);
-    (Steps { sender }, Reporter { steps, target: None })
+    (ProgressQueue { sender }, ProgressReporter { steps, target: None })
 }
 
-impl ProgressListener for Steps {
+impl ProgressListener for ProgressQueue {
     fn progress(&self, progress: &Progress) {
         let _ = self.sender.try_send(progress.clone());
     }
 }
 
-impl Reporter {
+impl ProgressReporter {
     /// Sets the client that receives the progress from now on.
     pub(crate) fn report_to(&mut self, target: Option<(Peer<RoleServer>, ProgressToken)>) {
         self.target = target;

@@ -21,9 +21,9 @@ const UNFIT: &str =
 
 /// The structured content of a result, or the reason why it is missing. It accompanies the result of the call.
 #[derive(Clone, Default)]
-pub(crate) struct Structure(Arc<Mutex<Option<Result<Value, &'static str>>>>);
+pub(crate) struct StructuredContent(Arc<Mutex<Option<Result<Value, &'static str>>>>);
 
-impl Structure {
+impl StructuredContent {
     /// Takes the structured content of a call that has been answered.
     pub(crate) fn take(&self) -> Result<Value, &'static str> {
         // A call without a result continues in the background.
@@ -40,7 +40,7 @@ impl Structure {
 pub(crate) struct StructuredCaller {
     pub(crate) inner: Arc<dyn ToolCaller>,
     pub(crate) executor: Arc<Executor>,
-    pub(crate) structure: Structure,
+    pub(crate) structure: StructuredContent,
 }
 
 #[async_trait]

@@ -53,7 +53,7 @@ pub(crate) fn takes_tasks(context: &RequestContext<RoleServer>) -> bool {
 impl Tasks {
     /// Creates the task for a call that continues in the background.
     pub(crate) async fn created(&self, call: &FinishedCall) -> Option<CreateTaskResult> {
-        let id = call.moved()?;
+        let id = call.background_id()?;
         let background = call.lease.runtime.tasks().background();
         let observer = background.observe(id, &call.context).ok()?;
         let elicitation = call.elicitation.as_ref().map_or_else(Weak::new, Arc::downgrade);

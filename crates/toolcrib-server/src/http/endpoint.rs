@@ -86,7 +86,7 @@ pub(super) async fn mcp(
         // A request that only listens ends with the server, which does not wait for it.
         let listens = message.get("method").and_then(Value::as_str) == Some("subscriptions/listen");
         if strict_json::request_id(&message).is_some() && !listens {
-            unsent = Some(state.shared.owe());
+            unsent = Some(state.shared.track_answer());
             id = message.get("id").cloned();
             parts.extensions.insert(lease);
         }

@@ -152,7 +152,7 @@ impl OperatorState {
         let mut is_first = true;
         loop {
             changes.borrow_and_update();
-            self.tell_news(&mut connection).await?;
+            self.send_updates(&mut connection).await?;
             if std::mem::take(&mut is_first) {
                 connection.tell(&ServerMessage::All).await?;
             }
@@ -180,7 +180,7 @@ impl OperatorState {
         }
     }
 
-    async fn tell_news(&self, connection: &mut OperatorConnection) -> io::Result<()> {
+    async fn send_updates(&self, connection: &mut OperatorConnection) -> io::Result<()> {
         let questions = self.pending.questions_to_user();
         let waits = |id: u64| self.pending.has(id) || questions.get(id).is_some();
         let gone: Vec<u64> = connection.known.iter().copied().filter(|id| !waits(*id)).collect();

@@ -14,7 +14,7 @@ use toolcrib_port::CallContext;
 use toolcrib_runtime::Runtime;
 
 use crate::approval::RequestKey;
-use crate::calls::execution::{CallOutcome, CallSetup, Caller, Patience};
+use crate::calls::execution::{CallOutcome, CallSetup, Caller, WaitLimit};
 use crate::resources::{done, invalid, object, tool_for};
 use crate::server::Shared;
 use crate::surface::standing_for;
@@ -58,7 +58,7 @@ impl Shared {
         let (target, call) = target(&name, &arguments, &setup.lease.runtime, &setup.context)?;
         let running = match request.request_state {
             Some(token) => self.resume(&key, &token, request.input_responses)?,
-            None => setup.with_answers(request.input_responses).run(call, Patience::Endless),
+            None => setup.with_answers(request.input_responses).run(call, WaitLimit::Unlimited),
         };
         match self.advance(&key, running, context).await? {
             CallOutcome::Asks(asks) => Ok(asks.into()),

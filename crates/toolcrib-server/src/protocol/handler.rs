@@ -169,7 +169,7 @@ impl ServerHandler for Handler {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let _under_way = self.shared.begin()?;
+        let _running = self.shared.begin_request()?;
         let read = self.shared.read_resource(request, &self.caller(&context), &context).await?;
         Ok(match read {
             ReadResourceResponse::Complete(read) => {
@@ -194,7 +194,7 @@ impl ServerHandler for Handler {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let _under_way = self.shared.begin()?;
+        let _running = self.shared.begin_request()?;
         let caller = self.caller(&context);
         self.shared.prompt(request, &caller, &context).await
     }
@@ -204,7 +204,7 @@ impl ServerHandler for Handler {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        let _under_way = self.shared.begin()?;
+        let _running = self.shared.begin_request()?;
         self.shared.complete(request, &self.caller(&context), &context).await
     }
 

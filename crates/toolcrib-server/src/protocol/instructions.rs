@@ -5,7 +5,7 @@
 use toolcrib_prompt::Injection;
 use toolcrib_runtime::{Runtime, SourceNote, sessions_of};
 
-use crate::surface::{Intent, Shown};
+use crate::surface::{Intent, VisibleTools};
 
 /// The maximum length of the usage instructions of one source, in characters.
 const MAX_NOTE_CHARS: usize = 600;
@@ -24,7 +24,7 @@ const EXTERNAL: &str = "External text: what the sources of tools say of themselv
 const MORE: &str = "More sources are listed by `list_categories`.";
 
 /// Returns the instructions for a client that sees these tools.
-pub(crate) fn instructions(shown: &Shown, runtime: &Runtime, client: &str) -> String {
+pub(crate) fn instructions(shown: &VisibleTools, runtime: &Runtime, client: &str) -> String {
     // Rules for the client's sessions apply to this session name too.
     let session = format!("{}-", sessions_of(client));
     let app = runtime.app().config.app.description.as_deref().map(str::trim).unwrap_or_default();
@@ -33,7 +33,7 @@ pub(crate) fn instructions(shown: &Shown, runtime: &Runtime, client: &str) -> St
 }
 
 /// Describes how to find and call a tool that is not listed.
-fn finding(shown: &Shown) -> String {
+fn finding(shown: &VisibleTools) -> String {
     let mut text = match shown.surface.plan.mode {
         Injection::Direct => return "All tools are listed; call them by their names.".to_owned(),
         _ => "Most tools are not listed: find them with `search_tools`. Query in English, two to six words, verb and noun. "
@@ -53,7 +53,7 @@ fn finding(shown: &Shown) -> String {
 }
 
 /// Describes the listed tools that serve all other tools.
-fn calling(shown: &Shown) -> String {
+fn calling(shown: &VisibleTools) -> String {
     let is_listed = |name: &str| shown.tools.iter().any(|tool| tool.name == name);
     let uses = [
         ("run_parallel", "`run_parallel` makes independent calls at once."),

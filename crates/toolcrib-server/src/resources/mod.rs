@@ -1,7 +1,7 @@
 //! Resources: those of upstream servers under their namespaces, and stored results.
 //!
-//! The MCP loader supplies tools for the resources and prompts of a server. Reading goes through these tools and the
-//! policy of the entrance: a client cannot read a resource that it may not call.
+//! The MCP loader supplies tools for the resources and prompts of a server. Reading goes through these tools and
+//! the policy: a client cannot read a resource that it may not call.
 
 mod contents;
 mod upstream;
@@ -23,7 +23,7 @@ use self::upstream::{about, not_found};
 pub(crate) use self::upstream::{done, invalid, object, tool_for};
 use crate::approval::RequestKey;
 use crate::calls::content::{handle_of, result_uri};
-use crate::calls::execution::{CallOutcome, CallSetup, Caller, Patience};
+use crate::calls::execution::{CallOutcome, CallSetup, Caller, WaitLimit};
 use crate::server::Shared;
 use crate::surface::standing_for;
 
@@ -101,7 +101,7 @@ impl Shared {
             .map_err(|error| about(error, &uri))?;
         let running = match request.request_state {
             Some(token) => self.resume(&key, &token, request.input_responses)?,
-            None => setup.with_answers(request.input_responses).run(target.call, Patience::Endless),
+            None => setup.with_answers(request.input_responses).run(target.call, WaitLimit::Unlimited),
         };
         match self.advance(&key, running, context).await? {
             CallOutcome::Asks(asks) => Ok(asks.into()),

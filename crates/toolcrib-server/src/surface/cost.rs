@@ -3,7 +3,7 @@
 use serde::Serialize;
 use toolcrib_prompt::{Injection, Tokenizer};
 
-use super::Shown;
+use super::VisibleTools;
 
 /// The token cost of the answer to `tools/list`, compared to that of all tools. The model of the client is unknown;
 /// `o200k_base` is used as an estimate for all models.
@@ -35,7 +35,7 @@ pub struct ListedCost {
 }
 
 impl ListCost {
-    pub(crate) fn new(shown: &Shown, direct: &Shown) -> Self {
+    pub(crate) fn new(shown: &VisibleTools, direct: &VisibleTools) -> Self {
         let tokenizer = Tokenizer::O200k;
         let (tools, all) = (costs(shown, tokenizer), costs(direct, tokenizer));
         let sum = |costs: &[ListedCost]| costs.iter().map(|tool| u64::from(tool.tokens)).sum();
@@ -59,7 +59,7 @@ impl ListCost {
     }
 }
 
-fn costs(shown: &Shown, tokenizer: Tokenizer) -> Vec<ListedCost> {
+fn costs(shown: &VisibleTools, tokenizer: Tokenizer) -> Vec<ListedCost> {
     let cost = |tool| serde_json::to_string(tool).map_or(u32::MAX, |text| tokenizer.count(&text));
     let listed = shown.tools.iter();
     listed.map(|tool| ListedCost { name: tool.name.to_string(), tokens: cost(tool) }).collect()

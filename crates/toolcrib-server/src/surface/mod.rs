@@ -16,10 +16,10 @@ use toolcrib_prompt::{Injection, OfferedTool};
 use toolcrib_runtime::{Runtime, Surface};
 
 pub use cost::{ListCost, ListedCost};
-pub(crate) use split::{Intent, refused, say_which};
+pub(crate) use split::{Intent, annotate_intents, refused};
 
 /// The tools of one generation that a client sees.
-pub(crate) struct Shown {
+pub(crate) struct VisibleTools {
     pub(crate) surface: Surface,
     /// The list, in a stable order.
     pub(crate) tools: Vec<WireTool>,
@@ -31,7 +31,7 @@ pub(crate) struct Shown {
     of: Weak<Runtime>,
 }
 
-impl Shown {
+impl VisibleTools {
     /// Returns true if it is of this generation of this app.
     pub(crate) fn is_of(&self, runtime: &Arc<Runtime>, generation: u64) -> bool {
         self.surface.generation == generation && self.of.ptr_eq(&Arc::downgrade(runtime))

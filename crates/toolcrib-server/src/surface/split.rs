@@ -79,7 +79,7 @@ impl Intent {
             return Err(ToolError::new(ErrorKind::InvalidArgs, message)
                 .with_hint("give the name of the tool as `search_tools` shows it, and its arguments"));
         };
-        // The entrance reports unknown and ambiguous names.
+        // The tool caller reports unknown and ambiguous names.
         for tool in runtime.executor().tool_caller().find_tools(&named, context).unwrap_or_default() {
             if runs_others(&tool) {
                 return Err(unsplit(&tool));
@@ -115,7 +115,7 @@ impl Intent {
 const LISTS: [(&str, &str); 2] = [("search_tools", "results"), ("browse_category", "tools")];
 
 /// Adds to each tool in a list the name of the tool that calls it, so that no call is spent on finding out.
-pub(crate) fn say_which(result: &mut ToolResult, runtime: &Runtime, context: &CallContext) {
+pub(crate) fn annotate_intents(result: &mut ToolResult, runtime: &Runtime, context: &CallContext) {
     let (namespace, name) = result.name.split_once(NAMESPACE_SEPARATOR).unwrap_or_default();
     let list = LISTS.iter().find(|(tool, _)| namespace == RUNTIME_NAMESPACE && *tool == name);
     let items = list.and_then(|(_, key)| result.result.get_mut(*key)?.as_array_mut());

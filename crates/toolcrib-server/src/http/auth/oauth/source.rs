@@ -91,7 +91,7 @@ impl KeySource {
         ))
     }
 
-    /// Fetches a document, or returns `None` if there is none at the URL.
+    /// Fetches a document, or returns `None` if the URL has no document.
     async fn document(&self, url: &Url) -> Result<Option<bytes::Bytes>, String> {
         let is_written = url.host() == self.issuer_url.host() || self.jwks_url.as_ref() == Some(url);
         let policy = HttpPolicy {
