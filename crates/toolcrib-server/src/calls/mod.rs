@@ -113,7 +113,7 @@ impl Shared {
         self.record_call(client, &ended.result.name, outcome, ended.started.elapsed());
         if ended.background_id().is_some() {
             if takes_tasks(context)
-                && let Some(created) = self.tasks.created(&ended).await
+                && let Some(created) = self.tasks.create(&ended).await
             {
                 return created.into();
             }

@@ -34,7 +34,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// The tasks of clients.
 #[derive(Default)]
 pub(crate) struct Tasks {
-    given: Mutex<HashMap<String, ClientTask>>,
+    by_id: Mutex<HashMap<String, ClientTask>>,
 }
 
 /// A task of a client. The background calls hold its state.
@@ -52,37 +52,37 @@ pub(crate) fn takes_tasks(context: &RequestContext<RoleServer>) -> bool {
 
 impl Tasks {
     /// Creates the task for a call that continues in the background.
-    pub(crate) async fn created(&self, call: &FinishedCall) -> Option<CreateTaskResult> {
+    pub(crate) async fn create(&self, call: &FinishedCall) -> Option<CreateTaskResult> {
         let id = call.background_id()?;
         let background = call.lease.runtime.tasks().background();
         let observer = background.observe(id, &call.context).ok()?;
         let elicitation = call.elicitation.as_ref().map_or_else(Weak::new, Arc::downgrade);
         {
-            let mut given = self.given();
-            given.retain(|_, task| !task.observer.is_over());
-            given.insert(id.to_owned(), ClientTask { elicitation, observer });
+            let mut tasks = self.lock();
+            tasks.retain(|_, task| !task.observer.is_over());
+            tasks.insert(id.to_owned(), ClientTask { elicitation, observer });
         }
         let status = background.status(id, &call.context).await.ok()?;
-        Some(CreateTaskResult::new(wire(&status, background.retention())))
+        Some(CreateTaskResult::new(to_wire(&status, background.retention())))
     }
 
     /// Returns the elicitation session of a running task.
     fn elicitation(&self, id: &str) -> Option<Arc<ElicitationSession>> {
-        self.given().get(id)?.elicitation.upgrade()
+        self.lock().get(id)?.elicitation.upgrade()
     }
 
-    fn given(&self) -> MutexGuard<'_, HashMap<String, ClientTask>> {
-        self.given.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, ClientTask>> {
+        self.by_id.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Shared {
     /// Returns the state of a task, with its result if it has one.
     pub(crate) async fn task(&self, id: &str, caller: &Caller) -> Result<GetTaskResult, ErrorData> {
-        let (runtime, context) = (&caller.lease.runtime, of(caller));
+        let (runtime, context) = (&caller.lease.runtime, caller.context());
         let background = runtime.tasks().background();
-        let status = background.status(id, &context).await.map_err(|_| unknown())?;
-        let task = wire(&status, background.retention());
+        let status = background.status(id, &context).await.map_err(|_| unknown_task())?;
+        let task = to_wire(&status, background.retention());
         let payload = match status.status {
             TaskState::Running | TaskState::WaitingForApproval => {
                 match self.tasks.elicitation(id).and_then(|elicitation| elicitation.open_questions()) {
@@ -91,10 +91,10 @@ impl Shared {
                 }
             }
             TaskState::Cancelled => TaskPayload::Cancelled,
-            _ => ended(status, runtime, &context),
+            _ => payload_of(status, runtime, &context),
         };
         if payload.status().is_terminal() {
-            self.tasks.given().remove(id);
+            self.tasks.lock().remove(id);
         }
         Ok(GetTaskResult::new(DetailedTask::new(task, payload)))
     }
@@ -106,7 +106,8 @@ impl Shared {
         responses: InputResponses,
         caller: &Caller,
     ) -> Result<(), ErrorData> {
-        caller.lease.runtime.tasks().background().status(id, &of(caller)).await.map_err(|_| unknown())?;
+        let background = caller.lease.runtime.tasks().background();
+        background.status(id, &caller.context()).await.map_err(|_| unknown_task())?;
         if let Some(elicitation) = self.tasks.elicitation(id) {
             elicitation.accept_answers(responses);
         }
@@ -115,13 +116,14 @@ impl Shared {
 
     /// Cancels a task if it has not ended.
     pub(crate) async fn cancel_task(&self, id: &str, caller: &Caller) -> Result<(), ErrorData> {
-        caller.lease.runtime.tasks().background().cancel(id, &of(caller)).await.map_err(|_| unknown())?;
+        let background = caller.lease.runtime.tasks().background();
+        background.cancel(id, &caller.context()).await.map_err(|_| unknown_task())?;
         Ok(())
     }
 }
 
 /// Returns the outcome of a task.
-fn ended(status: TaskStatus, runtime: &Runtime, context: &CallContext) -> TaskPayload {
+fn payload_of(status: TaskStatus, runtime: &Runtime, context: &CallContext) -> TaskPayload {
     let result = match status.error {
         Some(ToolError { kind: ErrorKind::Internal, message, .. }) => {
             return failed(&message);
@@ -147,7 +149,7 @@ fn failed(message: &str) -> TaskPayload {
 
 /// Converts a task to its MCP form. Its result is stored for the retention time after the end, so a running task exists
 /// for at least that time from now.
-fn wire(status: &TaskStatus, retention: Duration) -> Task {
+fn to_wire(status: &TaskStatus, retention: Duration) -> Task {
     let started = SystemTime::from(status.started);
     let until = status.ended.map_or_else(SystemTime::now, SystemTime::from);
     // If the clock was set back, no time has passed.
@@ -161,12 +163,8 @@ fn wire(status: &TaskStatus, retention: Duration) -> Task {
     task
 }
 
-fn of(caller: &Caller) -> CallContext {
-    caller.context()
-}
-
 /// Returns the error for an unknown task. It does not reveal if another client has such a task.
-fn unknown() -> ErrorData {
+fn unknown_task() -> ErrorData {
     let message = "this client has no such task: it was never started, or its result has expired";
     ErrorData::invalid_params(message, None)
 }
