@@ -1,4 +1,4 @@
-//! Text from tools, made safe to stand in a prompt.
+//! Sanitizes text from tools before it enters a prompt.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -6,22 +6,23 @@ use toolcrib_model::{is_invisible, is_joiner};
 
 use crate::text::{MAX_MARK_BYTES, bracket_marks, is_telling};
 
-/// Words that make `<word` a marker of turns or the like to one model or another, beside those of [calls, results and
+/// Words that make `<word` a marker of turns or similar to some model, in addition to those of [calls, results and
 /// reasoning](is_telling). Compared in lower case, without a prefix such as `ns:`.
 const MARKER_WORDS: [&str; 7] = ["start_of_turn", "end_of_turn", "sys", "bos", "eos", "im_start", "escape"];
 
-/// Markers in square brackets, as the Llama 2 and Mistral families write them, beside those of calls and results.
+/// Markers in square brackets, as the Llama 2 and Mistral families write them, in addition to those of calls and
+/// results.
 const BRACKET_MARKERS: [&str; 4] = ["[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[CALL_ID]"];
 
-/// Whether a character shows nothing, or turns the direction of text: control characters but for line feed and tab,
-/// bidirectional controls, tag characters and other invisible ones. The joiners that emoji and some scripts need
+/// Returns true if a character is invisible or changes the direction of text: control characters except line feed and
+/// tab, bidirectional controls, tag characters and other invisible ones. The joiners that emoji and some scripts need
 /// are not among them.
 fn is_hidden(c: char) -> bool {
     is_invisible(c) && !is_joiner(c) && !matches!(c, '\n' | '\t')
 }
 
-/// Makes data safe to stand in a conversation with a model that reads calls as text: hidden characters are removed,
-/// and the `<` or `[` of whatever looks like a marker of calls, results or turns is written as an entity.
+/// Makes data safe to include in a conversation with a model that reads calls as text. Removes hidden characters, and
+/// writes the `<` or `[` of everything that looks like a marker of calls, results or turns as an entity.
 ///
 /// ```
 /// use toolcrib_prompt::defuse;
@@ -29,7 +30,7 @@ fn is_hidden(c: char) -> bool {
 /// assert_eq!(defuse("<tool_call>{}</tool_call>"), "&lt;tool_call>{}&lt;/tool_call>");
 /// ```
 pub fn defuse(text: &str) -> String {
-    // Hidden characters go first: without them, letters may join to a marker.
+    // Hidden characters are removed first: without them, letters may join to form a marker.
     let shown: String = text.chars().filter(|c| !is_hidden(*c)).collect();
     let mut out = String::with_capacity(shown.len());
     for (at, c) in shown.char_indices() {
@@ -42,8 +43,8 @@ pub fn defuse(text: &str) -> String {
     out
 }
 
-/// The same for a JSON text, which stays one with the same value: hidden characters and the openings of markers
-/// become `\u` escapes. Both stand only inside of strings there.
+/// Does the same to a JSON text, which remains JSON with the same value: hidden characters and the openings of markers
+/// become `\u` escapes. Both occur only inside of strings there.
 pub(crate) fn defuse_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for (at, c) in json.char_indices() {
@@ -59,7 +60,7 @@ pub(crate) fn defuse_json(json: &str) -> String {
     out
 }
 
-/// Whether a marker starts at this byte, where there is a `<` or a `[`.
+/// Returns true if a marker starts at this byte, which is a `<` or a `[`.
 fn opens_marker(text: &str, at: usize) -> bool {
     let rest = text.get(at..).unwrap_or_default();
     if rest.starts_with('[') {
@@ -86,18 +87,18 @@ fn opens_marker(text: &str, at: usize) -> bool {
     MARKER_WORDS.contains(&word) || is_telling(word)
 }
 
-/// A text of several lines, defused and cut.
+/// Defuses and truncates a text of several lines.
 pub(crate) fn clean(text: &str, max_chars: usize) -> String {
     cut(defuse(text).trim(), max_chars).into_owned()
 }
 
-/// A text as one line, so that it cannot pass for a part of the prompt, defused and cut.
+/// Defuses and truncates a text and puts it on one line, so that it cannot pass for another line of the prompt.
 pub(crate) fn one_line(text: &str, max_chars: usize) -> String {
     let words: Vec<_> = text.split_whitespace().collect();
     clean(&words.join(" "), max_chars)
 }
 
-/// The first characters of a text, and a note when there are more.
+/// Returns the first characters of a text, with a note if there are more.
 pub(crate) fn cut(text: &str, max_chars: usize) -> Cow<'_, str> {
     match text.char_indices().nth(max_chars) {
         Some((end, _)) => {

@@ -1,4 +1,4 @@
-//! What a plan costs, and how it is told.
+//! The cost of a plan in tokens, and the plan as JSON.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use crate::plan::per_tool;
 use crate::{CallStyle, Estimate, Injection, ListedTool, Plan, RenderedPrompt};
 
-/// What a tool costs, in tokens, when only its name and the first sentence of its description are shown and nothing is
+/// The cost of a tool, in tokens, if only its name and the first sentence of its description are shown and nothing is
 /// counted.
 pub const COMPACT_TOKENS_PER_TOOL: u32 = 30;
 
-/// What the ways of showing tools cost, in tokens.
+/// The cost of the injection modes, in tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct PlanTokens {
@@ -18,12 +18,12 @@ pub struct PlanTokens {
     pub direct: u64,
     /// Compact: those with schemas and the list.
     pub compact: u64,
-    /// The way that was chosen. Always counted on what is sent.
+    /// The chosen mode, always counted on what is sent.
     pub chosen: u64,
 }
 
 impl Plan {
-    /// What the ways of showing the tools cost. With [`Estimate::PerTool`], direct and compact are tools × tokens.
+    /// Returns the cost of the injection modes. With [`Estimate::PerTool`], direct and compact are tools × tokens.
     pub fn tokens(&self) -> PlanTokens {
         let of = |mode: Injection| {
             if mode == self.mode { self.chosen_tokens() } else { self.clone().turned(mode).chosen_tokens() }
@@ -37,7 +37,7 @@ impl Plan {
         PlanTokens { direct, compact, chosen: self.chosen_tokens() }
     }
 
-    /// The tokens of what is offered and listed: each tool and each line counted for itself.
+    /// Returns the tokens of what is offered and listed, with each tool and each line counted separately.
     pub(crate) fn chosen_tokens(&self) -> u64 {
         self.offered_tokens() + self.list_tokens()
     }
@@ -54,8 +54,8 @@ impl Plan {
         self.tokenizer.count(&line.line()).into()
     }
 
-    /// The plan as `toolcrib plan --json` prints it, names as `namespace.name`. Beside the keys of the contract: what sizes are
-    /// counted with, the tokens of each part of the request, and the tools that are told of in a line.
+    /// Returns the plan as `toolcrib plan --json` prints it, with names as `namespace.name`. In addition to the keys of
+    /// the contract, it has the tokenizer, the tokens of each part of the request, and the listed tools.
     pub fn to_json(&self, prompt: &RenderedPrompt) -> Value {
         let tools: Vec<_> = self
             .offered
@@ -88,8 +88,8 @@ impl Plan {
         plan
     }
 
-    /// The tokens of each part of a request before the conversation: the tools that go through the API, each section of the
-    /// system prompt, the system prompt as a whole, and all of it.
+    /// Returns the tokens of each part of a request before the conversation: the tools that go through the API, each
+    /// section of the system prompt, the system prompt as a whole, and the total.
     pub fn parts(&self, prompt: &RenderedPrompt) -> Vec<(&'static str, u64)> {
         let tools = match self.style {
             CallStyle::Native => self.offered_tokens(),

@@ -1,4 +1,4 @@
-//! How tools are put before a model, as it is wanted and as it is decided.
+//! Injection modes: the forms in which tools are presented to a model.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,104 +10,104 @@ use toolcrib_schema::Profile;
 
 use crate::{CallStyle, Error, Tokenizer};
 
-/// Tokens that a model takes in where nobody says.
+/// The default size of the context window, in tokens.
 pub const DEFAULT_CONTEXT_WINDOW: u32 = 131_072;
 
-/// The share of the context window, of 1, that tools may take where nobody says.
+/// The default share of the context window, from 0 to 1, that tools may take.
 pub const DEFAULT_TOOL_BUDGET: f64 = 0.2;
 
-/// What a tool is taken to cost, in tokens, where nothing is counted and nobody says.
+/// The default cost of a tool, in tokens, if nothing is counted.
 pub const DEFAULT_TOKENS_PER_TOOL: u32 = 200;
 
-/// The part of the budget that a list of tools may take where it was not asked for: a quarter. A list is read again with
-/// each request, whether anything of it is used or not; a search costs only who searches.
+/// The part of the budget that a list of tools may take if it was not requested: a quarter. A list is read again with
+/// each request, used or not; a search costs tokens only when it is made.
 const LIST_PART: u64 = 4;
 
-/// The most tokens of the tools that belong to the running of an agent, where not all tools are offered: beyond it, those that
-/// are not essential have to be found. In a small window it is the part of the budget that a list may take.
+/// The most tokens of operational tools if not all tools are offered. Beyond it, those that are not essential have to
+/// be found. In a small window the bound is the part of the budget that a list may take.
 pub const MAX_OPERATIONAL_TOKENS: u64 = 2_000;
 
-/// How tools are to be put before the model.
+/// The injection mode that the settings ask for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum InjectionMode {
-    /// What the budget allows, see [`Plan`](crate::Plan).
+    /// The mode that the budget allows, see [`Plan`](crate::Plan).
     #[default]
     Auto,
-    /// Direct, however large.
+    /// Direct, of any size.
     Direct,
-    /// Compact, however large.
+    /// Compact, of any size.
     Compact,
-    /// Discovery, however small.
+    /// Discovery, of any size.
     Discovery,
-    /// Mixed, however small.
+    /// Mixed, of any size.
     Mixed,
 }
 
-/// The way in which tools are put before the model, as decided. Pinned tools come with their schemas in each, and so do
-/// operational tools that are essential or have room.
+/// The injection mode that was chosen. Each mode includes the schemas of pinned tools, and of operational tools that
+/// are essential or fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Injection {
     /// Each tool with its schema.
     Direct,
-    /// Each tool with its name and the first sentence of its description, and the tools by which schemas are read and
-    /// calls are made.
+    /// Each tool with its name and the first sentence of its description, and the tools that read schemas and make
+    /// calls.
     Compact,
-    /// The tools by which others are found and run.
+    /// The tools that find and run others.
     Discovery,
-    /// These, and a list of as many tools as there is room for.
+    /// The tools of discovery mode, and a list of the tools that fit.
     Mixed,
 }
 
-/// How sizes are known that the decision depends on.
+/// The source of the sizes that the decision depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Estimate {
-    /// Counted on what is sent.
+    /// Sizes counted on what is sent.
     Payload,
-    /// So many tokens for each tool. Of the modes only direct and discovery are decided for then.
+    /// A fixed number of tokens for each tool. Only direct and discovery mode are considered then.
     PerTool(u32),
 }
 
-/// How a tool is called that was found.
+/// The form in which a model calls a tool that it found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Reveal {
-    /// Through the tool that runs others: what stands before the conversation never changes.
+    /// Through the tool that runs others: the prompt before the conversation never changes.
     #[default]
     Execute,
-    /// Also like the others: when its schema was read, it is added behind the tools that are offered. Only for models that
-    /// call through their API.
+    /// Also directly: after its schema was read, the tool is appended to the tools that are offered. Only for models
+    /// that call tools through their API.
     Append,
 }
 
-/// What the decision depends on.
+/// The settings that the choice of an injection mode depends on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InjectionSettings {
-    /// What is wanted; `auto` by default.
+    /// The requested mode; `auto` by default.
     pub mode: InjectionMode,
-    /// Tokens that the model takes in; [`DEFAULT_CONTEXT_WINDOW`] by default.
+    /// The context window of the model, in tokens; [`DEFAULT_CONTEXT_WINDOW`] by default.
     pub context_window: u32,
-    /// The share of the window, of 1, that tools may take; [`DEFAULT_TOOL_BUDGET`] by default.
+    /// The share of the window, from 0 to 1, that tools may take; [`DEFAULT_TOOL_BUDGET`] by default.
     pub tool_budget: f64,
-    /// How sizes are known; counted by default.
+    /// The source of sizes; counted by default.
     pub estimate: Estimate,
-    /// What texts are counted with; an estimate by default.
+    /// The tokenizer that counts texts; an estimate by default.
     pub tokenizer: Tokenizer,
-    /// Tools that always come with their schemas.
+    /// The tools that are always sent with their schemas.
     pub pinned: BTreeSet<QualifiedName>,
-    /// How the model calls tools; through its API by default.
+    /// The form in which the model calls tools; through its API by default.
     pub style: CallStyle,
-    /// What the API accepts as a schema; anything by default, as in a prompt.
+    /// The JSON Schema dialect that the API accepts; unrestricted by default, as in a prompt.
     pub profile: Option<Profile>,
-    /// How a tool is called that was found; through the tool that runs others by default.
+    /// The form in which the model calls a tool that it found; through the tool that runs others by default.
     pub reveal: Reveal,
-    /// True if the tools are for a client with a separate agent, rather than for an agent of the app. Of the operational tools,
-    /// it is offered those that make calls and read results.
+    /// True if the tools are for a client with a separate agent, rather than for an agent of the app. Such a client is
+    /// offered only those operational tools that make calls and read results.
     pub for_client: bool,
 }
 
@@ -129,7 +129,7 @@ impl Default for InjectionSettings {
 }
 
 impl InjectionSettings {
-    /// The tokens that tools may take, rounded down.
+    /// Returns the tokens that tools may take, rounded down.
     pub fn budget_tokens(&self) -> Result<u32, Error> {
         /// Far below a token, and above the error of a product of 32-bit sizes: 0.29 × 100 is 29, not 28.
         const ROUNDING: f64 = 1e-6;
@@ -148,18 +148,18 @@ impl InjectionSettings {
     }
 }
 
-/// The tokens that a list of tools may take where it was not asked for.
+/// Returns the tokens that a list of tools may take if it was not requested.
 pub(crate) fn list_budget(budget: u64) -> u64 {
     budget / LIST_PART
 }
 
-/// The tokens that the tools may take that belong to the running of an agent.
+/// Returns the tokens that operational tools may take.
 pub(crate) fn operational_budget(budget: u64) -> u64 {
     list_budget(budget).min(MAX_OPERATIONAL_TOKENS)
 }
 
 impl Injection {
-    /// `direct`, `compact`, `discovery` or `mixed`.
+    /// Returns `direct`, `compact`, `discovery` or `mixed`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Direct => "direct",

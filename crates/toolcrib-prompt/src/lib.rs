@@ -1,13 +1,14 @@
-//! What a model is shown of the tools, and how what it writes is read back.
+//! Presents tools to models, and parses the calls that models write as text.
 //!
-//! - [`WireNames`] gives each tool a name that function-calling APIs accept, and finds the tool again by table.
-//! - [`Plan`] decides, from [`InjectionSettings`], which tools are shown with their schemas, of which there is a line, and
-//!   which have to be found ([`Injection`]), and holds each [`OfferedTool`] as it is sent.
-//! - [`SystemPrompt`] renders what stands before the conversation, for models that call tools through their API and
-//!   for those that write calls as text ([`CallStyle`]).
-//! - [`parse_text_calls`] reads the calls of the latter, and [`TextReader`] does so while they are written;
-//!   [`render_tool_result`] writes what they get back, and [`defuse`] keeps data from looking like a call.
-//! - [`Tokenizer`] is the measure of all sizes: the model's own where its table is known, else an estimate.
+//! - [`WireNames`] gives each tool a name that function-calling APIs accept, and maps the name back to the tool by
+//! table.
+//! - [`Plan`] decides, from [`InjectionSettings`], which tools are sent with their schemas, which are listed on a line
+//! each, and which have to be found ([`Injection`]), and holds each [`OfferedTool`] as it is sent.
+//! - [`SystemPrompt`] renders the prompt before the conversation, for models that call tools through their API and for
+//! those that write calls as text ([`CallStyle`]).
+//! - [`parse_text_calls`] parses the calls of the latter, and [`TextReader`] does so while they are streamed;
+//! [`render_tool_result`] writes the results for them, and [`defuse`] keeps data from looking like a call.
+//! - [`Tokenizer`] measures all sizes: with the model's own table where it is known, else with an estimate.
 //!
 //! ```
 //! use toolcrib_model::{QualifiedName, Tool};
@@ -30,8 +31,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Everything here is a pure function of its inputs: no I/O, no clock, no chat client. Policy is applied before:
-//! whatever tools come in are visible ones.
+//! Everything here is a pure function of its inputs: no I/O, no clock, no chat client. Policy is applied earlier: all
+//! tools that come in are visible.
 
 mod wire;
 

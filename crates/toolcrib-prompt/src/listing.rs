@@ -1,4 +1,4 @@
-//! Tools as lines: a name, and the first sentence of what the tool does.
+//! Lists of tools, one line each: a name, and the first sentence of the description.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,8 @@ pub const MAX_SENTENCE_CHARS: usize = 100;
 /// The most characters of the name of a tool, in a list.
 const MAX_NAME_CHARS: usize = 200;
 
-/// The most tools of a list: at about 30 tokens each, a fifth of a window of 1.5 million tokens. The rest is found.
+/// The most tools of a list: at about 30 tokens each, a fifth of a window of 1.5 million tokens. The others have to be
+/// found.
 pub const MAX_LISTED_TOOLS: usize = 10_000;
 
 /// A tool as a line of a list.
@@ -24,7 +25,7 @@ pub struct ListedTool {
     pub name: QualifiedName,
     /// The first sentence of its description; may be empty.
     pub sentence: String,
-    /// Its name as the model reads it.
+    /// The name that the model reads.
     shown_name: String,
 }
 
@@ -34,7 +35,7 @@ impl ListedTool {
         Self { name: tool.name.clone(), sentence, shown_name: tool.shown_name() }
     }
 
-    /// The line, with its end.
+    /// Returns the line, with its line feed.
     pub(crate) fn line(&self) -> String {
         let name = one_line(&self.shown_name, MAX_NAME_CHARS);
         match self.sentence.as_str() {
@@ -44,7 +45,7 @@ impl ListedTool {
     }
 }
 
-/// The first sentence of a text on one line, without its full stop.
+/// Returns the first sentence of a text on one line, without its full stop.
 pub(crate) fn first_sentence(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let sentence = line.split_once(". ").map_or(line.as_str(), |(sentence, _)| sentence);
@@ -55,8 +56,8 @@ pub(crate) fn first_sentence(text: &str) -> String {
     }
 }
 
-/// One line for each name, as far as there is room, by name. Which ones: the first of each namespace, then the second of each
-/// and so on, so that every namespace is seen to be there.
+/// Returns one line for each name, within the budget, sorted by name. Selects the first tool of each namespace, then
+/// the second of each and so on, so that every namespace is represented.
 pub(crate) fn listed<'a>(
     tools: impl Iterator<Item = &'a OfferedTool>,
     mut fits: impl FnMut(&ListedTool) -> bool,
@@ -74,7 +75,7 @@ pub(crate) fn listed<'a>(
             (*place, tool)
         })
         .collect();
-    // Stable: within a round by name.
+    // Stable: sorted by name within a round.
     order.sort_by_key(|(place, _)| *place);
     let lines = order.into_iter().take(MAX_LISTED_TOOLS).map(|(_, tool)| ListedTool::new(tool));
     let mut listed: Vec<_> = lines.take_while(|line| fits(line)).collect();

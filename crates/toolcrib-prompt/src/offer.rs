@@ -1,4 +1,4 @@
-//! One tool as a model is offered it.
+//! A tool as it is offered to a model.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -8,74 +8,74 @@ use toolcrib_schema::{Profile, Sent};
 use crate::clean::{clean, defuse_json, one_line};
 use crate::{CallStyle, Tokenizer};
 
-/// The most characters of a description that are sent, of a tool or inside of its schema. `OpenAI` refuses longer
-/// ones of functions.
+/// The most characters of a description that are sent, of a tool or within its schema. `OpenAI` refuses longer ones of
+/// functions.
 pub const MAX_DESCRIPTION_CHARS: usize = 1000;
 
-/// The largest schema that is sent, in bytes of JSON: no single tool takes more than about 8,000 tokens. A larger one
-/// is sent without its descriptions, and if that does not help, not at all.
+/// The largest schema that is sent, in bytes of JSON: no single tool takes more than about 8,000 tokens. The
+/// descriptions of a larger schema are removed, and if it is still too large, it is not sent.
 pub const MAX_PARAMETERS_BYTES: usize = 32 * 1024;
 
-/// The metadata that marks a tool of the runtime as one by which others are found and run.
+/// The metadata that marks a tool of the runtime as one that finds and runs others.
 const DISCOVERY_KEY: &str = "discovery";
 
-/// The metadata that says at which step of the workflow such a tool serves.
+/// The metadata that names the step of the workflow which such a tool serves.
 const STEP_KEY: &str = "discovery_step";
 
-/// Why a tool is offered.
+/// The role of an offered tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Role {
-    /// It does the work.
+    /// A tool that does the work.
     Tool,
-    /// Other tools are found and run by it: a tool of the runtime with `discovery: true` in its metadata.
+    /// A tool of the runtime that finds and runs others: it has `discovery: true` in its metadata.
     Discovery,
-    /// It belongs to the running of the agent.
+    /// An operational tool, which the agent needs to run.
     Operational,
 }
 
-/// The steps by which a hidden tool is come by, in order.
+/// The steps from finding to calling a hidden tool, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DiscoveryStep {
-    /// It is found.
+    /// The tool is found.
     Discover,
-    /// Its schema is read.
+    /// The schema of the tool is read.
     Inspect,
-    /// It is run.
+    /// The tool is called.
     Execute,
 }
 
-/// One tool as a model is offered it.
+/// A tool as it is offered to a model.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct OfferedTool {
-    /// The name by which the model calls it.
+    /// The name that the model calls it by.
     pub wire_name: String,
     /// The tool.
     pub name: QualifiedName,
-    /// What it does: at most [`MAX_DESCRIPTION_CHARS`] and a note, without hidden characters and call markers.
+    /// The description: at most [`MAX_DESCRIPTION_CHARS`] and a note, without hidden characters and call markers.
     pub description: String,
     /// The schema of the arguments, an object schema of at most [`MAX_PARAMETERS_BYTES`].
     pub parameters: Value,
-    /// Why it is offered.
+    /// The role of the tool.
     pub role: Role,
-    /// At which step it serves, of a tool by which others are found and run.
+    /// The step that a discovery tool serves.
     pub step: Option<DiscoveryStep>,
-    /// Whether it is a tool of the runtime.
+    /// True if the tool belongs to the runtime.
     pub(crate) is_runtime: bool,
-    /// The condition for offering it, of an operational tool.
+    /// The condition for offering an operational tool.
     pub(crate) presence: Presence,
-    /// Where it stands among all tools of the plan.
+    /// The index of the tool among all tools of the plan.
     pub(crate) place: usize,
-    /// What the schema became for the API that it is sent to.
+    /// The schema adapted to the API that it is sent to.
     fitted: Option<Sent>,
 }
 
 impl OfferedTool {
-    /// The tool with its schema as an API accepts it. Calls are still checked against the original;
-    /// [`restore`](Self::restore) turns back what the model calls arguments then.
+    /// Creates an offered tool with its schema as an API accepts it. Calls are still checked against the original
+    /// schema; [`restore`](Self::restore) maps the names of arguments back.
     pub(crate) fn new(tool: &Tool, wire_name: &str, is_runtime: bool, profile: Option<Profile>) -> Self {
         let parameters = offered_parameters(&tool.parameters);
         let fitted = profile.map(|profile| Sent::new(&parameters, profile));
@@ -94,7 +94,7 @@ impl OfferedTool {
         }
     }
 
-    /// The arguments that a model gave, under the names that the tool has for them.
+    /// Returns the arguments of a model under the names that the tool has for them.
     pub fn restore(&self, arguments: JsonObject) -> JsonObject {
         match &self.fitted {
             Some(sent) => sent.restore(arguments),
@@ -102,12 +102,13 @@ impl OfferedTool {
         }
     }
 
-    /// The name by which the model finds the tool and runs it through another; one of the runtime has no namespace there.
+    /// Returns the name that the model finds the tool by and passes to the tool that runs others; a tool of the runtime
+    /// has no namespace there.
     pub(crate) fn shown_name(&self) -> String {
         if self.is_runtime { self.wire_name.clone() } else { self.name.dotted() }
     }
 
-    /// The tool in the form of the Chat Completions API: `{"type": "function", "function": {…}}`.
+    /// Returns the tool in the form of the Chat Completions API: `{"type": "function", "function": {…}}`.
     pub fn function(&self) -> Value {
         json!({
             "type": "function",
@@ -119,14 +120,14 @@ impl OfferedTool {
         })
     }
 
-    /// The tool as a block of the system prompt, for models that write their calls as text.
+    /// Returns the tool as a block of the system prompt, for models that write their calls as text.
     pub(crate) fn block(&self) -> String {
         let parameters = defuse_json(&self.parameters.to_string());
         let description = one_line(&self.description, usize::MAX);
         format!("### {}\n{description}\nParameters: {parameters}", self.wire_name)
     }
 
-    /// The tool as it is sent to models that call tools in this way.
+    /// Returns the tool as it is sent to models that call tools in this style.
     pub(crate) fn sent(&self, style: CallStyle) -> String {
         match style {
             CallStyle::Native => self.function().to_string(),
@@ -134,7 +135,7 @@ impl OfferedTool {
         }
     }
 
-    /// The tokens of that, each tool counted for itself.
+    /// Returns the tokens of the tool as it is sent, counted separately from other tools.
     pub fn tokens(&self, style: CallStyle, tokenizer: Tokenizer) -> u32 {
         tokenizer.count(&self.sent(style))
     }
@@ -166,8 +167,8 @@ impl DiscoveryStep {
     }
 }
 
-/// The schema as it is sent: an object schema, as APIs want it and arguments always are; its descriptions cleaned;
-/// within the bound.
+/// Returns the schema as it is sent: an object schema, which APIs require and arguments always are, with its
+/// descriptions cleaned, and within the bound.
 fn offered_parameters(schema: &Value) -> Value {
     let full = object_schema(annotated(schema, &|text| Some(clean(text, MAX_DESCRIPTION_CHARS))));
     let bytes = size(&full);
@@ -201,8 +202,8 @@ fn object_schema(schema: Value) -> Value {
     schema.into()
 }
 
-/// The schema with each annotation that people read changed, or left out where `change` gives nothing. Names and
-/// values stay as they are, for a call has to repeat them exactly.
+/// Returns the schema with each annotation that people read changed, or removed if `change` returns `None`. Names and
+/// values do not change, because a call has to repeat them exactly.
 fn annotated(schema: &Value, change: &dyn Fn(&str) -> Option<String>) -> Value {
     match schema {
         Value::Object(map) => map

@@ -1,4 +1,4 @@
-//! The decision what a model is offered.
+//! The choice of the tools that a model is offered.
 
 use std::collections::BTreeSet;
 
@@ -12,40 +12,41 @@ use crate::{
     Tokenizer, WireNames,
 };
 
-/// What a model is offered.
+/// The tools that a model is offered, and the form in which they are sent.
 ///
-/// With [`InjectionMode::Auto`], the first of these:
-/// - *direct*, while all tools with their schemas fit the budget, or cost no more than discovery would;
-/// - *compact*, while the rest fits and the list of all takes no more than a quarter of the budget;
-/// - *mixed*, where there are pinned tools;
+/// With [`InjectionMode::Auto`], the mode is the first of these that applies:
+/// - *direct*, if all tools with their schemas fit the budget, or cost no more than discovery would;
+/// - *compact*, if the rest fits and the list of all tools takes at most a quarter of the budget;
+/// - *mixed*, if there are pinned tools;
 /// - *discovery*.
 ///
-/// With [`Estimate::PerTool`] it is direct while tools × tokens fit the budget, else discovery.
+/// With [`Estimate::PerTool`], the mode is direct if tools × tokens fit the budget, else discovery.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Plan {
-    /// How tools are put before the model.
+    /// The injection mode.
     pub mode: Injection,
-    /// How the model calls them.
+    /// The form in which the model calls tools.
     pub style: CallStyle,
-    /// Tokens that the model takes in.
+    /// The context window of the model, in tokens.
     pub context_window: u32,
-    /// Tokens that tools may take.
+    /// The tokens that tools may take.
     pub budget_tokens: u32,
-    /// What texts are counted with.
+    /// The tokenizer that counts texts.
     pub tokenizer: Tokenizer,
-    /// How a tool is called that was found.
+    /// The form in which the model calls a tool that it found.
     pub reveal: Reveal,
-    /// How many visible tools there are, without the runtime's own.
+    /// The number of visible tools, without those of the runtime.
     pub tool_count: usize,
     /// The namespaces of these tools, sorted.
     pub domains: Vec<String>,
-    /// The tools that are offered with their schemas: the runtime's own in the order in which they came, then the others by
-    /// name. The order in which sources load makes no difference, so that a request begins as the one before it.
+    /// The tools that are offered with their schemas: those of the runtime in the order in which they came, then the
+    /// others by name. The order in which sources load makes no difference, so that all requests begin with the same
+    /// bytes.
     pub offered: Vec<OfferedTool>,
-    /// The tools of which the model is told in a line each, by name.
+    /// The tools that are listed on a line each, by name.
     pub listed: Vec<ListedTool>,
-    /// All tools that are not offered, with their schemas as they would be.
+    /// All tools that are not offered, with the schemas that would be sent.
     pub hidden: Vec<OfferedTool>,
     pub(crate) estimate: Estimate,
     pinned: BTreeSet<QualifiedName>,
@@ -53,7 +54,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Decides for these tools, which are the visible ones and have their wire names.
+    /// Plans for these tools, which are the visible ones and have their wire names.
     pub fn new<'a>(
         tools: impl IntoIterator<Item = &'a Tool>,
         settings: &InjectionSettings,
@@ -101,7 +102,7 @@ impl Plan {
         })
     }
 
-    /// The mode that the budget allows.
+    /// Chooses the mode that the budget allows.
     fn decided(mut self) -> Self {
         let budget = u64::from(self.budget_tokens);
         let all = std::mem::take(&mut self.hidden);
@@ -123,7 +124,7 @@ impl Plan {
         let has_pinned = !compact.pinned.is_empty();
         let discovery = compact.turned(Injection::Discovery);
         let tokens = discovery.chosen_tokens();
-        // What would be hidden is less than what it is found with.
+        // The hidden tools would be smaller than the tools to find them.
         let direct = discovery.turned(Injection::Direct);
         if direct.fits(tokens) {
             direct
@@ -134,7 +135,7 @@ impl Plan {
         }
     }
 
-    /// The same tools in another mode.
+    /// Returns the same tools in another mode.
     pub(crate) fn turned(mut self, mode: Injection) -> Self {
         let mut all = std::mem::take(&mut self.offered);
         all.append(&mut self.hidden);
@@ -172,14 +173,15 @@ impl Plan {
         self
     }
 
-    /// The runtime's own in the order in which they came, then the others by name, overloads in their order.
+    /// Sorts the tools of the runtime in the order in which they came, then the others by name, overloads in their
+    /// order.
     fn sort(&mut self) {
         self.offered.sort_by_key(|tool| tool.place);
         self.hidden.sort_by_key(|tool| tool.place);
     }
 
-    /// Returns the places of the tools that belong to the running of an agent and are offered: the essential ones, then the
-    /// optional ones in their order, as long as there is room.
+    /// Returns the indexes of the operational tools that are offered: the essential ones, then the optional ones in
+    /// their order, within the budget.
     fn at_hand(&self, all: &[OfferedTool]) -> BTreeSet<usize> {
         let operational = || all.iter().filter(|tool| tool.role == Role::Operational);
         let is_essential = |tool: &&OfferedTool| {
@@ -210,13 +212,13 @@ impl Plan {
         match tool.role {
             Role::Operational => at_hand.contains(&tool.place) || self.pinned.contains(&tool.name),
             Role::Tool => is_direct || self.pinned.contains(&tool.name),
-            // What is listed does not have to be found.
+            // Listed tools do not have to be found.
             Role::Discovery if self.mode == Injection::Compact => tool.step != Some(DiscoveryStep::Discover),
             Role::Discovery => !is_direct,
         }
     }
 
-    /// The tools that a model cannot call without having heard of them.
+    /// Returns the tools that a model cannot call before it has found them.
     pub(crate) fn findable(&self) -> impl Iterator<Item = &OfferedTool> {
         self.hidden.iter().filter(|tool| match tool.role {
             Role::Tool => !tool.is_runtime,
@@ -225,13 +227,13 @@ impl Plan {
         })
     }
 
-    /// How many tools, by name, the model is told nothing of.
+    /// Returns the number of tools, by name, that are neither offered nor listed.
     pub fn unlisted(&self) -> usize {
         let names: BTreeSet<_> = self.findable().map(|tool| &tool.name).collect();
         names.len().saturating_sub(self.listed.len())
     }
 
-    /// Whether what is offered has no more than so many tokens.
+    /// Returns true if the offered tools take at most this number of tokens.
     fn fits(&self, tokens: u64) -> bool {
         let mut left = tokens;
         let sent: Vec<String> = self.offered.iter().map(|tool| tool.sent(self.style)).collect();
@@ -247,7 +249,7 @@ impl Plan {
     }
 }
 
-/// What rounding up each part of a sum can add to it, in bytes.
+/// The bytes that rounding up each summand can add to a sum.
 const ROUNDED_UP: usize = 3;
 
 pub(crate) fn per_tool(tools: usize, tokens: u32) -> u64 {

@@ -1,4 +1,4 @@
-//! Tools that are offered when they have been looked at.
+//! Tools that are offered after their schemas were read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use toolcrib_model::JsonObject;
 use crate::offer::DiscoveryStep;
 use crate::{OfferedTool, Plan, Reveal};
 
-/// Which tool is offered when a call has asked for its schema, with [`Reveal::Append`].
+/// The tools that are offered after a call has read their schemas, with [`Reveal::Append`].
 ///
 /// ```
 /// # use toolcrib_model::{QualifiedName, Tool};
@@ -27,15 +27,15 @@ use crate::{OfferedTool, Plan, Reveal};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Reveals {
-    /// The wire names of the tools that schemas are read with.
+    /// The wire names of the tools that read schemas.
     readers: BTreeSet<String>,
     tools: Vec<OfferedTool>,
-    /// The places of the tools, by each spelling of their names.
+    /// The indexes of the tools, by each spelling of their names.
     spellings: BTreeMap<String, Vec<usize>>,
 }
 
 impl Plan {
-    /// What this plan offers when it has been looked at; nothing unless it is to be.
+    /// Returns the tools that this plan offers after their schemas were read; none unless the plan appends them.
     pub fn reveals(&self) -> Reveals {
         let mut reveals = Reveals::default();
         if self.reveal == Reveal::Execute {
@@ -55,7 +55,7 @@ impl Plan {
 }
 
 impl Reveals {
-    /// The tools that this call asks for, with their overloads.
+    /// Returns the tools that this call asks for, with their overloads.
     pub fn by_call(&self, wire_name: &str, arguments: &JsonObject) -> impl Iterator<Item = &OfferedTool> {
         let is_reader = self.readers.contains(wire_name);
         let named = arguments.values().filter_map(Value::as_str).filter(move |_| is_reader);

@@ -1,4 +1,4 @@
-//! How large a text is to a model.
+//! The size of texts in tokens.
 
 use std::fmt;
 
@@ -8,14 +8,14 @@ use tiktoken_rs::tokenizer as tables;
 /// Bytes of UTF-8 that make a token, on average.
 const BYTES_PER_TOKEN: usize = 4;
 
-/// The longest run of characters of one kind that is looked at in one piece. A longer one is cut, which may make it a token
-/// larger: without that, what no model would be sent in earnest could cost more work than all the rest.
+/// The longest run of characters of one kind that is tokenized in one piece. A longer one is cut, which may add a
+/// token: without the cut, degenerate text that is never sent in earnest could cost more work than all other text.
 const MAX_RUN_CHARS: usize = 256;
 
-/// By how much an estimate may be wrong to either side, in percent, for English text and JSON.
+/// The error of an estimate in either direction, in percent, for English text and JSON.
 pub const ESTIMATE_MARGIN_PERCENT: u32 = 25;
 
-/// What splits texts into the tokens of a model.
+/// A tokenizer, which splits texts into the tokens of a model.
 ///
 /// ```
 /// use toolcrib_prompt::Tokenizer;
@@ -26,29 +26,30 @@ pub const ESTIMATE_MARGIN_PERCENT: u32 = 25;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Tokenizer {
-    /// `o200k_base`: GPT-4o and what came after it, and the open models of `OpenAI`.
+    /// `o200k_base`: GPT-4o and its successors, and the open models of `OpenAI`.
     O200k,
     /// `cl100k_base`: GPT-4 and GPT-3.5.
     Cl100k,
-    /// No table that is known here: [`estimate_tokens`].
+    /// No known table: [`estimate_tokens`].
     #[default]
     Estimate,
 }
 
 impl Tokenizer {
-    /// That of a model, by its name at a provider. What stands before a slash is the name of a house.
+    /// Returns the tokenizer of a model, by its name at a provider. The text before a slash names the provider.
     pub fn of_model(model: &str) -> Self {
         let name = model.rsplit('/').next().unwrap_or(model);
         match tables::get_tokenizer(name) {
             Some(tables::Tokenizer::O200kBase | tables::Tokenizer::O200kHarmony) => Self::O200k,
             Some(tables::Tokenizer::Cl100kBase) => Self::Cl100k,
-            // The tables of older models are not worth their size, and what is new is not known.
+            // The tables of older models are not worth their size, and those of newer models are unknown.
             _ if name.starts_with("gpt-oss") => Self::O200k,
             _ => Self::Estimate,
         }
     }
 
-    /// The tokens of a text. The first text of a tokenizer waits until its table is read, some tenths of a second.
+    /// Counts the tokens of a text. The first text of a tokenizer waits until its table is loaded, some tenths of a
+    /// second.
     pub fn count(self, text: &str) -> u32 {
         let table = match self {
             Self::O200k => tiktoken_rs::o200k_base_singleton(),
@@ -59,17 +60,18 @@ impl Tokenizer {
         u32::try_from(tokens).unwrap_or(u32::MAX)
     }
 
-    /// Whether a text has certainly no more than so many tokens. Mostly that can be told without reading it.
+    /// Returns true if a text certainly has at most this number of tokens. This is mostly decided without reading the
+    /// text.
     pub(crate) fn fits(self, bytes: usize, tokens: u64) -> bool {
         let most = match self {
             Self::Estimate => bytes.div_ceil(BYTES_PER_TOKEN),
-            // No token is less than a byte.
+            // No token is shorter than a byte.
             Self::O200k | Self::Cl100k => bytes,
         };
         u64::try_from(most).is_ok_and(|most| most <= tokens)
     }
 
-    /// `o200k_base`, `cl100k_base` or `bytes / 4`.
+    /// Returns `o200k_base`, `cl100k_base` or `bytes / 4`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::O200k => "o200k_base",
@@ -94,11 +96,11 @@ impl Serialize for Tokenizer {
     }
 }
 
-/// The tokens of a text: its bytes / 4, rounded up.
+/// Returns the estimated tokens of a text: its bytes / 4, rounded up.
 ///
-/// That is the rule of thumb for English text and JSON under the byte-pair vocabularies in use; take it as right to
-/// [`ESTIMATE_MARGIN_PERCENT`] to either side. Text in other scripts, base64 and long digit strings can be twice as many
-/// tokens as estimated.
+/// This is the rule of thumb for English text and JSON under common byte-pair vocabularies; its error is up to
+/// [`ESTIMATE_MARGIN_PERCENT`] in either direction. Text in other scripts, base64 and long digit strings can have twice
+/// the estimated tokens.
 ///
 /// ```
 /// assert_eq!(toolcrib_prompt::estimate_tokens("Read a file."), 3);
@@ -107,8 +109,8 @@ pub fn estimate_tokens(text: &str) -> u32 {
     u32::try_from(text.len().div_ceil(BYTES_PER_TOKEN)).unwrap_or(u32::MAX)
 }
 
-/// The text, cut where a run of letters and digits, of blanks or of other characters is longer than [`MAX_RUN_CHARS`].
-/// Tokens do not reach from one run into another, but for a character at its beginning.
+/// Returns the text, cut if a run of letters and digits, of blanks or of other characters is longer than
+/// [`MAX_RUN_CHARS`]. Tokens do not span runs, except for a character at the beginning of a run.
 fn slices(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

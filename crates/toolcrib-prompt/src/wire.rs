@@ -1,4 +1,4 @@
-//! The table between tools and the names that function-calling APIs accept.
+//! The mapping between tools and the names that function-calling APIs accept.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -8,7 +8,7 @@ use toolcrib_model::{Fingerprint, QualifiedName, Tool};
 /// The longest name that function-calling APIs accept (`^[a-zA-Z0-9_-]{1,64}$`).
 pub const MAX_WIRE_NAME_CHARS: usize = 64;
 
-/// Stands between namespace and name, and before a hash.
+/// The separator of namespace and name, and of a name and a hash.
 const SEPARATOR: &str = "__";
 
 /// Hexadecimal digits of the hash of a qualified name.
@@ -17,38 +17,38 @@ const NAME_HASH_DIGITS: usize = 8;
 /// Hexadecimal digits of the fingerprint of an overload.
 const OVERLOAD_HASH_DIGITS: usize = 6;
 
-/// What a long namespace keeps beside a long name, which matters more to a reader.
+/// The characters that a long namespace keeps next to a long name, which matters more to a reader.
 const MIN_NAMESPACE_CHARS: usize = 16;
 
-/// A bijection between tools and *wire names*: `filesystem.read` is called `filesystem__read`. It is always looked
+/// A bijection between tools and *wire names*: `filesystem.read` is called `filesystem__read`. Names are always looked
 /// up, in both directions, never computed back.
 ///
-/// Tools of the runtime's own namespace have their bare names. A name that is too long, has other characters or
-/// would be another tool's too is shortened readably and gets a hash of the qualified name; of several tools that
-/// want one name none gets it, so that none can pass for another. Of overloads the first has the plain name, the
-/// others the beginning of their fingerprint behind it. The order of the tools decides which overload is first, and
-/// nothing else.
+/// Tools of the runtime's namespace have their bare names. A name that is too long, has other characters or collides
+/// with that of another tool is shortened readably and gets a hash of the qualified name. If several tools would have
+/// one name, none gets it, so that none can pass for another. The first overload has the plain name, the others have
+/// the beginning of their fingerprint appended. The order of the tools decides which overload is first, and nothing
+/// else.
 #[derive(Clone, Debug, Default)]
 pub struct WireNames {
     runtime_namespace: String,
     reserved: HashSet<String>,
     targets: HashMap<String, WireTarget>,
-    /// For each name its overloads, the first registered first.
+    /// The overloads of each name, the first registered first.
     overloads: HashMap<QualifiedName, Vec<(Fingerprint, String)>>,
 }
 
-/// The tool behind a wire name.
+/// The tool that a wire name denotes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WireTarget {
     /// The name of the tool.
     pub name: QualifiedName,
-    /// The overload, when the wire name speaks of one; with `None` the arguments decide between overloads.
+    /// The overload, if the wire name denotes one; with `None` the arguments decide between overloads.
     pub fingerprint: Option<Fingerprint>,
 }
 
 impl WireNames {
-    /// The table of these tools. `reserved` are bare names that only tools of the runtime's namespace may have,
-    /// whether they are among the tools or not.
+    /// Creates the table of these tools. `reserved` are bare names that only tools of the runtime's namespace may have,
+    /// even if no tool has them.
     pub fn new<'a>(
         tools: impl IntoIterator<Item = &'a Tool>,
         runtime_namespace: &str,
@@ -57,8 +57,9 @@ impl WireNames {
         Self::of(tools, runtime_namespace, reserved, false)
     }
 
-    /// The same with bare names, as their sources gave them, for tools whose bare name is a wire name and no other tool's. A
-    /// tool that comes later can take it from one that had it: then both have their namespaces before it.
+    /// Creates a table with bare names, as their sources gave them, for tools whose bare name is a wire name and
+    /// unique. A tool that is added later can collide with one that had its bare name: then both have their namespaces
+    /// as a prefix.
     pub fn short<'a>(
         tools: impl IntoIterator<Item = &'a Tool>,
         runtime_namespace: &str,
@@ -92,34 +93,34 @@ impl WireNames {
         names
     }
 
-    /// The name under which a tool is called; the plain one when it has overloads.
+    /// Returns the name that a tool is called by; the plain one if it has overloads.
     pub fn wire_name(&self, name: &QualifiedName) -> Option<&str> {
         self.overloads.get(name)?.first().map(|(_, wire_name)| wire_name.as_str())
     }
 
-    /// The name under which this very overload is called.
+    /// Returns the name that this overload is called by.
     pub fn wire_name_of(&self, tool: &Tool) -> Option<&str> {
         let overloads = self.overloads.get(&tool.name)?;
         let fingerprint = tool.fingerprint();
         overloads.iter().find(|(known, _)| *known == fingerprint).map(|(_, wire_name)| wire_name.as_str())
     }
 
-    /// The tool behind a wire name.
+    /// Returns the tool that a wire name denotes.
     pub fn resolve(&self, wire_name: &str) -> Option<&WireTarget> {
         self.targets.get(wire_name)
     }
 
-    /// All wire names and what is behind them, in no order.
+    /// Returns all wire names with their targets, in no order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &WireTarget)> {
         self.targets.iter().map(|(wire_name, target)| (wire_name.as_str(), target))
     }
 
-    /// Whether a tool is the runtime's own.
+    /// Returns true if a tool belongs to the runtime.
     pub fn is_runtime(&self, name: &QualifiedName) -> bool {
         name.namespace() == self.runtime_namespace
     }
 
-    /// One wire name for each qualified name; a bare one where there is to be one and it is nobody else's.
+    /// Assigns one wire name to each qualified name; a bare one if it is requested and unique.
     fn assign_bases(
         &mut self,
         groups: &BTreeMap<QualifiedName, Vec<Fingerprint>>,
@@ -132,7 +133,7 @@ impl WireNames {
             bases.insert((*name).clone(), name.name().to_owned());
         }
         if is_short {
-            // One that looks as if it had a namespace would pass for the tool of that namespace.
+            // A bare name with a separator would pass for a tool of that namespace.
             let bare: Vec<_> =
                 others.iter().copied().filter(|name| !name.name().contains(SEPARATOR)).collect();
             self.assign_unique(&bare, |name| name.name().to_owned(), &mut bases);
@@ -150,7 +151,8 @@ impl WireNames {
         bases
     }
 
-    /// Gives each of these tools the name that it wants, unless it is no wire name, taken, or wanted by two.
+    /// Assigns to each of these tools the name that it requests, unless the name is no wire name, taken, or requested
+    /// by two.
     fn assign_unique(
         &mut self,
         names: &[&QualifiedName],
@@ -172,7 +174,7 @@ impl WireNames {
         }
     }
 
-    /// Further wire names for the overloads after the first.
+    /// Assigns further wire names to the overloads after the first.
     fn assign_overloads(
         &mut self,
         groups: &BTreeMap<QualifiedName, Vec<Fingerprint>>,
@@ -203,7 +205,7 @@ impl WireNames {
         self.targets.insert(wire_name, WireTarget { name: name.clone(), fingerprint });
     }
 
-    /// The first candidate that nothing else has. Each attempt has another hash, so few are ever made.
+    /// Returns the first candidate that is free. Each attempt has another hash, so there are few attempts.
     fn first_free(&self, candidate: impl Fn(u64) -> String) -> String {
         let mut attempt = 0_u64;
         loop {
@@ -215,7 +217,7 @@ impl WireNames {
         }
     }
 
-    /// What a reader recognises the tool by, short enough for a hash behind it.
+    /// Returns a readable name of the tool, short enough to append a hash.
     fn readable(&self, name: &QualifiedName) -> String {
         let room = MAX_WIRE_NAME_CHARS - SEPARATOR.len() - NAME_HASH_DIGITS;
         let bare = portable(name.name());
@@ -237,12 +239,12 @@ fn is_portable(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
 }
 
-/// Whether function-calling APIs accept the name.
+/// Returns true if function-calling APIs accept the name.
 fn is_wire_name(name: &str) -> bool {
     (1..=MAX_WIRE_NAME_CHARS).contains(&name.len()) && name.chars().all(is_portable)
 }
 
-/// The text with each run of other characters written as one `_`.
+/// Returns the text with each run of other characters written as one `_`.
 fn portable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut in_run = false;
@@ -257,7 +259,7 @@ fn portable(text: &str) -> String {
     out
 }
 
-/// The first characters of an ASCII text.
+/// Returns the first characters of an ASCII text.
 fn first_chars(text: &str, chars: usize) -> &str {
     text.get(..chars).unwrap_or(text)
 }
@@ -278,7 +280,7 @@ fn with_fingerprint(base: &str, name: &QualifiedName, fingerprint: Fingerprint, 
     }
 }
 
-/// The first hexadecimal digits of the SHA-256 of a text.
+/// Returns the first hexadecimal digits of the SHA-256 of a text.
 fn hex(text: &str, digits: usize) -> String {
     let digest = Sha256::digest(text);
     digest

@@ -1,20 +1,20 @@
-//! What sources say of how their tools are meant to be used.
+//! Notes of sources on the use of their tools.
 
 use super::{MAX_IDENTITY_CHARS, bounded};
 use crate::clean::{clean, one_line};
 
-/// The most characters of what one source says.
+/// The most characters of the note of one source.
 pub const MAX_SOURCE_NOTE_CHARS: usize = 1_000;
 
-/// The most characters of what all sources say. The rest is counted.
+/// The most characters of the notes of all sources. The others are counted.
 pub const MAX_SOURCE_NOTES_CHARS: usize = 8_000;
 
-/// A text that others wrote, each line marked.
+/// Returns a text of others, with each line marked.
 pub(super) fn quoted(text: &str) -> String {
     text.lines().map(|line| format!("> {line}").trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
 
-/// The notes, each line marked, so that none can pass for a part of the prompt.
+/// Returns the notes, with each line marked, so that none can pass for another line of the prompt.
 pub(super) fn notes(notes: &[(String, String)], max_chars: usize) -> String {
     let told = notes.iter().filter_map(|(source, text)| {
         let text = clean(text, MAX_SOURCE_NOTE_CHARS);

@@ -1,4 +1,4 @@
-//! What a call of a tool that is not shown looks like.
+//! The template of a call of a tool that is not shown.
 
 use serde_json::{Map, Value, json};
 
@@ -11,14 +11,14 @@ const MAX_ARGUMENTS: usize = 8;
 /// The most characters of the name of an argument in a template.
 const MAX_NAME_CHARS: usize = 60;
 
-/// Returns a template of the call that runs other tools, in the notation of the style; an empty text without such a tool.
+/// Returns a template of the call that runs other tools, in the notation of the style; empty if there is no such tool.
 pub(super) fn hints(plan: &Plan, style: CallStyle) -> String {
     let mut runners = plan.offered.iter().filter(|tool| tool.step == Some(DiscoveryStep::Execute));
     runners.next().map_or_else(String::new, |tool| {
         let (name, arguments) = (&tool.wire_name, Value::Object(template(tool)));
         match style {
             CallStyle::Native => format!("Call template: {name} {arguments}"),
-            // The one notation that the model is told to write.
+            // The only notation that the prompt asks for.
             CallStyle::Text => {
                 let call = json!({"name": name, "arguments": arguments});
                 format!("Call template: <tool_call>{call}</tool_call>")
@@ -33,7 +33,7 @@ fn template(tool: &OfferedTool) -> Map<String, Value> {
     short.take(MAX_ARGUMENTS).map(|(name, schema)| (name.clone(), placeholder(name, schema))).collect()
 }
 
-/// A value that says what stands in its place.
+/// Returns a value that describes the argument it replaces.
 fn placeholder(name: &str, schema: &Value) -> Value {
     match schema.get("type").and_then(Value::as_str) {
         Some("object") => json!({"argument": "value"}),

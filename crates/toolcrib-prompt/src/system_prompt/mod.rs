@@ -1,4 +1,4 @@
-//! What stands before the conversation.
+//! The system prompt, before the conversation.
 
 mod external;
 mod hints;
@@ -14,10 +14,10 @@ pub use self::external::{MAX_SOURCE_NOTE_CHARS, MAX_SOURCE_NOTES_CHARS};
 pub use self::section::{RenderedPrompt, Section};
 pub use self::tools::{MAX_DOMAINS_CHARS, MAX_LISTING_CHARS, MAX_TOOL_LIST_CHARS, MAX_TOOLS_SECTION_CHARS};
 
-/// The most characters of what the agent remembers.
+/// The most characters of the agent's memory.
 pub const MAX_MEMORY_CHARS: usize = 8_000;
 
-/// The most characters of how it remembers.
+/// The most characters of the instructions on memory.
 pub const MAX_MEMORY_INSTRUCTIONS_CHARS: usize = 2_000;
 
 /// The most characters of an agent's id, of its role, and of a domain.
@@ -26,39 +26,40 @@ pub const MAX_IDENTITY_CHARS: usize = 100;
 /// The most characters of an item of a list: an agent, a skill, a channel.
 pub const MAX_ITEM_CHARS: usize = 300;
 
-/// The most characters of the list of agents, of skills, and of channels, each. The rest is counted.
+/// The most characters of the list of agents, of skills, and of channels, each. The others are counted.
 pub const MAX_ITEMS_CHARS: usize = 4_000;
 
-/// The most characters of the user's own part.
+/// The most characters of the user's prompt.
 pub const MAX_USER_PROMPT_CHARS: usize = 100_000;
 
-/// The part of the context window that the user's own part may take.
+/// The part of the context window that the user's prompt may take.
 const USER_PART: u32 = 2;
 
-/// The part that what the agent remembers may take.
+/// The part that the agent's memory may take.
 const MEMORY_PART: u32 = 8;
 
 /// The part that each list of agents, skills, channels and notes may take.
 const LIST_PART: u32 = 16;
 
-/// How many characters a token of a list has at least, on the average.
+/// The lower bound of the average number of characters of a token in a list.
 const CHARS_PER_TOKEN: usize = 3;
 
-/// How a model calls tools.
+/// The form in which a model calls tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CallStyle {
-    /// Through its API, which is given the schemas.
+    /// Calls through the API, which is given the schemas.
     #[default]
     Native,
-    /// In its text; the schemas stand in the system prompt.
+    /// Calls in the text of the model; the schemas are in the system prompt.
     Text,
 }
 
-/// The system prompt: what the agent remembers, who it is, what tools there are and how they are come by, whom it can turn to, and
-/// at the end the user's own part. [`Section`] has the order.
+/// The system prompt: the agent's memory and identity, the tools and their use, the agents, skills and channels, and at
+/// the end the user's prompt. [`Section`] has the order.
 ///
-/// Each section has its bound, which is lower where the context window is small. The same inputs give the same bytes. A section without input is left out.
+/// Each section has a bound, which is lower if the context window is small. The same inputs give the same bytes. A
+/// section without input is omitted.
 ///
 /// ```
 /// use toolcrib_prompt::{InjectionSettings, Plan, SystemPrompt, WireNames};
@@ -86,11 +87,11 @@ pub struct SystemPrompt<'a> {
     user_prompt: &'a str,
 }
 
-/// Names, and what each is for.
+/// Names and descriptions.
 type Items = Vec<(String, String)>;
 
 impl<'a> SystemPrompt<'a> {
-    /// The prompt that goes with a plan.
+    /// Creates the prompt of a plan.
     pub fn new(plan: &'a Plan) -> Self {
         Self {
             plan,
@@ -106,33 +107,33 @@ impl<'a> SystemPrompt<'a> {
         }
     }
 
-    /// Writes it for models that call tools in this way, in place of the plan's.
+    /// Sets the style in which the model calls tools, in place of the plan's.
     pub fn with_style(mut self, style: CallStyle) -> Self {
         self.style = style;
         self
     }
 
-    /// Adds what the agent remembers: its goal, its tasks, what it knows. It is data: each line is
-    /// marked, and whatever looks like a call is defused.
+    /// Adds the agent's memory: its goal, its tasks, its facts. It is data: each line is marked, and everything that
+    /// looks like a call is defused.
     pub fn with_memory(mut self, snapshot: &'a str) -> Self {
         self.memory = snapshot;
         self
     }
 
-    /// Adds how the agent uses its memory.
+    /// Adds the instructions on the use of memory.
     pub fn with_memory_instructions(mut self, text: &'a str) -> Self {
         self.memory_instructions = text;
         self
     }
 
-    /// Says who the agent is.
+    /// Sets the identity of the agent.
     pub fn with_agent(mut self, id: &'a str, role: &'a str) -> Self {
         self.agent = Some((id, role));
         self
     }
 
-    /// Adds what sources say of how their tools are meant to be used, by the names of the sources. These are texts of
-    /// strangers, and are labelled so.
+    /// Adds the notes of sources on the use of their tools, by the names of the sources. Third parties write these
+    /// texts, so they are labelled.
     pub fn with_source_notes<S: Into<String>, T: Into<String>>(
         mut self,
         notes: impl IntoIterator<Item = (S, T)>,
@@ -141,7 +142,7 @@ impl<'a> SystemPrompt<'a> {
         self
     }
 
-    /// Adds the agents that the agent can give work to, each with what it is good for.
+    /// Adds the agents that the agent can delegate to, each with its strengths.
     pub fn with_agents<S: Into<String>, T: Into<String>>(
         mut self,
         agents: impl IntoIterator<Item = (S, T)>,
@@ -150,7 +151,7 @@ impl<'a> SystemPrompt<'a> {
         self
     }
 
-    /// Adds the skills that the agent can load, each with what it is good for.
+    /// Adds the skills that the agent can load, each with its purpose.
     pub fn with_skills<S: Into<String>, T: Into<String>>(
         mut self,
         skills: impl IntoIterator<Item = (S, T)>,
@@ -159,7 +160,7 @@ impl<'a> SystemPrompt<'a> {
         self
     }
 
-    /// Adds the channels that the agent can send to, each with who reads it.
+    /// Adds the channels that the agent can send to, each with its readers.
     pub fn with_channels<S: Into<String>, T: Into<String>>(
         mut self,
         channels: impl IntoIterator<Item = (S, T)>,
@@ -168,7 +169,7 @@ impl<'a> SystemPrompt<'a> {
         self
     }
 
-    /// Adds the user's own part, which comes last.
+    /// Adds the user's prompt, which comes last.
     pub fn with_user_prompt(mut self, text: &'a str) -> Self {
         self.user_prompt = text;
         self
@@ -208,7 +209,7 @@ impl<'a> SystemPrompt<'a> {
         self.within(self.user_prompt.trim(), MAX_USER_PROMPT_CHARS, USER_PART)
     }
 
-    /// Cuts a text to so many characters, and to a part of the context window.
+    /// Truncates a text to a number of characters, and to a part of the context window.
     fn within(&self, text: &str, max_chars: usize, part: u32) -> String {
         let (tokenizer, most) = (self.plan.tokenizer, self.plan.context_window / part);
         let mut chars = text.chars().count().min(max_chars);
@@ -221,13 +222,13 @@ impl<'a> SystemPrompt<'a> {
             if tokens <= most {
                 return kept.into_owned();
             }
-            // In proportion, and always somewhat less, since what is cut off is not like the rest.
+            // In proportion, and always slightly less, because the part that is cut off may differ from the rest.
             let [share, all] = [most, tokens].map(|tokens| usize::try_from(tokens).unwrap_or(usize::MAX));
             chars = (chars.saturating_mul(share) / all).min(chars - chars.div_ceil(20));
         }
     }
 
-    /// The bound of a list of this many characters at most, in a window that may be small.
+    /// Returns the bound of a list of at most this many characters, reduced if the window is small.
     fn chars(&self, max_chars: usize) -> usize {
         let tokens = usize::try_from(self.plan.context_window / LIST_PART).unwrap_or(usize::MAX);
         max_chars.min(tokens.saturating_mul(CHARS_PER_TOKEN))
@@ -261,12 +262,12 @@ fn owned<S: Into<String>, T: Into<String>>(items: impl IntoIterator<Item = (S, T
     items.into_iter().map(|(name, about)| (name.into(), about.into())).collect()
 }
 
-/// A text under its heading; nothing where there is none.
+/// Returns a text under its heading; empty if the text is empty.
 fn headed(heading: &str, text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("{heading}\n\n{text}") }
 }
 
-/// The items that fit, and how many do not.
+/// Returns the items that fit, and the number of those that do not.
 fn bounded(items: impl Iterator<Item = String>, separator: &str, max_chars: usize, noun: &str) -> String {
     let mut out = String::new();
     let mut chars = 0;

@@ -1,38 +1,38 @@
-//! The sections, in their order.
+//! Sections of the system prompt, in their order.
 
 use std::ops::Range;
 
-/// What stands between two sections.
+/// The text between two sections.
 const SEPARATOR: &str = "\n\n";
 
 /// A section of the system prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Section {
-    /// What the agent remembers.
+    /// The agent's memory.
     Memory,
-    /// How it remembers.
+    /// The instructions on memory.
     MemoryInstructions,
-    /// Who it is, and how much there is for it to use.
+    /// The identity of the agent, and the number of its tools.
     Identity,
-    /// How tools are come by; in text style their schemas.
+    /// The use of tools; in text style also their schemas.
     Tools,
-    /// What a call looks like.
+    /// The template of a call.
     Hints,
-    /// What sources say of their tools.
+    /// The notes of sources on their tools.
     SourceNotes,
-    /// Whom it can give work to.
+    /// The agents that it can delegate to.
     Agents,
-    /// What it can load.
+    /// The skills that it can load.
     Skills,
-    /// Where it can send to.
+    /// The channels that it can send to.
     Channels,
-    /// The user's own part.
+    /// The user's prompt.
     User,
 }
 
 impl Section {
-    /// All of them, in the order in which they stand.
+    /// All sections, in their order.
     pub const ALL: [Self; 10] = [
         Self::Memory,
         Self::MemoryInstructions,
@@ -46,7 +46,7 @@ impl Section {
         Self::User,
     ];
 
-    /// Its name in the output of `toolcrib plan`.
+    /// Returns its name in the output of `toolcrib plan`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Memory => "memory",
@@ -69,13 +69,13 @@ impl Section {
 pub struct RenderedPrompt {
     /// The text.
     pub text: String,
-    /// Whether the user's own part was longer than its bound, so that its end is missing.
+    /// True if the user's prompt was longer than its bound, so that its end is missing.
     pub user_prompt_is_cut: bool,
     places: Vec<(Section, Range<usize>)>,
 }
 
 impl RenderedPrompt {
-    /// The sections that are there, in their order.
+    /// Returns the sections that are present, in their order.
     pub fn sections(&self) -> impl Iterator<Item = (Section, &str)> {
         self.places
             .iter()

@@ -1,4 +1,4 @@
-//! How tools are come by.
+//! Instructions for the use of tools.
 
 use super::{MAX_IDENTITY_CHARS, bounded, counted};
 use crate::clean::one_line;
@@ -6,20 +6,21 @@ use crate::listing::first_sentence;
 use crate::offer::{DiscoveryStep, Role};
 use crate::{CallStyle, Injection, OfferedTool, Plan, TEXT_CALL_FORMAT};
 
-/// The most characters of the list of domains. The rest is counted.
+/// The most characters of the list of domains. The others are counted.
 pub const MAX_DOMAINS_CHARS: usize = 2_000;
 
-/// The most characters of the list of meta-tools. The rest is counted.
+/// The most characters of the list of meta-tools. The others are counted.
 pub const MAX_TOOL_LIST_CHARS: usize = 8_000;
 
-/// The most characters of the list of tools by name: about a fifth of a window of a million tokens. The rest is counted.
+/// The most characters of the list of tools by name: about a fifth of a window of a million tokens. The others are
+/// counted.
 pub const MAX_LISTING_CHARS: usize = 800_000;
 
 /// The most characters of the tools with their schemas, in text mode: about a fifth of a window of a million tokens.
-/// The rest is counted.
+/// The others are counted.
 pub const MAX_TOOLS_SECTION_CHARS: usize = 800_000;
 
-/// How tools are come by, and in text style the tools themselves.
+/// Returns the instructions for the use of tools, and in text style the tools themselves.
 pub(super) fn instructions(plan: &Plan, style: CallStyle) -> String {
     let ways = match plan.mode {
         Injection::Direct => direct(plan),
@@ -78,7 +79,8 @@ fn meta_list(meta_tools: &[&OfferedTool]) -> String {
     format!("{lead}\n{}", bounded(lines, "\n", MAX_TOOL_LIST_CHARS, "tool"))
 }
 
-/// The steps that the meta-tools serve, with the names of those that say so. When none says so, the steps alone.
+/// Returns the steps that the meta-tools serve, with the names of those that have a step. If none has one, only the
+/// steps.
 fn workflow(meta_tools: &[&OfferedTool]) -> String {
     let is_named = meta_tools.iter().any(|tool| tool.step.is_some());
     let finds = meta_tools.iter().any(|tool| tool.step == Some(DiscoveryStep::Discover));
@@ -86,7 +88,7 @@ fn workflow(meta_tools: &[&OfferedTool]) -> String {
     for step in DiscoveryStep::ALL {
         let text = match step {
             DiscoveryStep::Discover => "Discover what's available",
-            // What was found often comes with its parameters and a call, and asking again costs a turn.
+            // Search results often have the parameters and a call, and asking again costs a turn.
             DiscoveryStep::Inspect if finds => "Where its parameters were not shown, get its exact schema",
             DiscoveryStep::Inspect => "Get the exact parameter schema before calling",
             DiscoveryStep::Execute => "Execute the tool with the correct parameters",
@@ -106,8 +108,8 @@ fn workflow(meta_tools: &[&OfferedTool]) -> String {
 }
 
 impl Plan {
-    /// Returns the names of the tools that belong to the running of an agent and have to be found, where no list has them:
-    /// nothing else says that there are watchers and schedules. Empty where there are none.
+    /// Returns the names of the operational tools that have to be found and are not listed: nothing else mentions
+    /// watchers and schedules. May be empty.
     pub fn found_alike(&self) -> String {
         let is_listed = |tool: &OfferedTool| self.listed.iter().any(|line| line.name == tool.name);
         let hidden = self.hidden.iter().filter(|tool| tool.role == Role::Operational && !is_listed(tool));
@@ -116,7 +118,7 @@ impl Plan {
     }
 }
 
-/// The tools of which there is a line each.
+/// Returns the listed tools, on a line each.
 fn listing(plan: &Plan) -> String {
     let lines = plan.listed.iter().map(|tool| tool.line().trim_end().to_owned());
     let lines = bounded(lines, "\n", MAX_LISTING_CHARS, "tool");
@@ -126,7 +128,7 @@ fn listing(plan: &Plan) -> String {
     }
 }
 
-/// The tools with their schemas, and how to call them in text.
+/// Returns the tools with their schemas, and the instructions to call them in text.
 fn available(offered: &[OfferedTool]) -> String {
     let tools = bounded(offered.iter().map(OfferedTool::block), "\n\n", MAX_TOOLS_SECTION_CHARS, "tool");
     format!(

@@ -1,4 +1,4 @@
-//! Messages that say whom they are for: `<|channel|>commentary to=functions.name <|message|>{…}<|call|>`.
+//! Messages with a recipient: `<|channel|>commentary to=functions.name <|message|>{…}<|call|>`.
 
 use super::TextCall;
 use super::cursor::{Cursor, Stop};
@@ -11,7 +11,7 @@ use super::value::value;
 /// The longest head, in bytes.
 const MAX_HEAD_BYTES: usize = 512;
 
-/// What a head stands before.
+/// The content that a message head introduces.
 #[derive(Debug)]
 pub(super) enum Head {
     Calls(Found),
@@ -19,7 +19,7 @@ pub(super) enum Head {
     Plain { end: usize },
 }
 
-/// Reads a head, and the call behind it where it names a tool.
+/// Reads a head, and the call after it if it names a tool.
 pub(super) fn head(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Head, Stop> {
     let from = cursor.at();
     let end = loop {

@@ -1,13 +1,13 @@
-//! A place in a text that may still grow.
+//! A position in a text that may still grow.
 
 use std::borrow::Cow;
 
-/// Why nothing was read.
+/// The reason why nothing was read.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Stop {
-    /// The text ran out. Where more of it may follow, nothing is decided yet.
+    /// The text ended. If more of it may follow, nothing is decided yet.
     Out,
-    /// Something else stands here, for this reason.
+    /// The text does not match, for this reason.
     No(Cow<'static, str>),
 }
 
@@ -17,8 +17,8 @@ impl Stop {
     }
 }
 
-/// Reads a text from left to right, and knows how far it has looked. What is read from the beginning of a text is read
-/// from the whole in the same way, as long as nothing returned [`Stop::Out`].
+/// A cursor that reads a text from left to right and records the furthest byte it examined. A result read from a prefix
+/// of a text also holds for the whole text, provided nothing returned [`Stop::Out`].
 #[derive(Clone, Debug)]
 pub(super) struct Cursor<'a> {
     text: &'a str,
@@ -28,7 +28,7 @@ pub(super) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// A cursor at a byte of a text, which is all there is when `is_end` says so.
+    /// Creates a cursor at a byte of a text, which is complete if `is_end` is true.
     pub(super) fn new(text: &'a str, at: usize, is_end: bool) -> Self {
         Self { text, at, furthest: at, is_end }
     }
@@ -37,12 +37,12 @@ impl<'a> Cursor<'a> {
         self.at
     }
 
-    /// The furthest byte that was looked at.
+    /// Returns the furthest byte that was examined.
     pub(super) fn furthest(&self) -> usize {
         self.furthest.max(self.at)
     }
 
-    /// Whether nothing can follow the text.
+    /// Returns true if nothing can follow the text.
     pub(super) fn is_end(&self) -> bool {
         self.is_end
     }
@@ -55,17 +55,17 @@ impl<'a> Cursor<'a> {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    /// The text from one byte to another.
+    /// Returns the text from one byte to another.
     pub(super) fn slice(&self, from: usize, to: usize) -> &'a str {
         self.text.get(from..to).unwrap_or_default()
     }
 
-    /// The text from a byte on.
+    /// Returns the text from a byte to the end.
     pub(super) fn slice_from(&self, from: usize) -> &'a str {
         self.text.get(from..).unwrap_or_default()
     }
 
-    /// Goes to another byte, which may lie behind.
+    /// Moves to another byte, which may be an earlier one.
     pub(super) fn jump(&mut self, at: usize) {
         self.furthest = self.furthest();
         self.at = at;
@@ -79,7 +79,7 @@ impl<'a> Cursor<'a> {
         self.rest().chars().next()
     }
 
-    /// The next character, or [`Stop::Out`].
+    /// Returns the next character, or [`Stop::Out`].
     pub(super) fn need(&self) -> Result<char, Stop> {
         self.peek().ok_or(Stop::Out)
     }
@@ -90,7 +90,7 @@ impl<'a> Cursor<'a> {
         Some(next)
     }
 
-    /// Goes on behind a text that stands here.
+    /// Skips a text if it is next, and returns true if it did.
     pub(super) fn eat(&mut self, wanted: &str) -> bool {
         let stands = self.rest().starts_with(wanted);
         if stands {
@@ -99,7 +99,7 @@ impl<'a> Cursor<'a> {
         stands
     }
 
-    /// Whether a text stands here; undecided while the text breaks off inside of it.
+    /// Returns true if a text is next; undecided if the input ends within it.
     pub(super) fn begins(&self, wanted: &str) -> Result<bool, Stop> {
         let rest = self.rest();
         if !self.is_end && rest.len() < wanted.len() && wanted.starts_with(rest) {
@@ -108,7 +108,7 @@ impl<'a> Cursor<'a> {
         Ok(rest.starts_with(wanted))
     }
 
-    /// Skips blanks, and says whether a line ended among them.
+    /// Skips blanks, and returns true if there was a line end among them.
     pub(super) fn skip_blanks(&mut self) -> bool {
         let rest = self.rest();
         let blanks = rest.len() - rest.trim_start().len();
@@ -117,7 +117,8 @@ impl<'a> Cursor<'a> {
         has_line_end
     }
 
-    /// The characters that satisfy a condition, at most so many bytes; undecided while the text breaks off among them.
+    /// Returns the characters that satisfy a condition, up to a number of bytes; undecided if the input ends among
+    /// them.
     pub(super) fn take_while(
         &mut self,
         max_bytes: usize,
@@ -125,7 +126,7 @@ impl<'a> Cursor<'a> {
     ) -> Result<&'a str, Stop> {
         let rest = self.rest();
         let length = rest.find(|c| !wanted(c)).unwrap_or(rest.len());
-        // Not longer, so that a text without an end is no reason to wait for one.
+        // Bounded, so that a text without an end does not make the reader wait for one.
         if length > max_bytes {
             return Err(Stop::no("it is too long"));
         }

@@ -1,7 +1,7 @@
-//! Forms that may be a call, and also an example, data or code.
+//! Calls without markers: forms that may be a call, but also an example, data or code.
 //!
-//! They are calls of tools that are known only, and only where the message ends with them: a model that calls waits for
-//! what comes of it, one that shows goes on.
+//! They are calls only if the tool is known and the message ends with them: a model that calls waits for the result, a
+//! model that shows an example continues.
 
 use serde_json::Value;
 
@@ -17,34 +17,34 @@ use super::python;
 use super::value::value;
 use super::{MAX_TEXT_CALLS, TextCall};
 
-/// Languages that a block of JSON is marked with.
+/// The languages of a code block with JSON.
 const JSON_LANGUAGES: [&str; 9] =
     ["", "json", "jsonc", "json5", "javascript", "tool_call", "tool_calls", "tool", "function_call"];
 
-/// Languages that a block of calls as Python writes them is marked with, where only calls are.
+/// The languages of a code block that contains only calls in Python notation.
 const CALL_LANGUAGES: [&str; 4] = ["tool_code", "tool_call", "tool_calls", "function_call"];
 
-/// Languages that such a block is marked with, where code may stand as well.
+/// The languages of such a block that may contain code as well.
 const CODE_LANGUAGES: [&str; 3] = ["", "python", "py"];
 
-/// How a form came to stand where it stands.
+/// The context of a form.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Setting<'a> {
     pub(super) names: &'a ToolNames,
-    /// Whether nothing was said before.
+    /// True if there is no text before the form.
     pub(super) is_first: bool,
 }
 
-/// What became of a form.
+/// The result of reading a form.
 #[derive(Debug)]
 pub(super) enum Verdict {
-    /// Calls, with which the message ends.
+    /// Calls at the end of the message.
     Calls(Vec<TextCall>),
     /// Data or an example, at least up to this byte.
     Text { end: usize },
 }
 
-/// Reads a form that begins here, at the start of a line, and whatever follows it up to the end of the message.
+/// Reads a form that begins here, at the start of a line, and everything after it up to the end of the message.
 pub(super) fn doubtful(cursor: &mut Cursor<'_>, setting: Setting<'_>) -> Result<Verdict, Stop> {
     let mut found: Vec<TextCall> = Vec::new();
     loop {
@@ -71,21 +71,21 @@ pub(super) fn doubtful(cursor: &mut Cursor<'_>, setting: Setting<'_>) -> Result<
             }
             Ok(text) => return Ok(text),
             Err(Stop::Out) => return Err(Stop::Out),
-            // All that was read before is followed by something else, so that it is none either.
+            // The forms before are followed by something else, so they are no calls either.
             Err(Stop::No(why)) if found.is_empty() => return Err(Stop::No(why)),
             Err(Stop::No(_)) => return Ok(Verdict::Text { end: at }),
         }
     }
 }
 
-/// JSON, or a list as Python writes it.
+/// Reads JSON, or a list in Python notation.
 fn json(cursor: &mut Cursor<'_>, setting: Setting<'_>, from: usize) -> Result<Verdict, Stop> {
     if let Some(verdict) = python_list(cursor, setting)? {
         return Ok(verdict);
     }
     match parsed(cursor, setting.names, from) {
         Err(stop) if stop != Stop::Out && cursor.slice_from(from).starts_with('[') => Err(stop),
-        // What is no JSON has no end that could be told, so all there is belongs to it.
+        // Invalid JSON has no recognizable end, so the rest of the message belongs to it.
         Err(stop) if setting.is_first || stop == Stop::Out => {
             cursor.go_to_end();
             if !cursor.is_end() {
@@ -99,7 +99,7 @@ fn json(cursor: &mut Cursor<'_>, setting: Setting<'_>, from: usize) -> Result<Ve
     }
 }
 
-/// Reads JSON, unless its first key shows that it is no call.
+/// Reads JSON, unless its first key shows that it is not a call.
 fn parsed(cursor: &mut Cursor<'_>, names: &ToolNames, from: usize) -> Result<Verdict, Stop> {
     if cursor.rest().starts_with('[') && !begins_list(cursor)? {
         return Err(Stop::no("no call"));
@@ -115,7 +115,7 @@ fn parsed(cursor: &mut Cursor<'_>, names: &ToolNames, from: usize) -> Result<Ver
     Ok(Verdict::Calls(calls(value, raw, names)))
 }
 
-/// Whether a list begins with an object. The cursor stays where it is.
+/// Returns true if a list begins with an object. The cursor does not move.
 fn begins_list(cursor: &mut Cursor<'_>) -> Result<bool, Stop> {
     let at = cursor.at();
     cursor.next();
@@ -125,7 +125,7 @@ fn begins_list(cursor: &mut Cursor<'_>) -> Result<bool, Stop> {
     begins
 }
 
-/// Whether the first key of the first object is one of a call. The cursor stays where it is.
+/// Returns true if the first key of the first object is one of a call. The cursor does not move.
 fn begins_call(cursor: &mut Cursor<'_>) -> Result<bool, Stop> {
     let at = cursor.at();
     let mut look = || {
@@ -152,8 +152,8 @@ fn begins_call(cursor: &mut Cursor<'_>) -> Result<bool, Stop> {
     begins
 }
 
-/// A call that is no JSON or breaks off, of which a name and arguments show that it was meant. What is no JSON and is a
-/// list, or stands behind other words, could be anything.
+/// Returns a call that is invalid JSON or breaks off, if a name and arguments show that a call was intended. Invalid
+/// JSON that is a list, or follows other words, could be anything.
 fn broken(cursor: &Cursor<'_>, setting: Setting<'_>, from: usize, stop: &Stop) -> Option<TextCall> {
     let raw = cursor.slice_from(from);
     let name = guess_name(raw).filter(|name| setting.names.knows(name))?;
@@ -194,7 +194,7 @@ fn python_list(cursor: &mut Cursor<'_>, setting: Setting<'_>) -> Result<Option<V
     }
 }
 
-/// A call that begins with the name of its tool. What Python writes counts where nothing was said before.
+/// Reads a call that begins with the name of its tool. Python notation counts only if there is no text before it.
 fn word(cursor: &mut Cursor<'_>, setting: Setting<'_>) -> Result<Verdict, Stop> {
     let from = cursor.at();
     match named(cursor, setting) {
@@ -206,10 +206,11 @@ fn word(cursor: &mut Cursor<'_>, setting: Setting<'_>) -> Result<Verdict, Stop> 
     }
 }
 
-/// `name {…}`, as templates of calls show it.
+/// Reads `name {…}`, the form of call templates.
 fn named(cursor: &mut Cursor<'_>, setting: Setting<'_>) -> Result<Verdict, Stop> {
     let from = cursor.at();
-    // Most lines begin with a word that is no name: they are looked at no further, and do not count as almost a call.
+    // Most lines begin with a word that is not a tool's name: they are not examined further, and do not count as
+    // attempted calls.
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '-' | '/');
     let mut look = cursor.clone();
     let name = look.take_while(MAX_NAME_BYTES, is_part)?;
@@ -220,7 +221,7 @@ fn named(cursor: &mut Cursor<'_>, setting: Setting<'_>) -> Result<Verdict, Stop>
     cursor.skip_blanks();
     let object = cursor.at();
     match named_object(cursor, setting.names, name, from) {
-        // An object that begins with a key is meant as one, but where words stand before, it may be code.
+        // An object that begins with a key is intended as arguments; after other words it may be code.
         Err(Stop::No(why)) if setting.is_first && begins_call_arguments(cursor.slice_from(object)) => {
             cursor.go_to_end();
             if !cursor.is_end() {
@@ -234,12 +235,12 @@ fn named(cursor: &mut Cursor<'_>, setting: Setting<'_>) -> Result<Verdict, Stop>
     }
 }
 
-/// Whether a text begins as an object whose first key stands in quotes.
+/// Returns true if a text begins as an object whose first key is in quotes.
 fn begins_call_arguments(text: &str) -> bool {
     text.strip_prefix('{').is_some_and(|rest| rest.trim_start().starts_with(['"', '\'', '“']))
 }
 
-/// A call as Python writes it.
+/// Reads a call in Python notation.
 fn statement(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Verdict, Stop> {
     let from = cursor.at();
     let call = match python::call(cursor, names) {
@@ -249,7 +250,7 @@ fn statement(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Verdict, Stop
     if names.knows(&call.name) { Ok(Verdict::Calls(vec![call])) } else { Err(Stop::no("no call")) }
 }
 
-/// A call as Python writes it, or a list of such, with which the message breaks off.
+/// Reads a call in Python notation, or a list of such calls, at which the message breaks off.
 fn cut_off(cursor: &mut Cursor<'_>, names: &ToolNames, from: usize) -> Result<Verdict, Stop> {
     let raw = cursor.slice_from(from);
     let called = raw.trim_start_matches('[').split_once('(').map(|(name, _)| name.trim());
@@ -262,7 +263,7 @@ fn cut_off(cursor: &mut Cursor<'_>, names: &ToolNames, from: usize) -> Result<Ve
     }
 }
 
-/// A block of code that holds nothing but calls.
+/// Reads a code block that contains only calls.
 fn block(cursor: &mut Cursor<'_>, setting: Setting<'_>) -> Result<Verdict, Stop> {
     let Some(language) = fence::line(cursor)? else { return Err(Stop::no("no call")) };
     let language = language.to_ascii_lowercase();
@@ -300,7 +301,7 @@ fn block(cursor: &mut Cursor<'_>, setting: Setting<'_>) -> Result<Verdict, Stop>
     }
 }
 
-/// The same as [`json`], where the end of the block ends what cannot be read.
+/// Reads JSON as [`json`] does, except that the end of the block ends unreadable JSON.
 fn fenced_json(
     cursor: &mut Cursor<'_>,
     setting: Setting<'_>,
@@ -332,7 +333,7 @@ fn fenced_json(
     }
 }
 
-/// `Action: name` and `Action Input: {…}`, each on its line.
+/// Reads `Action: name` and `Action Input: {…}`, each on its line.
 fn react(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Verdict, Stop> {
     let from = cursor.at();
     cursor.eat("Action:");
@@ -346,7 +347,7 @@ fn react(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Verdict, Stop> {
     named_object(cursor, names, name, from)
 }
 
-/// `>>>name` and the arguments on the next line.
+/// Reads `>>>name` and the arguments on the next line.
 fn functionary(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Verdict, Stop> {
     let from = cursor.at();
     if !cursor.begins(">>>")? {
@@ -361,14 +362,14 @@ fn functionary(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Verdict, St
     named_object(cursor, names, name, from)
 }
 
-/// `functools[{…}]`.
+/// Reads `functools[{…}]`.
 fn functools(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Verdict, Stop> {
     cursor.eat("functools");
     let from = cursor.at();
     parsed(cursor, names, from)
 }
 
-/// The object of arguments behind a name.
+/// Reads the object of arguments after a name.
 fn named_object(
     cursor: &mut Cursor<'_>,
     names: &ToolNames,

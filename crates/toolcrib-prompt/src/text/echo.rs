@@ -1,6 +1,6 @@
-//! Calls that a model only repeats, because a tool returned them.
+//! Calls that a model only repeats from the result of a tool.
 
-/// What tools returned, in a form in which a text is found however it is quoted and laid out.
+/// The results of tools, normalized so that a quotation is found in any layout.
 pub(super) struct Shown(Vec<String>);
 
 impl Shown {
@@ -8,14 +8,14 @@ impl Shown {
         Self(results.iter().map(|result| bare(result)).collect())
     }
 
-    /// Whether a text stands in one of the results.
+    /// Returns true if one of the results contains a text.
     pub(super) fn holds(&self, text: &str) -> bool {
         let text = bare(text);
         self.0.iter().any(|result| result.contains(&text))
     }
 }
 
-/// Letters, digits and what structure is made of; no blanks, quotes, or escapes of them.
+/// Returns the letters, digits and structural characters of a text, without blanks, quotes, and escapes of them.
 fn bare(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut is_escape = false;

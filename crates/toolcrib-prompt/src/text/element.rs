@@ -1,8 +1,8 @@
-//! Calls that are written as elements, the arguments as elements in them.
+//! Calls that are written as XML elements, with arguments as child elements.
 //!
-//! What stands in such an element is a text, whatever it looks like: the schema of the tool says whether `5` is meant as
-//! a number, and the repair of arguments goes by it. Only where the model says itself that it is none
-//! (`string="false"`), the text is read as a value.
+//! The content of such an element is a text, even if it looks like another type: the schema of the tool decides whether
+//! `5` is a number, and the repair of arguments uses it. The text is read as a value only if the model marks it as not
+//! a string (`string="false"`).
 
 use serde_json::Value;
 use toolcrib_model::JsonObject;
@@ -18,7 +18,8 @@ use super::value::value;
 /// The longest name of an argument, in bytes.
 const MAX_KEY_BYTES: usize = 256;
 
-/// Reads the body of `<function=name>` or `<invoke name="name">`, which was just read and begins at `from`.
+/// Reads the body of `<function=name>` or `<invoke name="name">`, whose opening marker was just read and begins at
+/// `from`.
 pub(super) fn function(
     cursor: &mut Cursor<'_>,
     open: &Marker<'_>,
@@ -34,7 +35,7 @@ pub(super) fn function(
     Ok(TextCall { name: names.strip(&name).to_owned(), arguments, raw })
 }
 
-/// Reads arguments up to what closes the call.
+/// Reads arguments up to the marker that closes the call.
 fn body(
     cursor: &mut Cursor<'_>,
     name: &mut Option<String>,
@@ -46,7 +47,7 @@ fn body(
         let before = cursor.at();
         cursor.skip_blanks();
         let Some(next) = cursor.peek() else {
-            // JSON shows that it is complete, other arguments may be missing.
+            // A JSON object shows that it is complete; of other arguments some may be missing.
             return if cursor.is_end() && whole.is_some() {
                 Ok(whole.unwrap_or(Ok(arguments)))
             } else {
@@ -58,7 +59,7 @@ fn body(
                 '(' => Ok(python::arguments(cursor)?),
                 _ => from_value("arguments", value(cursor)?),
             });
-            // The end of a mark that has the arguments inside.
+            // The end of a marker that contains the arguments.
             if cursor.peek() == Some('>') {
                 cursor.next();
             }
@@ -70,7 +71,7 @@ fn body(
                     cursor.jump(before);
                     Ok(whole)
                 }
-                None => Err(Stop::no("something stands between the arguments that is none")),
+                None => Err(Stop::no("expected an argument, found other text")),
             };
         }
         let at = cursor.at();
@@ -81,7 +82,7 @@ fn body(
         };
         match read {
             Some(mark) if mark.is_close && mark.word == closing => return Ok(whole.unwrap_or(Ok(arguments))),
-            // What is around the call closes it too.
+            // The enclosing marker closes the call too.
             Some(mark) if mark.is_close && matches!(mark.kind, Kind::Call | Kind::TurnEnd | Kind::Tools) => {
                 cursor.jump(before);
                 return Ok(whole.unwrap_or(Ok(arguments)));
@@ -90,7 +91,7 @@ fn body(
                 Kind::Parameter => parameter(cursor, &mark, &mut arguments)?,
                 Kind::Name if name.is_none() => *name = Some(enclosed(cursor, &mark.word)?.trim().to_owned()),
                 Kind::Arguments => whole = Some(object(cursor, &mark.word)?),
-                _ => return Err(Stop::no("something stands between the arguments that is none")),
+                _ => return Err(Stop::no("expected an argument, found other text")),
             },
             _ if whole.is_some() => {
                 cursor.jump(before);
@@ -98,13 +99,13 @@ fn body(
             }
             _ => {
                 cursor.jump(at);
-                return Err(Stop::no("something stands between the arguments that is none"));
+                return Err(Stop::no("expected an argument, found other text"));
             }
         }
     }
 }
 
-/// Reads one argument, whose opening mark was just read.
+/// Reads one argument, whose opening marker was just read.
 fn parameter(cursor: &mut Cursor<'_>, open: &Marker<'_>, arguments: &mut JsonObject) -> Result<(), Stop> {
     let key = open.value().ok_or(Stop::no("an argument has no name"))?.to_owned();
     let text = enclosed(cursor, &open.word)?;
@@ -117,23 +118,23 @@ fn insert(arguments: &mut JsonObject, key: String, text: &str, is_text: bool) ->
     let value = (!is_text).then(|| literal(plain)).flatten().unwrap_or_else(|| Value::from(plain));
     match arguments.insert(key, value) {
         None => Ok(()),
-        Some(_) => Err(Stop::no("an argument stands twice")),
+        Some(_) => Err(Stop::no("an argument is given twice")),
     }
 }
 
-/// The value that a text is, all of it.
+/// Returns the value of a text that is a literal as a whole.
 fn literal(text: &str) -> Option<Value> {
     toolcrib_document::StrictValue::parse(text.trim()).ok().map(|value| value.0)
 }
 
-/// The text without the line ends that only set it apart from its marks.
+/// Returns the text without the line ends that only separate it from its markers.
 fn without_line_ends(text: &str) -> &str {
     let text = text.strip_prefix("\r\n").or_else(|| text.strip_prefix('\n')).unwrap_or(text);
     text.strip_suffix("\r\n").or_else(|| text.strip_suffix('\n')).unwrap_or(text)
 }
 
-/// Reads up to the mark that closes what a word opened. One behind which neither a mark nor the end follows is part of
-/// the text: arguments can speak of marks.
+/// Reads up to the marker that closes a word. A marker that is followed neither by another one nor by the end is part
+/// of the text: arguments can mention markers.
 fn enclosed<'a>(cursor: &mut Cursor<'a>, word: &str) -> Result<&'a str, Stop> {
     let from = cursor.at();
     loop {
@@ -164,7 +165,7 @@ fn enclosed<'a>(cursor: &mut Cursor<'a>, word: &str) -> Result<&'a str, Stop> {
     }
 }
 
-/// Reads all arguments up to the mark that closes what a word opened: a JSON object, or an element for each.
+/// Reads all arguments up to the marker that closes a word: a JSON object, or an element for each.
 pub(super) fn object(cursor: &mut Cursor<'_>, word: &str) -> Result<Result<JsonObject, String>, Stop> {
     let from = cursor.at();
     cursor.skip_blanks();
@@ -191,7 +192,7 @@ fn elements(cursor: &mut Cursor<'_>, word: &str) -> Result<JsonObject, Stop> {
             return Ok(arguments);
         }
         if cursor.need()? != '<' {
-            return Err(Stop::no("something stands between the arguments that is none"));
+            return Err(Stop::no("expected an argument, found other text"));
         }
         cursor.next();
         let key =
@@ -228,11 +229,11 @@ fn close(cursor: &mut Cursor<'_>, word: &str) -> Result<(), Stop> {
     if closes(cursor, word)? {
         Ok(())
     } else {
-        Err(Stop::no("something stands between the arguments and the mark that closes them"))
+        Err(Stop::no("found other text between the arguments and the marker that closes them"))
     }
 }
 
-/// Reads the name of the tool in `<name>…</name>`, whose opening mark was just read.
+/// Reads the name of the tool in `<name>…</name>`, whose opening marker was just read.
 pub(super) fn name<'a>(cursor: &mut Cursor<'a>, word: &str) -> Result<&'a str, Stop> {
     let name = enclosed(cursor, word)?.trim();
     if name.is_empty() || name.len() > MAX_NAME_BYTES || name.contains(char::is_whitespace) {
@@ -241,14 +242,14 @@ pub(super) fn name<'a>(cursor: &mut Cursor<'a>, word: &str) -> Result<&'a str, S
     Ok(name)
 }
 
-/// Reads pairs of `<arg_key>` and `<arg_value>`, as GLM writes them, as far as there are any.
+/// Reads all pairs of `<arg_key>` and `<arg_value>`, the notation of GLM.
 pub(super) fn pairs(cursor: &mut Cursor<'_>) -> Result<JsonObject, Stop> {
     let mut arguments = JsonObject::new();
     loop {
         let before = cursor.at();
         cursor.skip_blanks();
         if cursor.need()? != '<' {
-            return Err(Stop::no("something stands between the arguments that is none"));
+            return Err(Stop::no("expected an argument, found other text"));
         }
         match marker(cursor) {
             Err(Stop::Out) => return Err(Stop::Out),

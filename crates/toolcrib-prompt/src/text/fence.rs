@@ -1,11 +1,11 @@
-//! Lines that begin or end a block of code.
+//! Lines that open or close a code block.
 
 use super::cursor::{Cursor, Stop};
 
-/// The longest word behind the marks, in bytes.
+/// The longest info string of a fence, in bytes.
 const MAX_LANGUAGE_BYTES: usize = 32;
 
-/// Reads three code marks and the word behind them. `None` where something else stands here.
+/// Reads three backticks and the word after them. Returns `None` if there is no fence here.
 pub(super) fn line<'a>(cursor: &mut Cursor<'a>) -> Result<Option<&'a str>, Stop> {
     let at = cursor.at();
     if !cursor.begins("```")? {

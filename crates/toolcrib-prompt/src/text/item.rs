@@ -1,4 +1,4 @@
-//! One call, or a list of them, in any notation, where it is known that calls stand.
+//! A call, or a list of calls, in any notation, at a position where calls are expected.
 
 use serde_json::Value;
 use toolcrib_model::JsonObject;
@@ -13,16 +13,16 @@ use super::python;
 use super::value::value;
 use super::{MAX_TEXT_CALLS, TextCall};
 
-/// What was read.
+/// An item that was read.
 pub(super) enum Item {
     Calls(Vec<TextCall>),
-    /// Words before a call.
+    /// Words before a call, which were skipped.
     Skipped,
-    /// Nothing that could be a call stands here.
+    /// Nothing that could be a call.
     None,
 }
 
-/// Reads what stands here.
+/// Reads the next item.
 pub(super) fn item(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Item, Stop> {
     match cursor.need()? {
         '{' => json(cursor, names).map(Item::Calls),
@@ -39,7 +39,7 @@ fn json(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Vec<TextCall>, Sto
     Ok(calls(value, cursor.slice(from, cursor.at()), names))
 }
 
-/// A list of JSON objects, or of calls as Python writes them.
+/// Reads a list of JSON objects, or of calls in Python notation.
 pub(super) fn list(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Item, Stop> {
     let from = cursor.at();
     cursor.next();
@@ -67,7 +67,7 @@ pub(super) fn list(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Item, S
     }
 }
 
-/// A name, and its arguments behind it.
+/// Reads a name, and the arguments after it.
 fn head(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Item, Stop> {
     let from = cursor.at();
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '-' | '/');
@@ -81,7 +81,7 @@ fn head(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Item, Stop> {
     }
     let name = word.strip_prefix("call:").unwrap_or(word);
     let Some(arguments) = behind_name(cursor, names, name)? else { return Ok(Item::None) };
-    // DeepSeek names the kind of the call first.
+    // DeepSeek writes the type of the call first.
     if name == "function"
         && let Behind::Middle = arguments
     {
@@ -96,10 +96,10 @@ fn head(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Item, Stop> {
     Ok(Item::Calls(vec![TextCall { name, arguments, raw }]))
 }
 
-/// What stands behind the name of a tool.
+/// The text after the name of a tool.
 enum Behind {
     Arguments(Result<JsonObject, String>),
-    /// A mark behind which the arguments stand.
+    /// A marker that separates the name from the arguments.
     Middle,
 }
 
@@ -121,7 +121,7 @@ fn behind_name(cursor: &mut Cursor<'_>, names: &ToolNames, name: &str) -> Result
                     cursor.jump(before);
                     element::pairs(cursor).map(|arguments| Some(Behind::Arguments(Ok(arguments))))
                 }
-                // GLM writes nothing behind the name where there are no arguments.
+                // GLM writes nothing after the name if there are no arguments.
                 Ok(mark) if mark.kind == Kind::Call && mark.is_close && names.knows(name) => {
                     cursor.jump(at);
                     Ok(Some(Behind::Arguments(Ok(JsonObject::new()))))
@@ -133,7 +133,7 @@ fn behind_name(cursor: &mut Cursor<'_>, names: &ToolNames, name: &str) -> Result
     }
 }
 
-/// Reads an id as Mistral writes it, `[CALL_ID]x`, up to the next mark.
+/// Reads an id in the notation of Mistral, `[CALL_ID]x`, up to the next marker.
 fn call_id(cursor: &mut Cursor<'_>) -> Result<bool, Stop> {
     if !cursor.begins("[CALL_ID]")? {
         return Ok(false);
@@ -143,7 +143,7 @@ fn call_id(cursor: &mut Cursor<'_>) -> Result<bool, Stop> {
     Ok(true)
 }
 
-/// An object of arguments, in a code fence or not.
+/// Reads an object of arguments, in a code fence or not.
 fn object(cursor: &mut Cursor<'_>) -> Result<Result<JsonObject, String>, Stop> {
     cursor.skip_blanks();
     let is_fenced = cursor.need()? == '`' && fence::line(cursor)?.is_some();
@@ -165,7 +165,7 @@ fn object(cursor: &mut Cursor<'_>) -> Result<Result<JsonObject, String>, Stop> {
     Ok(found)
 }
 
-/// The name without the number that Kimi puts behind it, as in `functions.read:0`.
+/// Returns the name without the number that Kimi appends, as in `functions.read:0`.
 fn without_number(name: &str) -> &str {
     match name.rsplit_once(':') {
         Some((name, number)) if !number.is_empty() && number.chars().all(|c| c.is_ascii_digit()) => name,
@@ -173,7 +173,7 @@ fn without_number(name: &str) -> &str {
     }
 }
 
-/// `<name>…</name>`, and its arguments as an element or as JSON.
+/// Reads `<name>…</name>`, and the arguments as an element or as JSON.
 fn fields(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Item, Stop> {
     let from = cursor.at();
     let mark = match marker(cursor) {

@@ -1,17 +1,17 @@
-//! The marks that models put around calls, results and reasoning.
+//! The markers that models put around calls, results and reasoning.
 
 use super::cursor::{Cursor, Stop};
 
-/// What a mark stands for.
+/// The meaning of a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Around one call or several.
     Call,
-    /// Around calls, but also around much else.
+    /// Around calls, but also around other content.
     Tools,
     /// Between the name of a tool and its arguments.
     Middle,
-    /// Around one call whose tool the mark itself names.
+    /// Around one call; the marker itself names the tool.
     Function,
     /// Around one argument.
     Parameter,
@@ -25,18 +25,18 @@ pub(super) enum Kind {
     Arguments,
     /// Around the reasoning of a model.
     Thought,
-    /// Around what a tool returned.
+    /// Around the result of a tool.
     Result,
-    /// Before a message that says whom it is for.
+    /// Before a message with a recipient.
     Channel,
-    /// Between the head of such a message and what it says.
+    /// Between the head and the body of such a message.
     Message,
     /// At the end of a turn.
     TurnEnd,
 }
 
-/// Tags: `<word>`, `<word attribute="…">`, `<word=value>`, and with `/` the closing ones. A prefix such as `ns:` does not
-/// matter.
+/// Tags: `<word>`, `<word attribute="…">`, `<word=value>`, and the closing ones with `/`. A prefix such as `ns:` is
+/// ignored.
 const TAGS: [(&str, Kind); 45] = [
     ("tool_call", Kind::Call),
     ("tool_calls", Kind::Call),
@@ -85,8 +85,8 @@ const TAGS: [(&str, Kind); 45] = [
     ("s", Kind::TurnEnd),
 ];
 
-/// Tokens: `<|word|>`, also with wide pipes, and with one pipe where the word is a [tag](TAGS) of calls; whether they
-/// close.
+/// Tokens: `<|word|>`, also with wide pipes, and with one pipe if the word is a [tag](TAGS) of calls; the flag is true
+/// for closing ones.
 const TOKENS: [(&str, Kind, bool); 39] = [
     ("tool_calls_begin", Kind::Call, false),
     ("tool_call_begin", Kind::Call, false),
@@ -129,7 +129,7 @@ const TOKENS: [(&str, Kind, bool); 39] = [
     ("end_of_sentence", Kind::TurnEnd, false),
 ];
 
-/// Marks in square brackets; whether they close.
+/// Markers in square brackets; the flag is true for closing ones.
 const BRACKETS: [(&str, Kind, bool); 13] = [
     ("[TOOL_CALLS]", Kind::Call, false),
     ("[TOOL_CALL]", Kind::Call, false),
@@ -146,32 +146,32 @@ const BRACKETS: [(&str, Kind, bool); 13] = [
     ("[END_TOOL_RESULT]", Kind::Result, true),
 ];
 
-/// Marks of other shapes; whether they close.
+/// Markers of other shapes; the flag is true for closing ones.
 const OTHERS: [(&str, Kind, bool); 2] =
     [("◁think▷", Kind::Thought, false), ("◁/think▷", Kind::Thought, true)];
 
 /// The word of a tag that closes without a `/`.
 const END_FUNCTION_CALL: &str = "end_function_call";
 
-/// The longest word of a mark, its prefix included, in bytes. In data, what is longer is not looked at either.
+/// The longest word of a marker including its prefix, in bytes. In data, longer words are not examined either.
 pub(crate) const MAX_MARK_BYTES: usize = 64;
 
-/// The longest value or attributes of a mark, in bytes.
+/// The longest value or attributes of a marker, in bytes.
 const MAX_ATTRIBUTE_BYTES: usize = 512;
 
-/// A mark in a text.
+/// A marker in a text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Marker<'a> {
     pub(super) kind: Kind,
     pub(super) is_close: bool,
-    /// The word of a tag or a token in lower case, with which what it opens is closed.
+    /// The word of a tag or a token in lower case; the closing marker has the same word.
     pub(super) word: String,
-    /// What stands between the word and the end of the mark.
+    /// The text between the word and the end of the marker.
     pub(super) attributes: &'a str,
 }
 
 impl<'a> Marker<'a> {
-    /// `x` of `<function=x>`, `<invoke name="x">` and the like.
+    /// Returns `x` of `<function=x>`, `<invoke name="x">` and similar markers.
     pub(super) fn value(&self) -> Option<&'a str> {
         let value = match self.attributes.trim_start().strip_prefix('=') {
             Some(value) => value,
@@ -180,7 +180,7 @@ impl<'a> Marker<'a> {
         Some(value.trim().trim_matches(['"', '\'', '“', '”'])).filter(|value| !value.is_empty())
     }
 
-    /// The value of an attribute.
+    /// Returns the value of an attribute.
     pub(super) fn attribute(&self, name: &str) -> Option<&'a str> {
         let (before, rest) = self.attributes.split_once(name)?;
         if !before.is_empty() && !before.ends_with(char::is_whitespace) {
@@ -194,18 +194,18 @@ impl<'a> Marker<'a> {
     }
 }
 
-/// Whether a word makes a tag that speaks of calls, results or reasoning, and of little else.
+/// Returns true if a word makes a tag that denotes calls, results or reasoning, and rarely anything else.
 pub(crate) fn is_telling(word: &str) -> bool {
     let is_plain = |kind| matches!(kind, Kind::Name | Kind::Arguments);
     TAGS.iter().any(|(known, kind)| *known == word && !is_plain(*kind))
 }
 
-/// All marks in square brackets.
+/// Returns all markers in square brackets.
 pub(crate) fn bracket_marks() -> impl Iterator<Item = &'static str> {
     BRACKETS.iter().map(|(mark, ..)| *mark)
 }
 
-/// Every mark of which calls, results or reasoning consist, apart from the words that also mean much else.
+/// Returns every marker of calls, results or reasoning, except words that are also common in other text.
 #[cfg(test)]
 pub(super) fn all_marks() -> Vec<String> {
     let tags = TAGS
@@ -216,7 +216,7 @@ pub(super) fn all_marks() -> Vec<String> {
     tags.chain(tokens).chain(bracket_marks().map(str::to_owned)).collect()
 }
 
-/// Reads the mark that stands here, and goes behind it.
+/// Reads the marker at the cursor, and moves past it.
 pub(super) fn marker<'a>(cursor: &mut Cursor<'a>) -> Result<Marker<'a>, Stop> {
     match cursor.need()? {
         '<' => {}
@@ -228,7 +228,7 @@ pub(super) fn marker<'a>(cursor: &mut Cursor<'a>) -> Result<Marker<'a>, Stop> {
     let mut has_pipe = eat_pipe(cursor);
     is_close |= cursor.eat("/");
     let mut word = word(cursor, has_pipe)?;
-    // DeepSeek writes a namespace as a token of its own.
+    // DeepSeek writes a namespace as a separate token.
     if has_pipe && word == "dsml" && eat_pipe(cursor) {
         word = self::word(cursor, true)?;
         has_pipe = false;
@@ -267,8 +267,8 @@ pub(super) fn marker<'a>(cursor: &mut Cursor<'a>) -> Result<Marker<'a>, Stop> {
     Ok(Marker { kind, is_close, word: local.to_owned(), attributes })
 }
 
-/// Reads `=name` of `<function=name{…}` and `<function=name({…})`, as Llama writes them on some servers: the arguments
-/// begin where the mark would end.
+/// Reads `=name` of `<function=name{…}` and `<function=name({…})`, which Llama writes on some servers: the arguments
+/// begin at the position where the marker would end.
 fn name_before_arguments<'a>(cursor: &mut Cursor<'a>) -> Result<Option<&'a str>, Stop> {
     let at = cursor.at();
     if cursor.need()? == '=' {
@@ -281,7 +281,7 @@ fn name_before_arguments<'a>(cursor: &mut Cursor<'a>) -> Result<Option<&'a str>,
     Ok(None)
 }
 
-/// Whether a word that breaks off can be one of a mark.
+/// Returns true if a word that breaks off can become the word of a marker.
 fn may_become(word: &str, has_pipe: bool) -> bool {
     TAGS.iter().any(|(known, _)| known.starts_with(word))
         || (has_pipe && TOKENS.iter().any(|(known, ..)| known.starts_with(word)))

@@ -1,6 +1,6 @@
-//! Calls of models that write them as text.
+//! Parsing of calls that models write as text.
 //!
-//! [`TextReader`] says what is read as a call, and why.
+//! [`TextReader`] documents the notations.
 
 use toolcrib_model::JsonObject;
 
@@ -36,40 +36,40 @@ pub use result::render_tool_result;
 pub const TEXT_CALL_FORMAT: &str =
     r#"<tool_call>{"name": "tool_name", "arguments": {"param": "value"}}</tool_call>"#;
 
-/// The most calls that are read from one message; what follows becomes one call that cannot be read.
+/// The most calls that are read from one message; the rest becomes one call that cannot be read.
 pub const MAX_TEXT_CALLS: usize = 64;
 
-/// The longest message that is read, in bytes; what follows becomes one call that cannot be read.
+/// The longest message that is read, in bytes; the rest becomes one call that cannot be read.
 pub const MAX_TEXT_BYTES: usize = 4 * 1024 * 1024;
 
-/// The most bytes that are looked at more than once; where it is more, what follows becomes one call that cannot be read.
+/// The most bytes that are read more than once; beyond it, the rest becomes one call that cannot be read.
 const MAX_REREAD_BYTES: usize = 256 * 1024;
 
-/// What a model's message consists of.
+/// The content of a model's message.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ParsedText {
     /// The message without its calls and without reasoning.
     pub prose: String,
-    /// What the model thought aloud, as `<think>` and the like mark it.
+    /// The reasoning of the model, marked by `<think>` or similar.
     pub reasoning: String,
     /// The calls, in order.
     pub calls: Vec<TextCall>,
 }
 
-/// A call as it stands in a text.
+/// A call in a text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextCall {
-    /// The name as it was written; empty where none can be made out.
+    /// The name as it was written; empty if it cannot be determined.
     pub name: String,
-    /// The arguments, or why they cannot be read, for the model.
+    /// The arguments, or an explanation for the model why they cannot be read.
     pub arguments: Result<JsonObject, String>,
-    /// The piece of the message that it was read from.
+    /// The part of the message that the call was read from.
     pub raw: String,
 }
 
-/// Reads the calls of a model's message. What is a call, the table in [`TextReader`] says.
+/// Parses the calls of a model's message. The table in [`TextReader`] lists the notations.
 ///
-/// Only what the assistant wrote must come in here: a call inside of a tool's result is data.
+/// Pass only text of the assistant: a call within a tool's result is data.
 ///
 /// ```
 /// use toolcrib_prompt::{ToolNames, parse_text_calls};

@@ -1,22 +1,22 @@
-//! The names by which a doubtful form is known to be a call.
+//! The names of known tools, which identify calls without markers.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::WireNames;
 
-/// What some models write before the name of a tool.
+/// Prefixes that some models write before the name of a tool.
 const PREFIXES: [&str; 3] = ["functions.", "default_api.", "tools."];
 
-/// How many words of a call that cannot be read are looked at for the name of a tool.
+/// The most words of an unreadable call that are searched for the name of a tool.
 const MAX_WORDS: usize = 12;
 
-/// What Llama writes behind the names of tools that it was trained with.
+/// The suffix that Llama appends to the names of tools that it was trained with.
 const SUFFIX: &str = ".call";
 
 /// The names of the tools that a model may call, in every spelling.
 ///
-/// Forms that may also be an example, data or code are read as calls of these only.
+/// Forms that may also be an example, data or code are read as calls of these tools only.
 ///
 /// ```
 /// use toolcrib_prompt::ToolNames;
@@ -26,23 +26,23 @@ const SUFFIX: &str = ".call";
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct ToolNames {
-    /// Letters and digits in lower case.
+    /// The letters and digits of the names, in lower case.
     known: Arc<HashSet<String>>,
 }
 
 impl ToolNames {
-    /// Tools of these names.
+    /// Creates the set of these names.
     pub fn new(names: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         let known = names.into_iter().map(|name| folded(name.as_ref())).filter(|name| !name.is_empty());
         Self { known: Arc::new(known.collect()) }
     }
 
-    /// Whether a text is one of the names in some spelling.
+    /// Returns true if a text is one of the names in some spelling.
     pub fn knows(&self, name: &str) -> bool {
         self.known.contains(&folded(plain(name)))
     }
 
-    /// The first of the first words of a text that is one of the names.
+    /// Returns the first word of a text that is one of the names, among its first words.
     pub(super) fn first_in<'a>(&self, text: &'a str) -> Option<&'a str> {
         let is_between = |c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-' | '.' | ':');
         let words = text.split(is_between).filter(|word| !word.is_empty()).take(MAX_WORDS);
@@ -51,14 +51,14 @@ impl ToolNames {
             .find(|word| self.knows(word))
     }
 
-    /// The name without what is none of its own.
+    /// Returns the name without the prefixes and suffixes that models add.
     pub(super) fn strip<'a>(&self, name: &'a str) -> &'a str {
         let name = name.trim();
         if self.known.contains(&folded(name)) { name } else { plain(name) }
     }
 }
 
-/// The wire name, the full name and the bare name of each tool.
+/// Includes the wire name, the full name and the bare name of each tool.
 impl From<&WireNames> for ToolNames {
     fn from(names: &WireNames) -> Self {
         Self::new(names.iter().flat_map(|(wire_name, target)| {

@@ -1,4 +1,4 @@
-//! A JSON value as a call.
+//! Calls in JSON notation.
 
 use serde_json::Value;
 use toolcrib_model::{JsonObject, kind_of};
@@ -8,7 +8,7 @@ use super::names::ToolNames;
 use super::{MAX_TEXT_CALLS, TextCall};
 use crate::clean::cut;
 
-/// Keys that the name of the tool stands under, the usual one first.
+/// The keys of the name of the tool, the usual one first.
 const NAME_KEYS: [&str; 9] = [
     "name",
     "tool",
@@ -21,7 +21,7 @@ const NAME_KEYS: [&str; 9] = [
     "recipient_name",
 ];
 
-/// Keys that the arguments stand under.
+/// The keys of the arguments.
 const ARGUMENT_KEYS: [&str; 11] = [
     "arguments",
     "parameters",
@@ -36,38 +36,38 @@ const ARGUMENT_KEYS: [&str; 11] = [
     "inputs",
 ];
 
-/// Keys that a whole call, or a list of them, stands under.
+/// The keys of a whole call, or of a list of calls.
 const ENVELOPE_KEYS: [&str; 6] =
     ["function", "function_call", "tool_call", "tool_calls", "function_calls", "tool_uses"];
 
-/// What a call may say beside its name and arguments. A doubtful object that says more is something else.
+/// The other keys of a call. An unmarked object with further keys is not a call.
 const OTHER_KEYS: [&str; 7] = ["id", "call_id", "tool_call_id", "type", "index", "jsonrpc", "thought"];
 
 /// The longest name of a tool, in bytes.
 pub(super) const MAX_NAME_BYTES: usize = 256;
 
-/// The most bytes of a text that each call of a list in it is said to be read from.
+/// The most bytes of a shared text that each call of a list has as its raw text.
 const MAX_SHARED_RAW_BYTES: usize = 16 * 1024;
 
-/// How deep envelopes may lie in each other.
+/// The deepest nesting of envelopes.
 const MAX_ENVELOPES: usize = 3;
 
-/// The most characters of what was read that a model is given in an error.
+/// The most characters of the input that an error for the model quotes.
 const MAX_REASON_CHARS: usize = 200;
 
-/// What a model is told whose call breaks off.
+/// The error for the model if a call breaks off.
 pub(super) const BREAKS_OFF: &str = "the call breaks off: the message ended inside of it. Write the whole call again, with less in it if it was too long";
 
-/// The calls that a value stands for, which is known to be meant as one: an object, or an array of them.
+/// Returns the calls of a value that is intended as such: an object, or an array of objects.
 pub(super) fn calls(value: Value, raw: &str, names: &ToolNames) -> Vec<TextCall> {
     marked(value, raw, names, 0)
 }
 
 fn marked(value: Value, raw: &str, names: &ToolNames, depth: usize) -> Vec<TextCall> {
     match value {
-        // One more than are read, to show that there are more.
+        // One more than the bound, to show that there are more.
         Value::Array(items) if !items.is_empty() && depth <= MAX_ENVELOPES => {
-            // Each has its own copy of the text that all are read from.
+            // Each call has a copy of the text that all are read from.
             let raw = raw.get(..raw.floor_char_boundary(MAX_SHARED_RAW_BYTES)).unwrap_or_default();
             let calls = items.into_iter().take(MAX_TEXT_CALLS + 1);
             calls.flat_map(|item| marked(item, raw, names, depth + 1)).take(MAX_TEXT_CALLS + 1).collect()
@@ -86,7 +86,7 @@ fn marked(value: Value, raw: &str, names: &ToolNames, depth: usize) -> Vec<TextC
     }
 }
 
-/// The key under which the whole call stands.
+/// Returns the key of the whole call.
 fn envelope(object: &JsonObject) -> Option<&'static str> {
     let holds_calls =
         |key: &&str| object.get(*key).is_some_and(|value| value.is_object() || value.is_array());
@@ -94,7 +94,7 @@ fn envelope(object: &JsonObject) -> Option<&'static str> {
     ENVELOPE_KEYS.into_iter().filter(|_| is_bare).find(holds_calls)
 }
 
-/// The keys of a kind whose values satisfy a condition.
+/// Returns the keys of a kind whose values satisfy a condition.
 fn keys(object: &JsonObject, keys: &[&'static str], wanted: fn(&Value) -> bool) -> Vec<&'static str> {
     keys.iter().copied().filter(|key| object.get(*key).is_some_and(wanted)).collect()
 }
@@ -132,20 +132,20 @@ fn call(mut object: JsonObject, raw: &str, names: &ToolNames) -> TextCall {
     }
 }
 
-/// Whether a key says something beside the arguments.
+/// Returns true if a key is one of a call other than its arguments.
 fn is_beside(key: &str) -> bool {
     OTHER_KEYS.contains(&key)
         || NAME_KEYS.contains(&key)
         || matches!(key, "reason" | "reasoning" | "description")
 }
 
-/// The call of an object that has the name of the tool as its only key.
+/// Returns the call of an object that has the name of the tool as its only key.
 fn single(object: &JsonObject, names: &ToolNames) -> Option<(String, Value)> {
     let (key, value) = object.iter().next().filter(|_| object.len() == 1)?;
     (names.knows(key) && value.is_object()).then(|| (key.clone(), value.clone()))
 }
 
-/// The arguments that stand under a key: an object, a JSON text of one, or nothing.
+/// Returns the arguments under a key: an object, a JSON text of one, or nothing.
 pub(super) fn arguments(key: &str, value: Value) -> Result<JsonObject, String> {
     match value {
         Value::Object(arguments) => Ok(arguments),
@@ -157,7 +157,7 @@ pub(super) fn arguments(key: &str, value: Value) -> Result<JsonObject, String> {
     }
 }
 
-/// The arguments that a text of JSON says.
+/// Parses arguments from a JSON text.
 pub(super) fn from_text(text: &str) -> Result<JsonObject, String> {
     if text.trim().is_empty() {
         return Ok(JsonObject::new());
@@ -172,7 +172,7 @@ pub(super) fn from_text(text: &str) -> Result<JsonObject, String> {
     }
 }
 
-/// Whether a value says nothing but calls of tools that are known: each has a name and arguments, and no more than that.
+/// Returns true if a value contains only calls of known tools: each has a name and arguments, and no other keys.
 pub(super) fn is_call(value: &Value, names: &ToolNames) -> bool {
     match value {
         Value::Array(items) => {
@@ -200,17 +200,17 @@ fn is_plain_call(object: &JsonObject, names: &ToolNames) -> bool {
         && keys(object, &OTHER_KEYS, |_| true).len() + 2 == object.len()
 }
 
-/// Whether an object that is a call may begin with this key.
+/// Returns true if this key may be the first of an object that is a call.
 pub(super) fn may_begin_call(key: &str) -> bool {
     [&NAME_KEYS[..], &ARGUMENT_KEYS, &ENVELOPE_KEYS, &OTHER_KEYS].iter().any(|keys| keys.contains(&key))
 }
 
-/// A call of which no more is known than that it is one.
+/// Creates a call that cannot be read.
 pub(super) fn unreadable(name: String, why: impl Into<String>, raw: &str) -> TextCall {
     TextCall { name, arguments: Err(why.into()), raw: raw.to_owned() }
 }
 
-/// The name that seems to be meant in a call that cannot be read: the text behind the first key for names.
+/// Returns the probable name of a call that cannot be read: the text after the first key for names.
 pub(super) fn guess_name(text: &str) -> Option<&str> {
     let behind = |key: &str| {
         let at =
@@ -223,7 +223,7 @@ pub(super) fn guess_name(text: &str) -> Option<&str> {
     ["name", "tool", "tool_name"].into_iter().find_map(behind)
 }
 
-/// Whether a call that cannot be read has arguments.
+/// Returns true if a call that cannot be read has arguments.
 pub(super) fn has_arguments(text: &str) -> bool {
     ARGUMENT_KEYS.iter().any(|key| {
         text.find(key).is_some_and(|at| text.get(..at).is_some_and(|before| before.ends_with(is_mark)))
@@ -234,7 +234,7 @@ fn is_mark(c: char) -> bool {
     matches!(c, '"' | '\'' | '“' | '”' | '‘' | '’')
 }
 
-/// Whether a text can be the name of a tool as models write it.
+/// Returns true if a text can be the name of a tool as models write it.
 pub(super) fn is_name(text: &str) -> bool {
     (1..=MAX_NAME_BYTES).contains(&text.len()) && !text.contains(char::is_whitespace)
 }

@@ -1,17 +1,17 @@
-//! The message without its calls.
+//! The prose of a message, without its calls.
 
-/// Collects what stands around calls, and gives it out piece by piece. Blanks at its ends fall away, and around a call
-/// they become one line end.
+/// Collects the text around calls, and returns it incrementally. Blanks at both ends are trimmed, and blanks around a
+/// call become one line end.
 #[derive(Debug, Default)]
 pub(super) struct Prose {
     text: String,
-    /// Blanks that count when more follows.
+    /// Blanks that are kept if more text follows.
     blanks: String,
-    /// Whether something was taken out behind the last text.
+    /// True if a call was removed after the last text.
     has_gap: bool,
-    /// How much of the text was given out.
+    /// The length of the text that was already returned.
     taken: usize,
-    /// Whether what was given out before is no longer part of the text.
+    /// True if the text that was returned before is no longer part of the message.
     is_restarted: bool,
 }
 
@@ -32,7 +32,7 @@ impl Prose {
         self.has_gap = false;
     }
 
-    /// Something is taken out here.
+    /// Records that a call was removed here.
     pub(super) fn gap(&mut self) {
         self.has_gap = true;
         self.blanks.clear();
@@ -42,13 +42,13 @@ impl Prose {
         self.text.is_empty()
     }
 
-    /// Forgets everything.
+    /// Discards all text.
     pub(super) fn restart(&mut self) {
         let is_restarted = self.is_restarted || self.taken > 0;
         *self = Self { is_restarted, ..Self::default() };
     }
 
-    /// What was not given out yet.
+    /// Returns the text that was not returned yet.
     pub(super) fn take(&mut self) -> String {
         let news = self.text.get(self.taken..).unwrap_or_default();
         let line_end = if self.is_restarted && self.taken == 0 && !news.is_empty() { "\n" } else { "" };
@@ -57,7 +57,7 @@ impl Prose {
         news
     }
 
-    /// What was given out.
+    /// Returns the text that was already returned.
     pub(super) fn taken(&self) -> &str {
         self.text.get(..self.taken).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! Calls as Python writes them: `name(key=value)`.
+//! Calls in Python notation: `name(key=value)`.
 
 use toolcrib_model::JsonObject;
 
@@ -8,21 +8,21 @@ use super::names::ToolNames;
 use super::object::MAX_NAME_BYTES;
 use super::value::value;
 
-/// The function that shows a value.
+/// The function that prints a value.
 const PRINT: &str = "print";
 
-/// Whether a name of Python, with dots, may consist of this character.
+/// Returns true if a dotted Python name may contain this character.
 fn is_part(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '.')
 }
 
-/// Whether a name of Python may begin with this character.
+/// Returns true if a Python name may begin with this character.
 pub(super) fn may_begin(c: char) -> bool {
     c.is_alphabetic() || c == '_'
 }
 
-/// Reads a call, and goes behind it. What is printed counts as if it were not. All arguments have names, and values that
-/// are written out; one object alone stands for all of them.
+/// Reads a call, and moves past it. A call within `print` counts as if it were bare. All arguments must be named, with
+/// literal values; a single object is accepted in place of all of them.
 pub(super) fn call(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<TextCall, Stop> {
     let from = cursor.at();
     if names.knows(PRINT) || name(cursor)? != PRINT {
@@ -48,7 +48,7 @@ fn plain(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<TextCall, Stop> {
     Ok(TextCall { name: names.strip(name).to_owned(), arguments: Ok(arguments), raw })
 }
 
-/// Reads a name, up to the `(` behind it.
+/// Reads a name, up to the `(` after it.
 fn name<'a>(cursor: &mut Cursor<'a>) -> Result<&'a str, Stop> {
     if !may_begin(cursor.need()?) {
         return Err(Stop::no("no name of a tool"));
@@ -105,7 +105,7 @@ fn argument(cursor: &mut Cursor<'_>, arguments: &mut JsonObject) -> Result<(), S
     cursor.next();
     let value = value(cursor)?;
     if arguments.insert(key.to_owned(), value).is_some() {
-        return Err(Stop::no("an argument stands twice"));
+        return Err(Stop::no("an argument is given twice"));
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
-//! Calls behind a mark that stands for calls and nothing else.
+//! Calls within markers that denote calls only.
 //!
-//! Models mix notations: one writes Python inside of the tags of another, or leaves a mark out. So there is one reader
-//! for all: marks, and between them calls in any notation.
+//! Models mix notations: some write Python within the tags of another family, or omit a marker. So one reader handles
+//! all: markers, and between them calls in any notation.
 
 use super::cursor::{Cursor, Stop};
 use super::element;
@@ -12,42 +12,42 @@ use super::names::ToolNames;
 use super::object::{BREAKS_OFF, guess_name, unreadable};
 use super::{MAX_TEXT_CALLS, TextCall};
 
-/// Where on its line something stands.
+/// The position of a marker on its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Nothing but blanks stands before it.
+    /// After blanks only.
     LineStart,
-    /// Nothing but a code mark stands before it.
+    /// After a backtick only.
     Marked,
-    /// Text stands before it.
+    /// After other text.
     Inside,
 }
 
-/// Calls, and where they end.
+/// A block of calls.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) calls: Vec<TextCall>,
     pub(super) end: usize,
-    /// How many lines that begin or end a block of code were read among them.
+    /// The number of lines among them that open or close a code block.
     pub(super) fences: usize,
-    /// Whether the text up to the end only speaks of calls.
+    /// True if the text up to the end only mentions calls.
     pub(super) is_spoken: bool,
 }
 
-/// What was read last.
+/// The kind of the last token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Last {
-    /// A mark behind which calls stand, which begins at this byte.
+    /// An opening marker, which begins at this byte; calls follow.
     Open(usize),
-    /// A call, inside of marks.
+    /// A call, within markers.
     Call,
-    /// A comma or semicolon behind a call.
+    /// A comma or semicolon after a call.
     Comma,
-    /// A mark that closes; calls only follow behind another one.
+    /// A closing marker; calls follow only after another opening one.
     Close,
 }
 
-/// Reads the calls that begin with the mark that stands here. [`Stop::No`] where the mark is only spoken of.
+/// Reads the calls that begin with the marker at the cursor. Returns [`Stop::No`] if the marker is only mentioned.
 pub(super) fn region(cursor: &mut Cursor<'_>, place: Place, names: &ToolNames) -> Result<Found, Stop> {
     let start = cursor.at();
     let mut region =
@@ -67,9 +67,9 @@ pub(super) fn region(cursor: &mut Cursor<'_>, place: Place, names: &ToolNames) -
         }
     }
     if let Last::Open(at) = region.last {
-        // Behind the last mark stands nothing that could be a call.
+        // No text that could be a call follows the last marker.
         if region.calls.is_empty() && place != Place::LineStart {
-            return Err(Stop::no("the mark is only spoken of"));
+            return Err(Stop::no("the marker is only mentioned"));
         }
         if region.calls.is_empty() {
             cursor.jump(region.end);
@@ -88,17 +88,17 @@ pub(super) fn region(cursor: &mut Cursor<'_>, place: Place, names: &ToolNames) -
 
 struct Region<'a> {
     calls: Vec<TextCall>,
-    /// Behind all that was read so far.
+    /// The end of all that was read so far.
     end: usize,
     last: Last,
     fences: usize,
     names: &'a ToolNames,
-    /// Whether a mark that may stand for something else is all there is.
+    /// True if only a marker with several meanings was read.
     is_doubtful: bool,
 }
 
 impl Region<'_> {
-    /// Reads the next mark or call; `false` where there is none.
+    /// Reads the next marker or call. Returns `false` at the end of the block.
     fn step(&mut self, cursor: &mut Cursor<'_>) -> Result<bool, Stop> {
         cursor.jump(self.end);
         let is_new_line = cursor.skip_blanks();
@@ -113,7 +113,7 @@ impl Region<'_> {
                         return Ok(goes_on);
                     }
                 }
-                // A closing mark that breaks off at the end of the message.
+                // A closing marker that breaks off at the end of the message.
                 Err(Stop::Out) if cursor.is_end() && self.last == Last::Call => {
                     cursor.go_to_end();
                     self.end = cursor.at();
@@ -139,7 +139,7 @@ impl Region<'_> {
             }
             Ok(Item::Skipped) => return Ok(self.reached(cursor, self.last)),
             Ok(Item::None) => {}
-            // Words on a line of their own behind a call are words.
+            // Words on a separate line after a call are prose.
             Err(Stop::No(_))
                 if self.last == Last::Call && is_new_line && !matches!(next, '{' | '[' | '<') => {}
             Err(stop) => return Err(stop),
@@ -148,10 +148,10 @@ impl Region<'_> {
         self.between(cursor, next, is_new_line)
     }
 
-    /// What came of it.
+    /// Returns the calls that were read.
     fn found(mut self, place: Place) -> Found {
         let is_known = |call: &TextCall| self.names.knows(&call.name);
-        // In the middle of a line, what is not readable and names no tool is an example.
+        // In the middle of a line, unreadable text without the name of a tool is an example.
         let is_vague =
             |call: &TextCall| call.arguments.as_ref().is_err_and(|why| why != BREAKS_OFF) && !is_known(call);
         let is_spoken = if self.is_doubtful {
@@ -171,7 +171,7 @@ impl Region<'_> {
         true
     }
 
-    /// Goes on behind a mark. `None` where it is no part of calls.
+    /// Processes a marker. Returns `None` if it is not part of calls.
     fn mark(&mut self, cursor: &mut Cursor<'_>, mark: &Marker<'_>, at: usize) -> Result<Option<bool>, Stop> {
         let goes_on = match (mark.kind, mark.is_close) {
             (Kind::Call | Kind::Tools, false) if self.is_doubtful && self.last == Last::Close => false,
@@ -181,13 +181,13 @@ impl Region<'_> {
                 }
                 self.reached(cursor, Last::Open(at))
             }
-            // Nothing stands between the marks.
+            // There is no text between the markers.
             (Kind::Call | Kind::Tools, true) if matches!(self.last, Last::Open(_)) => return Ok(Some(false)),
             (Kind::Call | Kind::Tools, true) => self.reached(cursor, Last::Close),
             (Kind::TurnEnd, _) if !matches!(self.last, Last::Open(_)) => self.reached(cursor, Last::Close),
             (Kind::Middle, _) | (Kind::Function, true) => self.reached(cursor, self.last),
             (Kind::Function, false) if mark.value().is_some() || mark.word == "invoke" => {
-                // Where the call is broken, the next may stand behind it.
+                // After a broken call, the next one may follow.
                 if self.last == Last::Close {
                     self.last = Last::Open(at);
                 }
@@ -200,10 +200,10 @@ impl Region<'_> {
         Ok(Some(goes_on))
     }
 
-    /// What may stand between two calls, or behind the last one.
+    /// Reads text that may occur between two calls, or after the last one.
     fn between(&mut self, cursor: &mut Cursor<'_>, next: char, is_new_line: bool) -> Result<bool, Stop> {
         match (self.last, next) {
-            // One bracket too many harms nothing.
+            // A surplus bracket is harmless.
             (Last::Call, '}' | ']' | ')') => {
                 cursor.next();
                 Ok(self.reached(cursor, Last::Call))
@@ -214,8 +214,8 @@ impl Region<'_> {
             }
             (Last::Call, _) if is_new_line && !matches!(next, '"' | ':') => Ok(false),
             (Last::Call | Last::Comma, _) => {
-                // What follows may belong to the call: half of a call is none.
-                let why = "something stands between the call and the mark that closes it";
+                // The text after it may belong to the call, and half of a call is not a call.
+                let why = "found other text between the call and the marker that closes it";
                 let last = self.calls.pop();
                 let name = last.as_ref().map(|call| call.name.clone()).unwrap_or_default();
                 let raw = last.map(|call| call.raw).unwrap_or_default();
@@ -228,7 +228,7 @@ impl Region<'_> {
         }
     }
 
-    /// A call that cannot be read, which goes on to the next mark that closes one.
+    /// Reads a call that cannot be parsed, which extends to the next closing marker.
     fn broken(&mut self, cursor: &mut Cursor<'_>, stop: Stop) -> Result<(), Stop> {
         let from = match self.last {
             Last::Open(at) => at,
@@ -263,7 +263,7 @@ impl Region<'_> {
     }
 }
 
-/// The name in a mark that names the tool.
+/// Returns the name in a marker that names the tool.
 fn named(raw: &str) -> Option<&str> {
     let opens = ["<function=", "<function name=", "<invoke name="];
     let at = opens.into_iter().find_map(|open| Some(raw.find(open)? + open.len()))?;
@@ -271,8 +271,8 @@ fn named(raw: &str) -> Option<&str> {
     name.split(['"', '\'', '>', '\n', '<', '{', '(']).next().filter(|name| super::object::is_name(name))
 }
 
-/// Where a call ends that cannot be read: behind the next marks that close calls, or else at the end of the message.
-/// Marks that open one are not trusted, since they may stand in an argument.
+/// Finds the end of a call that cannot be read: after the next markers that close calls, or else at the end of the
+/// message. Opening markers are not trusted, because they may occur in an argument.
 pub(super) fn end_of_broken(cursor: &mut Cursor<'_>) -> Result<usize, Stop> {
     let mut end = None;
     loop {

@@ -1,4 +1,4 @@
-//! What a model that reads calls as text gets back.
+//! Results for models that write calls as text.
 
 use crate::clean::one_line;
 use crate::defuse;
@@ -6,8 +6,8 @@ use crate::defuse;
 /// The most characters of a tool's name and of a call's id in the label.
 const MAX_LABEL_CHARS: usize = 200;
 
-/// The result of a call as a block of text, labelled as data. Whatever in it looks like a call, a result or a turn is
-/// escaped, so that the block ends where it seems to. Its size is the caller's to bound.
+/// Returns the result of a call as a block of text, labelled as data. Everything in it that looks like a call, a result
+/// or a turn is escaped, so that only the last line ends the block. The caller bounds the size.
 ///
 /// ```
 /// use toolcrib_prompt::render_tool_result;

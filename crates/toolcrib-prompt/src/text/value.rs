@@ -1,7 +1,7 @@
-//! Values as models write them: JSON, and what is meant as JSON or as a literal of Python.
+//! Values as models write them: JSON, and texts that are intended as JSON or as Python literals.
 //!
-//! Whatever is JSON is read as JSON. Beyond it, single quotes, curly quotes, tripled quotes, keys without quotes, line
-//! ends in texts, commas at the end, and `True`, `False` and `None` are read, for each of them can mean but one thing.
+//! Valid JSON is read as JSON. In addition, single quotes, curly quotes, triple quotes, keys without quotes, line ends
+//! in strings, trailing commas, and `True`, `False` and `None` are accepted, because each of them is unambiguous.
 
 use serde_json::{Map, Number, Value};
 
@@ -13,13 +13,13 @@ pub(super) const MAX_VALUE_DEPTH: usize = 100;
 /// The longest number, in bytes.
 const MAX_NUMBER_BYTES: usize = 400;
 
-/// The longest key that stands without quotes, in bytes.
+/// The longest key without quotes, in bytes.
 const MAX_BARE_KEY_BYTES: usize = 256;
 
-/// What some models write around a text instead of quotes.
+/// The tokens that some models write around a string instead of quotes.
 const TEXT_TOKENS: [&str; 2] = ["<|\"|>", "<escape>"];
 
-/// Reads a value, and goes behind it.
+/// Reads a value, and moves past it.
 pub(super) fn value(cursor: &mut Cursor<'_>) -> Result<Value, Stop> {
     nested(cursor, 0)
 }
@@ -55,7 +55,7 @@ fn object(cursor: &mut Cursor<'_>, depth: usize) -> Result<Map<String, Value>, S
         cursor.next();
         let value = nested(cursor, depth + 1)?;
         if object.contains_key(&key) {
-            return Err(Stop::No(format!("the key `{}` stands twice in one object", shown(&key)).into()));
+            return Err(Stop::No(format!("the key `{}` occurs twice in one object", shown(&key)).into()));
         }
         object.insert(key, value);
         cursor.skip_blanks();
@@ -98,7 +98,7 @@ fn key(cursor: &mut Cursor<'_>) -> Result<String, Stop> {
     }
 }
 
-/// A number, or a word that stands for a value.
+/// Reads a number, or a word that denotes a value.
 fn word(cursor: &mut Cursor<'_>) -> Result<Value, Stop> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '+' | '-' | '.');
     match cursor.take_while(MAX_NUMBER_BYTES, is_part)? {
@@ -128,7 +128,7 @@ fn is_single_curly(c: char) -> bool {
     matches!(c, '‘' | '’' | '‚' | '‛')
 }
 
-/// A text between tokens, which has no escapes.
+/// Reads a string between tokens, which has no escapes.
 fn token_text(cursor: &mut Cursor<'_>) -> Result<String, Stop> {
     for token in TEXT_TOKENS {
         if cursor.begins(token)? {
@@ -145,7 +145,7 @@ fn token_text(cursor: &mut Cursor<'_>) -> Result<String, Stop> {
     Err(Stop::no("a value is neither a text in quotes nor a number"))
 }
 
-/// A text between quotes.
+/// Reads a string between quotes.
 fn text(cursor: &mut Cursor<'_>) -> Result<String, Stop> {
     for triple in ["\"\"\"", "'''"] {
         if cursor.begins(triple)? {
@@ -159,7 +159,7 @@ fn text(cursor: &mut Cursor<'_>) -> Result<String, Stop> {
             let mut before = ' ';
             until(cursor, move |cursor| {
                 let c = cursor.need()?;
-                // The one of `it's` ends no text, and where one ends no letter follows.
+                // The apostrophe of `it's` ends no string; no letter follows one that does.
                 let ends = c == '\''
                     && !(before.is_alphanumeric() && follows(cursor)?.is_some_and(char::is_alphanumeric));
                 before = c;
@@ -186,7 +186,7 @@ fn text(cursor: &mut Cursor<'_>) -> Result<String, Stop> {
     }
 }
 
-/// The character behind the next one; `None` at the end of everything.
+/// Returns the character after the next one; `None` at the end of the text.
 fn follows(cursor: &Cursor<'_>) -> Result<Option<char>, Stop> {
     match cursor.rest().chars().nth(1) {
         None if !cursor.is_end() => Err(Stop::Out),
@@ -194,7 +194,7 @@ fn follows(cursor: &Cursor<'_>) -> Result<Option<char>, Stop> {
     }
 }
 
-/// Whether behind the quote that stands here a value or a key is over. Curly quotes also stand inside of texts.
+/// Returns true if the quote at the cursor ends a value or a key. Curly quotes also occur within strings.
 fn ends_value(cursor: &Cursor<'_>, quote: char) -> Result<bool, Stop> {
     let behind = cursor.rest().get(quote.len_utf8()..).unwrap_or_default().trim_start();
     match behind.chars().next() {
@@ -222,7 +222,7 @@ fn until(
     }
 }
 
-/// An escape without its backslash. One that JSON does not know stands for itself, as it does in Python.
+/// Reads an escape without its backslash. An escape that JSON does not define is taken literally, as in Python.
 fn escape(cursor: &mut Cursor<'_>, text: &mut String) -> Result<(), Stop> {
     let c = cursor.need()?;
     cursor.next();
@@ -239,7 +239,7 @@ fn escape(cursor: &mut Cursor<'_>, text: &mut String) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The character that four hexadecimal digits name, or eight with another `\u` between.
+/// Reads the character of four hexadecimal digits, or of eight with another `\u` between.
 fn unicode(cursor: &mut Cursor<'_>) -> Result<char, Stop> {
     let first = hex(cursor)?;
     let code = if (0xD800..0xDC00).contains(&first) {
@@ -268,7 +268,7 @@ fn hex(cursor: &mut Cursor<'_>) -> Result<u32, Stop> {
     Ok(code)
 }
 
-/// A key as an error shows it.
+/// Returns a key as errors show it.
 fn shown(key: &str) -> String {
     crate::clean::cut(key, 60).into_owned()
 }

@@ -1,4 +1,4 @@
-//! Code, and forms without marks.
+//! Code blocks, and calls without markers.
 
 use super::super::cursor::{Cursor, Stop};
 use super::super::doubtful::{Setting, Verdict, doubtful};
@@ -10,7 +10,7 @@ use super::marks::opens_calls;
 use super::{Flow, Line, State, TextReader};
 
 impl TextReader<'_> {
-    /// A form that is a call only where the message ends with it.
+    /// Reads a form that is a call only if the message ends with it.
     pub(super) fn doubtful(&mut self, text: &str, start: Cursor<'_>) -> Flow {
         let is_block = start.rest().starts_with("```");
         if self.has_shown_calls {
@@ -35,7 +35,7 @@ impl TextReader<'_> {
         }
     }
 
-    /// Code marks at the start of a line: a block of code, or a call in marks.
+    /// Reads backticks at the start of a line: a code block, or a call in backticks.
     pub(super) fn marked(&mut self, text: &str, cursor: Cursor<'_>) -> Flow {
         let mut line = cursor.clone();
         match fence::line(&mut line) {
@@ -66,7 +66,7 @@ impl TextReader<'_> {
         }
     }
 
-    /// A block of code, whose first line ends at `inner`.
+    /// Reads a code block, whose first line ends at `inner`.
     pub(super) fn block(&mut self, text: &str, cursor: Cursor<'_>, inner: usize) -> Flow {
         let mut body = Cursor::new(text, inner, cursor.is_end());
         body.skip_blanks();
@@ -112,7 +112,7 @@ impl TextReader<'_> {
         self.show(text, self.at + "```".len())
     }
 
-    /// Code, up to the end of the block.
+    /// Reads code, up to the end of the block.
     pub(super) fn code(&mut self, text: &str, is_end: bool) -> Flow {
         let mut cursor = Cursor::new(text, self.at, is_end);
         if self.line.is_blank && cursor.rest().starts_with('`') {

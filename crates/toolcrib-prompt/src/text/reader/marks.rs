@@ -1,4 +1,4 @@
-//! What marks begin and end.
+//! Markers within a message, and the parts that they delimit.
 
 use super::super::channel::{self, Head};
 use super::super::cursor::{Cursor, Stop};
@@ -7,7 +7,7 @@ use super::super::region::{Place, region};
 use super::{Flow, NEW_LINE, State, TextReader};
 
 impl TextReader<'_> {
-    /// A mark, or what looks like the beginning of one.
+    /// Reads a marker, or a prefix of one.
     pub(super) fn mark(&mut self, text: &str, mut cursor: Cursor<'_>) -> Flow {
         let start = cursor.clone();
         let mark = match marker(&mut cursor) {
@@ -47,7 +47,7 @@ impl TextReader<'_> {
         }
     }
 
-    /// What was taken for prose is reasoning, and what was taken for calls was only thought of.
+    /// Turns the prose and the calls so far into reasoning.
     pub(super) fn all_was_thought(&mut self, text: &str, end: usize) -> Flow {
         let before = text.get(..self.at).unwrap_or_default();
         before.trim().clone_into(&mut self.reasoning);
@@ -59,7 +59,7 @@ impl TextReader<'_> {
         Flow::On
     }
 
-    /// Reasoning, or a result that is repeated, up to the mark that ends it.
+    /// Skips reasoning, or a repeated result, up to the marker that ends it.
     pub(super) fn apart(&mut self, text: &str, is_end: bool) -> Flow {
         let mut cursor = Cursor::new(text, self.at, is_end);
         let (State::Thought(word) | State::Echo(word)) = &self.state else { return Flow::On };
@@ -73,7 +73,7 @@ impl TextReader<'_> {
                 Err(Stop::Out) if !is_end => return Flow::Wait,
                 Ok(mark) if ends(&mark, word) => {
                     is_over = true;
-                    // A head that follows at once is read as such.
+                    // A head that follows immediately is read as a head.
                     length = if mark.kind == Kind::Channel { 0 } else { cursor.at() - self.at };
                 }
                 _ => {}
@@ -98,7 +98,7 @@ impl TextReader<'_> {
         Flow::On
     }
 
-    /// The head of a message that says whom it is for.
+    /// Reads the head of a message with a recipient.
     pub(super) fn channel(&mut self, text: &str, start: Cursor<'_>) -> Flow {
         match self.attempt(start, channel::head) {
             Ok(Head::Calls(found)) => self.found(text, found),
@@ -120,7 +120,7 @@ impl TextReader<'_> {
     }
 }
 
-/// Whether calls stand behind a mark.
+/// Returns true if calls follow a marker.
 pub(super) fn opens_calls(mark: &Marker<'_>) -> bool {
     match mark.kind {
         Kind::Call | Kind::Tools => !mark.is_close,
@@ -129,13 +129,14 @@ pub(super) fn opens_calls(mark: &Marker<'_>) -> bool {
     }
 }
 
-/// The word of the mark that ends what this one begins.
+/// Returns the word of the marker that ends the part which this one begins.
 fn closing(mark: &Marker<'_>) -> String {
     let word = mark.word.strip_prefix("start_").unwrap_or(&mark.word);
     word.strip_suffix("_begin").unwrap_or(word).to_owned()
 }
 
-/// Whether a mark ends what a word began. What a head began ends with the turn, or with the next head.
+/// Returns true if a marker ends the part that a word began. The part after a message head ends with the turn, or with
+/// the next head.
 fn ends(mark: &Marker<'_>, word: &str) -> bool {
     let own = mark.word.strip_prefix("end_").unwrap_or(&mark.word);
     let own = own.strip_suffix("_end").unwrap_or(own);
@@ -146,7 +147,7 @@ fn ends(mark: &Marker<'_>, word: &str) -> bool {
     }
 }
 
-/// Whether nothing but blanks stands between a mark and the end of its line.
+/// Returns true if only blanks follow on the line of a marker.
 fn is_line_end(cursor: &Cursor<'_>) -> Result<bool, Stop> {
     let rest = cursor.rest().trim_start_matches([' ', '\t', '\r']);
     match rest.chars().next() {

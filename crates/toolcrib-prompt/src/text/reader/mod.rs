@@ -1,4 +1,4 @@
-//! Reading a message piece by piece.
+//! The incremental reader of messages.
 
 mod blocks;
 mod marks;
@@ -11,10 +11,11 @@ use super::python;
 use super::region::Found;
 use super::{MAX_REREAD_BYTES, MAX_TEXT_BYTES, MAX_TEXT_CALLS, ParsedText, TextCall};
 
-/// Reads a message of a model while it is written: what may be shown at once, and at the end its calls.
+/// Reads a message of a model while it is streamed: returns prose as soon as it may be shown, and the calls at the end.
 ///
-/// No part of a call is ever shown, nor of what may become one. What comes out at the end does not depend on how the
-/// message was cut into pieces: it is what [`parse_text_calls`](crate::parse_text_calls) makes of the whole.
+/// No part of a call is ever shown, nor of text that may become one. The result at the end does not depend on the
+/// division of the message into pieces: it is the same that [`parse_text_calls`](crate::parse_text_calls) returns for
+/// the whole message.
 ///
 /// ```
 /// use toolcrib_prompt::{TextReader, ToolNames};
@@ -27,93 +28,94 @@ use super::{MAX_REREAD_BYTES, MAX_TEXT_BYTES, MAX_TEXT_CALLS, ParsedText, TextCa
 /// assert_eq!((message.prose.as_str(), message.calls[0].name.as_str()), ("I look.", "ls"));
 /// ```
 ///
-/// # What is a call
+/// # Notations of calls
 ///
-/// Each family of models has learned a notation of its own, and falls back into it whatever it is told. So all of them
-/// are read. What makes a notation a call differs:
+/// Each family of models is trained on a different notation, and falls back to it regardless of instructions. So all of
+/// them are read. The conditions differ:
 ///
-/// | what is written | it is a call |
+/// | notation | read as a call |
 /// |---|---|
-/// | marks that mean calls: `<tool_call>`, `<tool_calls>`, `<function_call>`, `<function_calls>`, `<tool_use>`, `<tool_code>`, with any prefix; `<function=x>`, `<function=x{…}`, `<function=x({…})`, `<invoke name="x">`; `[TOOL_CALLS]`, `[TOOL_REQUEST]`; the tokens of `DeepSeek`, Kimi, Gemma, Granite, Llama, LFM, Command and others | of any tool, wherever it stands. In the middle of a line only where a call follows, and not between code marks |
-/// | a channel, <code>&lt;\|channel\|>… to=x &lt;\|message\|>{…}</code> | of any tool, wherever it stands |
-/// | `<tools>` | of known tools, where nothing else stands in it |
-/// | a JSON object or a list of them, from the start of a line on, bare or in a block of code | of known tools, where name and arguments are all it says and the message ends with it |
+/// | markers of calls: `<tool_call>`, `<tool_calls>`, `<function_call>`, `<function_calls>`, `<tool_use>`, `<tool_code>`, with any prefix; `<function=x>`, `<function=x{…}`, `<function=x({…})`, `<invoke name="x">`; `[TOOL_CALLS]`, `[TOOL_REQUEST]`; the tokens of `DeepSeek`, Kimi, Gemma, Granite, Llama, LFM, Command and others | of any tool, at any position. In the middle of a line only if a call follows, and not between backticks |
+/// | a channel, <code>&lt;\|channel\|>… to=x &lt;\|message\|>{…}</code> | of any tool, at any position |
+/// | `<tools>` | of known tools, if it contains nothing else |
+/// | a JSON object or a list of them, at the start of a line, bare or in a code block | of known tools, if it has only a name and arguments and the message ends with it |
 /// | `x {…}`, `functools[…]`, `>>>x` and an object, `Action: x` and `Action Input: {…}` | the same |
-/// | `x(a=1)` as Python writes it, or a list of such | of known tools, where the whole message consists of them; behind prose where a block marked `tool_code` or `tool_call` does and the message ends with it |
-/// | any of them in reasoning, in a result that is repeated, or among other code | never |
+/// | `x(a=1)` in Python notation, or a list of such calls | of known tools, if the whole message consists of them; after prose if a block marked `tool_code` or `tool_call` does and the message ends with it |
+/// | any of them in reasoning, in a repeated result, or among other code | never |
 ///
-/// What needs the end of the message needs it because a model that calls waits for what comes of it, and one that shows
-/// or explains goes on. A message that shows other JSON, or such a call in its midst, has none at its end either.
+/// Some notations count only at the end of the message, because a model that calls waits for the result, and one that
+/// shows or explains continues. If a message shows other JSON, or such a call in the middle, no call of these notations
+/// is read at its end either.
 ///
-/// Behind marks, calls are read in any notation: models mix them. There, what is meant as a call and cannot be read is
-/// one that says why, and so is one that breaks off: what is missing is not guessed. What is written as an element
-/// (`<parameter=x>5</parameter>`) is a text; the repair of arguments knows from the schema what it should be.
+/// After markers, calls are read in any notation, because models mix them. An intended call that cannot be read there
+/// becomes a call with the reason, and so does one that breaks off: missing parts are not guessed. The content of an
+/// element (`<parameter=x>5</parameter>`) is a text; the repair of arguments takes its type from the schema.
 ///
-/// What tools return cannot become a call: [`render_tool_result`](crate::render_tool_result) takes every mark out, and
-/// forms without marks are not read where they stand in a [result](Self::with_results) that the model was given.
+/// The output of tools cannot become a call: [`render_tool_result`](crate::render_tool_result) escapes every marker,
+/// and forms without markers are not read if they occur in a [result](Self::with_results) that the model was given.
 ///
 /// # Reasoning
 ///
-/// One thing cannot be known in time: that what was shown is reasoning, where a model ends it and never began it, since
-/// its server did so. In the message it is [`reasoning`](ParsedText::reasoning).
+/// One case cannot be recognized in time: text that was already shown is reasoning if the model ends reasoning that it
+/// never began, because its server did. The message has it as [`reasoning`](ParsedText::reasoning).
 #[derive(Debug)]
 pub struct TextReader<'a> {
     names: &'a ToolNames,
     results: Vec<&'a str>,
     text: String,
-    /// Up to here everything is read.
+    /// The end of the text that was read.
     at: usize,
     state: State,
     line: Line,
     prose: Prose,
     reasoning: String,
     has_thought: bool,
-    /// Whether JSON or a call was shown that is none, so that more of it is no wonder.
+    /// True if JSON or a call was shown as an example, so that another one is expected.
     has_shown_calls: bool,
     calls: Vec<TextCall>,
-    /// The length of the text from which on it is worth another look.
+    /// The length of the text at which the next attempt is made.
     retry_at: usize,
-    /// How much was looked at more than once.
+    /// The number of bytes that were read more than once.
     reread: usize,
-    /// How much was looked at.
+    /// The number of bytes that were read.
     work: usize,
     is_cut: bool,
 }
 
-/// What is read.
+/// The kind of text that the reader is in.
 #[derive(Debug, PartialEq)]
 enum State {
     Prose,
-    /// A block of code.
+    /// A code block.
     Code,
-    /// Reasoning, until a mark with this word ends it.
+    /// Reasoning, until a marker with this word ends it.
     Thought(String),
-    /// A result that is repeated, until a mark with this word ends it.
+    /// A repeated result, until a marker with this word ends it.
     Echo(String),
-    /// Nothing any more.
+    /// The end: nothing more is read.
     Closed,
 }
 
-/// What stands before on the same line.
+/// The text before on the same line.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     is_blank: bool,
-    /// Whether code marks stand there that are not closed.
+    /// True if it has backticks that are not closed.
     is_marked: bool,
 }
 
 const NEW_LINE: Line = Line { is_blank: true, is_marked: false };
 
-/// Whether there is more to read.
+/// The next action of the reader.
 #[derive(Debug, PartialEq)]
 enum Flow {
     On,
-    /// Not before more of the text has come.
+    /// Waits for more of the text.
     Wait,
 }
 
 impl<'a> TextReader<'a> {
-    /// A reader of a message of a model that may call tools of these names.
+    /// Creates a reader of a message of a model that may call tools of these names.
     pub fn new(names: &'a ToolNames) -> Self {
         Self {
             names,
@@ -134,19 +136,20 @@ impl<'a> TextReader<'a> {
         }
     }
 
-    /// Sets what tools have returned before. Where a call without marks stands in there, the model only repeats it.
+    /// Sets the results of earlier calls. A call without markers that occurs in one of them is only repeated by the
+    /// model.
     pub fn with_results(mut self, results: impl IntoIterator<Item = &'a str>) -> Self {
         self.results = results.into_iter().collect();
         self
     }
 
-    /// Reads a message that is complete.
+    /// Reads a complete message.
     pub fn read(mut self, message: &str) -> ParsedText {
         self.append(message);
         self.finish().1
     }
 
-    /// Takes the next piece of the message, and returns what may be shown after all that was returned before.
+    /// Takes the next piece of the message, and returns the prose that may be shown next.
     pub fn push(&mut self, piece: &str) -> String {
         self.append(piece);
         if self.text.len() >= self.retry_at {
@@ -155,12 +158,12 @@ impl<'a> TextReader<'a> {
         self.prose.take()
     }
 
-    /// What was returned of the prose so far.
+    /// Returns the prose that was returned so far.
     pub fn shown(&self) -> &str {
         self.prose.taken()
     }
 
-    /// Ends the message. Returns what is left to show, and the whole.
+    /// Ends the message. Returns the remaining prose, and the whole message.
     pub fn finish(mut self) -> (String, ParsedText) {
         self.advance(true);
         if self.is_cut {
@@ -175,7 +178,7 @@ impl<'a> TextReader<'a> {
         (rest, message)
     }
 
-    /// Takes the next piece of the message, as far as there is room.
+    /// Appends the next piece of the message, within the bound.
     fn append(&mut self, piece: &str) {
         let room = MAX_TEXT_BYTES - self.text.len();
         let fits = if self.is_cut { 0 } else { piece.floor_char_boundary(room) };
@@ -204,7 +207,7 @@ impl<'a> TextReader<'a> {
                 State::Closed => break,
             };
             if flow == Flow::Wait {
-                // The longer what waits is, the rarer it is looked at again, so that all looks together are few.
+                // The longer the pending text is, the rarer it is read again, so that the total work is bounded.
                 self.retry_at = text.len() + 1 + (text.len() - self.at) / 4;
                 break;
             }
@@ -212,7 +215,7 @@ impl<'a> TextReader<'a> {
         self.text = text;
     }
 
-    /// The next piece of prose, or what stands in it.
+    /// Reads the next piece of prose, or a part within it.
     fn prose(&mut self, text: &str, is_end: bool) -> Flow {
         let cursor = Cursor::new(text, self.at, is_end);
         let Some(next) = cursor.peek() else { return Flow::On };
@@ -232,7 +235,7 @@ impl<'a> TextReader<'a> {
         }
     }
 
-    /// Whether nothing was said yet.
+    /// Returns true if there is no text before.
     fn is_first(&self) -> bool {
         self.prose.is_empty() && self.calls.is_empty()
     }
@@ -262,8 +265,8 @@ impl<'a> TextReader<'a> {
         self.show(text, self.at + length)
     }
 
-    /// Looks at something that begins here. Where nothing came of it, what is to be done; `None` where it is something
-    /// else.
+    /// Attempts to read a part that begins here. Returns the next action if nothing was read; `None` if the text does
+    /// not match.
     fn attempt<T>(
         &mut self,
         mut cursor: Cursor<'_>,
@@ -307,7 +310,7 @@ impl<'a> TextReader<'a> {
         Flow::On
     }
 
-    /// Reads no more. What is left is one call that cannot be read.
+    /// Stops reading. The rest is one call that cannot be read.
     fn give_up(&mut self, why: String) {
         self.calls.push(unreadable(String::new(), why, ""));
         self.state = State::Closed;
