@@ -1,4 +1,4 @@
-//! The namespaces that a caller may see: how many tools each has, what it is for, and what it holds, by page.
+//! Categories, the namespaces that a caller may see: their sizes, purposes and tools, by page.
 
 use std::collections::BTreeMap;
 
@@ -10,49 +10,49 @@ use crate::discovery::Discovery;
 use crate::sentence::{MAX_SUMMARY, cut, summary};
 use crate::signature::Line;
 
-/// How many tools or categories a page has unless told otherwise.
+/// The default number of tools or categories on a page.
 pub const PAGE_SIZE: usize = 20;
 
 /// The most tools on one page.
 pub const MAX_PAGE_SIZE: usize = 50;
 
-/// The most characters of the name of a category that is not there, where it is repeated.
+/// The most characters of the name of an unknown category that an error repeats.
 const MAX_CATEGORY: usize = 60;
 
 /// The most bytes of the name of a category that a caller gives.
 const MAX_GIVEN_BYTES: usize = 200;
 
-/// The most categories that are offered in place of one that is not there.
+/// The most categories that are suggested in place of an unknown one.
 const MAX_SUGGESTED: usize = 5;
 
-/// The least likeness, from 0 to 1, of a category that is offered in place of another.
+/// The minimum similarity, from 0 to 1, of a category that is suggested.
 const MIN_LIKENESS: f64 = 0.55;
 
-/// How many tools are named in the summary of a category that says nothing of itself.
+/// The number of tools named in the summary of a category without a description.
 const NAMED_TOOLS: usize = 4;
 
 /// The meta-tool that finds tools.
 pub const SEARCH_TOOL: &str = "search_tools";
 
-/// One namespace.
+/// A namespace with tools.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Category {
     /// Its name.
     pub category: String,
-    /// How many tools it has.
+    /// The number of its tools.
     pub tools: usize,
-    /// What it is for, on one line; the names of its first tools where nobody says.
+    /// Its purpose, on one line; by default the names of its first tools.
     pub description: String,
 }
 
-/// One page of a list.
+/// A page of a list.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Page<T> {
-    /// Which page this is, from 1.
+    /// The number of the page, from 1.
     pub page: usize,
-    /// How many there are.
+    /// The number of pages.
     pub pages: usize,
-    /// How many items all pages have.
+    /// The number of items on all pages.
     pub total: usize,
     /// The items of this page.
     pub items: Vec<T>,
@@ -72,7 +72,7 @@ impl<T> Page<T> {
 }
 
 impl Discovery {
-    /// Every namespace with a tool that may be seen, by name.
+    /// Returns every namespace with a visible tool, by name.
     pub fn categories(&self, principal: Principal<'_>) -> Result<Vec<Category>, ToolError> {
         let snapshot = self.index.snapshot_of(principal.session)?;
         let mut categories: BTreeMap<&str, (usize, Vec<&str>)> = BTreeMap::new();
@@ -92,7 +92,7 @@ impl Discovery {
         Ok(categories.into_iter().map(category).collect())
     }
 
-    /// One page of the categories; pages count from 1.
+    /// Returns one page of the categories; pages count from 1.
     pub fn category_page(
         &self,
         page: usize,
@@ -102,7 +102,7 @@ impl Discovery {
         Ok(Page::of(&self.categories(principal)?, page, page_size, |category| Some(category.clone())))
     }
 
-    /// Returns one page of the category that a text means, with its name: its tools by name, each as its signature; pages
+    /// Returns one page of a category, with the name of the category: its tools by name, each as its signature; pages
     /// count from 1.
     pub fn browse(
         &self,
@@ -122,8 +122,8 @@ impl Discovery {
         Ok((category, page))
     }
 
-    /// Returns the category that a text means: its name in any case and with any separators, or a part of the name of only
-    /// one.
+    /// Returns the category that a text denotes: its name in any case and with any separators, or a part that occurs in
+    /// one name only.
     fn category(&self, given: &str, principal: Principal<'_>) -> Result<String, ToolError> {
         let known = self.categories(principal)?;
         let known: Vec<&str> = known.iter().map(|category| category.category.as_str()).collect();
@@ -153,7 +153,7 @@ impl Discovery {
     }
 }
 
-/// Returns the categories whose names are most like a text, the likest first.
+/// Returns the categories with the most similar names, the most similar first.
 fn alike<'a>(given: &str, known: &[&'a str]) -> Vec<&'a str> {
     let given = given.to_lowercase();
     let likeness = |name: &str| strsim::normalized_damerau_levenshtein(&given, &name.to_lowercase());
@@ -169,7 +169,7 @@ fn no_category(given: &str, near: &[&str], known: &[&str]) -> ToolError {
         names.collect::<Vec<_>>().join(separator)
     };
     let hint = match (near, known) {
-        (_, []) => "there is none; no source has a tool that may be used here".to_owned(),
+        (_, []) => "there are no categories; no source has a tool that may be used here".to_owned(),
         ([], known) if known.len() > MAX_SUGGESTED => {
             "search for a tool, or list the categories with `list_categories`".to_owned()
         }
@@ -187,7 +187,7 @@ fn no_category(given: &str, near: &[&str], known: &[&str]) -> ToolError {
     ToolError::new(ErrorKind::NotFound, message).with_hint(hint)
 }
 
-/// The names of the first tools, for a category that says nothing of itself.
+/// Returns the names of the first tools, for a category without a description.
 fn names(tools: usize, first: &[&str]) -> String {
     let mut named = first.join(", ");
     if tools > first.len() {

@@ -1,4 +1,4 @@
-//! One tool: all of it for the operator, what a call needs for a model.
+//! Descriptions of single tools: complete for the operator, and limited to the needs of a call for a model.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use toolcrib_registry::{Dataflow, Entry, Overloads, Snapshot, Supplier};
 use crate::sentence::cut;
 use crate::shown::{NoSuchPart, Shown, shown};
 
-/// The most bytes of the schemas of a tool that a model is shown at once, those of all its forms together.
+/// The most bytes of the schemas of a tool that a model is shown at once, for all its forms together.
 pub const MAX_SHOWN_BYTES: usize = 6 * 1024;
 
-/// The bytes that each of many forms has at least.
+/// The minimum bytes of each form if there are many.
 const MIN_FORM_BYTES: usize = 600;
 
 /// The most forms of a tool that a model is shown.
@@ -29,46 +29,46 @@ pub const MAX_SHOWN_DESCRIPTION: usize = 4_000;
 const MAX_METADATA_BYTES: usize = 4 * 1024;
 const MAX_EXAMPLE_BYTES: usize = 1_000;
 
-/// The most names of parts that are listed where a path leads nowhere.
+/// The most names of schema parts that are listed if a path does not exist.
 const MAX_LISTED_PARTS: usize = 20;
 
-/// The score from which on a supplier is told of: the names agree, and so do the types.
+/// The minimum score of a supplier that is shown: the names agree, and so do the types.
 const MIN_SUPPLIER_SCORE: f64 = 0.9;
 
-/// Words in the names of arguments that are never taken from the results of a tool.
+/// Words in the names of arguments whose values never come from the results of a tool.
 const SECRET_WORDS: [&str; 8] =
     ["auth", "authorization", "credential", "credentials", "key", "password", "secret", "token"];
 
-/// Metadata that no model needs.
+/// Metadata that models do not need.
 const INTERNAL_METADATA: [&str; 7] =
     ["source", "security", "externalDocs", "notes", "risk", "risk_reason", "examples"];
 
-/// A part of a tool that a model sees on request only.
+/// A section of a tool's description that a model sees on request only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
     /// The schema of its result.
     Output,
-    /// The tools whose results have what its arguments want.
+    /// The tools whose results supply its arguments.
     Suppliers,
-    /// Its tags, aliases, risk and whatever else its source says.
+    /// Its tags, aliases, risk and other metadata of its source.
     Metadata,
 }
 
-/// One tool, told in full.
+/// The complete description of a tool.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ToolCard {
     /// `namespace.name`.
     pub name: String,
-    /// What it does.
+    /// The description.
     pub description: String,
     /// Its arguments and results; several when the name has overloads.
     pub forms: Vec<ToolForm>,
-    /// Tags, aliases and whatever else the source says.
+    /// Tags, aliases and other metadata of the source.
     #[serde(skip_serializing_if = "JsonObject::is_empty")]
     pub metadata: JsonObject,
-    /// Where arguments can come from: for each, the results of other tools that fit it, as `namespace.name: property`,
-    /// the best first.
+    /// The suppliers of each argument: the results of other tools that fit it, as `namespace.name: property`, the best
+    /// first.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub suppliers: BTreeMap<String, Vec<String>>,
 }
@@ -76,28 +76,28 @@ pub struct ToolCard {
 /// One overload of a tool.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ToolForm {
-    /// Its own description, where that is not the one of the card.
+    /// The description of the overload, if it differs from that of the card.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// JSON Schema of the arguments.
     pub parameters: Value,
-    /// JSON Schema of the result, when it is known.
+    /// JSON Schema of the result, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_parameters: Option<Value>,
-    /// How much harm a call can do.
+    /// The risk of a call.
     pub risk: Risk,
-    /// What happens to a call: it runs, or somebody is asked first.
+    /// The decision of the policy: a call runs, or needs approval first.
     pub policy: Effect,
-    /// A call that is valid as it stands, ready to be filled in.
+    /// An example call with valid arguments, to be adapted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub example_call: Option<Value>,
-    /// The patterns of `parameters` that no argument is checked against, and why.
+    /// The patterns of `parameters` that are not checked, with the reasons.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unchecked: Vec<String>,
 }
 
 impl ToolCard {
-    /// The card of overloads that the caller may see; `None` when there are none.
+    /// Returns the card of the overloads that the caller may see; `None` if there are no such overloads.
     pub(crate) fn new(
         overloads: &Overloads<'_>,
         snapshot: &Snapshot,
@@ -115,7 +115,7 @@ impl ToolCard {
     }
 }
 
-/// What the dataflow says of a tool, as far as the supplying tools may be seen.
+/// Returns the suppliers of a tool's arguments among the tools that the caller may see.
 fn suppliers(
     name: &QualifiedName,
     snapshot: &Snapshot,
@@ -140,14 +140,14 @@ fn suppliers(
     told.filter(|(_, suppliers)| !suppliers.is_empty()).collect()
 }
 
-/// Returns true if the name of an argument says what it is of, as `order_id` does, and is none of a secret.
+/// Returns true if the name of an argument names its subject, as `order_id` does, and does not denote a secret.
 fn is_specific(argument: &str) -> bool {
     let words = words_of_name(argument);
     words.len() > 1 && !words.iter().any(|word| SECRET_WORDS.contains(&word.as_str()))
 }
 
-/// Returns the answer of `get_tool`: description and parameters, and the parts in `include`. A `path` opens one part of the
-/// parameters, or of the result where `include` has it.
+/// Returns the answer of `get_tool`: description and parameters, and the sections in `include`. A `path` selects one
+/// part of the parameters, or of the result if `include` has it.
 pub(crate) fn for_model(
     overloads: &Overloads<'_>,
     path: &str,
@@ -212,7 +212,7 @@ pub(crate) fn for_model(
     Ok(told)
 }
 
-/// Returns the metadata of a tool that say something to a model, as long as there is room.
+/// Returns the metadata of a tool that are useful to a model, within the bound.
 fn metadata(tool: &Tool) -> JsonObject {
     let mut told = JsonObject::from_iter([("risk".to_owned(), json!(tool.risk()))]);
     let mut left = MAX_METADATA_BYTES;
@@ -244,7 +244,7 @@ fn no_part(error: NoSuchPart) -> ToolError {
     ToolError::new(ErrorKind::InvalidArgs, message).with_hint(hint)
 }
 
-/// One overload of a tool, as a model sees it.
+/// An overload of a tool, as a model sees it.
 struct FormForModel {
     told: JsonObject,
     is_cut: bool,

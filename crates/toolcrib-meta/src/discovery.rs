@@ -1,4 +1,4 @@
-//! What there is, for whoever asks.
+//! Discovery: finding and describing tools for a caller.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,10 +19,10 @@ use crate::sentence::cut;
 use crate::signature::{Level, Line, MAX_LISTED_DESCRIPTION, packed};
 use crate::{ToolCard, missing};
 
-/// The share of the best tool's score from which on others are shown: what has less has a word in common by chance.
+/// The minimum share of the best tool's score at which others are shown: those below share a word by chance.
 const NEAR: f32 = 0.25;
 
-/// The engine of results that were found by their words alone.
+/// The engine of results that were found by words only.
 const KEYWORD: &str = "keyword";
 
 /// The engine of results that were found by words and meaning.
@@ -31,20 +31,20 @@ const HYBRID: &str = "hybrid";
 /// The outcome of a search that found nothing.
 const NO_MATCH: &str = "no_match";
 
-/// The outcome of a search that found tools of which none may be the one.
+/// The outcome of a search without a good match.
 const WEAK: &str = "weak";
 
-/// The most tools that are told of there.
+/// The most tools that are shown then.
 const MAX_WEAK: usize = 3;
 
-/// The next step that a model is advised to take there.
+/// The next step that a model is advised to take then.
 const WEAK_HINT: &str =
     "these come nearest, and may not fit: search with other words, in English, or answer without a tool";
 
-/// What a model is told of a search that is less than it should be.
+/// The note for a model that a search was degraded.
 const DEGRADED: &str = "part of the search could not be used, so tools may be missing or in a poor order";
 
-/// What there is, for whoever asks: each question comes with a [`Principal`], who is told of nothing that it may not use.
+/// A view of the tools for callers: each query comes with a [`Principal`], which sees no tool that it may not use.
 pub struct Discovery {
     pub(crate) index: CurrentIndex,
     pub(crate) policy: Arc<Policy>,
@@ -52,77 +52,77 @@ pub struct Discovery {
     pub(crate) sources: SourceNotes,
 }
 
-/// What a search found.
+/// The results of a search.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Found {
-    /// The query, as far as it was read.
+    /// The query, truncated to the part that was read.
     pub query: String,
-    /// `ok`, `weak` where none of the tools may be the one, or `no_match`.
+    /// `ok`, `weak` if there is no good match, or `no_match`.
     pub outcome: &'static str,
-    /// Why nothing was found.
+    /// The reason why nothing was found.
     pub reason: Option<&'static str>,
-    /// Whether part of the search could not be used.
+    /// True if part of the search was not available.
     pub degraded: bool,
-    /// How it was searched.
+    /// The engine of the search.
     pub engine: &'static str,
     /// The tools, best first.
     pub results: Vec<FoundTool>,
-    /// The nearest names when nothing was found.
+    /// The nearest names if nothing was found.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub nearest: Vec<String>,
-    /// How many tools fit that the caller may not use, when nothing else was found.
+    /// The number of matching tools that the caller may not use, if nothing else was found.
     #[serde(skip_serializing_if = "is_zero")]
     pub withheld: usize,
-    /// What can be done about it when nothing was found.
+    /// The advice if nothing was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
-/// One tool that was found.
+/// A tool that was found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FoundTool {
     /// `namespace.name`.
     pub name: String,
     /// `namespace::name`.
     pub qualified_name: QualifiedName,
-    /// How well it fits; comparable within one search.
+    /// The score of the match; comparable within one search.
     pub score: f32,
-    /// What it does, shortened.
+    /// The description, shortened.
     pub description: String,
-    /// How much harm a call can do.
+    /// The risk of a call.
     pub risk: Risk,
-    /// A call as `execute_tool` takes it, valid as it stands where there is an example.
+    /// A call in the form of `execute_tool`, with valid arguments if there is an example.
     pub example_call: Value,
-    /// Why it was found.
+    /// The explanation of the match.
     pub explain: Explain,
 }
 
 impl Discovery {
-    /// What this registry holds, as far as the policy lets it be seen.
+    /// Creates a view of this registry, limited by the policy.
     pub fn new(registry: &Arc<ToolRegistry>, policy: Arc<Policy>) -> Self {
         let (descriptions, sources) = (BTreeMap::new(), SourceNotes::default());
         Self { index: CurrentIndex::new(registry), policy, descriptions, sources }
     }
 
-    /// Sets the sources, which say of themselves what they are and how their tools are meant to be used. Only the first are
-    /// taken.
+    /// Sets the sources, which describe themselves and the use of their tools. Only the first call has an effect.
     pub fn set_sources(&self, loaders: Vec<Arc<dyn ToolLoader>>) {
         self.sources.set(loaders);
     }
 
-    /// Sets what namespaces are for.
+    /// Sets the descriptions of namespaces.
     pub fn with_descriptions(mut self, descriptions: BTreeMap<String, String>) -> Self {
         self.descriptions = descriptions;
         self
     }
 
-    /// Sets how words and meaning are made one ranking, and which words stand for each other.
+    /// Sets the fusion of the word and semantic rankings, and the synonyms.
     pub fn with_search(mut self, settings: SearchSettings) -> Self {
         self.index.settings = settings;
         self
     }
 
-    /// Keeps the words of many tools in this folder, so that the next start is quick; see [`SearchIndex::build_cached`].
+    /// Caches the words of large registries in this folder, so that the next start is quick; see
+    /// [`SearchIndex::build_cached`].
     ///
     /// [`SearchIndex::build_cached`]: toolcrib_search::SearchIndex::build_cached
     pub fn with_kept_words(mut self, folder: Option<PathBuf>) -> Self {
@@ -130,12 +130,12 @@ impl Discovery {
         self
     }
 
-    /// The tools that fit a query, best first.
+    /// Returns the tools that match a query, best first.
     pub fn search(&self, query: &str, limit: usize, principal: Principal<'_>) -> Result<Found, ToolError> {
         Ok(self.search_in(&*self.index.get(principal.session)?, query, limit, principal))
     }
 
-    /// The same as a model is told it: no scores, which it would read too much into.
+    /// Returns the results of a search for a model, without scores, which models overrate.
     pub(crate) fn search_for_model(
         &self,
         query: &str,
@@ -146,7 +146,7 @@ impl Discovery {
         let found = self.search_in(&indexed, query, limit, principal);
         let mut told = JsonObject::from_iter([("outcome".to_owned(), json!(found.outcome))]);
         if found.outcome == NO_MATCH {
-            // That a tool is there which may not be used is nothing that a model is to know.
+            // A model must not learn that there is a tool which it may not use.
             let is_denied = found.reason == Some(Reason::NotPermitted.as_str());
             let (reason, hint) = if is_denied {
                 let reason = Reason::NothingSimilar;
@@ -190,7 +190,7 @@ impl Discovery {
         let Outcome { hits, no_match, nearest, withheld, .. } = outcome;
         let no_match = no_match.map(|reason| missing::reason(reason, query, indexed.snapshot.rejected()));
         let best = hits.iter().map(|hit| hit.explain.fused).fold(0.0, f32::max);
-        // What is named exactly is meant, whatever else speaks for it.
+        // An exact name counts regardless of the score.
         let is_near = |hit: &Hit| hit.explain.exact || hit.explain.fused >= best * NEAR;
         let results = hits.into_iter().filter(is_near).filter_map(|hit| {
             let entry = self.visible(&indexed.snapshot, &hit.name, principal)?.first()?;
@@ -221,7 +221,7 @@ impl Discovery {
         }
     }
 
-    /// One tool in full, by any spelling of its name.
+    /// Returns the complete description of a tool, by any spelling of its name.
     pub fn describe(&self, name: &str, principal: Principal<'_>) -> Result<ToolCard, ToolError> {
         let snapshot = self.index.snapshot_of(principal.session)?;
         let overloads = snapshot
@@ -231,8 +231,8 @@ impl Discovery {
         ToolCard::new(&overloads, &snapshot, &self.policy, principal).ok_or_else(unknown)
     }
 
-    /// Returns what a call of a tool needs, as `get_tool` tells it: its parameters and what it does, and what `include`
-    /// asks for; with a `path`, one part of the parameters. A slip in the name is forgiven.
+    /// Returns the answer of `get_tool`: parameters, description, and the sections in `include`; with a `path`, one
+    /// part of the parameters. Misspelled names are tolerated.
     pub fn look(
         &self,
         name: &str,
@@ -247,7 +247,7 @@ impl Discovery {
         describe::for_model(&overloads, path, include, &snapshot, &self.policy, principal)
     }
 
-    /// Returns one tool in full for the operator, who is told of tools that nobody may call, too.
+    /// Returns the complete description of a tool for the operator, who also sees tools that no caller may use.
     pub fn inspect(&self, name: &str, principal: Principal<'_>) -> Result<ToolCard, ToolError> {
         let snapshot = self.index.snapshot_of(principal.session)?;
         let overloads = snapshot.find(name, |_| true).map_err(|error| ToolError::from(&error))?;
@@ -264,7 +264,7 @@ impl Discovery {
         snapshot.get(name)?.visible(|entry: &Entry| self.policy.is_visible(&entry.tool, principal))
     }
 
-    /// The names that may be seen, without the runtime's own.
+    /// Returns the visible names, without those of the runtime.
     pub(crate) fn names<'a>(
         &'a self,
         snapshot: &'a Snapshot,
@@ -278,7 +278,7 @@ impl Discovery {
     }
 }
 
-/// A call as `execute_tool` takes it: valid as it stands, or with the arguments still to be filled in.
+/// Returns a call in the form of `execute_tool`: with valid arguments, or with the arguments to be filled in.
 fn call(entry: &Entry) -> Value {
     let params = entry.example_arguments().unwrap_or_else(|| json!({}));
     json!({"name": entry.tool.name.dotted(), "params": params})
@@ -289,7 +289,7 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// The part of a query that is read.
+/// Returns the part of a query that is read.
 fn truncated(query: &str) -> &str {
     query.get(..query.floor_char_boundary(MAX_QUERY_BYTES)).unwrap_or(query)
 }

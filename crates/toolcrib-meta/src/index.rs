@@ -10,7 +10,7 @@ use toolcrib_registry::{Snapshot, ToolRegistry};
 use toolcrib_search::embedding::{EmbedError, Embeddings};
 use toolcrib_search::{SearchIndex, SearchSettings};
 
-/// A snapshot with its index, so that a hit is always looked up in the generation that it was found in.
+/// A snapshot with its index, so that a hit is always looked up in the generation of its index.
 pub(crate) struct Indexed {
     pub(crate) snapshot: Arc<Snapshot>,
     pub(crate) search: SearchIndex,
@@ -18,12 +18,12 @@ pub(crate) struct Indexed {
 }
 
 impl Indexed {
-    /// Why the search is less than it should be.
+    /// Returns the reason why the search is degraded, if it is.
     pub(crate) fn degraded(&self) -> Option<EmbedError> {
         self.embeddings.as_ref()?.degraded()
     }
 
-    /// Adds the vectors of this generation when they are there.
+    /// Adds the vectors of this generation if they are ready.
     fn attach(&self) {
         if let Some(vectors) = self.embeddings.as_ref().and_then(|embeddings| embeddings.vectors()) {
             self.search.attach(vectors);
@@ -31,15 +31,15 @@ impl Indexed {
     }
 }
 
-/// Builds the index again when the registry has a new snapshot.
+/// A cache of indexes, which are rebuilt when the registry has a new snapshot.
 pub(crate) struct CurrentIndex {
     /// Weak, since the registry holds the loader of the meta-tools, which holds this.
     registry: Weak<ToolRegistry>,
     built: Mutex<Option<Arc<Indexed>>>,
-    /// The indexes of sessions with tools of their own, which end when the tools do.
+    /// The indexes of sessions with session tools, which are removed with the tools.
     sessions: Mutex<HashMap<String, Arc<Indexed>>>,
     pub(crate) settings: SearchSettings,
-    /// Where the words of many tools are kept between two starts.
+    /// The folder of cached words, for the next start.
     pub(crate) folder: Option<PathBuf>,
 }
 
@@ -64,7 +64,8 @@ impl CurrentIndex {
         self.registry.upgrade().ok_or_else(closed)
     }
 
-    /// Returns the index of the tools of a session. The runtime's own tools are not in it: a model is shown those anyway.
+    /// Returns the index of the tools of a session. The runtime's tools are not indexed, because they are always shown
+    /// to models.
     pub(crate) fn get(&self, session: &str) -> Result<Arc<Indexed>, ToolError> {
         let registry = self.registry()?;
         let snapshot = registry.snapshot_of(session);
@@ -75,8 +76,8 @@ impl CurrentIndex {
         }
     }
 
-    /// Returns the index of a session that has tools of its own. All tools are in one index, so that those of the session
-    /// are found as if the app had them.
+    /// Returns the index of a session that has session tools. All tools are in one index, so that those of the session
+    /// rank like those of the app.
     fn of_session(
         &self,
         session: &str,
@@ -89,24 +90,25 @@ impl CurrentIndex {
             indexed.attach();
             return Ok(Arc::clone(indexed));
         }
-        // What is kept on the disk is the app's.
+        // The cache on disk is for the app's tools only.
         let indexed = self.build(snapshot, None)?;
         sessions.insert(session.to_owned(), Arc::clone(&indexed));
         Ok(indexed)
     }
 
-    /// Returns the index of a snapshot that is as new as the current one, or newer. The tools that a model is always shown are
-    /// not in it.
+    /// Returns the index of a snapshot that is as new as the current one, or newer. Tools that are always shown to
+    /// models are not indexed.
     fn of_app(&self, registry: &ToolRegistry) -> Result<Arc<Indexed>, ToolError> {
         let asked = registry.snapshot().generation();
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
-        // Whoever waited while another built takes what was built, though there may be a newer snapshot by now: where
-        // tools change all the time, each of those that wait would build an index otherwise.
+        // A caller that waited for another build takes its result, though there may be a newer snapshot by now: if
+        // tools change all the time, each waiting caller would build another index otherwise.
         if let Some(indexed) = built.as_ref().filter(|indexed| indexed.snapshot.generation() >= asked) {
             indexed.attach();
             return Ok(Arc::clone(indexed));
         }
-        // Not the one from before, or one that waited would put an older index in the place of a newer one.
+        // The current snapshot, not the earlier one: otherwise a caller that waited could replace a newer index with an
+        // older one.
         let indexed = self.build(registry.snapshot(), self.folder.as_deref())?;
         *built = Some(Arc::clone(&indexed));
         Ok(indexed)
@@ -124,7 +126,8 @@ impl CurrentIndex {
     }
 }
 
-/// Returns true if a model may have to find the tool. The meta-tools and the essential tools of the runtime are always offered.
+/// Returns true if a model may have to find the tool. The meta-tools and the essential tools of the runtime are always
+/// offered.
 fn is_to_be_found(tool: &Tool) -> bool {
     let is_own = tool.name.namespace() == RUNTIME_NAMESPACE;
     tool.is_for_models() && (!is_own || tool.is_operational() && tool.presence() != Presence::Essential)

@@ -1,9 +1,9 @@
-//! The discovery meta-tools: how a model finds a tool that it is not shown.
+//! The discovery meta-tools, by which a model finds tools that it is not shown.
 //!
-//! [`Discovery`] answers for one caller's policy: what fits a query, what categories there are, what one tool takes.
+//! [`Discovery`] answers within one caller's policy: matches of a query, categories, and the parameters of a tool.
 //! [`module`] offers the same to models as five tools in the namespace `context_builder`: `search_tools`, `get_tool`,
-//! `execute_tool`, `list_categories` and `browse_category`. `execute_tool` gives its call to the one entrance, so the
-//! tool inside is resolved, gated and validated like any other, and its result is what comes back.
+//! `execute_tool`, `list_categories` and `browse_category`. `execute_tool` passes its call to the tool executor, so the
+//! inner tool is resolved, authorized and validated like any other, and its result is returned.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -21,12 +21,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`lint`] says which tools a model cannot tell apart, find or afford, and what to do about it.
+//! [`lint`] reports tools that a model cannot tell apart, find or afford, with remedies.
 //!
 //! A tool that policy denies is not found, not listed and not described.
 //!
-//! Lists tell of tools by their signatures, a search within [`FOUND_BYTES`] and [`FOUND_BYTES_PER_TOOL`]; `get_tool` shows
-//! parameters within [`MAX_SHOWN_BYTES`], and opens deeper parts by their paths. Categories and their tools come by [`Page`].
+//! Lists show tools as signatures, a search within [`FOUND_BYTES`] and [`FOUND_BYTES_PER_TOOL`]; `get_tool` shows
+//! parameters within [`MAX_SHOWN_BYTES`], and selects deeper parts by their paths. Categories and their tools are
+//! returned by [`Page`].
 
 mod discovery;
 mod index;

@@ -1,16 +1,16 @@
-//! Why a search found nothing, when sources or tools are missing.
+//! Explanations for searches without results, when sources or tools are missing.
 
 use toolcrib_port::{Reject, RejectKind};
 use toolcrib_search::Reason;
 
-/// The reason, in the light of what was rejected. A source that is missing as a whole may have had the tool; a single
-/// tool that is held back counts only when the query has a word of its name.
+/// Returns the reason in view of the rejected sources and tools. A source that is missing as a whole may have had the
+/// tool; a single rejected tool counts only if the query has a word of its name.
 pub(crate) fn reason(found: Reason, query: &str, rejected: &[Reject]) -> Reason {
     if found != Reason::NothingSimilar {
         return found;
     }
     let reasons = rejected.iter().filter_map(|reject| of_reject(reject, query));
-    // The more can be done about it, the sooner it is told.
+    // Reasons with a remedy come first.
     reasons
         .min_by_key(|reason| match reason {
             Reason::Quarantined => 0,
@@ -30,7 +30,7 @@ fn of_reject(reject: &Reject, query: &str) -> Option<Reason> {
     }
 }
 
-/// What can be done where nothing fits, for a model and for a person.
+/// Returns the advice if nothing matches, for a model and for a person.
 pub(crate) fn hint(reason: Reason, withheld: usize) -> String {
     match reason {
         Reason::EmptyQuery => "the query has no word in it; say what the tool should do, or its name".into(),
@@ -46,7 +46,7 @@ pub(crate) fn hint(reason: Reason, withheld: usize) -> String {
     }
 }
 
-/// Whether a name and a query have a word in common, of more than three letters.
+/// Returns true if a name and a query have a word of more than three letters in common.
 fn shares_a_word(name: &str, query: &str) -> bool {
     const MIN_CHARS: usize = 4;
     let words = |text: &str| {

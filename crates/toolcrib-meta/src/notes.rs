@@ -1,4 +1,4 @@
-//! The descriptions that sources give of themselves, for callers that look at their tools.
+//! Notes of sources on the use of their tools, for callers that search.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -7,28 +7,29 @@ use toolcrib_model::JsonObject;
 use toolcrib_policy::Principal;
 use toolcrib_port::ToolLoader;
 
-/// The most characters of what a source says of how its tools are meant to be used.
+/// The most characters of the note of a source.
 pub const MAX_SOURCE_NOTE: usize = 600;
 
 /// The most sources whose notes come with one search.
 const MAX_NOTES: usize = 2;
 
-/// The most sessions of which it is known what they were told. The one that searched first is forgotten first, and is told again.
+/// The most sessions whose shown notes are remembered. The session that searched first is removed first, and its notes
+/// are shown again.
 const MAX_SESSIONS: usize = 256;
 
-/// The key of the notes in an answer. It says that their text is not ours.
+/// The key of the notes in an answer. It marks their text as external.
 pub(crate) const NOTES: &str = "external_notes";
 
-/// The descriptions that sources give of themselves.
+/// The notes of sources.
 #[derive(Default)]
 pub(crate) struct SourceNotes {
     loaders: OnceLock<Vec<Arc<dyn ToolLoader>>>,
-    /// The namespaces whose notes each session was told.
+    /// The namespaces whose notes each session was shown.
     told: Mutex<VecDeque<(String, BTreeSet<String>)>>,
 }
 
 impl SourceNotes {
-    /// Sets the sources. Only the first are taken.
+    /// Sets the sources. Only the first call has an effect.
     pub(crate) fn set(&self, loaders: Vec<Arc<dyn ToolLoader>>) {
         // They are set once, at start.
         let _ = self.loaders.set(loaders);
@@ -39,12 +40,12 @@ impl SourceNotes {
         own.find_map(|loader| say(loader.as_ref()))
     }
 
-    /// Returns what the source of a namespace is: its title, else how its tools are meant to be used.
+    /// Returns the description of a namespace's source: its title, else its note.
     pub(crate) fn about(&self, namespace: &str) -> Option<String> {
         self.of(namespace, |loader| loader.about()).or_else(|| self.note(namespace))
     }
 
-    /// Returns what the source of a namespace says of how its tools are meant to be used, shortened.
+    /// Returns the note of a namespace's source, shortened.
     pub(crate) fn note(&self, namespace: &str) -> Option<String> {
         let text = self.of(namespace, |loader| loader.instructions())?;
         let text = text.trim();
@@ -54,7 +55,7 @@ impl SourceNotes {
         }
     }
 
-    /// Returns the notes of sources whose tools were found, each once for a session. An agent has them in its prompt.
+    /// Returns the notes of sources whose tools were found, each once per session. An agent has them in its prompt.
     pub(crate) fn first<'a>(
         &self,
         namespaces: impl Iterator<Item = &'a str>,

@@ -1,4 +1,4 @@
-//! JSON Schemas as they are read for a model: references followed, the parts of `allOf` taken together.
+//! JSON Schemas resolved for display to a model: references are followed, and the parts of `allOf` are merged.
 
 use std::collections::HashSet;
 
@@ -7,13 +7,13 @@ use serde_json::Value;
 /// The most references that are followed from one schema to the next.
 const MAX_REFERENCES: usize = 8;
 
-/// The most schemas that `allOf` makes one of.
+/// The most schemas that are merged for `allOf`.
 const MAX_PARTS: usize = 32;
 
-/// The most properties of one object that are looked at.
+/// The most properties of one object that are examined.
 const MAX_FIELDS: usize = 1_000;
 
-/// The most alternatives of one schema that are looked at.
+/// The most alternatives of one schema that are examined.
 const MAX_ALTERNATIVES: usize = 32;
 
 /// A schema, and the document that its references point into.
@@ -54,7 +54,7 @@ impl<'a> Node<'a> {
         node
     }
 
-    /// Returns the schema itself, what it refers to, and the schemas of its `allOf`; what stands first holds.
+    /// Returns the schema itself, its reference target, and the schemas of its `allOf`; earlier parts take precedence.
     pub(crate) fn parts(self) -> Vec<Self> {
         let mut parts: Vec<Self> = Vec::new();
         let mut waiting = vec![self];
@@ -111,7 +111,7 @@ impl<'a> Node<'a> {
         fields
     }
 
-    /// Returns the schemas of `anyOf`, or those of `oneOf`. Those that only say which properties go together are none.
+    /// Returns the schemas of `anyOf`, or those of `oneOf`, without those that only require combinations of properties.
     pub(crate) fn alternatives(self) -> Vec<Self> {
         let parts = self.parts().into_iter();
         let mut lists = parts.flat_map(|part| {
@@ -142,7 +142,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// Returns true for an alternative such as `{"required": ["a"]}`, which no value can be told of.
+/// Returns true for an alternative such as `{"required": ["a"]}`, which does not describe a type.
 fn says_nothing(schema: &Value) -> bool {
     let keys = ["type", "properties", "$ref", "enum", "const", "items", "allOf", "anyOf", "oneOf"];
     keys.iter().all(|key| schema.get(key).is_none())

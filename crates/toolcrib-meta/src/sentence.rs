@@ -38,18 +38,18 @@ pub(crate) fn first_sentence(line: &str) -> &str {
     line
 }
 
-/// Returns true if the full stop behind `before` belongs to its last word, given what follows.
+/// Returns true if the full stop after `before` belongs to its last word, given the text that follows.
 fn is_abbreviation(before: &str, after: &str) -> bool {
     let word = before.rsplit([' ', '(', '[', '"', '\'', '/']).next().unwrap_or_default();
-    // A sentence goes on in lower case.
+    // A sentence continues in lower case.
     let goes_on = after.chars().next().is_some_and(char::is_lowercase);
     let is_initial = word.chars().count() == 1 && word.chars().all(char::is_uppercase);
-    // `U.S.` may end a sentence; where one begins behind it, the next word is no name.
+    // `U.S.` may end a sentence; if a capitalized common word follows, a new sentence begins.
     let is_dotted = word.contains('.') && word.split('.').all(|part| part.chars().count() == 1);
     goes_on || is_initial || is_dotted || ABBREVIATIONS.contains(&word.to_lowercase().as_str())
 }
 
-/// Returns the first characters, with a mark where there are more, cut between words where one ends nearby.
+/// Returns the first characters, with an ellipsis if the text is longer, cut between words if a word ends nearby.
 pub(crate) fn cut(text: &str, max_chars: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(max_chars) else { return text.to_owned() };
     let head = text.get(..end).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The schema of a tool as a model is shown it: without what no call needs, and where it is too long, with its deeper parts
-//! left to be opened by their paths.
+//! The schema of a tool as it is shown to a model: without parts that calls do not need, and if it is too long, with
+//! deeper parts to be requested by their paths.
 
 use serde_json::{Value, json};
 use toolcrib_model::JsonObject;
@@ -26,13 +26,13 @@ const LIST_KEYS: [&str; 4] = ["allOf", "anyOf", "oneOf", "prefixItems"];
 /// The keywords that hold schemas by name.
 const MAP_KEYS: [&str; 5] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
 
-/// Keywords that say nothing that a call needs.
+/// Keywords that calls do not need.
 const NOISE: [&str; 7] = ["$schema", "$id", "$comment", "title", "xml", "externalDocs", "discriminator"];
 
-/// Formats that say nothing beyond the type.
+/// Formats that add nothing to the type.
 const PLAIN_FORMATS: [&str; 4] = ["int32", "int64", "float", "double"];
 
-/// The keywords of a value that are shown of a schema whose parts are left to be opened.
+/// The keywords of a value that are shown for a schema whose parts are omitted.
 const VALUE_KEYS: [&str; 17] = [
     "type",
     "const",
@@ -53,44 +53,44 @@ const VALUE_KEYS: [&str; 17] = [
     "default",
 ];
 
-/// The keywords of the length of a text.
+/// The keywords of the length of a string.
 const LENGTHS: [&str; 2] = ["minLength", "maxLength"];
 
-/// The depths at which a schema is tried, the deepest first, until it fits.
+/// The depths that are tried, the deepest first, until the schema fits.
 const DEPTHS: [usize; 6] = [8, 6, 4, 3, 2, 1];
 
-/// The most values of an enum where a schema does not fit as it is.
+/// The most values of an enum if a schema does not fit unchanged.
 const MAX_CHOICES: usize = 60;
 
-/// The most characters of a value there.
+/// The most characters of a value then.
 const MAX_VALUE_CHARS: usize = 200;
 
-/// The most characters of a description there.
+/// The most characters of a description then.
 const MAX_SENTENCE_CHARS: usize = 160;
 
-/// The most nested lists through which properties are looked for.
+/// The most nested lists that are searched for properties.
 const MAX_LISTS: usize = 4;
 
-/// The bytes of quotes, colons and commas of a property, at most.
+/// The most bytes of quotes, colons and commas of a property.
 const PUNCTUATION: usize = 10;
 
-/// The segment of a path that means the values of a list or a map.
+/// The segment of a path that selects the values of a list or a map.
 const ITEMS: &str = "*";
 
-/// A schema as a model is shown it.
+/// A schema as it is shown to a model.
 pub(crate) struct Shown {
     pub(crate) schema: Value,
-    /// True if parts of it are left to be opened.
+    /// True if parts of it are omitted.
     pub(crate) is_cut: bool,
 }
 
-/// A path that leads nowhere.
+/// A path that does not exist.
 pub(crate) struct NoSuchPart {
-    /// The segment that is not there.
+    /// The missing segment.
     pub(crate) segment: String,
     /// The path before it.
     pub(crate) parent: String,
-    /// The parts that are there.
+    /// The parts that exist.
     pub(crate) known: Vec<String>,
 }
 
@@ -116,7 +116,7 @@ fn size(value: &Value) -> usize {
     value.to_string().len()
 }
 
-/// Returns a schema without what no call needs.
+/// Returns a schema without keywords that calls do not need.
 fn tidy(schema: &Value) -> Value {
     let Some(map) = schema.as_object() else { return schema.clone() };
     let mut tidied = JsonObject::new();
@@ -142,13 +142,13 @@ fn tidy(schema: &Value) -> Value {
     tidied.into()
 }
 
-/// Returns true for a text of one length with a pattern, which says the length again.
+/// Returns true for a string of fixed length with a pattern, which already specifies the length.
 fn has_fixed_length<'a>(keyword: impl Fn(&str) -> Option<&'a Value>) -> bool {
     let [least, most] = LENGTHS.map(&keyword);
     keyword("pattern").is_some() && least.is_some() && least == most
 }
 
-/// Returns the schema at a path, and the path in its one spelling.
+/// Returns the schema at a path, and the canonical form of the path.
 fn opened<'a>(schema: &'a Value, path: &str) -> Result<(Node<'a>, String), NoSuchPart> {
     let mut node = Node::new(schema);
     let mut place = String::new();
@@ -164,7 +164,7 @@ fn opened<'a>(schema: &'a Value, path: &str) -> Result<(Node<'a>, String), NoSuc
     Ok((node, place))
 }
 
-/// Returns the part of this name, and the segments that lead to it; lists in between may be left out.
+/// Returns the part of this name, and the segments that lead to it; lists in between may be omitted.
 fn step<'a>(node: Node<'a>, segment: &str, lists: usize) -> Option<(String, Node<'a>)> {
     let fields = node.fields();
     let named = fields.iter().find(|field| field.name == segment);
@@ -193,16 +193,16 @@ fn parts_of(node: Node<'_>) -> Vec<String> {
     alternatives.chain(node.items().map(|_| ITEMS.to_owned())).collect()
 }
 
-/// Returns true if there is something to open in a schema.
+/// Returns true if a schema has parts to be requested.
 fn has_parts(node: Node<'_>, lists: usize) -> bool {
     !node.fields().is_empty()
         || !node.alternatives().is_empty()
         || node.items().is_some_and(|items| lists == 0 || has_parts(items, lists - 1))
 }
 
-/// Writes a schema without references, to some depth, as long as there is room.
+/// A writer of schemas without references, to some depth, within a budget.
 struct Writer {
-    /// The bytes that may still be written, about.
+    /// The approximate remaining budget in bytes.
     left: usize,
     path: String,
     is_cut: bool,
@@ -242,7 +242,7 @@ impl Writer {
         Some(written.into())
     }
 
-    /// Writes a part, or where it is when it is too deep.
+    /// Writes a part, or its path if it is too deep.
     fn part(&mut self, segment: &str, node: Node<'_>, depth: usize) -> Option<Value> {
         let length = self.path.len();
         self.path = format!("{}/{segment}", self.path);
@@ -260,7 +260,7 @@ impl Writer {
         written
     }
 
-    /// Writes what a schema says beside its parts.
+    /// Writes the keywords of a schema other than its parts.
     fn value(&mut self, node: Node<'_>) -> Option<JsonObject> {
         let mut written = JsonObject::new();
         let is_fixed = has_fixed_length(|key| node.keyword(key));
@@ -279,7 +279,7 @@ impl Writer {
     }
 }
 
-/// Returns the value of a keyword, where it is not too long or says nothing.
+/// Returns the value of a keyword, unless it is too long or adds nothing.
 fn short(key: &str, value: &Value) -> Option<Value> {
     match value {
         Value::String(format) if key == "format" && PLAIN_FORMATS.contains(&format.as_str()) => None,
@@ -289,8 +289,8 @@ fn short(key: &str, value: &Value) -> Option<Value> {
     }
 }
 
-/// Shows an object of so many properties that not even their types fit: those that are required and as many others as
-/// there is room for, then the names of the rest.
+/// Returns an object whose types do not fit as a whole: the required properties and as many others as fit, then the
+/// names of the rest.
 fn narrow(node: Node<'_>, path: &str, room: usize) -> Value {
     let (mut properties, mut required, mut others, mut more) =
         (JsonObject::new(), Vec::new(), Vec::new(), 0_usize);

@@ -1,4 +1,4 @@
-//! Tools as signatures: `shop.price(item: str, currency?: 'EUR'|'USD') — Returns the price of an item.`
+//! Signatures of tools: `shop.price(item: str, currency?: 'EUR'|'USD') — Returns the price of an item.`
 
 use toolcrib_model::{Risk, Tool};
 use toolcrib_policy::{Effect, Policy, Principal};
@@ -11,28 +11,28 @@ use crate::types;
 /// The most characters of a description in a list; `get_tool` has all of it.
 pub const MAX_LISTED_DESCRIPTION: usize = 240;
 
-/// The most arguments whose descriptions a search tells.
+/// The most arguments whose descriptions are shown in a search.
 pub const MAX_LISTED_ARGUMENTS: usize = 12;
 
-/// The bytes of JSON that a search tells of what it found, beside [`FOUND_BYTES_PER_TOOL`].
+/// The bytes of JSON of the results of a search, in addition to [`FOUND_BYTES_PER_TOOL`].
 pub const FOUND_BYTES: usize = 400;
 
-/// The bytes of JSON that a search tells for each tool that is asked for.
+/// The bytes of JSON of the results of a search for each requested tool.
 pub const FOUND_BYTES_PER_TOOL: usize = 110;
 
-/// The tools whose room a search has at least, so that asking for fewer tells more of each.
+/// The minimum number of tools in the budget of a search, so that a request for fewer tools shows more of each.
 const MIN_TOOLS_OF_ROOM: usize = 5;
 
-/// The most tools whose arguments are described in a search, not only written.
+/// The most tools whose arguments are described in a search, not only listed.
 const MAX_DESCRIBED: usize = 2;
 
 /// The most characters of all arguments of a signature.
 const MAX_ARGUMENTS_CHARS: usize = 480;
 
-/// The most characters of the arguments where only their names are told.
+/// The most characters of the arguments if only their names are shown.
 const MAX_NAMES_CHARS: usize = 160;
 
-/// The most characters of a summary there.
+/// The most characters of a summary then.
 const MAX_SHORT_SUMMARY: usize = 60;
 
 /// The most bytes of an example that its author wrote.
@@ -54,7 +54,7 @@ pub(crate) enum Level {
     Opened,
     /// Also the beginning of the description.
     Described,
-    /// Also what each argument is for, and an example that the author of the tool wrote.
+    /// Also the purpose of each argument, and an example by the author of the tool.
     Explained,
 }
 
@@ -72,7 +72,7 @@ pub(crate) struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// Returns the line of the overload at `form`; `None` when there is none.
+    /// Returns the line of the overload at index `form`; `None` if it does not exist.
     pub(crate) fn new(
         overloads: &Overloads<'a>,
         form: usize,
@@ -111,15 +111,15 @@ impl<'a> Line<'a> {
         text
     }
 
-    /// Writes the line for a page of a category: with all arguments where they are few.
+    /// Writes the line for a page of a category: with all arguments if they are few.
     pub(crate) fn for_page(&self) -> String {
         let mut lines = [Level::Arguments, Level::Required].into_iter().map(|level| self.at(level));
         lines.find(|line| size(line) <= MAX_PAGE_ENTRY_BYTES).unwrap_or_else(|| self.at(Level::Names))
     }
 }
 
-/// Writes the tools that a search found, the best first, where up to `limit` were asked for. Each line tells at least as
-/// much as those behind it, and all tell as much as there is room for.
+/// Writes the tools that a search found, the best first, for a request of up to `limit` tools. Each line has at least
+/// the detail of those after it, and all have as much as the budget allows.
 pub(crate) fn packed(lines: &[Line<'_>], limit: usize) -> Vec<String> {
     let tools = limit.max(MIN_TOOLS_OF_ROOM);
     let room = FOUND_BYTES.saturating_add(FOUND_BYTES_PER_TOOL.saturating_mul(tools));
@@ -145,7 +145,7 @@ pub(crate) fn packed(lines: &[Line<'_>], limit: usize) -> Vec<String> {
     texts
 }
 
-/// Returns how many bytes a text has in JSON.
+/// Returns the bytes of a text in JSON.
 fn size(text: &str) -> usize {
     serde_json::Value::from(text).to_string().len()
 }
@@ -164,7 +164,7 @@ fn arguments(tool: &Tool, level: Level) -> String {
     }
 }
 
-/// Returns what a caller should know before a call: that the user is asked, or that much can be lost.
+/// Returns a warning for a caller before a call: that it needs approval, or that it is destructive.
 fn mark(tool: &Tool, policy: &Policy, principal: Principal<'_>) -> Option<&'static str> {
     match (policy.decide(tool, principal).effect, tool.risk()) {
         (Effect::Approve, _) => Some("asks the user"),
@@ -173,7 +173,7 @@ fn mark(tool: &Tool, policy: &Policy, principal: Principal<'_>) -> Option<&'stat
     }
 }
 
-/// Writes what each argument is for, a line each.
+/// Writes the purpose of each argument, a line each.
 fn explained(tool: &Tool) -> String {
     let fields = Node::new(&tool.parameters).fields();
     let told = fields.iter().filter_map(|field| {

@@ -14,7 +14,7 @@ use crate::categories::{MAX_PAGE_SIZE, PAGE_SIZE, SEARCH_TOOL};
 use crate::notes::NOTES;
 use crate::{Discovery, Page, Part};
 
-/// Names that models use for the arguments of these tools, as other runtimes call them, with the names here.
+/// Names of arguments in other runtimes that models use for these tools, with the names here.
 const OTHER_ARGUMENTS: [(&str, &[(&str, &str)]); 3] = [
     (
         SEARCH_TOOL,
@@ -39,7 +39,7 @@ const EXECUTE: &str = "Call a tool by its name";
 const PARALLEL: &str =
     "Run independent calls at once. Results keep their order; one that fails stops no other";
 
-/// How many tools a search shows when the model does not say.
+/// The default number of tools that a search shows.
 const DEFAULT_RESULTS: i64 = 5;
 
 /// The most tools that a search shows.
@@ -60,7 +60,7 @@ fn default_results() -> i64 {
 #[derive(Deserialize, JsonSchema)]
 struct GetTool {
     name: String,
-    /// A part to open, as `/body/spec`.
+    /// A part to show, as `/body/spec`.
     #[serde(default)]
     path: String,
     #[serde(default)]
@@ -92,12 +92,12 @@ struct BrowseCategory {
     page_size: Option<i64>,
 }
 
-/// Returns the schema of arguments that another schema describes.
+/// Returns the schema of an object whose properties another schema describes.
 fn any_object(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "object"})
 }
 
-// Every request carries these schemas: numbers below 1 mean 1, which needs no words.
+// Every request carries these schemas: numbers below 1 are read as 1, which needs no explanation.
 
 fn results_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "integer", "maximum": MAX_RESULTS})
@@ -107,7 +107,7 @@ fn page_size_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "integer", "maximum": MAX_PAGE_SIZE})
 }
 
-/// Returns a schema without a sentence for each part, which every request would carry.
+/// Returns a schema without a sentence for each section, which every request would carry.
 fn parts_schema(_: &mut SchemaGenerator) -> Schema {
     let parts = [Part::Output, Part::Suppliers, Part::Metadata];
     json_schema!({"type": "array", "items": {"type": "string", "enum": parts}})
@@ -122,7 +122,7 @@ struct RunParallel {
     calls: Vec<ExecuteTool>,
 }
 
-/// The five meta-tools over what this discovery may show, and `run_parallel`.
+/// Returns the module of the five meta-tools over this discovery, and of `run_parallel`.
 pub fn module(discovery: Arc<Discovery>) -> Module {
     let search = Arc::clone(&discovery);
     let get = Arc::clone(&discovery);
@@ -211,7 +211,7 @@ fn discovery_tool(tool: FunctionTool, step: &str) -> FunctionTool {
         .with_metadata("clamps", true)
 }
 
-/// A page as a model is told it, its items under a name of their own.
+/// Returns a page for a model, its items under their own key.
 fn page_for_model<T: Serialize>(page: Page<T>, items: &str) -> JsonObject {
     let Page { page, pages, total, items: rows } = page;
     JsonObject::from_iter([
@@ -222,13 +222,13 @@ fn page_for_model<T: Serialize>(page: Page<T>, items: &str) -> JsonObject {
     ])
 }
 
-/// Returns a number that a model gave, or 1 for a lower one.
+/// Returns a number that a model passed, or 1 for a lower one.
 fn at_least_1(number: i64) -> usize {
     usize::try_from(number).unwrap_or(1).max(1)
 }
 
-/// Gives the call inside to the entrance. The result is that of the call inside, and so is its name; its metadata says
-/// under `forwarded` what it was called with, since the caller knows the outer arguments only.
+/// Passes the inner call to the tool executor. Result and name are those of the inner call; the metadata has its
+/// arguments under `forwarded`, because the caller knows the outer arguments only.
 async fn execute(call: Call, context: CallContext) -> ToolResult {
     let arguments: ExecuteTool = match serde_json::from_value(Value::Object(call.arguments.clone())) {
         Ok(arguments) => arguments,
@@ -239,12 +239,13 @@ async fn execute(call: Call, context: CallContext) -> ToolResult {
     };
     let inner = ToolCall::new(arguments.name, arguments.params.clone());
     let mut result = caller.call(inner, &context).await;
-    // Of calls inside calls, the innermost is the one that ran.
+    // Of nested calls, the innermost is the one that ran.
     result.metadata.entry("forwarded").or_insert_with(|| json!({"arguments": arguments.params}));
     result
 }
 
-/// Gives the calls inside to the entrance, which judges all of them before any runs. The result lists what came of each.
+/// Passes the inner calls to the tool executor, which authorizes all of them before any runs. The result lists their
+/// outcomes.
 async fn run_parallel(call: Call, mut context: CallContext) -> ToolResult {
     let arguments: RunParallel = match serde_json::from_value(Value::Object(call.arguments.clone())) {
         Ok(arguments) => arguments,
@@ -266,7 +267,7 @@ async fn run_parallel(call: Call, mut context: CallContext) -> ToolResult {
     call.ok(json!({"succeeded": rows.len() - failed, "failed": failed, "results": rows}))
 }
 
-/// What a model is told of one call among several.
+/// Returns the result of one call among several, for a model.
 pub(crate) fn parallel_row(result: ToolResult) -> Value {
     let facts = result.facts();
     let name = result.name.replacen("::", ".", 1);

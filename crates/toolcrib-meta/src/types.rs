@@ -1,4 +1,4 @@
-//! JSON Schemas as short types: `str`, `int(1..20)`, `'open'|'closed'`, `{city: str, days?: int}[]`.
+//! JSON Schemas as compact types: `str`, `int(1..20)`, `'open'|'closed'`, `{city: str, days?: int}[]`.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::sentence::cut;
 /// The most levels of nested types.
 const MAX_DEPTH: usize = 4;
 
-/// The most values of an enum that are shown, and their most characters.
+/// The most values of an enum that are shown.
 const MAX_CHOICES: usize = 12;
 const MAX_CHOICES_CHARS: usize = 90;
 
@@ -32,16 +32,16 @@ const MAX_OBJECT_CHARS: usize = 260;
 /// The most characters of the name of an argument.
 const MAX_NAME_CHARS: usize = 60;
 
-/// Formats that say nothing beyond the type.
+/// Formats that add nothing to the type.
 const PLAIN_FORMATS: [&str; 7] = ["int32", "int64", "float", "double", "string", "number", "integer"];
 
-/// Writes the fields of an object, those that are required first, in about `max_chars` characters; the rest is counted.
-/// Objects in them are opened where `is_open` says so.
+/// Writes the fields of an object, the required ones first, in about `max_chars` characters; the others are counted.
+/// Nested objects are expanded if `is_open` is true.
 pub(crate) fn fields(fields: &[Field<'_>], is_open: bool, max_chars: usize) -> String {
     written(fields, is_open, max_chars, 0)
 }
 
-/// Writes what takes the place of the fields where an object names none: nothing, or its alternatives.
+/// Writes a type in place of the fields if an object names none: nothing, or its alternatives.
 pub(crate) fn whole(node: Node<'_>, max_chars: usize) -> String {
     if node.alternatives().is_empty() {
         return match node.child("additionalProperties").map(|values| of(values, false, 0, true)) {
@@ -57,7 +57,7 @@ pub(crate) fn names(fields: &[Field<'_>], max_chars: usize) -> String {
     listed(fields, max_chars, |field| field.is_required, |field| name(field.name))
 }
 
-/// Writes the required fields alone; the others are counted.
+/// Writes only the required fields; the others are counted.
 pub(crate) fn required(fields: &[Field<'_>], max_chars: usize) -> String {
     listed(fields, max_chars, |field| field.is_required, |field| one(field, false, 0))
 }
@@ -87,7 +87,7 @@ fn listed<'a>(
         text.push_str(&item);
     }
     let separator = if text.is_empty() { "" } else { ", " };
-    // Writing to a text cannot fail.
+    // Writing to a string cannot fail.
     let _ = match left {
         (0, 0) => Ok(()),
         (0, optional) => write!(text, "{separator}…+{optional} optional"),
@@ -110,7 +110,7 @@ fn name(name: &str) -> String {
     if is_plain { name } else { quoted(&name) }
 }
 
-/// Returns the default of an argument that can be left out, where it says something and is short.
+/// Returns the default of an optional argument, if it is informative and short.
 fn default(field: &Field<'_>) -> Option<String> {
     let value = field.node.keyword("default").filter(|_| !field.is_required)?;
     let is_telling = match value {
@@ -122,7 +122,7 @@ fn default(field: &Field<'_>) -> Option<String> {
     (text.chars().count() <= MAX_DEFAULT_CHARS).then_some(text)
 }
 
-/// Writes the type of a value. `null` is left out where a value that is left out says the same.
+/// Writes the type of a value. `null` is omitted if omitting the value means the same.
 fn of(node: Node<'_>, is_open: bool, depth: usize, has_null: bool) -> String {
     if depth > MAX_DEPTH {
         return "any".to_owned();
@@ -186,7 +186,7 @@ fn choices(values: &[Value], has_null: bool) -> String {
     for (shown, value) in wanted.enumerate() {
         let item = literal(value);
         if shown >= MAX_CHOICES || (shown > 0 && text.len() + item.len() > MAX_CHOICES_CHARS) {
-            // Writing to a text cannot fail.
+            // Writing to a string cannot fail.
             let _ = write!(text, "|…+{}", values.len() - shown);
             break;
         }
@@ -255,7 +255,7 @@ fn object(node: Node<'_>, fields: &[Field<'_>], is_open: bool, depth: usize) -> 
     format!("{{{}}}", written(fields, false, MAX_OBJECT_CHARS, depth + 1))
 }
 
-/// Writes a value, a text in single quotes: in JSON, where signatures stand, double quotes are written as two characters.
+/// Writes a value, with strings in single quotes: signatures are part of JSON, which escapes double quotes.
 fn literal(value: &Value) -> String {
     match value {
         Value::String(text) => quoted(&cut(text, MAX_LITERAL_CHARS)),

@@ -1,4 +1,4 @@
-//! What makes tools hard to find, to tell apart or to afford, and what to do about it.
+//! A linter for tool definitions: reports tools that are hard to find, to tell apart or to afford, with remedies.
 //!
 //! ```
 //! use toolcrib_meta::lint::{Kind, lint};
@@ -13,7 +13,7 @@
 //! assert_eq!(found.findings[0].tools[0].name, "files.remove");
 //! ```
 //!
-//! Near duplicates are found by words, and by meaning too where there are vectors. Nothing is read or called: the same
+//! Near duplicates are found by words, and also by meaning if there are vectors. Nothing is read or called: the same
 //! tools give the same findings.
 
 mod names;
@@ -33,32 +33,32 @@ use toolcrib_search::near_duplicates;
 
 pub use schemas::MAX_SCHEMA_BYTES;
 
-/// The most findings of one kind; the rest is counted.
+/// The most findings of one kind; the others are counted.
 pub const MAX_FINDINGS: usize = 200;
 
-/// The most tools that one finding names; the rest is counted.
+/// The most tools that one finding names; the others are counted.
 pub const MAX_NAMED: usize = 10;
 
-/// What sort of trouble it is.
+/// The kind of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Kind {
-    /// Tools say nearly the same of themselves.
+    /// Tools have nearly the same description.
     NearDuplicate,
-    /// A tool says nothing of itself, or nothing but its name.
+    /// A tool has no description, or one that only repeats its name.
     EmptyDescription,
-    /// Tools have the very same description.
+    /// Tools have identical descriptions.
     CopiedDescription,
-    /// Names are the same once they are made to fit a function-calling API.
+    /// Names are identical after adaptation to a function-calling API.
     NameCollision,
-    /// The schema of the arguments takes more of a model's window than a tool should.
+    /// The schema of the arguments takes more of a model's context window than a tool should.
     OversizedSchema,
-    /// The schema has patterns that no argument is checked against.
+    /// The schema has patterns that are not checked.
     UncheckedPattern,
 }
 
-/// Where a finding is.
+/// A tool with its source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Place {
     /// `namespace.name`.
@@ -67,36 +67,36 @@ pub struct Place {
     pub source: String,
 }
 
-/// One thing that is wrong.
+/// A problem of one or several tools.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What sort of trouble it is.
+    /// The kind of a finding.
     pub kind: Kind,
     /// The tools, at most [`MAX_NAMED`].
     pub tools: Vec<Place>,
-    /// How many more tools it is about.
+    /// The number of further tools.
     pub more: usize,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What to do about it.
+    /// The remedy.
     pub next: String,
 }
 
-/// All that is wrong.
+/// The report of the linter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Linted {
-    /// How many tools were looked at; overloads are one.
+    /// The number of tools that were checked; overloads count once.
     pub tools: usize,
-    /// What was found, by kind and then by name.
+    /// The findings, by kind and then by name.
     pub findings: Vec<Finding>,
-    /// How many findings are left out of kinds that have more than [`MAX_FINDINGS`].
+    /// The number of findings that are omitted because their kind has more than [`MAX_FINDINGS`].
     pub left_out: usize,
 }
 
 /// The tools by name, each with its overloads and its source.
 pub(crate) type Tools<'a> = BTreeMap<&'a QualifiedName, (&'a str, Vec<&'a Tool>)>;
 
-/// Looks at tools, each with its source. The vectors are those of the same tools, where there are any.
+/// Checks tools, each with its source. `vectors` are those of the same tools, if there are any.
 pub fn lint<'a>(
     tools: impl IntoIterator<Item = (&'a Tool, &'a str)>,
     vectors: Option<&'a Vectors>,
@@ -124,15 +124,15 @@ pub fn lint<'a>(
     linted
 }
 
-/// The metadata of the tools that the runtime adds to the namespace of a server, such as `list_resources`. Their words are
-/// the same for each server, and nobody can change them.
+/// The metadata key of tools that the runtime adds to the namespace of a server, such as `list_resources`. Their texts
+/// are the same for each server, and users cannot change them.
 const HELPER: &str = "mcp_method";
 
 fn is_helper(tool: &Tool) -> bool {
     tool.metadata.contains_key(HELPER)
 }
 
-/// What was found, before it is cut to what is told.
+/// A finding before its tools are limited.
 pub(crate) struct Found<'a> {
     pub(crate) kind: Kind,
     pub(crate) names: Vec<&'a QualifiedName>,

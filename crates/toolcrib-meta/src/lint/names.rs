@@ -1,4 +1,4 @@
-//! Names that are the same once they are made to fit an API.
+//! Names that collide after adaptation to an API.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::{Found, Kind, Tools};
 /// The longest name that function-calling APIs accept.
 const MAX_CHARS: usize = 64;
 
-/// The names of which the same is left.
+/// Returns the names that become identical.
 pub(super) fn collisions<'a>(tools: &Tools<'a>) -> Vec<Found<'a>> {
     let mut groups: BTreeMap<String, Vec<&'a QualifiedName>> = BTreeMap::new();
     for name in tools.keys() {
@@ -24,8 +24,8 @@ pub(super) fn collisions<'a>(tools: &Tools<'a>) -> Vec<Found<'a>> {
     found.collect()
 }
 
-/// What is left of a name when it is made to fit an API (`^[a-zA-Z0-9_-]{1,64}$`): runs of other characters become `_`,
-/// and what is too long is cut.
+/// Returns a name as it is adapted to an API (`^[a-zA-Z0-9_-]{1,64}$`): runs of other characters become `_`, and long
+/// names are truncated.
 fn sanitised(name: &QualifiedName) -> String {
     let mut text = String::new();
     for c in format!("{}__{}", name.namespace(), name.name()).chars() {

@@ -1,14 +1,14 @@
-//! Schemas that take too much of a model's window, or say what is not checked.
+//! Schemas that are too large, or have patterns that are not checked.
 
 use serde_json::Value;
 use toolcrib_schema::CompiledSchema;
 
 use super::{Found, Kind, Tools};
 
-/// The most bytes that the schema of one tool should have, as JSON: what ten tools are taken to cost.
+/// The most bytes that the schema of one tool should have, as JSON: the assumed cost of ten tools.
 pub const MAX_SCHEMA_BYTES: usize = 8 * 1024;
 
-/// The tools with a schema of more.
+/// Returns the tools with a larger schema.
 pub(super) fn oversized<'a>(tools: &Tools<'a>) -> Vec<Found<'a>> {
     let found = tools.iter().filter_map(|(name, (_, overloads))| {
         let texts = overloads.iter().map(|tool| tool.parameters.to_string());
@@ -49,7 +49,7 @@ pub(super) fn unchecked<'a>(tools: &Tools<'a>) -> Vec<Found<'a>> {
     found.collect()
 }
 
-/// Whether a schema may have a pattern. Compiling all schemas of a large catalogue would take long.
+/// Returns true if a schema may have a pattern. Compiling all schemas of a large catalogue would take long.
 fn has_pattern(schema: &Value) -> bool {
     let mut pending = vec![schema];
     while let Some(part) = pending.pop() {

@@ -1,4 +1,4 @@
-//! Descriptions that say nothing, or nothing that others do not say too.
+//! Descriptions that are empty or copied.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -6,10 +6,10 @@ use toolcrib_model::{QualifiedName, words_of_name};
 
 use super::{Found, Kind, Tools};
 
-/// Words that say nothing of a tool.
+/// Words that carry no information about a tool.
 const EMPTY_WORDS: &[&str] = &["a", "an", "for", "function", "in", "of", "the", "this", "to", "tool"];
 
-/// The tools that say nothing of themselves, or nothing but their name.
+/// Returns the tools without a description, or with one that only repeats the name.
 pub(super) fn empty<'a>(tools: &Tools<'a>) -> Vec<Found<'a>> {
     let found = tools.iter().filter_map(|(name, (_, overloads))| {
         let said: Vec<_> = overloads.iter().map(|tool| words_of_name(&tool.description)).collect();
@@ -38,13 +38,13 @@ fn says_its_name(name: &QualifiedName, words: &[String]) -> bool {
         .all(|word| EMPTY_WORDS.contains(&word.as_str()) || known.iter().any(|known| is_form(word, known)))
 }
 
-/// Whether a word is another, or that with an ending.
+/// Returns true if a word is another word, with an optional ending.
 fn is_form(word: &str, known: &str) -> bool {
     word == known || word.strip_prefix(known).is_some_and(|ending| matches!(ending, "s" | "es" | "ing"))
 }
 
-/// The tools with the very same description, but for case, space and punctuation; without those that are told as near
-/// duplicates already.
+/// Returns the tools with identical descriptions, ignoring case, space and punctuation; without those that are reported
+/// as near duplicates already.
 pub(super) fn copied<'a>(tools: &Tools<'a>, duplicates: &[Found<'a>]) -> Vec<Found<'a>> {
     let mut groups: BTreeMap<Vec<String>, Vec<&'a QualifiedName>> = BTreeMap::new();
     for (name, (_, overloads)) in tools {
