@@ -44,7 +44,7 @@ fn is_abbreviation(before: &str, after: &str) -> bool {
     // A sentence continues in lower case.
     let goes_on = after.chars().next().is_some_and(char::is_lowercase);
     let is_initial = word.chars().count() == 1 && word.chars().all(char::is_uppercase);
-    // `U.S.` may end a sentence; if a capitalized common word follows, a new sentence begins.
+    // `U.S.` may also end a sentence, but it is always taken for an abbreviation.
     let is_dotted = word.contains('.') && word.split('.').all(|part| part.chars().count() == 1);
     goes_on || is_initial || is_dotted || ABBREVIATIONS.contains(&word.to_lowercase().as_str())
 }

@@ -1,4 +1,4 @@
-//! A call as a model, a file or a person makes it.
+//! Requested calls of models, files or people.
 
 use serde::{Deserialize, Serialize, de};
 use serde_json::Value;
@@ -25,12 +25,12 @@ pub struct ToolCall {
     pub name: String,
     /// The arguments by name.
     pub arguments: JsonObject,
-    /// Comes back in the result, so that the two can be matched.
+    /// An identifier that the result repeats, so that the two can be matched.
     pub call_id: Option<String>,
 }
 
 impl ToolCall {
-    /// A call without an id.
+    /// Creates a call without an id.
     pub fn new(name: impl Into<String>, arguments: JsonObject) -> Self {
         Self { name: name.into(), arguments, call_id: None }
     }

@@ -70,7 +70,7 @@ impl Writer<'_> {
                 self.out.push(']');
             }
             Value::Object(map) => {
-                // UTF-8 orders as code points do, and so does `str`.
+                // UTF-8 and `str` order by code points.
                 let mut entries: Vec<_> = map.iter().collect();
                 entries.sort_by_key(|(key, _)| *key);
                 self.out.push('{');
@@ -143,8 +143,8 @@ fn write_number(out: &mut String, number: &Number) {
     }
 }
 
-/// `repr` of a Python float: the shortest digits that read back as the same number, as a plain decimal while the
-/// exponent is in −4..16, else in scientific notation with at least two exponent digits.
+/// Writes a float like `repr` of Python: the shortest digits that read back as the same number, as a plain decimal
+/// while the exponent is in −4..16, else in scientific notation with at least two exponent digits.
 fn write_float(out: &mut String, float: f64) {
     let scientific = format!("{float:e}");
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));

@@ -1,16 +1,16 @@
-//! A call that amounts to a call of another tool.
+//! Calls that are equivalent to a call of another tool.
 
 use std::sync::Arc;
 
 use crate::{JsonObject, Tool};
 
-/// The call of another tool that every call of a tool amounts to, such as `mcp.call_tool` with a server and a tool of it.
-/// The rules and the limits of that tool hold for both, whichever of them is called.
+/// The call of another tool that every call of a tool is equivalent to, such as `mcp.call_tool` with a server and one
+/// of its tools. The rules and the limits of that tool apply to both calls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EquivalentCall {
     /// The other tool.
     pub tool: Arc<Tool>,
-    /// The source of the other tool, whose limits count.
+    /// The source of the other tool, whose limits apply.
     pub source: Arc<str>,
     /// The arguments of the other tool that are the same in each call.
     pub fixed: JsonObject,
@@ -26,7 +26,8 @@ impl EquivalentCall {
         arguments
     }
 
-    /// Returns the arguments of the tool that a call of the other tool means; `None` where it means another call.
+    /// Returns the arguments of the tool for an equivalent call of the other tool; `None` if that call is not
+    /// equivalent.
     pub fn own_arguments(&self, arguments: &JsonObject) -> Option<JsonObject> {
         if self.fixed.iter().any(|(key, value)| arguments.get(key) != Some(value)) {
             return None;

@@ -1,4 +1,4 @@
-//! The one table of the ways in which a call can fail.
+//! The kinds of failures of a call.
 
 use std::fmt;
 
@@ -27,7 +27,7 @@ pub enum ErrorKind {
     ToolFailed,
     /// The call did not end by its deadline.
     Timeout,
-    /// The caller gave the call up.
+    /// The caller cancelled the call.
     Cancelled,
     /// The tool's source cannot be reached.
     Unavailable,
@@ -48,7 +48,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// The text of the kind, as it stands in `error.kind`.
+    /// Returns the text of the kind, as in `error.kind`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::UnknownTool => "unknown_tool",
@@ -103,18 +103,18 @@ pub struct ToolError {
 }
 
 impl ToolError {
-    /// An error of this kind; `retryable` is the kind's own.
+    /// Creates an error of this kind, with the kind's default of `retryable`.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), hint: None, retryable: kind.is_retryable() }
     }
 
-    /// Adds what to do next.
+    /// Adds advice for the next step.
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Says whether the same call may succeed later, against the kind's default.
+    /// Sets whether the same call may succeed later, in place of the kind's default.
     pub fn with_retryable(mut self, retryable: bool) -> Self {
         self.retryable = retryable;
         self

@@ -1,22 +1,22 @@
-//! What a reader of a result should know that its value does not say.
+//! Facts about a result that its value does not show, for the reader.
 
 use serde_json::Value;
 
 use crate::ToolResult;
 
-/// The most repairs, and the most breaches of a schema, that are told.
+/// The most repairs, and the most schema violations, that are listed.
 const MAX_LISTED: usize = 5;
 
-/// The most characters of a value, and of an address.
+/// The most characters of a value, and of a URL.
 const MAX_VALUE_CHARS: usize = 80;
 
-/// The most characters of a sentence that a server or a schema says.
+/// The most characters of a text of a server or a schema.
 const MAX_TEXT_CHARS: usize = 300;
 
 /// The most characters of arguments that a user has changed.
 const MAX_ARGUMENTS_CHARS: usize = 2_000;
 
-/// The reasons of the statuses of HTTP that say more than that all is well.
+/// The reason phrases of HTTP statuses that are more than a plain success.
 const REASONS: [(u64, &str); 8] = [
     (201, "Created"),
     (202, "Accepted"),
@@ -29,11 +29,11 @@ const REASONS: [(u64, &str); 8] = [
 ];
 
 impl ToolResult {
-    /// Returns a line of facts about the result, each in brackets: what was repaired in the arguments, the status of an answer
-    /// without content, where the next page is, how the result breaks the schema that its tool declares. `None` where there
-    /// is nothing to say. No line of it is as long as what it is about.
+    /// Returns a line for each fact about the result, in brackets: repairs of the arguments, the status of an answer
+    /// without content, the address of the next page, violations of the schema that the tool declares. Returns `None`
+    /// if nothing is to be reported. Each line is shorter than its subject.
     pub fn facts(&self) -> Option<String> {
-        // Those of a call that ran in the background were told already.
+        // The facts of a background call were reported already.
         if let Some(told) = self.metadata.get("facts").and_then(Value::as_str) {
             return Some(told.to_owned());
         }
@@ -61,7 +61,7 @@ impl ToolResult {
         (!line.is_empty()).then(|| line.join(" "))
     }
 
-    /// Tells what the user made of the arguments.
+    /// Returns the changes of the arguments by the user.
     fn edited(&self) -> Option<String> {
         let arguments = self.metadata.get("edited_arguments")?.to_string();
         Some(format!(
@@ -71,7 +71,7 @@ impl ToolResult {
     }
 
     fn repaired(&self) -> Option<String> {
-        // A default is what the schema promises, so it is no news to the caller.
+        // A default is part of the schema, so the caller knows it.
         let is_news = |repair: &&Value| repair.get("change").is_none_or(|change| change != "default_filled");
         let repairs: Vec<&Value> = self.metadata.get("repairs")?.as_array()?.iter().filter(is_news).collect();
         if repairs.is_empty() {
@@ -87,13 +87,13 @@ impl ToolResult {
         let status = self.metadata.get("status").and_then(Value::as_u64).filter(|_| self.is_ok())?;
         match REASONS.iter().find(|(code, _)| *code == status) {
             Some((_, reason)) => Some(format!("{status} {reason}")),
-            // An answer that should have had content.
+            // An answer that should have content.
             None if status == 200 && self.result.is_null() => Some("200 OK, without content".to_owned()),
             None => None,
         }
     }
 
-    /// Tells where the server says that the next page is, and what it has made.
+    /// Returns the addresses of the next page and of a created resource, as the server reports them.
     fn addresses(&self) -> Vec<String> {
         let header = |name: &str| {
             self.metadata.get("headers").and_then(|headers| headers.get(name)).and_then(Value::as_str)
@@ -111,7 +111,7 @@ impl ToolResult {
     }
 }
 
-/// Tells one change of the arguments: `status "Open" → "open"`.
+/// Returns one change of the arguments: `status "Open" → "open"`.
 fn repair(repair: &Value) -> String {
     let path = repair.get("path").and_then(Value::as_str).unwrap_or_default();
     let name = short(&path.trim_start_matches('/').replace('/', "."), MAX_VALUE_CHARS);
@@ -144,7 +144,7 @@ fn next_page(links: &str) -> Option<&str> {
     })
 }
 
-/// Returns an address, which is of no use when it is cut in its middle.
+/// Returns a URL, or a note if it is too long: a truncated URL is useless.
 fn address(url: &str) -> String {
     short(url, 4 * MAX_VALUE_CHARS)
 }

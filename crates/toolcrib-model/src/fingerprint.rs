@@ -1,4 +1,4 @@
-//! The digest that tells one argument schema from another.
+//! The digest that identifies an argument schema.
 
 use std::fmt;
 
@@ -21,12 +21,12 @@ pub struct ParseFingerprintError {
 }
 
 impl Fingerprint {
-    /// The fingerprint of a schema.
+    /// Returns the fingerprint of a schema.
     pub fn of(schema: &Value) -> Self {
         Self(Sha256::digest(canonical_json(schema)).into())
     }
 
-    /// The fingerprint of a schema with integers that its value cannot hold.
+    /// Returns the fingerprint of a schema with integers that its value cannot hold.
     pub fn of_exact(schema: &Value, exact: &ExactIntegers) -> Self {
         Self(Sha256::digest(canonical_json_with(schema, exact)).into())
     }

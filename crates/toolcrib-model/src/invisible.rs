@@ -69,13 +69,13 @@ pub fn visible_text(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Skips up to the final byte of the sequence, as ECMA-48 has it.
+/// Skips up to the final byte of the sequence, as ECMA-48 defines it.
 fn skip_control_sequence(chars: &mut Peekable<Chars<'_>>) {
     while chars.next_if(|c| matches!(c, ' '..='?')).is_some() {}
     chars.next_if(|c| matches!(c, '@'..='~'));
 }
 
-/// Skips up to the bell or the string terminator; to the end of the line when neither comes.
+/// Skips up to the bell or the string terminator; to the end of the line if neither occurs.
 fn skip_string_sequence(chars: &mut Peekable<Chars<'_>>) {
     while let Some(c) = chars.next_if(|c| *c != '\n') {
         match c {

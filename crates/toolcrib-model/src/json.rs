@@ -25,7 +25,7 @@ pub fn pointer_part(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// Returns the kind of a value for messages, where the value itself could be too large.
+/// Returns the kind of a value for messages, in place of a value that could be too large.
 pub fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

@@ -1,5 +1,4 @@
-//! The words that every other crate of Toolcrib speaks: what a tool is, how it is named, what a call and a
-//! result look like, how an error reads.
+//! The data types that all other crates of Toolcrib share: tools, names, calls, results and errors.
 //!
 //! ```
 //! use serde_json::json;

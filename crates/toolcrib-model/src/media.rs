@@ -1,24 +1,24 @@
-//! The pictures and sounds of a result, whose data is kept under handles.
+//! The images and audio of a result, whose data is stored under handles.
 
 use serde_json::Value;
 
-/// How deep a value is looked through.
+/// The deepest level of a value that is searched.
 const MAX_DEPTH: usize = 16;
 
-/// What stands before the handle in a text that stands for data.
+/// The text before the handle in the placeholder of a data URL.
 const KEPT_AS: &str = ", kept as ";
 
-/// A picture or a sound that was taken out of a result.
+/// An image or audio that was moved out of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MediaHandle<'v> {
-    /// The type of the content block that shows it: `image` or `audio`.
+    /// The type of its content block: `image` or `audio`.
     pub kind: &'static str,
-    /// What it is kept under.
+    /// The handle that it is stored under.
     pub handle: &'v str,
 }
 
-/// Finds the handles of pictures and sounds in a value, up to a number of them, each once: in content blocks as MCP has them,
-/// `{"type": "image", "handle"}`, and in texts that stand for a `data:` URL, `[image/png, 300 bytes, kept as r_…]`.
+/// Returns the handles of images and audio in a value, up to a number of them, each once: from content blocks of MCP,
+/// `{"type": "image", "handle"}`, and from placeholders of `data:` URLs, `[image/png, 300 bytes, kept as r_…]`.
 pub fn media_handles(value: &Value, most: usize) -> Vec<MediaHandle<'_>> {
     let mut found = Vec::new();
     find(value, 0, most, &mut found);

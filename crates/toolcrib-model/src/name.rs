@@ -1,4 +1,4 @@
-//! The one full name of a tool, and what may not be in it.
+//! Qualified names of tools, and their validation.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,10 +17,10 @@ pub const RUNTIME_NAMESPACE: &str = "context_builder";
 /// The most characters a namespace or a name may have.
 pub const MAX_NAME_CHARS: usize = 256;
 
-/// The full name of a tool: the namespace that its source gave it, and its name in there.
+/// The full name of a tool: the namespace that its source has, and its name in that namespace.
 ///
-/// Written `namespace::name` in data ([`Display`](fmt::Display), serde) and `namespace.name` where a person or a
-/// model reads it ([`dotted`](Self::dotted)).
+/// Written `namespace::name` in data ([`Display`](fmt::Display), serde) and `namespace.name` for people and models
+/// ([`dotted`](Self::dotted)).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct QualifiedName {
@@ -32,7 +32,7 @@ pub struct QualifiedName {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameError {
-    /// Nothing was there.
+    /// The part is empty.
     #[error("the {part} is empty")]
     Empty {
         /// `namespace` or `name`.
@@ -46,7 +46,7 @@ pub enum NameError {
         /// The number of characters.
         chars: usize,
     },
-    /// The separator stands inside a part.
+    /// The separator occurs inside a part.
     #[error("the {part} {text:?} contains `::`, which separates namespace and name")]
     Separator {
         /// `namespace` or `name`.
@@ -64,7 +64,7 @@ pub enum NameError {
         /// The code point.
         code: u32,
     },
-    /// A qualified name was wanted, and there is no separator.
+    /// A qualified name was expected, and there is no separator.
     #[error("`{text}` is not a qualified name; write `namespace::name`")]
     NotQualified {
         /// The text as it was given.
@@ -73,7 +73,7 @@ pub enum NameError {
 }
 
 impl QualifiedName {
-    /// Makes a name of its two parts.
+    /// Creates a name from its two parts.
     pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Result<Self, NameError> {
         let (namespace, name) = (namespace.into(), name.into());
         check("namespace", &namespace)?;
@@ -81,22 +81,22 @@ impl QualifiedName {
         Ok(Self { namespace, name })
     }
 
-    /// The part before the separator.
+    /// Returns the part before the separator.
     pub fn namespace(&self) -> &str {
         &self.namespace
     }
 
-    /// The part behind the separator.
+    /// Returns the part after the separator.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// `namespace.name`, as people read it.
+    /// Returns `namespace.name`, the form for people.
     pub fn dotted(&self) -> String {
         format!("{}.{}", self.namespace, self.name)
     }
 
-    /// `namespace.name`, as models read it: the runtime's own tools go without their namespace, which says nothing to them.
+    /// Returns `namespace.name`, the form for models: the runtime's tools have no namespace there.
     pub fn shown(&self) -> String {
         if self.namespace == RUNTIME_NAMESPACE { self.name.clone() } else { self.dotted() }
     }

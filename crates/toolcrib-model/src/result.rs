@@ -13,7 +13,7 @@ pub struct ToolResult {
     /// The id of the call; results without one are matched by position.
     #[serde(default)]
     pub call_id: Option<String>,
-    /// The qualified name of the tool, or the name as it was called when no tool has it.
+    /// The qualified name of the tool, or the requested name if no tool has it.
     pub name: String,
     /// The value that the tool returned.
     #[serde(default)]
@@ -21,19 +21,19 @@ pub struct ToolResult {
     /// The error, if the call failed.
     #[serde(default, deserialize_with = "lenient_error")]
     pub error: Option<ToolError>,
-    /// Information on the call beside its value: timings, repairs, warnings. What a reader should know of it,
-    /// [`facts`](Self::facts) tells.
+    /// Information on the call other than its value: timings, repairs, warnings. [`facts`](Self::facts) renders it for
+    /// a reader.
     #[serde(default)]
     pub metadata: JsonObject,
 }
 
 impl ToolResult {
-    /// A result of the call.
+    /// Creates a successful result.
     pub fn ok(call_id: Option<String>, name: impl Into<String>, result: Value) -> Self {
         Self { call_id, name: name.into(), result, error: None, metadata: JsonObject::new() }
     }
 
-    /// A failure of the call.
+    /// Creates a failed result.
     pub fn failed(call_id: Option<String>, name: impl Into<String>, error: ToolError) -> Self {
         Self {
             call_id,

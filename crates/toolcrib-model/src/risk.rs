@@ -5,11 +5,11 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Words that say that something may be lost for good.
+/// Words that indicate irreversible loss.
 const DESTRUCTIVE_WORDS: &[&str] =
     &["delete", "destroy", "drop", "erase", "kill", "purge", "remove", "truncate", "uninstall", "wipe"];
 
-/// Words in a name that say that something changes. They keep a `get_or_create` from passing for a reader.
+/// Words in a name that indicate a change. They keep `get_or_create` from being taken for a read.
 const CHANGING_WORDS: &[&str] = &[
     "add", "append", "apply", "approve", "assign", "cancel", "close", "commit", "copy", "create", "disable",
     "edit", "enable", "execute", "insert", "install", "merge", "modify", "move", "patch", "pay", "post",
@@ -17,13 +17,13 @@ const CHANGING_WORDS: &[&str] = &[
     "submit", "toggle", "transfer", "trigger", "update", "upload", "write",
 ];
 
-/// Words in a name that say that something is looked at.
+/// Words in a name that indicate a read.
 const READING_WORDS: &[&str] = &[
     "check", "count", "describe", "echo", "fetch", "find", "get", "info", "inspect", "list", "lookup", "ls",
     "query", "read", "search", "show", "stat", "status", "view",
 ];
 
-/// Words that say that others are administered. Something that is looked at is not.
+/// Words that indicate administration of other users. A read is not administration.
 const ADMINISTRATIVE_WORDS: &[&str] = &["admin", "admins", "administrator", "revoke", "sudo"];
 
 /// The potential harm of a call. Ordered: `Low < Medium < High`.
@@ -34,7 +34,7 @@ const ADMINISTRATIVE_WORDS: &[&str] = &["admin", "admins", "administrator", "rev
 pub enum Risk {
     /// Reads, and changes nothing.
     Low,
-    /// Changes something that can be changed back; also what is assumed when nothing is known.
+    /// Changes something that can be reverted; also assumed if nothing is known.
     #[default]
     Medium,
     /// Deletes, spends, publishes.
@@ -65,7 +65,7 @@ impl Risk {
         }
     }
 
-    /// `low`, `medium` or `high`.
+    /// Returns `low`, `medium` or `high`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Low => "low",
@@ -74,7 +74,7 @@ impl Risk {
         }
     }
 
-    /// Reads `low`, `medium` or `high`, in any case.
+    /// Parses `low`, `medium` or `high`, in any case.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Low, Self::Medium, Self::High]
             .into_iter()

@@ -15,19 +15,19 @@ pub const MAX_SCOPE_KEY_BYTES: usize = 64;
 /// The most bytes of a value of a [`CallScope`].
 pub const MAX_SCOPE_VALUE_BYTES: usize = 1024;
 
-/// Values of an embedder's own that come with a call, such as a tenant or a locale, by their keys. No argument of a call sets
+/// Values that an embedder adds to a call, such as a tenant or a locale, by their keys. No argument of a call sets
 /// them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "BTreeMap<String, String>", into = "BTreeMap<String, String>")]
 pub struct CallScope(Arc<BTreeMap<String, String>>);
 
-/// A value that a [`CallScope`] does not take.
+/// The reason why a [`CallScope`] does not accept a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ScopeError {
     /// There are [`MAX_SCOPE_ENTRIES`] already.
     TooMany,
-    /// The key is empty or too long, or has other characters than letters, digits, `_`, `-` and `.`.
+    /// The key is empty or too long, or has characters other than letters, digits, `_`, `-` and `.`.
     Key(String),
     /// The value is longer than [`MAX_SCOPE_VALUE_BYTES`].
     Value {
@@ -39,7 +39,7 @@ pub enum ScopeError {
 }
 
 impl CallScope {
-    /// Adds a value, in the place of an earlier one under the same key.
+    /// Adds a value, replacing an earlier one under the same key.
     pub fn with(mut self, key: impl Into<String>, value: impl Into<String>) -> Result<Self, ScopeError> {
         let (key, value) = (key.into(), value.into());
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
@@ -66,7 +66,7 @@ impl CallScope {
         self.0.iter().map(|(key, value)| (key.as_str(), value.as_str()))
     }
 
-    /// Returns `true` where there is no value.
+    /// Returns true if there are no values.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,21 +1,21 @@
-//! A text that must not be seen.
+//! Secret texts.
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer};
 
-/// A key, token or password. It can be read by [`expose`](Self::expose) alone: it prints as `[secret]`, and it has
-/// no serialized form.
+/// A key, token or password. Only [`expose`](Self::expose) reads it: it prints as `[secret]`, and it has no serialized
+/// form.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes the text in.
+    /// Creates a secret.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text itself, for the one place that sends it.
+    /// Returns the secret text, for the code that sends it.
     pub fn expose(&self) -> &str {
         &self.0
     }

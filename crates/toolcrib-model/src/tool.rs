@@ -12,9 +12,9 @@ use crate::{
 
 /// The definition of a tool from any source.
 ///
-/// Serialized as `{"name", "namespace", "description", "parameters", "output_parameters", "metadata"}`. Further properties
-/// (risk, tags, aliases, …) are stored in `metadata` under the name of the method that reads them, so that they survive
-/// every storage and wire format.
+/// Serialized as `{"name", "namespace", "description", "parameters", "output_parameters", "metadata"}`. Further
+/// properties (risk, tags, aliases, …) are stored in `metadata` under the name of the method that reads them, so that
+/// they survive every storage and wire format.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "ToolForm", into = "ToolForm")]
 pub struct Tool {
@@ -30,11 +30,12 @@ pub struct Tool {
     pub metadata: JsonObject,
     /// The digest of `parameters` as they were written, where they hold integers beyond 64 bits.
     exact_fingerprint: Option<Fingerprint>,
-    /// What a call of it amounts to. The runtime alone sets it: no source can write it.
+    /// The equivalent call of another tool. Only the runtime sets it: sources cannot write it.
     equivalent: Option<Arc<EquivalentCall>>,
 }
 
-/// The condition for offering a model an operational tool ([`Tool::is_operational`]), in modes that do not offer all tools.
+/// The condition for offering a model an operational tool ([`Tool::is_operational`]), in modes that do not offer all
+/// tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Presence {
@@ -50,7 +51,7 @@ pub enum Presence {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ToolFormError {
-    /// The name cannot be one.
+    /// The name is invalid.
     #[error(transparent)]
     Name(#[from] NameError),
     /// A schema is neither an object nor a boolean.
@@ -62,7 +63,7 @@ pub enum ToolFormError {
 }
 
 impl Tool {
-    /// A tool that takes no arguments and says nothing of itself.
+    /// Creates a tool without arguments and without a description.
     pub fn new(name: QualifiedName) -> Self {
         Self {
             name,
@@ -113,18 +114,18 @@ impl Tool {
         self.with_metadata("risk", risk.as_str())
     }
 
-    /// Sets the call of another tool that a call of this one amounts to, so that the rules for both hold.
+    /// Sets the equivalent call of another tool, so that the rules for both apply.
     pub fn with_equivalent(mut self, equivalent: EquivalentCall) -> Self {
         self.equivalent = Some(Arc::new(equivalent));
         self
     }
 
-    /// Returns the call of another tool that a call of this one amounts to, if there is one.
+    /// Returns the equivalent call of another tool, if there is one.
     pub fn equivalent(&self) -> Option<&EquivalentCall> {
         self.equivalent.as_deref()
     }
 
-    /// The digest of the argument schema, which tells overloads apart.
+    /// Returns the digest of the argument schema, which tells overloads apart.
     pub fn fingerprint(&self) -> Fingerprint {
         self.exact_fingerprint.unwrap_or_else(|| Fingerprint::of(&self.parameters))
     }
@@ -134,25 +135,25 @@ impl Tool {
         self.metadata.get("risk").and_then(Value::as_str).and_then(Risk::parse).unwrap_or_default()
     }
 
-    /// A name for people.
+    /// Returns the display name.
     pub fn title(&self) -> Option<&str> {
         self.metadata.get("title").and_then(Value::as_str)
     }
 
-    /// The metadata that names arguments whose members are sent as arguments of their own.
+    /// The metadata key of arguments whose members are sent as separate arguments.
     pub const EXPLODED_ARGUMENTS: &'static str = "exploded_arguments";
 
-    /// Returns the arguments whose members are sent as arguments of their own.
+    /// Returns the arguments whose members are sent as separate arguments.
     pub fn exploded_arguments(&self) -> impl Iterator<Item = &str> {
         self.texts(Self::EXPLODED_ARGUMENTS)
     }
 
-    /// Words that sort the tool under a subject.
+    /// Returns the topics of the tool.
     pub fn tags(&self) -> impl Iterator<Item = &str> {
         self.texts("tags")
     }
 
-    /// Other names, in any language, under which the tool should be found.
+    /// Returns other names that the tool can be found by, in any language.
     pub fn aliases(&self) -> impl Iterator<Item = &str> {
         self.texts("aliases")
     }
@@ -162,7 +163,7 @@ impl Tool {
         self.texts("side_effects")
     }
 
-    /// Example arguments.
+    /// Returns example arguments.
     pub fn examples(&self) -> &[Value] {
         self.metadata.get("examples").and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
@@ -177,7 +178,8 @@ impl Tool {
         self.flag("idempotent", false)
     }
 
-    /// Returns true if the tool is part of the agent runtime itself; [`presence`](Self::presence) says when it is offered.
+    /// Returns true if the tool is part of the agent runtime itself; [`presence`](Self::presence) says when it is
+    /// offered.
     pub fn is_operational(&self) -> bool {
         self.flag("operational", false)
     }
@@ -187,7 +189,7 @@ impl Tool {
         match self.metadata.get("presence").and_then(Value::as_str) {
             Some("essential") => Presence::Essential,
             Some("on_demand") => Presence::OnDemand,
-            // A module that says so of its tool means it to be there.
+            // A module that declares its tool operational expects it to be offered.
             _ if self.name.namespace() != RUNTIME_NAMESPACE => Presence::Essential,
             _ => Presence::Optional,
         }
@@ -203,7 +205,7 @@ impl Tool {
         self.flag("user_selectable", true)
     }
 
-    /// The names of the arguments, in order.
+    /// Returns the names of the arguments, in order.
     pub fn parameter_names(&self) -> impl Iterator<Item = &str> {
         self.parameters
             .get("properties")

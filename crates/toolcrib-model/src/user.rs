@@ -6,29 +6,30 @@ use serde_json::Value;
 
 use crate::JsonObject;
 
-/// A question of an agent, or of a server in the middle of a call, to the user, who says yes or no and fills in what is asked for.
+/// A question to the user of an agent, or of a server during a call; the user approves or denies, and fills in the
+/// requested fields.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UserQuestion {
     /// The session that asks.
     pub session: Arc<str>,
-    /// The agent that asks, when it is one.
+    /// The agent that asks, if an agent asks.
     pub agent: Option<Arc<str>>,
-    /// The server that asks and gets the answer, when it is one: by the name that the app has for it.
+    /// The server that asks and gets the answer, if a server asks: the name that the app has for it.
     pub server: Option<Arc<str>>,
     /// The identifier of the question, for a program that answers it.
     pub key: Option<String>,
     /// The question.
     pub question: String,
-    /// A text to look through, which the user may change.
+    /// A text to review, which the user may change.
     pub content: Option<String>,
-    /// Answers to pick one of; empty when there is nothing to pick.
+    /// The answers to choose from; may be empty.
     pub choices: Vec<String>,
-    /// Answers to fill in.
+    /// The fields to fill in.
     pub fields: Vec<FormField>,
 }
 
 impl UserQuestion {
-    /// A question of this session, without anything to look through, to pick or to fill in.
+    /// Creates a question of this session, without content, choices or fields.
     pub fn new(session: impl Into<Arc<str>>, question: impl Into<String>) -> Self {
         Self {
             session: session.into(),
@@ -43,7 +44,7 @@ impl UserQuestion {
     }
 }
 
-/// One answer to fill in.
+/// A field to fill in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormField {
     /// Its key in the answer.
@@ -136,7 +137,7 @@ fn is_one(choices: &[String], value: &Value) -> bool {
     value.as_str().is_some_and(|text| choices.iter().any(|choice| choice == text))
 }
 
-/// The choice that a person wrote, or its number.
+/// Returns the choice that a person wrote, or whose number they wrote.
 fn chosen<'a>(choices: &'a [String], text: &str) -> Option<&'a str> {
     let by_number = || choices.get(text.parse::<usize>().ok()?.checked_sub(1)?);
     choices.iter().find(|choice| choice.trim() == text).or_else(by_number).map(String::as_str)
@@ -147,7 +148,7 @@ fn chosen<'a>(choices: &'a [String], text: &str) -> Option<&'a str> {
 pub enum UserAnswer {
     /// Yes.
     Approved {
-        /// The content as the user left it; `None` where it was not changed.
+        /// The content after the user's changes; `None` if it was not changed.
         content: Option<String>,
         /// The choice.
         choice: Option<String>,
@@ -156,7 +157,7 @@ pub enum UserAnswer {
         /// The user's additional comment.
         feedback: Option<String>,
     },
-    /// No, with what the user said.
+    /// No, with the user's comment.
     Denied(Option<String>),
     /// There is no user to ask.
     Nobody,

@@ -1,6 +1,6 @@
-//! The words of a name.
+//! Splitting names into words.
 
-/// The words of `snake_case`, `kebab-case`, `dotted.case` and `camelCase`, in lower case.
+/// Returns the words of `snake_case`, `kebab-case`, `dotted.case` and `camelCase`, in lower case.
 ///
 /// ```
 /// assert_eq!(toolcrib_model::words_of_name("get_userName"), ["get", "user", "name"]);

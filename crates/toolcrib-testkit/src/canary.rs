@@ -1,4 +1,4 @@
-//! A server that keeps what it was asked, and answers as a test says.
+//! A server that records requests and answers as a test specifies.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,13 +11,13 @@ use tokio::net::TcpListener;
 
 use crate::host::{Host, free_port};
 
-/// The most bytes of a request's body; one with more is answered with status 413, and not kept.
+/// The most bytes of a request's body; a larger one is answered with status 413 and not recorded.
 const MAX_BODY_BYTES: usize = 8 * 1024 * 1024;
 
-/// What was asked.
+/// A request.
 #[derive(Clone, Debug)]
 pub struct Hit {
-    /// Which of the server's requests it was, from 1.
+    /// The number of the request, from 1.
     pub number: usize,
     /// The method, in capitals.
     pub method: String,
@@ -25,25 +25,26 @@ pub struct Hit {
     pub uri: String,
     /// The headers.
     pub headers: HeaderMap,
-    /// The body. What is no UTF-8 in it is replaced.
+    /// The body, with invalid UTF-8 replaced.
     pub body: String,
 }
 
 impl Hit {
-    /// The value of a header; nothing when there is none, and `\u{fffd}` when it is no text.
+    /// Returns the value of a header; empty if there is no such header, and `\u{fffd}` if it is not text.
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap_or("\u{fffd}"))
     }
 }
 
-/// A server that keeps what it was asked, until it is dropped: by it a test knows that nobody came, or what was sent.
+/// A server that records requests until it is dropped: tests assert with it that no request came, or that a certain one
+/// did.
 #[derive(Debug)]
 pub struct Canary {
     host: Host,
     hits: Arc<Mutex<Vec<Hit>>>,
 }
 
-/// What the handler of requests needs.
+/// The state of the request handler.
 #[derive(Clone)]
 struct Asked<F> {
     hits: Arc<Mutex<Vec<Hit>>>,
@@ -56,7 +57,7 @@ impl Canary {
         Self::serve(free_port().await?, answer)
     }
 
-    /// Serves where somebody listens already.
+    /// Serves on an existing listener.
     pub fn serve(
         listener: TcpListener,
         answer: impl Fn(&Hit) -> Response + Clone + Send + Sync + 'static,
@@ -66,22 +67,22 @@ impl Canary {
         Ok(Self { host: Host::serve(listener, router)?, hits })
     }
 
-    /// `http://127.0.0.1:port`.
+    /// Returns `http://127.0.0.1:port`.
     pub fn origin(&self) -> String {
         self.host.origin()
     }
 
-    /// Its port.
+    /// Returns the port.
     pub fn port(&self) -> u16 {
         self.host.port()
     }
 
-    /// The address of a path, which begins with `/`.
+    /// Returns the URL of a path, which begins with `/`.
     pub fn url(&self, path: &str) -> String {
         format!("{}{path}", self.origin())
     }
 
-    /// What was asked, in order.
+    /// Returns the requests, in order.
     pub fn hits(&self) -> Vec<Hit> {
         self.hits.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -15,23 +15,23 @@ use crate::host::Host;
 #[derive(Debug, Default)]
 struct Seen {
     requests: Vec<Export>,
-    /// Statuses of the next answers; 200 when there is none.
+    /// The statuses of the next answers; 200 if empty.
     answers: VecDeque<StatusCode>,
     is_silent: bool,
 }
 
-/// What was sent to the collector at once.
+/// A batch that was sent to the collector.
 #[derive(Clone, Debug)]
 pub struct Export {
     /// The headers.
     pub headers: HeaderMap,
     /// The body.
     pub body: Value,
-    /// Whether the answer was a success.
+    /// True if the answer was a success.
     pub was_taken: bool,
 }
 
-/// A collector that keeps what it is sent, until it is dropped.
+/// A collector that records spans, until it is dropped.
 #[derive(Debug)]
 pub struct Collector {
     host: Host,
@@ -39,18 +39,18 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// A collector that takes everything.
+    /// Starts a collector that accepts everything.
     pub async fn start() -> Result<Self> {
         Self::with(Seen::default()).await
     }
 
-    /// A collector that answers with these statuses first.
+    /// Starts a collector that answers with these statuses first.
     pub async fn answering(statuses: impl IntoIterator<Item = u16>) -> Result<Self> {
         let answers = statuses.into_iter().map(StatusCode::from_u16).collect::<Result<_, _>>()?;
         Self::with(Seen { answers, ..Seen::default() }).await
     }
 
-    /// A collector that never answers.
+    /// Starts a collector that never answers.
     pub async fn silent() -> Result<Self> {
         Self::with(Seen { is_silent: true, ..Seen::default() }).await
     }
@@ -61,17 +61,17 @@ impl Collector {
         Ok(Self { host: Host::start(router).await?, seen })
     }
 
-    /// Its address, without the path of traces.
+    /// Returns the address, without the path of traces.
     pub fn endpoint(&self) -> String {
         self.host.origin()
     }
 
-    /// What was sent, in order.
+    /// Returns the batches, in order.
     pub fn exports(&self) -> Vec<Export> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).requests.clone()
     }
 
-    /// The spans that were taken, in the order in which they came: `{name, kind, traceId, …}`, with `attributes` as an
+    /// Returns the accepted spans, in the order in which they came: `{name, kind, traceId, …}`, with `attributes` as an
     /// object of plain values.
     pub fn spans(&self) -> Vec<Value> {
         let taken = self.exports().into_iter().filter(|export| export.was_taken);
@@ -116,7 +116,8 @@ fn spans(body: &Value) -> Vec<Value> {
     spans
 }
 
-/// The value is the only one of an object that says its type.
+/// Returns the key and the plain value of an attribute. The value is the only member of an object, whose key is the
+/// type.
 fn attribute(attribute: &Value) -> Option<(String, Value)> {
     let key = attribute.get("key")?.as_str()?.to_owned();
     let value = attribute.get("value")?.as_object()?.values().next()?;

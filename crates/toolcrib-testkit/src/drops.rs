@@ -1,17 +1,18 @@
-//! Futures that are dropped before they end.
+//! Drops of futures before they complete.
 
 use std::future::poll_fn;
 use std::pin::pin;
 use std::task::Poll;
 
-/// Drops a future after this number of polls. It is polled again only when it has been woken. Returns its output if it
-/// ended by then.
+/// Drops a future after this number of polls. It is polled again only after it was woken. Returns the output if the
+/// future completed by then.
 ///
-/// A test that calls this with one poll more each time, until there is an output, drops the future at each of its awaits.
+/// A test that calls this with an increasing number of polls, until there is an output, drops the future at each of its
+/// await points.
 ///
 /// # Panics
 ///
-/// Panics without a poll: a future that was never polled holds nothing.
+/// Panics if `polls` is zero: a future that was never polled holds nothing.
 pub async fn dropped_after<T>(polls: usize, future: impl Future<Output = T>) -> Option<T> {
     assert!(polls > 0, "a future that was never polled holds nothing");
     let mut future = pin!(future);

@@ -1,4 +1,4 @@
-//! An HTTP service on a free port of this machine, until it is dropped.
+//! An HTTP service on a free local port, which runs until it is dropped.
 
 use std::net::SocketAddr;
 
@@ -7,7 +7,7 @@ use axum::Router;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-/// A service that runs.
+/// A running service.
 #[derive(Debug)]
 pub(crate) struct Host {
     address: SocketAddr,
@@ -22,12 +22,12 @@ impl Host {
 
     pub(crate) fn serve(listener: TcpListener, router: Router) -> Result<Self> {
         let address = listener.local_addr()?;
-        // It ends when it is aborted; what a single connection fails of, its client reports.
+        // The task ends when it is aborted; the client reports failures of single connections.
         let task = tokio::spawn(async move { drop(axum::serve(listener, router).await) });
         Ok(Self { address, task })
     }
 
-    /// `http://127.0.0.1:port`.
+    /// Returns `http://127.0.0.1:port`.
     pub(crate) fn origin(&self) -> String {
         format!("http://{}", self.address)
     }

@@ -1,13 +1,14 @@
-//! Peers for tests: what Toolcrib talks to, on real sockets and in real processes.
+//! Peers for tests: the servers and processes that Toolcrib talks to, on real sockets and in real processes.
 //!
-//! [`ModelServer`] speaks the wire format of `OpenAI` Chat Completions. It answers with the [`Turn`]s of a script,
-//! streamed or whole as each request asks, records each [`ModelRequest`] byte for byte, and refuses what the real API
-//! refuses. [`FaultyModel`] does wrong what a [`FaultScript`] says; the program `scripted-model` is that server for use by
-//! hand. [`PetStore`] is the classic pet store with an `OpenAPI` document that fits it, and [`Collector`] takes spans by
-//! OTLP. [`Canary`] keeps what it was asked and answers as a test says, and [`RawServer`] writes bytes that need not be
-//! an answer at all. [`dropped_after`] drops a future in the middle. [`processes_of`] and [`descendants`] list processes, so that a test can assert that none is left,
-//! and [`wait_until`] looks for what nobody announces. [`TestTerminal`] is one to type at. The program `hostile-server` is an
-//! `MCP` server that misbehaves as it is told.
+//! [`ModelServer`] implements the wire format of `OpenAI` Chat Completions. It answers with the [`Turn`]s of a script,
+//! streamed or whole as each request asks, records each [`ModelRequest`] byte for byte, and refuses requests that the
+//! real API refuses. [`FaultyModel`] answers with the faults of a [`FaultScript`]; the program `scripted-model` runs
+//! that server by hand. [`PetStore`] is the classic pet store with an `OpenAPI` document that matches it, and
+//! [`Collector`] receives spans by OTLP. [`Canary`] records requests and answers as a test specifies, and [`RawServer`]
+//! writes arbitrary bytes. [`dropped_after`] drops a future before it completes. [`processes_of`] and [`descendants`]
+//! list processes, so that a test can assert that none is left, and [`wait_until`] polls for conditions without events.
+//! [`TestTerminal`] is a pseudo-terminal. The program `hostile-server` is an `MCP` server that misbehaves in a selected
+//! mode.
 //!
 //! ```
 //! use serde_json::json;
@@ -18,13 +19,12 @@
 //! let call = Turn::call("hello__say_hello", &json!({"name": "Ada"}));
 //! let server = ModelServer::start([call, Turn::text("Ada was greeted.")]).await?;
 //! assert!(server.base_url().ends_with("/v1"));
-//! assert!(server.requests().is_empty(), "nobody has asked yet");
+//! assert!(server.requests().is_empty(), "no request yet");
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! It is for tests only: nothing that ships depends on it. Processes are looked at through `/proc`, which is there on
-//! Linux.
+//! This crate is for tests only: nothing that ships depends on it. Processes are listed from `/proc`, so only on Linux.
 
 mod host;
 

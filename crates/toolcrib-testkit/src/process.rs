@@ -1,4 +1,4 @@
-//! Which processes run, read from `/proc`.
+//! Running processes, read from `/proc`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,29 +7,30 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
-/// A process that was running when it was looked for.
+/// A process that was running when it was listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Process {
-    /// Its id.
+    /// The process id.
     pub id: u32,
-    /// Its command line, the words joined by blanks.
+    /// The command line, with its words joined by blanks.
     pub command: String,
     parent: u32,
-    /// When it was started, in ticks since the system was; tells it from a later process with its id.
+    /// The start time, in ticks since boot; distinguishes the process from a later one with the same id.
     started: u64,
 }
 
 impl Process {
-    /// Whether it still runs. The dead that nobody has collected yet do not.
+    /// Returns true if it still runs. Zombies do not.
     pub fn is_alive(&self) -> bool {
         Self::read(self.id).is_some_and(|now| now.started == self.started)
     }
 
-    /// The process with this id, if it runs.
+    /// Returns the process with this id, if it runs.
     fn read(id: u32) -> Option<Self> {
         let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-        // "pid (name) state parent …", where the name may hold anything; the start is the 20th field after it.
+        // "pid (name) state parent …", where the name may contain any characters; the start time is the 20th field
+        // after it.
         let (_, fields) = stat.rsplit_once(") ")?;
         let mut fields = fields.split_whitespace();
         let (state, parent) = (fields.next()?, fields.next()?.parse().ok()?);
@@ -42,7 +43,7 @@ impl Process {
         Some(Self { id, command, parent, started })
     }
 
-    /// Whether it runs inside a folder, or a variable of its environment names the folder.
+    /// Returns true if it runs inside a folder, or a variable of its environment names the folder.
     fn belongs_to(&self, folder: &Path) -> bool {
         if fs::read_link(format!("/proc/{}/cwd", self.id)).is_ok_and(|cwd| cwd.starts_with(folder)) {
             return true;
@@ -53,7 +54,7 @@ impl Process {
     }
 }
 
-/// The processes below another one: its children, their children, and so on.
+/// Returns the descendants of a process: its children, their children, and so on.
 pub fn descendants(of: u32) -> Result<Vec<Process>> {
     let all = running()?;
     let mut family = BTreeSet::from([of]);
@@ -69,9 +70,9 @@ pub fn descendants(of: u32) -> Result<Vec<Process>> {
     }
 }
 
-/// The processes that run inside a folder, or were started with a variable that names it. Unlike [`descendants`] it
-/// also finds those whose parents have died. A test that runs programs with `HOME` in a folder of its own so finds
-/// whatever they leave behind.
+/// Returns the processes that run inside a folder, or were started with a variable that names it. Unlike
+/// [`descendants`] it also finds those whose parents have ended. A test that runs programs with `HOME` in a separate
+/// folder finds all processes that they leave behind.
 pub fn processes_of(folder: &Path) -> Result<Vec<Process>> {
     let folder = folder.canonicalize().with_context(|| format!("{} is not there", folder.display()))?;
     let mut found = running()?;
@@ -79,7 +80,7 @@ pub fn processes_of(folder: &Path) -> Result<Vec<Process>> {
     Ok(found)
 }
 
-/// All processes, but this one.
+/// Returns all processes except this one.
 fn running() -> Result<Vec<Process>> {
     let entries = fs::read_dir("/proc").context("processes are looked up in /proc, which is not there")?;
     let ids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());

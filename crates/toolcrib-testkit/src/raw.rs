@@ -1,4 +1,4 @@
-//! A server of bytes, which need not be an answer: lies, floods and drips.
+//! A server of arbitrary bytes: wrong lengths, floods and slow answers.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,29 +12,29 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use crate::host::free_port;
 
-/// How much of a request is read before it is answered: its head, which fits into this.
+/// The bytes of a request that are read before the answer: the head fits into them.
 const HEAD_BYTES: usize = 4096;
 
-/// How much a [flood](RawServer::flooding) is: 100 MiB.
+/// The bytes of a [flood](RawServer::flooding): 100 MiB.
 const FLOOD_BYTES: usize = 100 * 1024 * 1024;
 
-/// How much of a flood is written at once.
+/// The bytes of one write of a flood.
 const CHUNK_BYTES: usize = 64 * 1024;
 
 /// The time between two letters of a [drip](RawServer::dripping).
 const DRIP: Duration = Duration::from_millis(5);
 
-/// A server that plays its part on each connection once something was asked there, until it is dropped.
+/// A server that runs a function on each connection after it received a request there, until it is dropped.
 #[derive(Debug)]
 pub struct RawServer {
     address: SocketAddr,
-    /// Bytes of floods.
+    /// The bytes of floods that were sent.
     sent: Arc<AtomicUsize>,
     task: JoinHandle<()>,
 }
 
 impl RawServer {
-    /// Plays this. The connection is closed when the stream is dropped.
+    /// Starts a server that runs this function. The connection is closed when the stream is dropped.
     pub async fn start<F>(play: impl Fn(TcpStream) -> F + Send + 'static) -> Result<Self>
     where
         F: Future<Output = ()> + Send + 'static,
@@ -42,7 +42,7 @@ impl RawServer {
         let listener = free_port().await?;
         let address = listener.local_addr()?;
         let task = tokio::spawn(async move {
-            // They end with the server.
+            // The connections end with the server.
             let mut connections = JoinSet::new();
             while let Ok((mut stream, _)) = listener.accept().await {
                 if stream.read(&mut [0; HEAD_BYTES]).await.is_ok() {
@@ -58,13 +58,13 @@ impl RawServer {
         let answer: Arc<[u8]> = answer.into().into();
         Self::start(move |mut stream| {
             let answer = Arc::clone(&answer);
-            // The client may have had enough before the end.
+            // The client may disconnect before the end.
             async move { drop(stream.write_all(&answer).await) }
         })
         .await
     }
 
-    /// Writes this head, and 100 MiB of the letter `x` after it, or what is taken of them.
+    /// Writes this head, and then 100 MiB of the letter `x`, or as much as the client accepts.
     pub async fn flooding(head: &'static str) -> Result<Self> {
         let sent = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&sent);
@@ -73,24 +73,24 @@ impl RawServer {
         Ok(server)
     }
 
-    /// Writes this head, and the letter `H` now and then after it, without end: where there is no head, that of an
-    /// answer begins so.
+    /// Writes this head, and then the letter `H` at intervals, without end: with an empty head, an answer would begin
+    /// with it.
     pub async fn dripping(head: &'static str) -> Result<Self> {
         Self::start(move |stream| drip(stream, head)).await
     }
 
-    /// `http://127.0.0.1:port`.
+    /// Returns `http://127.0.0.1:port`.
     pub fn origin(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Its port.
+    /// Returns the port.
     pub fn port(&self) -> u16 {
         self.address.port()
     }
 
-    /// How many bytes of a flood it could write so far, without the head. What nobody has received stands in the
-    /// buffers of the system, up to some megabytes.
+    /// Returns the bytes of floods that were written so far, without the head. Bytes that the client has not received
+    /// are in the buffers of the system, up to some megabytes.
     pub fn sent(&self) -> usize {
         self.sent.load(Ordering::SeqCst)
     }
@@ -125,8 +125,8 @@ async fn drip(mut stream: TcpStream, head: &str) {
     }
 }
 
-/// Answers that lie about their length or are none, each for [`RawServer::answering`]. A client can make a result of
-/// none of them.
+/// Returns answers with wrong lengths and invalid answers, each for [`RawServer::answering`]. A client can accept none
+/// of them.
 pub fn lying_answers() -> Vec<String> {
     let mut lies: Vec<_> = [
         "HTTP/1.1 200 OK\r\ncontent-length: 18446744073709551615\r\n\r\n{}",

@@ -1,4 +1,4 @@
-//! A terminal, and whoever sits at it.
+//! A pseudo-terminal for tests.
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
@@ -7,22 +7,23 @@ use std::os::unix::ffi::OsStrExt as _;
 use anyhow::Result;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-/// A pseudo-terminal. When its first side is closed, it is as if the terminal had gone.
+/// A pseudo-terminal. Closing the user's side hangs up the terminal.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct TestTerminal {
-    /// The side of whoever sits there: what is written is typed, and what is read is on the screen.
+    /// The user's side: writes are typed input, and reads are the screen.
     pub seat: File,
-    /// The side of a program.
+    /// The program's side.
     pub terminal: File,
 }
 
 impl TestTerminal {
-    /// Opens one. It does not become that of this process, as long as this leads no session.
+    /// Opens a pseudo-terminal. It does not become the controlling terminal of this process unless the process leads a
+    /// session.
     ///
     /// # Errors
     ///
-    /// Where the system gives none.
+    /// Fails if the system has no free pseudo-terminal.
     pub fn open() -> Result<Self> {
         let seat = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
         grantpt(&seat)?;

@@ -1,15 +1,15 @@
-//! Waiting for what nobody announces.
+//! Polling for conditions without events.
 
 use std::time::Duration;
 
 use anyhow::{Result, bail};
 use tokio::time::{Instant, sleep};
 
-/// How often it looks.
+/// The polling interval.
 const INTERVAL: Duration = Duration::from_millis(10);
 
-/// Looks again and again until there is something, and fails when `patience` is over before. For the end of a process
-/// or the opening of a port, which send no event; where there is an event, wait for that.
+/// Polls until there is a value, and fails after `patience`. For the end of a process or the opening of a port, which
+/// send no event; if there is an event, wait for that.
 pub async fn wait_until<T>(
     what: &str,
     patience: Duration,

@@ -1,4 +1,4 @@
-//! A turn as it goes over the wire, whole or in pieces.
+//! The encoding of a turn, whole or streamed.
 
 use axum::Json;
 use axum::body::Body;
@@ -10,17 +10,17 @@ use serde_json::{Value, json};
 
 use super::turn::Turn;
 
-/// How many characters of text or arguments come in one event.
+/// The characters of text or arguments in one event.
 const CHARS_PER_EVENT: usize = 7;
 
-/// How many bytes of the stream come in one frame. Frames respect neither events nor characters, as on a network.
+/// The bytes of the stream in one frame. Frames respect neither events nor characters, as on a network.
 const BYTES_PER_FRAME: usize = 61;
 
-/// What each turn is said to have cost, in tokens.
+/// The reported prompt tokens of each turn.
 const PROMPT_TOKENS: u64 = 100;
 const COMPLETION_TOKENS: u64 = 10;
 
-/// The answer to a request for turn `number`, from 1.
+/// Returns the answer to a request for turn `number`, from 1.
 pub(super) fn answer(turn: &Turn, number: usize, request: &Value) -> Response {
     let model = request.get("model").cloned().unwrap_or_default();
     if request.get("stream") == Some(&Value::Bool(true)) {
@@ -46,11 +46,11 @@ pub(super) fn answer(turn: &Turn, number: usize, request: &Value) -> Response {
     .into_response()
 }
 
-/// An error in the form of the API.
+/// Returns an error in the form of the API.
 pub(super) fn refused(status: u16, message: &str) -> Response {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let body = json!({"error": {"message": message, "type": "invalid_request_error"}});
-    // Nobody has to wait for a test.
+    // Tests need not wait.
     (status, [(header::RETRY_AFTER, "0")], Json(body)).into_response()
 }
 
@@ -89,7 +89,7 @@ fn event_stream(text: &str, is_cut: bool) -> Response {
     if is_cut {
         frames.push(Err("cut off"));
     }
-    // Each frame goes out before the next one comes, above all before the one that ends the connection.
+    // Each frame is sent before the next one, in particular before the one that ends the connection.
     let frames = stream::iter(frames).then(|frame| async {
         tokio::task::yield_now().await;
         frame
@@ -97,7 +97,7 @@ fn event_stream(text: &str, is_cut: bool) -> Response {
     ([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(frames)).into_response()
 }
 
-/// The changes that make up the message: its role, its text piece by piece, then call after call.
+/// Returns the deltas of the message: its role, its text piece by piece, then each call.
 fn deltas(turn: &Turn, number: usize) -> Vec<Value> {
     let mut deltas = vec![json!({"role": "assistant", "content": ""})];
     deltas.extend(pieces(&turn.text).map(|piece| json!({"content": piece})));

@@ -1,4 +1,4 @@
-//! What the real API refuses: requests that a scripted server would otherwise let pass.
+//! Refusals of the real API: requests that a scripted server would otherwise accept.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 /// The longest name of a function, in characters.
 const MAX_NAME_CHARS: usize = 64;
 
-/// Why a request is none; nothing when it is one.
+/// Returns the reason why a request is invalid; `None` if it is valid.
 pub(super) fn problem(request: &Value) -> Option<String> {
     if !request.get("model").is_some_and(Value::is_string) {
         return Some("`model` has to be a text".to_owned());
@@ -19,7 +19,7 @@ pub(super) fn problem(request: &Value) -> Option<String> {
     tools_problem(request).or_else(|| messages_problem(messages))
 }
 
-/// Names have to be ones, and different ones.
+/// Checks that names are valid and unique.
 fn tools_problem(request: &Value) -> Option<String> {
     let tools = request.get("tools")?.as_array()?;
     if tools.is_empty() {
@@ -38,7 +38,7 @@ fn tools_problem(request: &Value) -> Option<String> {
     })
 }
 
-/// Each call needs exactly one result, right after the message that made it.
+/// Checks that each call has exactly one result, right after the message that made it.
 fn messages_problem(messages: &[Value]) -> Option<String> {
     let mut open: Vec<&str> = Vec::new();
     for message in messages {

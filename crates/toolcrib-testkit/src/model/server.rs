@@ -1,4 +1,4 @@
-//! The server itself: a script, and a record of what was asked.
+//! The server: a script, and a record of requests.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,10 +17,10 @@ use super::refusal::problem;
 use super::turn::Turn;
 use crate::host::Host;
 
-/// What a request without a bearer token is turned away with.
+/// The status of the answer to a request without a bearer token.
 const UNAUTHORIZED: u16 = 401;
 
-/// What a request is turned away with that the real API would not take, or that the script does not know.
+/// The status of the answer to a request that the real API would refuse, or that the script does not cover.
 const BAD_REQUEST: u16 = 400;
 
 /// The path of the API.
@@ -29,10 +29,10 @@ pub(super) const COMPLETIONS_PATH: &str = "/v1/chat/completions";
 /// The turn for a request, from 0.
 type Script = Box<dyn Fn(usize) -> Option<Turn> + Send + Sync>;
 
-/// A server that speaks `OpenAI` Chat Completions and answers by a script, until it is dropped.
+/// A server of `OpenAI` Chat Completions that answers according to a script, until it is dropped.
 ///
-/// It refuses what the real API refuses: a request without a key, a call without a result, a name that is none. When
-/// the script is over it refuses as well, and says so.
+/// It refuses requests that the real API refuses: a request without a key, a call without a result, an invalid name. At
+/// the end of the script it refuses requests as well, with that reason.
 #[derive(Debug)]
 pub struct ModelServer {
     host: Host,
@@ -43,7 +43,7 @@ pub struct ModelServer {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ModelRequest {
-    /// The path that was asked.
+    /// The path of the request.
     pub path: String,
     /// The value of `authorization`.
     pub authorization: String,
@@ -52,7 +52,7 @@ pub struct ModelRequest {
 }
 
 impl ModelRequest {
-    /// The body as JSON.
+    /// Returns the body as JSON.
     pub fn json(&self) -> Result<Value> {
         serde_json::from_slice(&self.body).context("the body of the request is no JSON")
     }
@@ -66,9 +66,9 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Progress {
     requests: Vec<ModelRequest>,
-    /// How many turns were sent.
+    /// The number of turns that were sent.
     turns: usize,
-    /// How many attempts at the turn that comes next were turned away.
+    /// The number of refused attempts at the next turn.
     refusals: usize,
 }
 
@@ -79,13 +79,13 @@ impl fmt::Debug for Shared {
 }
 
 impl ModelServer {
-    /// A server that sends these turns, one after the other.
+    /// Starts a server that sends these turns in order.
     pub async fn start(turns: impl IntoIterator<Item = Turn>) -> Result<Self> {
         let turns: Vec<Turn> = turns.into_iter().collect();
         Self::serve(Box::new(move |number| turns.get(number).cloned())).await
     }
 
-    /// A server that never runs out: the function makes the turn of each number, from 0.
+    /// Starts a server with endless turns: the function returns the turn of each number, from 0.
     pub async fn endless(turn: impl Fn(usize) -> Turn + Send + Sync + 'static) -> Result<Self> {
         Self::serve(Box::new(move |number| Some(turn(number)))).await
     }
@@ -96,12 +96,12 @@ impl ModelServer {
         Ok(Self { host: Host::start(router).await?, state })
     }
 
-    /// Where the API is: `http://127.0.0.1:port/v1`.
+    /// Returns the base URL of the API: `http://127.0.0.1:port/v1`.
     pub fn base_url(&self) -> String {
         format!("{}/v1", self.host.origin())
     }
 
-    /// The requests so far, in order, with those that were turned away.
+    /// Returns the requests so far, in order, including refused ones.
     pub fn requests(&self) -> Vec<ModelRequest> {
         self.state.progress.lock().unwrap_or_else(PoisonError::into_inner).requests.clone()
     }

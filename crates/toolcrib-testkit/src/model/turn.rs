@@ -1,4 +1,4 @@
-//! What the model says in one turn, and what goes wrong on the way.
+//! A turn of the model, and its faults.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 pub struct Turn {
     pub(super) text: String,
     pub(super) calls: Vec<TurnCall>,
-    /// The statuses with which as many attempts are turned away first.
+    /// The statuses of the attempts that are refused first.
     pub(super) refusals: Vec<u16>,
     pub(super) is_cut: bool,
 }
@@ -20,48 +20,47 @@ pub(super) struct TurnCall {
 }
 
 impl Turn {
-    /// A message of text only.
+    /// Creates a message of text only.
     pub fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
 
-    /// A message that calls a function by its wire name.
+    /// Creates a message that calls a function by its wire name.
     pub fn call(name: impl Into<String>, arguments: &Value) -> Self {
         Self::default().and_call(name, arguments)
     }
 
-    /// A message that calls a function with arguments that are sent as they are, and need not be JSON.
+    /// Creates a message that calls a function with arguments that are sent unchanged, and need not be JSON.
     pub fn raw_call(name: impl Into<String>, arguments: impl Into<String>) -> Self {
         let call = TurnCall { name: name.into(), arguments: arguments.into() };
         Self { calls: vec![call], ..Self::default() }
     }
 
-    /// A message that calls a tool in its text, as models do that know no functions.
+    /// Creates a message that calls a tool in its text, as models without function calling do.
     pub fn text_call(name: &str, arguments: &Value) -> Self {
         let name = Value::from(name);
         Self::text(format!(r#"<tool_call>{{"name": {name}, "arguments": {arguments}}}</tool_call>"#))
     }
 
-    /// The same message with one call more.
+    /// Adds a call to the message.
     pub fn and_call(mut self, name: impl Into<String>, arguments: &Value) -> Self {
         self.calls.push(TurnCall { name: name.into(), arguments: arguments.to_string() });
         self
     }
 
-    /// The same message with text before its calls.
+    /// Adds text before the calls of the message.
     pub fn saying(mut self, text: impl Into<String>) -> Self {
         self.text = text.into();
         self
     }
 
-    /// The same message after one attempt that is turned away with this status, as 429.
+    /// Refuses one attempt with this status, such as 429, before the message is sent.
     pub fn refused_first(mut self, status: u16) -> Self {
         self.refusals.push(status);
         self
     }
 
-    /// The same message, whose stream breaks off after the first piece of its content. An answer that is not streamed
-    /// comes whole.
+    /// Breaks off the stream after the first piece of the content. An answer that is not streamed is sent whole.
     pub fn cut_off(mut self) -> Self {
         self.is_cut = true;
         self

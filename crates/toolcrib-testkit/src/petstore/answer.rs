@@ -1,4 +1,4 @@
-//! What handlers have in common: refusals, and the reading of bodies.
+//! Common parts of handlers: refusals, and the parsing of bodies.
 
 use std::fmt::Display;
 
@@ -10,17 +10,17 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-/// An answer, or why there is none.
+/// An answer, or a refusal.
 pub(super) type Answer = Result<Response, Refusal>;
 
-/// A refusal, told as problem details (RFC 9457).
+/// A refusal, sent as problem details (RFC 9457).
 #[derive(Debug)]
 pub(super) struct Refusal {
     status: StatusCode,
     title: &'static str,
     detail: String,
     retry_after: Option<String>,
-    /// What is wrong with which property.
+    /// The invalid property, with the problem.
     fault: Option<(&'static str, &'static str)>,
 }
 
@@ -41,7 +41,7 @@ impl Refusal {
         Self::new(StatusCode::CONFLICT, "Conflict", detail)
     }
 
-    /// The request is well formed, and this property of it cannot be.
+    /// Refuses a well-formed request with an invalid property.
     pub(super) fn invalid(property: &'static str, problem: &'static str) -> Self {
         let mut refusal = Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", "the values do not fit");
         refusal.fault = Some((property, problem));
@@ -82,13 +82,13 @@ pub(super) fn created(value: &Value) -> Response {
     (StatusCode::CREATED, Json(value)).into_response()
 }
 
-/// The body as JSON, which has to be said to be of this media type.
+/// Parses the body as JSON; it must have this media type.
 pub(super) fn json_body(headers: &HeaderMap, body: &Bytes, media_type: &str) -> Result<Value, Refusal> {
     wants(headers, media_type)?;
     serde_json::from_slice(body).map_err(|error| Refusal::bad(format!("the body is no JSON: {error}")))
 }
 
-/// Refuses a body of another media type. One that ends with a `=` goes on.
+/// Refuses a body of another media type. A type that ends with `=` is a prefix.
 pub(super) fn wants(headers: &HeaderMap, media_type: &str) -> Result<(), Refusal> {
     let given = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if given == media_type || (media_type.ends_with('=') && given.starts_with(media_type)) {
@@ -98,14 +98,14 @@ pub(super) fn wants(headers: &HeaderMap, media_type: &str) -> Result<(), Refusal
     Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Unsupported media type", detail))
 }
 
-/// The pairs of a query or of a form.
+/// Returns the pairs of a query or of a form.
 pub(super) fn pairs(encoded: &str) -> Result<Vec<(String, String)>, Refusal> {
     let wrong = || Refusal::bad("the pairs cannot be read");
     let uri: Uri = format!("/?{encoded}").parse().map_err(|_| wrong())?;
     Query::try_from_uri(&uri).map(|Query(pairs)| pairs).map_err(|_| wrong())
 }
 
-/// Sets a property; what is no object has none.
+/// Sets a property; does nothing if the value is not an object.
 pub(super) fn set(value: &mut Value, property: &str, to: impl Into<Value>) {
     if let Some(properties) = value.as_object_mut() {
         properties.insert(property.to_owned(), to.into());

@@ -1,4 +1,4 @@
-//! The classic pet store, with an `OpenAPI` document that fits it.
+//! The classic pet store, with an `OpenAPI` document that matches it.
 
 mod answer;
 mod orders;
@@ -19,21 +19,21 @@ pub use store::Asked;
 
 const DOCUMENT: &str = include_str!("document.yaml");
 
-/// The server as the document has it.
+/// The server URL of the document.
 const SERVER: &str = "/api/{version}";
 
-/// Where the operations are.
+/// The base path of the operations.
 const BASE: &str = "/api/v3";
 
-/// A store of pets, orders and users, until it is dropped. Two pets are there from the start: Rex (1, available) and Mia
-/// (2, pending).
+/// A store of pets, orders and users, until it is dropped. It starts with two pets: Rex (1, available) and Mia (2,
+/// pending).
 ///
-/// It has the operations of the pet store that everybody knows, and what they lack: an upload in several parts, a
-/// download, a `HEAD`. Calls are answered in JSON, text or as an image, and refused as `application/problem+json`: with 400,
-/// 404, 409 and 422; with 401 for the lack of a bearer token, which its issuer at [`token_url`](Self::token_url) hands out,
-/// of a key in a header or a cookie, or of a password; with 500 for the orders from 6 to 10, and with 429 for those who try
-/// passwords. What it has no operation for is answered with 404, and with all that was asked: a server that sends back
-/// what it got. [`answer_next`](Self::answer_next) makes other troubles.
+/// It has the operations of the well-known pet store, and others that it lacks: an upload in several parts, a download,
+/// a `HEAD`. Calls are answered in JSON, text or as an image, and refused as `application/problem+json`: with 400, 404,
+/// 409 and 422; with 401 for a missing bearer token, which its issuer at [`token_url`](Self::token_url) issues, a
+/// missing key in a header or a cookie, or a missing password; with 500 for the orders from 6 to 10, and with 429 for
+/// password guessing. Unknown operations are answered with 404 and an echo of the request.
+/// [`answer_next`](Self::answer_next) injects other failures.
 #[derive(Debug)]
 pub struct PetStore {
     host: Host,
@@ -41,25 +41,25 @@ pub struct PetStore {
 }
 
 impl PetStore {
-    /// The key that the scheme `api_key` asks for.
+    /// The key of the scheme `api_key`.
     pub const API_KEY: &str = "key-of-the-store";
 
-    /// What the scheme `session` asks for in a cookie. It holds what a cookie cannot.
+    /// The cookie value of the scheme `session`. It has characters that a cookie cannot contain unescaped.
     pub const SESSION: &str = "session; of=the store";
 
-    /// Who the scheme `admin` asks for.
+    /// The user name of the scheme `admin`.
     pub const ADMIN: &str = "keeper";
 
-    /// What proves it.
+    /// The password of [`ADMIN`](Self::ADMIN).
     pub const ADMIN_PASSWORD: &str = "pass:word-of-the-store";
 
-    /// Who the issuer gives tokens to.
+    /// The client that the issuer gives tokens to.
     pub const CLIENT_ID: &str = "app";
 
-    /// What proves it.
+    /// The secret of this client.
     pub const CLIENT_SECRET: &str = "client secret & of the store";
 
-    /// Opens a store.
+    /// Starts a store.
     pub async fn start() -> Result<Self> {
         let store = Shared::default();
         let api = Router::new()
@@ -88,49 +88,50 @@ impl PetStore {
         Ok(Self { host: Host::start(router).await?, store })
     }
 
-    /// Where the document is: `http://127.0.0.1:port/openapi.yaml`.
+    /// Returns the URL of the document: `http://127.0.0.1:port/openapi.yaml`.
     pub fn document_url(&self) -> String {
         format!("{}/openapi.yaml", self.host.origin())
     }
 
-    /// Where the operations are: `http://127.0.0.1:port/api/v3`.
+    /// Returns the base URL of the operations: `http://127.0.0.1:port/api/v3`.
     pub fn base_url(&self) -> String {
         format!("{}{BASE}", self.host.origin())
     }
 
-    /// Where tokens are issued, to [`CLIENT_ID`](Self::CLIENT_ID) with [`CLIENT_SECRET`](Self::CLIENT_SECRET).
+    /// Returns the URL of the token issuer, for [`CLIENT_ID`](Self::CLIENT_ID) with
+    /// [`CLIENT_SECRET`](Self::CLIENT_SECRET).
     pub fn token_url(&self) -> String {
         format!("{}/oauth/token", self.host.origin())
     }
 
-    /// The document in YAML, with these operations' own address, to be written to a file.
+    /// Returns the document in YAML, with the address of this server, to be written to a file.
     pub fn document(&self) -> String {
         DOCUMENT.replace(SERVER, &format!("{}/api/{{version}}", self.host.origin()))
     }
 
-    /// What was asked of the store, in order, as `GET /pet/1?tags=a`: method, path and query as they came in.
+    /// Returns the requests, in order, as `GET /pet/1?tags=a`: method, path and query as they were received.
     pub fn asked(&self) -> Vec<String> {
         self.requests().iter().map(Asked::line).collect()
     }
 
-    /// The same with headers and bodies.
+    /// Returns the requests with headers and bodies.
     pub fn requests(&self) -> Vec<Asked> {
         self.store.lock().asked.clone()
     }
 
-    /// How many tokens were issued.
+    /// Returns the number of issued tokens.
     pub fn tokens(&self) -> u64 {
         self.store.lock().tokens
     }
 
-    /// Takes no token any more that was issued so far.
+    /// Revokes all tokens that were issued so far.
     pub fn revoke_tokens(&self) {
         let mut store = self.store.lock();
         store.revoked = store.tokens;
     }
 
-    /// Refuses the next request with this status and these headers, whatever it asks for. Several of these are used up one
-    /// after the other.
+    /// Refuses the next request with this status and these headers, regardless of its path. Several of these are used
+    /// in order.
     pub fn answer_next(&self, status: u16, headers: &[(&str, &str)]) {
         let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         self.store.lock().troubles.push_back((status, headers));

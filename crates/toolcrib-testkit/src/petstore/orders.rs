@@ -1,4 +1,4 @@
-//! Orders, and what is in stock.
+//! Orders and the inventory.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,10 @@ use super::store::{Shared, next_id};
 /// The media type of orders.
 const ORDER: &str = "application/vnd.store+json; version=1";
 
-/// There is one of each pet.
+/// The most pets of an order: there is one of each pet.
 const MOST: i64 = 1;
 
-/// The largest number that an order can have.
+/// The largest order number.
 const LAST_ORDER: i64 = 1000;
 
 pub(super) async fn inventory(State(store): State<Shared>, headers: HeaderMap) -> Answer {

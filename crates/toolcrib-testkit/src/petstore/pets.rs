@@ -1,4 +1,4 @@
-//! Pets, and their images.
+//! Pets and their images.
 
 use axum::body::Bytes;
 use axum::extract::{Path, RawQuery, State};
@@ -21,7 +21,7 @@ fn pet(store: &Store, id: i64) -> Result<&Value, Refusal> {
     store.pets.get(&id).ok_or_else(|| Refusal::missing("pet", id))
 }
 
-/// Looks at what no schema can say.
+/// Checks conditions that a schema cannot express.
 fn check(pet: &Value) -> Result<(), Refusal> {
     let name = pet.get("name").and_then(Value::as_str).unwrap_or_default();
     if name.trim().is_empty() { Err(Refusal::invalid("name", "is blank")) } else { Ok(()) }
@@ -53,7 +53,7 @@ pub(super) async fn update(State(store): State<Shared>, headers: HeaderMap, body
     Ok(ok(&new))
 }
 
-/// The parameter is one pair with commas.
+/// Finds pets by status. The parameter is one pair with commas.
 pub(super) async fn by_status(State(store): State<Shared>, RawQuery(query): RawQuery) -> Answer {
     let query = query.unwrap_or_default();
     let wanted: Vec<&str> = query.strip_prefix("status=").unwrap_or_default().split(',').collect();
@@ -64,7 +64,7 @@ pub(super) async fn by_status(State(store): State<Shared>, RawQuery(query): RawQ
     Ok(ok(&store.lock().pets.values().filter(fits).cloned().collect()))
 }
 
-/// The parameter is a pair for each tag.
+/// Finds pets by tags. The parameter is a pair for each tag.
 pub(super) async fn by_tags(State(store): State<Shared>, RawQuery(query): RawQuery) -> Answer {
     let wanted = pairs(&query.unwrap_or_default())?;
     let has = |pet: &Value, tag: &str| pet["tags"].as_array().is_some_and(|tags| tags.contains(&tag.into()));

@@ -1,4 +1,4 @@
-//! Who may do what, and the issuer of tokens.
+//! Authorization, and the issuer of tokens.
 
 use axum::Json;
 use axum::extract::State;
@@ -14,7 +14,7 @@ use super::store::{Shared, Store};
 /// `keeper:pass:word-of-the-store`.
 const ADMIN: &str = "Basic a2VlcGVyOnBhc3M6d29yZC1vZi10aGUtc3RvcmU=";
 
-/// [`PetStore::SESSION`] as a cookie can hold it.
+/// [`PetStore::SESSION`] as it is encoded in a cookie.
 const SESSION_PAIR: &str = "session=session%3B%20of%3Dthe%20store";
 
 fn header(headers: &HeaderMap, name: impl Into<HeaderName>) -> &str {
@@ -29,7 +29,7 @@ fn holds(is_there: bool, detail: &str) -> Result<(), Refusal> {
     if is_there { Ok(()) } else { Err(unauthorized(detail)) }
 }
 
-/// A token that was issued and is still taken.
+/// Checks that the request has a valid token.
 pub(super) fn has_token(store: &Store, headers: &HeaderMap) -> Result<(), Refusal> {
     let is_taken = |number: u64| store.revoked < number && number <= store.tokens;
     let number = header(headers, AUTHORIZATION).strip_prefix("Bearer token-of-the-store-");
@@ -48,14 +48,14 @@ pub(super) fn has_key_or_token(store: &Store, headers: &HeaderMap) -> Result<(),
 
 pub(super) fn has_session(headers: &HeaderMap) -> Result<(), Refusal> {
     let is_there = header(headers, COOKIE).split("; ").any(|pair| pair == SESSION_PAIR);
-    holds(is_there, "nobody is logged in")
+    holds(is_there, "no user is logged in")
 }
 
 pub(super) fn is_admin(headers: &HeaderMap) -> Result<(), Refusal> {
     holds(header(headers, AUTHORIZATION) == ADMIN, "only the keeper may")
 }
 
-/// Hands out a token for the credentials of the client, which have to be in the body.
+/// Issues a token for the credentials of the client, which must be in the body.
 pub(super) async fn issue(State(store): State<Shared>, body: String) -> Response {
     let given = pairs(&body).unwrap_or_default();
     let has = |name: &str, value: &str| given.iter().any(|(key, text)| key == name && text == value);

@@ -1,4 +1,4 @@
-//! What is in the store, and what was asked of it.
+//! The state of the store, and the record of requests.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,16 +14,16 @@ use serde_json::{Value, json};
 
 use super::answer::Refusal;
 
-/// The largest body that is taken, in bytes.
+/// The largest body that is accepted, in bytes.
 const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
 
 /// A request as it came in.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Asked {
-    /// `GET` and so on.
+    /// The method, such as `GET`.
     pub method: String,
-    /// Path and query, below the address of the operations, undecoded.
+    /// Path and query, relative to the address of the operations, undecoded.
     pub target: String,
     /// The headers.
     pub headers: HeaderMap,
@@ -32,35 +32,35 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// Method and target: `GET /pet/1`.
+    /// Returns method and target: `GET /pet/1`.
     pub fn line(&self) -> String {
         format!("{} {}", self.method, self.target)
     }
 
-    /// A header, or nothing.
+    /// Returns the value of a header; empty if there is no such header.
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
 }
 
-/// All that there is.
+/// The state of the store.
 #[derive(Debug)]
 pub(super) struct Store {
     pub(super) pets: BTreeMap<i64, Value>,
     pub(super) images: BTreeMap<i64, Bytes>,
     pub(super) orders: BTreeMap<i64, Value>,
     pub(super) users: BTreeMap<String, Value>,
-    /// Logins in a row with a wrong password.
+    /// The consecutive logins with a wrong password.
     pub(super) wrong_logins: u32,
-    /// How many tokens were issued, and how many of them are no longer taken.
+    /// The number of tokens that were issued, and the number of those that were revoked.
     pub(super) tokens: u64,
     pub(super) revoked: u64,
-    /// How the next requests are refused.
+    /// The failures of the next requests.
     pub(super) troubles: VecDeque<(u16, Vec<(String, String)>)>,
     pub(super) asked: Vec<Asked>,
 }
 
-/// The store, for several at once.
+/// The store, shared by handlers.
 #[derive(Clone, Debug)]
 pub(super) struct Shared(Arc<Mutex<Store>>);
 
@@ -90,12 +90,12 @@ impl Default for Shared {
     }
 }
 
-/// The next free number.
+/// Returns the next free number.
 pub(super) fn next_id(of: &BTreeMap<i64, Value>) -> i64 {
     of.keys().next_back().map_or(1, |last| last + 1)
 }
 
-/// Takes a request down, and makes the trouble that is next.
+/// Records a request, and injects the next failure.
 pub(super) async fn record(State(store): State<Shared>, request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
     let Ok(body) = to_bytes(body, MAX_BODY_BYTES).await else {
@@ -125,7 +125,7 @@ pub(super) async fn record(State(store): State<Shared>, request: Request, next: 
     next.run(Request::from_parts(parts, Body::from(body))).await
 }
 
-/// Tells what was asked.
+/// Answers with an echo of the request.
 pub(super) async fn echo(request: Request) -> Response {
     let header = |(name, value): (&HeaderName, &HeaderValue)| {
         (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())

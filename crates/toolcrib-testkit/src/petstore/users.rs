@@ -1,4 +1,4 @@
-//! Users, and who is logged in.
+//! Users and logins.
 
 use axum::body::Bytes;
 use axum::extract::{Path, RawQuery, State};
@@ -13,13 +13,13 @@ use super::store::{Shared, Store};
 
 const JSON: &str = "application/json";
 
-/// How many wrong passwords in a row there may be.
+/// The most consecutive wrong passwords.
 const MAX_WRONG: u32 = 2;
 
-/// For how long nobody may log in after that, in seconds.
+/// The duration of the lock after that, in seconds.
 const PAUSE: &str = "60";
 
-/// The user without the password.
+/// Returns the user without the password.
 fn shown(user: &Value) -> Value {
     let mut shown = user.clone();
     if let Some(fields) = shown.as_object_mut() {

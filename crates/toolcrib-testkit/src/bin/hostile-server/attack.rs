@@ -1,4 +1,4 @@
-//! What the server does wrong.
+//! The misbehaviour of the server.
 
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt as _;
@@ -13,34 +13,34 @@ use crate::mode::Mode;
 use crate::server::Server;
 use crate::tools;
 
-/// Lines that are no messages: no text, no JSON, JSON of other kinds, a message without an end.
+/// Lines that are not messages: invalid UTF-8, invalid JSON, JSON of other kinds, a truncated message.
 pub(crate) const GARBAGE: &[u8] =
     b"listening on stdio\n\xff\xfe\x00\x01\n{\n\n{}\n[1]\n\"text\"\nnull\n1e999\n\
     {\"jsonrpc\":\"1.0\",\"id\":1,\"result\":7}\n{\"jsonrpc\":\"2.0\",\"method\":\"no/such\"}\n\
     {\"jsonrpc\":\"2.0\",\"id\":1,\n\x1b[2J\x1b]0;title\x07\n";
 
-/// Well-formed JSON that is no message; a client may want to complain about it.
+/// Well-formed JSON that is not a message; a client may complain about it.
 const NO_MESSAGE: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":7}\n";
 
-/// How much is written without a line break, in bytes.
+/// The length of an endless line, in bytes.
 const ENDLESS: usize = 1 << 30;
 
-/// How much is written at once, in bytes.
+/// The size of one write, in bytes.
 const CHUNK: usize = 64 * 1024;
 
-/// How many requests are more than anybody has to bear.
+/// The number of requests after which a client should have given up.
 const MANY_REQUESTS: usize = 300_000;
 
-/// The pause between two bytes of an answer that drips.
+/// The pause between two bytes of a slow answer.
 const DRIP: Duration = Duration::from_millis(100);
 
-/// How long somebody sleeps who is to be ended from outside.
+/// The sleep of a process that is to be killed from outside.
 const FOREVER: Duration = Duration::from_hours(1);
 
-/// Set for the process that takes the place of one that misbehaved.
+/// The environment variable of a process that replaces one that misbehaved.
 const SUCCESSOR: &str = "HOSTILE_SUCCESSOR";
 
-/// What happens before anything is read.
+/// Misbehaves before any input is read.
 pub(crate) fn at_start(server: &mut Server) -> Result<()> {
     let is_successor = std::env::var_os(SUCCESSOR).is_some();
     match server.mode {
@@ -49,17 +49,17 @@ pub(crate) fn at_start(server: &mut Server) -> Result<()> {
             std::process::exit(3);
         }
         Mode::ExitForChild if !is_successor => {
-            // By the time that it serves, this process has ended for sure.
+            // When it starts to serve, this process has certainly ended.
             again("sleep 1; exec \"$@\"").spawn()?;
             std::process::exit(0);
         }
-        // What a process ignores, the program that it becomes ignores too.
+        // A signal that a process ignores is also ignored by the program that it executes.
         Mode::IgnoresTerm if !is_successor => {
             return Err(again("trap '' HUP INT TERM; exec \"$@\"").exec().into());
         }
         Mode::Forks => {
             quiet("sleep 3600").spawn()?;
-            // The shell in between ends at once, and init becomes the parent.
+            // The intermediate shell ends immediately, and init becomes the parent.
             quiet("setsid sleep 3600 &").spawn()?.wait()?;
         }
         Mode::Deaf => thread::sleep(FOREVER),
@@ -74,7 +74,7 @@ pub(crate) fn at_start(server: &mut Server) -> Result<()> {
             });
         }
         Mode::StderrFlood => {
-            // Lines, then a line without an end, in turn.
+            // Alternates between lines and a line without an end.
             thread::spawn(|| {
                 let lines = [vec![b'e'; 100], vec![b'\n']].concat().repeat(CHUNK / 100);
                 let line = vec![b'e'; CHUNK];
@@ -87,7 +87,7 @@ pub(crate) fn at_start(server: &mut Server) -> Result<()> {
     Ok(())
 }
 
-/// What happens when there is no more input.
+/// Misbehaves at the end of input.
 pub(crate) fn at_end(server: &Server) {
     if server.mode == Mode::IgnoresTerm {
         loop {
@@ -96,7 +96,7 @@ pub(crate) fn at_end(server: &Server) {
     }
 }
 
-/// What happens to a message; whether it is done with.
+/// Misbehaves on a message, and returns true if the message needs no regular answer.
 pub(crate) fn in_place_of_an_answer(server: &mut Server, method: &str, message: &Value) -> Result<bool> {
     match (server.mode, method) {
         (Mode::Silent, _) => Ok(true),
@@ -111,7 +111,7 @@ pub(crate) fn in_place_of_an_answer(server: &mut Server, method: &str, message: 
     }
 }
 
-/// What happens during a call; whether the call is done with.
+/// Misbehaves during a call, and returns true if the call needs no regular answer.
 pub(crate) fn during_a_call(server: &mut Server, id: &Value, message: &Value) -> Result<bool> {
     let params = &message["params"];
     let answer = || {
@@ -167,7 +167,7 @@ pub(crate) fn during_a_call(server: &mut Server, id: &Value, message: &Value) ->
     Ok(true)
 }
 
-/// Begins an answer and does not end it.
+/// Begins an answer, and never ends it.
 fn endless_line(server: &mut Server) -> io::Result<()> {
     server.write(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"")?;
     let chunk = vec![b'x'; CHUNK];
@@ -178,14 +178,14 @@ fn endless_line(server: &mut Server) -> io::Result<()> {
     Ok(())
 }
 
-/// This program once more, through a shell that does this with it.
+/// Returns a command that runs this program again through a shell script.
 fn again(script: &str) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", script, "sh"]).args(std::env::args()).env(SUCCESSOR, "1");
     command
 }
 
-/// A shell that holds none of our pipes.
+/// Returns a command of a shell that inherits none of the pipes.
 fn quiet(script: &str) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

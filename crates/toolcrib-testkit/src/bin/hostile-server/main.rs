@@ -1,8 +1,8 @@
-//! An `MCP` server over stdio that misbehaves as it is told: `hostile-server MODE [LOG]`.
+//! An `MCP` server over stdio that misbehaves in a selected mode: `hostile-server MODE [LOG]`.
 //!
-//! What it does apart from its [`Mode`] is right: it shakes hands as in revision 2025-11-25, lists the tools `echo`,
-//! `hang` and `exit`, and answers `echo` with the text that it was given. The file `LOG` gets a line `start PID` for
-//! each process, and each line that the server was sent.
+//! Apart from its [`Mode`], it behaves correctly: it performs the handshake of revision 2025-11-25, lists the tools
+//! `echo`, `hang` and `exit`, and answers `echo` with the given text. The file `LOG` gets a line `start PID` for each
+//! process, and each line that the server received.
 
 mod attack;
 mod mode;
@@ -18,7 +18,7 @@ use crate::mode::Mode;
 use crate::server::Server;
 
 fn main() -> ExitCode {
-    // The other side may go away at any time, which is the end and no failure.
+    // The client may disconnect at any time, which is the end and not a failure.
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.is::<std::io::Error>() => ExitCode::SUCCESS,

@@ -1,60 +1,60 @@
-//! The ways of misbehaving.
+//! The modes of misbehaviour.
 
 use anyhow::{Context as _, Result};
 
-/// What the server does wrong.
+/// A mode of misbehaviour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Nothing, unless the tools `hang` and `exit` are called.
+    /// None, unless the tools `hang` and `exit` are called.
     Polite,
-    /// Reads everything and says nothing.
+    /// Reads everything and writes nothing.
     Silent,
-    /// Complains on standard error and exits with status 3.
+    /// Writes to standard error and exits with status 3.
     ExitAtOnce,
-    /// Begins a child that serves in its place, and exits.
+    /// Starts a child that serves instead, and exits.
     ExitForChild,
-    /// Never reads what it is sent.
+    /// Never reads its input.
     Deaf,
     /// Exits in the middle of the line that answers a call.
     HalfLine,
-    /// Writes what is no message before and after each that is.
+    /// Writes lines that are not messages before and after each message.
     Garbage,
-    /// Writes well-formed JSON that is no message, without end, and reads nothing.
+    /// Writes well-formed JSON that is not a message, without end, and reads nothing.
     Storm,
     /// Begins the answer to a call, and writes a gibibyte without a line break.
     EndlessLine,
-    /// The same instead of the handshake.
+    /// Does the same instead of the handshake.
     EndlessFirstLine,
-    /// Writes to standard error without end, beside what it does right.
+    /// Writes to standard error without end, and otherwise behaves correctly.
     StderrFlood,
-    /// Goes on when its input has ended, and when it is told to end.
+    /// Continues after the end of its input, and after `SIGTERM`.
     IgnoresTerm,
-    /// Leaves two processes behind: one in its process group, one in a session of its own, whose parent is dead.
+    /// Leaves two processes behind: one in its process group, one in a separate session, whose parent is dead.
     Forks,
-    /// Answers calls at a byte in a while.
+    /// Answers calls slowly, byte by byte.
     Drip,
-    /// Lists another description and another tool each time, and says so after each call.
+    /// Lists another description and another tool each time, and reports the change after each call.
     Changes,
-    /// Has schemas that are none, and results that are none by its own schema.
+    /// Lists invalid schemas, and returns results that violate its own schema.
     Lies,
-    /// Has always one more page of tools.
+    /// Always has one more page of tools.
     EndlessPages,
-    /// Lists more tools than anybody takes.
+    /// Lists more tools than any client accepts.
     HugeList,
     /// Reports progress of a call without end.
     Progress,
-    /// Says without end that its tools have changed, beside what it does right.
+    /// Reports changes of its tools without end, and otherwise behaves correctly.
     Restless,
-    /// Sends requests of its own during a call, without end, and reads no answers; in the log it says `asked` when it has
-    /// sent more than anybody has to bear.
+    /// Sends requests during a call, without end, and reads no answers; the log has `asked` when a client should have
+    /// given up.
     Asks,
-    /// Answers under other ids first, under the right one twice.
+    /// Answers with wrong ids first, and twice with the right one.
     WrongIds,
-    /// Answers a call that does not return when it is cancelled.
+    /// Answers a call that never returns when it is cancelled.
     Late,
 }
 
-/// The names by which the modes are chosen.
+/// The names of the modes.
 const NAMES: &[(&str, Mode)] = &[
     ("polite", Mode::Polite),
     ("silent", Mode::Silent),
@@ -82,7 +82,7 @@ const NAMES: &[(&str, Mode)] = &[
 ];
 
 impl Mode {
-    /// The mode of this name.
+    /// Returns the mode of this name.
     pub(crate) fn named(name: &str) -> Result<Self> {
         let known = || NAMES.iter().map(|(known, _)| *known).collect::<Vec<_>>().join(", ");
         let found = NAMES.iter().find(|(known, _)| *known == name).map(|(_, mode)| *mode);

@@ -1,4 +1,4 @@
-//! The server: what it does right, and where it gives way to what it does wrong.
+//! The server: correct behaviour, with hooks for misbehaviour.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead as _, Stdout, Write as _};
@@ -10,11 +10,11 @@ use crate::attack;
 use crate::mode::Mode;
 use crate::tools;
 
-/// The server and its end of the conversation.
+/// The server and its output.
 pub(crate) struct Server {
     pub(crate) mode: Mode,
     pub(crate) out: Stdout,
-    /// How often the tools were listed.
+    /// The number of times that the tools were listed.
     pub(crate) lists: u64,
     log: Option<File>,
 }
@@ -32,7 +32,7 @@ impl Server {
         self.log.as_mut().map_or(Ok(()), |log| log.write_all(format!("{line}\n").as_bytes()))
     }
 
-    /// Answers what it is sent until there is no more.
+    /// Answers messages until the end of input.
     pub(crate) fn serve(&mut self) -> Result<()> {
         for line in io::stdin().lock().lines() {
             let line = line?;

@@ -1,4 +1,4 @@
-//! The tools of the server, as it lists them and as it runs them.
+//! The tools of the server: their list and their results.
 
 use std::io::{self, Write as _};
 
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use crate::mode::Mode;
 
-/// How many tools stand in a list that is too long for anybody.
+/// The number of tools of a list that is too long for any client.
 const HUGE: usize = 50_000;
 
-/// Says a line on standard error.
+/// Writes a line to standard error.
 pub(crate) fn complain(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
@@ -19,7 +19,7 @@ fn tool(name: &str, description: &str) -> Value {
     json!({"name": name, "description": description, "inputSchema": schema})
 }
 
-/// A page of tools, the `round`th that is asked for.
+/// Returns a page of tools, for the `round`th request.
 pub(crate) fn list(mode: Mode, round: u64, request: &Value) -> Value {
     let mut tools = vec![tool("echo", "Says it again."), tool("hang", "Hangs."), tool("exit", "Exits.")];
     match mode {
@@ -43,7 +43,7 @@ pub(crate) fn list(mode: Mode, round: u64, request: &Value) -> Value {
     json!({"tools": tools})
 }
 
-/// Tools whose schemas are none, or are not kept to.
+/// Returns tools with schemas that are invalid, or that their results violate.
 fn lies() -> Vec<Value> {
     let with = |name: &str, schema: Value| json!({"name": name, "inputSchema": schema});
     let count =
@@ -68,7 +68,7 @@ fn lies() -> Vec<Value> {
     ]
 }
 
-/// What a tool returns.
+/// Returns the result of a tool.
 pub(crate) fn result(name: &str, arguments: &Value) -> Value {
     let text = arguments["text"].as_str().unwrap_or("called");
     let content = json!([{"type": "text", "text": text}]);

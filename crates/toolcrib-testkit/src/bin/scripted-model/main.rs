@@ -1,7 +1,7 @@
-//! An `OpenAI`-compatible server that answers as a file says, rightly or wrongly: `scripted-model SCRIPT [PORT]`.
+//! An `OpenAI`-compatible server that answers according to a script, correctly or not: `scripted-model SCRIPT [PORT]`.
 //!
-//! `SCRIPT` is a [`FaultScript`] in YAML. The address for `base_url` goes to standard output, and then a line for each
-//! request. The server goes on until it is ended.
+//! `SCRIPT` is a [`FaultScript`] in YAML. The address for `base_url` is written to standard output, and then a line for
+//! each request. The server runs until it is killed.
 
 use std::env;
 use std::fs;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use toolcrib_testkit::{FaultScript, FaultyModel};
 
-/// How often it is looked for new requests.
+/// The interval of checks for new requests.
 const LOOK: Duration = Duration::from_millis(100);
 
 #[tokio::main(flavor = "current_thread")]

@@ -1,4 +1,4 @@
-//! A model's server that does wrong what a script says: on the wire, in the stream, in what it calls.
+//! A model server with scripted faults: on the wire, in the stream, and in its calls.
 
 mod script;
 mod server;

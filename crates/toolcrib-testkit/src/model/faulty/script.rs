@@ -1,4 +1,4 @@
-//! What the server answers, as people write it.
+//! Scripts of answers.
 
 use std::collections::BTreeMap;
 
@@ -24,42 +24,43 @@ use toolcrib_document::{Format, Limits, parse};
 /// # }
 /// ```
 ///
-/// An answer has a `status`, `headers`, a `body`, which is a list of steps, its `framing`, and a `pace`, the bytes that are
-/// sent at once. The steps are:
+/// An answer has a `status`, `headers`, a `body`, which is a list of steps, its `framing`, and a `pace`, the bytes that
+/// are sent at once. The steps are:
 ///
-/// - `{say: TEXT}`, `{think: TEXT}`, `{call: {index, id, name, arguments}}`, `{delta: JSON}`: an event with a change of the
-///   message; of a call what is absent is not sent;
+/// - `{say: TEXT}`, `{think: TEXT}`, `{call: {index, id, name, arguments}}`, `{delta: JSON}`: an event with a change of
+/// the message; absent fields of a call are not sent;
 /// - `{finish: REASON}`, `usage`, `done`: the events at the end of a stream;
-/// - `{event: JSON}`: an event of this form; `{json: VALUE}`, `{text: TEXT}`, `{bytes: [NUMBER]}`: just that;
-/// - `{repeat: {times, steps}}`: the same again and again;
-/// - `pause`: a little while; `hang`: nothing more until the client leaves; `cut`: the connection ends here;
-/// - `no_headers`: in the first place, nothing goes out before the next step, not even a status.
+/// - `{event: JSON}`: an event of this form; `{json: VALUE}`, `{text: TEXT}`, `{bytes: [NUMBER]}`: this content without
+/// an event;
+/// - `{repeat: {times, steps}}`: repeated steps;
+/// - `pause`: a short pause; `hang`: nothing more until the client disconnects; `cut`: the connection ends here;
+/// - `no_headers`: as the first step, delays the status and the headers until the next step.
 ///
-/// The framing is `chunked` (the default), `length`, `close` (the body ends with the connection), `{length_off: NUMBER}`
-/// (a length that is wrong by so much), `unterminated` (chunks without the last one), or `bad_chunk` (a chunk whose
-/// size is no number follows the body). `${port}` in a header is the server's port.
+/// The framing is `chunked` (the default), `length`, `close` (the body ends with the connection), `{length_off:
+/// NUMBER}` (a length that is wrong by this number), `unterminated` (chunks without the last one), or `bad_chunk` (a
+/// chunk with an invalid size follows the body). `${port}` in a header is the server's port.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FaultScript {
     pub(super) answers: Vec<Answer>,
-    /// Whether the last answer is that to all later requests; else they are refused.
+    /// True if the last answer repeats for all later requests; else they are refused.
     #[serde(default)]
     pub(super) repeats: bool,
 }
 
 impl FaultScript {
-    /// Reads a script.
+    /// Parses a script.
     pub fn parse(text: &str) -> Result<Self> {
         let document = parse(text.as_bytes(), Format::Yaml, &Limits::default());
         document.and_then(|document| document.deserialize()).context("it is no script of answers")
     }
 
-    /// Takes a script that stands in another document.
+    /// Reads a script from a value of another document.
     pub fn from_value(value: Value) -> Result<Self> {
         serde_json::from_value(value).context("it is no script of answers")
     }
 
-    /// The answer to a request, from 0.
+    /// Returns the answer to a request, from 0.
     pub(super) fn answer(&self, number: usize) -> Option<&Answer> {
         self.answers.get(number).or_else(|| self.answers.last().filter(|_| self.repeats))
     }
@@ -84,7 +85,7 @@ fn ok() -> u16 {
     200
 }
 
-/// How the end of the body is told.
+/// The form of the end of a body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Framing {
@@ -119,19 +120,19 @@ pub(super) enum Step {
     NoHeaders,
 }
 
-/// What of a call an event holds.
+/// The part of a call in an event.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Call {
     pub(super) index: Option<Value>,
     pub(super) id: Option<Value>,
     pub(super) name: Option<Value>,
-    /// Absent, or of any type.
+    /// The arguments: absent, or of any type.
     #[serde(default, deserialize_with = "present")]
     pub(super) arguments: Option<Value>,
 }
 
-/// A value that is there, `null` too.
+/// Deserializes a present value, including `null`.
 fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }

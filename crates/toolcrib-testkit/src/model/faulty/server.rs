@@ -1,4 +1,4 @@
-//! The server: takes a request off the wire, notes it, and answers as the script says.
+//! The server: reads a request, records it, and answers according to the script.
 
 use std::io;
 use std::net::SocketAddr;
@@ -19,10 +19,9 @@ use crate::model::server::{COMPLETIONS_PATH, ModelRequest};
 /// The most bytes of a request that are read.
 const MAX_REQUEST_BYTES: u64 = 64 * 1024 * 1024;
 
-/// A server that speaks `OpenAI` Chat Completions, and answers with what a [`FaultScript`] says, until it is dropped.
+/// A server of `OpenAI` Chat Completions that answers according to a [`FaultScript`], until it is dropped.
 ///
-/// What the real API would refuse of the requests, it refuses too, with status 400, and
-/// [remembers](Self::problems).
+/// Requests that the real API would refuse are refused too, with status 400, and [recorded](Self::problems).
 #[derive(Debug)]
 pub struct FaultyModel {
     address: SocketAddr,
@@ -37,7 +36,7 @@ struct Seen {
 }
 
 impl FaultyModel {
-    /// Serves on a port of this machine; 0 for one that is free.
+    /// Serves on a local port; 0 for a free one.
     pub async fn start(script: FaultScript, port: u16) -> Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", port)).await.context("the port is not free")?;
         let address = listener.local_addr()?;
@@ -55,17 +54,17 @@ impl FaultyModel {
         Ok(Self { address, state, task })
     }
 
-    /// Where the API is: `http://127.0.0.1:port/v1`.
+    /// Returns the base URL of the API: `http://127.0.0.1:port/v1`.
     pub fn base_url(&self) -> String {
         format!("http://{}/v1", self.address)
     }
 
-    /// The requests so far, in order, also those to other addresses than that of the API.
+    /// Returns the requests so far, in order, including those to other paths than that of the API.
     pub fn requests(&self) -> Vec<ModelRequest> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).requests.clone()
     }
 
-    /// What was wrong with requests.
+    /// Returns the problems of requests.
     pub fn problems(&self) -> Vec<String> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).problems.clone()
     }
@@ -100,7 +99,7 @@ async fn serve(stream: TcpStream, script: &FaultScript, seen: &Mutex<Seen>, port
     Ok(())
 }
 
-/// What the real API would not take of a request.
+/// Returns the reason why the real API would refuse a request.
 fn wrong(request: &ModelRequest) -> Option<String> {
     if request.path != COMPLETIONS_PATH {
         return Some(format!("there is nothing at {}", request.path));
@@ -116,7 +115,7 @@ fn refused(problem: &str) -> Option<Answer> {
     serde_json::from_value(json!({"status": 400, "body": [{"json": error}]})).ok()
 }
 
-/// Reads a request, and gives the connection back.
+/// Reads a request, and returns the connection with it.
 async fn receive(stream: TcpStream) -> io::Result<(TcpStream, ModelRequest)> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();

@@ -1,4 +1,4 @@
-//! An answer as bytes on a connection.
+//! The encoding of answers on a connection.
 
 use std::fmt::Write as _;
 use std::io;
@@ -11,13 +11,13 @@ use tokio::net::TcpStream;
 
 use super::script::{Answer, Call, Framing, Step};
 
-/// How long a `pause` is.
+/// The duration of a `pause`.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// About how many bytes go out at once where the same ones are repeated.
+/// The approximate bytes of one write of repeated content.
 const PIECE_BYTES: usize = 16 * 1024;
 
-/// What there is to do for a body.
+/// An action of sending a body.
 #[derive(Clone, Debug)]
 enum Action {
     Send(Vec<u8>),
@@ -27,7 +27,7 @@ enum Action {
     Cut,
 }
 
-/// Why an answer ends before its end.
+/// The reason why an answer ends early.
 enum End {
     Cut,
     Broken,
@@ -39,7 +39,7 @@ impl From<io::Error> for End {
     }
 }
 
-/// Sends an answer. What the client makes of it, the client tells.
+/// Sends an answer. Failures are for the client to report.
 pub(super) async fn send(stream: TcpStream, answer: &Answer, port: u16) {
     let mut wire = Wire { stream, framing: answer.framing, pace: answer.pace.unwrap_or(usize::MAX).max(1) };
     let (is_late, steps) = match answer.body.split_first() {
@@ -49,14 +49,14 @@ pub(super) async fn send(stream: TcpStream, answer: &Answer, port: u16) {
     let actions: Vec<Action> = steps.iter().map(action).collect();
     let head = head(answer, &actions, port);
     let sent = async {
-        // What comes before the headers can only be silence, or an end.
+        // Before the headers there can only be silence, or the end.
         if !is_late {
             wire.stream.write_all(head.as_bytes()).await?;
         }
         wire.play(&actions).await?;
         wire.finish().await
     };
-    // All that was sent arrives before the end of the connection does.
+    // Everything that was sent arrives before the connection ends.
     let _ended: Result<(), End> = sent.await;
 }
 
@@ -114,7 +114,7 @@ fn action(step: &Step) -> Action {
     Action::Send(text.into_bytes())
 }
 
-/// The same again and again; bytes as many at once as go out in one piece.
+/// Repeats actions; short content is repeated within one write.
 fn repeated(times: u64, actions: Vec<Action>) -> Action {
     let [Action::Send(bytes)] = actions.as_slice() else { return Action::Repeat(times, actions) };
     let at_once = (PIECE_BYTES / bytes.len().max(1)).max(1).min(usize::try_from(times).unwrap_or(usize::MAX));
@@ -124,7 +124,7 @@ fn repeated(times: u64, actions: Vec<Action>) -> Action {
     Action::Repeat(1, vec![Action::Repeat(times / many, vec![Action::Send(bytes.repeat(at_once))]), rest])
 }
 
-/// The same, with bytes that follow each other in one.
+/// Returns the same actions, with consecutive bytes joined.
 fn joined(actions: Vec<Action>) -> Vec<Action> {
     let mut joined: Vec<Action> = Vec::new();
     for action in actions {
@@ -148,7 +148,7 @@ fn event(value: &Value) -> String {
     format!("data: {value}\n\n")
 }
 
-/// The piece of a call with what is given of it.
+/// Returns the delta of a call with the fields that are given.
 fn piece(call: &Call) -> Value {
     let entries = |pairs: [(&str, &Option<Value>); 2]| -> Map<String, Value> {
         pairs.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value.clone()?))).collect()
@@ -162,7 +162,7 @@ fn piece(call: &Call) -> Value {
     piece.into()
 }
 
-/// A connection, and how bodies go over it.
+/// A connection, and the encoding of bodies on it.
 struct Wire {
     stream: TcpStream,
     framing: Framing,
@@ -185,7 +185,7 @@ impl Wire {
                     }
                     Action::Pause => tokio::time::sleep(PAUSE).await,
                     Action::Hang => {
-                        // Until the client leaves.
+                        // Until the client disconnects.
                         while self.stream.read_u8().await.is_ok() {}
                         return Err(End::Broken);
                     }
@@ -198,7 +198,7 @@ impl Wire {
 
     async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let is_chunked = matches!(self.framing, Framing::Chunked | Framing::Unterminated | Framing::BadChunk);
-        // There is none of no bytes, which would be the end of the body.
+        // An empty chunk would end the body.
         for part in bytes.chunks(self.pace) {
             if is_chunked {
                 let mut framed = format!("{:x}\r\n", part.len()).into_bytes();
