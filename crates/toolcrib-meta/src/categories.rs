@@ -7,8 +7,8 @@ use toolcrib_model::{ErrorKind, ToolError, words_of_name};
 use toolcrib_policy::Principal;
 
 use crate::discovery::Discovery;
-use crate::sentence::{MAX_SUMMARY, cut, summary};
 use crate::signature::Line;
+use crate::summary::{MAX_SUMMARY, cut, summary};
 
 /// The default number of tools or categories on a page.
 pub const PAGE_SIZE: usize = 20;

@@ -12,12 +12,12 @@ use toolcrib_port::ToolLoader;
 use toolcrib_registry::{Entry, Overloads, Snapshot, ToolRegistry};
 use toolcrib_search::{Explain, Hit, MAX_QUERY_BYTES, Outcome, Reason, SearchOptions, SearchSettings};
 
-use crate::describe::{self, Part};
-use crate::index::{CurrentIndex, Indexed};
-use crate::notes::{NOTES, SourceNotes};
-use crate::sentence::cut;
+use crate::index::{CurrentIndex, IndexedSnapshot};
 use crate::signature::{Level, Line, MAX_LISTED_DESCRIPTION, packed};
-use crate::{ToolCard, missing};
+use crate::source_notes::{NOTES, SourceNotes};
+use crate::summary::cut;
+use crate::tool_card::{self, ToolDetail};
+use crate::{ToolCard, empty_search};
 
 /// The minimum share of the best tool's score at which others are shown: those below share a word by chance.
 const NEAR: f32 = 0.25;
@@ -54,7 +54,7 @@ pub struct Discovery {
 
 /// The results of a search.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Found {
+pub struct SearchResults {
     /// The query, truncated to the part that was read.
     pub query: String,
     /// `ok`, `weak` if there is no good match, or `no_match`.
@@ -131,7 +131,12 @@ impl Discovery {
     }
 
     /// Returns the tools that match a query, best first.
-    pub fn search(&self, query: &str, limit: usize, principal: Principal<'_>) -> Result<Found, ToolError> {
+    pub fn search(
+        &self,
+        query: &str,
+        limit: usize,
+        principal: Principal<'_>,
+    ) -> Result<SearchResults, ToolError> {
         Ok(self.search_in(&*self.index.get(principal.session)?, query, limit, principal))
     }
 
@@ -150,7 +155,7 @@ impl Discovery {
             let is_denied = found.reason == Some(Reason::NotPermitted.as_str());
             let (reason, hint) = if is_denied {
                 let reason = Reason::NothingSimilar;
-                (Some(reason.as_str()), Some(missing::hint(reason, 0)))
+                (Some(reason.as_str()), Some(empty_search::hint(reason, 0)))
             } else {
                 (found.reason, found.hint)
             };
@@ -183,12 +188,19 @@ impl Discovery {
         Ok(told.into())
     }
 
-    fn search_in(&self, indexed: &Indexed, query: &str, limit: usize, principal: Principal<'_>) -> Found {
+    fn search_in(
+        &self,
+        indexed: &IndexedSnapshot,
+        query: &str,
+        limit: usize,
+        principal: Principal<'_>,
+    ) -> SearchResults {
         let filter = |name: &QualifiedName| self.visible(&indexed.snapshot, name, principal).is_some();
         let outcome = indexed.search.search(query, &SearchOptions { limit, filter: Some(&filter) });
         let is_weak = outcome.is_weak();
         let Outcome { hits, no_match, nearest, withheld, .. } = outcome;
-        let no_match = no_match.map(|reason| missing::reason(reason, query, indexed.snapshot.rejected()));
+        let no_match =
+            no_match.map(|reason| empty_search::reason(reason, query, indexed.snapshot.rejected()));
         let best = hits.iter().map(|hit| hit.explain.fused).fold(0.0, f32::max);
         // An exact name counts regardless of the score.
         let is_near = |hit: &Hit| hit.explain.exact || hit.explain.fused >= best * NEAR;
@@ -204,7 +216,7 @@ impl Discovery {
                 explain: hit.explain,
             })
         });
-        Found {
+        SearchResults {
             query: truncated(query).to_owned(),
             outcome: match no_match {
                 Some(_) => NO_MATCH,
@@ -217,7 +229,7 @@ impl Discovery {
             results: results.collect(),
             nearest: nearest.iter().map(QualifiedName::shown).collect(),
             withheld,
-            hint: no_match.map(|reason| missing::hint(reason, withheld)),
+            hint: no_match.map(|reason| empty_search::hint(reason, withheld)),
         }
     }
 
@@ -233,18 +245,18 @@ impl Discovery {
 
     /// Returns the answer of `get_tool`: parameters, description, and the sections in `include`; with a `path`, one
     /// part of the parameters. Misspelled names are tolerated.
-    pub fn look(
+    pub fn tool_for_model(
         &self,
         name: &str,
         path: &str,
-        include: &[Part],
+        include: &[ToolDetail],
         principal: Principal<'_>,
     ) -> Result<JsonObject, ToolError> {
         let snapshot = self.index.snapshot_of(principal.session)?;
         let overloads = snapshot
             .find_near(name, |entry| self.policy.is_visible(&entry.tool, principal))
             .map_err(|error| ToolError::from(&error))?;
-        describe::for_model(&overloads, path, include, &snapshot, &self.policy, principal)
+        tool_card::for_model(&overloads, path, include, &snapshot, &self.policy, principal)
     }
 
     /// Returns the complete description of a tool for the operator, who also sees tools that no caller may use.

@@ -11,13 +11,13 @@ use toolcrib_search::embedding::{EmbedError, Embeddings};
 use toolcrib_search::{SearchIndex, SearchSettings};
 
 /// A snapshot with its index, so that a hit is always looked up in the generation of its index.
-pub(crate) struct Indexed {
+pub(crate) struct IndexedSnapshot {
     pub(crate) snapshot: Arc<Snapshot>,
     pub(crate) search: SearchIndex,
     embeddings: Option<Arc<Embeddings>>,
 }
 
-impl Indexed {
+impl IndexedSnapshot {
     /// Returns the reason why the search is degraded, if it is.
     pub(crate) fn degraded(&self) -> Option<EmbedError> {
         self.embeddings.as_ref()?.degraded()
@@ -35,9 +35,9 @@ impl Indexed {
 pub(crate) struct CurrentIndex {
     /// Weak, since the registry holds the loader of the meta-tools, which holds this.
     registry: Weak<ToolRegistry>,
-    built: Mutex<Option<Arc<Indexed>>>,
+    built: Mutex<Option<Arc<IndexedSnapshot>>>,
     /// The indexes of sessions with session tools, which are removed with the tools.
-    sessions: Mutex<HashMap<String, Arc<Indexed>>>,
+    sessions: Mutex<HashMap<String, Arc<IndexedSnapshot>>>,
     pub(crate) settings: SearchSettings,
     /// The folder of cached words, for the next start.
     pub(crate) folder: Option<PathBuf>,
@@ -66,7 +66,7 @@ impl CurrentIndex {
 
     /// Returns the index of the tools of a session. The runtime's tools are not indexed, because they are always shown
     /// to models.
-    pub(crate) fn get(&self, session: &str) -> Result<Arc<Indexed>, ToolError> {
+    pub(crate) fn get(&self, session: &str) -> Result<Arc<IndexedSnapshot>, ToolError> {
         let registry = self.registry()?;
         let snapshot = registry.snapshot_of(session);
         if snapshot.is_of_session() {
@@ -83,7 +83,7 @@ impl CurrentIndex {
         session: &str,
         registry: &ToolRegistry,
         snapshot: Arc<Snapshot>,
-    ) -> Result<Arc<Indexed>, ToolError> {
+    ) -> Result<Arc<IndexedSnapshot>, ToolError> {
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         sessions.retain(|session, indexed| Arc::ptr_eq(&indexed.snapshot, &registry.snapshot_of(session)));
         if let Some(indexed) = sessions.get(session) {
@@ -98,7 +98,7 @@ impl CurrentIndex {
 
     /// Returns the index of a snapshot that is as new as the current one, or newer. Tools that are always shown to
     /// models are not indexed.
-    fn of_app(&self, registry: &ToolRegistry) -> Result<Arc<Indexed>, ToolError> {
+    fn of_app(&self, registry: &ToolRegistry) -> Result<Arc<IndexedSnapshot>, ToolError> {
         let asked = registry.snapshot().generation();
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
         // A caller that waited for another build takes its result, though there may be a newer snapshot by now: if
@@ -114,13 +114,17 @@ impl CurrentIndex {
         Ok(indexed)
     }
 
-    fn build(&self, snapshot: Arc<Snapshot>, folder: Option<&Path>) -> Result<Arc<Indexed>, ToolError> {
+    fn build(
+        &self,
+        snapshot: Arc<Snapshot>,
+        folder: Option<&Path>,
+    ) -> Result<Arc<IndexedSnapshot>, ToolError> {
         let tools = snapshot.iter().map(|entry| entry.tool.as_ref());
         let tools = tools.filter(|tool| is_to_be_found(tool));
         let search = SearchIndex::build_cached(tools, &self.settings, folder)
             .map_err(|error| ToolError::new(ErrorKind::Internal, format!("the search index: {error}")))?;
         let embeddings = snapshot.artifacts().get(Embeddings::KEY);
-        let indexed = Arc::new(Indexed { snapshot, search, embeddings });
+        let indexed = Arc::new(IndexedSnapshot { snapshot, search, embeddings });
         indexed.attach();
         Ok(indexed)
     }

@@ -30,18 +30,18 @@
 //! returned by [`Page`].
 
 mod discovery;
+mod empty_search;
 mod index;
-mod missing;
-mod notes;
+mod source_notes;
 
 mod schema;
-mod sentence;
-mod types;
+mod summary;
+mod type_notation;
 
 mod categories;
-mod describe;
-mod shown;
+mod schema_view;
 mod signature;
+mod tool_card;
 mod tools;
 
 pub mod lint;
@@ -50,9 +50,11 @@ pub mod lint;
 mod tests;
 
 pub use categories::{Category, MAX_PAGE_SIZE, PAGE_SIZE, Page, SEARCH_TOOL};
-pub use describe::{MAX_SHOWN_BYTES, MAX_SHOWN_DESCRIPTION, MAX_SHOWN_FORMS, Part, ToolCard, ToolForm};
-pub use discovery::{Discovery, Found, FoundTool};
-pub use notes::MAX_SOURCE_NOTE;
-pub use sentence::MAX_SUMMARY;
+pub use discovery::{Discovery, FoundTool, SearchResults};
 pub use signature::{FOUND_BYTES, FOUND_BYTES_PER_TOOL, MAX_LISTED_ARGUMENTS, MAX_LISTED_DESCRIPTION};
+pub use source_notes::MAX_SOURCE_NOTE;
+pub use summary::MAX_SUMMARY;
+pub use tool_card::{
+    MAX_SHOWN_BYTES, MAX_SHOWN_DESCRIPTION, MAX_SHOWN_FORMS, ToolCard, ToolDetail, ToolForm,
+};
 pub use tools::module;

@@ -5,7 +5,7 @@ use toolcrib_policy::{Effect, Policy, Principal};
 use toolcrib_registry::{Entry, Overloads};
 
 use crate::schema::Node;
-use crate::sentence::{MAX_SUMMARY, cut, folded, summary};
+use crate::summary::{MAX_SUMMARY, cut, folded, summary};
 use crate::types;
 
 /// The most characters of a description in a list; `get_tool` has all of it.
@@ -154,13 +154,13 @@ fn arguments(tool: &Tool, level: Level) -> String {
     let schema = Node::new(&tool.parameters);
     let fields = schema.fields();
     if fields.is_empty() {
-        return types::whole(schema, MAX_ARGUMENTS_CHARS);
+        return type_notation::whole(schema, MAX_ARGUMENTS_CHARS);
     }
     match level {
-        Level::Names => types::names(&fields, MAX_NAMES_CHARS),
-        Level::Required => types::required(&fields, MAX_ARGUMENTS_CHARS),
-        Level::Arguments => types::fields(&fields, false, MAX_ARGUMENTS_CHARS),
-        _ => types::fields(&fields, true, MAX_ARGUMENTS_CHARS),
+        Level::Names => type_notation::names(&fields, MAX_NAMES_CHARS),
+        Level::Required => type_notation::required(&fields, MAX_ARGUMENTS_CHARS),
+        Level::Arguments => type_notation::fields(&fields, false, MAX_ARGUMENTS_CHARS),
+        _ => type_notation::fields(&fields, true, MAX_ARGUMENTS_CHARS),
     }
 }
 

@@ -11,8 +11,8 @@ use toolcrib_policy::{Call, RUNTIME_NAMESPACE};
 use toolcrib_sdk::{CallContext, FunctionTool, Module};
 
 use crate::categories::{MAX_PAGE_SIZE, PAGE_SIZE, SEARCH_TOOL};
-use crate::notes::NOTES;
-use crate::{Discovery, Page, Part};
+use crate::source_notes::NOTES;
+use crate::{Discovery, Page, ToolDetail};
 
 /// Names of arguments in other runtimes that models use for these tools, with the names here.
 const OTHER_ARGUMENTS: [(&str, &[(&str, &str)]); 3] = [
@@ -60,12 +60,12 @@ fn default_results() -> i64 {
 #[derive(Deserialize, JsonSchema)]
 struct GetTool {
     name: String,
-    /// A part to show, as `/body/spec`.
+    /// A part to open, as `/body/spec`.
     #[serde(default)]
     path: String,
     #[serde(default)]
     #[schemars(schema_with = "parts_schema")]
-    include: Vec<Part>,
+    include: Vec<ToolDetail>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -109,7 +109,7 @@ fn page_size_schema(_: &mut SchemaGenerator) -> Schema {
 
 /// Returns a schema without a sentence for each section, which every request would carry.
 fn parts_schema(_: &mut SchemaGenerator) -> Schema {
-    let parts = [Part::Output, Part::Suppliers, Part::Metadata];
+    let parts = [ToolDetail::Output, ToolDetail::Suppliers, ToolDetail::Metadata];
     json_schema!({"type": "array", "items": {"type": "string", "enum": parts}})
 }
 
@@ -139,7 +139,7 @@ pub fn module(discovery: Arc<Discovery>) -> Module {
         .with_tool(meta("get_tool", "inspect", GET, {
             move |arguments: GetTool, context: CallContext| {
                 let GetTool { name, path, include } = arguments;
-                let card = get.look(&name, &path, &include, context.principal());
+                let card = get.tool_for_model(&name, &path, &include, context.principal());
                 async move { card }
             }
         }))

@@ -34,48 +34,48 @@
 //! Everything here is a pure function of its inputs: no I/O, no clock, no chat client. Policy is applied earlier: all
 //! tools that come in are visible.
 
-mod wire;
+mod wire_names;
 
 mod injection;
 mod listing;
-mod offer;
+mod offered_tool;
 mod plan;
 
-mod figures;
+mod plan_cost;
 mod reveal;
 
 mod system_prompt;
 
-mod text;
+mod text_calls;
 
-mod clean;
 mod error;
+mod sanitize;
 mod tokenizer;
 
 #[cfg(test)]
 mod tests;
 
-pub use clean::defuse;
 pub use error::Error;
-pub use figures::{COMPACT_TOKENS_PER_TOOL, PlanTokens};
 pub use injection::{
     DEFAULT_CONTEXT_WINDOW, DEFAULT_TOKENS_PER_TOOL, DEFAULT_TOOL_BUDGET, Estimate, Injection, InjectionMode,
     InjectionSettings, MAX_OPERATIONAL_TOKENS, Reveal,
 };
 pub use listing::{ListedTool, MAX_LISTED_TOOLS, MAX_SENTENCE_CHARS};
-pub use offer::{DiscoveryStep, MAX_DESCRIPTION_CHARS, MAX_PARAMETERS_BYTES, OfferedTool, Role};
+pub use offered_tool::{DiscoveryStep, MAX_DESCRIPTION_CHARS, MAX_PARAMETERS_BYTES, OfferedTool, Role};
 pub use plan::Plan;
+pub use plan_cost::{COMPACT_TOKENS_PER_TOOL, PlanTokens};
 pub use reveal::Reveals;
+pub use sanitize::defuse;
 pub use system_prompt::{
     CallStyle, MAX_DOMAINS_CHARS, MAX_IDENTITY_CHARS, MAX_ITEM_CHARS, MAX_ITEMS_CHARS, MAX_LISTING_CHARS,
     MAX_MEMORY_CHARS, MAX_MEMORY_INSTRUCTIONS_CHARS, MAX_SOURCE_NOTE_CHARS, MAX_SOURCE_NOTES_CHARS,
     MAX_TOOL_LIST_CHARS, MAX_TOOLS_SECTION_CHARS, MAX_USER_PROMPT_CHARS, RenderedPrompt, Section,
     SystemPrompt,
 };
-pub use text::{
+pub use text_calls::{
     MAX_TEXT_BYTES, MAX_TEXT_CALLS, ParsedText, TEXT_CALL_FORMAT, TextCall, TextReader, ToolNames,
     parse_text_calls, render_tool_result,
 };
 pub use tokenizer::{ESTIMATE_MARGIN_PERCENT, Tokenizer, estimate_tokens};
 pub use toolcrib_schema::Profile;
-pub use wire::{MAX_WIRE_NAME_CHARS, WireNames, WireTarget};
+pub use wire_names::{MAX_WIRE_NAME_CHARS, WireNames, WireTarget};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use toolcrib_model::QualifiedName;
 
 use crate::OfferedTool;
-use crate::clean::one_line;
+use crate::sanitize::one_line;
 
 /// The most characters of the first sentence of a description, in a list.
 pub const MAX_SENTENCE_CHARS: usize = 100;

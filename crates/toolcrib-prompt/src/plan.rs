@@ -6,7 +6,7 @@ use toolcrib_model::{Presence, QualifiedName, Tool};
 
 use crate::injection::{list_budget, operational_budget};
 use crate::listing::listed;
-use crate::offer::{DiscoveryStep, Role};
+use crate::offered_tool::{DiscoveryStep, Role};
 use crate::{
     CallStyle, Error, Estimate, Injection, InjectionMode, InjectionSettings, ListedTool, OfferedTool, Reveal,
     Tokenizer, WireNames,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 use toolcrib_model::JsonObject;
 
-use crate::offer::DiscoveryStep;
+use crate::offered_tool::DiscoveryStep;
 use crate::{OfferedTool, Plan, Reveal};
 
 /// The tools that are offered after a call has read their schemas, with [`Reveal::Append`].

@@ -124,9 +124,9 @@ fn slices(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn first_cut(text: &str) -> usize {
-    let (mut kind, mut run) = (Kind::Blank, 0);
+    let (mut kind, mut run) = (CharClass::Blank, 0);
     for (at, c) in text.char_indices() {
-        let next = Kind::of(c);
+        let next = CharClass::of(c);
         run = if next == kind { run + 1 } else { 1 };
         kind = next;
         if run > MAX_RUN_CHARS {
@@ -137,13 +137,13 @@ fn first_cut(text: &str) -> usize {
 }
 
 #[derive(PartialEq, Eq)]
-enum Kind {
+enum CharClass {
     Word,
     Blank,
     Other,
 }
 
-impl Kind {
+impl CharClass {
     fn of(c: char) -> Self {
         if c.is_alphanumeric() {
             Self::Word

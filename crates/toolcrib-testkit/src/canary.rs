@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use tokio::net::TcpListener;
 
-use crate::host::{Host, free_port};
+use crate::http_service::{HttpService, free_port};
 
 /// The most bytes of a request's body; a larger one is answered with status 413 and not recorded.
 const MAX_BODY_BYTES: usize = 8 * 1024 * 1024;
@@ -40,13 +40,13 @@ impl Hit {
 /// did.
 #[derive(Debug)]
 pub struct Canary {
-    host: Host,
+    host: HttpService,
     hits: Arc<Mutex<Vec<Hit>>>,
 }
 
 /// The state of the request handler.
 #[derive(Clone)]
-struct Asked<F> {
+struct CanaryState<F> {
     hits: Arc<Mutex<Vec<Hit>>>,
     answer: F,
 }
@@ -63,8 +63,8 @@ impl Canary {
         answer: impl Fn(&Hit) -> Response + Clone + Send + Sync + 'static,
     ) -> Result<Self> {
         let hits = Arc::default();
-        let router = Router::new().fallback(take).with_state(Asked { hits: Arc::clone(&hits), answer });
-        Ok(Self { host: Host::serve(listener, router)?, hits })
+        let router = Router::new().fallback(take).with_state(CanaryState { hits: Arc::clone(&hits), answer });
+        Ok(Self { host: HttpService::serve(listener, router)?, hits })
     }
 
     /// Returns `http://127.0.0.1:port`.
@@ -88,7 +88,7 @@ impl Canary {
     }
 }
 
-async fn take<F: Fn(&Hit) -> Response>(State(asked): State<Asked<F>>, request: Request) -> Response {
+async fn take<F: Fn(&Hit) -> Response>(State(asked): State<CanaryState<F>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let Ok(body) = axum::body::to_bytes(body, MAX_BODY_BYTES).await else {
         return StatusCode::PAYLOAD_TOO_LARGE.into_response();

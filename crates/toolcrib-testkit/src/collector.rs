@@ -10,10 +10,10 @@ use axum::routing::post;
 use axum::{Json, Router};
 use serde_json::{Value, json};
 
-use crate::host::Host;
+use crate::http_service::HttpService;
 
 #[derive(Debug, Default)]
-struct Seen {
+struct CollectorState {
     requests: Vec<Export>,
     /// The statuses of the next answers; 200 if empty.
     answers: VecDeque<StatusCode>,
@@ -34,31 +34,31 @@ pub struct Export {
 /// A collector that records spans, until it is dropped.
 #[derive(Debug)]
 pub struct Collector {
-    host: Host,
-    seen: Arc<Mutex<Seen>>,
+    host: HttpService,
+    seen: Arc<Mutex<CollectorState>>,
 }
 
 impl Collector {
     /// Starts a collector that accepts everything.
     pub async fn start() -> Result<Self> {
-        Self::with(Seen::default()).await
+        Self::with(CollectorState::default()).await
     }
 
     /// Starts a collector that answers with these statuses first.
     pub async fn answering(statuses: impl IntoIterator<Item = u16>) -> Result<Self> {
         let answers = statuses.into_iter().map(StatusCode::from_u16).collect::<Result<_, _>>()?;
-        Self::with(Seen { answers, ..Seen::default() }).await
+        Self::with(CollectorState { answers, ..CollectorState::default() }).await
     }
 
     /// Starts a collector that never answers.
     pub async fn silent() -> Result<Self> {
-        Self::with(Seen { is_silent: true, ..Seen::default() }).await
+        Self::with(CollectorState { is_silent: true, ..CollectorState::default() }).await
     }
 
-    async fn with(seen: Seen) -> Result<Self> {
+    async fn with(seen: CollectorState) -> Result<Self> {
         let seen = Arc::new(Mutex::new(seen));
         let router = Router::new().route("/v1/traces", post(take)).with_state(Arc::clone(&seen));
-        Ok(Self { host: Host::start(router).await?, seen })
+        Ok(Self { host: HttpService::start(router).await?, seen })
     }
 
     /// Returns the address, without the path of traces.
@@ -80,7 +80,7 @@ impl Collector {
 }
 
 async fn take(
-    State(seen): State<Arc<Mutex<Seen>>>,
+    State(seen): State<Arc<Mutex<CollectorState>>>,
     headers: HeaderMap,
     Json(body): Json<Value>,
 ) -> (StatusCode, Json<Value>) {

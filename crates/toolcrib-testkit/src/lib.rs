@@ -26,14 +26,14 @@
 //!
 //! This crate is for tests only: nothing that ships depends on it. Processes are listed from `/proc`, so only on Linux.
 
-mod host;
+mod http_service;
 
 mod canary;
 mod collector;
-mod drops;
+mod drop_after;
 mod model;
 mod petstore;
-mod raw;
+mod raw_server;
 
 mod process;
 mod terminal;
@@ -44,10 +44,10 @@ mod tests;
 
 pub use canary::{Canary, Hit};
 pub use collector::{Collector, Export};
-pub use drops::dropped_after;
+pub use drop_after::dropped_after;
 pub use model::{FaultScript, FaultyModel, ModelRequest, ModelServer, Turn};
-pub use petstore::{Asked, PetStore};
+pub use petstore::{PetStore, StoreRequest};
 pub use process::{Process, descendants, processes_of};
-pub use raw::{RawServer, lying_answers};
+pub use raw_server::{RawServer, lying_answers};
 pub use terminal::TestTerminal;
 pub use wait::wait_until;

@@ -113,7 +113,7 @@ async fn costs(what: &str, tools: Vec<Tool>) -> (Vec<u64>, Vec<u64>) {
     let snapshot = registry.snapshot();
     let (mut looks, mut signatures, mut with_paths) = (Vec::new(), Vec::new(), 0);
     for name in snapshot.tool_names() {
-        let shown = discovery.look(&name.to_string(), "", &[], Principal::new("s")).unwrap();
+        let shown = discovery.tool_for_model(&name.to_string(), "", &[], Principal::new("s")).unwrap();
         let bytes = shown.get("parameters").map_or(0, |schema| schema.to_string().len());
         assert!(bytes <= MAX_SHOWN_BYTES, "{name}: {bytes}");
         with_paths += usize::from(shown.contains_key("note"));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::json;
-use toolcrib_testkit::{Asked, ModelServer, PetStore, Turn};
+use toolcrib_testkit::{ModelServer, PetStore, StoreRequest, Turn};
 
 use super::shop::{IMAGE, PANORAMA, Shop};
 
@@ -154,7 +154,8 @@ async fn without_credentials_the_store_asks_for_them_and_the_error_says_who_sets
     }
     snapshot!(shop.lab, transcript);
     assert_eq!(shop.store.tokens(), 0);
-    let given = |asked: &Asked| ["authorization", "api_key", "cookie"].map(|name| asked.header(name).len());
+    let given =
+        |asked: &StoreRequest| ["authorization", "api_key", "cookie"].map(|name| asked.header(name).len());
     assert!(shop.store.requests().iter().all(|asked| given(asked) == [0; 3]));
     // As a person sees it.
     let plain = shop.lab.run(["call", "app.yaml", "pets.getInventory"]).await.expect(1);

@@ -1,7 +1,7 @@
 //! The credentials of an app file: where they go, where they do not, and that nobody sees them.
 
 use serde_json::{Value, json};
-use toolcrib_testkit::{Asked, ModelServer, PetStore, Turn};
+use toolcrib_testkit::{ModelServer, PetStore, StoreRequest, Turn};
 
 use super::shop::Shop;
 use crate::support::Lab;
@@ -57,7 +57,7 @@ tools:
 }
 
 /// Everything in a request that somebody could be known by.
-fn proof(asked: &Asked) -> [String; 4] {
+fn proof(asked: &StoreRequest) -> [String; 4] {
     let header = |name: &str| asked.header(name).to_owned();
     let query = asked.target.split_once('?').map_or("", |(_, query)| query);
     [header("authorization"), header("x-key"), header("cookie"), query.to_owned()]
@@ -166,7 +166,7 @@ async fn a_credential_goes_to_no_other_origin_and_across_no_redirect() {
         lab.run(["call", "app.yaml", "api.change"]).await.expect(1);
     }
     let sent = own.requests().split_off(before);
-    let lines: Vec<_> = sent.iter().map(Asked::line).collect();
+    let lines: Vec<_> = sent.iter().map(StoreRequest::line).collect();
     assert_eq!(lines, ["GET /echo", "GET /two", "POST /echo"].repeat(4));
     assert!(sent.iter().all(|asked| asked.header("authorization") == format!("Bearer {SECRET}")));
     assert_eq!(other.requests().len(), others, "nobody came by a redirect");
@@ -185,7 +185,7 @@ async fn a_token_is_fetched_once_for_a_run_and_anew_when_it_is_no_longer_taken()
     ];
     let server = ModelServer::start(turns).await.unwrap();
     let lab = shop.lab.with_variable("MODEL_URL", server.base_url()).with_variable("TOOLCRIB_LOG", "trace");
-    let fetched = |asked: &Asked| asked.header("authorization").to_owned();
+    let fetched = |asked: &StoreRequest| asked.header("authorization").to_owned();
     let ran = lab.run(["run", "app.yaml", "Add pets.", "--json"]).await.expect(0);
     assert_eq!(
         shop.store.requests().iter().map(fetched).collect::<Vec<_>>(),

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use toolcrib_testkit::{Asked, PetStore};
+use toolcrib_testkit::{PetStore, StoreRequest};
 
 use crate::support::{Lab, Ran};
 
@@ -119,7 +119,7 @@ tools:
 }
 
 /// A request in one line, and the lines of its body.
-fn told(asked: &Asked) -> String {
+fn told(asked: &StoreRequest) -> String {
     let mut text = asked.line();
     for name in TOLD {
         if let Some(value) = asked.headers.get(name) {

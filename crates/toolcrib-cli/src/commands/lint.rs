@@ -1,7 +1,7 @@
 //! `toolcrib lint`.
 
 use serde_json::json;
-use toolcrib_meta::lint::{Finding, Linted, lint};
+use toolcrib_meta::lint::{Finding, LintReport, lint};
 use toolcrib_policy::RUNTIME_NAMESPACE;
 use toolcrib_runtime::Runtime;
 use toolcrib_search::embedding::Embeddings;
@@ -18,7 +18,7 @@ pub(crate) async fn run(arguments: &Lint, json: bool) -> Result<Exit, Failure> {
     runtime.close().await;
     let rejected = snapshot.rejected();
     if json {
-        let Linted { tools, findings, left_out } = &linted;
+        let LintReport { tools, findings, left_out } = &linted;
         output::json(&json!({
             "ok": findings.is_empty(),
             "tools": tools,
@@ -47,7 +47,7 @@ pub(crate) async fn run(arguments: &Lint, json: bool) -> Result<Exit, Failure> {
 }
 
 /// Returns the findings on the tools that an agent of the app may see.
-fn linted(runtime: &Runtime) -> Linted {
+fn linted(runtime: &Runtime) -> LintReport {
     let (snapshot, policy) = (runtime.snapshot(), runtime.executor().policy());
     let embeddings = snapshot.artifacts().get::<Embeddings>(Embeddings::KEY);
     if let Some(error) = embeddings.as_ref().and_then(|embeddings| embeddings.degraded()) {

@@ -60,7 +60,7 @@ pub enum Kind {
 
 /// A tool with its source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Place {
+pub struct ToolRef {
     /// `namespace.name`.
     pub name: String,
     /// The source of the tool.
@@ -73,7 +73,7 @@ pub struct Finding {
     /// The kind of a finding.
     pub kind: Kind,
     /// The tools, at most [`MAX_NAMED`].
-    pub tools: Vec<Place>,
+    pub tools: Vec<ToolRef>,
     /// The number of further tools.
     pub more: usize,
     /// The problem.
@@ -84,7 +84,7 @@ pub struct Finding {
 
 /// The report of the linter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Linted {
+pub struct LintReport {
     /// The number of tools that were checked; overloads count once.
     pub tools: usize,
     /// The findings, by kind and then by name.
@@ -100,7 +100,7 @@ pub(crate) type Tools<'a> = BTreeMap<&'a QualifiedName, (&'a str, Vec<&'a Tool>)
 pub fn lint<'a>(
     tools: impl IntoIterator<Item = (&'a Tool, &'a str)>,
     vectors: Option<&'a Vectors>,
-) -> Linted {
+) -> LintReport {
     let mut by_name = Tools::new();
     for (tool, source) in tools.into_iter().filter(|(tool, _)| !is_helper(tool)) {
         by_name.entry(&tool.name).or_insert_with(|| (source, Vec::new())).1.push(tool);
@@ -115,7 +115,7 @@ pub fn lint<'a>(
         schemas::oversized(&by_name),
         schemas::unchecked(&by_name),
     ];
-    let mut linted = Linted { tools: by_name.len(), ..Linted::default() };
+    let mut linted = LintReport { tools: by_name.len(), ..LintReport::default() };
     for found in all {
         linted.left_out += found.len().saturating_sub(MAX_FINDINGS);
         let told = found.into_iter().take(MAX_FINDINGS).map(|found| found.told(&by_name));
@@ -133,16 +133,16 @@ fn is_helper(tool: &Tool) -> bool {
 }
 
 /// A finding before its tools are limited.
-pub(crate) struct Found<'a> {
+pub(crate) struct RawFinding<'a> {
     pub(crate) kind: Kind,
     pub(crate) names: Vec<&'a QualifiedName>,
     pub(crate) message: String,
     pub(crate) next: &'static str,
 }
 
-impl Found<'_> {
+impl RawFinding<'_> {
     fn told(self, tools: &Tools<'_>) -> Finding {
-        let place = |name: &&QualifiedName| Place {
+        let place = |name: &&QualifiedName| ToolRef {
             name: name.dotted(),
             source: tools.get(*name).map(|(source, _)| (*source).to_owned()).unwrap_or_default(),
         };
@@ -156,13 +156,13 @@ impl Found<'_> {
     }
 }
 
-fn duplicates<'a>(tools: &Tools<'a>, vectors: Option<&'a Vectors>) -> Vec<Found<'a>> {
+fn duplicates<'a>(tools: &Tools<'a>, vectors: Option<&'a Vectors>) -> Vec<RawFinding<'a>> {
     let groups = near_duplicates(tools.values().flat_map(|(_, tools)| tools.iter().copied()), vectors);
     let found = groups.into_iter().map(|alike| {
         let names = alike.names.iter().filter_map(|name| tools.get_key_value(name).map(|(name, _)| *name));
         let likeness = alike.meaning.map(|meaning| format!(", likeness {meaning:.2}")).unwrap_or_default();
         let words = alike.words * 100.0;
-        Found {
+        RawFinding {
             kind: Kind::NearDuplicate,
             names: names.collect(),
             message: format!("they say nearly the same of themselves ({words:.0} % of their words{likeness})"),

@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 
 use toolcrib_model::QualifiedName;
 
-use super::{Found, Kind, Tools};
+use super::{Kind, RawFinding, Tools};
 
 /// The longest name that function-calling APIs accept.
 const MAX_CHARS: usize = 64;
 
 /// Returns the names that become identical.
-pub(super) fn collisions<'a>(tools: &Tools<'a>) -> Vec<Found<'a>> {
+pub(super) fn collisions<'a>(tools: &Tools<'a>) -> Vec<RawFinding<'a>> {
     let mut groups: BTreeMap<String, Vec<&'a QualifiedName>> = BTreeMap::new();
     for name in tools.keys() {
         groups.entry(sanitised(name)).or_default().push(name);
     }
-    let found = groups.into_iter().filter(|(_, names)| names.len() > 1).map(|(left, names)| Found {
+    let found = groups.into_iter().filter(|(_, names)| names.len() > 1).map(|(left, names)| RawFinding {
         kind: Kind::NameCollision,
         names,
         message: format!("made to fit a function-calling API they are all `{left}`; here a hash tells them apart, elsewhere nothing does"),

@@ -3,17 +3,17 @@
 use serde_json::Value;
 use toolcrib_schema::CompiledSchema;
 
-use super::{Found, Kind, Tools};
+use super::{Kind, RawFinding, Tools};
 
 /// The most bytes that the schema of one tool should have, as JSON: the assumed cost of ten tools.
 pub const MAX_SCHEMA_BYTES: usize = 8 * 1024;
 
 /// Returns the tools with a larger schema.
-pub(super) fn oversized<'a>(tools: &Tools<'a>) -> Vec<Found<'a>> {
+pub(super) fn oversized<'a>(tools: &Tools<'a>) -> Vec<RawFinding<'a>> {
     let found = tools.iter().filter_map(|(name, (_, overloads))| {
         let texts = overloads.iter().map(|tool| tool.parameters.to_string());
         let text = texts.max_by_key(String::len).filter(|text| text.len() > MAX_SCHEMA_BYTES)?;
-        Some(Found {
+        Some(RawFinding {
             kind: Kind::OversizedSchema,
             names: vec![*name],
             message: format!(
@@ -28,7 +28,7 @@ pub(super) fn oversized<'a>(tools: &Tools<'a>) -> Vec<Found<'a>> {
 }
 
 /// Returns the tools with patterns that are not checked: with look-around or back-references, or too large.
-pub(super) fn unchecked<'a>(tools: &Tools<'a>) -> Vec<Found<'a>> {
+pub(super) fn unchecked<'a>(tools: &Tools<'a>) -> Vec<RawFinding<'a>> {
     let found = tools.iter().filter_map(|(name, (_, overloads))| {
         let schemas = overloads.iter().map(|tool| &tool.parameters).filter(|schema| has_pattern(schema));
         let unchecked = schemas.filter_map(|schema| {
@@ -39,7 +39,7 @@ pub(super) fn unchecked<'a>(tools: &Tools<'a>) -> Vec<Found<'a>> {
         let (first, _) = unchecked.first()?;
         let more = unchecked.iter().map(|(_, count)| count).sum::<usize>() - 1;
         let more = if more > 0 { format!(", and {more} more are not either") } else { String::new() };
-        Some(Found {
+        Some(RawFinding {
             kind: Kind::UncheckedPattern,
             names: vec![*name],
             message: format!("{first}{more}; arguments that break it reach the tool"),

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, HashSet};
 
 use toolcrib_model::{QualifiedName, words_of_name};
 
-use super::{Found, Kind, Tools};
+use super::{Kind, RawFinding, Tools};
 
 /// Words that carry no information about a tool.
 const EMPTY_WORDS: &[&str] = &["a", "an", "for", "function", "in", "of", "the", "this", "to", "tool"];
 
 /// Returns the tools without a description, or with one that only repeats the name.
-pub(super) fn empty<'a>(tools: &Tools<'a>) -> Vec<Found<'a>> {
+pub(super) fn empty<'a>(tools: &Tools<'a>) -> Vec<RawFinding<'a>> {
     let found = tools.iter().filter_map(|(name, (_, overloads))| {
         let said: Vec<_> = overloads.iter().map(|tool| words_of_name(&tool.description)).collect();
         let message = if said.iter().any(Vec::is_empty) {
@@ -20,7 +20,7 @@ pub(super) fn empty<'a>(tools: &Tools<'a>) -> Vec<Found<'a>> {
         } else {
             return None;
         };
-        Some(Found {
+        Some(RawFinding {
             kind: Kind::EmptyDescription,
             names: vec![*name],
             message: message.into(),
@@ -45,7 +45,7 @@ fn is_form(word: &str, known: &str) -> bool {
 
 /// Returns the tools with identical descriptions, ignoring case, space and punctuation; without those that are reported
 /// as near duplicates already.
-pub(super) fn copied<'a>(tools: &Tools<'a>, duplicates: &[Found<'a>]) -> Vec<Found<'a>> {
+pub(super) fn copied<'a>(tools: &Tools<'a>, duplicates: &[RawFinding<'a>]) -> Vec<RawFinding<'a>> {
     let mut groups: BTreeMap<Vec<String>, Vec<&'a QualifiedName>> = BTreeMap::new();
     for (name, (_, overloads)) in tools {
         let texts: HashSet<Vec<String>> =
@@ -57,10 +57,10 @@ pub(super) fn copied<'a>(tools: &Tools<'a>, duplicates: &[Found<'a>]) -> Vec<Fou
     let is_told = |names: &[&QualifiedName]| {
         duplicates.iter().any(|group| names.iter().all(|name| group.names.contains(name)))
     };
-    let mut found: Vec<Found<'a>> = groups
+    let mut found: Vec<RawFinding<'a>> = groups
         .into_values()
         .filter(|names| names.len() > 1 && !is_told(names))
-        .map(|names| Found {
+        .map(|names| RawFinding {
             kind: Kind::CopiedDescription,
             names,
             message: "they have the same description, which tells none of them from the others".into(),

@@ -8,7 +8,7 @@ use toolcrib_policy::{Policy, Principal};
 use toolcrib_registry::{DataflowEnrichment, Enrichment, ToolRegistry};
 
 use super::signatures::tool;
-use crate::{Discovery, MAX_SHOWN_BYTES, Part};
+use crate::{Discovery, MAX_SHOWN_BYTES, ToolDetail};
 
 struct Tools(Vec<Tool>);
 
@@ -23,7 +23,7 @@ impl toolcrib_port::ToolLoader for Tools {
     }
 }
 
-async fn shown(tools: Vec<Tool>, path: &str, include: &[Part]) -> Result<JsonObject, ToolError> {
+async fn shown(tools: Vec<Tool>, path: &str, include: &[ToolDetail]) -> Result<JsonObject, ToolError> {
     let name = tools[0].name.dotted();
     let policy =
         Policy::new(&serde_json::from_value(json!({"default_policy": "grant"})).unwrap(), []).unwrap();
@@ -32,7 +32,7 @@ async fn shown(tools: Vec<Tool>, path: &str, include: &[Part]) -> Result<JsonObj
     registry.add_loader(Arc::new(Tools(tools)));
     registry.refresh().await.unwrap();
     let discovery = Discovery::new(&registry, Arc::new(policy));
-    discovery.look(&name, path, include, Principal::new("s"))
+    discovery.tool_for_model(&name, path, include, Principal::new("s"))
 }
 
 #[tokio::test]
@@ -57,7 +57,8 @@ async fn a_tool_is_shown_by_its_parameters_and_description_and_the_rest_on_reque
     let list = tool("shop.list_orders", "Lists orders.", json!({})).with_output_parameters(result);
     let tools = vec![get, list];
     let plain = shown(tools.clone(), "", &[]).await.unwrap();
-    let all = shown(tools, "", &[Part::Output, Part::Suppliers, Part::Metadata]).await.unwrap();
+    let all =
+        shown(tools, "", &[ToolDetail::Output, ToolDetail::Suppliers, ToolDetail::Metadata]).await.unwrap();
     insta::assert_json_snapshot!([plain, all]);
 }
 
@@ -75,7 +76,7 @@ async fn suppliers_are_told_only_with_strong_evidence() {
         tool("slack.find_channel", "Finds a channel.", json!({})).with_output_parameters(results.clone()),
         tool("other.find_channel", "Finds a channel.", json!({})).with_output_parameters(results),
     ];
-    let told = shown(tools, "", &[Part::Suppliers]).await.unwrap();
+    let told = shown(tools, "", &[ToolDetail::Suppliers]).await.unwrap();
     assert_eq!(told["suppliers"], json!({"channel_id": ["slack.find_channel: channel_id"]}));
 }
 

@@ -1,7 +1,7 @@
 //! Notes of sources on the use of their tools.
 
 use super::{MAX_IDENTITY_CHARS, bounded};
-use crate::clean::{clean, one_line};
+use crate::sanitize::{clean, one_line};
 
 /// The most characters of the note of one source.
 pub const MAX_SOURCE_NOTE_CHARS: usize = 1_000;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::offer::DiscoveryStep;
+use crate::offered_tool::DiscoveryStep;
 use crate::{CallStyle, OfferedTool, Plan};
 
 /// The most arguments of a template.

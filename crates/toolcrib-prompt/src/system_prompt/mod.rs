@@ -8,7 +8,7 @@ mod tools;
 use serde::{Deserialize, Serialize};
 
 use crate::Plan;
-use crate::clean::{clean, cut, one_line};
+use crate::sanitize::{clean, cut, one_line};
 
 pub use self::external::{MAX_SOURCE_NOTE_CHARS, MAX_SOURCE_NOTES_CHARS};
 pub use self::section::{RenderedPrompt, Section};

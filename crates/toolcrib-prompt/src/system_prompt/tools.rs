@@ -1,9 +1,9 @@
 //! Instructions for the use of tools.
 
 use super::{MAX_IDENTITY_CHARS, bounded, counted};
-use crate::clean::one_line;
 use crate::listing::first_sentence;
-use crate::offer::{DiscoveryStep, Role};
+use crate::offered_tool::{DiscoveryStep, Role};
+use crate::sanitize::one_line;
 use crate::{CallStyle, Injection, OfferedTool, Plan, TEXT_CALL_FORMAT};
 
 /// The most characters of the list of domains. The others are counted.
@@ -62,9 +62,9 @@ fn indirect(plan: &Plan, style: CallStyle) -> String {
     if !plan.listed.is_empty() {
         parts.push(listing(plan));
     }
-    let found_alike = plan.found_alike();
-    if !found_alike.is_empty() {
-        parts.push(format!("Among the tools to be found: {found_alike}"));
+    let unlisted_operational_tools = plan.unlisted_operational_tools();
+    if !unlisted_operational_tools.is_empty() {
+        parts.push(format!("Among the tools to be found: {unlisted_operational_tools}"));
     }
     parts.join("\n\n")
 }
@@ -110,7 +110,7 @@ fn workflow(meta_tools: &[&OfferedTool]) -> String {
 impl Plan {
     /// Returns the names of the operational tools that have to be found and are not listed: nothing else mentions
     /// watchers and schedules. May be empty.
-    pub fn found_alike(&self) -> String {
+    pub fn unlisted_operational_tools(&self) -> String {
         let is_listed = |tool: &OfferedTool| self.listed.iter().any(|line| line.name == tool.name);
         let hidden = self.hidden.iter().filter(|tool| tool.role == Role::Operational && !is_listed(tool));
         let names = hidden.map(|tool| one_line(&tool.shown_name(), MAX_IDENTITY_CHARS));

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::clean::{cut, defuse_json, one_line};
+use crate::sanitize::{cut, defuse_json, one_line};
 use crate::{ToolNames, defuse, parse_text_calls, render_tool_result};
 
 #[test]

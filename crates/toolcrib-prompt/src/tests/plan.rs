@@ -284,7 +284,7 @@ fn tools_of_the_agents_running_are_at_hand_while_there_is_room_and_found_like_ot
         let plan = plan(&operational_tools(), settings);
         let offered = plan.offered.iter().filter(|tool| tool.role == Role::Operational);
         let offered = offered.map(|tool| tool.wire_name.clone()).collect::<Vec<_>>().join(" ");
-        (offered, plan.found_alike())
+        (offered, plan.unlisted_operational_tools())
     };
     let told = |offered: &str, found: &str| (offered.to_owned(), found.to_owned());
     let discovery = wanted(InjectionMode::Discovery);
@@ -312,7 +312,8 @@ fn tools_of_the_agents_running_are_at_hand_while_there_is_room_and_found_like_ot
     // Where there is a list, they stand in it.
     let compact = plan(&operational_tools(), &wanted(InjectionMode::Compact));
     assert!(
-        listed(&compact).contains(&"context_builder.watch_start".into()) && compact.found_alike().is_empty()
+        listed(&compact).contains(&"context_builder.watch_start".into())
+            && compact.unlisted_operational_tools().is_empty()
     );
     let prompt = SystemPrompt::new(&compact).render().text;
     assert!(prompt.contains("\n- watch_start: ") && !prompt.contains(RUNTIME), "{prompt}");

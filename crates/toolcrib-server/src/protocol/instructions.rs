@@ -45,9 +45,9 @@ fn finding(shown: &VisibleTools) -> String {
     } else {
         text.push_str("Results can be called with `execute_tool`.");
     }
-    let found_alike = shown.surface.plan.found_alike();
-    if !found_alike.is_empty() {
-        text.extend([" Among the tools to be found: ", &found_alike, "."]);
+    let unlisted_operational_tools = shown.surface.plan.unlisted_operational_tools();
+    if !unlisted_operational_tools.is_empty() {
+        text.extend([" Among the tools to be found: ", &unlisted_operational_tools, "."]);
     }
     text
 }

@@ -1,8 +1,8 @@
 //! Models that follow a script, behind the wire format of `OpenAI` Chat Completions.
 
-mod answer;
+mod encoding;
 mod faulty;
-mod refusal;
+mod request_check;
 mod server;
 mod turn;
 

@@ -12,10 +12,10 @@ use axum::routing::post;
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::answer::{answer, refused};
-use super::refusal::problem;
+use super::encoding::{answer, refused};
+use super::request_check::problem;
 use super::turn::Turn;
-use crate::host::Host;
+use crate::http_service::HttpService;
 
 /// The status of the answer to a request without a bearer token.
 const UNAUTHORIZED: u16 = 401;
@@ -35,8 +35,8 @@ type Script = Box<dyn Fn(usize) -> Option<Turn> + Send + Sync>;
 /// the end of the script it refuses requests as well, with that reason.
 #[derive(Debug)]
 pub struct ModelServer {
-    host: Host,
-    state: Arc<Shared>,
+    host: HttpService,
+    state: Arc<ModelServerState>,
 }
 
 /// A request as it came in.
@@ -58,7 +58,7 @@ impl ModelRequest {
     }
 }
 
-struct Shared {
+struct ModelServerState {
     script: Script,
     progress: Mutex<Progress>,
 }
@@ -72,9 +72,9 @@ struct Progress {
     refusals: usize,
 }
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for ModelServerState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared").field("progress", &self.progress).finish_non_exhaustive()
+        f.debug_struct("ModelServerState").field("progress", &self.progress).finish_non_exhaustive()
     }
 }
 
@@ -91,9 +91,9 @@ impl ModelServer {
     }
 
     async fn serve(script: Script) -> Result<Self> {
-        let state = Arc::new(Shared { script, progress: Mutex::default() });
+        let state = Arc::new(ModelServerState { script, progress: Mutex::default() });
         let router = Router::new().route(COMPLETIONS_PATH, post(complete)).with_state(Arc::clone(&state));
-        Ok(Self { host: Host::start(router).await?, state })
+        Ok(Self { host: HttpService::start(router).await?, state })
     }
 
     /// Returns the base URL of the API: `http://127.0.0.1:port/v1`.
@@ -107,7 +107,7 @@ impl ModelServer {
     }
 }
 
-async fn complete(State(state): State<Arc<Shared>>, headers: HeaderMap, body: Bytes) -> Response {
+async fn complete(State(state): State<Arc<ModelServerState>>, headers: HeaderMap, body: Bytes) -> Response {
     let authorization = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let authorization = authorization.unwrap_or_default().to_owned();
     let is_known = authorization.starts_with("Bearer ");

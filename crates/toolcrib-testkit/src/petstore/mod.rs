@@ -1,9 +1,9 @@
 //! The classic pet store, with an `OpenAPI` document that matches it.
 
-mod answer;
+mod authorization;
 mod orders;
 mod pets;
-mod security;
+mod responses;
 mod store;
 mod users;
 
@@ -12,10 +12,10 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 
-use self::store::Shared;
-use crate::host::Host;
+use self::store::SharedStore;
+use crate::http_service::HttpService;
 
-pub use store::Asked;
+pub use store::StoreRequest;
 
 const DOCUMENT: &str = include_str!("document.yaml");
 
@@ -36,8 +36,8 @@ const BASE: &str = "/api/v3";
 /// [`answer_next`](Self::answer_next) injects other failures.
 #[derive(Debug)]
 pub struct PetStore {
-    host: Host,
-    store: Shared,
+    host: HttpService,
+    store: SharedStore,
 }
 
 impl PetStore {
@@ -61,7 +61,7 @@ impl PetStore {
 
     /// Starts a store.
     pub async fn start() -> Result<Self> {
-        let store = Shared::default();
+        let store = SharedStore::default();
         let api = Router::new()
             .route("/pet", post(pets::add).put(pets::update))
             .route("/pet/findByStatus", get(pets::by_status))
@@ -82,10 +82,10 @@ impl PetStore {
             .layer(from_fn_with_state(store.clone(), store::record));
         let router = Router::new()
             .route("/openapi.yaml", get(|| async { DOCUMENT }))
-            .route("/oauth/token", post(security::issue))
+            .route("/oauth/token", post(authorization::issue))
             .nest(BASE, api)
             .with_state(store.clone());
-        Ok(Self { host: Host::start(router).await?, store })
+        Ok(Self { host: HttpService::start(router).await?, store })
     }
 
     /// Returns the URL of the document: `http://127.0.0.1:port/openapi.yaml`.
@@ -111,11 +111,11 @@ impl PetStore {
 
     /// Returns the requests, in order, as `GET /pet/1?tags=a`: method, path and query as they were received.
     pub fn asked(&self) -> Vec<String> {
-        self.requests().iter().map(Asked::line).collect()
+        self.requests().iter().map(StoreRequest::line).collect()
     }
 
     /// Returns the requests with headers and bodies.
-    pub fn requests(&self) -> Vec<Asked> {
+    pub fn requests(&self) -> Vec<StoreRequest> {
         self.store.lock().asked.clone()
     }
 

@@ -8,9 +8,9 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse as _;
 use serde_json::{Value, json};
 
-use super::answer::{Answer, Refusal, json_body, ok, set};
-use super::security::has_key;
-use super::store::{Shared, next_id};
+use super::authorization::has_key;
+use super::responses::{HandlerResult, Refusal, json_body, ok, set};
+use super::store::{SharedStore, next_id};
 
 /// The media type of orders.
 const ORDER: &str = "application/vnd.store+json; version=1";
@@ -21,7 +21,7 @@ const MOST: i64 = 1;
 /// The largest order number.
 const LAST_ORDER: i64 = 1000;
 
-pub(super) async fn inventory(State(store): State<Shared>, headers: HeaderMap) -> Answer {
+pub(super) async fn inventory(State(store): State<SharedStore>, headers: HeaderMap) -> HandlerResult {
     has_key(&headers)?;
     let mut counts = BTreeMap::<String, u64>::new();
     for pet in store.lock().pets.values() {
@@ -30,7 +30,11 @@ pub(super) async fn inventory(State(store): State<Shared>, headers: HeaderMap) -
     Ok(ok(&json!(counts)))
 }
 
-pub(super) async fn place(State(store): State<Shared>, headers: HeaderMap, body: Bytes) -> Answer {
+pub(super) async fn place(
+    State(store): State<SharedStore>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> HandlerResult {
     let mut order = json_body(&headers, &body, ORDER)?;
     let mut store = store.lock();
     let pet = order.get("petId").and_then(Value::as_i64).unwrap_or(0);
@@ -46,7 +50,7 @@ pub(super) async fn place(State(store): State<Shared>, headers: HeaderMap, body:
     Ok(ok(&order))
 }
 
-pub(super) async fn show(State(store): State<Shared>, Path(id): Path<i64>) -> Answer {
+pub(super) async fn show(State(store): State<SharedStore>, Path(id): Path<i64>) -> HandlerResult {
     if (6..=10).contains(&id) {
         let detail = "the number leads to a fault";
         return Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal error", detail));
@@ -54,7 +58,7 @@ pub(super) async fn show(State(store): State<Shared>, Path(id): Path<i64>) -> An
     store.lock().orders.get(&id).map(ok).ok_or_else(|| Refusal::missing("order", id))
 }
 
-pub(super) async fn delete(State(store): State<Shared>, Path(id): Path<i64>) -> Answer {
+pub(super) async fn delete(State(store): State<SharedStore>, Path(id): Path<i64>) -> HandlerResult {
     if id > LAST_ORDER {
         return Err(Refusal::bad(format!("the numbers of orders end at {LAST_ORDER}")));
     }

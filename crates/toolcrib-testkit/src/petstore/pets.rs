@@ -7,9 +7,9 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse as _;
 use serde_json::{Value, json};
 
-use super::answer::{Answer, Refusal, created, json_body, ok, pairs, set, wants};
-use super::security::{has_key, has_key_or_token, has_token};
-use super::store::{Shared, Store, next_id};
+use super::authorization::{has_key, has_key_or_token, has_token};
+use super::responses::{HandlerResult, Refusal, created, json_body, ok, pairs, set, wants};
+use super::store::{SharedStore, Store, next_id};
 
 const JSON: &str = "application/json";
 const STATUSES: [&str; 3] = ["available", "pending", "sold"];
@@ -27,7 +27,7 @@ fn check(pet: &Value) -> Result<(), Refusal> {
     if name.trim().is_empty() { Err(Refusal::invalid("name", "is blank")) } else { Ok(()) }
 }
 
-pub(super) async fn add(State(store): State<Shared>, headers: HeaderMap, body: Bytes) -> Answer {
+pub(super) async fn add(State(store): State<SharedStore>, headers: HeaderMap, body: Bytes) -> HandlerResult {
     let mut store = store.lock();
     has_token(&store, &headers)?;
     let mut pet = json_body(&headers, &body, JSON)?;
@@ -41,7 +41,11 @@ pub(super) async fn add(State(store): State<Shared>, headers: HeaderMap, body: B
     Ok(created(&pet))
 }
 
-pub(super) async fn update(State(store): State<Shared>, headers: HeaderMap, body: Bytes) -> Answer {
+pub(super) async fn update(
+    State(store): State<SharedStore>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> HandlerResult {
     let mut store = store.lock();
     has_token(&store, &headers)?;
     let new = json_body(&headers, &body, JSON)?;
@@ -54,7 +58,7 @@ pub(super) async fn update(State(store): State<Shared>, headers: HeaderMap, body
 }
 
 /// Finds pets by status. The parameter is one pair with commas.
-pub(super) async fn by_status(State(store): State<Shared>, RawQuery(query): RawQuery) -> Answer {
+pub(super) async fn by_status(State(store): State<SharedStore>, RawQuery(query): RawQuery) -> HandlerResult {
     let query = query.unwrap_or_default();
     let wanted: Vec<&str> = query.strip_prefix("status=").unwrap_or_default().split(',').collect();
     if !wanted.iter().all(|status| STATUSES.contains(status)) {
@@ -65,25 +69,29 @@ pub(super) async fn by_status(State(store): State<Shared>, RawQuery(query): RawQ
 }
 
 /// Finds pets by tags. The parameter is a pair for each tag.
-pub(super) async fn by_tags(State(store): State<Shared>, RawQuery(query): RawQuery) -> Answer {
+pub(super) async fn by_tags(State(store): State<SharedStore>, RawQuery(query): RawQuery) -> HandlerResult {
     let wanted = pairs(&query.unwrap_or_default())?;
     let has = |pet: &Value, tag: &str| pet["tags"].as_array().is_some_and(|tags| tags.contains(&tag.into()));
     let fits = |pet: &&Value| wanted.iter().all(|(name, tag)| name == "tags" && has(pet, tag));
     Ok(ok(&store.lock().pets.values().filter(fits).cloned().collect()))
 }
 
-pub(super) async fn show(State(store): State<Shared>, headers: HeaderMap, Path(id): Path<i64>) -> Answer {
+pub(super) async fn show(
+    State(store): State<SharedStore>,
+    headers: HeaderMap,
+    Path(id): Path<i64>,
+) -> HandlerResult {
     let store = store.lock();
     has_key_or_token(&store, &headers)?;
     pet(&store, id).map(ok)
 }
 
 pub(super) async fn change(
-    State(store): State<Shared>,
+    State(store): State<SharedStore>,
     headers: HeaderMap,
     Path(id): Path<i64>,
     body: String,
-) -> Answer {
+) -> HandlerResult {
     let mut store = store.lock();
     has_token(&store, &headers)?;
     let mut changed = pet(&store, id)?.clone();
@@ -95,7 +103,11 @@ pub(super) async fn change(
     Ok(ok(&changed))
 }
 
-pub(super) async fn delete(State(store): State<Shared>, headers: HeaderMap, Path(id): Path<i64>) -> Answer {
+pub(super) async fn delete(
+    State(store): State<SharedStore>,
+    headers: HeaderMap,
+    Path(id): Path<i64>,
+) -> HandlerResult {
     let mut store = store.lock();
     has_token(&store, &headers)?;
     pet(&store, id)?;
@@ -107,12 +119,12 @@ pub(super) async fn delete(State(store): State<Shared>, headers: HeaderMap, Path
 }
 
 pub(super) async fn upload(
-    State(store): State<Shared>,
+    State(store): State<SharedStore>,
     headers: HeaderMap,
     Path(id): Path<i64>,
     RawQuery(query): RawQuery,
     body: Bytes,
-) -> Answer {
+) -> HandlerResult {
     let mut store = store.lock();
     has_token(&store, &headers)?;
     pet(&store, id)?;
@@ -125,11 +137,11 @@ pub(super) async fn upload(
 }
 
 pub(super) async fn photos(
-    State(store): State<Shared>,
+    State(store): State<SharedStore>,
     headers: HeaderMap,
     Path(id): Path<i64>,
     body: Bytes,
-) -> Answer {
+) -> HandlerResult {
     let store = store.lock();
     has_token(&store, &headers)?;
     pet(&store, id)?;
@@ -141,7 +153,11 @@ pub(super) async fn photos(
     Ok(ok(&json!({"code": 200, "type": "photos", "message": message})))
 }
 
-pub(super) async fn image(State(store): State<Shared>, headers: HeaderMap, Path(id): Path<i64>) -> Answer {
+pub(super) async fn image(
+    State(store): State<SharedStore>,
+    headers: HeaderMap,
+    Path(id): Path<i64>,
+) -> HandlerResult {
     has_key(&headers)?;
     let store = store.lock();
     let image = store.images.get(&id).ok_or_else(|| Refusal::missing("image of pet", id))?;

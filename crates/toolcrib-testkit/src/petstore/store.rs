@@ -12,7 +12,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use serde_json::{Value, json};
 
-use super::answer::Refusal;
+use super::responses::Refusal;
 
 /// The largest body that is accepted, in bytes.
 const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
@@ -20,7 +20,7 @@ const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
 /// A request as it came in.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Asked {
+pub struct StoreRequest {
     /// The method, such as `GET`.
     pub method: String,
     /// Path and query, relative to the address of the operations, undecoded.
@@ -31,7 +31,7 @@ pub struct Asked {
     pub body: Bytes,
 }
 
-impl Asked {
+impl StoreRequest {
     /// Returns method and target: `GET /pet/1`.
     pub fn line(&self) -> String {
         format!("{} {}", self.method, self.target)
@@ -57,20 +57,20 @@ pub(super) struct Store {
     pub(super) revoked: u64,
     /// The failures of the next requests.
     pub(super) troubles: VecDeque<(u16, Vec<(String, String)>)>,
-    pub(super) asked: Vec<Asked>,
+    pub(super) asked: Vec<StoreRequest>,
 }
 
 /// The store, shared by handlers.
 #[derive(Clone, Debug)]
-pub(super) struct Shared(Arc<Mutex<Store>>);
+pub(super) struct SharedStore(Arc<Mutex<Store>>);
 
-impl Shared {
+impl SharedStore {
     pub(super) fn lock(&self) -> MutexGuard<'_, Store> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Default for Shared {
+impl Default for SharedStore {
     fn default() -> Self {
         let pets =
             [(1, "Rex", "dog", "available"), (2, "Mia", "cat", "pending")].map(|(id, name, tag, status)| {
@@ -96,12 +96,12 @@ pub(super) fn next_id(of: &BTreeMap<i64, Value>) -> i64 {
 }
 
 /// Records a request, and injects the next failure.
-pub(super) async fn record(State(store): State<Shared>, request: Request, next: Next) -> Response {
+pub(super) async fn record(State(store): State<SharedStore>, request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
     let Ok(body) = to_bytes(body, MAX_BODY_BYTES).await else {
         return StatusCode::PAYLOAD_TOO_LARGE.into_response();
     };
-    let asked = Asked {
+    let asked = StoreRequest {
         method: parts.method.to_string(),
         target: parts.uri.to_string(),
         headers: parts.headers.clone(),

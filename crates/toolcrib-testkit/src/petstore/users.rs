@@ -7,9 +7,9 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::IntoResponse as _;
 use serde_json::Value;
 
-use super::answer::{Answer, Refusal, created, json_body, ok, pairs};
-use super::security::{has_session, is_admin};
-use super::store::{Shared, Store};
+use super::authorization::{has_session, is_admin};
+use super::responses::{HandlerResult, Refusal, created, json_body, ok, pairs};
+use super::store::{SharedStore, Store};
 
 const JSON: &str = "application/json";
 
@@ -40,13 +40,21 @@ fn keep(store: &mut Store, user: &Value) -> Result<(), Refusal> {
     Ok(())
 }
 
-pub(super) async fn create(State(store): State<Shared>, headers: HeaderMap, body: Bytes) -> Answer {
+pub(super) async fn create(
+    State(store): State<SharedStore>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> HandlerResult {
     let user = json_body(&headers, &body, JSON)?;
     keep(&mut store.lock(), &user)?;
     Ok(created(&shown(&user)))
 }
 
-pub(super) async fn create_all(State(store): State<Shared>, headers: HeaderMap, body: Bytes) -> Answer {
+pub(super) async fn create_all(
+    State(store): State<SharedStore>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> HandlerResult {
     let users = json_body(&headers, &body, JSON)?;
     let users = users.as_array().ok_or_else(|| Refusal::bad("the body is no list"))?;
     let mut store = store.lock();
@@ -54,7 +62,7 @@ pub(super) async fn create_all(State(store): State<Shared>, headers: HeaderMap, 
     Ok(format!("{} users", users.len()).into_response())
 }
 
-pub(super) async fn log_in(State(store): State<Shared>, RawQuery(query): RawQuery) -> Answer {
+pub(super) async fn log_in(State(store): State<SharedStore>, RawQuery(query): RawQuery) -> HandlerResult {
     let given = pairs(&query.unwrap_or_default())?;
     let value = |name: &str| given.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value);
     let mut store = store.lock();
@@ -75,16 +83,16 @@ pub(super) async fn log_in(State(store): State<Shared>, RawQuery(query): RawQuer
     Ok((headers, format!("logged in: {}", value("username"))).into_response())
 }
 
-pub(super) async fn log_out(headers: HeaderMap) -> Answer {
+pub(super) async fn log_out(headers: HeaderMap) -> HandlerResult {
     has_session(&headers)?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 pub(super) async fn show(
-    State(store): State<Shared>,
+    State(store): State<SharedStore>,
     headers: HeaderMap,
     Path(name): Path<String>,
-) -> Answer {
+) -> HandlerResult {
     let store = store.lock();
     let user = store.users.get(&name).ok_or_else(|| Refusal::missing("user", &name))?;
     let mut answer = ok(&shown(user));
@@ -97,11 +105,11 @@ pub(super) async fn show(
 }
 
 pub(super) async fn update(
-    State(store): State<Shared>,
+    State(store): State<SharedStore>,
     headers: HeaderMap,
     Path(name): Path<String>,
     body: Bytes,
-) -> Answer {
+) -> HandlerResult {
     has_session(&headers)?;
     let user = json_body(&headers, &body, JSON)?;
     let mut store = store.lock();
@@ -111,10 +119,10 @@ pub(super) async fn update(
 }
 
 pub(super) async fn delete(
-    State(store): State<Shared>,
+    State(store): State<SharedStore>,
     headers: HeaderMap,
     Path(name): Path<String>,
-) -> Answer {
+) -> HandlerResult {
     is_admin(&headers)?;
     let gone = store.lock().users.remove(&name);
     gone.map(|_| StatusCode::NO_CONTENT.into_response()).ok_or_else(|| Refusal::missing("user", name))

@@ -42,7 +42,7 @@ use toolcrib_document::{Format, Limits, parse};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FaultScript {
-    pub(super) answers: Vec<Answer>,
+    pub(super) answers: Vec<ScriptedAnswer>,
     /// True if the last answer repeats for all later requests; else they are refused.
     #[serde(default)]
     pub(super) repeats: bool,
@@ -61,7 +61,7 @@ impl FaultScript {
     }
 
     /// Returns the answer to a request, from 0.
-    pub(super) fn answer(&self, number: usize) -> Option<&Answer> {
+    pub(super) fn answer(&self, number: usize) -> Option<&ScriptedAnswer> {
         self.answers.get(number).or_else(|| self.answers.last().filter(|_| self.repeats))
     }
 }
@@ -69,7 +69,7 @@ impl FaultScript {
 /// The answer to one request.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Answer {
+pub(super) struct ScriptedAnswer {
     #[serde(default = "ok")]
     pub(super) status: u16,
     #[serde(default)]

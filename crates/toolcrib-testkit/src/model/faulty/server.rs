@@ -11,9 +11,9 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 
-use super::script::{Answer, FaultScript};
+use super::script::{FaultScript, ScriptedAnswer};
 use super::wire;
-use crate::model::refusal::problem;
+use crate::model::request_check::problem;
 use crate::model::server::{COMPLETIONS_PATH, ModelRequest};
 
 /// The most bytes of a request that are read.
@@ -25,12 +25,12 @@ const MAX_REQUEST_BYTES: u64 = 64 * 1024 * 1024;
 #[derive(Debug)]
 pub struct FaultyModel {
     address: SocketAddr,
-    state: Arc<Mutex<Seen>>,
+    state: Arc<Mutex<FaultyModelState>>,
     task: JoinHandle<()>,
 }
 
 #[derive(Debug, Default)]
-struct Seen {
+struct FaultyModelState {
     requests: Vec<ModelRequest>,
     problems: Vec<String>,
 }
@@ -40,7 +40,7 @@ impl FaultyModel {
     pub async fn start(script: FaultScript, port: u16) -> Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", port)).await.context("the port is not free")?;
         let address = listener.local_addr()?;
-        let state = Arc::new(Mutex::new(Seen::default()));
+        let state = Arc::new(Mutex::new(FaultyModelState::default()));
         let seen = Arc::clone(&state);
         let script = Arc::new(script);
         let task = tokio::spawn(async move {
@@ -76,7 +76,12 @@ impl Drop for FaultyModel {
     }
 }
 
-async fn serve(stream: TcpStream, script: &FaultScript, seen: &Mutex<Seen>, port: u16) -> io::Result<()> {
+async fn serve(
+    stream: TcpStream,
+    script: &FaultScript,
+    seen: &Mutex<FaultyModelState>,
+    port: u16,
+) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let (stream, request) = receive(stream).await?;
     let answer = {
@@ -110,7 +115,7 @@ fn wrong(request: &ModelRequest) -> Option<String> {
     }
 }
 
-fn refused(problem: &str) -> Option<Answer> {
+fn refused(problem: &str) -> Option<ScriptedAnswer> {
     let error = json!({"error": {"message": problem, "type": "invalid_request_error"}});
     serde_json::from_value(json!({"status": 400, "body": [{"json": error}]})).ok()
 }

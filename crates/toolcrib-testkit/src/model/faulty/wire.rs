@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::script::{Answer, Call, Framing, Step};
+use super::script::{Call, Framing, ScriptedAnswer, Step};
 
 /// The duration of a `pause`.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -40,7 +40,7 @@ impl From<io::Error> for End {
 }
 
 /// Sends an answer. Failures are for the client to report.
-pub(super) async fn send(stream: TcpStream, answer: &Answer, port: u16) {
+pub(super) async fn send(stream: TcpStream, answer: &ScriptedAnswer, port: u16) {
     let mut wire = Wire { stream, framing: answer.framing, pace: answer.pace.unwrap_or(usize::MAX).max(1) };
     let (is_late, steps) = match answer.body.split_first() {
         Some((Step::NoHeaders, steps)) => (true, steps),
@@ -60,7 +60,7 @@ pub(super) async fn send(stream: TcpStream, answer: &Answer, port: u16) {
     let _ended: Result<(), End> = sent.await;
 }
 
-fn head(answer: &Answer, actions: &[Action], port: u16) -> String {
+fn head(answer: &ScriptedAnswer, actions: &[Action], port: u16) -> String {
     let mut head = format!("HTTP/1.1 {} -\r\nconnection: close\r\n", answer.status);
     let is_json = answer.body.iter().any(|step| matches!(step, Step::Json(_)));
     let content_type = if is_json { "application/json" } else { "text/event-stream" };

@@ -6,9 +6,9 @@ use toolcrib_model::JsonObject;
 use super::cursor::{Cursor, Stop};
 use super::element;
 use super::fence;
-use super::marker::{Kind, marker};
+use super::json_call::{MAX_NAME_BYTES, arguments, calls};
+use super::marker::{MarkerKind, marker};
 use super::names::ToolNames;
-use super::object::{MAX_NAME_BYTES, arguments, calls};
 use super::python;
 use super::value::value;
 use super::{MAX_TEXT_CALLS, TextCall};
@@ -116,13 +116,13 @@ fn behind_name(cursor: &mut Cursor<'_>, names: &ToolNames, name: &str) -> Result
             }
             match marker(cursor) {
                 Err(Stop::Out) => Err(Stop::Out),
-                Ok(mark) if mark.kind == Kind::Middle => Ok(Some(Behind::Middle)),
-                Ok(mark) if mark.kind == Kind::Key && !mark.is_close => {
+                Ok(mark) if mark.kind == MarkerKind::Middle => Ok(Some(Behind::Middle)),
+                Ok(mark) if mark.kind == MarkerKind::Key && !mark.is_close => {
                     cursor.jump(before);
                     element::pairs(cursor).map(|arguments| Some(Behind::Arguments(Ok(arguments))))
                 }
                 // GLM writes nothing after the name if there are no arguments.
-                Ok(mark) if mark.kind == Kind::Call && mark.is_close && names.knows(name) => {
+                Ok(mark) if mark.kind == MarkerKind::Call && mark.is_close && names.knows(name) => {
                     cursor.jump(at);
                     Ok(Some(Behind::Arguments(Ok(JsonObject::new()))))
                 }
@@ -178,7 +178,7 @@ fn fields(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Item, Stop> {
     let from = cursor.at();
     let mark = match marker(cursor) {
         Err(Stop::Out) => return Err(Stop::Out),
-        Ok(mark) if !mark.is_close && matches!(mark.kind, Kind::Name | Kind::Function) => mark,
+        Ok(mark) if !mark.is_close && matches!(mark.kind, MarkerKind::Name | MarkerKind::Function) => mark,
         _ => return Ok(Item::None),
     };
     let name = element::name(cursor, &mark.word)?.to_owned();
@@ -188,10 +188,10 @@ fn fields(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Item, Stop> {
         '{' => value(cursor).map(|value| arguments("arguments", value))?,
         '<' => match marker(cursor) {
             Err(Stop::Out) => return Err(Stop::Out),
-            Ok(mark) if mark.kind == Kind::Arguments && !mark.is_close => {
+            Ok(mark) if mark.kind == MarkerKind::Arguments && !mark.is_close => {
                 element::object(cursor, &mark.word)?
             }
-            Ok(mark) if mark.kind == Kind::Call && mark.is_close => {
+            Ok(mark) if mark.kind == MarkerKind::Call && mark.is_close => {
                 cursor.jump(at);
                 Ok(JsonObject::new())
             }

@@ -9,9 +9,9 @@ use toolcrib_model::JsonObject;
 
 use super::TextCall;
 use super::cursor::{Cursor, Stop};
-use super::marker::{Kind, Marker, marker};
+use super::json_call::{MAX_NAME_BYTES, arguments as from_value, from_text};
+use super::marker::{Marker, MarkerKind, marker};
 use super::names::ToolNames;
-use super::object::{MAX_NAME_BYTES, arguments as from_value, from_text};
 use super::python;
 use super::value::value;
 
@@ -83,14 +83,19 @@ fn body(
         match read {
             Some(mark) if mark.is_close && mark.word == closing => return Ok(whole.unwrap_or(Ok(arguments))),
             // The enclosing marker closes the call too.
-            Some(mark) if mark.is_close && matches!(mark.kind, Kind::Call | Kind::TurnEnd | Kind::Tools) => {
+            Some(mark)
+                if mark.is_close
+                    && matches!(mark.kind, MarkerKind::Call | MarkerKind::TurnEnd | MarkerKind::Tools) =>
+            {
                 cursor.jump(before);
                 return Ok(whole.unwrap_or(Ok(arguments)));
             }
             Some(mark) if !mark.is_close && whole.is_none() => match mark.kind {
-                Kind::Parameter => parameter(cursor, &mark, &mut arguments)?,
-                Kind::Name if name.is_none() => *name = Some(enclosed(cursor, &mark.word)?.trim().to_owned()),
-                Kind::Arguments => whole = Some(object(cursor, &mark.word)?),
+                MarkerKind::Parameter => parameter(cursor, &mark, &mut arguments)?,
+                MarkerKind::Name if name.is_none() => {
+                    *name = Some(enclosed(cursor, &mark.word)?.trim().to_owned())
+                }
+                MarkerKind::Arguments => whole = Some(object(cursor, &mark.word)?),
                 _ => return Err(Stop::no("expected an argument, found other text")),
             },
             _ if whole.is_some() => {
@@ -253,12 +258,12 @@ pub(super) fn pairs(cursor: &mut Cursor<'_>) -> Result<JsonObject, Stop> {
         }
         match marker(cursor) {
             Err(Stop::Out) => return Err(Stop::Out),
-            Ok(mark) if mark.kind == Kind::Key && !mark.is_close => {
+            Ok(mark) if mark.kind == MarkerKind::Key && !mark.is_close => {
                 let key = enclosed(cursor, &mark.word)?.trim().to_owned();
                 cursor.skip_blanks();
                 cursor.need()?;
                 let open = marker(cursor)?;
-                if open.kind != Kind::Value || open.is_close {
+                if open.kind != MarkerKind::Value || open.is_close {
                     return Err(Stop::no("an argument has no value"));
                 }
                 let text = enclosed(cursor, &open.word)?;

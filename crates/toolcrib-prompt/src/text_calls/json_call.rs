@@ -6,7 +6,7 @@ use toolcrib_model::{JsonObject, kind_of};
 use super::cursor::{Cursor, Stop};
 use super::names::ToolNames;
 use super::{MAX_TEXT_CALLS, TextCall};
-use crate::clean::cut;
+use crate::sanitize::cut;
 
 /// The keys of the name of the tool, the usual one first.
 const NAME_KEYS: [&str; 9] = [

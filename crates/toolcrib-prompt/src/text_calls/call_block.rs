@@ -7,14 +7,14 @@ use super::cursor::{Cursor, Stop};
 use super::element;
 use super::fence;
 use super::item::{Item, item};
-use super::marker::{Kind, Marker, marker};
+use super::json_call::{BREAKS_OFF, guess_name, unreadable};
+use super::marker::{Marker, MarkerKind, marker};
 use super::names::ToolNames;
-use super::object::{BREAKS_OFF, guess_name, unreadable};
 use super::{MAX_TEXT_CALLS, TextCall};
 
 /// The position of a marker on its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum LinePosition {
     /// After blanks only.
     LineStart,
     /// After a backtick only.
@@ -25,7 +25,7 @@ pub(super) enum Place {
 
 /// A block of calls.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct CallBlock {
     pub(super) calls: Vec<TextCall>,
     pub(super) end: usize,
     /// The number of lines among them that open or close a code block.
@@ -48,45 +48,55 @@ enum Last {
 }
 
 /// Reads the calls that begin with the marker at the cursor. Returns [`Stop::No`] if the marker is only mentioned.
-pub(super) fn region(cursor: &mut Cursor<'_>, place: Place, names: &ToolNames) -> Result<Found, Stop> {
+pub(super) fn call_block(
+    cursor: &mut Cursor<'_>,
+    place: LinePosition,
+    names: &ToolNames,
+) -> Result<CallBlock, Stop> {
     let start = cursor.at();
-    let mut region =
-        Region { calls: Vec::new(), end: start, last: Last::Close, fences: 0, names, is_doubtful: false };
+    let mut reader = CallBlockReader {
+        calls: Vec::new(),
+        end: start,
+        last: Last::Close,
+        fences: 0,
+        names,
+        is_doubtful: false,
+    };
     loop {
-        if region.calls.len() > MAX_TEXT_CALLS {
+        if reader.calls.len() > MAX_TEXT_CALLS {
             break;
         }
-        match region.step(cursor) {
+        match reader.step(cursor) {
             Ok(true) => {}
             Ok(false) => break,
             Err(stop) if stop == Stop::Out && !cursor.is_end() => return Err(stop),
             Err(stop) => {
-                region.broken(cursor, stop)?;
+                reader.broken(cursor, stop)?;
                 break;
             }
         }
     }
-    if let Last::Open(at) = region.last {
+    if let Last::Open(at) = reader.last {
         // No text that could be a call follows the last marker.
-        if region.calls.is_empty() && place != Place::LineStart {
+        if reader.calls.is_empty() && place != LinePosition::LineStart {
             return Err(Stop::no("the marker is only mentioned"));
         }
-        if region.calls.is_empty() {
-            cursor.jump(region.end);
+        if reader.calls.is_empty() {
+            cursor.jump(reader.end);
             cursor.skip_blanks();
             let is_empty = cursor.is_out() || cursor.rest().starts_with("</");
             let why = if is_empty { "the call is empty" } else { "the call is not a JSON object" };
             cursor.jump(at);
-            region.broken(cursor, Stop::no(why))?;
+            reader.broken(cursor, Stop::no(why))?;
         } else {
-            region.end = at;
+            reader.end = at;
         }
     }
-    cursor.jump(region.end);
-    Ok(region.found(place))
+    cursor.jump(reader.end);
+    Ok(reader.found(place))
 }
 
-struct Region<'a> {
+struct CallBlockReader<'a> {
     calls: Vec<TextCall>,
     /// The end of all that was read so far.
     end: usize,
@@ -97,7 +107,7 @@ struct Region<'a> {
     is_doubtful: bool,
 }
 
-impl Region<'_> {
+impl CallBlockReader<'_> {
     /// Reads the next marker or call. Returns `false` at the end of the block.
     fn step(&mut self, cursor: &mut Cursor<'_>) -> Result<bool, Stop> {
         cursor.jump(self.end);
@@ -149,7 +159,7 @@ impl Region<'_> {
     }
 
     /// Returns the calls that were read.
-    fn found(mut self, place: Place) -> Found {
+    fn found(mut self, place: LinePosition) -> CallBlock {
         let is_known = |call: &TextCall| self.names.knows(&call.name);
         // In the middle of a line, unreadable text without the name of a tool is an example.
         let is_vague =
@@ -157,12 +167,12 @@ impl Region<'_> {
         let is_spoken = if self.is_doubtful {
             !self.calls.iter().all(|call| call.arguments.is_ok() && is_known(call))
         } else {
-            place != Place::LineStart && self.calls.iter().all(is_vague)
+            place != LinePosition::LineStart && self.calls.iter().all(is_vague)
         };
         if is_spoken {
             self.calls.clear();
         }
-        Found { calls: self.calls, end: self.end, fences: self.fences, is_spoken }
+        CallBlock { calls: self.calls, end: self.end, fences: self.fences, is_spoken }
     }
 
     fn reached(&mut self, cursor: &Cursor<'_>, last: Last) -> bool {
@@ -174,19 +184,25 @@ impl Region<'_> {
     /// Processes a marker. Returns `None` if it is not part of calls.
     fn mark(&mut self, cursor: &mut Cursor<'_>, mark: &Marker<'_>, at: usize) -> Result<Option<bool>, Stop> {
         let goes_on = match (mark.kind, mark.is_close) {
-            (Kind::Call | Kind::Tools, false) if self.is_doubtful && self.last == Last::Close => false,
-            (Kind::Call | Kind::Tools, false) => {
-                if mark.kind == Kind::Tools && self.calls.is_empty() && self.last == Last::Close {
+            (MarkerKind::Call | MarkerKind::Tools, false) if self.is_doubtful && self.last == Last::Close => {
+                false
+            }
+            (MarkerKind::Call | MarkerKind::Tools, false) => {
+                if mark.kind == MarkerKind::Tools && self.calls.is_empty() && self.last == Last::Close {
                     self.is_doubtful = true;
                 }
                 self.reached(cursor, Last::Open(at))
             }
             // There is no text between the markers.
-            (Kind::Call | Kind::Tools, true) if matches!(self.last, Last::Open(_)) => return Ok(Some(false)),
-            (Kind::Call | Kind::Tools, true) => self.reached(cursor, Last::Close),
-            (Kind::TurnEnd, _) if !matches!(self.last, Last::Open(_)) => self.reached(cursor, Last::Close),
-            (Kind::Middle, _) | (Kind::Function, true) => self.reached(cursor, self.last),
-            (Kind::Function, false) if mark.value().is_some() || mark.word == "invoke" => {
+            (MarkerKind::Call | MarkerKind::Tools, true) if matches!(self.last, Last::Open(_)) => {
+                return Ok(Some(false));
+            }
+            (MarkerKind::Call | MarkerKind::Tools, true) => self.reached(cursor, Last::Close),
+            (MarkerKind::TurnEnd, _) if !matches!(self.last, Last::Open(_)) => {
+                self.reached(cursor, Last::Close)
+            }
+            (MarkerKind::Middle, _) | (MarkerKind::Function, true) => self.reached(cursor, self.last),
+            (MarkerKind::Function, false) if mark.value().is_some() || mark.word == "invoke" => {
                 // After a broken call, the next one may follow.
                 if self.last == Last::Close {
                     self.last = Last::Open(at);
@@ -268,7 +284,7 @@ fn named(raw: &str) -> Option<&str> {
     let opens = ["<function=", "<function name=", "<invoke name="];
     let at = opens.into_iter().find_map(|open| Some(raw.find(open)? + open.len()))?;
     let name = raw.get(at..)?.trim_start_matches(['"', '\'']);
-    name.split(['"', '\'', '>', '\n', '<', '{', '(']).next().filter(|name| super::object::is_name(name))
+    name.split(['"', '\'', '>', '\n', '<', '{', '(']).next().filter(|name| super::json_call::is_name(name))
 }
 
 /// Finds the end of a call that cannot be read: after the next markers that close calls, or else at the end of the
@@ -291,7 +307,10 @@ pub(super) fn end_of_broken(cursor: &mut Cursor<'_>) -> Result<usize, Stop> {
         let at = cursor.at() + length;
         cursor.jump(at);
         match marker(cursor) {
-            Ok(mark) if mark.is_close && matches!(mark.kind, Kind::Call | Kind::Tools | Kind::Function) => {
+            Ok(mark)
+                if mark.is_close
+                    && matches!(mark.kind, MarkerKind::Call | MarkerKind::Tools | MarkerKind::Function) =>
+            {
                 end = Some(cursor.at());
             }
             Err(Stop::Out) if !cursor.is_end() => return Err(Stop::Out),

@@ -1,11 +1,11 @@
 //! Messages with a recipient: `<|channel|>commentary to=functions.name <|message|>{…}<|call|>`.
 
 use super::TextCall;
+use super::call_block::{CallBlock, end_of_broken};
 use super::cursor::{Cursor, Stop};
-use super::marker::{Kind, marker};
+use super::json_call::{BREAKS_OFF, arguments, is_name, unreadable};
+use super::marker::{MarkerKind, marker};
 use super::names::ToolNames;
-use super::object::{BREAKS_OFF, arguments, is_name, unreadable};
-use super::region::{Found, end_of_broken};
 use super::value::value;
 
 /// The longest head, in bytes.
@@ -14,7 +14,7 @@ const MAX_HEAD_BYTES: usize = 512;
 /// The content that a message head introduces.
 #[derive(Debug)]
 pub(super) enum Head {
-    Calls(Found),
+    Calls(CallBlock),
     Thought { end: usize },
     Plain { end: usize },
 }
@@ -30,8 +30,8 @@ pub(super) fn head(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Head, S
         match cursor.need()? {
             '\n' => return Err(Stop::no("no head")),
             '<' => match marker(cursor) {
-                Ok(mark) if mark.kind == Kind::Message => break at,
-                Ok(mark) if mark.kind == Kind::Channel => continue,
+                Ok(mark) if mark.kind == MarkerKind::Message => break at,
+                Ok(mark) if mark.kind == MarkerKind::Channel => continue,
                 Err(Stop::Out) => return Err(Stop::Out),
                 _ => cursor.jump(at),
             },
@@ -48,7 +48,7 @@ pub(super) fn head(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Head, S
     call(cursor, from, names.strip(name), names).map(Head::Calls)
 }
 
-fn call(cursor: &mut Cursor<'_>, from: usize, name: &str, names: &ToolNames) -> Result<Found, Stop> {
+fn call(cursor: &mut Cursor<'_>, from: usize, name: &str, names: &ToolNames) -> Result<CallBlock, Stop> {
     let read = match value(cursor) {
         Err(Stop::Out) if cursor.is_end() => {
             cursor.go_to_end();
@@ -73,9 +73,9 @@ fn call(cursor: &mut Cursor<'_>, from: usize, name: &str, names: &ToolNames) -> 
     }
     match marker(cursor) {
         Err(Stop::Out) if !cursor.is_end() => return Err(Stop::Out),
-        Ok(mark) if mark.is_close || mark.kind == Kind::TurnEnd => end = cursor.at(),
+        Ok(mark) if mark.is_close || mark.kind == MarkerKind::TurnEnd => end = cursor.at(),
         _ => {}
     }
     cursor.jump(end);
-    Ok(Found { calls: vec![read], end, fences: 0, is_spoken: false })
+    Ok(CallBlock { calls: vec![read], end, fences: 0, is_spoken: false })
 }

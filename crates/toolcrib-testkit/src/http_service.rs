@@ -9,12 +9,12 @@ use tokio::task::JoinHandle;
 
 /// A running service.
 #[derive(Debug)]
-pub(crate) struct Host {
+pub(crate) struct HttpService {
     address: SocketAddr,
     task: JoinHandle<()>,
 }
 
-impl Host {
+impl HttpService {
     /// Serves on a port that the system chooses.
     pub(crate) async fn start(router: Router) -> Result<Self> {
         Self::serve(free_port().await?, router)
@@ -42,7 +42,7 @@ pub(crate) async fn free_port() -> Result<TcpListener> {
     TcpListener::bind("127.0.0.1:0").await.context("no port of this machine is free")
 }
 
-impl Drop for Host {
+impl Drop for HttpService {
     fn drop(&mut self) {
         self.task.abort();
     }

@@ -8,11 +8,11 @@ use serde_json::Value;
 use super::cursor::{Cursor, Stop};
 use super::fence;
 use super::item::{Item, list};
-use super::names::ToolNames;
-use super::object::{
+use super::json_call::{
     BREAKS_OFF, MAX_NAME_BYTES, arguments, calls, guess_name, has_arguments, is_call, is_name,
     may_begin_call, unreadable,
 };
+use super::names::ToolNames;
 use super::python;
 use super::value::value;
 use super::{MAX_TEXT_CALLS, TextCall};
@@ -29,7 +29,7 @@ const CODE_LANGUAGES: [&str; 3] = ["", "python", "py"];
 
 /// The context of a form.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Setting<'a> {
+pub(super) struct FormContext<'a> {
     pub(super) names: &'a ToolNames,
     /// True if there is no text before the form.
     pub(super) is_first: bool,
@@ -37,7 +37,7 @@ pub(super) struct Setting<'a> {
 
 /// The result of reading a form.
 #[derive(Debug)]
-pub(super) enum Verdict {
+pub(super) enum Outcome {
     /// Calls at the end of the message.
     Calls(Vec<TextCall>),
     /// Data or an example, at least up to this byte.
@@ -45,25 +45,25 @@ pub(super) enum Verdict {
 }
 
 /// Reads a form that begins here, at the start of a line, and everything after it up to the end of the message.
-pub(super) fn doubtful(cursor: &mut Cursor<'_>, setting: Setting<'_>) -> Result<Verdict, Stop> {
+pub(super) fn unmarked(cursor: &mut Cursor<'_>, context: FormContext<'_>) -> Result<Outcome, Stop> {
     let mut found: Vec<TextCall> = Vec::new();
     loop {
         cursor.skip_blanks();
         let Some(next) = cursor.peek() else {
-            return if cursor.is_end() { Ok(Verdict::Calls(found)) } else { Err(Stop::Out) };
+            return if cursor.is_end() { Ok(Outcome::Calls(found)) } else { Err(Stop::Out) };
         };
         let at = cursor.at();
         let one = match next {
-            '{' | '[' => json(cursor, setting, at),
-            '`' => block(cursor, setting),
-            'A' if cursor.begins("Action:")? => react(cursor, setting.names),
-            '>' => functionary(cursor, setting.names),
-            'f' if cursor.begins("functools[")? => functools(cursor, setting.names),
-            c if python::may_begin(c) => word(cursor, setting),
+            '{' | '[' => json(cursor, context, at),
+            '`' => block(cursor, context),
+            'A' if cursor.begins("Action:")? => react(cursor, context.names),
+            '>' => functionary(cursor, context.names),
+            'f' if cursor.begins("functools[")? => functools(cursor, context.names),
+            c if python::may_begin(c) => word(cursor, context),
             _ => Err(Stop::no("no call")),
         };
         match one {
-            Ok(Verdict::Calls(calls)) => {
+            Ok(Outcome::Calls(calls)) => {
                 found.extend(calls);
                 found.truncate(MAX_TEXT_CALLS + 1);
                 cursor.skip_blanks();
@@ -73,46 +73,46 @@ pub(super) fn doubtful(cursor: &mut Cursor<'_>, setting: Setting<'_>) -> Result<
             Err(Stop::Out) => return Err(Stop::Out),
             // The forms before are followed by something else, so they are no calls either.
             Err(Stop::No(why)) if found.is_empty() => return Err(Stop::No(why)),
-            Err(Stop::No(_)) => return Ok(Verdict::Text { end: at }),
+            Err(Stop::No(_)) => return Ok(Outcome::Text { end: at }),
         }
     }
 }
 
 /// Reads JSON, or a list in Python notation.
-fn json(cursor: &mut Cursor<'_>, setting: Setting<'_>, from: usize) -> Result<Verdict, Stop> {
-    if let Some(verdict) = python_list(cursor, setting)? {
-        return Ok(verdict);
+fn json(cursor: &mut Cursor<'_>, context: FormContext<'_>, from: usize) -> Result<Outcome, Stop> {
+    if let Some(outcome) = python_list(cursor, context)? {
+        return Ok(outcome);
     }
-    match parsed(cursor, setting.names, from) {
+    match parsed(cursor, context.names, from) {
         Err(stop) if stop != Stop::Out && cursor.slice_from(from).starts_with('[') => Err(stop),
         // Invalid JSON has no recognizable end, so the rest of the message belongs to it.
-        Err(stop) if setting.is_first || stop == Stop::Out => {
+        Err(stop) if context.is_first || stop == Stop::Out => {
             cursor.go_to_end();
             if !cursor.is_end() {
                 return Err(Stop::Out);
             }
-            let call = broken(cursor, setting, from, &stop);
-            Ok(call.map_or(Verdict::Text { end: cursor.at() }, |call| Verdict::Calls(vec![call])))
+            let call = broken(cursor, context, from, &stop);
+            Ok(call.map_or(Outcome::Text { end: cursor.at() }, |call| Outcome::Calls(vec![call])))
         }
-        Err(_) => Ok(Verdict::Text { end: from + 1 }),
-        verdict => verdict,
+        Err(_) => Ok(Outcome::Text { end: from + 1 }),
+        outcome => outcome,
     }
 }
 
 /// Reads JSON, unless its first key shows that it is not a call.
-fn parsed(cursor: &mut Cursor<'_>, names: &ToolNames, from: usize) -> Result<Verdict, Stop> {
+fn parsed(cursor: &mut Cursor<'_>, names: &ToolNames, from: usize) -> Result<Outcome, Stop> {
     if cursor.rest().starts_with('[') && !begins_list(cursor)? {
         return Err(Stop::no("no call"));
     }
     if !begins_call(cursor)? {
-        return Ok(Verdict::Text { end: from + 1 });
+        return Ok(Outcome::Text { end: from + 1 });
     }
     let value = value(cursor)?;
     let raw = cursor.slice(from, cursor.at());
     if !is_call(&value, names) {
-        return Ok(Verdict::Text { end: cursor.at() });
+        return Ok(Outcome::Text { end: cursor.at() });
     }
-    Ok(Verdict::Calls(calls(value, raw, names)))
+    Ok(Outcome::Calls(calls(value, raw, names)))
 }
 
 /// Returns true if a list begins with an object. The cursor does not move.
@@ -154,10 +154,10 @@ fn begins_call(cursor: &mut Cursor<'_>) -> Result<bool, Stop> {
 
 /// Returns a call that is invalid JSON or breaks off, if a name and arguments show that a call was intended. Invalid
 /// JSON that is a list, or follows other words, could be anything.
-fn broken(cursor: &Cursor<'_>, setting: Setting<'_>, from: usize, stop: &Stop) -> Option<TextCall> {
+fn broken(cursor: &Cursor<'_>, context: FormContext<'_>, from: usize, stop: &Stop) -> Option<TextCall> {
     let raw = cursor.slice_from(from);
-    let name = guess_name(raw).filter(|name| setting.names.knows(name))?;
-    let could_be_else = *stop != Stop::Out && (!setting.is_first || raw.starts_with('['));
+    let name = guess_name(raw).filter(|name| context.names.knows(name))?;
+    let could_be_else = *stop != Stop::Out && (!context.is_first || raw.starts_with('['));
     if could_be_else || !has_arguments(raw) {
         return None;
     }
@@ -165,10 +165,10 @@ fn broken(cursor: &Cursor<'_>, setting: Setting<'_>, from: usize, stop: &Stop) -
         Stop::Out => BREAKS_OFF.to_owned(),
         Stop::No(why) => format!("the call cannot be read: {why}"),
     };
-    Some(unreadable(setting.names.strip(name).to_owned(), why, raw.trim()))
+    Some(unreadable(context.names.strip(name).to_owned(), why, raw.trim()))
 }
 
-fn python_list(cursor: &mut Cursor<'_>, setting: Setting<'_>) -> Result<Option<Verdict>, Stop> {
+fn python_list(cursor: &mut Cursor<'_>, context: FormContext<'_>) -> Result<Option<Outcome>, Stop> {
     let at = cursor.at();
     if !cursor.eat("[") {
         return Ok(None);
@@ -179,59 +179,59 @@ fn python_list(cursor: &mut Cursor<'_>, setting: Setting<'_>) -> Result<Option<V
     if !is_python {
         return Ok(None);
     }
-    if !setting.is_first {
+    if !context.is_first {
         return Err(Stop::no("no call"));
     }
-    let found = match list(cursor, setting.names) {
-        Err(Stop::Out) if cursor.is_end() => return cut_off(cursor, setting.names, at).map(Some),
+    let found = match list(cursor, context.names) {
+        Err(Stop::Out) if cursor.is_end() => return cut_off(cursor, context.names, at).map(Some),
         found => found?,
     };
     match found {
-        Item::Calls(calls) if calls.iter().all(|call| setting.names.knows(&call.name)) => {
-            Ok(Some(Verdict::Calls(calls)))
+        Item::Calls(calls) if calls.iter().all(|call| context.names.knows(&call.name)) => {
+            Ok(Some(Outcome::Calls(calls)))
         }
         _ => Err(Stop::no("no call")),
     }
 }
 
 /// Reads a call that begins with the name of its tool. Python notation counts only if there is no text before it.
-fn word(cursor: &mut Cursor<'_>, setting: Setting<'_>) -> Result<Verdict, Stop> {
+fn word(cursor: &mut Cursor<'_>, context: FormContext<'_>) -> Result<Outcome, Stop> {
     let from = cursor.at();
-    match named(cursor, setting) {
-        Err(Stop::No(_)) if setting.is_first => {
+    match named(cursor, context) {
+        Err(Stop::No(_)) if context.is_first => {
             cursor.jump(from);
-            statement(cursor, setting.names)
+            statement(cursor, context.names)
         }
-        verdict => verdict,
+        outcome => outcome,
     }
 }
 
 /// Reads `name {…}`, the form of call templates.
-fn named(cursor: &mut Cursor<'_>, setting: Setting<'_>) -> Result<Verdict, Stop> {
+fn named(cursor: &mut Cursor<'_>, context: FormContext<'_>) -> Result<Outcome, Stop> {
     let from = cursor.at();
     // Most lines begin with a word that is not a tool's name: they are not examined further, and do not count as
     // attempted calls.
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '-' | '/');
     let mut look = cursor.clone();
     let name = look.take_while(MAX_NAME_BYTES, is_part)?;
-    if name.ends_with(':') || !setting.names.knows(name) {
+    if name.ends_with(':') || !context.names.knows(name) {
         return Err(Stop::no("no call"));
     }
     cursor.jump(look.at());
     cursor.skip_blanks();
     let object = cursor.at();
-    match named_object(cursor, setting.names, name, from) {
+    match named_object(cursor, context.names, name, from) {
         // An object that begins with a key is intended as arguments; after other words it may be code.
-        Err(Stop::No(why)) if setting.is_first && begins_call_arguments(cursor.slice_from(object)) => {
+        Err(Stop::No(why)) if context.is_first && begins_call_arguments(cursor.slice_from(object)) => {
             cursor.go_to_end();
             if !cursor.is_end() {
                 return Err(Stop::Out);
             }
             let why = format!("the call cannot be read: {why}");
-            let call = unreadable(setting.names.strip(name).to_owned(), why, cursor.slice_from(from).trim());
-            Ok(Verdict::Calls(vec![call]))
+            let call = unreadable(context.names.strip(name).to_owned(), why, cursor.slice_from(from).trim());
+            Ok(Outcome::Calls(vec![call]))
         }
-        verdict => verdict,
+        outcome => outcome,
     }
 }
 
@@ -241,57 +241,57 @@ fn begins_call_arguments(text: &str) -> bool {
 }
 
 /// Reads a call in Python notation.
-fn statement(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Verdict, Stop> {
+fn statement(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Outcome, Stop> {
     let from = cursor.at();
     let call = match python::call(cursor, names) {
         Err(Stop::Out) if cursor.is_end() => return cut_off(cursor, names, from),
         call => call?,
     };
-    if names.knows(&call.name) { Ok(Verdict::Calls(vec![call])) } else { Err(Stop::no("no call")) }
+    if names.knows(&call.name) { Ok(Outcome::Calls(vec![call])) } else { Err(Stop::no("no call")) }
 }
 
 /// Reads a call in Python notation, or a list of such calls, at which the message breaks off.
-fn cut_off(cursor: &mut Cursor<'_>, names: &ToolNames, from: usize) -> Result<Verdict, Stop> {
+fn cut_off(cursor: &mut Cursor<'_>, names: &ToolNames, from: usize) -> Result<Outcome, Stop> {
     let raw = cursor.slice_from(from);
     let called = raw.trim_start_matches('[').split_once('(').map(|(name, _)| name.trim());
     match called.filter(|name| is_name(name) && names.knows(name)) {
         Some(name) => {
             cursor.go_to_end();
-            Ok(Verdict::Calls(vec![unreadable(names.strip(name).to_owned(), BREAKS_OFF, raw.trim())]))
+            Ok(Outcome::Calls(vec![unreadable(names.strip(name).to_owned(), BREAKS_OFF, raw.trim())]))
         }
         None => Err(Stop::no("no call")),
     }
 }
 
 /// Reads a code block that contains only calls.
-fn block(cursor: &mut Cursor<'_>, setting: Setting<'_>) -> Result<Verdict, Stop> {
+fn block(cursor: &mut Cursor<'_>, context: FormContext<'_>) -> Result<Outcome, Stop> {
     let Some(language) = fence::line(cursor)? else { return Err(Stop::no("no call")) };
     let language = language.to_ascii_lowercase();
     let may_be = |languages: &[&str]| languages.contains(&language.as_str());
     let is_json = may_be(&JSON_LANGUAGES);
-    let is_python = may_be(&CALL_LANGUAGES) || (setting.is_first && may_be(&CODE_LANGUAGES));
+    let is_python = may_be(&CALL_LANGUAGES) || (context.is_first && may_be(&CODE_LANGUAGES));
     let mut found = Vec::new();
-    let inner = Setting { is_first: true, ..setting };
+    let inner = FormContext { is_first: true, ..context };
     loop {
         cursor.skip_blanks();
         let at = cursor.at();
         let Some(next) = cursor.peek() else {
-            return if cursor.is_end() { Ok(Verdict::Calls(found)) } else { Err(Stop::Out) };
+            return if cursor.is_end() { Ok(Outcome::Calls(found)) } else { Err(Stop::Out) };
         };
         let one = match next {
             '`' if !found.is_empty() && cursor.begins("```")? => {
                 cursor.eat("```");
-                return Ok(Verdict::Calls(found));
+                return Ok(Outcome::Calls(found));
             }
             '{' | '[' if is_json || is_python => fenced_json(cursor, inner, at, is_json),
             c if (is_json || is_python) && python::may_begin(c) => {
-                word(cursor, Setting { is_first: is_python, ..setting })
+                word(cursor, FormContext { is_first: is_python, ..context })
             }
             _ => Err(Stop::no("no call")),
         };
         match one? {
-            Verdict::Calls(calls) => found.extend(calls),
-            Verdict::Text { .. } => return Err(Stop::no("no call")),
+            Outcome::Calls(calls) => found.extend(calls),
+            Outcome::Text { .. } => return Err(Stop::no("no call")),
         }
         found.truncate(MAX_TEXT_CALLS + 1);
         cursor.skip_blanks();
@@ -304,18 +304,18 @@ fn block(cursor: &mut Cursor<'_>, setting: Setting<'_>) -> Result<Verdict, Stop>
 /// Reads JSON as [`json`] does, except that the end of the block ends unreadable JSON.
 fn fenced_json(
     cursor: &mut Cursor<'_>,
-    setting: Setting<'_>,
+    context: FormContext<'_>,
     from: usize,
     is_json: bool,
-) -> Result<Verdict, Stop> {
-    if let Some(verdict) = python_list(cursor, setting)? {
-        return Ok(verdict);
+) -> Result<Outcome, Stop> {
+    if let Some(outcome) = python_list(cursor, context)? {
+        return Ok(outcome);
     }
     if !is_json {
         return Err(Stop::no("no call"));
     }
-    match parsed(cursor, setting.names, from) {
-        Ok(verdict) => Ok(verdict),
+    match parsed(cursor, context.names, from) {
+        Ok(outcome) => Ok(outcome),
         Err(Stop::Out) if !cursor.is_end() => Err(Stop::Out),
         Err(stop) => {
             cursor.jump(from);
@@ -326,15 +326,15 @@ fn fenced_json(
             };
             cursor.jump(from + length);
             let inner = Cursor::new(cursor.slice(0, from + length), from, true);
-            broken(&inner, setting, from, &stop)
-                .map(|call| Verdict::Calls(vec![call]))
+            broken(&inner, context, from, &stop)
+                .map(|call| Outcome::Calls(vec![call]))
                 .ok_or(Stop::no("no call"))
         }
     }
 }
 
 /// Reads `Action: name` and `Action Input: {…}`, each on its line.
-fn react(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Verdict, Stop> {
+fn react(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Outcome, Stop> {
     let from = cursor.at();
     cursor.eat("Action:");
     let name = cursor.take_while(MAX_NAME_BYTES, |c| c != '\n')?.trim().trim_matches('`');
@@ -348,7 +348,7 @@ fn react(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Verdict, Stop> {
 }
 
 /// Reads `>>>name` and the arguments on the next line.
-fn functionary(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Verdict, Stop> {
+fn functionary(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Outcome, Stop> {
     let from = cursor.at();
     if !cursor.begins(">>>")? {
         return Err(Stop::no("no call"));
@@ -363,7 +363,7 @@ fn functionary(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Verdict, St
 }
 
 /// Reads `functools[{…}]`.
-fn functools(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Verdict, Stop> {
+fn functools(cursor: &mut Cursor<'_>, names: &ToolNames) -> Result<Outcome, Stop> {
     cursor.eat("functools");
     let from = cursor.at();
     parsed(cursor, names, from)
@@ -375,7 +375,7 @@ fn named_object(
     names: &ToolNames,
     name: &str,
     from: usize,
-) -> Result<Verdict, Stop> {
+) -> Result<Outcome, Stop> {
     if cursor.need()? != '{' {
         return Err(Stop::no("no call"));
     }
@@ -390,5 +390,5 @@ fn named_object(
         Err(stop) => return Err(stop),
     };
     let raw = cursor.slice(from, cursor.at()).to_owned();
-    Ok(Verdict::Calls(vec![TextCall { name, arguments: read, raw }]))
+    Ok(Outcome::Calls(vec![TextCall { name, arguments: read, raw }]))
 }

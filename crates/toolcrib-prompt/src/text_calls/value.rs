@@ -270,5 +270,5 @@ fn hex(cursor: &mut Cursor<'_>) -> Result<u32, Stop> {
 
 /// Returns a key as errors show it.
 fn shown(key: &str) -> String {
-    crate::clean::cut(key, 60).into_owned()
+    crate::sanitize::cut(key, 60).into_owned()
 }

@@ -1,9 +1,9 @@
 //! Markers within a message, and the parts that they delimit.
 
+use super::super::call_block::{LinePosition, call_block};
 use super::super::channel::{self, Head};
 use super::super::cursor::{Cursor, Stop};
-use super::super::marker::{Kind, Marker, marker};
-use super::super::region::{Place, region};
+use super::super::marker::{Marker, MarkerKind, marker};
 use super::{Flow, NEW_LINE, State, TextReader};
 
 impl TextReader<'_> {
@@ -14,41 +14,41 @@ impl TextReader<'_> {
             Ok(mark) if !self.line.is_marked => mark,
             Err(Stop::Out) if !cursor.is_end() => return Flow::Wait,
             _ if self.line.is_blank && cursor.slice_from(self.at).starts_with('[') => {
-                return self.doubtful(text, start);
+                return self.unmarked(text, start);
             }
             _ => return self.show_one(text),
         };
         match mark.kind {
             _ if opens_calls(&mark) => {
-                let place = if self.line.is_blank { Place::LineStart } else { Place::Inside };
-                match self.attempt(start, |cursor, names| region(cursor, place, names)) {
+                let place = if self.line.is_blank { LinePosition::LineStart } else { LinePosition::Inside };
+                match self.attempt(start, |cursor, names| call_block(cursor, place, names)) {
                     Ok(found) => self.found(text, found),
                     Err(flow) => flow.unwrap_or_else(|| self.show_one(text)),
                 }
             }
-            Kind::Thought if !mark.is_close && self.line.is_blank => {
+            MarkerKind::Thought if !mark.is_close && self.line.is_blank => {
                 self.prose.gap();
                 self.has_thought = true;
                 self.state = State::Thought(closing(&mark));
                 self.at = cursor.at();
                 Flow::On
             }
-            Kind::Thought if mark.is_close && !self.has_thought => match is_line_end(&cursor) {
+            MarkerKind::Thought if mark.is_close && !self.has_thought => match is_line_end(&cursor) {
                 Err(_) => Flow::Wait,
-                Ok(true) => self.all_was_thought(text, cursor.at()),
+                Ok(true) => self.reclassify_as_reasoning(text, cursor.at()),
                 Ok(false) => self.show_one(text),
             },
-            Kind::Result if !mark.is_close && self.line.is_blank => {
+            MarkerKind::Result if !mark.is_close && self.line.is_blank => {
                 self.state = State::Echo(closing(&mark));
                 self.show(text, cursor.at())
             }
-            Kind::Channel => self.channel(text, start),
+            MarkerKind::Channel => self.channel(text, start),
             _ => self.show_one(text),
         }
     }
 
     /// Turns the prose and the calls so far into reasoning.
-    pub(super) fn all_was_thought(&mut self, text: &str, end: usize) -> Flow {
+    pub(super) fn reclassify_as_reasoning(&mut self, text: &str, end: usize) -> Flow {
         let before = text.get(..self.at).unwrap_or_default();
         before.trim().clone_into(&mut self.reasoning);
         self.prose.restart();
@@ -74,7 +74,7 @@ impl TextReader<'_> {
                 Ok(mark) if ends(&mark, word) => {
                     is_over = true;
                     // A head that follows immediately is read as a head.
-                    length = if mark.kind == Kind::Channel { 0 } else { cursor.at() - self.at };
+                    length = if mark.kind == MarkerKind::Channel { 0 } else { cursor.at() - self.at };
                 }
                 _ => {}
             }
@@ -123,8 +123,8 @@ impl TextReader<'_> {
 /// Returns true if calls follow a marker.
 pub(super) fn opens_calls(mark: &Marker<'_>) -> bool {
     match mark.kind {
-        Kind::Call | Kind::Tools => !mark.is_close,
-        Kind::Function => !mark.is_close && mark.value().is_some(),
+        MarkerKind::Call | MarkerKind::Tools => !mark.is_close,
+        MarkerKind::Function => !mark.is_close && mark.value().is_some(),
         _ => false,
     }
 }
@@ -141,9 +141,9 @@ fn ends(mark: &Marker<'_>, word: &str) -> bool {
     let own = mark.word.strip_prefix("end_").unwrap_or(&mark.word);
     let own = own.strip_suffix("_end").unwrap_or(own);
     if word.is_empty() {
-        matches!(mark.kind, Kind::TurnEnd | Kind::Channel)
+        matches!(mark.kind, MarkerKind::TurnEnd | MarkerKind::Channel)
     } else {
-        mark.is_close && matches!(mark.kind, Kind::Thought | Kind::Result) && own == word
+        mark.is_close && matches!(mark.kind, MarkerKind::Thought | MarkerKind::Result) && own == word
     }
 }
 

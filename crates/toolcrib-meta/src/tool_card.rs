@@ -10,8 +10,8 @@ use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Risk, Tool, ToolError
 use toolcrib_policy::{Effect, Policy, Principal};
 use toolcrib_registry::{Dataflow, Entry, Overloads, Snapshot, Supplier};
 
-use crate::sentence::cut;
-use crate::shown::{NoSuchPart, Shown, shown};
+use crate::schema_view::{NoSuchPart, SchemaView, schema_view};
+use crate::summary::cut;
 
 /// The most bytes of the schemas of a tool that a model is shown at once, for all its forms together.
 pub const MAX_SHOWN_BYTES: usize = 6 * 1024;
@@ -46,7 +46,7 @@ const INTERNAL_METADATA: [&str; 7] =
 /// A section of a tool's description that a model sees on request only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
+pub enum ToolDetail {
     /// The schema of its result.
     Output,
     /// The tools whose results supply its arguments.
@@ -151,7 +151,7 @@ fn is_specific(argument: &str) -> bool {
 pub(crate) fn for_model(
     overloads: &Overloads<'_>,
     path: &str,
-    include: &[Part],
+    include: &[ToolDetail],
     snapshot: &Snapshot,
     policy: &Policy,
     principal: Principal<'_>,
@@ -203,10 +203,10 @@ pub(crate) fn for_model(
             told.insert("deprecated".into(), true.into());
         }
     }
-    if include.contains(&Part::Suppliers) {
+    if include.contains(&ToolDetail::Suppliers) {
         told.insert("suppliers".into(), json!(suppliers(&tool.name, snapshot, policy, principal)));
     }
-    if include.contains(&Part::Metadata) {
+    if include.contains(&ToolDetail::Metadata) {
         told.insert("metadata".into(), metadata(tool).into());
     }
     Ok(told)
@@ -251,16 +251,16 @@ struct FormForModel {
 }
 
 impl FormForModel {
-    fn new(entry: &Entry, path: &str, include: &[Part], room: usize) -> Result<Self, NoSuchPart> {
+    fn new(entry: &Entry, path: &str, include: &[ToolDetail], room: usize) -> Result<Self, NoSuchPart> {
         let tool = entry.tool.as_ref();
-        let has_output = include.contains(&Part::Output);
+        let has_output = include.contains(&ToolDetail::Output);
         let mut told = JsonObject::new();
         let mut is_cut = false;
         if path.is_empty() {
             told.insert("description".into(), cut(tool.description.trim(), MAX_SHOWN_DESCRIPTION).into());
         }
         if path.is_empty() || !has_output {
-            let Shown { mut schema, is_cut: is_part } = shown(&tool.parameters, path, room)?;
+            let SchemaView { mut schema, is_cut: is_part } = schema_view(&tool.parameters, path, room)?;
             is_cut |= is_part;
             // Arguments are always an object.
             if let Some(map) =
@@ -271,7 +271,7 @@ impl FormForModel {
             told.insert("parameters".into(), schema);
         }
         if has_output {
-            let Shown { schema, is_cut: is_part } = shown(&tool.output_parameters, path, room)?;
+            let SchemaView { schema, is_cut: is_part } = schema_view(&tool.output_parameters, path, room)?;
             is_cut |= is_part;
             told.insert("output".into(), schema);
         }

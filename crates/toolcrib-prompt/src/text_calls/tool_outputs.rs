@@ -1,15 +1,15 @@
 //! Calls that a model only repeats from the result of a tool.
 
 /// The results of tools, normalized so that a quotation is found in any layout.
-pub(super) struct Shown(Vec<String>);
+pub(super) struct ToolOutputs(Vec<String>);
 
-impl Shown {
+impl ToolOutputs {
     pub(super) fn new(results: &[&str]) -> Self {
         Self(results.iter().map(|result| bare(result)).collect())
     }
 
     /// Returns true if one of the results contains a text.
-    pub(super) fn holds(&self, text: &str) -> bool {
+    pub(super) fn contain(&self, text: &str) -> bool {
         let text = bare(text);
         self.0.iter().any(|result| result.contains(&text))
     }

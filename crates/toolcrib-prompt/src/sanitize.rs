@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use toolcrib_model::{is_invisible, is_joiner};
 
-use crate::text::{MAX_MARK_BYTES, bracket_marks, is_telling};
+use crate::text_calls::{MAX_MARK_BYTES, bracket_marks, is_marker_word};
 
 /// Words that make `<word` a marker of turns or similar to some model, in addition to those of [calls, results and
-/// reasoning](is_telling). Compared in lower case, without a prefix such as `ns:`.
+/// reasoning](is_marker_word). Compared in lower case, without a prefix such as `ns:`.
 const MARKER_WORDS: [&str; 7] = ["start_of_turn", "end_of_turn", "sys", "bos", "eos", "im_start", "escape"];
 
 /// Markers in square brackets, as the Llama 2 and Mistral families write them, in addition to those of calls and
@@ -84,7 +84,7 @@ fn opens_marker(text: &str, at: usize) -> bool {
         .flat_map(char::to_lowercase)
         .collect();
     let word = word.rsplit(':').next().unwrap_or_default();
-    MARKER_WORDS.contains(&word) || is_telling(word)
+    MARKER_WORDS.contains(&word) || is_marker_word(word)
 }
 
 /// Defuses and truncates a text of several lines.

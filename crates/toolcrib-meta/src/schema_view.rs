@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use toolcrib_model::JsonObject;
 
 use crate::schema::{Field, Node};
-use crate::sentence::{cut, first_sentence, folded};
+use crate::summary::{cut, first_sentence, folded};
 
 /// The keywords that hold one schema.
 const SCHEMA_KEYS: [&str; 9] = [
@@ -78,7 +78,7 @@ const PUNCTUATION: usize = 10;
 const ITEMS: &str = "*";
 
 /// A schema as it is shown to a model.
-pub(crate) struct Shown {
+pub(crate) struct SchemaView {
     pub(crate) schema: Value,
     /// True if parts of it are omitted.
     pub(crate) is_cut: bool,
@@ -95,21 +95,21 @@ pub(crate) struct NoSuchPart {
 }
 
 /// Shows the part of a schema at a path in at most `room` bytes of JSON.
-pub(crate) fn shown(schema: &Value, path: &str, room: usize) -> Result<Shown, NoSuchPart> {
+pub(crate) fn schema_view(schema: &Value, path: &str, room: usize) -> Result<SchemaView, NoSuchPart> {
     let (node, path) = opened(schema, path)?;
     if path.is_empty() {
         let whole = tidy(schema);
         if size(&whole) <= room {
-            return Ok(Shown { schema: whole, is_cut: false });
+            return Ok(SchemaView { schema: whole, is_cut: false });
         }
     }
     for (depth, has_texts) in DEPTHS.into_iter().map(|depth| (depth, true)).chain([(1, false)]) {
         let mut writer = Writer { left: room, path: path.clone(), is_cut: false, has_texts };
         if let Some(schema) = writer.write(node, depth).filter(|schema| size(schema) <= room) {
-            return Ok(Shown { schema, is_cut: writer.is_cut });
+            return Ok(SchemaView { schema, is_cut: writer.is_cut });
         }
     }
-    Ok(Shown { schema: narrow(node, &path, room), is_cut: true })
+    Ok(SchemaView { schema: narrow(node, &path, room), is_cut: true })
 }
 
 fn size(value: &Value) -> usize {

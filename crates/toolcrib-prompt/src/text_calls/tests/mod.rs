@@ -153,7 +153,7 @@ proptest! {
         let arguments = json!({"text": text, text.clone(): [number, whole, null, true], "deep": {"a": [{}]}});
         prop_assume!(!["text", "deep"].contains(&text.as_str()));
         for written in [arguments.to_string(), serde_json::to_string_pretty(&arguments).unwrap()] {
-            let parsed = object::from_text(&written);
+            let parsed = json_call::from_text(&written);
             let expected: serde_json::Value = serde_json::from_str(&written).unwrap();
             prop_assert_eq!(parsed.map(serde_json::Value::Object), Ok(expected));
         }

@@ -1,14 +1,14 @@
 //! The incremental reader of messages.
 
 mod blocks;
-mod marks;
+mod markers;
 
+use super::call_block::CallBlock;
 use super::cursor::{Cursor, Stop};
+use super::json_call::unreadable;
 use super::names::ToolNames;
-use super::object::unreadable;
 use super::prose::Prose;
 use super::python;
-use super::region::Found;
 use super::{MAX_REREAD_BYTES, MAX_TEXT_BYTES, MAX_TEXT_CALLS, ParsedText, TextCall};
 
 /// Reads a message of a model while it is streamed: returns prose as soon as it may be shown, and the calls at the end.
@@ -223,9 +223,9 @@ impl<'a> TextReader<'a> {
         match next {
             '`' if is_first_of_line => self.marked(text, cursor),
             '<' | '[' | '◁' => self.mark(text, cursor),
-            '{' if is_first_of_line => self.doubtful(text, cursor),
-            '>' => self.doubtful(text, cursor),
-            c if is_first_of_line && python::may_begin(c) => self.doubtful(text, cursor),
+            '{' if is_first_of_line => self.unmarked(text, cursor),
+            '>' => self.unmarked(text, cursor),
+            c if is_first_of_line && python::may_begin(c) => self.unmarked(text, cursor),
             _ => {
                 let rest = cursor.rest();
                 let is_special = |c: char| matches!(c, '<' | '[' | '◁' | '`' | '>' | '\n');
@@ -293,7 +293,7 @@ impl<'a> TextReader<'a> {
         }
     }
 
-    fn found(&mut self, text: &str, found: Found) -> Flow {
+    fn found(&mut self, text: &str, found: CallBlock) -> Flow {
         if found.is_spoken {
             return self.show(text, found.end);
         }

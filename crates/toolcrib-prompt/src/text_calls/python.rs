@@ -4,8 +4,8 @@ use toolcrib_model::JsonObject;
 
 use super::TextCall;
 use super::cursor::{Cursor, Stop};
+use super::json_call::MAX_NAME_BYTES;
 use super::names::ToolNames;
-use super::object::MAX_NAME_BYTES;
 use super::value::value;
 
 /// The function that prints a value.

@@ -11,23 +11,23 @@ mod names;
 
 mod element;
 mod item;
-mod object;
+mod json_call;
 mod python;
 mod value;
 
+mod call_block;
 mod channel;
-mod doubtful;
-mod echo;
 mod prose;
 mod reader;
-mod region;
+mod tool_outputs;
+mod unmarked;
 
 mod result;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use marker::{MAX_MARK_BYTES, bracket_marks, is_telling};
+pub(crate) use marker::{MAX_MARK_BYTES, bracket_marks, is_marker_word};
 pub use names::ToolNames;
 pub use reader::TextReader;
 pub use result::render_tool_result;

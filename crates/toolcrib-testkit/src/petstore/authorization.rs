@@ -8,8 +8,8 @@ use axum::response::{IntoResponse as _, Response};
 use serde_json::json;
 
 use super::PetStore;
-use super::answer::{Refusal, pairs};
-use super::store::{Shared, Store};
+use super::responses::{Refusal, pairs};
+use super::store::{SharedStore, Store};
 
 /// `keeper:pass:word-of-the-store`.
 const ADMIN: &str = "Basic a2VlcGVyOnBhc3M6d29yZC1vZi10aGUtc3RvcmU=";
@@ -56,7 +56,7 @@ pub(super) fn is_admin(headers: &HeaderMap) -> Result<(), Refusal> {
 }
 
 /// Issues a token for the credentials of the client, which must be in the body.
-pub(super) async fn issue(State(store): State<Shared>, body: String) -> Response {
+pub(super) async fn issue(State(store): State<SharedStore>, body: String) -> Response {
     let given = pairs(&body).unwrap_or_default();
     let has = |name: &str, value: &str| given.iter().any(|(key, text)| key == name && text == value);
     let is_known = has("grant_type", "client_credentials")

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use toolcrib_model::{JsonObject, Presence, QualifiedName, Tool};
 use toolcrib_schema::{Profile, Sent};
 
-use crate::clean::{clean, defuse_json, one_line};
+use crate::sanitize::{clean, defuse_json, one_line};
 use crate::{CallStyle, Tokenizer};
 
 /// The most characters of a description that are sent, of a tool or within its schema. `OpenAI` refuses longer ones of

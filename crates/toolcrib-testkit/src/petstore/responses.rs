@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 /// An answer, or a refusal.
-pub(super) type Answer = Result<Response, Refusal>;
+pub(super) type HandlerResult = Result<Response, Refusal>;
 
 /// A refusal, sent as problem details (RFC 9457).
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use super::cursor::{Cursor, Stop};
 
 /// The meaning of a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum MarkerKind {
     /// Around one call or several.
     Call,
     /// Around calls, but also around other content.
@@ -37,118 +37,118 @@ pub(super) enum Kind {
 
 /// Tags: `<word>`, `<word attribute="…">`, `<word=value>`, and the closing ones with `/`. A prefix such as `ns:` is
 /// ignored.
-const TAGS: [(&str, Kind); 45] = [
-    ("tool_call", Kind::Call),
-    ("tool_calls", Kind::Call),
-    ("toolcall", Kind::Call),
-    ("toolcalls", Kind::Call),
-    ("function_call", Kind::Call),
-    ("function_calls", Kind::Call),
-    ("functioncall", Kind::Call),
-    ("functioncalls", Kind::Call),
-    ("tool_use", Kind::Call),
-    ("start_function_call", Kind::Call),
-    (END_FUNCTION_CALL, Kind::Call),
-    ("longcat_tool_call", Kind::Call),
-    ("tool_code", Kind::Call),
-    ("tools", Kind::Tools),
-    ("function", Kind::Function),
-    ("invoke", Kind::Function),
-    ("parameter", Kind::Parameter),
-    ("param", Kind::Parameter),
-    ("arg_key", Kind::Key),
-    ("longcat_arg_key", Kind::Key),
-    ("arg_value", Kind::Value),
-    ("longcat_arg_value", Kind::Value),
-    ("name", Kind::Name),
-    ("tool", Kind::Name),
-    ("tool_name", Kind::Name),
-    ("function_name", Kind::Name),
-    ("arguments", Kind::Arguments),
-    ("parameters", Kind::Arguments),
-    ("params", Kind::Arguments),
-    ("args", Kind::Arguments),
-    ("input", Kind::Arguments),
-    ("think", Kind::Thought),
-    ("thinking", Kind::Thought),
-    ("thought", Kind::Thought),
-    ("reasoning", Kind::Thought),
-    ("scratch_pad", Kind::Thought),
-    ("scratchpad", Kind::Thought),
-    ("tool_result", Kind::Result),
-    ("tool_results", Kind::Result),
-    ("tool_response", Kind::Result),
-    ("tool_responses", Kind::Result),
-    ("function_result", Kind::Result),
-    ("function_results", Kind::Result),
-    ("tool_output", Kind::Result),
-    ("s", Kind::TurnEnd),
+const TAGS: [(&str, MarkerKind); 45] = [
+    ("tool_call", MarkerKind::Call),
+    ("tool_calls", MarkerKind::Call),
+    ("toolcall", MarkerKind::Call),
+    ("toolcalls", MarkerKind::Call),
+    ("function_call", MarkerKind::Call),
+    ("function_calls", MarkerKind::Call),
+    ("functioncall", MarkerKind::Call),
+    ("functioncalls", MarkerKind::Call),
+    ("tool_use", MarkerKind::Call),
+    ("start_function_call", MarkerKind::Call),
+    (END_FUNCTION_CALL, MarkerKind::Call),
+    ("longcat_tool_call", MarkerKind::Call),
+    ("tool_code", MarkerKind::Call),
+    ("tools", MarkerKind::Tools),
+    ("function", MarkerKind::Function),
+    ("invoke", MarkerKind::Function),
+    ("parameter", MarkerKind::Parameter),
+    ("param", MarkerKind::Parameter),
+    ("arg_key", MarkerKind::Key),
+    ("longcat_arg_key", MarkerKind::Key),
+    ("arg_value", MarkerKind::Value),
+    ("longcat_arg_value", MarkerKind::Value),
+    ("name", MarkerKind::Name),
+    ("tool", MarkerKind::Name),
+    ("tool_name", MarkerKind::Name),
+    ("function_name", MarkerKind::Name),
+    ("arguments", MarkerKind::Arguments),
+    ("parameters", MarkerKind::Arguments),
+    ("params", MarkerKind::Arguments),
+    ("args", MarkerKind::Arguments),
+    ("input", MarkerKind::Arguments),
+    ("think", MarkerKind::Thought),
+    ("thinking", MarkerKind::Thought),
+    ("thought", MarkerKind::Thought),
+    ("reasoning", MarkerKind::Thought),
+    ("scratch_pad", MarkerKind::Thought),
+    ("scratchpad", MarkerKind::Thought),
+    ("tool_result", MarkerKind::Result),
+    ("tool_results", MarkerKind::Result),
+    ("tool_response", MarkerKind::Result),
+    ("tool_responses", MarkerKind::Result),
+    ("function_result", MarkerKind::Result),
+    ("function_results", MarkerKind::Result),
+    ("tool_output", MarkerKind::Result),
+    ("s", MarkerKind::TurnEnd),
 ];
 
 /// Tokens: `<|word|>`, also with wide pipes, and with one pipe if the word is a [tag](TAGS) of calls; the flag is true
 /// for closing ones.
-const TOKENS: [(&str, Kind, bool); 39] = [
-    ("tool_calls_begin", Kind::Call, false),
-    ("tool_call_begin", Kind::Call, false),
-    ("tool_calls_start", Kind::Call, false),
-    ("tool_call_start", Kind::Call, false),
-    ("tool_calls_section_begin", Kind::Call, false),
-    ("tool_call_section_begin", Kind::Call, false),
-    ("start_action", Kind::Call, false),
-    ("action_start", Kind::Call, false),
-    ("plugin", Kind::Call, false),
-    ("python_tag", Kind::Call, false),
-    ("python_start", Kind::Call, false),
-    ("tools_prefix", Kind::Call, false),
-    ("tool_calls_end", Kind::Call, true),
-    ("tool_call_end", Kind::Call, true),
-    ("tool_calls_section_end", Kind::Call, true),
-    ("tool_call_section_end", Kind::Call, true),
-    ("end_action", Kind::Call, true),
-    ("action_end", Kind::Call, true),
-    ("python_end", Kind::Call, true),
-    ("tools_suffix", Kind::Call, true),
-    ("call", Kind::Call, true),
-    ("tool_sep", Kind::Middle, false),
-    ("tool_call_argument_begin", Kind::Middle, false),
-    ("start_thinking", Kind::Thought, false),
-    ("end_thinking", Kind::Thought, true),
-    ("start_tool_result", Kind::Result, false),
-    ("end_tool_result", Kind::Result, true),
-    ("tool_outputs_begin", Kind::Result, false),
-    ("tool_outputs_end", Kind::Result, true),
-    ("start", Kind::Channel, false),
-    ("channel", Kind::Channel, false),
-    ("message", Kind::Message, false),
-    ("end", Kind::TurnEnd, false),
-    ("return", Kind::TurnEnd, false),
-    ("eom_id", Kind::TurnEnd, false),
-    ("eot_id", Kind::TurnEnd, false),
-    ("im_end", Kind::TurnEnd, false),
-    ("end_of_text", Kind::TurnEnd, false),
-    ("end_of_sentence", Kind::TurnEnd, false),
+const TOKENS: [(&str, MarkerKind, bool); 39] = [
+    ("tool_calls_begin", MarkerKind::Call, false),
+    ("tool_call_begin", MarkerKind::Call, false),
+    ("tool_calls_start", MarkerKind::Call, false),
+    ("tool_call_start", MarkerKind::Call, false),
+    ("tool_calls_section_begin", MarkerKind::Call, false),
+    ("tool_call_section_begin", MarkerKind::Call, false),
+    ("start_action", MarkerKind::Call, false),
+    ("action_start", MarkerKind::Call, false),
+    ("plugin", MarkerKind::Call, false),
+    ("python_tag", MarkerKind::Call, false),
+    ("python_start", MarkerKind::Call, false),
+    ("tools_prefix", MarkerKind::Call, false),
+    ("tool_calls_end", MarkerKind::Call, true),
+    ("tool_call_end", MarkerKind::Call, true),
+    ("tool_calls_section_end", MarkerKind::Call, true),
+    ("tool_call_section_end", MarkerKind::Call, true),
+    ("end_action", MarkerKind::Call, true),
+    ("action_end", MarkerKind::Call, true),
+    ("python_end", MarkerKind::Call, true),
+    ("tools_suffix", MarkerKind::Call, true),
+    ("call", MarkerKind::Call, true),
+    ("tool_sep", MarkerKind::Middle, false),
+    ("tool_call_argument_begin", MarkerKind::Middle, false),
+    ("start_thinking", MarkerKind::Thought, false),
+    ("end_thinking", MarkerKind::Thought, true),
+    ("start_tool_result", MarkerKind::Result, false),
+    ("end_tool_result", MarkerKind::Result, true),
+    ("tool_outputs_begin", MarkerKind::Result, false),
+    ("tool_outputs_end", MarkerKind::Result, true),
+    ("start", MarkerKind::Channel, false),
+    ("channel", MarkerKind::Channel, false),
+    ("message", MarkerKind::Message, false),
+    ("end", MarkerKind::TurnEnd, false),
+    ("return", MarkerKind::TurnEnd, false),
+    ("eom_id", MarkerKind::TurnEnd, false),
+    ("eot_id", MarkerKind::TurnEnd, false),
+    ("im_end", MarkerKind::TurnEnd, false),
+    ("end_of_text", MarkerKind::TurnEnd, false),
+    ("end_of_sentence", MarkerKind::TurnEnd, false),
 ];
 
 /// Markers in square brackets; the flag is true for closing ones.
-const BRACKETS: [(&str, Kind, bool); 13] = [
-    ("[TOOL_CALLS]", Kind::Call, false),
-    ("[TOOL_CALL]", Kind::Call, false),
-    ("[TOOL_REQUEST]", Kind::Call, false),
-    ("[/TOOL_CALLS]", Kind::Call, true),
-    ("[/TOOL_CALL]", Kind::Call, true),
-    ("[END_TOOL_REQUEST]", Kind::Call, true),
-    ("[ARGS]", Kind::Middle, false),
-    ("[THINK]", Kind::Thought, false),
-    ("[/THINK]", Kind::Thought, true),
-    ("[TOOL_RESULTS]", Kind::Result, false),
-    ("[/TOOL_RESULTS]", Kind::Result, true),
-    ("[TOOL_RESULT]", Kind::Result, false),
-    ("[END_TOOL_RESULT]", Kind::Result, true),
+const BRACKETS: [(&str, MarkerKind, bool); 13] = [
+    ("[TOOL_CALLS]", MarkerKind::Call, false),
+    ("[TOOL_CALL]", MarkerKind::Call, false),
+    ("[TOOL_REQUEST]", MarkerKind::Call, false),
+    ("[/TOOL_CALLS]", MarkerKind::Call, true),
+    ("[/TOOL_CALL]", MarkerKind::Call, true),
+    ("[END_TOOL_REQUEST]", MarkerKind::Call, true),
+    ("[ARGS]", MarkerKind::Middle, false),
+    ("[THINK]", MarkerKind::Thought, false),
+    ("[/THINK]", MarkerKind::Thought, true),
+    ("[TOOL_RESULTS]", MarkerKind::Result, false),
+    ("[/TOOL_RESULTS]", MarkerKind::Result, true),
+    ("[TOOL_RESULT]", MarkerKind::Result, false),
+    ("[END_TOOL_RESULT]", MarkerKind::Result, true),
 ];
 
 /// Markers of other shapes; the flag is true for closing ones.
-const OTHERS: [(&str, Kind, bool); 2] =
-    [("◁think▷", Kind::Thought, false), ("◁/think▷", Kind::Thought, true)];
+const OTHERS: [(&str, MarkerKind, bool); 2] =
+    [("◁think▷", MarkerKind::Thought, false), ("◁/think▷", MarkerKind::Thought, true)];
 
 /// The word of a tag that closes without a `/`.
 const END_FUNCTION_CALL: &str = "end_function_call";
@@ -162,7 +162,7 @@ const MAX_ATTRIBUTE_BYTES: usize = 512;
 /// A marker in a text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Marker<'a> {
-    pub(super) kind: Kind,
+    pub(super) kind: MarkerKind,
     pub(super) is_close: bool,
     /// The word of a tag or a token in lower case; the closing marker has the same word.
     pub(super) word: String,
@@ -195,8 +195,8 @@ impl<'a> Marker<'a> {
 }
 
 /// Returns true if a word makes a tag that denotes calls, results or reasoning, and rarely anything else.
-pub(crate) fn is_telling(word: &str) -> bool {
-    let is_plain = |kind| matches!(kind, Kind::Name | Kind::Arguments);
+pub(crate) fn is_marker_word(word: &str) -> bool {
+    let is_plain = |kind| matches!(kind, MarkerKind::Name | MarkerKind::Arguments);
     TAGS.iter().any(|(known, kind)| *known == word && !is_plain(*kind))
 }
 
@@ -210,7 +210,7 @@ pub(crate) fn bracket_marks() -> impl Iterator<Item = &'static str> {
 pub(super) fn all_marks() -> Vec<String> {
     let tags = TAGS
         .iter()
-        .filter(|(word, _)| is_telling(word))
+        .filter(|(word, _)| is_marker_word(word))
         .flat_map(|(word, _)| [format!("<{word}>"), format!("</{word}>")]);
     let tokens = TOKENS.iter().flat_map(|(word, ..)| [format!("<|{word}|>"), format!("<｜{word}｜>")]);
     tags.chain(tokens).chain(bracket_marks().map(str::to_owned)).collect()
@@ -241,11 +241,11 @@ pub(super) fn marker<'a>(cursor: &mut Cursor<'a>) -> Result<Marker<'a>, Stop> {
             is_close |= closes;
             *kind
         }
-        (None, Some((_, kind))) if !has_pipe || *kind == Kind::Call => *kind,
+        (None, Some((_, kind))) if !has_pipe || *kind == MarkerKind::Call => *kind,
         _ if cursor.is_out() && may_become(local, has_pipe) => return Err(Stop::Out),
         _ => return Err(Stop::no("no mark")),
     };
-    if kind == Kind::Function
+    if kind == MarkerKind::Function
         && !is_close
         && let Some(attributes) = name_before_arguments(cursor)?
     {
@@ -257,7 +257,7 @@ pub(super) fn marker<'a>(cursor: &mut Cursor<'a>) -> Result<Marker<'a>, Stop> {
     };
     is_close |= local == END_FUNCTION_CALL;
     // `<tool_call|>` closes what `<|tool_call>` opens.
-    if eat_pipe(cursor) && !has_pipe && kind == Kind::Call {
+    if eat_pipe(cursor) && !has_pipe && kind == MarkerKind::Call {
         is_close = true;
     }
     match cursor.need()? {

@@ -1,31 +1,31 @@
 //! Code blocks, and calls without markers.
 
+use super::super::call_block::{CallBlock, LinePosition, call_block};
 use super::super::cursor::{Cursor, Stop};
-use super::super::doubtful::{Setting, Verdict, doubtful};
-use super::super::echo::Shown;
 use super::super::fence;
 use super::super::marker::marker;
-use super::super::region::{Found, Place, region};
-use super::marks::opens_calls;
+use super::super::tool_outputs::ToolOutputs;
+use super::super::unmarked::{FormContext, Outcome, unmarked};
+use super::markers::opens_calls;
 use super::{Flow, Line, State, TextReader};
 
 impl TextReader<'_> {
     /// Reads a form that is a call only if the message ends with it.
-    pub(super) fn doubtful(&mut self, text: &str, start: Cursor<'_>) -> Flow {
+    pub(super) fn unmarked(&mut self, text: &str, start: Cursor<'_>) -> Flow {
         let is_block = start.rest().starts_with("```");
         if self.has_shown_calls {
             return if is_block { self.begin_code(text) } else { self.show_one(text) };
         }
         let is_first = self.is_first();
-        match self.attempt(start, |cursor, names| doubtful(cursor, Setting { names, is_first })) {
-            Ok(Verdict::Calls(calls)) => {
-                let shown = Shown::new(&self.results);
-                if calls.iter().any(|call| shown.holds(&call.raw)) {
+        match self.attempt(start, |cursor, names| unmarked(cursor, FormContext { names, is_first })) {
+            Ok(Outcome::Calls(calls)) => {
+                let outputs = ToolOutputs::new(&self.results);
+                if calls.iter().any(|call| outputs.contain(&call.raw)) {
                     return self.show(text, text.len());
                 }
-                self.found(text, Found { calls, end: text.len(), fences: 0, is_spoken: false })
+                self.found(text, CallBlock { calls, end: text.len(), fences: 0, is_spoken: false })
             }
-            Ok(Verdict::Text { end }) => {
+            Ok(Outcome::Text { end }) => {
                 self.has_shown_calls = true;
                 self.show(text, end)
             }
@@ -55,7 +55,7 @@ impl TextReader<'_> {
             Ok(mark) if opens_calls(&mark) => {}
             _ => return self.show_one(text),
         }
-        match self.attempt(inner, |cursor, names| region(cursor, Place::Marked, names)) {
+        match self.attempt(inner, |cursor, names| call_block(cursor, LinePosition::Marked, names)) {
             Ok(mut found) => {
                 if text.get(found.end..).is_some_and(|behind| behind.starts_with('`')) {
                     found.end += 1;
@@ -76,10 +76,10 @@ impl TextReader<'_> {
             Err(_) => false,
         };
         if !opens {
-            return self.doubtful(text, cursor);
+            return self.unmarked(text, cursor);
         }
         let read = self.attempt(body, |cursor, names| {
-            let mut found = region(cursor, Place::LineStart, names)?;
+            let mut found = call_block(cursor, LinePosition::LineStart, names)?;
             let mut is_closed = found.fences % 2 == 1;
             if !is_closed {
                 cursor.skip_blanks();

@@ -1,7 +1,7 @@
 //! Results for models that write calls as text.
 
-use crate::clean::one_line;
 use crate::defuse;
+use crate::sanitize::one_line;
 
 /// The most characters of a tool's name and of a call's id in the label.
 const MAX_LABEL_CHARS: usize = 200;

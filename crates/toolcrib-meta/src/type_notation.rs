@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use crate::schema::{Field, Node};
-use crate::sentence::cut;
+use crate::summary::cut;
 
 /// The most levels of nested types.
 const MAX_DEPTH: usize = 4;

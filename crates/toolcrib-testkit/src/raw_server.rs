@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::host::free_port;
+use crate::http_service::free_port;
 
 /// The bytes of a request that are read before the answer: the head fits into them.
 const HEAD_BYTES: usize = 4096;
