@@ -33,16 +33,20 @@ fn of_reject(reject: &Reject, query: &str) -> Option<Reason> {
 /// Returns the advice if nothing matches, for a model and for a person.
 pub(crate) fn hint(reason: Reason, withheld: usize) -> String {
     match reason {
-        Reason::EmptyQuery => "the query has no word in it; say what the tool should do, or its name".into(),
-        Reason::SourceDown => "no tool fits; a source is down, and the tool may be one of its: say so".into(),
-        Reason::NeedsLogin => "no tool fits; a source waits for a login of the user: say so".into(),
-        Reason::Quarantined => {
-            "the tool is held back until the user approves what changed of it: say so".into()
+        Reason::EmptyQuery => "the query has no words; describe what the tool should do, or give its name".into(),
+        Reason::SourceDown => {
+            "no tool matches; a source is down, and it may have the tool: tell the user".into()
         }
-        Reason::NotPermitted if withheld == 1 => "a tool fits that may not be used here: say so".into(),
-        Reason::NotPermitted => format!("{withheld} tools fit that may not be used here: say so"),
+        Reason::NeedsLogin => "no tool matches; a source needs the user to log in: tell the user".into(),
+        Reason::Quarantined => {
+            "the tool is held back until the user approves its changes: tell the user".into()
+        }
+        Reason::NotPermitted if withheld == 1 => {
+            "a matching tool is not permitted here: tell the user".into()
+        }
+        Reason::NotPermitted => format!("{withheld} matching tools are not permitted here: tell the user"),
         Reason::IndexUnreadable => "the index could not be read; use `browse_category`".into(),
-        _ => "no tool fits; try other words once, or answer without a tool".into(),
+        _ => "no tool matches; try other words once, or answer without a tool".into(),
     }
 }
 

@@ -37,7 +37,7 @@ const GET: &str = "Parameters of a tool that a search did not show";
 const EXECUTE: &str = "Call a tool by its name";
 
 const PARALLEL: &str =
-    "Run independent calls at once. Results keep their order; one that fails stops no other";
+    "Run independent calls at once. Results keep their order; a failure stops no other call";
 
 /// The default number of tools that a search shows.
 const DEFAULT_RESULTS: i64 = 5;
@@ -235,7 +235,7 @@ async fn execute(call: Call, context: CallContext) -> ToolResult {
         Err(error) => return call.error(ErrorKind::InvalidArgs, error.to_string()),
     };
     let Some(caller) = context.caller.clone() else {
-        return call.error(ErrorKind::Internal, "there is no entrance to call tools through");
+        return call.error(ErrorKind::Internal, "no tool executor is available in this context");
     };
     let inner = ToolCall::new(arguments.name, arguments.params.clone());
     let mut result = caller.call(inner, &context).await;
@@ -252,7 +252,7 @@ async fn run_parallel(call: Call, mut context: CallContext) -> ToolResult {
         Err(error) => return call.error(ErrorKind::InvalidArgs, error.to_string()),
     };
     let Some(caller) = context.caller.clone() else {
-        return call.error(ErrorKind::Internal, "there is no entrance to call tools through");
+        return call.error(ErrorKind::Internal, "no tool executor is available in this context");
     };
     context.parallel = true;
     context.sharing = context.sharing.saturating_mul(arguments.calls.len().max(1));

@@ -48,7 +48,7 @@ impl ToolResult {
             facts.push(format!("warning: {}", short(warning, MAX_TEXT_CHARS)));
         }
         if let Some(parts) = metadata("too_deep") {
-            facts.push(format!("cut: {parts} parts that nest too deep"));
+            facts.push(format!("cut: {parts} parts nested too deeply"));
         }
         if metadata("cached") == Some(&Value::Bool(true)) {
             let age = metadata("age_ms").and_then(Value::as_f64).unwrap_or_default() / 1_000.0;

@@ -126,7 +126,10 @@ impl FieldKind {
                     trimmed.split(',').map(|one| chosen(choices, one.trim())).collect();
                 let value = all.map(Value::from).filter(|value| self.accepts(value));
                 value.ok_or_else(|| {
-                    format!("choices are wanted here, as their numbers from 1 to {}: 1, 2", choices.len())
+                    format!(
+                        "expected choices, as their numbers from 1 to {}, for example 1, 2",
+                        choices.len()
+                    )
                 })
             }
         }

@@ -160,14 +160,13 @@ fn duplicates<'a>(tools: &Tools<'a>, vectors: Option<&'a Vectors>) -> Vec<RawFin
     let groups = near_duplicates(tools.values().flat_map(|(_, tools)| tools.iter().copied()), vectors);
     let found = groups.into_iter().map(|alike| {
         let names = alike.names.iter().filter_map(|name| tools.get_key_value(name).map(|(name, _)| *name));
-        let likeness = alike.meaning.map(|meaning| format!(", likeness {meaning:.2}")).unwrap_or_default();
+        let similarity = alike.meaning.map(|meaning| format!(", similarity {meaning:.2}")).unwrap_or_default();
         let words = alike.words * 100.0;
         RawFinding {
             kind: Kind::NearDuplicate,
             names: names.collect(),
-            message: format!("they say nearly the same of themselves ({words:.0} % of their words{likeness})"),
-            next: "leave all but one out (`exclude`, or `deny` in `tools.capabilities`), or say in each description \
-                   when it is the right one",
+            message: format!("their descriptions are nearly the same ({words:.0} % of their words{similarity})"),
+            next: "exclude all but one (`exclude`, or `deny` in `tools.capabilities`), or describe in each when to use it",
         }
     });
     found.collect()

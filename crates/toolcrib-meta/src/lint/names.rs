@@ -18,7 +18,7 @@ pub(super) fn collisions<'a>(tools: &Tools<'a>) -> Vec<RawFinding<'a>> {
     let found = groups.into_iter().filter(|(_, names)| names.len() > 1).map(|(left, names)| RawFinding {
         kind: Kind::NameCollision,
         names,
-        message: format!("made to fit a function-calling API they are all `{left}`; here a hash tells them apart, elsewhere nothing does"),
+        message: format!("adapted to a function-calling API, they all become `{left}`; Toolcrib adds a hash to distinguish them, other programs do not"),
         next: "rename all but one, or give their sources other namespaces",
     });
     found.collect()

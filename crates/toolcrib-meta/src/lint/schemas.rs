@@ -17,8 +17,8 @@ pub(super) fn oversized<'a>(tools: &Tools<'a>) -> Vec<RawFinding<'a>> {
             kind: Kind::OversizedSchema,
             names: vec![*name],
             message: format!(
-                "the schema of its arguments has {} bytes, where {MAX_SCHEMA_BYTES} are plenty; a model pays for it \
-                 whenever it is shown",
+                "the schema of its arguments has {} bytes, more than the recommended {MAX_SCHEMA_BYTES}; each \
+                 display to a model costs its tokens",
                 text.len()
             ),
             next: "shorten descriptions and lists of values, or split the tool",
@@ -38,7 +38,7 @@ pub(super) fn unchecked<'a>(tools: &Tools<'a>) -> Vec<RawFinding<'a>> {
         let unchecked: Vec<_> = unchecked.collect();
         let (first, _) = unchecked.first()?;
         let more = unchecked.iter().map(|(_, count)| count).sum::<usize>() - 1;
-        let more = if more > 0 { format!(", and {more} more are not either") } else { String::new() };
+        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
         Some(RawFinding {
             kind: Kind::UncheckedPattern,
             names: vec![*name],

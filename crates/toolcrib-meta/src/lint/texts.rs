@@ -14,9 +14,9 @@ pub(super) fn empty<'a>(tools: &Tools<'a>) -> Vec<RawFinding<'a>> {
     let found = tools.iter().filter_map(|(name, (_, overloads))| {
         let said: Vec<_> = overloads.iter().map(|tool| words_of_name(&tool.description)).collect();
         let message = if said.iter().any(Vec::is_empty) {
-            "it has no description, so it is found by its name only"
+            "it has no description, so it is found only by its name"
         } else if said.iter().any(|words| says_its_name(name, words)) {
-            "its description says nothing but its name"
+            "its description only repeats its name"
         } else {
             return None;
         };
@@ -24,7 +24,7 @@ pub(super) fn empty<'a>(tools: &Tools<'a>) -> Vec<RawFinding<'a>> {
             kind: Kind::EmptyDescription,
             names: vec![*name],
             message: message.into(),
-            next: "say in a sentence what it does and when it is the right one",
+            next: "describe in a sentence what it does and when to use it",
         })
     });
     found.collect()
@@ -63,8 +63,8 @@ pub(super) fn copied<'a>(tools: &Tools<'a>, duplicates: &[RawFinding<'a>]) -> Ve
         .map(|names| RawFinding {
             kind: Kind::CopiedDescription,
             names,
-            message: "they have the same description, which tells none of them from the others".into(),
-            next: "say in each what it alone does",
+            message: "they have the same description, so a model cannot tell them apart".into(),
+            next: "describe in each what distinguishes it",
         })
         .collect();
     found.sort_by(|one, other| one.names.cmp(&other.names));

@@ -221,7 +221,7 @@ pub(super) fn marker<'a>(cursor: &mut Cursor<'a>) -> Result<Marker<'a>, Stop> {
     match cursor.need()? {
         '<' => {}
         '[' | '◁' => return fixed(cursor),
-        _ => return Err(Stop::no("no mark")),
+        _ => return Err(Stop::no("no marker")),
     }
     cursor.next();
     let mut is_close = cursor.eat("/");
@@ -243,7 +243,7 @@ pub(super) fn marker<'a>(cursor: &mut Cursor<'a>) -> Result<Marker<'a>, Stop> {
         }
         (None, Some((_, kind))) if !has_pipe || *kind == MarkerKind::Call => *kind,
         _ if cursor.is_out() && may_become(local, has_pipe) => return Err(Stop::Out),
-        _ => return Err(Stop::no("no mark")),
+        _ => return Err(Stop::no("no marker")),
     };
     if kind == MarkerKind::Function
         && !is_close
@@ -262,7 +262,7 @@ pub(super) fn marker<'a>(cursor: &mut Cursor<'a>) -> Result<Marker<'a>, Stop> {
     }
     match cursor.need()? {
         '>' => drop(cursor.next()),
-        _ => return Err(Stop::no("no mark")),
+        _ => return Err(Stop::no("no marker")),
     }
     Ok(Marker { kind, is_close, word: local.to_owned(), attributes })
 }
@@ -310,5 +310,5 @@ fn fixed<'a>(cursor: &mut Cursor<'a>) -> Result<Marker<'a>, Stop> {
             Err(_) => may_follow = true,
         }
     }
-    Err(if may_follow { Stop::Out } else { Stop::no("no mark") })
+    Err(if may_follow { Stop::Out } else { Stop::no("no marker") })
 }

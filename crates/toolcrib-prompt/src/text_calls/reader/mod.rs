@@ -285,9 +285,7 @@ impl<'a> TextReader<'a> {
                 if self.reread <= MAX_REREAD_BYTES {
                     return Err(None);
                 }
-                self.give_up(
-                    "the message holds too much that is almost a call; the rest was not read".to_owned(),
-                );
+                self.give_up("the message has too many incomplete calls; the rest was not read".to_owned());
                 Err(Some(Flow::On))
             }
         }
@@ -304,7 +302,7 @@ impl<'a> TextReader<'a> {
         if self.calls.len() > MAX_TEXT_CALLS {
             self.calls.truncate(MAX_TEXT_CALLS);
             self.give_up(format!(
-                "there are more than {MAX_TEXT_CALLS} calls in one message; this one and those behind it were not read"
+                "there are more than {MAX_TEXT_CALLS} calls in one message; this one and those after it were not read"
             ));
         }
         Flow::On
