@@ -147,14 +147,14 @@ impl Discovery {
             }
         }
         if near.is_empty() {
-            near = alike(given, &known);
+            near = similar_categories(given, &known);
         }
-        Err(no_category(given, &near, &known))
+        Err(unknown_category(given, &near, &known))
     }
 }
 
 /// Returns the categories with the most similar names, the most similar first.
-fn alike<'a>(given: &str, known: &[&'a str]) -> Vec<&'a str> {
+fn similar_categories<'a>(given: &str, known: &[&'a str]) -> Vec<&'a str> {
     let given = given.to_lowercase();
     let likeness = |name: &str| strsim::normalized_damerau_levenshtein(&given, &name.to_lowercase());
     let mut near: Vec<(f64, &str)> = known.iter().map(|name| (likeness(name), *name)).collect();
@@ -163,7 +163,7 @@ fn alike<'a>(given: &str, known: &[&'a str]) -> Vec<&'a str> {
     near.into_iter().map(|(_, name)| name).collect()
 }
 
-fn no_category(given: &str, near: &[&str], known: &[&str]) -> ToolError {
+fn unknown_category(given: &str, near: &[&str], known: &[&str]) -> ToolError {
     let quoted = |names: &[&str], separator: &str| {
         let names = names.iter().take(MAX_SUGGESTED).map(|name| format!("`{}`", cut(name, MAX_CATEGORY)));
         names.collect::<Vec<_>>().join(separator)

@@ -33,7 +33,9 @@ fn of_reject(reject: &Reject, query: &str) -> Option<Reason> {
 /// Returns the advice if nothing matches, for a model and for a person.
 pub(crate) fn hint(reason: Reason, withheld: usize) -> String {
     match reason {
-        Reason::EmptyQuery => "the query has no words; describe what the tool should do, or give its name".into(),
+        Reason::EmptyQuery => {
+            "the query has no words; describe what the tool should do, or give its name".into()
+        }
         Reason::SourceDown => {
             "no tool matches; a source is down, and it may have the tool: tell the user".into()
         }

@@ -120,7 +120,7 @@ impl CurrentIndex {
         folder: Option<&Path>,
     ) -> Result<Arc<IndexedSnapshot>, ToolError> {
         let tools = snapshot.iter().map(|entry| entry.tool.as_ref());
-        let tools = tools.filter(|tool| is_to_be_found(tool));
+        let tools = tools.filter(|tool| is_searchable(tool));
         let search = SearchIndex::build_cached(tools, &self.settings, folder)
             .map_err(|error| ToolError::new(ErrorKind::Internal, format!("the search index: {error}")))?;
         let embeddings = snapshot.artifacts().get(Embeddings::KEY);
@@ -132,7 +132,7 @@ impl CurrentIndex {
 
 /// Returns true if a model may have to find the tool. The meta-tools and the essential tools of the runtime are always
 /// offered.
-fn is_to_be_found(tool: &Tool) -> bool {
+fn is_searchable(tool: &Tool) -> bool {
     let is_own = tool.name.namespace() == RUNTIME_NAMESPACE;
     tool.is_for_models() && (!is_own || tool.is_operational() && tool.presence() != Presence::Essential)
 }

@@ -119,7 +119,7 @@ impl<'a> Node<'a> {
                 ["anyOf", "oneOf"].into_iter().filter_map(move |key| part.schema.get(key)?.as_array());
             lists.map(move |list| (part, list))
         });
-        let first = lists.find(|(_, list)| !list.iter().all(says_nothing));
+        let first = lists.find(|(_, list)| !list.iter().all(is_constraint_only));
         let (part, list) = match first {
             Some((part, list)) => (part, list.as_slice()),
             None => return Vec::new(),
@@ -143,7 +143,7 @@ impl<'a> Node<'a> {
 }
 
 /// Returns true for an alternative such as `{"required": ["a"]}`, which does not describe a type.
-fn says_nothing(schema: &Value) -> bool {
+fn is_constraint_only(schema: &Value) -> bool {
     let keys = ["type", "properties", "$ref", "enum", "const", "items", "allOf", "anyOf", "oneOf"];
     keys.iter().all(|key| schema.get(key).is_none())
 }

@@ -98,7 +98,7 @@ pub(crate) struct NoSuchPart {
 pub(crate) fn schema_view(schema: &Value, path: &str, room: usize) -> Result<SchemaView, NoSuchPart> {
     let (node, path) = opened(schema, path)?;
     if path.is_empty() {
-        let whole = tidy(schema);
+        let whole = without_noise(schema);
         if size(&whole) <= room {
             return Ok(SchemaView { schema: whole, is_cut: false });
         }
@@ -117,7 +117,7 @@ fn size(value: &Value) -> usize {
 }
 
 /// Returns a schema without keywords that calls do not need.
-fn tidy(schema: &Value) -> Value {
+fn without_noise(schema: &Value) -> Value {
     let Some(map) = schema.as_object() else { return schema.clone() };
     let mut tidied = JsonObject::new();
     let is_fixed = has_fixed_length(|key| map.get(key));
@@ -130,11 +130,11 @@ fn tidy(schema: &Value) -> Value {
             Value::String(format) if key == "format" && PLAIN_FORMATS.contains(&format.as_str()) => continue,
             Value::Array(names) if key == "required" && names.is_empty() => continue,
             Value::String(text) if key == "description" => folded(text).into(),
-            Value::Object(_) if SCHEMA_KEYS.contains(&key) => tidy(value),
-            Value::Array(list) if LIST_KEYS.contains(&key) => list.iter().map(tidy).collect(),
-            Value::Object(map) if MAP_KEYS.contains(&key) => {
-                Value::Object(map.iter().map(|(name, schema)| (name.clone(), tidy(schema))).collect())
-            }
+            Value::Object(_) if SCHEMA_KEYS.contains(&key) => without_noise(value),
+            Value::Array(list) if LIST_KEYS.contains(&key) => list.iter().map(without_noise).collect(),
+            Value::Object(map) if MAP_KEYS.contains(&key) => Value::Object(
+                map.iter().map(|(name, schema)| (name.clone(), without_noise(schema))).collect(),
+            ),
             other => other.clone(),
         };
         tidied.insert(key.to_owned(), value);

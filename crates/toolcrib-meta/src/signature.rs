@@ -68,7 +68,7 @@ pub(crate) struct Line<'a> {
     entry: &'a Entry,
     /// The number of other overloads.
     others: usize,
-    mark: Option<&'static str>,
+    warning: Option<&'static str>,
 }
 
 impl<'a> Line<'a> {
@@ -81,7 +81,7 @@ impl<'a> Line<'a> {
     ) -> Option<Self> {
         let entry = overloads.iter().nth(form).or_else(|| overloads.first())?;
         let others = overloads.iter().count() - 1;
-        Some(Self { entry, others, mark: mark(&entry.tool, policy, principal) })
+        Some(Self { entry, others, warning: warning(&entry.tool, policy, principal) })
     }
 
     /// Writes the line.
@@ -101,11 +101,11 @@ impl<'a> Line<'a> {
             1 => format!("{text} (+1 form)"),
             others => format!("{text} (+{others} forms)"),
         };
-        if let Some(mark) = self.mark {
-            text = format!("{text} [{mark}]");
+        if let Some(warning) = self.warning {
+            text = format!("{text} [{warning}]");
         }
         if level == Level::Explained {
-            text.push_str(&explained(tool));
+            text.push_str(&argument_purposes(tool));
             text.push_str(&example(self.entry));
         }
         text
@@ -165,7 +165,7 @@ fn arguments(tool: &Tool, level: Level) -> String {
 }
 
 /// Returns a warning for a caller before a call: that it needs approval, or that it is destructive.
-fn mark(tool: &Tool, policy: &Policy, principal: Principal<'_>) -> Option<&'static str> {
+fn warning(tool: &Tool, policy: &Policy, principal: Principal<'_>) -> Option<&'static str> {
     match (policy.decide(tool, principal).effect, tool.risk()) {
         (Effect::Approve, _) => Some("asks the user"),
         (_, Risk::High) => Some("high risk"),
@@ -174,7 +174,7 @@ fn mark(tool: &Tool, policy: &Policy, principal: Principal<'_>) -> Option<&'stat
 }
 
 /// Writes the purpose of each argument, a line each.
-fn explained(tool: &Tool) -> String {
+fn argument_purposes(tool: &Tool) -> String {
     let fields = Node::new(&tool.parameters).fields();
     let told = fields.iter().filter_map(|field| {
         let about = summary(field.node.text("description")?);

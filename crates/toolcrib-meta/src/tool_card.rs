@@ -171,9 +171,8 @@ pub(crate) fn for_model(
         }
     }
     let (Some(entry), Some(form)) = (overloads.first(), found.first()) else {
-        return Err(
-            missing.map_or_else(|| ToolError::new(ErrorKind::UnknownTool, "there is no such tool"), no_part)
-        );
+        return Err(missing
+            .map_or_else(|| ToolError::new(ErrorKind::UnknownTool, "there is no such tool"), no_such_part));
     };
     let tool = &entry.tool;
     told.insert("name".into(), tool.name.shown().into());
@@ -228,7 +227,7 @@ fn metadata(tool: &Tool) -> JsonObject {
     told
 }
 
-fn no_part(error: NoSuchPart) -> ToolError {
+fn no_such_part(error: NoSuchPart) -> ToolError {
     let NoSuchPart { segment, parent, known } = error;
     let place = if parent.is_empty() { "the parameters".to_owned() } else { format!("`{parent}`") };
     let message = format!("there is no part `{}` in {place}", cut(&segment, 60));

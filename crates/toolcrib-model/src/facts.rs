@@ -42,7 +42,7 @@ impl ToolResult {
         facts.extend(self.repaired());
         facts.extend(self.status());
         facts.extend(self.addresses());
-        facts.extend(self.breaches());
+        facts.extend(self.output_violations());
         let metadata = |key: &str| self.metadata.get(key);
         if let Some(warning) = metadata("warning").and_then(Value::as_str) {
             facts.push(format!("warning: {}", short(warning, MAX_TEXT_CHARS)));
@@ -103,9 +103,10 @@ impl ToolResult {
         next.into_iter().chain(location).collect()
     }
 
-    fn breaches(&self) -> Option<String> {
-        let breaches = self.metadata.get("output_violations")?.as_array().filter(|all| !all.is_empty())?;
-        let texts = breaches.iter().filter_map(Value::as_str).take(MAX_LISTED);
+    fn output_violations(&self) -> Option<String> {
+        let output_violations =
+            self.metadata.get("output_violations")?.as_array().filter(|all| !all.is_empty())?;
+        let texts = output_violations.iter().filter_map(Value::as_str).take(MAX_LISTED);
         let told: Vec<_> = texts.map(|text| short(text, MAX_TEXT_CHARS)).collect();
         Some(format!("does not fit the declared output: {}", told.join("; ")))
     }

@@ -1,13 +1,13 @@
 //! Presents tools to models, and parses the calls that models write as text.
 //!
 //! - [`WireNames`] gives each tool a name that function-calling APIs accept, and maps the name back to the tool by
-//! table.
+//!   table.
 //! - [`Plan`] decides, from [`InjectionSettings`], which tools are sent with their schemas, which are listed on a line
-//! each, and which have to be found ([`Injection`]), and holds each [`OfferedTool`] as it is sent.
+//!   each, and which have to be found ([`Injection`]), and holds each [`OfferedTool`] as it is sent.
 //! - [`SystemPrompt`] renders the prompt before the conversation, for models that call tools through their API and for
-//! those that write calls as text ([`CallStyle`]).
+//!   those that write calls as text ([`CallStyle`]).
 //! - [`parse_text_calls`] parses the calls of the latter, and [`TextReader`] does so while they are streamed;
-//! [`render_tool_result`] writes the results for them, and [`defuse`] keeps data from looking like a call.
+//!   [`render_tool_result`] writes the results for them, and [`defuse`] keeps data from looking like a call.
 //! - [`Tokenizer`] measures all sizes: with the model's own table where it is known, else with an estimate.
 //!
 //! ```

@@ -91,30 +91,30 @@ impl Plan {
             all.push(offered);
         }
         Ok(match settings.mode {
-            InjectionMode::Direct => plan.put(Injection::Direct, all),
-            InjectionMode::Compact => plan.put(Injection::Compact, all),
-            InjectionMode::Discovery => plan.put(Injection::Discovery, all),
-            InjectionMode::Mixed => plan.put(Injection::Mixed, all),
+            InjectionMode::Direct => plan.with_mode(Injection::Direct, all),
+            InjectionMode::Compact => plan.with_mode(Injection::Compact, all),
+            InjectionMode::Discovery => plan.with_mode(Injection::Discovery, all),
+            InjectionMode::Mixed => plan.with_mode(Injection::Mixed, all),
             InjectionMode::Auto => {
                 plan.hidden = all;
-                plan.decided()
+                plan.choose_mode()
             }
         })
     }
 
     /// Chooses the mode that the budget allows.
-    fn decided(mut self) -> Self {
+    fn choose_mode(mut self) -> Self {
         let budget = u64::from(self.budget_tokens);
         let all = std::mem::take(&mut self.hidden);
-        let direct = self.put(Injection::Direct, all);
+        let direct = self.with_mode(Injection::Direct, all);
         if let Estimate::PerTool(tokens) = direct.estimate {
             let fits = per_tool(direct.tool_count, tokens) <= budget;
-            return if fits { direct } else { direct.turned(Injection::Discovery) };
+            return if fits { direct } else { direct.in_mode(Injection::Discovery) };
         }
         if direct.fits(budget) {
             return direct;
         }
-        let compact = direct.turned(Injection::Compact);
+        let compact = direct.in_mode(Injection::Compact);
         if compact.unlisted() == 0
             && compact.list_tokens() <= list_budget(budget)
             && compact.chosen_tokens() <= budget
@@ -122,31 +122,31 @@ impl Plan {
             return compact;
         }
         let has_pinned = !compact.pinned.is_empty();
-        let discovery = compact.turned(Injection::Discovery);
+        let discovery = compact.in_mode(Injection::Discovery);
         let tokens = discovery.chosen_tokens();
         // The hidden tools would be smaller than the tools to find them.
-        let direct = discovery.turned(Injection::Direct);
+        let direct = discovery.in_mode(Injection::Direct);
         if direct.fits(tokens) {
             direct
         } else if has_pinned {
-            direct.turned(Injection::Mixed)
+            direct.in_mode(Injection::Mixed)
         } else {
-            direct.turned(Injection::Discovery)
+            direct.in_mode(Injection::Discovery)
         }
     }
 
     /// Returns the same tools in another mode.
-    pub(crate) fn turned(mut self, mode: Injection) -> Self {
+    pub(crate) fn in_mode(mut self, mode: Injection) -> Self {
         let mut all = std::mem::take(&mut self.offered);
         all.append(&mut self.hidden);
-        self.put(mode, all)
+        self.with_mode(mode, all)
     }
 
-    fn put(mut self, mode: Injection, all: Vec<OfferedTool>) -> Self {
+    fn with_mode(mut self, mode: Injection, all: Vec<OfferedTool>) -> Self {
         self.mode = mode;
-        let at_hand = self.at_hand(&all);
+        let offered_operational = self.offered_operational(&all);
         let (offered, hidden): (Vec<_>, Vec<_>) =
-            all.into_iter().partition(|tool| self.is_offered(tool, &at_hand));
+            all.into_iter().partition(|tool| self.is_offered(tool, &offered_operational));
         (self.offered, self.hidden, self.listed) = (offered, hidden, Vec::new());
         self.sort();
         self.listed = match mode {
@@ -182,17 +182,17 @@ impl Plan {
 
     /// Returns the indexes of the operational tools that are offered: the essential ones, then the optional ones in
     /// their order, within the budget.
-    fn at_hand(&self, all: &[OfferedTool]) -> BTreeSet<usize> {
+    fn offered_operational(&self, all: &[OfferedTool]) -> BTreeSet<usize> {
         let operational = || all.iter().filter(|tool| tool.role == Role::Operational);
         let is_essential = |tool: &&OfferedTool| {
             let is_of_use = tool.is_runtime || !self.for_client;
             self.mode == Injection::Direct || tool.presence == Presence::Essential && is_of_use
         };
         let tokens = |tool: &OfferedTool| u64::from(tool.tokens(self.style, self.tokenizer));
-        let mut at_hand: BTreeSet<usize> =
+        let mut offered_operational: BTreeSet<usize> =
             operational().filter(is_essential).map(|tool| tool.place).collect();
         if self.mode == Injection::Direct || self.for_client {
-            return at_hand;
+            return offered_operational;
         }
         let mut optional: Vec<_> = operational().filter(|tool| tool.presence == Presence::Optional).collect();
         optional.sort_by_key(|tool| tool.place);
@@ -201,16 +201,18 @@ impl Plan {
         for tool in optional {
             if let Some(rest) = left.checked_sub(tokens(tool)) {
                 left = rest;
-                at_hand.insert(tool.place);
+                offered_operational.insert(tool.place);
             }
         }
-        at_hand
+        offered_operational
     }
 
-    fn is_offered(&self, tool: &OfferedTool, at_hand: &BTreeSet<usize>) -> bool {
+    fn is_offered(&self, tool: &OfferedTool, offered_operational: &BTreeSet<usize>) -> bool {
         let is_direct = self.mode == Injection::Direct;
         match tool.role {
-            Role::Operational => at_hand.contains(&tool.place) || self.pinned.contains(&tool.name),
+            Role::Operational => {
+                offered_operational.contains(&tool.place) || self.pinned.contains(&tool.name)
+            }
             Role::Tool => is_direct || self.pinned.contains(&tool.name),
             // Listed tools do not have to be found.
             Role::Discovery if self.mode == Injection::Compact => tool.step != Some(DiscoveryStep::Discover),

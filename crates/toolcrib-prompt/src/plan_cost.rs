@@ -26,7 +26,7 @@ impl Plan {
     /// Returns the cost of the injection modes. With [`Estimate::PerTool`], direct and compact are tools × tokens.
     pub fn tokens(&self) -> PlanTokens {
         let of = |mode: Injection| {
-            if mode == self.mode { self.chosen_tokens() } else { self.clone().turned(mode).chosen_tokens() }
+            if mode == self.mode { self.chosen_tokens() } else { self.clone().in_mode(mode).chosen_tokens() }
         };
         let (direct, compact) = match self.estimate {
             Estimate::Payload => (of(Injection::Direct), of(Injection::Compact)),

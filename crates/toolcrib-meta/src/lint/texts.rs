@@ -15,7 +15,7 @@ pub(super) fn empty<'a>(tools: &Tools<'a>) -> Vec<RawFinding<'a>> {
         let said: Vec<_> = overloads.iter().map(|tool| words_of_name(&tool.description)).collect();
         let message = if said.iter().any(Vec::is_empty) {
             "it has no description, so it is found only by its name"
-        } else if said.iter().any(|words| says_its_name(name, words)) {
+        } else if said.iter().any(|words| repeats_its_name(name, words)) {
             "its description only repeats its name"
         } else {
             return None;
@@ -30,7 +30,7 @@ pub(super) fn empty<'a>(tools: &Tools<'a>) -> Vec<RawFinding<'a>> {
     found.collect()
 }
 
-fn says_its_name(name: &QualifiedName, words: &[String]) -> bool {
+fn repeats_its_name(name: &QualifiedName, words: &[String]) -> bool {
     let mut known = words_of_name(name.name());
     known.extend(words_of_name(name.namespace()));
     words

@@ -189,7 +189,10 @@ impl<'a> SystemPrompt<'a> {
         match section {
             Section::Memory => {
                 let memory = clean(self.memory, MAX_MEMORY_CHARS);
-                headed("# MEMORY", &external::quoted(&self.within(&memory, MAX_MEMORY_CHARS, MEMORY_PART)))
+                with_heading(
+                    "# MEMORY",
+                    &external::quoted(&self.within(&memory, MAX_MEMORY_CHARS, MEMORY_PART)),
+                )
             }
             Section::MemoryInstructions => {
                 cut(self.memory_instructions.trim(), MAX_MEMORY_INSTRUCTIONS_CHARS).into_owned()
@@ -242,7 +245,7 @@ impl<'a> SystemPrompt<'a> {
                 about => format!("- {name}: {about}"),
             }
         });
-        headed(heading, &bounded(lines, "\n", self.chars(MAX_ITEMS_CHARS), noun))
+        with_heading(heading, &bounded(lines, "\n", self.chars(MAX_ITEMS_CHARS), noun))
     }
 
     fn identity(&self) -> String {
@@ -263,7 +266,7 @@ fn owned<S: Into<String>, T: Into<String>>(items: impl IntoIterator<Item = (S, T
 }
 
 /// Returns a text under its heading; empty if the text is empty.
-fn headed(heading: &str, text: &str) -> String {
+fn with_heading(heading: &str, text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("{heading}\n\n{text}") }
 }
 

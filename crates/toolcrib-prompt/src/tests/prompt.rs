@@ -209,7 +209,7 @@ fn every_section_keeps_its_bound_whatever_comes_in() {
     let items: Vec<_> = (0..1_000).map(|n| (format!("{n}{item}"), item.clone())).collect();
     let mut plan = plan(&tools, &InjectionSettings::default());
     for mode in [Injection::Direct, Injection::Compact, Injection::Discovery, Injection::Mixed] {
-        plan = plan.turned(mode);
+        plan = plan.in_mode(mode);
         for style in [CallStyle::Native, CallStyle::Text] {
             let prompt = SystemPrompt::new(&plan)
                 .with_style(style)

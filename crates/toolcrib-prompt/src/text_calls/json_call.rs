@@ -114,7 +114,7 @@ fn call(mut object: JsonObject, raw: &str, names: &ToolNames) -> TextCall {
         return unreadable(String::new(), why, raw);
     }
     match keys(&object, &ARGUMENT_KEYS, |_| true).as_slice() {
-        [] => match object.keys().find(|key| !is_beside(key)) {
+        [] => match object.keys().find(|key| !is_other_key(key)) {
             None => TextCall { name, arguments: Ok(JsonObject::new()), raw: raw.to_owned() },
             Some(key) => {
                 let why =
@@ -133,7 +133,7 @@ fn call(mut object: JsonObject, raw: &str, names: &ToolNames) -> TextCall {
 }
 
 /// Returns true if a key is one of a call other than its arguments.
-fn is_beside(key: &str) -> bool {
+fn is_other_key(key: &str) -> bool {
     OTHER_KEYS.contains(&key)
         || NAME_KEYS.contains(&key)
         || matches!(key, "reason" | "reasoning" | "description")

@@ -134,6 +134,6 @@ impl PetStore {
     /// in order.
     pub fn answer_next(&self, status: u16, headers: &[(&str, &str)]) {
         let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        self.store.lock().troubles.push_back((status, headers));
+        self.store.lock().failures.push_back((status, headers));
     }
 }

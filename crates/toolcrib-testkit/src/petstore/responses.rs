@@ -48,7 +48,7 @@ impl Refusal {
         refusal
     }
 
-    pub(super) fn coming_back(mut self, retry_after: Option<String>) -> Self {
+    pub(super) fn with_retry_after(mut self, retry_after: Option<String>) -> Self {
         self.retry_after = retry_after;
         self
     }

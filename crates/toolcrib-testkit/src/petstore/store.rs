@@ -56,7 +56,7 @@ pub(super) struct Store {
     pub(super) tokens: u64,
     pub(super) revoked: u64,
     /// The failures of the next requests.
-    pub(super) troubles: VecDeque<(u16, Vec<(String, String)>)>,
+    pub(super) failures: VecDeque<(u16, Vec<(String, String)>)>,
     pub(super) asked: Vec<StoreRequest>,
 }
 
@@ -84,7 +84,7 @@ impl Default for SharedStore {
             wrong_logins: 0,
             tokens: 0,
             revoked: 0,
-            troubles: VecDeque::new(),
+            failures: VecDeque::new(),
             asked: Vec::new(),
         })))
     }
@@ -110,7 +110,7 @@ pub(super) async fn record(State(store): State<SharedStore>, request: Request, n
     let trouble = {
         let mut store = store.lock();
         store.asked.push(asked);
-        store.troubles.pop_front()
+        store.failures.pop_front()
     };
     if let Some((status, headers)) = trouble {
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

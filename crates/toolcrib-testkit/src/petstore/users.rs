@@ -68,7 +68,7 @@ pub(super) async fn log_in(State(store): State<SharedStore>, RawQuery(query): Ra
     let mut store = store.lock();
     if store.wrong_logins >= MAX_WRONG {
         let refusal = Refusal::new(StatusCode::TOO_MANY_REQUESTS, "Too many requests", "wrong too often");
-        return Err(refusal.coming_back(Some(PAUSE.to_owned())));
+        return Err(refusal.with_retry_after(Some(PAUSE.to_owned())));
     }
     if store.users.get(value("username")).is_none_or(|user| user["password"] != value("password")) {
         store.wrong_logins += 1;

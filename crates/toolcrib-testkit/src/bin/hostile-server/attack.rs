@@ -45,22 +45,22 @@ pub(crate) fn at_start(server: &mut Server) -> Result<()> {
     let is_successor = std::env::var_os(SUCCESSOR).is_some();
     match server.mode {
         Mode::ExitAtOnce => {
-            tools::complain("no database");
+            tools::write_stderr("no database");
             std::process::exit(3);
         }
         Mode::ExitForChild if !is_successor => {
             // When it starts to serve, this process has certainly ended.
-            again("sleep 1; exec \"$@\"").spawn()?;
+            rerun("sleep 1; exec \"$@\"").spawn()?;
             std::process::exit(0);
         }
         // A signal that a process ignores is also ignored by the program that it executes.
         Mode::IgnoresTerm if !is_successor => {
-            return Err(again("trap '' HUP INT TERM; exec \"$@\"").exec().into());
+            return Err(rerun("trap '' HUP INT TERM; exec \"$@\"").exec().into());
         }
         Mode::Forks => {
-            quiet("sleep 3600").spawn()?;
+            detached_shell("sleep 3600").spawn()?;
             // The intermediate shell ends immediately, and init becomes the parent.
-            quiet("setsid sleep 3600 &").spawn()?.wait()?;
+            detached_shell("setsid sleep 3600 &").spawn()?.wait()?;
         }
         Mode::Deaf => thread::sleep(FOREVER),
         Mode::Storm => loop {
@@ -97,7 +97,7 @@ pub(crate) fn at_end(server: &Server) {
 }
 
 /// Misbehaves on a message, and returns true if the message needs no regular answer.
-pub(crate) fn in_place_of_an_answer(server: &mut Server, method: &str, message: &Value) -> Result<bool> {
+pub(crate) fn instead_of_answer(server: &mut Server, method: &str, message: &Value) -> Result<bool> {
     match (server.mode, method) {
         (Mode::Silent, _) => Ok(true),
         (Mode::Late, "notifications/cancelled") => {
@@ -112,7 +112,7 @@ pub(crate) fn in_place_of_an_answer(server: &mut Server, method: &str, message: 
 }
 
 /// Misbehaves during a call, and returns true if the call needs no regular answer.
-pub(crate) fn during_a_call(server: &mut Server, id: &Value, message: &Value) -> Result<bool> {
+pub(crate) fn during_call(server: &mut Server, id: &Value, message: &Value) -> Result<bool> {
     let params = &message["params"];
     let answer = || {
         let result = tools::result(params["name"].as_str().unwrap_or_default(), &params["arguments"]);
@@ -179,14 +179,14 @@ fn endless_line(server: &mut Server) -> io::Result<()> {
 }
 
 /// Returns a command that runs this program again through a shell script.
-fn again(script: &str) -> Command {
+fn rerun(script: &str) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", script, "sh"]).args(std::env::args()).env(SUCCESSOR, "1");
     command
 }
 
 /// Returns a command of a shell that inherits none of the pipes.
-fn quiet(script: &str) -> Command {
+fn detached_shell(script: &str) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command

@@ -23,7 +23,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.is::<std::io::Error>() => ExitCode::SUCCESS,
         Err(error) => {
-            tools::complain(&format!("{error:#}"));
+            tools::write_stderr(&format!("{error:#}"));
             ExitCode::from(2)
         }
     }

@@ -46,7 +46,7 @@ impl Server {
 
     fn answer(&mut self, message: &Value) -> Result<()> {
         let (method, id) = (message["method"].as_str().unwrap_or_default(), &message["id"]);
-        if attack::in_place_of_an_answer(self, method, message)? || id.is_null() {
+        if attack::instead_of_answer(self, method, message)? || id.is_null() {
             return Ok(());
         }
         match method {
@@ -79,12 +79,12 @@ impl Server {
         match name {
             "hang" => return Ok(()),
             "exit" => {
-                tools::complain("out of memory");
+                tools::write_stderr("out of memory");
                 std::process::exit(7);
             }
             _ => {}
         }
-        if attack::during_a_call(self, id, message)? {
+        if attack::during_call(self, id, message)? {
             return Ok(());
         }
         let result = tools::result(name, &params["arguments"]);

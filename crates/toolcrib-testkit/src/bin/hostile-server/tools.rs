@@ -10,7 +10,7 @@ use crate::mode::Mode;
 const HUGE: usize = 50_000;
 
 /// Writes a line to standard error.
-pub(crate) fn complain(line: &str) {
+pub(crate) fn write_stderr(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 

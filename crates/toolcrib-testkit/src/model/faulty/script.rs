@@ -28,17 +28,17 @@ use toolcrib_document::{Format, Limits, parse};
 /// are sent at once. The steps are:
 ///
 /// - `{say: TEXT}`, `{think: TEXT}`, `{call: {index, id, name, arguments}}`, `{delta: JSON}`: an event with a change of
-/// the message; absent fields of a call are not sent;
+///   the message; absent fields of a call are not sent;
 /// - `{finish: REASON}`, `usage`, `done`: the events at the end of a stream;
 /// - `{event: JSON}`: an event of this form; `{json: VALUE}`, `{text: TEXT}`, `{bytes: [NUMBER]}`: this content without
-/// an event;
+///   an event;
 /// - `{repeat: {times, steps}}`: repeated steps;
 /// - `pause`: a short pause; `hang`: nothing more until the client disconnects; `cut`: the connection ends here;
 /// - `no_headers`: as the first step, delays the status and the headers until the next step.
 ///
-/// The framing is `chunked` (the default), `length`, `close` (the body ends with the connection), `{length_off:
-/// NUMBER}` (a length that is wrong by this number), `unterminated` (chunks without the last one), or `bad_chunk` (a
-/// chunk with an invalid size follows the body). `${port}` in a header is the server's port.
+/// The framing is `chunked` (the default), `length`, `close` (the body ends with the connection),
+/// `{length_off: NUMBER}` (a length that is wrong by this number), `unterminated` (chunks without the last one), or
+/// `bad_chunk` (a chunk with an invalid size follows the body). `${port}` in a header is the server's port.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FaultScript {

@@ -87,9 +87,9 @@ async fn serve(
     let answer = {
         let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
         let number = seen.requests.len();
-        let wrong = wrong(&request);
+        let request_problem = request_problem(&request);
         seen.requests.push(request);
-        match (wrong, script.answer(number)) {
+        match (request_problem, script.answer(number)) {
             (Some(problem), _) => {
                 seen.problems.push(problem.clone());
                 refused(&problem)
@@ -105,7 +105,7 @@ async fn serve(
 }
 
 /// Returns the reason why the real API would refuse a request.
-fn wrong(request: &ModelRequest) -> Option<String> {
+fn request_problem(request: &ModelRequest) -> Option<String> {
     if request.path != COMPLETIONS_PATH {
         return Some(format!("there is nothing at {}", request.path));
     }
