@@ -125,7 +125,7 @@ impl Discovery {
     /// [`SearchIndex::build_cached`].
     ///
     /// [`SearchIndex::build_cached`]: toolcrib_search::SearchIndex::build_cached
-    pub fn with_kept_words(mut self, folder: Option<PathBuf>) -> Self {
+    pub fn with_word_cache(mut self, folder: Option<PathBuf>) -> Self {
         self.index.folder = folder;
         self
     }

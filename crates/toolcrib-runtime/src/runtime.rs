@@ -99,7 +99,7 @@ impl Runtime {
             Discovery::new(&registry, policy)
                 .with_descriptions(descriptions)
                 .with_search(app.config.tools.search.settings())
-                .with_kept_words(search::words_folder()),
+                .with_word_cache(search::words_folder()),
         );
         let mut own = toolcrib_meta::module(Arc::clone(&discovery));
         let pooled = pool.iter().flat_map(AgentPool::tools);
