@@ -6,7 +6,7 @@ use toolcrib_registry::{Entry, Overloads};
 
 use crate::schema::Node;
 use crate::summary::{MAX_SUMMARY, cut, folded, summary};
-use crate::types;
+use crate::type_notation;
 
 /// The most characters of a description in a list; `get_tool` has all of it.
 pub const MAX_LISTED_DESCRIPTION: usize = 240;

@@ -117,7 +117,7 @@ pub(super) enum OperatorMessage {
         say: CallDecision,
     },
     /// An agreement to a question.
-    QuestionReply {
+    Reply {
         /// The id of the question.
         id: u64,
         /// The completed form.
