@@ -1,6 +1,6 @@
 //! The owners of third-party crates: what is known in one place can be bounded, and replaced, in one place.
 
-use super::house::{Owner, TESTKIT, TESTS_FOLDER};
+use super::rules::{Owner, TESTKIT, TESTS_FOLDER};
 use super::violation::Violation;
 use crate::workspace::{Dependency, Package};
 

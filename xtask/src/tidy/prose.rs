@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::TextFile;
-use super::house::{CRATES_FOLDER, PLAIN_CRATES};
+use super::rules::CRATES_FOLDER;
 use super::violation::Violation;
 
 /// Words that may not open a doc comment. A doc comment states what an item is or does.
@@ -88,11 +88,10 @@ const VAGUE_TYPES: &[&str] = &[
 /// The names that every crate may give to several types.
 const SHARED_TYPES: &[&str] = &["Error", "Result"];
 
-/// Returns true for the sources of a crate in [`PLAIN_CRATES`] that ship, which excludes tests.
+/// Returns true for the sources of crates that ship, which excludes tests.
 pub(super) fn is_checked(path: &str) -> bool {
-    let package = path.strip_prefix(CRATES_FOLDER).and_then(|path| path.split('/').next());
     let is_test = path.contains("/tests") || path.ends_with("tests.rs") || path.contains("/examples/");
-    !is_test && package.is_some_and(|package| PLAIN_CRATES.contains(&package))
+    path.starts_with(CRATES_FOLDER) && !is_test
 }
 
 /// Checks the comments, messages and type names of one Rust file.
@@ -114,6 +113,23 @@ pub(super) fn check_source(file: &TextFile) -> Vec<Violation> {
             report(format!("`{name}` does not say what the type is: use the standard term for it"));
         }
         previous = comment.map(|comment| comment.marker);
+    }
+    violations
+}
+
+/// Checks the prose of one page of the documentation. Fenced blocks are code.
+pub(super) fn check_page(page: &TextFile) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    let mut is_fenced = false;
+    for (index, line) in page.text.lines().enumerate() {
+        if line.trim_start().starts_with("```") {
+            is_fenced = !is_fenced;
+        } else if !is_fenced {
+            violations.extend(idioms(line).map(|(idiom, replacement)| {
+                let message = format!("`{idiom}`: write plain English ({replacement})");
+                Violation::at(&page.path, index + 1, message)
+            }));
+        }
     }
     violations
 }

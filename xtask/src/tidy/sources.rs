@@ -1,7 +1,7 @@
 //! The form of source files: short enough, introduced, finished.
 
 use super::TextFile;
-use super::house::MAX_LINES;
+use super::rules::MAX_LINES;
 use super::violation::Violation;
 
 /// What nobody leaves behind, with the reason. Written in halves, so that this file does not report itself.

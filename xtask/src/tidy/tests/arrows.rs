@@ -1,20 +1,20 @@
 //! The arrows between crates.
 
 use super::super::arrows::check;
-use super::super::house::{ROOMS, Room};
+use super::super::rules::{CRATES, CrateRule};
 use super::{in_folder, package, printed};
 use crate::workspace::Package;
 
-/// Three floors: one crate on the ground, two beside each other above it, two restricted ones on top.
-const MADE_UP: &[Room] = &[
-    Room::new("ground", 0),
-    Room::new("left", 1),
-    Room::new("right", 1),
-    Room::new("choosy", 2).only(&["ground"]),
-    Room::new("calm", 2).never(&["tokio", "left"]),
+/// Three layers: one crate on the ground, two beside each other above it, two restricted ones on top.
+const MADE_UP: &[CrateRule] = &[
+    CrateRule::new("ground", 0),
+    CrateRule::new("left", 1),
+    CrateRule::new("right", 1),
+    CrateRule::new("choosy", 2).only(&["ground"]),
+    CrateRule::new("calm", 2).never(&["tokio", "left"]),
 ];
 
-/// Checks a package among the crates of the made-up house and the packages around every house.
+/// Checks a package among the crates of the made-up rules and the packages around every rules.
 fn check_made_up(subject: Package) -> Vec<String> {
     let others = ["ground", "left", "right", "choosy", "calm", "toolcrib-testkit"].map(package);
     let around = [in_folder("the-tests", "tests"), in_folder("chores", "xtask")];
@@ -27,9 +27,9 @@ fn check_made_up(subject: Package) -> Vec<String> {
 /// Checks a package against the real table, beside all real crates.
 fn check_real(subject: Package) -> Vec<String> {
     let mut packages: Vec<Package> =
-        ROOMS.iter().map(|room| package(room.name)).filter(|other| other.name != subject.name).collect();
+        CRATES.iter().map(|rule| package(rule.name)).filter(|other| other.name != subject.name).collect();
     packages.push(subject);
-    printed(&check(&packages, ROOMS))
+    printed(&check(&packages, CRATES))
 }
 
 #[test]
@@ -39,13 +39,13 @@ fn an_arrow_down_is_fine() {
 
 #[test]
 fn an_arrow_up_is_refused() {
-    let expected = "ground: is on floor 0 and may not depend on left on floor 1: arrows point down";
+    let expected = "ground: is on layer 0 and may not depend on left on layer 1: arrows point down";
     assert_eq!(check_made_up(package("ground").uses("left")), [expected]);
 }
 
 #[test]
 fn an_arrow_within_a_floor_is_refused() {
-    let expected = "left: is on floor 1 and may not depend on right on floor 1: arrows point down";
+    let expected = "left: is on layer 1 and may not depend on right on layer 1: arrows point down";
     assert_eq!(check_made_up(package("left").uses("right")), [expected]);
 }
 
@@ -65,14 +65,14 @@ fn what_a_crate_must_never_use_is_refused_at_home_and_from_outside() {
 
 #[test]
 fn a_crate_without_a_floor_is_refused() {
-    let expected = "attic: has no row in xtask/src/tidy/house.rs: say on which floor it lives";
+    let expected = "attic: has no row in xtask/src/tidy/rules.rs: add one with its layer";
     assert_eq!(check_made_up(package("attic")), [expected]);
     assert!(check_made_up(in_folder("quickstart", "examples/quickstart").uses("calm")).is_empty());
 }
 
 #[test]
 fn nothing_depends_on_what_is_no_part_of_the_house() {
-    let expected = "calm: may not depend on chores, which is no part of the house";
+    let expected = "calm: may not depend on chores, which is not a package of the workspace";
     assert_eq!(check_made_up(package("calm").uses("chores")), [expected]);
 }
 
@@ -105,7 +105,7 @@ fn a_top_is_found_behind_another_dependency() {
         [testkit, package("toolcrib-runtime"), package("toolcrib-io").tests_with("toolcrib-testkit")];
     let expected = "toolcrib-io: may not depend on toolcrib-runtime by way of toolcrib-testkit, \
                     not even in its tests: test it there";
-    assert_eq!(printed(&check(&packages, ROOMS)), [expected]);
+    assert_eq!(printed(&check(&packages, CRATES)), [expected]);
 }
 
 #[test]

@@ -1,18 +1,18 @@
 //! Tidy itself, on small made-up inputs: each rule is broken once, and the violation is read as printed.
 
 mod arrows;
-mod house;
 mod manifests;
 mod msrv;
 mod owners;
 mod prose;
+mod rules;
 mod sources;
 
 use super::TextFile;
 use super::violation::Violation;
 use crate::workspace::{Dependency, Package};
 
-/// A crate of the house, without dependencies.
+/// A crate of the rules, without dependencies.
 fn package(name: &str) -> Package {
     in_folder(name, &format!("crates/{name}"))
 }

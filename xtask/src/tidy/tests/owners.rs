@@ -1,7 +1,7 @@
 //! The owners of third-party crates.
 
-use super::super::house::{OWNERS, Owner};
 use super::super::owners::check;
+use super::super::rules::{OWNERS, Owner};
 use super::{in_folder, package, printed};
 use crate::workspace::{Dependency, Package};
 
@@ -33,7 +33,7 @@ fn what_has_no_owner_is_for_nobody() {
 #[test]
 fn a_feature_is_owned_apart_from_its_crate() {
     let packages =
-        [with_feature("door", "fork"), with_feature("wall", "fork"), with_feature("floor", "time")];
+        [with_feature("door", "fork"), with_feature("wall", "fork"), with_feature("layer", "time")];
     let expected = "wall: may not use the feature \"fork\" of async: it belongs to door";
     assert_eq!(printed(&check(&packages, MADE_UP)), [expected]);
 }

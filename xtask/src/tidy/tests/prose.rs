@@ -1,6 +1,6 @@
 //! The language of comments, messages and type names. Idioms are written in halves here too.
 
-use super::super::prose::{check_source, check_type_names, is_checked};
+use super::super::prose::{check_page, check_source, check_type_names, is_checked};
 use super::{file, printed};
 
 fn check_text(text: &str) -> Vec<String> {
@@ -53,8 +53,18 @@ fn a_type_name_that_a_crate_uses_twice_is_reported() {
 }
 
 #[test]
-fn tests_and_crates_outside_of_the_table_are_not_checked() {
-    for path in ["crates/a/src/b.rs", "xtask/src/main.rs", "tests/src/a.rs"] {
+fn an_idiom_is_reported_on_pages_and_not_in_their_code() {
+    let idiom = concat!("who", "ever");
+    let page = file("docs/a.md", &format!("For {idiom} reads.\n```\n{idiom}\n```\n"));
+    let expected = format!("docs/a.md:1: `{idiom}`: write plain English (the caller, anyone who)");
+    assert_eq!(printed(&check_page(&page)), [expected]);
+}
+
+#[test]
+fn the_sources_of_all_crates_are_checked_and_tests_are_not() {
+    assert!(is_checked("crates/a/src/b.rs"));
+    for path in ["crates/a/src/tests.rs", "crates/a/src/b/tests/c.rs", "xtask/src/main.rs", "tests/src/a.rs"]
+    {
         assert!(!is_checked(path), "{path}");
     }
 }

@@ -24,7 +24,7 @@ pub(crate) async fn run(arguments: &Approve, json: bool) -> Result<Exit, Failure
     let app = open(&arguments.app)?;
     if !app.config.serve.approve {
         return Err(Failure::bad_input(format!(
-            "{}: its calls are not answered here; set `serve.approve: true` and serve it anew, after reading docs/reference/serve.md, \
+            "{}: its calls are not answered here; set `serve.approve: true` and serve it again, after reading docs/reference/serve.md, \
              \"Who is asked\"",
             app.file
         )));

@@ -58,7 +58,7 @@ pub(super) fn text(servers: &[ImportedServer], left_out: &[(String, String)]) ->
         let _ = writeln!(text, "    # {} was left out: {}", comment(source), comment(reason));
     }
     text.push_str(
-        "  capabilities:\n    default_policy: approve      # ask before anything that no rule below speaks of\n    \
+        "  capabilities:\n    default_policy: approve      # ask before anything that no rule below matches\n    \
          # grant:\n    #   - {module: NAMESPACE, actions: [TOOL]}\n",
     );
     text

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::extract::{ConnectInfo, State};
 use http_body_util::BodyExt as _;
-use toolcrib_testkit::dropped_after;
+use toolcrib_testkit::{dropped_after, wait_until};
 
 use super::*;
 
@@ -41,13 +41,9 @@ impl Served {
                 && state.bodies.used() == 0
                 && state.rules().rate_limiter.open() == 0
         };
-        let idle = async {
-            shared.idle().await;
-            while !is_idle() {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-        };
-        timeout(PATIENCE, idle).await.unwrap_or_else(|_| panic!("something is left after {polls} polls"));
+        timeout(PATIENCE, shared.idle()).await.unwrap_or_else(|_| panic!("a call runs after {polls} polls"));
+        let what = format!("the end of everything after {polls} polls");
+        wait_until(&what, PATIENCE, || Ok(is_idle().then_some(()))).await.unwrap();
     }
 }
 
@@ -95,12 +91,8 @@ async fn a_session_whose_beginning_is_dropped_at_any_await_is_not_there() {
             break;
         }
         let state = served.state();
-        let gone = async {
-            while state.sessions.count() > 0 {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-        };
-        timeout(PATIENCE, gone).await.unwrap_or_else(|_| panic!("it is still there after {polls} polls"));
+        let what = format!("the end of the session after {polls} polls");
+        wait_until(&what, PATIENCE, || Ok((state.sessions.count() == 0).then_some(()))).await.unwrap();
     }
     served.end().await;
 }

@@ -18,7 +18,12 @@ async fn office() -> Office {
 
 /// Lets what can go on without time passing do so.
 async fn settle() {
-    let _ = tokio::time::timeout(Duration::from_millis(2), std::future::pending::<()>()).await;
+    pass(Duration::from_millis(2)).await;
+}
+
+/// Lets time pass on the paused clock.
+async fn pass(time: Duration) {
+    let _ = tokio::time::timeout(time, std::future::pending::<()>()).await;
 }
 
 /// Returns the states of the watchers as the process knows them, after it has checked that the store has the same and that no
@@ -64,7 +69,7 @@ async fn stopping_a_watcher_that_is_dropped_at_any_await_stops_it_whole_or_not_a
         settle().await;
         let stopped = dropped_after(polls, office.watchers.stop(&id, &context())).await;
         let states = states(&office, polls).await;
-        tokio::time::sleep(Duration::from_secs(11)).await;
+        pass(Duration::from_secs(11)).await;
         assert_eq!(office.plant.calls(), 1 + states.len(), "after {polls} polls");
         if let Some(stopped) = stopped {
             return assert_eq!((stopped.unwrap().status, states), (WatcherState::Ended, vec![]));
@@ -81,7 +86,7 @@ async fn pausing_a_watcher_that_is_dropped_at_any_await_pauses_it_whole_or_not_a
         settle().await;
         let paused = dropped_after(polls, office.watchers.pause(&id, &context())).await;
         let after = states(&office, polls).await;
-        tokio::time::sleep(Duration::from_secs(11)).await;
+        pass(Duration::from_secs(11)).await;
         let is_paused = after == [WatcherState::Paused];
         assert_eq!(office.plant.calls(), if is_paused { 1 } else { 2 }, "after {polls} polls");
         if let Some(paused) = paused {
@@ -99,7 +104,7 @@ async fn unpausing_a_watcher_that_is_dropped_at_any_await_lets_it_go_on_or_leave
         let id = office.start(json!({})).await;
         settle().await;
         office.watchers.pause(&id, &context()).await.unwrap();
-        tokio::time::sleep(Duration::from_secs(11)).await;
+        pass(Duration::from_secs(11)).await;
         let unpaused = dropped_after(polls, office.watchers.unpause(&id, &context())).await;
         let after = states(&office, polls).await;
         let is_active = after == [WatcherState::Active];

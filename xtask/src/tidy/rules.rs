@@ -1,10 +1,10 @@
-//! The house: which crate lives on which floor, who owns which third-party crate, how long a file may be.
+//! The tables of the rules: the layers of crates, the owners of third-party crates, the length of files.
 //!
-//! Arrows point down: a crate may use the crates of strictly lower floors, none of its own. Where a row says
+//! Arrows point down: a crate may use the crates of strictly lower layers, none of its own. Where a row says
 //! `only`, it may use no others of the workspace; where it says `never`, no dependency of that name,
 //! third-party or not. A new crate gets a row here, and a reader learns from it where it belongs.
 
-/// Where the workspace keeps the crates that have a floor.
+/// Where the workspace keeps the crates that have a layer.
 pub(super) const CRATES_FOLDER: &str = "crates/";
 
 /// The folders whose Rust files are checked.
@@ -16,42 +16,29 @@ pub(super) const MAX_LINES: usize = 800;
 /// Folders whose source files together stay below a number of lines.
 pub(super) const SMALL_FOLDERS: &[(&str, usize)] = &[("crates/toolcrib-port/", 800)];
 
-/// The crates whose language is checked already; the others follow, until the table is all of them.
-pub(super) const PLAIN_CRATES: &[&str] = &[
-    "toolcrib-document",
-    "toolcrib-io",
-    "toolcrib-loader-file",
-    "toolcrib-loader-mcp",
-    "toolcrib-loader-rest",
-    "toolcrib-macros",
-    "toolcrib-policy",
-    "toolcrib-schema",
-    "toolcrib-search",
-];
-
 /// The crate that is for tests only: nothing that ships may use it.
 pub(super) const TESTKIT: &str = "toolcrib-testkit";
 
 /// The package of the integration tests, which may use [`TESTKIT`] in its library too.
 pub(super) const TESTS_FOLDER: &str = "tests";
 
-/// The crates that bring the whole house together: tests of the crates below them do without.
+/// The crates that depend on all others: tests of the crates below them do not use them.
 pub(super) const TOPS: &[&str] = &["toolcrib-runtime", "toolcrib-cli"];
 
 /// A crate's row in the table.
 #[derive(Clone, Copy)]
-pub(super) struct Room {
+pub(super) struct CrateRule {
     pub(super) name: &'static str,
-    pub(super) floor: u8,
+    pub(super) layer: u8,
     /// When there, the only crates of the workspace that this one may use.
     pub(super) only: Option<&'static [&'static str]>,
-    /// Packages that it may not use, although their floor or owner would allow it.
+    /// Packages that it may not use, although their layer or owner would allow it.
     pub(super) never: &'static [&'static str],
 }
 
-impl Room {
-    pub(super) const fn new(name: &'static str, floor: u8) -> Self {
-        Self { name, floor, only: None, never: &[] }
+impl CrateRule {
+    pub(super) const fn new(name: &'static str, layer: u8) -> Self {
+        Self { name, layer, only: None, never: &[] }
     }
 
     pub(super) const fn only(mut self, crates: &'static [&'static str]) -> Self {
@@ -65,23 +52,23 @@ impl Room {
     }
 }
 
-/// The floors, from the ground up.
-pub(super) const ROOMS: &[Room] = &[
-    Room::new("toolcrib-model", 0).never(&["async-trait", "futures", "tokio"]),
-    Room::new("toolcrib-document", 1),
-    Room::new("toolcrib-io", 1),
-    Room::new("toolcrib-policy", 1).only(&["toolcrib-model"]).never(&["async-trait", "tokio"]),
-    Room::new("toolcrib-schema", 1).only(&["toolcrib-model"]).never(&["tokio"]),
-    Room::new("toolcrib-macros", 2).only(&[]),
-    Room::new("toolcrib-port", 2).only(&["toolcrib-model", "toolcrib-policy", "toolcrib-schema"]),
-    Room::new("toolcrib-registry", 3),
-    Room::new("toolcrib-sdk", 3).only(&[
+/// The layers, from the ground up.
+pub(super) const CRATES: &[CrateRule] = &[
+    CrateRule::new("toolcrib-model", 0).never(&["async-trait", "futures", "tokio"]),
+    CrateRule::new("toolcrib-document", 1),
+    CrateRule::new("toolcrib-io", 1),
+    CrateRule::new("toolcrib-policy", 1).only(&["toolcrib-model"]).never(&["async-trait", "tokio"]),
+    CrateRule::new("toolcrib-schema", 1).only(&["toolcrib-model"]).never(&["tokio"]),
+    CrateRule::new("toolcrib-macros", 2).only(&[]),
+    CrateRule::new("toolcrib-port", 2).only(&["toolcrib-model", "toolcrib-policy", "toolcrib-schema"]),
+    CrateRule::new("toolcrib-registry", 3),
+    CrateRule::new("toolcrib-sdk", 3).only(&[
         "toolcrib-macros",
         "toolcrib-model",
         "toolcrib-policy",
         "toolcrib-port",
     ]),
-    Room::new("toolcrib-exec", 4)
+    CrateRule::new("toolcrib-exec", 4)
         .only(&[
             "toolcrib-document",
             "toolcrib-model",
@@ -92,9 +79,9 @@ pub(super) const ROOMS: &[Room] = &[
             "toolcrib-sdk",
         ])
         .never(&["sqlx"]),
-    Room::new("toolcrib-prompt", 4).never(&["tokio"]),
-    Room::new("toolcrib-search", 4),
-    Room::new("toolcrib-agent", 5)
+    CrateRule::new("toolcrib-prompt", 4).never(&["tokio"]),
+    CrateRule::new("toolcrib-search", 4),
+    CrateRule::new("toolcrib-agent", 5)
         .only(&[
             "toolcrib-document",
             "toolcrib-io",
@@ -104,7 +91,7 @@ pub(super) const ROOMS: &[Room] = &[
             "toolcrib-sdk",
         ])
         .never(&["tantivy"]),
-    Room::new("toolcrib-meta", 5).only(&[
+    CrateRule::new("toolcrib-meta", 5).only(&[
         "toolcrib-model",
         "toolcrib-policy",
         "toolcrib-port",
@@ -114,14 +101,14 @@ pub(super) const ROOMS: &[Room] = &[
         "toolcrib-sdk",
         "toolcrib-search",
     ]),
-    Room::new("toolcrib-tasks", 5),
-    Room::new("toolcrib-loader-file", 6),
-    Room::new("toolcrib-loader-mcp", 6),
-    Room::new("toolcrib-loader-rest", 6),
-    Room::new("toolcrib-modules", 6),
-    Room::new("toolcrib-runtime", 7),
-    Room::new("toolcrib-server", 8),
-    Room::new("toolcrib-cli", 9),
+    CrateRule::new("toolcrib-tasks", 5),
+    CrateRule::new("toolcrib-loader-file", 6),
+    CrateRule::new("toolcrib-loader-mcp", 6),
+    CrateRule::new("toolcrib-loader-rest", 6),
+    CrateRule::new("toolcrib-modules", 6),
+    CrateRule::new("toolcrib-runtime", 7),
+    CrateRule::new("toolcrib-server", 8),
+    CrateRule::new("toolcrib-cli", 9),
 ];
 
 /// A third-party crate, or a feature of it, and the crates that may use it.
