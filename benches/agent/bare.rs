@@ -1,4 +1,4 @@
-//! The same turns, written by hand on a bare `async-openai`: ask, put the call together, answer it, ask again.
+//! Baseline: the same turns, written by hand on a bare `async-openai`.
 
 use std::error::Error;
 use std::time::Instant;

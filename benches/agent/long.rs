@@ -1,6 +1,6 @@
-//! Ten thousand turns in one run: neither its memory nor its turns may grow.
+//! Ten thousand turns in one run. Neither the memory nor the time of a turn may grow.
 //!
-//! The conversation stays within its window, as conversations of any length do, by being made shorter again and again.
+//! The conversation stays within its context window, because it is compacted repeatedly.
 
 use std::error::Error;
 use std::time::Duration;

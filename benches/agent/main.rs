@@ -1,4 +1,4 @@
-//! What the agent loop costs beside the same turns on a bare `async-openai`, and whether that stays so over a long run.
+//! The cost of the agent loop, compared with the same turns on a bare `async-openai`, and over a long run.
 
 mod bare;
 mod long;

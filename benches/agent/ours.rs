@@ -1,4 +1,4 @@
-//! The agent that is measured: ten tools, and calls that take no time.
+//! The measured agent: ten tools, and calls that return at once.
 
 use std::error::Error;
 use std::sync::{Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! A Chat Completions server whose model calls a tool in each turn, as long as it may.
+//! A Chat Completions server whose model calls a tool in each turn until the run ends.
 
 use std::error::Error;
 use std::sync::atomic::{AtomicU64, Ordering};

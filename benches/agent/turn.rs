@@ -1,8 +1,9 @@
-//! A turn of the loop beside the same turn by hand.
+//! A turn of the agent loop, compared with the same turn by hand.
 //!
-//! A turn lasts from the result of one call until the next call: the result becomes a message, the conversation is sent,
-//! the reply is streamed and put together. Both sides have one thread, the same server and the same HTTP client, and send
-//! the same bytes, which is checked; they take turns, and take turns at being first.
+//! A turn lasts from the result of one call until the next call: the result becomes a message, the conversation is
+//! sent, and the reply is streamed and assembled. Both sides have one thread, the same server, and the same HTTP
+//! client, and send the same bytes, which is checked. The sides alternate, and also alternate in the order, so that
+//! disturbances affect both.
 
 use std::error::Error;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Many calls at once, of which one never ends.
+//! Many concurrent calls, one of which never ends.
 
 use std::error::Error;
 use std::sync::Arc;

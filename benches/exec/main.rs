@@ -1,4 +1,4 @@
-//! What the way of a call costs, what a call that hangs costs the others, and what a huge result costs.
+//! The cost of the executor for a call, of a hanging call for other calls, and of a huge result.
 
 mod hang;
 mod large;

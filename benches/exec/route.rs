@@ -1,4 +1,4 @@
-//! Gate, validate and route of a tool in the same process.
+//! Gate, validation, and routing of a tool in the same process.
 
 use std::error::Error;
 use std::hint::black_box;

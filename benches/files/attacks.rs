@@ -1,4 +1,4 @@
-//! Files that are made to cost as much as they can, and files that look like tools and are none.
+//! Files that are built to be as expensive as possible, and files that resemble tool files but are not.
 
 use std::fmt::Write as _;
 

@@ -1,7 +1,7 @@
-//! What one file costs until it is refused: time, and memory at the peak.
+//! The cost of one file until it is refused: time and peak memory.
 //!
-//! Each file is loaded by a process of its own, since memory that was freed before would hide a part of what the next
-//! one takes, and so that one that crashed or hung would be seen.
+//! Each file is loaded in a separate process, because memory that was freed earlier would hide a part of the next
+//! file's usage, and so that a crash or a hang is detected.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader};

@@ -1,4 +1,4 @@
-//! What hostile tool files cost.
+//! The cost of hostile tool files.
 
 mod attacks;
 mod cost;

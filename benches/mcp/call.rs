@@ -1,11 +1,11 @@
-//! A call through the whole pipeline, beside the same call on a bare `rmcp` client.
+//! A call through the whole pipeline, compared with the same call on a bare `rmcp` client.
 //!
-//! What is measured is what we add, so all else is the same on both sides: the runtime and its one thread, the program
-//! at the other end, the pipes or the HTTP client, the arguments, and what the client says of itself, which revision
-//! 2026-07-28 has in every request and the server reads in every one. Both have a deadline, too: nobody calls a server
-//! without one, and a timer alone costs a bare call some microseconds. They take turns, and take turns at being first,
-//! so that a disturbance meets all, and so does what each leaves behind for the runtime to do. Beside the whole pipeline and
-//! the bare client stands the engine by itself, to show which part of ours costs what.
+//! Only the overhead of this project is measured. Everything else is the same on both sides: the runtime and its one
+//! thread, the server program, the pipes or the HTTP client, the arguments, and the client information, which revision
+//! 2026-07-28 has in every request and the server reads each time. Both have a deadline too, because a real client sets
+//! one, and a timer alone adds some microseconds to a bare call. The sides alternate, also in their order, so that
+//! disturbances and deferred work of the runtime affect all of them. The engine is also measured without the pipeline,
+//! to show the cost of each part.
 
 use std::error::Error;
 use std::hint::black_box;

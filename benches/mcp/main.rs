@@ -1,4 +1,4 @@
-//! What a call of an MCP tool costs beside the same call on a bare client, and how soon servers are ready.
+//! The cost of an MCP tool call compared with a bare client, and the time until servers are ready.
 
 mod call;
 mod ready;

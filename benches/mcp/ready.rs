@@ -1,4 +1,4 @@
-//! How soon ten servers are there that take a second each.
+//! The time until ten servers are ready that take a second each.
 
 use std::error::Error;
 use std::sync::Arc;

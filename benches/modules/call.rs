@@ -1,4 +1,4 @@
-//! Calls of a module that are granted.
+//! Granted calls of a module.
 
 use std::error::Error;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! `filesystem.grep` over 100,000 files, beside ripgrep.
+//! `filesystem.grep` over 100,000 files, compared with ripgrep.
 
 use std::env;
 use std::error::Error;

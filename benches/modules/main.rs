@@ -1,4 +1,4 @@
-//! What the modules cost: a tool that is made of a function, a search through many files, and a long result of a database.
+//! The cost of modules: a tool made from a function, a search through many files, and a long database result.
 
 mod call;
 mod grep;

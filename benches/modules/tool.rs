@@ -1,4 +1,4 @@
-//! A tool that `#[module]` makes of a method, beside the method.
+//! A tool that `#[module]` makes from a method, compared with the method.
 
 use std::error::Error;
 use std::hint::black_box;

@@ -1,4 +1,4 @@
-//! What the engine adds to a request: arguments, encoding, the guard, the reading of the answer.
+//! The overhead of the engine for a request: arguments, encoding, guard, and reading the answer.
 
 use std::error::Error;
 use std::hint::black_box;

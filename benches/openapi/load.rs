@@ -1,4 +1,4 @@
-//! From the text of a document to its tools, and to a registry that is ready.
+//! Loading: from the text of a document to its tools, and to a registry that is ready.
 
 use std::error::Error;
 use std::fs;

@@ -1,4 +1,4 @@
-//! How fast OpenAPI documents become tools, and what a call of one costs.
+//! The speed of loading OpenAPI documents, and the cost of calling one of their tools.
 
 mod call;
 mod load;

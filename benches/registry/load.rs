@@ -1,4 +1,4 @@
-//! From a tool file to a snapshot that is ready.
+//! Loading: from a tool file to a snapshot that is ready.
 
 use std::error::Error;
 use std::fs;

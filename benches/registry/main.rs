@@ -1,4 +1,4 @@
-//! How fast the registry is: loading, looking up, and reading while tools are refreshed.
+//! The speed of the registry: loading, lookup, and reads during refreshes.
 
 mod load;
 mod readers;

@@ -1,15 +1,16 @@
-//! Reading while tools are refreshed.
+//! Reads during refreshes.
 //!
-//! A read takes the current snapshot and resolves a call. Sixty-four readers do a few reads, wait a moment, and go on,
-//! as agents do; readers that never waited would leave a writer hardly any time on two cores, and would mostly measure
-//! each other. Three stretches follow each other in one run:
+//! A read takes the current snapshot and resolves a call. Sixty-four readers do a few reads, pause, and continue, as
+//! agents do. Readers without pauses would leave a writer hardly any time on two cores, and would mostly measure each
+//! other. One run has three phases:
 //!
-//! 1. nobody writes;
-//! 2. a writer refreshes a registry *that nobody reads*, so that the readers share the cores and their caches with the
-//!    same work;
+//! 1. no writer;
+//! 2. a writer refreshes a registry *without readers*, so that the readers share the cores and their caches with
+//!    the same work;
 //! 3. the writer refreshes the registry that they read.
 //!
-//! The third against the second is what swapping snapshots costs; the third against the first is what a user feels.
+//! The ratio of the third to the second is the cost of swapping snapshots. The ratio of the third to the first is what
+//! a user notices.
 
 use std::error::Error;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

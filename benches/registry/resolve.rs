@@ -1,4 +1,4 @@
-//! From a call to its tool.
+//! Resolution of a call to its tool.
 
 use std::error::Error;
 use std::hint::black_box;

@@ -1,4 +1,4 @@
-//! Compile, validate, example and repair of what is made to hang, on a quarter of the usual stack.
+//! Compiling, validating, repairing, and generating examples with hostile schemas, on a quarter of the usual stack.
 
 use std::error::Error;
 use std::hint::black_box;

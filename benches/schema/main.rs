@@ -1,4 +1,4 @@
-//! What hostile schemas and arguments cost.
+//! The cost of hostile schemas and arguments.
 
 #[path = "../../crates/toolcrib-schema/src/tests/attacks.rs"]
 #[expect(clippy::indexing_slicing, reason = "a bench may fail by panicking")]

@@ -1,9 +1,9 @@
-//! How well and how fast tools are found, and what it costs to get ready, beside others: the crates `bm25` (words alone)
-//! and `ratel-ai-core` (in its default, words alone; its arm of meaning wants a model that has to be downloaded).
+//! Search quality, speed, and startup cost, compared with the crates `bm25` (words only) and `ratel-ai-core` (in its
+//! default, words only; its search by meaning requires a downloaded model).
 //!
-//! The tools are those of the labelled sets below `TOOLCRIB_SHARED`, with their queries; more tools than there are, are the
-//! same ones under other names. Without the sets tools and queries are made up, of few words: then queries meet far more
-//! tools, the bounds say nothing, and how good a ranking is, is not asked.
+//! The tools and queries are those of the labelled sets below `TOOLCRIB_SHARED`. A larger set consists of the same
+//! tools under further names. Without the sets, tools and queries are generated from few words. Then queries match far
+//! more tools, the bounds have no meaning, and the quality of the ranking is not measured.
 
 mod data;
 mod peers;

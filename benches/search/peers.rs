@@ -1,4 +1,4 @@
-//! Those who find tools, in one form: this project and others.
+//! The compared search implementations behind one interface: this project and others.
 
 use std::error::Error;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! How good the rankings are: NDCG@10 over all labelled queries.
+//! Ranking quality: NDCG@10 over all labelled queries.
 
 use std::error::Error;
 use std::sync::Arc;

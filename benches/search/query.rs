@@ -1,4 +1,4 @@
-//! One query.
+//! The time of one query.
 
 use std::error::Error;
 use std::hint::black_box;

@@ -1,5 +1,5 @@
-//! From tools to an index that answers. Each is measured in a program of its own, which has read the tools and done
-//! nothing else: what an allocator keeps of earlier work would hide a part of the memory.
+//! Startup: from tools to an index that answers. Each measurement runs in a separate process that has only read the
+//! tools, because memory that the allocator retains from earlier work would hide a part of the usage.
 
 use std::error::Error;
 use std::fs;

@@ -1,6 +1,6 @@
-//! A call through the gateway, beside the same call of the same server by the same client.
+//! A call through the gateway, compared with the same call of the same server by the same client.
 //!
-//! They take turns, and take turns at being first, so that a disturbance meets both.
+//! The sides alternate, also in their order, so that disturbances affect both.
 
 use std::error::Error;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! The gateway as a program of its own, and clients of it and of the servers.
+//! The gateway as a separate process, and clients of it and of the servers.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! How soon a gateway lists its tools that was not there before.
+//! The time from the start of a gateway until it lists its tools.
 
 use std::error::Error;
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
-//! What `toolcrib serve` adds to a call, and how soon it lists its tools, in front of servers that others have written.
+//! The overhead of `toolcrib serve` for a call, and the time until it lists its tools, with third-party servers.
 //!
-//! The programs are named by the environment, as `cargo xtask bench serve` sets it: `TOOLCRIB_BIN`, optimised, and
-//! `TOOLCRIB_PEERS`. With `TOOLCRIB_SHARED`, two OpenAPI documents are served beside the servers.
+//! The programs are named by environment variables, which `cargo xtask bench serve` sets: `TOOLCRIB_BIN`, optimized,
+//! and `TOOLCRIB_PEERS`. With `TOOLCRIB_SHARED`, two OpenAPI documents are served too.
 
 mod call;
 mod gateway;

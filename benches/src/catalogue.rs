@@ -1,4 +1,4 @@
-//! Tools that are like those that people write, the same ones in each run.
+//! Generated tools that resemble real ones, identical in each run.
 
 use serde_json::{Map, Value, json};
 

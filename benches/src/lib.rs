@@ -1,19 +1,18 @@
-//! What the benches share. Each bench is a program of its own; `cargo xtask bench` builds and runs them optimised.
+//! Shared code of the benches. Each bench is a separate program; `cargo xtask bench` builds and runs them optimized.
 //!
-//! A bench prints one [`Row`](report::Row) for each thing that it measures: the figure, the bound that it is held
-//! against, and the ratio of the two. The bound is either written down, or another figure of the same run (a *peer*),
-//! which says more where machines differ. A bench whose figure is over its bound fails in the end; run it again on an
-//! idle machine before you believe it.
+//! A bench prints one [`Row`](report::Row) per measurement: the figure, its bound, and the ratio of the two. The bound
+//! is either a constant or another figure of the same run (a *peer*), which is more meaningful across machines. A bench
+//! with a figure over its bound fails at the end; run it again on an idle machine before you trust it.
 //!
-//! - [`timings`]: many durations, and their percentiles;
+//! - [`timings`]: durations and their percentiles;
 //! - [`report`]: the rows;
-//! - [`memory`]: the peak of a stretch of the program;
-//! - [`processor`]: the processor time of one;
-//! - [`catalogue`]: tools that are like those that people write, the same ones in each run.
+//! - [`memory`]: the peak memory of a section of the program;
+//! - [`processor`]: the processor time of a section;
+//! - [`catalogue`]: generated tools that resemble real ones.
 //!
-//! Why no crate for it: `divan` and `criterion` tell how long one function takes on an idle machine. Half of what is
-//! asked here is the tail of many durations that were measured on many threads at once, with or without something
-//! else going on, held against a figure of the same run; and that is the part that they leave to the bench.
+//! `divan` and `criterion` are not used because they measure the time of one function on an idle machine. Many benches
+//! here measure the tail of durations on several threads at once, with or without other load, relative to another
+//! figure of the same run.
 //!
 //! ```
 //! use std::time::Duration;

@@ -1,7 +1,7 @@
-//! How much memory a stretch of the program takes at its peak.
+//! The peak memory of a section of the program.
 //!
-//! The kernel keeps the peak of the resident memory of each process, and sets it back on demand: see `clear_refs` and
-//! `VmHWM` in proc(5). Where there is no such file, nothing can be said, and the answer is `None`.
+//! The kernel records the peak of the resident memory of each process, and resets it on demand: see `clear_refs` and
+//! `VmHWM` in proc(5). Without such files the answer is `None`.
 
 use std::fs;
 

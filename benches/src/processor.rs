@@ -1,5 +1,5 @@
-//! How much of the processors the program has had, on all threads: what a measure in hours and minutes becomes on an idle
-//! machine, whatever else runs on this one.
+//! The processor time of the program on all threads. It measures long runs as on an idle machine, regardless of other
+//! load.
 
 use std::fs;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a bench prints.
+//! The output of a bench.
 
 use std::error::Error;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What the benches rely on.
+//! Tests of the shared code.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Many durations, and their percentiles.
+//! Durations and their percentiles.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! How many schedules are acknowledged in a second, and how many waits for the disk there are in one.
+//! The number of schedules acknowledged per second, and of flushes to disk for them.
 
 use std::error::Error;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! Ten thousand schedules that wait and a thousand watchers cost next to nothing.
+//! The idle cost of ten thousand schedules and a thousand watchers, which must be negligible.
 
 use std::error::Error;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What waiting tasks cost, how punctual they are, and how fast new ones are acknowledged.
+//! The cost of waiting tasks, their punctuality, and the speed of acknowledging new ones.
 
 mod acknowledged;
 mod idle;

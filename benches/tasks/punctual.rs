@@ -1,4 +1,4 @@
-//! A task that is due starts at once, also among ten thousand that are not.
+//! The delay of due tasks among ten thousand that are not due.
 
 use std::error::Error;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What the parts stand on: a store on the disk, and an entrance that notes when it was entered.
+//! Test setup: a store on disk, and a tool caller that records the time of each call.
 
 use std::error::Error;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: how fast it is, beside the bounds that are promised.
+//! `cargo xtask bench`: performance figures and their bounds.
 
 use std::fs;
 use std::path::{Path, PathBuf};

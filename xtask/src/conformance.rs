@@ -1,8 +1,8 @@
-//! `cargo xtask conformance`: the official conformance suite of MCP against our client and our server.
+//! `cargo xtask conformance`: the official MCP conformance suite against the project's client and server.
 //!
-//! A scenario of the suite is a server, or a client, and behind it a list of checks on what the other side did. Each is run
-//! by itself, also those that a revision does not score, and has to fail exactly the checks that `conformance.toml` names
-//! for it.
+//! A scenario of the suite is a server or a client with a list of checks of the other side. Each scenario runs
+//! separately, including those that a revision does not score. It must fail exactly the checks that `conformance.toml`
+//! lists for it.
 
 mod expected;
 mod served;

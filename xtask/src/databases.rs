@@ -1,7 +1,8 @@
-//! The database servers that tests talk to: PostgreSQL and MariaDB, from the packages of the system.
+//! The database servers for tests: PostgreSQL and MariaDB, from the packages of the system.
 //!
-//! They listen on this machine alone, have their data in a folder that goes with them, and never run as root. What a
-//! variable names already is used as it is. Of each kind there is a second server that tests may kill: it is started again.
+//! They listen on this machine only, store their data in a folder that is removed at the end, and never run as root. A
+//! server that a variable already names is used unchanged. Each kind has a second server that tests may kill; it is
+//! restarted.
 
 use std::ffi::OsString;
 use std::fs;

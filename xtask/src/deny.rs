@@ -1,4 +1,4 @@
-//! cargo-deny as a part of `lint`: bans, licences, sources, and the advisories where they can be had.
+//! cargo-deny as part of `lint`: bans, licences, sources, and advisories if available.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -1,4 +1,4 @@
-//! `cargo xtask distill`: makes the table of the built-in embedder anew.
+//! `cargo xtask distill`: builds the table of the built-in embedder.
 
 use anyhow::Result;
 

@@ -1,4 +1,4 @@
-//! `cargo xtask docs`: the reference pages that are made from the program's own declarations.
+//! `cargo xtask docs`: reference pages generated from the program's declarations.
 
 mod commands;
 mod meta_tools;

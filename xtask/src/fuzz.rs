@@ -1,7 +1,7 @@
-//! `cargo xtask fuzz`: the fuzz targets, each for some time.
+//! `cargo xtask fuzz`: runs the fuzz targets for a limited time.
 //!
-//! The fuzzer is `libFuzzer`, and what it sees of a run comes from a pass of LLVM that every compiler has, so that this
-//! needs no other compiler than the rest.
+//! The fuzzer is `libFuzzer`. Its coverage instrumentation is an LLVM pass that every Rust compiler includes, so no
+//! other compiler is needed.
 
 use std::fs;
 use std::path::Path;

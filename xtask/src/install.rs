@@ -1,6 +1,6 @@
-//! Packages that others have written, each set of them in a folder under `target/` that is whole or not there at all.
+//! Third-party packages, one set per folder under `target/`. A set is either complete or absent.
 //!
-//! What is installed is locked by the files in `packages/NAME`, and installed anew when one of them changes.
+//! The files in `packages/NAME` lock the versions. A set is reinstalled if one of these files changes.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

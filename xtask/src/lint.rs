@@ -1,4 +1,4 @@
-//! `cargo xtask lint`: everything that can be said about the code without running it.
+//! `cargo xtask lint`: all checks that do not run the code.
 
 use anyhow::{Result, bail};
 

@@ -1,8 +1,7 @@
-//! The project's tasks: `cargo xtask tidy`, `lint`, `test`, `book`, `docs`, `databases`, `conformance`, `bench`,
-//! `eval-agent`, `fuzz` and `distill`.
+//! The development tasks of the project. `cargo xtask help` lists them.
 //!
-//! Nothing here ships. The tasks are plain Rust, so that they run wherever the project builds; `.ci/run`
-//! calls the same ones as a developer does.
+//! Nothing here ships. The tasks are written in Rust, so that they run wherever the project builds. `.ci/run` runs the
+//! same tasks as a developer does.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program owns its terminal")]
 
@@ -37,40 +36,40 @@ const HELP: &str = "\
 cargo xtask TASK
 
 Tasks:
-  tidy           check the rules that no compiler knows: the arrows between crates, the owners of
-                 third-party crates, the form of source files and manifests
-  lint           rustfmt, clippy with warnings denied, tidy, the docs build, cargo-deny where installed
-  test [ARGS…]   all tests: install the outside peers, start the databases, build the binary, run
-                 cargo-nextest (where installed, else cargo test) with ARGS, then the doctests
-  book           the documentation as a site in target/book, built by mdBook, which is installed under
-                 target/tools when it is missing; fails at a broken link or a warning
-  docs           the pages of docs/reference/modules, made of what the built-in modules declare; test fails
-                 where they are not those
-  recording      the picture of the README, made of what the quickstart prints
+  tidy           check the rules that the compiler does not: dependencies between crates, owners of
+                 third-party crates, and the form of source files and manifests
+  lint           rustfmt, clippy with warnings denied, tidy, the docs build, and cargo-deny if installed
+  test [ARGS…]   all tests: install the test peers, start the databases, build the binary, run
+                 cargo-nextest (or cargo test if it is not installed) with ARGS, then the doctests
+  book           build the documentation site in target/book with mdBook, which is installed under
+                 target/tools if missing; fails on a broken link or a warning
+  docs           regenerate the reference pages that are made from declarations in the code; test fails
+                 if they are out of date
+  recording      render the picture of the README from the output of the quickstart
   databases COMMAND…
-                 run a command while the database servers run that tests talk to, with the variables
-                 that name them: PostgreSQL and MariaDB, which CI=true installs by apt-get
+                 run a command with the database servers of the tests running and the variables set
+                 that name them: PostgreSQL and MariaDB, which CI=true installs with apt-get
   bench [NAME [PART…]]
-                 how fast it is, beside the bounds that are promised: all benches or the one of that
-                 name, built optimised; fails when a figure is over its bound
+                 measure performance: all benches or the named one, built optimized; fails if a figure
+                 is over its bound
   eval-agent [--binary PATH] [--json FILE] [--only TASK]…
-                 what calls and tokens a scripted agent needs for 67 tasks with `toolcrib serve`, beside
-                 the bounds in benches/evaluation/bounds.json; fails when a figure is over its bound
+                 count the calls and tokens of a scripted agent for 67 tasks with `toolcrib serve`; fails
+                 if a figure is over its bound in benches/evaluation/bounds.json
   conformance [REVISION…] [NAME…]
-                 the official conformance suite of MCP against our client, for the revisions and the
-                 scenarios that are named; fails where conformance.toml says otherwise
+                 run the official MCP conformance suite against the client and the server, for all or
+                 the named revisions and scenarios; fails on results that conformance.toml does not expect
   fuzz [TARGET] [--seconds N]
-                 the fuzz targets, all or the one of that name, each for ten minutes or N seconds
-  soak [--minutes N]
-                 whether memory, descriptors, children and tasks stay flat while an MCP server is called
-                 that crashes and whose calls are cancelled, for five minutes or N
+                 run all fuzz targets or the named one, for ten minutes each or N seconds
+  soak [PART…] [--minutes N]
+                 check that memory, descriptors, children, and tasks do not grow while calls are cancelled
+                 and a server crashes; parts: calls, gateway; five minutes or N
   distill [--teacher FOLDER] [--corpus FOLDER] [--out FOLDER] [--cache FOLDER] [--epochs N] [--every N]
-                 makes the table of the built-in embedder from a sentence transformer, as
-                 assets/builtin.json of toolcrib-search says; ORT_DYLIB_PATH names ONNX Runtime's library
-  help           this text
+                 build the table of the built-in embedder from a sentence transformer, as described in
+                 assets/builtin.json of toolcrib-search; ORT_DYLIB_PATH names the ONNX Runtime library
+  help           print this text
 
-CI=true makes an error of everything that these would otherwise only report as left out,
-except for cargo-deny, which lint then builds, and the advisories, which need their database.";
+With CI=true, anything that these tasks would otherwise skip with a note is an error, except for
+cargo-deny, which lint then builds, and its advisories, which need their database.";
 
 /// What bad usage exits with, as in the project's own command line.
 const BAD_USAGE: u8 = 2;

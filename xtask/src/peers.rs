@@ -1,5 +1,4 @@
-//! The outside peers that tests talk to: servers of MCP and of a model that others have written, clients of MCP, and ONNX
-//! Runtime.
+//! Third-party test peers: MCP servers, MCP clients, a model server, and ONNX Runtime.
 //!
 //! They are installed under `TOOLCRIB_PEERS` and start as
 //! - `$TOOLCRIB_PEERS/npm/node_modules/.bin/mcp-server-everything stdio`
@@ -8,7 +7,7 @@
 //! - `$TOOLCRIB_PEERS/clients/node_modules/.bin/node tests/peers/typescript_client.mjs …`
 //! - `PYTHONPATH=$TOOLCRIB_PEERS/llama python3 tests/peers/llama_server.py MODEL`
 //!
-//! `pytest` runs the tests of our own Python package. `ORT_DYLIB_PATH` names the library of ONNX Runtime.
+//! `pytest` runs the tests of the project's Python package. `ORT_DYLIB_PATH` names the ONNX Runtime library.
 
 use std::fs;
 use std::path::{Path, PathBuf};

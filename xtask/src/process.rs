@@ -1,4 +1,4 @@
-//! Running other programs: cargo and its subcommands, npm, pip.
+//! Execution of other programs: cargo and its subcommands, npm, pip.
 
 use std::env;
 use std::io;

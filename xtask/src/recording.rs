@@ -1,4 +1,4 @@
-//! `cargo xtask recording`: the picture of the README, a terminal recording made of real output.
+//! `cargo xtask recording`: the picture of the README, a terminal recording rendered from real output.
 
 use std::env::consts::EXE_SUFFIX;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! `cargo xtask soak`: whether memory, descriptors, children and tasks stay flat.
+//! `cargo xtask soak`: checks that memory, descriptors, children, and tasks do not grow.
 
 use anyhow::{Context as _, Result, bail, ensure};
 

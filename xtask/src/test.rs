@@ -1,4 +1,4 @@
-//! `cargo xtask test`: gets ready what the tests talk to, then runs all of them.
+//! `cargo xtask test`: prepares the test peers, then runs all tests.
 
 use std::env::consts::EXE_SUFFIX;
 use std::ffi::OsString;

@@ -1,4 +1,4 @@
-//! The workspace as `cargo metadata` tells it, reduced to what the tasks look at.
+//! The workspace as reported by `cargo metadata`, reduced to the fields that the tasks use.
 
 use std::path::PathBuf;
 
