@@ -15,7 +15,7 @@ use toolcrib_io::http::HttpClient;
 
 use crate::ours::{MODEL, PROMPT, RESULT};
 
-/// What is sent, in the order of ours.
+/// The request body, with fields in the same order as ours.
 #[derive(Serialize)]
 struct Request<'a> {
     model: &'a str,
@@ -27,7 +27,7 @@ struct Request<'a> {
     tool_choice: Option<&'a str>,
 }
 
-/// One call, as its pieces come.
+/// A call, assembled from its stream chunks.
 #[derive(Default)]
 struct Call {
     id: String,
@@ -35,13 +35,13 @@ struct Call {
     arguments: String,
 }
 
-/// A client that shares its connections with ours.
+/// Returns a client that shares its connections with ours.
 pub(crate) fn client(base: &str, http: &HttpClient) -> Client<OpenAIConfig> {
     let config = OpenAIConfig::new().with_api_base(base).with_api_key("").with_org_id("").with_project_id("");
     Client::build(http.reqwest_client().clone(), config)
 }
 
-/// A run of so many turns and a last one without tools. The turns from `counted` on are timed.
+/// Runs this number of turns and a last one without tools. The turns from `counted` on are timed.
 pub(crate) async fn run(
     client: &Client<OpenAIConfig>,
     settings: &AgentSettings,

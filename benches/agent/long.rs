@@ -12,19 +12,19 @@ use toolcrib_io::http::{HttpClient, HttpPolicy};
 
 use crate::{ours, server};
 
-/// How many turns the run has.
+/// The number of turns in the run.
 const TURNS: usize = 10_000;
 
-/// What is held against what: the first stretch of this many turns, and the last.
+/// The number of turns in the first and in the last section, which are compared.
 const STRETCH: usize = 1_000;
 
-/// Tokens of context: room for some three hundred turns.
+/// The context window in tokens, for about three hundred turns.
 const WINDOW: u32 = 32_000;
 
-/// How many times the memory may be in the end that it was after the first stretch.
+/// The maximum ratio of the memory at the end to the memory after the first section.
 const BOUND_MEMORY: f64 = 1.1;
 
-/// The same for the time of a turn. The two are measured some seconds apart, so a disturbance meets one alone.
+/// The same for the time of a turn. The two are measured some seconds apart, so a disturbance affects only one.
 const BOUND_TIME: f64 = 1.25;
 
 pub(crate) fn run() -> Result<(), Box<dyn Error>> {

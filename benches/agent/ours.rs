@@ -19,20 +19,20 @@ use toolcrib_prompt::{InjectionSettings, Plan, WireNames};
 /// The name of the model.
 pub(crate) const MODEL: &str = "bench";
 
-/// What is asked.
+/// The prompt.
 pub(crate) const PROMPT: &str = "Read all lines, one by one.";
 
-/// What every call gives, behind its number: a result of usual length.
+/// The result of every call, after its number; of typical length.
 pub(crate) const RESULT: &str = "the line that was asked for, which says what there is to say about it, as lines of \
     documents do: somewhat more than would be needed, with a name here and a number there, and a remark at its end";
 
-/// How many tools the model is offered.
+/// The number of offered tools.
 const TOOLS: usize = 10;
 
-/// A system prompt of usual length, in repetitions of one sentence.
+/// The number of repetitions of one sentence that make a system prompt of typical length.
 const SENTENCES: usize = 40;
 
-/// The agent, with so many turns to take and so many tokens of context, and the wire name of the tool that its model calls.
+/// Returns the agent with these limits on turns and context tokens, and the wire name of the tool that its model calls.
 pub(crate) fn agent(turns: u32, context_window: u32) -> Result<(Agent, String), Box<dyn Error>> {
     let tools: Vec<Tool> =
         catalogue::tools(TOOLS).into_iter().map(serde_json::from_value).collect::<Result<_, _>>()?;
@@ -53,12 +53,12 @@ pub(crate) fn agent(turns: u32, context_window: u32) -> Result<(Agent, String), 
     Ok((Agent::new(settings), tool))
 }
 
-/// The model of the server.
+/// Returns the client of the model server.
 pub(crate) fn model(base: &str, http: &HttpClient) -> Result<OpenAiModel, Box<dyn Error>> {
     Ok(OpenAiModel::new(OpenAiSettings::new(Provider::OpenAi).with_base_url(base), http)?)
 }
 
-/// Runs the agent until it has taken its turns.
+/// Runs the agent until it has completed its turns.
 pub(crate) async fn run(
     agent: &Agent,
     model: &OpenAiModel,
@@ -73,9 +73,9 @@ pub(crate) async fn run(
     }
 }
 
-/// The tool, which tells how long each turn took: from the result of a call until the next call.
+/// The tool. It reports the time of each turn: from the result of a call until the next call.
 pub(crate) struct Line<'a> {
-    /// Is told of each turn and its number.
+    /// Called with the number and the duration of each turn.
     pub(crate) turned: Mutex<&'a mut (dyn FnMut(usize, Duration) + Send)>,
     last: Mutex<(usize, Instant)>,
 }

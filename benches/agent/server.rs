@@ -10,39 +10,39 @@ use axum::routing::post;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-/// Where a request has its tools, and where what it says of their choice: at its beginning and at its end.
+/// The lengths of the start and the end of a request that are searched for the tools and the tool choice.
 const HEAD_BYTES: usize = 200;
 const TAIL_BYTES: usize = 40;
 
-/// How many bytes make a token of this model.
+/// The bytes per token of this model.
 const BYTES_PER_TOKEN: usize = 4;
 
-/// How many bytes of requests have come.
+/// The total bytes of requests received.
 static RECEIVED: AtomicU64 = AtomicU64::new(0);
 
-/// How many calls were made. No two are the same.
+/// The number of calls made. All calls differ.
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
-/// How many bytes of requests have come since this was asked last, and from now on calls are counted anew.
+/// Returns the bytes of requests since the last time, and resets the count of calls.
 pub(crate) fn received() -> u64 {
     CALLS.store(0, Ordering::Relaxed);
     RECEIVED.swap(0, Ordering::Relaxed)
 }
 
-/// Opens it at a port of its own, in a thread that ends with the program. Gives the base of its addresses.
+/// Starts the server on a free port, in a thread that ends with the program. Returns its base URL.
 pub(crate) fn open(tool: String) -> Result<String, Box<dyn Error>> {
     let (sender, receiver) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(async {
             let answer = move |body: Bytes| std::future::ready(answer(&body, &tool));
-            // What a request may be long is not what is measured.
+            // The limit on the length of a request is not measured.
             let routes = axum::Router::new()
                 .route("/v1/chat/completions", post(answer))
                 .layer(axum::extract::DefaultBodyLimit::disable());
             let listener = TcpListener::bind("127.0.0.1:0").await?;
             let base = format!("http://{}/v1", listener.local_addr()?);
-            // The bench has ended when nobody takes it.
+            // Sending fails only if the bench has ended.
             let _ = sender.send(base);
             axum::serve(listener, routes).await
         })

@@ -14,16 +14,16 @@ use toolcrib_io::http::{HttpClient, HttpPolicy};
 
 use crate::{bare, ours, server};
 
-/// What the loop may add to a turn.
+/// The maximum overhead of the loop per turn.
 const BOUND: Duration = Duration::from_micros(200);
 
-/// Tokens of context that no conversation here reaches.
+/// A context window that no conversation here reaches.
 const WINDOW: u32 = 10_000_000;
 
-/// How much is run.
+/// The size of a measurement.
 struct Load {
     name: &'static str,
-    /// How many turns a run has, and how many of them are not timed.
+    /// The number of turns in a run, and how many of them are not timed.
     turns: usize,
     skipped: usize,
     rounds: usize,
@@ -46,7 +46,7 @@ async fn compare(load: &Load) -> Result<(), Box<dyn Error>> {
     let http = HttpClient::new(HttpPolicy { allow_private: true, ..HttpPolicy::default() })?;
     let (model, client) = (ours::model(&base, &http)?, bare::client(&base, &http));
     let (mut whole, mut alone) = (Timings::default(), Timings::default());
-    // The first round is for connections.
+    // The first round opens the connections.
     for round in 0..=load.rounds {
         let (mut one, mut other) = (Timings::default(), Timings::default());
         let mut sent = [0; 2];
@@ -57,7 +57,7 @@ async fn compare(load: &Load) -> Result<(), Box<dyn Error>> {
                     if turn > load.skipped {
                         one.add(taken);
                     }
-                    // Before the last answer, which the other side does not ask for.
+                    // Read before the last answer, which the other side does not request.
                     if turn == load.turns {
                         sent[0] = server::received();
                     }

@@ -18,7 +18,7 @@ const CALLS: usize = 10_000;
 const ROUNDS: usize = 5;
 const BOUND: f64 = 2.0;
 
-/// Hangs when it is told to, and yields once otherwise, as a call of something else does.
+/// An engine that hangs on request, and otherwise yields once, as a call of another tool does.
 struct Sometimes;
 
 #[async_trait]

@@ -8,7 +8,7 @@ use toolcrib_bench::report::Part;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     toolcrib_bench::report::run(&[
-        // First, since memory that was freed earlier would hide a part of what it takes.
+        // Runs first, because memory that was freed earlier would hide a part of its usage.
         Part { name: "large", run: large::run },
         Part { name: "route", run: route::run },
         Part { name: "hang", run: hang::run },

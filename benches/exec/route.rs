@@ -78,7 +78,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
 
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (mut whole, mut bare) = (Timings::default(), Timings::default());
-    // Alternating, so that a disturbance meets both.
+    // Alternate, so that disturbances affect both.
     for round in 0..=ROUNDS {
         runtime.block_on(async {
             for _ in 0..CALLS {
@@ -96,7 +96,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
                 let start = Instant::now();
                 let result =
                     black_box((validator.is_valid(&value), engine.invoke(&authorized, &context).await));
-                // A call takes its arguments with it.
+                // A call consumes its arguments.
                 drop((result, value));
                 let taken = start.elapsed();
                 if round > 0 {

@@ -4,17 +4,17 @@ use std::fmt::Write as _;
 
 use toolcrib_document::MAX_VALUES;
 
-/// The bytes of a file that is over the bound, and of one that is just below.
+/// The size of a file that is over the bound, and of one that is just below.
 const TOO_LARGE: usize = 20 << 20;
 const NEARLY_TOO_LARGE: usize = 15 << 20;
 
-/// The bytes of a list of single digits that is just below the bound on values.
+/// The size of a list of single digits that is just below the bound on values.
 const NEARLY_TOO_MANY: usize = 2 * (MAX_VALUES - 2);
 
-/// The levels of a file that is nested too deep.
+/// The nesting depth of a file that is nested too deeply.
 const LEVELS: usize = 5_000;
 
-/// A file: what is wrong with it, its ending, and what it holds.
+/// A file: its mistake, its extension, and its content.
 pub(crate) struct Attack {
     pub(crate) what: &'static str,
     pub(crate) ending: &'static str,
@@ -118,7 +118,7 @@ fn numbered(count: usize, part: fn(usize) -> String) -> String {
     (0..count).map(part).collect::<Vec<_>>().concat()
 }
 
-/// Files that are nearly as large as they may be, and hold nearly as much; what is wrong stands at their end.
+/// Files that are almost as large and full as allowed, with the mistake at the end.
 pub(crate) const LARGE: &[Attack] = &[
     attack("a key that stands twice, behind 15 MiB", "json", || {
         filled(
@@ -136,19 +136,19 @@ pub(crate) const LARGE: &[Attack] = &[
     attack("a million values in lines", "yaml", || sized("", "- 1\n", "", 2 * NEARLY_TOO_MANY)),
 ];
 
-/// A list of ten, and nine lists of ten of the one before.
+/// Returns a list of ten items, and nine lists of ten references to the previous one.
 fn alias_bomb(first: &str, item: fn(&str, usize) -> String, [open, close]: [char; 2]) -> Vec<u8> {
     let mut text = format!("a0: &a0 {first}\n");
     for level in 1..10 {
         let alias = format!("*a{}", level - 1);
         let items: Vec<_> = (0..10).map(|number| item(&alias, number)).collect();
-        // A text takes whatever is written into it.
+        // Writing to a string does not fail.
         let _ = writeln!(text, "a{level}: &a{level} {open}{}{close}", items.join(", "));
     }
     text.into()
 }
 
-/// One value with an anchor, and a list that names it very often.
+/// Returns one value with an anchor, and a list that refers to it many times.
 fn aliases(anchored: &str, item: &str, count: usize) -> Vec<u8> {
     format!("a: &a {anchored}\nb: [{}]\n", item.repeat(count)).into()
 }
@@ -157,7 +157,7 @@ fn nested(open: &str, close: &str) -> Vec<u8> {
     format!("{}1{}", open.repeat(LEVELS), close.repeat(LEVELS)).into()
 }
 
-/// As often the same as fits below the bound.
+/// Returns as many repetitions of an item as fit below the bound.
 fn filled(start: &str, item: &str, end: &str) -> Vec<u8> {
     sized(start, item, end, NEARLY_TOO_LARGE)
 }

@@ -16,19 +16,19 @@ use toolcrib_port::ToolLoader;
 
 use crate::attacks::{ATTACKS, Attack, LARGE};
 
-/// The environment variable that tells a process to load one file and to tell what it cost.
+/// The environment variable that makes a process load one file and print its cost.
 pub(crate) const FILE: &str = "TOOLCRIB_BENCH_FILE";
 
-/// What a hostile file may cost.
+/// The maximum cost of a hostile file.
 const TIME: Duration = Duration::from_millis(100);
 const MEMORY: u64 = 64 << 20;
 
-/// What a file may cost that has to be read to its end before anybody can know that it is wrong. These are bounds of our
-/// own: nobody asked for them.
+/// The maximum cost of a file that must be read to its end before its mistake is known. The project chose these bounds
+/// itself.
 const TIME_OF_LARGE: Duration = Duration::from_secs(3);
 const MEMORY_OF_LARGE: u64 = 768 << 20;
 
-/// How often each file is loaded; the median of the times counts.
+/// The number of times that each file is loaded; the median of the times counts.
 const ROUNDS: usize = 3;
 
 pub(crate) fn run() -> Result<(), Box<dyn Error>> {
@@ -63,7 +63,7 @@ fn measure(attacks: &[Attack], time: Duration, memory: u64) -> Result<(), Box<dy
 struct Cost {
     time: Duration,
     memory: u64,
-    /// What sort of error it was.
+    /// The kind of the error.
     kind: String,
 }
 
@@ -79,12 +79,12 @@ fn cost_of(attack: &Attack, path: &Path) -> Result<Cost, Box<dyn Error>> {
     Ok(Cost { time, memory: word()?.parse()?, kind: word()?.to_owned() })
 }
 
-/// Loads a file, and prints nanoseconds, bytes, and the sort of the error.
+/// Loads a file, and prints nanoseconds, bytes, and the kind of the error.
 #[expect(clippy::print_stdout, reason = "a bench owns its terminal")]
 pub(crate) fn tell(path: &Path) -> Result<(), Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build()?;
     let loader = FileLoader::new(path);
-    // The first file of a process starts threads; that is no fault of the second.
+    // The first file of a process starts threads, which must not count for the second.
     runtime.block_on(FileLoader::new(path.with_extension("absent")).load());
     let start = Instant::now();
     let (loaded, memory) = memory::peak_of(|| runtime.block_on(loader.load()));

@@ -40,15 +40,15 @@ use crate::server;
 const CALLS: usize = 1_000;
 const ROUNDS: usize = 8;
 
-/// The orders in which the three take turns: each comes behind each other equally often.
+/// The orders of the three; each follows each other one equally often.
 const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [2, 1, 0], [1, 2, 0], [0, 2, 1], [2, 0, 1], [1, 0, 2]];
 
-/// How many times the bare call the whole way may take.
+/// The maximum ratio of the whole pipeline to the bare call.
 const BOUND_TO_BARE: f64 = 1.1;
 
 type Client = RunningService<RoleClient, ClientConfig>;
 
-/// Over the pipes of a child process.
+/// Measures calls over the pipes of a child process.
 pub(crate) fn stdio() -> Result<(), Box<dyn Error>> {
     title("a call of an MCP tool over standard input and output");
     let program = std::env::current_exe()?.display().to_string();
@@ -65,7 +65,7 @@ pub(crate) fn stdio() -> Result<(), Box<dyn Error>> {
     })
 }
 
-/// Over Streamable HTTP.
+/// Measures calls over Streamable HTTP.
 pub(crate) fn http() -> Result<(), Box<dyn Error>> {
     title("a call of an MCP tool over Streamable HTTP");
     runtime()?.block_on(async {
@@ -85,7 +85,7 @@ fn runtime() -> std::io::Result<Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()
 }
 
-/// A client that says of itself what ours says.
+/// Opens a bare client with the same client information as ours.
 async fn open<T>(transport: T) -> Result<Client, Box<dyn Error>>
 where
     T: rmcp::transport::Transport<RoleClient> + 'static,
@@ -116,7 +116,7 @@ async fn compare(source: McpSource, bare: Client) -> Result<(), Box<dyn Error>> 
     let executor = Executor::new(registry, policy, Arc::new(DenyAll));
     let executor = Arc::new(executor.with_engine(&name, Arc::clone(&engine) as Arc<dyn ToolEngine>));
     let [mut whole, mut part, mut alone] = [(); 3].map(|()| Timings::default());
-    // The first round is for connections.
+    // The first round opens the connections.
     for round in 0..=ROUNDS {
         for order in ORDERS.iter().cycle().take(CALLS) {
             for side in order {
@@ -153,7 +153,7 @@ async fn call(
     Ok(taken)
 }
 
-/// The call as the executor would hand it to the engine.
+/// Returns the call as the executor would pass it to the engine.
 fn authorized(
     snapshot: &Snapshot,
     policy: &Policy,

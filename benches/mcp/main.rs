@@ -9,7 +9,7 @@ use std::error::Error;
 use toolcrib_bench::report::Part;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // The benches start this program again, as the server that they talk to.
+    // The benches start this program again as their server.
     if let Some(delay) = server::wanted() {
         return server::serve(delay);
     }

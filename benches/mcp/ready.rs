@@ -14,10 +14,10 @@ use crate::server;
 
 const SERVERS: usize = 10;
 
-/// What all of them together may take.
+/// The time limit for all of them together.
 const BOUND: Duration = Duration::from_secs(2);
 
-/// What the first search may take, when their manifests are there.
+/// The time limit for the first search if the lists of tools are cached.
 const SEARCH_BOUND: Duration = Duration::from_millis(50);
 
 pub(crate) fn run() -> Result<(), Box<dyn Error>> {

@@ -16,7 +16,7 @@ use rmcp::{RoleServer, ServiceExt as _};
 use serde_json::json;
 use tokio::net::TcpListener;
 
-/// Set for a process that is to be the server: how many milliseconds it takes to start.
+/// The variable that turns a process into the server; its value is the startup time in milliseconds.
 pub(crate) const VARIABLE: &str = "TOOLCRIB_BENCH_MCP_SERVER";
 
 /// Repeats what it is given.
@@ -54,7 +54,7 @@ impl ServerHandler for Echo {
     }
 }
 
-/// Whether this process is to be the server, and how long it is to take to start.
+/// Returns the startup time if this process is to be the server.
 pub(crate) fn wanted() -> Option<Duration> {
     let delay = std::env::var(VARIABLE).ok()?.parse().ok()?;
     Some(Duration::from_millis(delay))
@@ -70,7 +70,7 @@ pub(crate) fn serve(delay: Duration) -> Result<(), Box<dyn Error>> {
     })
 }
 
-/// Opens the same server at a port of its own, in a thread that ends with the program.
+/// Starts the same server on a free port, in a thread that ends with the program.
 pub(crate) fn open_http() -> Result<String, Box<dyn Error>> {
     let (sender, receiver) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
@@ -81,7 +81,7 @@ pub(crate) fn open_http() -> Result<String, Box<dyn Error>> {
                 StreamableHttpService::new(|| Ok(Echo), sessions, StreamableHttpServerConfig::default());
             let listener = TcpListener::bind("127.0.0.1:0").await?;
             let url = format!("http://{}/mcp", listener.local_addr()?);
-            // The bench has ended when nobody takes it.
+            // Sending fails only if the bench has ended.
             let _ = sender.send(url);
             axum::serve(listener, axum::Router::new().nest_service("/mcp", service)).await
         })

@@ -15,25 +15,25 @@ use toolcrib_sdk::Module;
 
 use crate::call::result;
 
-/// The variable that names ripgrep's program; `cargo xtask bench` builds one and sets it.
+/// The variable that names the ripgrep program, which `cargo xtask bench` builds and sets.
 const VARIABLE: &str = "TOOLCRIB_RG";
 
 const PACKAGES: usize = 100;
 const FOLDERS: usize = 10;
-/// In each folder.
+/// The number of files per folder.
 const FILES: usize = 100;
-/// In each folder that is left out.
+/// The number of ignored files per folder.
 const LEFT_OUT: usize = 20;
 const LINES: usize = 40;
 
-/// One file in so many has a line that is looked for.
+/// One file of this many has a matching line.
 const RARE: usize = 1000;
 
-/// A text, and a shape that has no text in it by which lines could be passed over.
+/// A literal pattern, and a regular expression without a literal that could speed up the search.
 const PATTERNS: [(&str, &str); 2] =
     [("a text", "reconcile_ledger"), ("a shape", r"\w+_[0-9]{5}\((\w+, ){2}\w+\)$")];
 
-/// Each is run so often, one after the other, after one run that warms the cache.
+/// The number of runs of each side, in sequence, after one that warms the cache.
 const ROUNDS: usize = 9;
 
 const BOUND: f64 = 1.3;
@@ -76,7 +76,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The lines that match, each as `path:number:text`, in order.
+/// Returns the matching lines, each as `path:number:text`, in order.
 async fn ours_of(module: &Module, pattern: &str) -> Result<Vec<String>, Box<dyn Error>> {
     let found = result(module, "grep", &json!({"pattern": pattern})).await?;
     let matches = found.get("matches").and_then(Value::as_array).ok_or("there is no list of matches")?;
@@ -89,8 +89,8 @@ async fn ours_of(module: &Module, pattern: &str) -> Result<Vec<String>, Box<dyn 
     Ok(lines)
 }
 
-/// The same by ripgrep, with its own number of threads: it too looks at hidden files, and obeys `.gitignore` and no other
-/// file of rules.
+/// Returns the same with ripgrep and its default number of threads. It also searches hidden files, and respects
+/// `.gitignore` and no other ignore file.
 fn theirs_of(program: &Path, folder: &Path, pattern: &str) -> Result<Vec<String>, Box<dyn Error>> {
     let mut command = Command::new(program);
     command.args(["--no-config", "--color=never", "--no-heading", "--with-filename", "--line-number"]);
@@ -119,7 +119,8 @@ fn median(mut durations: Vec<Duration>) -> Duration {
     durations.get(durations.len() / 2).copied().unwrap_or_default()
 }
 
-/// Writes packages with folders of files, some of them left out by a `.gitignore`, and says how many bytes are searched.
+/// Writes packages with folders of files, some of them ignored by a `.gitignore`, and returns the number of searched
+/// bytes.
 fn write(root: &Path) -> Result<usize, Box<dyn Error>> {
     fs::write(root.join(".gitignore"), "*.log\n/scratch/\n")?;
     let mut bytes = 0;
@@ -147,7 +148,7 @@ fn write(root: &Path) -> Result<usize, Box<dyn Error>> {
     Ok(bytes)
 }
 
-/// The text of a file: lines like those of a program, of which none but that of a rare file is looked for.
+/// Returns the text of a file: lines that resemble source code. Only a rare file has a matching line.
 fn text(number: usize) -> String {
     let mut text = String::new();
     for line in 0..LINES {

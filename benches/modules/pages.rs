@@ -16,7 +16,7 @@ use crate::call::result;
 const ROWS: u64 = 1_000_000;
 const PAGE_ROWS: u64 = 1000;
 
-/// The table has about six times as much.
+/// The memory bound; the table has about six times as much.
 const BOUND: u64 = 16 * 1024 * 1024;
 
 pub(crate) fn run() -> Result<(), Box<dyn Error>> {
@@ -45,7 +45,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Makes the table.
+/// Creates the table.
 async fn fill(module: &Module) -> Result<(), Box<dyn Error>> {
     let connect = json!({"driver": "sqlite", "database": "data.db", "create": true});
     result(module, "connect", &connect).await?;
@@ -62,7 +62,7 @@ async fn fill(module: &Module) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Reads all pages, and says how many rows were on them.
+/// Reads all pages, and returns the number of their rows.
 async fn read(module: &Module, timings: &mut Timings) -> Result<u64, Box<dyn Error>> {
     let sql = "SELECT id, owner, amount, note FROM bookings ORDER BY id";
     let mut rows = 0;

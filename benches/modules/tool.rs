@@ -18,7 +18,7 @@ use crate::call::{authorized, context};
 const CALLS: usize = 20_000;
 const ROUNDS: usize = 10;
 
-/// How much more a call of the tool may take than a call of the method.
+/// The maximum overhead of a call of the tool over a call of the method.
 const BOUND: Duration = Duration::from_micros(2);
 
 /// How reports are sorted.
@@ -81,7 +81,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
 
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (mut tool, mut method) = (Timings::default(), Timings::default());
-    // Alternating, so that a disturbance meets both.
+    // Alternate, so that disturbances affect both.
     for round in 0..=ROUNDS {
         runtime.block_on(async {
             for _ in 0..CALLS {

@@ -19,7 +19,7 @@ use toolcrib_port::{CallContext, ToolEngine, ToolLoader};
 const CALLS: usize = 2_000;
 const ROUNDS: usize = 5;
 
-/// What the engine may add to a request that is sent by hand.
+/// The maximum overhead of the engine over a request that is sent by hand.
 const BOUND: Duration = Duration::from_micros(50);
 
 pub(crate) fn run() -> Result<(), Box<dyn Error>> {
@@ -56,7 +56,7 @@ async fn part(method: &str, origin: &str) -> Result<(), Box<dyn Error>> {
     let context = CallContext::new("bench");
     let client = HttpClient::new(HttpPolicy { allow_private: true, ..HttpPolicy::default() })?;
     let (mut whole, mut bare) = (Timings::default(), Timings::default());
-    // Alternating, so that a disturbance meets both. The first round is for connections.
+    // Alternate, so that disturbances affect both. The first round opens the connections.
     for round in 0..=ROUNDS {
         for _ in 0..CALLS {
             let start = Instant::now();
@@ -86,7 +86,7 @@ async fn part(method: &str, origin: &str) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The same request with the client that is inside of ours, and nothing around it.
+/// Sends the same request with the underlying HTTP client only.
 async fn by_hand(client: &HttpClient, method: &str, origin: &str) -> Result<Value, Box<dyn Error>> {
     let query = "limit=10&sort=name&tags=a&tags=b&filter%5Bstate%5D=open&note=a%20b";
     let url = format!("{origin}/stores/main/pets/7?{query}");
@@ -147,7 +147,7 @@ fn document(method: &str) -> Value {
     json!({"openapi": "3.0.3", "paths": {"/stores/{store}/pets/{petId}": {method: operation}}})
 }
 
-/// About 2 KiB.
+/// Returns an answer of about 2 KiB.
 fn answer() -> String {
     let pets: Vec<Value> = (0..20)
         .map(|id| json!({"id": id, "name": format!("Pet {id}"), "tags": ["a", "b"], "state": "open", "weight": 1.5}))
@@ -155,7 +155,7 @@ fn answer() -> String {
     json!({"pets": pets, "next": null}).to_string()
 }
 
-/// Answers each request on the connection in the same way.
+/// Answers all requests on the connection alike.
 fn serve(stream: &TcpStream, body: &str) {
     let mut reader = BufReader::new(stream);
     let answer = format!(

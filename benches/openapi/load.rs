@@ -15,10 +15,10 @@ use toolcrib_registry::ToolRegistry;
 
 const OPERATIONS: usize = 1_000;
 
-/// How long that many operations may take on two cores.
+/// The time limit for this number of operations on two cores.
 const BOUND: Duration = Duration::from_millis(300);
 
-/// The size of the large document, and how long it may take.
+/// The size of the large document, and its time limit.
 const LARGE_BYTES: usize = 2_000_000;
 const LARGE_BOUND: Duration = Duration::from_secs(1);
 
@@ -76,7 +76,8 @@ fn part(what: &str, document: &Value, bound: Option<Duration>) -> Result<(), Box
     Ok(())
 }
 
-/// An API of so many operations: lists with filters, bodies with nested and recursive schemas, answers.
+/// Returns an API with this number of operations: lists with filters, bodies with nested and recursive schemas,
+/// answers.
 fn document(operations: usize, fields: usize) -> Value {
     let mut paths = Map::new();
     let mut schemas = Map::new();
@@ -141,7 +142,7 @@ fn document(operations: usize, fields: usize) -> Value {
     })
 }
 
-/// An API whose answers hold each other, by reference or by their ids, so that each leads to all others.
+/// Returns an API whose answers contain each other, by reference or by id, so that each leads to all others.
 fn entangled() -> Value {
     let count = OPERATIONS / 2;
     let reference = |index: usize| json!({"$ref": format!("#/components/schemas/Thing{}", index % count)});

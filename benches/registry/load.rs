@@ -14,7 +14,7 @@ use toolcrib_registry::ToolRegistry;
 
 const TOOLS: usize = 10_000;
 
-/// How long it may take on two cores.
+/// The time limit on two cores.
 const BOUND: Duration = Duration::from_millis(250);
 
 const ROUNDS: u32 = 15;
@@ -39,7 +39,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     }
 
     let (mut peer, mut file, mut whole, mut again) = <(Timings, Timings, Timings, Timings)>::default();
-    // One after the other, so that each finds the memory as it left it itself.
+    // In sequence, so that each starts with the memory that it left itself.
     let ((), processors) = processor::time_of(|| (0..ROUNDS).for_each(|_| drop(whole.time(load))));
     let ((), processors_of_file) =
         processor::time_of(|| (0..ROUNDS).for_each(|_| drop(file.time(|| runtime.block_on(loader.load())))));
@@ -47,7 +47,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
         again.time(|| runtime.block_on(registry.refresh()))?;
     }
     for _ in 0..ROUNDS {
-        // What loading cannot do without, by itself and on one core: the text read, each schema compiled.
+        // The lower bound of loading, on one core: parse the text and compile each schema.
         peer.time(|| -> Result<_, Box<dyn Error>> {
             let tools: Vec<serde_json::Value> = serde_json::from_slice(&text)?;
             let schemas = tools.iter().filter_map(|tool| tool.get("parameters"));

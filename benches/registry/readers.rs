@@ -30,17 +30,17 @@ const READERS: usize = 64;
 const REFRESHES: usize = 1_000;
 const TOOLS: usize = 1_000;
 
-/// How many of the tools each refresh changes.
+/// The number of tools that each refresh changes.
 const CHANGED: usize = 10;
 
-/// The reads that follow each other without a pause, and the pause.
+/// The number of reads without a pause, and the pause.
 const BURST: usize = 20;
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// How long the readers read when nobody writes.
+/// The duration of the phase without a writer.
 const ALONE: Duration = Duration::from_secs(4);
 
-/// How much longer the slowest of a hundred reads may take when there is a writer.
+/// The maximum ratio of the 99th percentile of reads with a writer to that without.
 const BOUND: f64 = 2.0;
 
 pub(crate) fn run() -> Result<(), Box<dyn Error>> {
@@ -84,7 +84,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What the readers did in one stretch.
+/// The measurements of the readers in one phase.
 struct Stretch {
     reads: Timings,
     taken: Duration,
@@ -145,7 +145,7 @@ fn registry() -> Result<ToolRegistry, Box<dyn Error>> {
     Ok(runtime.block_on(ToolRegistry::from_loaders([loader as Arc<dyn ToolLoader>])))
 }
 
-/// A source of which a few tools have another schema at each load.
+/// A source with a few tools that have another schema at each load.
 struct Changing {
     tools: Vec<Tool>,
     loads: AtomicUsize,

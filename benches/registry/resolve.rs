@@ -35,7 +35,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     first_calls()
 }
 
-/// What a call pays for a schema that was left for later, and what it pays from then on.
+/// Measures the first call of a tool whose schema is compiled on demand, and later calls.
 fn first_calls() -> Result<(), Box<dyn Error>> {
     let snapshot = ToolRegistry::from_tools("bench", tools(1)?)?.snapshot();
     let calls: Vec<ToolCall> =
@@ -52,7 +52,7 @@ fn first_calls() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The schema of the overload that is tried last.
+/// Returns the schema of the overload that is tried last.
 fn last_schema<'a>(snapshot: &'a Snapshot, name: &QualifiedName) -> Option<&'a Value> {
     snapshot.get(name)?.iter().last().map(|entry| &entry.tool.parameters)
 }
@@ -69,7 +69,7 @@ fn tools(overloads: usize) -> Result<Vec<Tool>, Box<dyn Error>> {
     Ok(tools)
 }
 
-/// A call with a value for each property of the schema.
+/// Returns a call with a value for each property of the schema.
 fn call(name: &QualifiedName, schema: Option<&Value>) -> ToolCall {
     let properties = schema.and_then(|schema| schema.get("properties")?.as_object());
     let arguments = properties.into_iter().flatten().map(|(name, schema)| (name.clone(), value(schema)));

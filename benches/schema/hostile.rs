@@ -26,7 +26,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What one attack takes, without the making of it.
+/// Returns the time of one attack, without its construction.
 fn time((_, schema, value): &Attack) -> Duration {
     let (schema, value) = (schema(1), value(1));
     let arguments = value.as_object().cloned().unwrap_or_default();
@@ -37,7 +37,7 @@ fn time((_, schema, value): &Attack) -> Duration {
         let _ = black_box(compiled.repair(arguments));
     }
     let taken = start.elapsed();
-    // Dropping what is 10,000 levels deep recurses, which is the matter of whoever built it.
+    // Dropping a value with 10,000 levels recurses, which is the responsibility of its creator.
     std::mem::forget((schema, value));
     taken
 }

@@ -12,18 +12,18 @@ use toolcrib_search::evaluation::LabelledQuery;
 
 const SETS: [&str; 4] = ["metatool", "seal_tools", "stabletoolbench", "bfcl"];
 
-/// How many queries of each set are asked.
+/// The number of queries per set.
 const QUERIES_OF_A_SET: usize = 250;
 
-/// How far apart tools stand in their sets that follow each other here, so that a few are of all sets.
+/// The distance between selected tools in the concatenated sets, so that a few come from each set.
 const STRIDE: usize = 5_003;
 
-/// The folder of the labelled sets, where there is one.
+/// Returns the folder of the labelled sets, if there is one.
 pub(crate) fn folder() -> Option<PathBuf> {
     std::env::var_os("TOOLCRIB_SHARED").map(|shared| Path::new(&shared).join("data/retrieval"))
 }
 
-/// So many tools.
+/// Returns this number of tools.
 pub(crate) fn tools(count: usize) -> Result<Vec<Arc<Tool>>, Box<dyn Error>> {
     let mut definitions = Vec::new();
     if let Some(folder) = folder() {
@@ -43,13 +43,13 @@ pub(crate) fn tools(count: usize) -> Result<Vec<Arc<Tool>>, Box<dyn Error>> {
     (0..count).map(tool).collect()
 }
 
-/// All tools of a labelled set.
+/// Returns all tools of a labelled set.
 pub(crate) fn tools_of(set: &str) -> Result<Vec<Arc<Tool>>, Box<dyn Error>> {
     let folder = folder().ok_or("TOOLCRIB_SHARED is not set")?;
     read(&folder, set)?.iter().map(|definition| tool(definition, 0)).collect()
 }
 
-/// All queries of a labelled set.
+/// Returns all queries of a labelled set.
 pub(crate) fn labelled(set: &str) -> Result<Vec<LabelledQuery>, Box<dyn Error>> {
     let folder = folder().ok_or("TOOLCRIB_SHARED is not set")?;
     let text = fs::read_to_string(folder.join(set).join("queries.jsonl"))?;
@@ -60,7 +60,7 @@ fn read(folder: &Path, set: &str) -> Result<Vec<Value>, Box<dyn Error>> {
     Ok(serde_json::from_slice(&fs::read(folder.join(set).join("tools.json"))?)?)
 }
 
-/// A tool, or a copy of it under another name.
+/// Returns a tool, or a copy of it with another name.
 fn tool(definition: &Value, copy: usize) -> Result<Arc<Tool>, Box<dyn Error>> {
     let text = |key: &str| definition.get(key).and_then(Value::as_str).unwrap_or_default();
     let name = match copy {
@@ -73,7 +73,7 @@ fn tool(definition: &Value, copy: usize) -> Result<Arc<Tool>, Box<dyn Error>> {
     Ok(Arc::new(tool))
 }
 
-/// What people ask for.
+/// Returns the queries.
 pub(crate) fn queries() -> Result<Vec<String>, Box<dyn Error>> {
     if folder().is_none() {
         let text =

@@ -14,7 +14,7 @@ mod ready;
 use toolcrib_bench::report::{self, Part};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // What it costs to get ready is measured in programs of their own, this one again.
+    // Startup is measured in separate processes of this program.
     if let Some(wanted) = std::env::args().find_map(|word| ready::wanted(&word)) {
         return ready::measure(&wanted);
     }

@@ -9,21 +9,21 @@ use toolcrib_model::{QualifiedName, Tool};
 use toolcrib_search::embedding::{BuiltinEmbedder, Embeddings};
 use toolcrib_search::{SearchIndex, SearchOptions};
 
-/// Finds tools.
+/// A search implementation.
 pub(crate) trait Finder {
-    /// What it is called in the report.
+    /// The name in the report.
     const NAME: &'static str;
 
-    /// Reads the tools, until a query is answered as fast as the next.
+    /// Reads the tools, until the first query is answered as fast as later ones.
     fn build(tools: &[Arc<Tool>]) -> Result<Self, Box<dyn Error>>
     where
         Self: Sized;
 
-    /// The best tools.
+    /// Returns the names of the best tools.
     fn search(&self, query: &str, limit: usize) -> Vec<QualifiedName>;
 }
 
-/// This project, by words and meaning, with abstention.
+/// This project: words and meaning, with abstention.
 pub(crate) struct Ours(SearchIndex);
 
 impl Finder for Ours {
@@ -43,7 +43,7 @@ impl Finder for Ours {
     }
 }
 
-/// The crate `bm25`, given name, description and parameters as one text.
+/// The crate `bm25`, with name, description, and parameters as one text.
 pub(crate) struct Bm25 {
     names: Vec<QualifiedName>,
     engine: SearchEngine<u32>,

@@ -13,11 +13,11 @@ use toolcrib_search::embedding::{BuiltinEmbedder, Embeddings};
 use crate::data;
 use crate::peers::{Bm25, Finder, Ours, Ratel};
 
-/// How many hits are asked for.
+/// The number of requested hits.
 const LIMIT: usize = 5;
 
-/// How many tools there are, how long a query may take, and of how many queries the peers are asked one, which take long
-/// where there are many tools.
+/// The number of tools, the time limit of a query, and the share of queries that are sent to the peers (one of this
+/// many), which are slow with many tools.
 const SIZES: [(usize, Duration, usize); 3] = [
     (500, Duration::from_micros(150), 1),
     (10_000, Duration::from_micros(500), 1),
@@ -55,7 +55,7 @@ fn median<F: Finder>(
     Ok(timings.median())
 }
 
-/// What the parts of ours take.
+/// Measures the parts of this project's search.
 fn arms(tools: &[Arc<Tool>], queries: &[String]) -> Result<(), Box<dyn Error>> {
     let embeddings = Embeddings::of_tools(Arc::new(BuiltinEmbedder::new()?), tools);
     tokio::runtime::Builder::new_current_thread().build()?.block_on(embeddings.finished());

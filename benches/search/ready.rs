@@ -26,16 +26,16 @@ const COLD: Duration = Duration::from_millis(600);
 const WARM: Duration = Duration::from_millis(150);
 const MEMORY: u64 = 100_000_000;
 
-/// Longer than it should ever take.
+/// A time limit that no measurement should reach.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// The argument that asks for one measurement, `--ready=WHAT=FOLDER`.
+/// The argument that requests one measurement, `--ready=WHAT=FOLDER`.
 const ARGUMENT: &str = "--ready=";
 
 /// The file of the tools in the folder.
 const FILE: &str = "tools.json";
 
-/// What is measured: how it is called on the command line and in the report, and the longest that it may take.
+/// The measurements: the name on the command line and in the report, and the time limit.
 const MEASURED: [(&str, &str, Option<Duration>); 4] = [
     ("cold", "toolcrib, cold", Some(COLD)),
     ("warm", "toolcrib, warm: words and vectors from the disk", Some(WARM)),
@@ -59,7 +59,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Has another program measure.
+/// Measures in another process.
 fn ask(what: &str, folder: &Path) -> Result<(Duration, Option<u64>), Box<dyn Error>> {
     let mut program = Command::new(std::env::current_exe()?);
     let output =
@@ -76,7 +76,7 @@ pub(crate) struct Wanted {
     folder: PathBuf,
 }
 
-/// What an argument asks for.
+/// Parses an argument.
 pub(crate) fn wanted(argument: &str) -> Option<Wanted> {
     let (what, folder) = argument.strip_prefix(ARGUMENT)?.split_once('=')?;
     Some(Wanted { what: what.to_owned(), folder: folder.into() })
@@ -104,7 +104,7 @@ fn built<F: Finder>(tools: Vec<Tool>) -> Result<(Duration, Option<u64>), Box<dyn
 }
 
 fn ours(tools: Vec<Tool>, cache: &Path) -> Result<(Duration, Option<u64>), Box<dyn Error>> {
-    // Some of the sets' schemas are none, which a loader is told and its other tools survive.
+    // Some schemas of the sets are invalid. A loader rejects those tools and keeps the others.
     let registry =
         runtime()?.block_on(ToolRegistry::from_loaders([Arc::new(Given(tools)) as Arc<dyn ToolLoader>]));
     let snapshot = registry.snapshot();
@@ -116,7 +116,7 @@ fn ours(tools: Vec<Tool>, cache: &Path) -> Result<(Duration, Option<u64>), Box<d
     Ok((time, memory))
 }
 
-/// The table is opened within the time that is measured, as it is in an app.
+/// Opens the table within the measured time, as in an app.
 fn opened() -> OpenedEmbedder {
     match BuiltinEmbedder::new() {
         Ok(embedder) => OpenedEmbedder { embedder: Some(Arc::new(embedder)), fault: None },
@@ -128,7 +128,7 @@ fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_time().build()
 }
 
-/// Gives the tools of the bench.
+/// A loader that returns the tools of the bench.
 struct Given(Vec<Tool>);
 
 #[async_trait]

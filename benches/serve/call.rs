@@ -17,14 +17,14 @@ use crate::peers::{self, Peer};
 
 const CALLS: usize = 300;
 
-/// Calls of each side that are not counted.
+/// The number of calls of each side that are not counted.
 const WARM_UP: usize = 30;
 
-/// How many times the direct call the call through the gateway may take.
+/// The maximum ratio of a call through the gateway to the direct call.
 const BOUND_TO_DIRECT: f64 = 1.15;
 
-/// Over standard input and output on both ways. What a relay takes that only passes bytes on is what no gateway can be below:
-/// a message goes through one process more on its way there, and on its way back.
+/// Measures calls over standard input and output on both sides. A relay that only forwards bytes is the lower limit for
+/// any gateway: a message passes through one more process in each direction.
 pub(crate) fn stdio() -> Result<(), Box<dyn Error>> {
     title("a call through the gateway, over standard input and output");
     runtime()?.block_on(async {
@@ -46,7 +46,7 @@ pub(crate) fn stdio() -> Result<(), Box<dyn Error>> {
     })
 }
 
-/// Over Streamable HTTP before the gateway, and of the server that is called directly.
+/// Measures calls over Streamable HTTP, both to the gateway and to the server that is called directly.
 pub(crate) fn http() -> Result<(), Box<dyn Error>> {
     title("a call through the gateway, over Streamable HTTP");
     runtime()?.block_on(async {
@@ -65,7 +65,7 @@ pub(crate) fn http() -> Result<(), Box<dyn Error>> {
     })
 }
 
-/// The servers, and what starts the gateway in front of them.
+/// Returns the servers, and the command that starts the gateway in front of them.
 #[expect(clippy::type_complexity, reason = "there is no name for what starts a gateway")]
 fn served(
     folder: &TempDir,
@@ -80,7 +80,7 @@ pub(crate) fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()
 }
 
-/// How long calls of each side take, each by its own name for the tool.
+/// Measures calls of each side, each with its own name of the tool.
 async fn timed<const SIDES: usize>(
     sides: [(&Client, &str); SIDES],
     arguments: &Value,

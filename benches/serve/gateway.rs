@@ -20,14 +20,14 @@ use crate::peers::{self, Peer, named};
 
 pub(crate) type Client = RunningService<RoleClient, ClientConfig>;
 
-/// How long a program may take until it listens.
+/// The time limit for a program to listen.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// The OpenAPI documents that are served beside the servers, in the folder of the shared data.
+/// The OpenAPI documents that are served too, in the folder of the shared data.
 const DOCUMENTS: [&str; 2] =
     ["readmeio_oas_examples__3.0_json_star_trek.json", "twilio_twilio_oai__spec_json_twilio_studio_v2.json"];
 
-/// How many OpenAPI documents there are, where the shared data is.
+/// Returns the OpenAPI documents, if the shared data exists.
 pub(crate) fn documents() -> Vec<PathBuf> {
     let Ok(shared) = named("TOOLCRIB_SHARED") else { return Vec::new() };
     let documents = DOCUMENTS.map(|name| shared.join("data/openapi").join(name));
@@ -40,7 +40,7 @@ pub(crate) fn write_app(folder: &TempDir, registry: &[Value]) -> Result<(), Box<
     Ok(std::fs::write(folder.path().join("app.yaml"), app.to_string())?)
 }
 
-/// A server as a source of the app.
+/// Returns a server as a source of the app.
 pub(crate) fn source(peer: &Peer) -> Value {
     let environment: serde_json::Map<_, _> =
         peer.environment.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
@@ -50,7 +50,7 @@ pub(crate) fn source(peer: &Peer) -> Value {
     })
 }
 
-/// The gateway in this folder, with what it keeps there too.
+/// Returns the gateway with its files in this folder.
 pub(crate) fn gateway(folder: &Path, words: &[&str]) -> Result<Command, Box<dyn Error>> {
     let program = named("TOOLCRIB_BIN")?.display().to_string();
     let app = folder.join("app.yaml").display().to_string();
@@ -59,7 +59,7 @@ pub(crate) fn gateway(folder: &Path, words: &[&str]) -> Result<Command, Box<dyn 
     Ok(command.with_env("XDG_CACHE_HOME", folder.join("cache").display().to_string()).with_cwd(folder))
 }
 
-/// A client of a program that speaks over its standard input and output.
+/// Returns a client of a program that serves standard input and output.
 pub(crate) async fn over_stdio(command: &Command) -> Result<(Client, Child), Box<dyn Error>> {
     let mut child = spawn(command, "peer")?;
     let (Some(input), Some(output)) = (child.take_stdin(), child.take_stdout()) else {
@@ -69,7 +69,7 @@ pub(crate) async fn over_stdio(command: &Command) -> Result<(Client, Child), Box
     Ok((serve_client_with_lifecycle(ClientConfig::default(), transport, newest()).await?, child))
 }
 
-/// A client of a program that listens on a free port, which it is told.
+/// Returns a client of a program that listens on a free port, which it gets as an argument.
 pub(crate) async fn over_http(
     command: impl FnOnce(u16) -> Result<Command, Box<dyn Error>>,
 ) -> Result<(Client, Child), Box<dyn Error>> {
@@ -88,7 +88,7 @@ pub(crate) async fn over_http(
     Ok((serve_client_with_lifecycle(ClientConfig::default(), transport, newest()).await?, child))
 }
 
-/// The newest revision that the other side knows, as the gateway speaks to it: some servers take longer for a call in one
+/// Negotiates the newest revision that the other side supports, as the gateway does. Some servers are slower in one
 /// revision than in another.
 fn newest() -> ClientLifecycleMode {
     let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
@@ -96,7 +96,7 @@ fn newest() -> ClientLifecycleMode {
     ClientLifecycleMode::Auto { preferred_versions, legacy_version }
 }
 
-/// `server-everything` over HTTP, on this port.
+/// Returns `server-everything` over HTTP on this port.
 pub(crate) fn everything_over_http(port: u16) -> Result<Command, Box<dyn Error>> {
     let command = Command::new([peers::npm("mcp-server-everything")?, "streamableHttp".into()]);
     Ok(command.with_env("PORT", port.to_string()))

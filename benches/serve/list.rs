@@ -11,10 +11,10 @@ use crate::call::runtime;
 use crate::gateway::{documents, gateway, over_stdio, source, write_app};
 use crate::peers;
 
-/// How often it is started.
+/// The number of starts.
 const STARTS: usize = 15;
 
-/// What the first list may take, from the start of the program.
+/// The time limit for the first list, from the start of the program.
 const BOUND: Duration = Duration::from_millis(100);
 
 pub(crate) fn run() -> Result<(), Box<dyn Error>> {
@@ -37,7 +37,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
             if tools.is_empty() {
                 return Err("nothing was listed".into());
             }
-            // The first start asks the servers, and keeps what they say.
+            // The first start asks the servers and caches their answers.
             if start == 0 {
                 Row::new("the first ever, without manifests", taken).print();
             } else {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use toolcrib_io::process::Command;
 
-/// A server, and a call of it that changes nothing.
+/// A server, and a call that changes nothing.
 pub(crate) struct Peer {
     pub(crate) name: &'static str,
     pub(crate) command: Vec<String>,
@@ -21,7 +21,7 @@ impl Peer {
         self.started(self.command.clone())
     }
 
-    /// The same with a program before and behind it that passes on what comes as it comes.
+    /// Returns the same with relays on both sides that forward all bytes unchanged.
     pub(crate) fn start_behind_relay(&self) -> Command {
         let relay = ["sh", "-c", "cat | \"$@\" | cat", "relay"].map(str::to_owned);
         self.started(relay.into_iter().chain(self.command.clone()).collect())
@@ -33,7 +33,7 @@ impl Peer {
     }
 }
 
-/// A path that an environment variable names.
+/// Returns the path in an environment variable.
 pub(crate) fn named(variable: &str) -> Result<PathBuf, Box<dyn Error>> {
     let value = std::env::var_os(variable);
     value
@@ -41,12 +41,12 @@ pub(crate) fn named(variable: &str) -> Result<PathBuf, Box<dyn Error>> {
         .ok_or_else(|| format!("{variable} is not set; run `cargo xtask bench serve`").into())
 }
 
-/// The program of a server from npm.
+/// Returns the path of a server program from npm.
 pub(crate) fn npm(program: &str) -> Result<String, Box<dyn Error>> {
     Ok(named("TOOLCRIB_PEERS")?.join("npm/node_modules/.bin").join(program).display().to_string())
 }
 
-/// All servers, which work in this folder.
+/// Returns all servers; this is their working folder.
 pub(crate) fn all(folder: &TempDir) -> Result<Vec<Peer>, Box<dyn Error>> {
     let work = folder.path().join("work");
     std::fs::create_dir_all(&work)?;

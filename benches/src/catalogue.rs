@@ -43,21 +43,21 @@ const WORDS: [&str; 24] = [
 ];
 const UNITS: [&str; 8] = ["id", "name", "date", "count", "status", "region", "limit", "filter"];
 
-/// The fewest arguments of a tool.
+/// The minimum number of arguments of a tool.
 const MIN_PROPERTIES: usize = 3;
 
-/// How many more it may have.
+/// The maximum number of further arguments.
 const MORE_PROPERTIES: usize = 8;
 
-/// The definitions of so many tools, each of another name: with three to ten arguments, more often few than many. One
-/// argument in twenty is an object with members of its own, one in ten may be null, one in a hundred has a pattern; the
-/// schema of one tool in twenty refers to a part of itself. A tool takes about 900 bytes, somewhat more than in public
-/// collections.
+/// Returns this number of tool definitions with distinct names. Each has three to ten arguments, more often few than
+/// many. One argument in twenty is an object with members, one in ten may be null, and one in a hundred has a pattern.
+/// The schema of one tool in twenty refers to a part of itself. A tool takes about 900 bytes, somewhat more than in
+/// public collections.
 pub fn tools(count: usize) -> Vec<Value> {
     (0..count).map(tool).collect()
 }
 
-/// The schema of an object with so many properties.
+/// Returns the schema of an object with this number of properties.
 pub fn schema(seed: usize, properties: usize) -> Value {
     Random::new(seed).object(properties, 0)
 }
@@ -83,7 +83,7 @@ fn tool(number: usize) -> Value {
     tool
 }
 
-/// Puts a member at a JSON pointer.
+/// Inserts a member at a JSON pointer.
 fn insert(value: &mut Value, pointer: &str, member: Value) {
     if let Some((parent, key)) = pointer.rsplit_once('/')
         && let Some(Value::Object(map)) = value.pointer_mut(parent)
@@ -92,16 +92,16 @@ fn insert(value: &mut Value, pointer: &str, member: Value) {
     }
 }
 
-/// Numbers that look drawn by chance and are the same in each run.
+/// A generator of pseudo-random numbers, which are the same in each run.
 struct Random(u64);
 
 impl Random {
     fn new(seed: usize) -> Self {
-        // Small seeds lie close together; this spreads them.
+        // Small seeds are close together; this spreads them.
         Self((seed as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15))
     }
 
-    /// The next number, by the generator "xorshift64".
+    /// Returns the next number of the generator "xorshift64".
     fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

@@ -5,11 +5,11 @@
 
 use std::fs;
 
-/// What `clear_refs` takes for "forget the peak".
+/// The value for `clear_refs` that resets the peak.
 const FORGET_PEAK: &str = "5";
 
-/// Runs something, and tells by how many bytes the resident memory was larger at its peak than before. Allocators keep
-/// freed memory, so what ran earlier in the same process can hide a part: measure first, or in a process of its own.
+/// Runs `work`, and returns how much the peak of the resident memory exceeded the initial value, in bytes. Allocators
+/// retain freed memory, so earlier work in the same process can hide a part: measure first, or in a separate process.
 pub fn peak_of<T>(work: impl FnOnce() -> T) -> (T, Option<u64>) {
     let before = fs::write("/proc/self/clear_refs", FORGET_PEAK).ok().and_then(|()| field("VmRSS"));
     let made = std::hint::black_box(work());
@@ -17,17 +17,17 @@ pub fn peak_of<T>(work: impl FnOnce() -> T) -> (T, Option<u64>) {
     (made, peak)
 }
 
-/// The peak of the resident memory of this process since it started, or since [`peak_of`] was last called.
+/// Returns the peak of the resident memory of this process since it started, or since [`peak_of`] was last called.
 pub fn peak() -> Option<u64> {
     field("VmHWM")
 }
 
-/// The resident memory of this process.
+/// Returns the resident memory of this process.
 pub fn resident() -> Option<u64> {
     field("VmRSS")
 }
 
-/// A field of `/proc/self/status`, in bytes.
+/// Returns a field of `/proc/self/status`, in bytes.
 fn field(name: &str) -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;

@@ -4,20 +4,21 @@
 use std::fs;
 use std::time::Duration;
 
-/// How long one tick is in `/proc/self/stat`: see `sysconf(_SC_CLK_TCK)`, which is 100 on every Linux.
+/// The duration of one tick in `/proc/self/stat`: see `sysconf(_SC_CLK_TCK)`, which is 100 on every Linux.
 const TICK: Duration = Duration::from_millis(10);
 
-/// The processor time of this process so far, in user mode and in the kernel; `None` where the kernel does not say.
+/// Returns the processor time of this process so far, in user mode and in the kernel; `None` if the kernel does not
+/// report it.
 pub fn time() -> Option<Duration> {
     let text = fs::read_to_string("/proc/self/stat").ok()?;
-    // The name of the program, in brackets, may hold spaces.
+    // The name of the program, in brackets, may contain spaces.
     let (_, fields) = text.rsplit_once(')')?;
     let ticks: Vec<u32> =
         fields.split_whitespace().skip(11).take(2).map(str::parse).collect::<Result<_, _>>().ok()?;
     Some(TICK * ticks.into_iter().sum())
 }
 
-/// Runs something, and tells how much processor time it took.
+/// Runs `work`, and returns its processor time.
 pub fn time_of<T>(work: impl FnOnce() -> T) -> (T, Option<Duration>) {
     let before = time();
     let made = std::hint::black_box(work());

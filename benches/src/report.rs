@@ -5,26 +5,26 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// One line of a report: what was measured, and the bound that it is held against.
+/// One line of a report: a measured figure and its bound.
 #[derive(Clone, Debug)]
 pub struct Row {
     what: String,
     figure: Figure,
     bound: Option<Bound>,
-    /// Another figure that it is shown beside.
+    /// Another figure, shown for comparison.
     peer: Option<Figure>,
     /// Another figure of the same thing.
     next: Option<Box<Row>>,
 }
 
-/// Something that was measured.
+/// A measured figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Figure {
     /// A duration.
     Time(Duration),
     /// An amount of memory.
     Bytes(u64),
-    /// A share of a hundred, such as how good a ranking is.
+    /// A percentage, such as the quality of a ranking.
     Percent(f64),
 }
 
@@ -32,7 +32,7 @@ pub enum Figure {
 struct Bound {
     of: Figure,
     times: f64,
-    /// Whether the figure has to reach it, and not to stay below.
+    /// Whether the bound is a minimum instead of a maximum.
     is_least: bool,
 }
 
@@ -70,29 +70,29 @@ impl fmt::Display for Figure {
 }
 
 impl Row {
-    /// A figure that is told and held against nothing.
+    /// Creates a row with a figure and no bound.
     pub fn new(what: impl Into<String>, figure: impl Into<Figure>) -> Self {
         Self { what: what.into(), figure: figure.into(), bound: None, peer: None, next: None }
     }
 
-    /// Holds the figure against one that is written down.
+    /// Sets a constant as the maximum.
     pub fn at_most(self, bound: impl Into<Figure>) -> Self {
         self.at_most_times(1.0, bound)
     }
 
-    /// Holds the figure against so many times another one, of a peer in the same run.
+    /// Sets a multiple of a peer's figure in the same run as the maximum.
     pub fn at_most_times(mut self, times: f64, peer: impl Into<Figure>) -> Self {
         self.bound = Some(Bound { of: peer.into(), times, is_least: false });
         self
     }
 
-    /// Holds the figure, of which more is better, against one that is written down.
+    /// Sets a constant as the minimum.
     pub fn at_least(mut self, bound: impl Into<Figure>) -> Self {
         self.bound = Some(Bound { of: bound.into(), times: 1.0, is_least: true });
         self
     }
 
-    /// Shows the figure beside that of a peer in the same run, which is no bound.
+    /// Shows the figure of a peer in the same run for comparison, without a bound.
     pub fn beside(mut self, peer: impl Into<Figure>) -> Self {
         self.peer = Some(peer.into());
         self
@@ -104,7 +104,7 @@ impl Row {
         self
     }
 
-    /// Whether a figure is on the wrong side of its bound.
+    /// Returns whether the figure violates its bound.
     pub fn is_over(&self) -> bool {
         self.next.as_ref().is_some_and(|next| next.is_over()) || self.is_over_itself()
     }
@@ -115,7 +115,7 @@ impl Row {
         if *is_least { figure < bound } else { figure > bound }
     }
 
-    /// Prints the line. A figure that is over its bound makes [`run`] fail in the end.
+    /// Prints the line. A figure that violates its bound makes [`run`] fail at the end.
     #[expect(clippy::print_stdout, reason = "a bench owns its terminal")]
     pub fn print(&self) {
         println!("{self}");
@@ -126,7 +126,7 @@ impl Row {
 }
 
 impl fmt::Display for Row {
-    /// What, figure, bound, the ratio of the two, and the verdict.
+    /// Writes the name, the figure, the bound, the ratio of the two, and the verdict.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:<62}", self.what)?;
         let mut figures = Some(self);
@@ -158,13 +158,13 @@ impl Row {
     }
 }
 
-/// How many rows of this program were over their bounds.
+/// The number of rows of this program that violate their bounds.
 static OVER: AtomicUsize = AtomicUsize::new(0);
 
-/// Figures that are over their bounds.
+/// The error for figures that violate their bounds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct OverBound {
-    /// How many.
+    /// The number of figures.
     pub figures: usize,
 }
 
@@ -175,7 +175,7 @@ impl fmt::Display for OverBound {
 }
 
 impl fmt::Debug for OverBound {
-    /// As people read it, since that is what a program shows whose `main` fails.
+    /// Writes a message for people, because a program prints the debug form of the error that its `main` returns.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -189,17 +189,17 @@ pub fn title(text: &str) {
     println!("\n{text}");
 }
 
-/// A part of a bench, which can be run by itself.
+/// A part of a bench, which can run alone.
 #[derive(Clone, Copy)]
 pub struct Part {
-    /// What it is called on the command line.
+    /// The name on the command line.
     pub name: &'static str,
     /// Measures and prints.
     pub run: fn() -> Result<(), Box<dyn Error>>,
 }
 
-/// Runs the parts of a bench that the command line names, all when it names none. Fails in the end when a figure was
-/// over its bound.
+/// Runs the parts of a bench that are named on the command line, or all parts. Fails at the end if a figure violates
+/// its bound.
 pub fn run(parts: &[Part]) -> Result<(), Box<dyn Error>> {
     // Cargo itself adds `--bench`.
     let wanted: Vec<String> =

@@ -74,7 +74,7 @@ fn the_tools_are_the_same_each_time_and_have_a_name_each() {
 
 #[test]
 fn a_large_allocation_is_seen_in_the_peak() {
-    // Without the kernel's files there is no answer, and no bench that needs one.
+    // Without the kernel's files there is no answer, and no bench requires one.
     let (_, Some(peak)) = memory::peak_of(|| vec![1_u8; 64 << 20].len()) else { return };
     assert!((60 << 20..80 << 20).contains(&peak), "{peak} bytes");
 }

@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-/// The buckets of each power of two: a percentile is exact to one part in so many.
+/// The number of buckets for each power of two, and thereby the precision of a percentile.
 const BUCKETS: u64 = 128;
 
-/// The smallest power of two that is divided into buckets; below it each nanosecond has its own.
+/// The smallest power of two that is divided into buckets; below it each nanosecond has a bucket.
 const FIRST_POWER: u32 = BUCKETS.ilog2();
 
-/// Durations, counted in buckets that are less than a hundredth wide. It takes the same memory however many there are,
-/// so that each of many threads can keep its own.
+/// Durations, counted in buckets with a width below one percent. The memory usage is constant, so that each of many
+/// threads can have one.
 #[derive(Clone, Debug)]
 pub struct Timings {
     counts: Vec<u64>,
@@ -25,7 +25,7 @@ impl Default for Timings {
 }
 
 impl Timings {
-    /// Adds one.
+    /// Adds a duration.
     pub fn add(&mut self, duration: Duration) {
         let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         if let Some(count) = self.counts.get_mut(bucket(nanoseconds)) {
@@ -35,7 +35,7 @@ impl Timings {
         self.longest = self.longest.max(duration);
     }
 
-    /// Adds how long something takes, and gives what it gives.
+    /// Runs `work`, adds its duration, and returns its result.
     pub fn time<T>(&mut self, work: impl FnOnce() -> T) -> T {
         let start = Instant::now();
         let made = std::hint::black_box(work());
@@ -43,7 +43,7 @@ impl Timings {
         made
     }
 
-    /// Adds all of another.
+    /// Adds all durations of another.
     pub fn merge(&mut self, other: &Self) {
         for (count, more) in self.counts.iter_mut().zip(&other.counts) {
             *count += more;
@@ -52,17 +52,17 @@ impl Timings {
         self.longest = self.longest.max(other.longest);
     }
 
-    /// How many there are.
+    /// Returns the number of durations.
     pub fn len(&self) -> u64 {
         self.total
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no durations.
     pub fn is_empty(&self) -> bool {
         self.total == 0
     }
 
-    /// The duration that so many of a hundred are not longer than; zero when there are none.
+    /// Returns the duration that this percentage of all durations does not exceed; zero without durations.
     pub fn percentile(&self, percent: f64) -> Duration {
         #[expect(clippy::cast_precision_loss, reason = "counts are far below 2⁵³")]
         let wanted = self.total as f64 * percent / 100.0;
@@ -77,12 +77,12 @@ impl Timings {
         self.longest
     }
 
-    /// The one in the middle.
+    /// Returns the median.
     pub fn median(&self) -> Duration {
         self.percentile(50.0)
     }
 
-    /// The longest.
+    /// Returns the longest duration.
     pub fn longest(&self) -> Duration {
         self.longest
     }
@@ -102,12 +102,12 @@ impl FromIterator<Duration> for Timings {
     }
 }
 
-/// How many quick steps are timed at a time: so few that hardly any stretch is broken by another program, and so many
-/// that reading the clock costs nothing beside them.
+/// The number of quick steps that are timed together: few enough that other programs rarely interrupt them, and enough
+/// that reading the clock costs little in comparison.
 const STRETCH: usize = 50;
 
-/// How long one of very many quick steps takes: the median over `rounds`, in each of which all items are worked through,
-/// a stretch at a time. The first round is not counted.
+/// Returns the time of one of many quick steps: the median over `rounds`, each of which processes all items in batches.
+/// The first round is not counted.
 pub fn per_item<T>(rounds: usize, items: &[T], mut work: impl FnMut(&T)) -> Duration {
     let mut timings = Timings::default();
     for round in 0..=rounds {
@@ -134,7 +134,7 @@ fn bucket(nanoseconds: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// A duration in the middle of a bucket, in nanoseconds.
+/// Returns the duration in the middle of a bucket, in nanoseconds.
 fn middle(bucket: usize) -> u64 {
     let number = bucket as u64;
     if number < 2 * BUCKETS {

@@ -11,11 +11,11 @@ use toolcrib_bench::report::Row;
 
 use crate::shop::Shop;
 
-/// How many are made, and by how many callers at once.
+/// The number of schedules, and of concurrent callers.
 const MADE: u32 = 5_000;
 const CALLERS: usize = 256;
 
-/// How often the disk is waited for, to see what that takes.
+/// The number of flushes to disk that are timed.
 const WAITS: u32 = 200;
 
 pub(crate) fn run() -> Result<(), Box<dyn Error>> {
@@ -42,7 +42,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     })
 }
 
-/// What one write takes that the disk has acknowledged.
+/// Returns the time of one write that is flushed to disk.
 fn wait_for_disk() -> Result<Duration, Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let mut file = File::create(folder.path().join("log"))?;

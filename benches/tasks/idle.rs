@@ -15,10 +15,10 @@ use crate::shop::{Shop, context};
 const SCHEDULES: u32 = 10_000;
 const WATCHERS: usize = 1_000;
 
-/// How long nothing happens.
+/// The duration of the idle phase.
 const IDLE: Duration = Duration::from_secs(30);
 
-/// The bounds: of one processor, and of memory.
+/// The bounds: the share of one processor, and the memory.
 const SHARE: f64 = 1.0;
 const BYTES: u64 = 50 * 1024 * 1024;
 
@@ -39,7 +39,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
             request.interval = 3_600;
             shop.watchers.start(request, &context()).await?;
         }
-        // The first check of each is made at once, and is none of the idleness.
+        // The first check of each runs at once, and is not part of the idle phase.
         while shop.entrance.0.lock().map_or(0, |calls| calls.len()) < WATCHERS {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }

@@ -10,10 +10,10 @@ use toolcrib_bench::timings::Timings;
 
 use crate::shop::Shop;
 
-/// How many wait for a later day.
+/// The number of tasks that are due on a later day.
 const OTHERS: u32 = 10_000;
 
-/// How many are due, so far from each other.
+/// The number of due tasks, and the interval between them.
 const DUE: u32 = 100;
 const APART: SignedDuration = SignedDuration::from_millis(50);
 

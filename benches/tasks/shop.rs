@@ -16,7 +16,7 @@ use toolcrib_tasks::{
     SystemClock, WatcherSettings, Watchers,
 };
 
-/// When calls came in, with their arguments.
+/// The times of calls, with their arguments.
 #[derive(Clone, Default)]
 pub(crate) struct Entrance(pub(crate) Arc<Mutex<Vec<(Timestamp, JsonObject)>>>);
 
@@ -44,7 +44,7 @@ pub(crate) struct Shop {
     pub(crate) schedules: Schedules,
     pub(crate) watchers: Watchers,
     pub(crate) entrance: Entrance,
-    /// How many schedules were made.
+    /// The number of schedules created.
     made: AtomicUsize,
     _folder: TempDir,
 }
@@ -73,8 +73,7 @@ impl Shop {
         })
     }
 
-    /// Makes a schedule of a call that is due then, in one of as many sessions as it takes for each to have no more than it
-    /// may.
+    /// Creates a schedule of a call at this time, in one of as many sessions as the limit per session requires.
     pub(crate) async fn schedule(&self, due: Zoned) -> Result<(), Box<dyn Error>> {
         let params = JsonObject::from_iter([("due".to_owned(), json!(due.timestamp().to_string()))]);
         let action = Action::ToolCall { tool: "shop.machine".to_owned(), params };

@@ -11,27 +11,27 @@ use crate::process::{answers, cargo, run as run_command};
 use crate::test;
 use crate::workspace::Workspace;
 
-/// The bench whose peer is ripgrep, and the variable by which it finds its program.
+/// The bench that is compared with ripgrep, and the variable that names the ripgrep program.
 const RIPGREP_BENCH: &str = "modules";
 const RIPGREP_VARIABLE: &str = "TOOLCRIB_RG";
 
-/// The bench of the gateway, which runs the program in front of servers that others have written.
+/// The bench of the gateway, which runs the program in front of third-party servers.
 const SERVE_BENCH: &str = "serve";
 
-/// What is built of ripgrep. Whatever is on the path may be of any age, and is not asked.
+/// The version of ripgrep that is built. A program on `PATH` can have any version, and is not used.
 const RIPGREP_VERSION: &str = "15.2.0";
 
-/// The folder of the bench package, seen from the root: each folder in it with a `main.rs` is a bench.
+/// The folder of the bench package, relative to the root. Each folder in it with a `main.rs` is a bench.
 const FOLDER: &str = "benches";
 
 /// The name of the bench package.
 const PACKAGE: &str = "toolcrib-bench";
 
-/// What makes a bench a package of its own, outside of the workspace: one whose peers depend on more than the rest.
+/// The manifest that makes a bench a separate package, outside of the workspace, because of its further dependencies.
 const MANIFEST: &str = "Cargo.toml";
 
-/// Runs the bench that is named first, only its parts that are named behind it; without a name, all benches. Each
-/// prints its figures beside their bounds and fails when one is over; all are run, also after one has failed.
+/// Runs the bench named first, or only its parts that are named after it. Without a name, runs all benches, even after
+/// one has failed. A bench prints its figures and their bounds, and fails if a figure is over its bound.
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let folder = workspace.root.join(FOLDER);
     let known = known(&folder)?;
@@ -73,7 +73,8 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// What programs are told that run the gateway: the program, optimised, and the servers; the shared data where it is there.
+/// Returns the variables of programs that run the gateway: the optimized program, the servers, and the shared data if
+/// there is any.
 pub(crate) fn gateway(workspace: &Workspace) -> Result<Vec<(&'static str, PathBuf)>> {
     let folder = workspace.target.join("peers");
     let missing = peers::install_all(&workspace.root, &folder);
@@ -88,13 +89,13 @@ pub(crate) fn gateway(workspace: &Workspace) -> Result<Vec<(&'static str, PathBu
     Ok(variables)
 }
 
-/// The program of ripgrep, which is built among the tools unless it is there.
+/// Returns the path of ripgrep. Builds it among the tools if it is not there.
 fn ripgrep(workspace: &Workspace) -> Result<PathBuf> {
     let tools = workspace.target.join("tools").join(format!("ripgrep-{RIPGREP_VERSION}"));
     let program = tools.join("bin").join(format!("rg{}", std::env::consts::EXE_SUFFIX));
     if !answers(Command::new(&program).arg("--version")) {
         let mut install = cargo(&workspace.root);
-        // Not as it was locked: with the same regex engine as ours, what is measured is the rest. Engines differ by half on
+        // Without the lock file: with the same regex engine as ours, the rest is measured. Engines differ by half on
         // some patterns from one release to the next.
         install.args(["install", "ripgrep", "--version", RIPGREP_VERSION, "--root"]).arg(&tools);
         run_command(&mut install)?;
@@ -102,7 +103,7 @@ fn ripgrep(workspace: &Workspace) -> Result<PathBuf> {
     Ok(program)
 }
 
-/// The names of the benches, sorted.
+/// Returns the names of the benches, sorted.
 fn known(folder: &Path) -> Result<Vec<String>> {
     let entries = fs::read_dir(folder).with_context(|| format!("could not list {}", folder.display()))?;
     let mut names = Vec::new();

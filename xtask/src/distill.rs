@@ -5,10 +5,10 @@ use anyhow::Result;
 use crate::process::{cargo, run as run_command};
 use crate::workspace::Workspace;
 
-/// The package that makes it. It is apart from this one, whose other tasks need no ONNX Runtime.
+/// The package that builds the table. It is separate because no other task needs ONNX Runtime.
 const PACKAGE: &str = "toolcrib-distill";
 
-/// Runs it, optimised; `arguments` go to it.
+/// Runs the package, optimized, with `arguments`.
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let mut distill = cargo(&workspace.root);
     distill.args(["run", "--locked", "--release", "--package", PACKAGE, "--"]).args(arguments);

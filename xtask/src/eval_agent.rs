@@ -9,10 +9,10 @@ use crate::process::{cargo, run as run_command};
 use crate::test;
 use crate::workspace::Workspace;
 
-/// The package that has the tasks.
+/// The package with the tasks.
 const PACKAGE: &str = "toolcrib-evaluation";
 
-/// Installs the servers that the tasks talk to, builds the program unless another one is named, and runs the tasks.
+/// Installs the servers of the tasks, builds the program unless another one is named, and runs the tasks.
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let Wanted { binary, rest } = wanted(arguments)?;
     let shared = test::shared(&workspace.root).context("the shared data sets are not there")?;
@@ -32,7 +32,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     run_command(&mut tasks)
 }
 
-/// Builds the program as a developer does: its text is that of any other build.
+/// Builds the program as a developer does; its texts are the same in any build.
 fn built(workspace: &Workspace) -> Result<PathBuf> {
     run_command(cargo(&workspace.root).args(["build", "--locked", "--bin", "toolcrib"]))?;
     Ok(workspace.target.join("debug").join(format!("toolcrib{}", std::env::consts::EXE_SUFFIX)))

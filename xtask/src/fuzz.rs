@@ -11,25 +11,25 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::process::{cargo, run as run_command};
 use crate::workspace::Workspace;
 
-/// The folder of the fuzz package, seen from the root.
+/// The folder of the fuzz package, relative to the root.
 const FOLDER: &str = "fuzz";
 
-/// How long each target runs, in seconds, when nothing is said.
+/// The default time of each target, in seconds.
 const SECONDS: u64 = 600;
 
-/// The longest that one input may take, in seconds. Optimised it takes a tenth of one; the instruments cost much of that.
+/// The time limit for one input, in seconds. An optimized build takes about a tenth of a second, much of it for
+/// instrumentation.
 const INPUT_SECONDS: u64 = 10;
 
-/// The most bytes of one input.
+/// The maximum size of an input, in bytes.
 const INPUT_BYTES: usize = 4096;
 
-/// How the compiler is told to count what is run.
+/// The compiler flags for coverage instrumentation.
 const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
                      -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
                      -Cllvm-args=-sanitizer-coverage-trace-compares";
 
-/// Runs the target that is named, or all one after the other. An input that fails is written to the folder of the
-/// package.
+/// Runs the named target, or all targets in sequence. A failing input is written to the folder of the package.
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let folder = workspace.root.join(FOLDER);
     let known = known(&folder.join("targets"))?;
@@ -41,7 +41,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     };
     let host = host(workspace)?;
     let build_folder = workspace.root.join("target").join("fuzz");
-    // With a target of its own, the flags are not for build scripts.
+    // With an explicit target, the flags do not apply to build scripts.
     let mut build = cargo(&folder);
     build.args(["build", "--locked", "--release", "--target", &host]);
     run_command(build.env("RUSTFLAGS", FLAGS).env("CARGO_TARGET_DIR", &build_folder))?;
@@ -57,7 +57,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// What the command line asks for.
+/// The parsed command line.
 #[derive(Debug, PartialEq)]
 struct Wanted {
     target: Option<String>,
@@ -82,7 +82,7 @@ fn wanted(arguments: &[String]) -> Result<Wanted> {
     Ok(wanted)
 }
 
-/// The names of the targets, sorted.
+/// Returns the names of the targets, sorted.
 fn known(folder: &Path) -> Result<Vec<String>> {
     let entries = fs::read_dir(folder).with_context(|| format!("could not list {}", folder.display()))?;
     let mut names = Vec::new();
@@ -97,7 +97,7 @@ fn known(folder: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The kind of machine that this compiler builds for.
+/// Returns the host triple of the compiler.
 fn host(workspace: &Workspace) -> Result<String> {
     let told = cargo(&workspace.root).arg("-vV").output().context("could not start cargo")?;
     let told = String::from_utf8_lossy(&told.stdout);

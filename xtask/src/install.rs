@@ -14,29 +14,29 @@ use crate::process::{answers, run_within};
 #[cfg(test)]
 mod tests;
 
-/// How long one installation may take.
+/// The time limit for one installation.
 const INSTALL_LIMIT: Duration = Duration::from_mins(5);
 
-/// The file that is written last into a folder: it holds the lock that was installed.
+/// The file that is written last into a folder; it contains the lock that was installed.
 const STAMP: &str = "installed";
 
-/// Where the locks are, seen from the root of the repository.
+/// The folder of the locks, relative to the root of the repository.
 const LOCKS: &str = "xtask/packages";
 
 /// A set of packages.
 #[derive(Clone, Copy)]
 pub(crate) struct Packages {
-    /// Its folder among the locks, and under the folder that it is installed into.
+    /// The name of its folder, both among the locks and below the installation folder.
     pub(crate) name: &'static str,
     pub(crate) manager: Manager,
 }
 
-/// What installs them.
+/// The installer of the packages.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Manager {
     Npm,
     Pip,
-    /// pip, without what the packages need in turn.
+    /// pip, without the dependencies of the packages.
     PipAlone,
 }
 
@@ -58,8 +58,8 @@ impl Manager {
 }
 
 impl Packages {
-    /// Installs the packages where they are not there yet as locked, and returns their folder. Of two that do so at
-    /// once, the second waits and then finds the work done.
+    /// Installs the packages unless they are already there as locked, and returns their folder. Of two concurrent
+    /// calls, the second one waits and then finds the work done.
     pub(crate) fn install(&self, root: &Path, parent: &Path) -> Result<PathBuf> {
         fs::create_dir_all(parent).with_context(|| format!("could not create {}", parent.display()))?;
         let lock =
@@ -120,7 +120,7 @@ impl Packages {
     }
 }
 
-/// What a set of packages is to be, file by file.
+/// The locked content of a set of packages, file by file.
 struct Lock {
     files: [(&'static str, String); 2],
 }
@@ -131,7 +131,7 @@ impl Lock {
     }
 }
 
-/// Brings a folder to what the lock says: `install` fills a folder beside it, which takes its place only when complete.
+/// Updates a folder to the lock: `install` fills a temporary folder next to it, which replaces it only when complete.
 fn settle(home: &Path, lock: &Lock, install: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let stamp = lock.stamp();
     if fs::read_to_string(home.join(STAMP)).is_ok_and(|found| found == stamp) {
@@ -152,13 +152,13 @@ fn settle(home: &Path, lock: &Lock, install: impl FnOnce(&Path) -> Result<()>) -
 fn npm(folder: &Path) -> Command {
     let mut command = Command::new("npm");
     command.arg("ci").current_dir(folder);
-    // No package's install script is run: none needs one.
+    // Install scripts of packages are not run, because none is needed.
     command.args(["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--fetch-retries=1"]);
     command
 }
 
-/// With `--target` rather than a virtual environment, whose scripts would keep the path of the folder
-/// in which they were installed.
+/// Installs with `--target` rather than in a virtual environment, whose scripts would contain the path of the folder in
+/// which they were installed.
 fn pip(folder: &Path) -> Command {
     let mut command = Command::new("python3");
     command.current_dir(folder);
@@ -173,14 +173,13 @@ fn pip(folder: &Path) -> Command {
         "-c",
         "constraints.txt",
     ]);
-    // Most of what is installed is never imported, so it is compiled by the first import.
+    // Most installed modules are never imported, so they are compiled at their first import.
     command.arg("--no-compile");
     command.args(["--quiet", "--no-input", "--disable-pip-version-check", "--retries=1", "--timeout=30"]);
     command
 }
 
-/// The line of an installation's log that says what went wrong: the first error of npm or pip, and not what
-/// follows from it.
+/// Returns the line of an installation log that names the cause: the first error of npm or pip, not its consequences.
 fn reason(log: &str) -> &str {
     let is_error = |line: &&str| line.starts_with("npm error") || line.starts_with("ERROR:");
     let last = || log.lines().rfind(|line| !line.trim().is_empty());

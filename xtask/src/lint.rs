@@ -7,7 +7,7 @@ use crate::test::FEATURES;
 use crate::workspace::Workspace;
 use crate::{deny, tidy};
 
-/// Runs every check, also after one has failed, so that one run shows all there is to mend.
+/// Runs every check, even after one has failed, so that one run shows all findings.
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let checks = [
         ("fmt", format as fn(&Workspace) -> Result<()>),
@@ -34,7 +34,7 @@ fn format(workspace: &Workspace) -> Result<()> {
 }
 
 fn clippy(workspace: &Workspace) -> Result<()> {
-    // As it is built by default, and as it is tested.
+    // With the default features, and with those of the tests.
     for features in [&[][..], &FEATURES] {
         let mut command = cargo(&workspace.root);
         command.args(["clippy", "--workspace", "--all-targets", "--locked"]).args(features);

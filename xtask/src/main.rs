@@ -71,7 +71,7 @@ Tasks:
 With CI=true, anything that these tasks would otherwise skip with a note is an error, except for
 cargo-deny, which lint then builds, and its advisories, which need their database.";
 
-/// What bad usage exits with, as in the project's own command line.
+/// The exit code for bad usage, the same as in the program's own command line.
 const BAD_USAGE: u8 = 2;
 
 fn main() -> ExitCode {

@@ -24,7 +24,7 @@ const PEERS: &[Packages] = &[
     Packages { name: "onnxruntime", manager: Manager::PipAlone },
 ];
 
-/// Installs the peers that are not there yet, side by side, and returns those that cannot be, each with the reason.
+/// Installs the missing peers in parallel, and returns those that cannot be installed, each with the reason.
 pub(crate) fn install_all(root: &Path, folder: &Path) -> Vec<String> {
     let install = |packages: &'static Packages| {
         packages.install(root, folder).err().map(|error| format!("the {} peers ({error:#})", packages.name))
@@ -37,7 +37,7 @@ pub(crate) fn install_all(root: &Path, folder: &Path) -> Vec<String> {
     })
 }
 
-/// The library of ONNX Runtime among the peers.
+/// Returns the ONNX Runtime library among the peers.
 pub(crate) fn onnx_runtime(folder: &Path) -> Option<PathBuf> {
     let start = format!("{}onnxruntime.", std::env::consts::DLL_PREFIX);
     let entries = fs::read_dir(folder.join("onnxruntime/onnxruntime/capi")).ok()?;

@@ -9,22 +9,22 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
-/// How often a program that runs against a deadline is asked whether it has ended.
+/// The interval of polling a program that has a deadline.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Whether this is a run of the continuous integration, which leaves nothing out.
+/// Returns whether this is a CI run, which skips nothing.
 pub(crate) fn in_ci() -> bool {
     env::var("CI").is_ok_and(|value| value == "true")
 }
 
-/// The cargo that runs this program, in the root of the workspace.
+/// Returns the cargo that runs this program, in the root of the workspace.
 pub(crate) fn cargo(root: &Path) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root);
     command
 }
 
-/// Says what it runs, runs it on this terminal, and fails as it does.
+/// Prints and runs a command on this terminal, and fails if it fails.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let line = describe(command);
     println!("xtask: {line}");
@@ -33,13 +33,13 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Whether a program can be started and ends well. Meant for `--version`.
+/// Returns whether a program can be started and succeeds. Meant for `--version`.
 pub(crate) fn answers(command: &mut Command) -> bool {
     let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     quiet.status().is_ok_and(|status| status.success())
 }
 
-/// Runs a program without input and kills it when `limit` has passed; then there is no status.
+/// Runs a program without input, and kills it after `limit`; the status is then `None`.
 pub(crate) fn run_within(command: &mut Command, limit: Duration) -> io::Result<Option<ExitStatus>> {
     let deadline = Instant::now() + limit;
     let mut child = command.stdin(Stdio::null()).spawn()?;
@@ -56,7 +56,7 @@ pub(crate) fn run_within(command: &mut Command, limit: Duration) -> io::Result<O
     }
 }
 
-/// A command as one would type it, the program without its folder.
+/// Returns a command as typed in a shell, with the program's file name only.
 pub(crate) fn describe(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let program = program.file_name().unwrap_or(command.get_program());

@@ -11,7 +11,7 @@ use crate::process::{cargo, run as run_command};
 use crate::test::FEATURES;
 use crate::workspace::Workspace;
 
-/// The command that is recorded, as it is typed.
+/// The recorded command, as it is typed.
 const COMMAND: &str = "toolcrib run examples/quickstart/app.yaml";
 
 /// The picture, relative to the root.
@@ -30,7 +30,7 @@ const MARGIN: usize = 20;
 /// The height of the title bar, in pixels.
 const BAR: usize = 32;
 
-/// The pause before a line appears, in seconds: after a call longer than within an answer.
+/// The pause before a line appears, in seconds: longer after a command than within its output.
 const PAUSE: f64 = 0.55;
 const SHORT_PAUSE: f64 = 0.12;
 
@@ -38,7 +38,7 @@ const SHORT_PAUSE: f64 = 0.12;
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     run_command(cargo(&workspace.root).args(["build", "--bin", "toolcrib", "--locked"]).args(FEATURES))?;
     let binary = workspace.target.join("debug").join(format!("toolcrib{EXE_SUFFIX}"));
-    // Both streams go through one pipe, so that their lines are in the order in which a terminal shows them.
+    // Both streams share one pipe, so that their lines have the order of a terminal.
     let mut command = Command::new("sh");
     command.args(["-c", "exec \"$0\" \"$@\" 2>&1"]).arg(&binary).args(COMMAND.split_whitespace().skip(1));
     command.current_dir(&workspace.root).env_remove("OPENAI_API_KEY");
@@ -52,7 +52,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// Returns the recording as SVG. Its lines appear one after the other, at once where motion is not wanted.
+/// Returns the recording as SVG. Its lines appear one after the other, or at once if reduced motion is preferred.
 fn picture(lines: &[&str]) -> String {
     let height = BAR + 2 * MARGIN + (lines.len() + 1) * LINE;
     #[expect(
@@ -106,7 +106,7 @@ fn class(line: &str) -> &'static str {
     }
 }
 
-/// Returns a line as text of an SVG, at most as long as the terminal is wide.
+/// Returns a line as SVG text, cut at the width of the terminal.
 fn escaped(line: &str) -> String {
     let cut = line.chars().count() > COLUMNS;
     let kept: String = line.chars().take(if cut { COLUMNS - 1 } else { COLUMNS }).collect();

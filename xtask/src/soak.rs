@@ -6,13 +6,13 @@ use crate::bench;
 use crate::process::{cargo, run as run_command};
 use crate::workspace::Workspace;
 
-/// How long it takes when nothing is said, in minutes.
+/// The default duration, in minutes.
 const MINUTES: u64 = 5;
 
-/// The parts: calls of one server by the executor, and clients of `toolcrib serve`.
+/// The parts: calls of one server through the executor, and clients of `toolcrib serve`.
 const PARTS: [&str; 2] = ["calls", "gateway"];
 
-/// Builds what the parts run, optimised, and runs one after the other.
+/// Builds the programs of the parts, optimized, and runs the parts in sequence.
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let Wanted { parts, minutes } = wanted(arguments)?;
     let server =

@@ -13,25 +13,25 @@ use crate::peers;
 use crate::process::{answers, cargo, in_ci, run as run_command};
 use crate::workspace::Workspace;
 
-/// The labelled data sets, seen from the root of the repository.
+/// The labelled data sets, relative to the root of the repository.
 const SHARED: &str = "../shared";
 
-/// The model that the search tier `fastembed` is tried with, seen from there.
+/// The model for the tests of the search tier `fastembed`, relative to the data sets.
 const MODEL: &str = "models/all-MiniLM-L6-v2-onnx-int8/model.onnx";
 
-/// The search tier with models is built in, so that its tests run too: one build for all of them.
+/// The feature of the search tier with models, enabled so that its tests run too: one build serves all tests.
 pub(crate) const FEATURES: [&str; 2] = ["--features", "toolcrib-cli/fastembed"];
 
-/// The browser, as Debian calls its package and its program.
+/// The browser: its Debian package, and its program.
 const BROWSER: &str = "chromium";
 
 /// The environment variables that tests read, with their values.
 type Environment = Vec<(&'static str, OsString)>;
 
-/// Runs the tests; `arguments` go to the test runner, not to the doctests.
+/// Runs the tests; `arguments` are passed to the test runner, not to the doctests.
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let root = &workspace.root;
-    // The servers end with this.
+    // Dropping the servers stops them.
     let (environment, _servers) = prepare(workspace)?;
     let programs = ["build", "--bin", "toolcrib", "--bin", "hostile-server", "--bin", "reports", "--locked"];
     run_command(cargo(root).args(programs).args(FEATURES))?;
@@ -51,7 +51,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     run_command(cargo(root).args(doctests).args(FEATURES).envs(environment))
 }
 
-/// The tests of the Python package. Where pytest could not be installed, that is said already.
+/// Runs the tests of the Python package. If pytest could not be installed, that was reported before.
 fn python_tests(workspace: &Workspace, environment: &Environment) -> Option<Command> {
     let pytest = workspace.target.join("peers/pytest");
     let mut command = Command::new("python3");
@@ -61,8 +61,8 @@ fn python_tests(workspace: &Workspace, environment: &Environment) -> Option<Comm
     pytest.is_dir().then_some(command)
 }
 
-/// Installs the peers, starts the database servers, looks for the shared data, and says in one line what is left out for the
-/// lack of it.
+/// Installs the peers, starts the database servers, looks for the shared data, and prints in one line which tests are
+/// skipped without them.
 fn prepare(workspace: &Workspace) -> Result<(Environment, Servers)> {
     let folder = workspace.target.join("peers");
     let mut left_out = peers::install_all(&workspace.root, &folder);
@@ -71,7 +71,7 @@ fn prepare(workspace: &Workspace) -> Result<(Environment, Servers)> {
     let mut environment: Environment =
         vec![("TOOLCRIB_PEERS", folder.into()), ("TOOLCRIB_BIN", binary.into())];
 
-    // Where it could not be installed, that is said already.
+    // If it could not be installed, that was reported before.
     environment.extend(library.map(|library| ("ORT_DYLIB_PATH", library.into())));
 
     match shared(&workspace.root) {
@@ -101,7 +101,7 @@ fn prepare(workspace: &Workspace) -> Result<(Environment, Servers)> {
     Ok((environment, servers))
 }
 
-/// Looks for the browser that shows the status page. A run of the continuous integration installs it.
+/// Looks for the browser that renders the status page. A CI run installs it.
 fn browser() -> Result<()> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     if std::env::split_paths(&path).any(|folder| folder.join(BROWSER).is_file()) {
@@ -113,7 +113,7 @@ fn browser() -> Result<()> {
     databases::install_packages(&[BROWSER])
 }
 
-/// The absolute path of the shared data sets, where they are.
+/// Returns the absolute path of the shared data sets, if they exist.
 pub(crate) fn shared(root: &Path) -> Option<OsString> {
     let path = root.join(SHARED).canonicalize().ok()?;
     path.is_dir().then(|| path.into())

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
-/// Where the workspace is and what it consists of.
+/// The root of the workspace and its members.
 pub(crate) struct Workspace {
     /// The folder of the root manifest.
     pub(crate) root: PathBuf,
-    /// Cargo's target directory, absolute.
+    /// Cargo's target directory, as an absolute path.
     pub(crate) target: PathBuf,
     pub(crate) packages: Vec<Package>,
 }
@@ -18,25 +18,25 @@ pub(crate) struct Workspace {
 #[derive(Clone)]
 pub(crate) struct Package {
     pub(crate) name: String,
-    /// The folder of its manifest, relative to the root, with `/` between the parts.
+    /// The folder of its manifest, relative to the root, separated by `/`.
     pub(crate) folder: String,
-    /// What its manifest asks for, with what it inherits from the workspace already merged in.
+    /// The dependencies in its manifest, with those inherited from the workspace merged in.
     pub(crate) dependencies: Vec<Dependency>,
 }
 
 /// One entry under a `dependencies` table.
 #[derive(Clone)]
 pub(crate) struct Dependency {
-    /// The package name, also where the manifest renames it.
+    /// The package name, even if the manifest renames it.
     pub(crate) name: String,
-    /// Whether only tests, examples and benches see it.
+    /// Whether only tests, examples, and benches use it.
     pub(crate) dev: bool,
     pub(crate) features: Vec<String>,
 }
 
 impl Workspace {
-    /// Reads the workspace around the current directory. Needs neither the network nor a lock file, since
-    /// only the members' own manifests are looked at.
+    /// Reads the workspace around the current directory. Needs neither the network nor a lock file, because only the
+    /// members' manifests are read.
     pub(crate) fn read() -> Result<Self> {
         let metadata = MetadataCommand::new()
             .no_deps()
