@@ -1,4 +1,4 @@
-//! The failures that are known.
+//! The known failures.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,4 +1,4 @@
-//! Our server, while the suite tests it.
+//! The project's server while the suite tests it.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The suite: where it is, which scenarios it has, and what comes of one.
+//! The suite: its location, its scenarios, and their outcomes.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};

@@ -1,4 +1,4 @@
-//! What makes a run of the suite fail.
+//! Tests of the verdict on a run of the suite.
 
 use std::collections::BTreeSet;
 

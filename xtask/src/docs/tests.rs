@@ -1,4 +1,4 @@
-//! The text of generated pages.
+//! Tests of the text of generated pages.
 
 use serde_json::json;
 

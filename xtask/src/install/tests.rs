@@ -1,4 +1,4 @@
-//! What can be said about an installation without a package manager: it is whole, or it is not there.
+//! Tests of installations without a package manager: an installation is complete or absent.
 
 use std::fs;
 use std::path::Path;
