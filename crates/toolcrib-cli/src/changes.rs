@@ -7,7 +7,7 @@ use toolcrib_model::Fingerprint;
 use toolcrib_runtime::App;
 use toolcrib_runtime::Change;
 
-use crate::output;
+use crate::ui::output;
 
 /// The number of unchanged lines around a change.
 const CONTEXT_LINES: usize = 3;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use toolcrib_policy::{Capabilities, Condition, Decision, Rule};
 
-use crate::output::effect_word;
+use crate::ui::output::effect_word;
 
 /// The most characters of a condition that are shown in a line.
 const MAX_CONDITION_CHARS: usize = 40;

@@ -4,8 +4,8 @@ use std::sync::OnceLock;
 
 use toolcrib_exec::audit::{AuditSink, Outcome, Record};
 
-use crate::output::tell_raw;
-use crate::printable::excerpt;
+use crate::ui::output::tell_raw;
+use crate::ui::printable::excerpt;
 
 /// The most bytes of an agent's name or a tool's name that are shown.
 const MAX_NAME_BYTES: usize = 60;

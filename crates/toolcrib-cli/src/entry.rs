@@ -13,7 +13,7 @@ use tracing_subscriber::{EnvFilter, Registry, fmt};
 use crate::arguments::Arguments;
 use crate::exit::{Exit, Failure};
 use crate::terminal::{output_error, screen};
-use crate::{arenas, commands, extensions, output, secrets, telemetry};
+use crate::{arenas, commands, extensions, secrets, telemetry, ui::output};
 
 /// The variable that sets what is logged, as `toolcrib=debug`.
 const LOG_VARIABLE: &str = "TOOLCRIB_LOG";

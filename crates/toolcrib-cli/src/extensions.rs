@@ -4,8 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use toolcrib_runtime::{Extensions, Terminal};
 
-use crate::output;
 use crate::secrets::secrets;
+use crate::ui::output;
 
 static EXTENSIONS: OnceLock<Extensions> = OnceLock::new();
 

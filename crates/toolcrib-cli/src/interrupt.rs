@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio_util::sync::CancellationToken;
 
 use crate::exit::Exit;
-use crate::output::tell;
+use crate::ui::output::tell;
 
 /// A signal of the user or the system.
 #[derive(Clone, Copy, Debug)]

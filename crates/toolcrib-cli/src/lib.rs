@@ -33,6 +33,7 @@
 mod arguments;
 mod entry;
 mod exit;
+mod ui;
 
 mod commands;
 
@@ -43,9 +44,6 @@ mod decisions;
 mod delegated;
 mod extensions;
 mod interrupt;
-mod observer;
-mod output;
-mod printable;
 mod secrets;
 mod session;
 mod telemetry;

@@ -28,17 +28,11 @@
 
 mod capabilities;
 mod condition;
+mod rules;
 
 mod decision;
 mod policy;
 mod principal;
-
-mod evaluate;
-mod glob;
-mod pattern;
-mod profile;
-mod rule;
-mod scope;
 
 mod approval;
 mod approvals;
@@ -63,10 +57,10 @@ pub use condition::{Condition, MAX_COMPILED_REGEX_BYTES, MAX_CONDITIONS, MAX_REG
 pub use decision::{Decision, Verdict};
 pub use digest::ApprovalDigest;
 pub use error::PolicyError;
-pub use glob::MAX_PATTERN_BYTES;
 pub use location::SettingLocation;
 pub use policy::{MAX_RULES, Policy};
 pub use principal::Principal;
 pub use question::Question;
-pub use scope::Scope;
+pub use rules::glob::MAX_PATTERN_BYTES;
+pub use rules::scope::Scope;
 pub use toolcrib_model::RUNTIME_NAMESPACE;

@@ -6,10 +6,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 use toolcrib_model::{JsonObject, QualifiedName, Risk, Tool};
 
 use crate::condition::{self, Arguments, MAX_REGEXES};
-use crate::evaluate::RuleNames;
-use crate::profile::{Facts, Profile};
-use crate::rule::{CompiledConstraints, CompiledRule, KnownArguments};
-use crate::scope::{CompiledScope, Scopes};
+use crate::rules::evaluate::RuleNames;
+use crate::rules::profile::{Facts, Profile};
+use crate::rules::rule::{CompiledConstraints, CompiledRule, KnownArguments};
+use crate::rules::scope::{CompiledScope, Scopes};
 use crate::{
     Access, Authorized, Call, Capabilities, Consent, Constraints, Decision, Effect, PendingApproval,
     PolicyError, Principal, Scope, SettingLocation, Verdict,

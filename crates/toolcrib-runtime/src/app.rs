@@ -20,8 +20,8 @@ use toolcrib_tasks::{Scheduler, Skills};
 
 use crate::sources::{state_folder, state_name};
 use crate::{
-    AgentConfig, AppConfig, Error, Extensions, TaskStore, call_app, channels, check, empty, former, modules,
-    protected, skills, sources, variables,
+    AgentConfig, AppConfig, Error, Extensions, TaskStore, call_app, config::channels, config::empty_sections,
+    config::former_names, config::skills, config::validation, config::variables, modules, protected, sources,
 };
 
 /// The most bytes of an app file.
@@ -227,7 +227,7 @@ impl App {
     pub fn warnings(&self) -> Vec<String> {
         let notes = self.notes.iter().cloned();
         notes
-            .chain(crate::search::warning(self))
+            .chain(crate::config::search::warning(self))
             .chain(skills::warnings(self))
             .chain(channels::unreachable(self))
             .chain(self.config.agents.iter().filter_map(missing_model))
@@ -300,7 +300,7 @@ impl App {
 
     /// Opens the audit file. Nothing is recorded if the app names no file.
     pub fn audit(&self) -> Result<toolcrib_exec::audit::Audit, Error> {
-        crate::audit::open(self)
+        crate::config::audit::open(self)
     }
 
     /// Returns an error of the value at a pointer as it can be shown: without the secrets that a wrong value holds, and

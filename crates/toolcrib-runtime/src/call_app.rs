@@ -26,11 +26,11 @@ use toolcrib_sdk::{CallContext, FunctionTool};
 
 use self::approver::InApp;
 use self::run::{CallApp, CalledReport};
-use crate::agents::run_limits;
-use crate::channels::check_name;
+use crate::agent::setup::run_limits;
+use crate::config::channels::check_name;
+use crate::config::settings::some_amount;
 use crate::services::{AppServices, is_own};
-use crate::settings::some_amount;
-use crate::{App, Error, Runtime, RuntimeSection, variables};
+use crate::{App, Error, Runtime, RuntimeSection, config::variables};
 
 /// The maximum depth of apps that call apps, without the first one.
 pub const MAX_APP_DEPTH: usize = 3;

@@ -25,40 +25,23 @@
 //!
 //! It connects the crates below, which make all decisions.
 
+mod agent;
 mod app;
-mod settings;
+mod config;
 
-mod audit;
-mod channels;
-mod check;
 mod checked;
-mod empty;
 mod extensions;
-mod former;
-mod limits;
 mod modules;
 mod nesting;
 mod protected;
-mod schema;
-mod search;
-mod serve_section;
 mod setup;
-mod skills;
 mod sources;
-mod strict;
-mod templates;
-mod variables;
 
-mod agents;
 mod call_app;
-mod injection;
-mod pool;
 mod runtime;
 mod services;
-mod surface;
 mod tasks;
 mod watcher;
-mod windows;
 
 mod error;
 
@@ -67,31 +50,31 @@ mod tests;
 
 pub use toolcrib_loader_mcp::{Change, TrustLock, TrustLockError};
 
-pub use agents::{AgentSetup, ChosenModel};
+pub use agent::injection::SourceNote;
+pub use agent::setup::{AgentSetup, ChosenModel};
+pub use agent::surface::Surface;
 pub use app::App;
 pub use call_app::{CalledAppConfig, MAX_APP_DEPTH, MAX_APPS, MAX_RUNNING_APPS};
-pub use error::Error;
-pub use extensions::{EntryContext, Extensions};
-pub use injection::SourceNote;
-pub use modules::ModuleSchema;
-pub use nesting::{MAX_PROCESS_DEPTH, MAX_SERVED_APPS, serve_arguments};
-pub use runtime::Runtime;
-pub use search::{
+pub use config::search::{
     DEFAULT_MODEL, SearchSection, SearchTier, models_folder, open_model, runtime_library_folder,
 };
-pub use serve_section::{
+pub use config::serve::{
     LOCAL_CLIENT, MAX_BODY_BYTES, MAX_OAUTH_CLIENTS, MAX_TOKENS, MIN_TOKEN_CHARS, OAuthClient, OAuthConfig,
     SERVED_SESSIONS, ServeLimits, ServeSection, ServedClient, ServedOAuth, SignatureAlgorithm, SurfaceMode,
     TokenConfig, sessions_of,
 };
-pub use settings::{
+pub use config::settings::{
     AgentConfig, AppConfig, AppSection, AuditSection, BrainConfig, ExecutionSection, LimitsSection,
     ModuleConfig, PricesConfig, RuntimeSection, SchemaForm, SetupAction, SizeEstimate, ToolChoiceConfig,
     ToolsSection,
 };
-pub use skills::SkillsSection;
+pub use config::skills::SkillsSection;
+pub use error::Error;
+pub use extensions::{EntryContext, Extensions};
+pub use modules::ModuleSchema;
+pub use nesting::{MAX_PROCESS_DEPTH, MAX_SERVED_APPS, serve_arguments};
+pub use runtime::Runtime;
 pub use sources::{Source, SourceRequest, state_folder, state_name};
-pub use surface::Surface;
 pub use tasks::{DRAIN_TIME, OwnedTask, TaskStore, TaskSummary, Tasks};
 pub use toolcrib_loader_mcp::{Authorization, Error as AuthorizationError, LOGIN_TIMEOUT, LoopbackRedirect};
 pub use toolcrib_modules::NoConfig;

@@ -12,7 +12,7 @@ use toolcrib_policy::Access;
 use toolcrib_sdk::Module;
 
 use crate::extensions::{EntryContext, Extensions};
-use crate::{App, ModuleConfig, templates};
+use crate::{App, ModuleConfig, config::templates};
 
 /// The schema of a module's configuration, and its actions.
 #[derive(Clone, Debug)]
@@ -71,7 +71,9 @@ impl App {
         let failed = |message: String| crate::Error::Start { what: format!("the module `{id}`"), message };
         let Some(config) = self.extensions.module_config(id) else {
             let known: Vec<&str> = self.extensions.modules().collect();
-            return Err(crate::Error::UnknownModule { message: crate::check::unknown("module", id, &known) });
+            return Err(crate::Error::UnknownModule {
+                message: crate::config::validation::unknown("module", id, &known),
+            });
         };
         let entry = self.config.modules.get(id);
         let module =

@@ -12,7 +12,7 @@ use toolcrib_loader_file::{MANIFEST, MAX_MANIFEST_BYTES};
 use toolcrib_model::pointer_part;
 
 use crate::sources::{cache_folder, state_folder};
-use crate::{App, BrainConfig, skills, variables};
+use crate::{App, BrainConfig, config::skills, config::variables};
 
 /// The longest text of an app file that is taken for a path, in bytes.
 const MAX_PATH_BYTES: usize = 1024;

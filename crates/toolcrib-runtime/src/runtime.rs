@@ -14,17 +14,17 @@ use toolcrib_prompt::Tokenizer;
 use toolcrib_registry::{SessionTools, Snapshot, ToolRegistry};
 use toolcrib_tasks::{ActionSupport, Scheduler};
 
-use crate::agents::{AgentSetup, ChosenModel, Setups};
+use crate::agent::context_windows::ContextWindows;
+use crate::agent::setup::{AgentSetup, ChosenModel, Setups};
 use crate::call_app::Apps;
 use crate::checked::CheckedLoader;
 use crate::services::AppServices;
 use crate::setup::NotSetUp;
 use crate::tasks::Tasks;
 use crate::watcher::Watcher;
-use crate::windows::ContextWindows;
 use crate::{
-    App, Error, Surface, SurfaceMode, channels, former, limits, modules, nesting, pool, search,
-    serve_section, setup, skills, sources, strict,
+    App, Error, Surface, SurfaceMode, agent::factory, config::channels, config::former_names, config::limits,
+    config::search, config::serve, config::skills, config::strict, modules, nesting, setup, sources,
 };
 
 /// An app that runs.

@@ -12,9 +12,9 @@ use toolcrib_prompt::WireNames;
 use toolcrib_registry::{Entry, Snapshot};
 
 use crate::App;
-use crate::agents::Setups;
-use crate::channels::NamedChannel;
-use crate::windows::ContextWindows;
+use crate::agent::context_windows::ContextWindows;
+use crate::agent::setup::Setups;
+use crate::config::channels::NamedChannel;
 
 /// The shared services of a running app. Agents that are started by others use them too.
 pub(crate) struct AppServices {

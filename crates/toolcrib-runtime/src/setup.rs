@@ -20,8 +20,8 @@ use toolcrib_registry::ToolRegistry;
 use toolcrib_schema::CompiledSchema;
 use toolcrib_sdk::Module;
 
-use crate::check::unknown;
-use crate::{App, SetupAction, templates};
+use crate::config::validation::unknown;
+use crate::{App, SetupAction, config::templates};
 
 /// Checks the actions of a module before they run.
 pub(crate) fn check(app: &App, module: &Module, actions: &[SetupAction], errors: &mut Vec<DocumentError>) {

@@ -12,7 +12,7 @@ use super::prompter::Dialogue;
 use super::reply::{Confirmation, Reach, Reply, numbered, reply};
 use super::show::{self, Sizes};
 use super::{diff, show::quoted};
-use crate::printable::{Layout, cut};
+use crate::ui::printable::{Layout, cut};
 
 /// The number of unclear answers before the question counts as denied.
 const MAX_UNCLEAR: usize = 10;

@@ -4,7 +4,7 @@ use serde_json::Value;
 use toolcrib_model::JsonObject;
 
 use super::show::argument;
-use crate::printable::{Layout, excerpt, printable};
+use crate::ui::printable::{Layout, excerpt, printable};
 
 /// The most lines of a difference.
 const MAX_LINES: usize = 200;

@@ -5,7 +5,7 @@ use toolcrib_document::{Format, Limits, parse};
 use toolcrib_model::JsonObject;
 
 use super::prompter::Dialogue;
-use crate::printable::printable_json;
+use crate::ui::printable::printable_json;
 
 /// The most lines of one edit without an editor.
 const MAX_INLINE_LINES: usize = 200;

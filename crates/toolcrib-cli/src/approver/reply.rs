@@ -2,7 +2,7 @@
 
 use toolcrib_policy::Remember;
 
-use crate::printable::{Layout, cut};
+use crate::ui::printable::{Layout, cut};
 
 /// The maximum length of an answer other than yes and no, in bytes.
 pub(super) const MAX_SAID_BYTES: usize = 4000;

@@ -7,7 +7,7 @@ use toolcrib_model::{JsonObject, Risk};
 use toolcrib_policy::Question;
 use toolcrib_server::WaitingCall;
 
-use crate::printable::{Layout, cut, excerpt, printable};
+use crate::ui::printable::{Layout, cut, excerpt, printable};
 
 /// The most bytes of an argument's name that are shown.
 const MAX_NAME_BYTES: usize = 100;

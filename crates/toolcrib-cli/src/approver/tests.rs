@@ -14,7 +14,7 @@ use toolcrib_model::JsonObject;
 
 use super::TerminalApprover;
 use super::prompter::{Dialogue, Prompter};
-use crate::printable::{Layout, printable};
+use crate::ui::printable::{Layout, printable};
 
 /// A person who says and writes what the test wants.
 #[derive(Default)]

@@ -10,7 +10,7 @@ use super::markdown::rendered;
 use super::prompter::Dialogue;
 use super::reply::{Confirmation, Reply, feedback, reply};
 use super::show::quoted;
-use crate::printable::{Layout, cut, excerpt};
+use crate::ui::printable::{Layout, cut, excerpt};
 
 /// The most bytes of the text to look through that are shown at first.
 const MAX_CONTENT_BYTES: usize = 8000;

@@ -14,8 +14,8 @@ use crate::approver::approver_of_one_call;
 use crate::arguments::Call;
 use crate::exit::{Exit, Failure, advice};
 use crate::interrupt::Interrupts;
-use crate::output;
-use crate::printable::{Layout, printable};
+use crate::ui::output;
+use crate::ui::printable::{Layout, printable};
 
 /// The most bytes of arguments.
 const MAX_ARGUMENTS_BYTES: u64 = 16 * 1024 * 1024;

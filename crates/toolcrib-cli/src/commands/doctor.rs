@@ -11,7 +11,7 @@ use toolcrib_search::embedding::{BuiltinEmbedder, Embedder, Embeddings};
 use super::look_closely;
 use crate::arguments::Doctor;
 use crate::exit::{Exit, Failure};
-use crate::output;
+use crate::ui::output;
 
 /// The tier with a model of one's choice.
 const FASTEMBED: &str = "search tier fastembed";

@@ -17,7 +17,7 @@ use toolcrib_search::{SearchIndex, SearchSettings};
 
 use crate::arguments::{Eval, Ranking, Tier};
 use crate::exit::{Exit, Failure};
-use crate::output;
+use crate::ui::output;
 
 /// The most bytes of a file of tools or queries.
 const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;

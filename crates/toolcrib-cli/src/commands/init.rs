@@ -7,7 +7,7 @@ use toolcrib_io::files::replace;
 
 use crate::arguments::Init;
 use crate::exit::{Exit, Failure};
-use crate::output;
+use crate::ui::output;
 
 /// The files to write.
 const FILES: [(&str, &str); 3] = [

@@ -9,7 +9,7 @@ use toolcrib_search::embedding::Embeddings;
 use super::{exit_of_rejects, look, principal};
 use crate::arguments::Lint;
 use crate::exit::{Exit, Failure};
-use crate::output;
+use crate::ui::output;
 
 pub(crate) async fn run(arguments: &Lint, json: bool) -> Result<Exit, Failure> {
     let runtime = look(&arguments.app).await?;

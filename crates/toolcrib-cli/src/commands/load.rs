@@ -8,7 +8,7 @@ use toolcrib_runtime::SourceRequest;
 use super::{STARTUP_PATIENCE, exit_of_rejects};
 use crate::arguments::Load;
 use crate::exit::{Exit, Failure};
-use crate::output;
+use crate::ui::output;
 
 pub(crate) async fn run(arguments: Load, strict: bool, json: bool) -> Result<Exit, Failure> {
     let source = arguments.source;

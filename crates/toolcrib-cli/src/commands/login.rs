@@ -9,7 +9,7 @@ use url::Url;
 
 use crate::arguments::Login;
 use crate::exit::{Exit, Failure};
-use crate::output;
+use crate::ui::output;
 
 /// The command that opens a URL in the user's browser.
 const OPENER: &str = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };

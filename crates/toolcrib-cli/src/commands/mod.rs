@@ -38,7 +38,7 @@ use toolcrib_runtime::{App, Extensions, Runtime, TaskStore};
 use crate::arguments::{Arguments, Command};
 use crate::exit::{Exit, Failure};
 use crate::extensions::extensions;
-use crate::output;
+use crate::ui::output;
 
 /// Runs one command to its exit code.
 pub(crate) async fn run(arguments: Arguments) -> ExitCode {

@@ -5,7 +5,7 @@ use toolcrib_runtime::{DEFAULT_MODEL, models_folder};
 
 use crate::arguments::{Models, ModelsCommand};
 use crate::exit::{Exit, Failure};
-use crate::output;
+use crate::ui::output;
 
 pub(crate) async fn run(arguments: &Models, json: bool) -> Result<Exit, Failure> {
     match &arguments.command {
@@ -60,7 +60,7 @@ mod inner {
 
     use super::ListedModel;
     use crate::exit::{Exit, Failure};
-    use crate::output;
+    use crate::ui::output;
 
     /// The environment variable that names another place for models.
     const ENDPOINT: &str = "HF_ENDPOINT";

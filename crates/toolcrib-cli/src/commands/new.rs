@@ -8,7 +8,7 @@ use toolcrib_model::JsonObject;
 
 use crate::arguments::{Language, NewCommand};
 use crate::exit::{Exit, Failure};
-use crate::output;
+use crate::ui::output;
 
 /// The files of a crate with a module, below its folder.
 const MODULE_FILES: [(&str, &str); 2] = [

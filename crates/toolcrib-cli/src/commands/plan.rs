@@ -9,7 +9,7 @@ use super::look;
 use super::run::SESSION;
 use crate::arguments::Plan;
 use crate::exit::{Exit, Failure};
-use crate::output;
+use crate::ui::output;
 
 pub(crate) async fn run(arguments: &Plan, json: bool) -> Result<Exit, Failure> {
     let runtime = look(&arguments.app).await?;

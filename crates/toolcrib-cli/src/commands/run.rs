@@ -22,10 +22,10 @@ use crate::delegated::DelegatedCalls;
 use crate::exit::{Exit, Failure};
 use crate::extensions::extensions;
 use crate::interrupt::Interrupts;
-use crate::observer::Watcher;
-use crate::output::{self, tell};
 use crate::session::{SessionFile, recalled};
 use crate::terminal::console;
+use crate::ui::observer::Watcher;
+use crate::ui::output::{self, tell};
 
 /// The session of one process.
 pub(super) const SESSION: &str = "run";

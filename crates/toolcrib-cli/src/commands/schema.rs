@@ -7,7 +7,7 @@ use toolcrib_runtime::{App, ModuleSchema};
 use crate::arguments::Schema;
 use crate::exit::{Exit, Failure};
 use crate::extensions::extensions;
-use crate::output;
+use crate::ui::output;
 
 /// The name of the app file in place of a module.
 const APP: &str = "app";

@@ -7,7 +7,7 @@ use toolcrib_search::{Explain, RetrieverScore};
 use super::{look, principal};
 use crate::arguments::Search;
 use crate::exit::{Exit, Failure};
-use crate::output;
+use crate::ui::output;
 
 pub(crate) async fn run(arguments: &Search, json: bool) -> Result<Exit, Failure> {
     let runtime = look(&arguments.app).await?;

@@ -18,7 +18,7 @@ use crate::arguments::{Serve, SurfaceArgument};
 use crate::exit::{Exit, Failure};
 use crate::extensions::extensions;
 use crate::interrupt::Interrupts;
-use crate::output;
+use crate::ui::output;
 
 pub(crate) async fn run(arguments: &Serve) -> Result<Exit, Failure> {
     let scope = arguments.identity.scope()?;

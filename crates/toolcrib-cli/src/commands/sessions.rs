@@ -10,9 +10,9 @@ use toolcrib_agent::Message;
 
 use crate::arguments::{Sessions, SessionsCommand};
 use crate::exit::{Exit, Failure};
-use crate::output;
-use crate::printable::{Layout, excerpt, printable};
 use crate::session::{StoredConversation, age, list, read, remove};
+use crate::ui::output;
+use crate::ui::printable::{Layout, excerpt, printable};
 
 /// The most bytes of the arguments of a call, and of a result, in what is shown of a conversation.
 const MAX_CALL_BYTES: usize = 200;

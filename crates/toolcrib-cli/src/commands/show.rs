@@ -6,7 +6,7 @@ use toolcrib_policy::Decision;
 use super::{look, principal};
 use crate::arguments::Show;
 use crate::exit::{Exit, Failure};
-use crate::{decisions, output};
+use crate::{decisions, ui::output};
 
 pub(crate) async fn run(arguments: &Show, json: bool) -> Result<Exit, Failure> {
     let runtime = look(&arguments.app).await?;

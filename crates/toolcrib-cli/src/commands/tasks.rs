@@ -10,7 +10,7 @@ use super::open;
 use crate::arguments::{Tasks as Arguments, TasksCommand};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupts;
-use crate::output::{self, say, tell};
+use crate::ui::output::{self, say, tell};
 
 pub(crate) async fn run(arguments: &Arguments, json: bool) -> Result<Exit, Failure> {
     let mut app = open(&arguments.app)?;

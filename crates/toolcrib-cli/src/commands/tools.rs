@@ -7,7 +7,7 @@ use super::{exit_of_rejects, look, look_at_approvals};
 use crate::arguments::Tools;
 use crate::changes;
 use crate::exit::{Exit, Failure};
-use crate::output;
+use crate::ui::output;
 
 pub(crate) async fn run(arguments: &Tools, json: bool) -> Result<Exit, Failure> {
     if arguments.changed {

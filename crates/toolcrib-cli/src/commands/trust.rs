@@ -6,7 +6,7 @@ use super::look_at_approvals;
 use crate::arguments::Trust;
 use crate::changes;
 use crate::exit::{Exit, Failure};
-use crate::output;
+use crate::ui::output;
 
 pub(crate) async fn run(arguments: &Trust, json: bool) -> Result<Exit, Failure> {
     let runtime = look_at_approvals(&arguments.app).await?;

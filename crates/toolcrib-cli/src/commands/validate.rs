@@ -9,7 +9,7 @@ use toolcrib_runtime::{Error, Runtime};
 use super::{STARTUP_PATIENCE, exit_of_rejects};
 use crate::arguments::Validate;
 use crate::exit::{Exit, Failure};
-use crate::output;
+use crate::ui::output;
 
 pub(crate) async fn run(arguments: &Validate, json: bool) -> Result<Exit, Failure> {
     let mut app = match super::open(&arguments.app) {

@@ -8,7 +8,7 @@ use toolcrib_registry::Entry;
 use super::{SESSION, call, look};
 use crate::arguments::Why;
 use crate::exit::{Exit, Failure};
-use crate::{decisions, output};
+use crate::{decisions, ui::output};
 
 pub(crate) async fn run(arguments: &Why, json: bool) -> Result<Exit, Failure> {
     let given = arguments.arguments.as_deref().map(call::read).transpose()?;

@@ -10,7 +10,7 @@ use toolcrib_agent::{Conversation, Entry, Message};
 
 use super::{EXTENSION, Head, MAX_SESSION_BYTES, check, folder_of, results_of};
 use crate::exit::Failure;
-use crate::printable::{Layout, cut, excerpt};
+use crate::ui::printable::{Layout, cut, excerpt};
 
 /// The most sessions that are listed, the newest ones.
 pub(crate) const MAX_LISTED: usize = 500;

@@ -19,7 +19,7 @@ use std::sync::{Arc, LazyLock};
 
 use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 
-use crate::printable::{Layout, printable};
+use crate::ui::printable::{Layout, printable};
 use keyboard::Keyboard;
 use paste::Message;
 

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::glob::{Glob, Star};
+use crate::rules::glob::{Glob, Star};
 use crate::{PolicyError, SettingLocation};
 
 /// The permitted operations on a file.

@@ -29,10 +29,10 @@ pub use self::folders::{state_folder, state_name};
 pub use self::request::SourceRequest;
 use self::unusable::unusable;
 use crate::checked::CheckedLoader;
+use crate::config::limits::too_long;
 use crate::extensions::EntryContext;
-use crate::limits::too_long;
 use crate::nesting::ServedApps;
-use crate::{App, variables};
+use crate::{App, config::variables};
 
 /// The types of sources that can be loaded again after a time. Servers say themselves when they change.
 const REFRESHED: [&str; 2] = ["file", "rest"];
@@ -109,7 +109,7 @@ pub(crate) fn sources(app: &App) -> Result<Vec<Source>, Vec<DocumentError>> {
             Err(error) => errors.push(error),
         }
     }
-    match crate::skills::sources(app) {
+    match crate::config::skills::sources(app) {
         Ok(programs) => sources.extend(programs),
         Err(error) => errors.push(error),
     }

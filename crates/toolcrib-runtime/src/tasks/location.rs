@@ -6,7 +6,7 @@ use std::sync::Arc;
 use toolcrib_tasks::{MemoryStore, SqliteStore, Store, StoreError};
 
 use crate::sources::{state_folder, state_name};
-use crate::{App, Error, variables};
+use crate::{App, Error, config::variables};
 
 /// The store of the tasks of an app, and the process that makes due runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -265,7 +265,7 @@ fn the_clients_of_an_authorization_server_are_left_what_their_entry_says() {
 #[test]
 fn an_audit_file_that_cannot_be_opened_is_said_at_its_place() {
     let app = App::from_text("app.yaml", "audit: {path: /no/such/folder/audit.jsonl}\n").unwrap();
-    let error = crate::audit::open(&app).unwrap_err().to_string();
+    let error = crate::config::audit::open(&app).unwrap_err().to_string();
     assert!(
         error.starts_with("app.yaml:1:9: cannot write records to `/no/such/folder/audit.jsonl`"),
         "{error}"

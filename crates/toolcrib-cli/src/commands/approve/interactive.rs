@@ -23,9 +23,9 @@ use crate::approver::show::{self, Sizes};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupts;
 
-use crate::output::tell;
-use crate::printable::excerpt;
 use crate::terminal::{CAN_DISCARD, console};
+use crate::ui::output::tell;
+use crate::ui::printable::excerpt;
 
 /// The interval of the search for processes that serve the app.
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);

@@ -15,7 +15,7 @@ use toolcrib_server::{
 use super::open;
 use crate::arguments::Approve;
 use crate::exit::{Exit, Failure};
-use crate::output::{self, say, tell};
+use crate::ui::output::{self, say, tell};
 
 /// The time that a process has to list its questions, or to confirm an answer.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use toolcrib_model::is_invisible;
 
 use super::server::{ImportedServer, Transport};
-use crate::printable::excerpt;
+use crate::ui::printable::excerpt;
 
 /// The most bytes of a name or a reason in a comment.
 const MAX_COMMENT_BYTES: usize = 300;

@@ -20,8 +20,8 @@ pub(crate) use secret::{in_arguments as secrets_of_arguments, parts as secrets_i
 use super::install::Target;
 use crate::arguments::Import;
 use crate::exit::{Exit, Failure};
-use crate::output;
-use crate::printable::excerpt;
+use crate::ui::output;
+use crate::ui::printable::excerpt;
 use entries::All;
 use server::{ImportedServer, Transport};
 use variables::{Variable, Variables};

@@ -7,7 +7,7 @@ use super::entry::is_ours;
 use super::file::Target;
 use crate::arguments::Client;
 use crate::exit::{Exit, Failure};
-use crate::output;
+use crate::ui::output;
 
 /// A client, and what its configuration says of us.
 struct ClientStatus {

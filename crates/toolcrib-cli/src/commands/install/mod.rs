@@ -20,8 +20,8 @@ pub(crate) use file::Target;
 
 use crate::arguments::{Client, Install};
 use crate::exit::{Exit, Failure};
-use crate::output;
 use crate::terminal::{CAN_DISCARD, console};
+use crate::ui::output;
 use entry::{Served, is_ours, merged};
 
 /// The most characters of a name. Clients put it before the names of tools, which have bounds of their own.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::edit::Edit;
 use crate::commands::import::{secrets_in, secrets_of_arguments};
-use crate::printable::{Layout, cut};
+use crate::ui::printable::{Layout, cut};
 
 /// The most bytes of a line that are shown.
 const MAX_LINE_BYTES: usize = 300;

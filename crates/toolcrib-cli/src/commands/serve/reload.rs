@@ -8,7 +8,7 @@ use toolcrib_server::Server;
 
 use crate::commands::tell_warnings;
 use crate::exit::Failure;
-use crate::output;
+use crate::ui::output;
 
 /// Reloads the app when its file is saved. A file that cannot be served is reported, and changes nothing.
 pub(super) async fn follow(

@@ -5,7 +5,7 @@ use toolcrib_document::Error;
 use toolcrib_exec::{MIN_SECRET_BYTES, is_secret};
 use toolcrib_model::Secret;
 
-use crate::{App, variables};
+use crate::{App, config::variables};
 
 /// The names that are valid between the braces.
 const KNOWN: &str = "`{{workspace}}`, `{{env.NAME}}` and `{{secret.NAME}}`";

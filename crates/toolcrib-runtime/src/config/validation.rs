@@ -9,11 +9,14 @@ use toolcrib_policy::{Access, Policy, RUNTIME_NAMESPACE};
 use toolcrib_sdk::Module;
 use toolcrib_tasks::SCHEDULER;
 
-use crate::injection::brains;
-use crate::pool::{ASSISTANT, COORDINATOR};
+use crate::agent::factory::{ASSISTANT, COORDINATOR};
+use crate::agent::injection::brains;
 use crate::protected::SHELL;
 use crate::{App, BrainConfig, ModuleConfig};
-use crate::{audit, channels, former, limits, search, serve_section, setup, skills, sources};
+use crate::{
+    config::audit, config::channels, config::former_names, config::limits, config::search, config::serve,
+    config::skills, setup, sources,
+};
 
 /// The actions of a module that agents may not call.
 const BLOCKED: &str = "blocked_actions";

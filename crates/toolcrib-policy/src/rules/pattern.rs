@@ -1,6 +1,6 @@
 //! Names, and patterns of names.
 
-use crate::glob::{Glob, Star, check_length};
+use crate::rules::glob::{Glob, Star, check_length};
 use crate::{PolicyError, SettingLocation};
 
 /// A name or a glob.

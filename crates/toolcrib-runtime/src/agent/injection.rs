@@ -13,8 +13,8 @@ use toolcrib_prompt::{
 };
 use toolcrib_registry::{Entry, Snapshot};
 
+use crate::config::settings::{SizeEstimate, ToolChoiceConfig};
 use crate::services::AppServices;
-use crate::settings::{SizeEstimate, ToolChoiceConfig};
 use crate::{AgentConfig, BrainConfig, SchemaForm};
 
 /// The description that a source gives of itself. Its texts are those of strangers, and have to be shown as such.

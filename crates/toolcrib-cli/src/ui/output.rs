@@ -15,8 +15,8 @@ use toolcrib_registry::{Entry, Snapshot};
 
 use crate::commands::principal;
 use crate::decisions;
-use crate::printable::{Layout, cut, printable, printable_json};
 use crate::terminal::{Author, Stream, screen};
+use crate::ui::printable::{Layout, cut, printable, printable_json};
 
 /// The most bytes of what was rejected that are shown; `--json` has all of it.
 const MAX_REJECT_BYTES: usize = 4096;

@@ -6,7 +6,7 @@ use toolcrib_document::Error;
 use toolcrib_exec::audit::{Audit, JsonLines, MIN_AUDIT_BYTES};
 use toolcrib_model::Secret;
 
-use crate::{App, AuditSection, variables};
+use crate::{App, AuditSection, config::variables};
 
 /// Checks the section. Opens nothing.
 pub(crate) fn check(app: &App, errors: &mut Vec<Error>) {

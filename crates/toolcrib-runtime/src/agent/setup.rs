@@ -19,9 +19,9 @@ use toolcrib_prompt::{
     WireNames,
 };
 
-use crate::injection::{brains, call_style};
+use crate::agent::injection::{brains, call_style};
 use crate::services::AppServices;
-use crate::{AgentConfig, BrainConfig, Error, PricesConfig, RuntimeSection, variables};
+use crate::{AgentConfig, BrainConfig, Error, PricesConfig, RuntimeSection, config::variables};
 
 /// The agent of an app that has none, such as one that is only served.
 const DEFAULT_AGENT: &str = "assistant";

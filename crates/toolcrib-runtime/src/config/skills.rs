@@ -12,10 +12,10 @@ use toolcrib_registry::{Entry, Snapshot};
 use toolcrib_sdk::FunctionTool;
 use toolcrib_tasks::{Skill, SkillFolder, Skills, USE_SKILL};
 
-use crate::check::unknown;
+use crate::config::validation::unknown;
 use crate::services::{AppServices, is_own};
 use crate::sources::Source;
-use crate::{App, AppConfig, variables};
+use crate::{App, AppConfig, config::variables};
 
 /// The folder that is looked into where the app file names none.
 const DEFAULT_FOLDER: &str = "skills";

@@ -20,10 +20,10 @@ use toolcrib_tasks::{
 };
 use url::Url;
 
-use crate::check::unknown;
+use crate::config::validation::unknown;
 use crate::services::{AppServices, is_own};
 use crate::sources::is_private;
-use crate::{App, variables};
+use crate::{App, config::variables};
 
 /// The most channels of an app.
 const MAX_CHANNELS: usize = 64;

@@ -7,8 +7,8 @@ use toolcrib_agent::{Compacted, Observer};
 use toolcrib_model::{ToolCall, ToolResult};
 
 use crate::arguments::Reasoning;
-use crate::output::{is_colourful, say_model, tell_model, tell_raw};
-use crate::printable::{Layout, excerpt, printable};
+use crate::ui::output::{is_colourful, say_model, tell_model, tell_raw};
+use crate::ui::printable::{Layout, excerpt, printable};
 
 /// The most bytes of a call's arguments, or of its outcome, on one line.
 const MAX_SHOWN_BYTES: usize = 100;

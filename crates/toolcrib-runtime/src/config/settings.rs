@@ -13,9 +13,9 @@ use toolcrib_policy::{AccessRules, Capabilities, Constraints};
 use toolcrib_prompt::{InjectionMode, Reveal};
 
 use crate::call_app::CalledAppConfig;
-use crate::search::SearchSection;
-use crate::serve_section::ServeSection;
-use crate::skills::SkillsSection;
+use crate::config::search::SearchSection;
+use crate::config::serve::ServeSection;
+use crate::config::skills::SkillsSection;
 
 /// The contents of an app file.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]

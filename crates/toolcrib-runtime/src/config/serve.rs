@@ -12,7 +12,7 @@ use toolcrib_model::{Risk, Secret};
 use toolcrib_policy::{Policy, Scope};
 
 pub use self::oauth::{MAX_OAUTH_CLIENTS, OAuthClient, OAuthConfig, ServedOAuth, SignatureAlgorithm};
-use crate::{App, Error, variables};
+use crate::{App, Error, config::variables};
 
 /// The prefix of the sessions of all clients. The name of the client follows, and then the id of the session:
 /// `serve/ci/2b6f…`.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use toolcrib_model::{QualifiedName, Risk};
 
 use crate::condition::{Arguments, CompiledCondition, MAX_CONDITIONS, Reading};
-use crate::pattern::Pattern;
+use crate::rules::pattern::Pattern;
 use crate::{Constraints, Effect, PolicyError, Principal, Rule, SettingLocation};
 
 /// The match of a rule with a call.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use toolcrib_model::{Risk, Tool};
 
 use crate::capabilities::present;
-use crate::pattern::Pattern;
+use crate::rules::pattern::Pattern;
 use crate::{Decision, Effect, PolicyError, Principal, RUNTIME_NAMESPACE, SettingLocation};
 
 /// The tools that a caller may use. Other tools are denied and therefore invisible. The runtime's own tools are not

@@ -8,7 +8,7 @@ use toolcrib_policy::Scope;
 use url::{Host, Url};
 
 use super::present;
-use crate::{App, Error, variables};
+use crate::{App, Error, config::variables};
 
 /// The most entries of `serve.oauth.clients`.
 pub const MAX_OAUTH_CLIENTS: usize = 256;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde_json::Value;
 use toolcrib_model::{RUNTIME_NAMESPACE, Risk, Tool};
 
-use crate::evaluate::RuleNames;
 use crate::policy::Reserved;
-use crate::rule::{CompiledRule, KnownArguments};
+use crate::rules::evaluate::RuleNames;
+use crate::rules::rule::{CompiledRule, KnownArguments};
 use crate::{Decision, Principal};
 
 /// The properties of a tool that the gate needs in addition to its name.

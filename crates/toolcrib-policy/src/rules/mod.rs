@@ -1,0 +1,8 @@
+//! Rules: patterns, scopes, and the fit of a call.
+
+pub(crate) mod evaluate;
+pub(crate) mod glob;
+pub(crate) mod pattern;
+pub(crate) mod profile;
+pub(crate) mod rule;
+pub(crate) mod scope;

@@ -1,0 +1,7 @@
+//! The setup of agents: their models, tools and context windows.
+
+pub(crate) mod context_windows;
+pub(crate) mod factory;
+pub(crate) mod injection;
+pub(crate) mod setup;
+pub(crate) mod surface;
