@@ -146,11 +146,11 @@ impl App {
     ) -> Result<Self, Error> {
         let wrong = |error| Error::App { file: file.clone(), errors: vec![error] };
         let mut document = parse(bytes, format, &Limits::default()).map_err(wrong)?;
-        let notes = former::rename(&mut document);
-        if let Some(removed) = former::removed_section(&document) {
+        let notes = former_names::rename(&mut document);
+        if let Some(removed) = former_names::removed_section(&document) {
             return Err(wrong(removed));
         }
-        empty::fill(&mut document.value);
+        empty_sections::fill(&mut document.value);
         let config: AppConfig = match &document.value {
             serde_json::Value::Null if lock.is_some() => {
                 return Err(wrong(
@@ -190,7 +190,7 @@ impl App {
         };
         app.skills = Arc::new(skills::read(&app));
         protected::protect(&app);
-        let (mut errors, warnings) = check::check(&app);
+        let (mut errors, warnings) = validation::check(&app);
         app.notes.extend(warnings);
         match call_app::open(&app) {
             Ok(called) => app.called = called,

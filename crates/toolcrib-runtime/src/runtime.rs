@@ -66,11 +66,11 @@ impl Runtime {
         app.scheduler = Scheduler::new(ActionSupport { agents, channels });
         app.session_tools = SessionTools::default();
         let mut policy = policy(&app)?;
-        let (factory, pool) = pool::pool(&app.config).unzip();
+        let (factory, pool) = factory::pool(&app.config).unzip();
         if let Some(pool) = &pool {
-            policy = pool::reserved(policy, &app.config, pool)?;
+            policy = factory::reserved(policy, &app.config, pool)?;
         }
-        let policy = Arc::new(serve_section::scoped(policy, &app)?);
+        let policy = Arc::new(serve::scoped(policy, &app)?);
         let registry = Arc::new(registry(&app)?);
         let modules = modules::modules(&app).map_err(|error| app.wrong(error))?;
         let sources =
@@ -336,7 +336,7 @@ fn policy(app: &App) -> Result<Policy, Error> {
     let constraints: Vec<(&str, &Constraints)> =
         app.config.modules.iter().map(|(id, module)| (id.as_str(), &module.constraints)).collect();
     Policy::new(&app.config.tools.capabilities, constraints)
-        .map(former::with_former_names)
+        .map(former_names::with_former_names)
         .map_err(|error| app.error_at(error.place().pointer(), error.to_string()))
 }
 

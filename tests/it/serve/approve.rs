@@ -112,7 +112,10 @@ async fn nobody_waits_for_an_operator_who_is_not_there_or_leaves() {
     let mut client = Client::start(&lab).await;
     let call = client.call("x").await;
     let denied = client.result(call).await;
-    assert!(denied.contains("approval_required") && denied.contains("nobody to ask"), "{denied}");
+    assert!(
+        denied.contains("approval_required") && denied.contains("no one is available to approve it"),
+        "{denied}"
+    );
     // Who only lists does not stay.
     assert_eq!(listed(&lab).await["serving"].as_array().unwrap().len(), 1);
     let call = client.call("x").await;
@@ -300,7 +303,7 @@ async fn what_is_no_operator_is_refused_and_others_are_still_answered() {
         (format!("{hello}{}\n", yes.trim().replace("\"id\"", "\"edit\":{},\"id\"")), "unknown field"),
         (format!("{hello}{}\n", "x".repeat(1024 * 1024)), "a line is longer than 262144 bytes"),
         ("x".repeat(1024 * 1024), "a line is longer than 262144 bytes"),
-        (format!("{hello}{}", yes.replace(&format!("\"id\":{id}"), "\"id\":987654")), "does not wait"),
+        (format!("{hello}{}", yes.replace(&format!("\"id\":{id}"), "\"id\":987654")), "no longer waits"),
     ] {
         let answer = answer_to(&lab, lines.as_bytes()).await;
         // What hangs up with something unread may take its last words with it.

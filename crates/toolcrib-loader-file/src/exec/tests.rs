@@ -216,7 +216,11 @@ async fn a_manifest_that_is_wrong_as_a_whole_says_where() {
         ),
         ("tools: []", RejectKind::InvalidTool, "toolcrib.yaml:1:1: missing field `name`"),
         ("name: a::b\ntools: []", RejectKind::InvalidTool, "toolcrib.yaml:1:1: the namespace"),
-        ("name: kit\nenv: {PATH: x}\ntools: []", RejectKind::InvalidTool, "toolcrib.yaml:2:7: `PATH`"),
+        (
+            "name: kit\nenv: {PATH: x}\ntools: []",
+            RejectKind::InvalidTool,
+            "toolcrib.yaml:2:7: a manifest cannot set `PATH`",
+        ),
         (&many, RejectKind::InvalidTool, "toolcrib.yaml:2:1: there are 257 tools, at most 256 are taken"),
     ] {
         let place = Place::new(text);

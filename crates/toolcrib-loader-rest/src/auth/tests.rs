@@ -132,7 +132,7 @@ fn a_credential_that_cannot_be_used_says_why() {
     open(bearer("hunter2"), base).unwrap();
     for (credential, base_url, expected) in [
         (bearer("hunter2"), None, "set its `origin`, or `base_url`"),
-        (bearer("hunter2\r\n"), base, "a value holds line breaks"),
+        (bearer("hunter2\r\n"), base, "a value contains line breaks"),
         (bearer("hunter2").for_origin("api.example"), base, "`origin` is not a URL"),
         (bearer("hunter2").for_origin("ftp://api.example"), base, "`origin` is neither http nor https"),
         (Credential::new(basic), base, "must not have a colon"),

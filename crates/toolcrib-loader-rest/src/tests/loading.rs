@@ -65,7 +65,11 @@ async fn a_document_that_cannot_be_read_says_where_and_why() {
     let (kind, reason) = reject_of("old.yaml", "swagger: '1.2'\n").await;
     assert_eq!((kind, reason.contains("Swagger 1.2")), (RejectKind::Unsupported, true), "{reason}");
     let (kind, reason) = reject_of("app.yaml", "app: {id: x}\n").await;
-    assert_eq!((kind, reason.contains("no `openapi` version")), (RejectKind::InvalidTool, true), "{reason}");
+    assert_eq!(
+        (kind, reason.contains("expected an `openapi` version")),
+        (RejectKind::InvalidTool, true),
+        "{reason}"
+    );
     let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
     let (kind, reason) = reject_of("deep.json", &deep).await;
     assert_eq!(kind, RejectKind::TooLarge, "{reason}");

@@ -292,7 +292,7 @@ pub(crate) fn unused<'a>(
 ) -> impl Iterator<Item = String> + 'a {
     channels.iter().filter_map(|NamedChannel { name, tool, .. }| {
         let tool = tool.as_deref().filter(|tool| snapshot.find(tool, |_| true).is_err())?;
-        Some(format!("the channel `{name}` sends by `{tool}`, which is no tool that is there"))
+        Some(format!("the channel `{name}` sends by `{tool}`, an unknown tool"))
     })
 }
 

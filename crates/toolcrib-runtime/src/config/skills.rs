@@ -109,7 +109,7 @@ pub(crate) fn unused<'a>(app: &'a App, snapshot: &'a Snapshot) -> impl Iterator<
         // A name in another program's spelling is not a tool of Toolcrib.
         let ours = skill.allowed_tools.iter().filter(|tool| tool.contains('.') && !tool.contains(['*', '(']));
         ours.filter(|tool| snapshot.find(tool, |_| true).is_err())
-            .map(|tool| format!("the skill `{}` lists `{tool}`, which is no tool that is there", skill.name))
+            .map(|tool| format!("the skill `{}` lists `{tool}`, an unknown tool", skill.name))
     })
 }
 

@@ -39,7 +39,7 @@ pub(crate) fn check(app: &App) -> (Vec<Error>, Vec<String>) {
     scheduler(app, &mut errors);
     limits::check(app, &mut errors);
     search::check(app, &mut errors);
-    serve_section::check(app, &mut errors);
+    serve::check(app, &mut errors);
     channels::check(app, &built, &mut errors);
     skills::check(app, &mut errors);
     let constraints = app.config.modules.iter().map(|(id, module)| (id.as_str(), &module.constraints));
@@ -164,7 +164,7 @@ fn rules(app: &App, modules: &[Module], errors: &mut Vec<Error>, warnings: &mut 
             let actions: Option<Vec<&str>> = built.map(|built| built.actions().collect());
             for (at, action) in rule.actions.iter().flatten().enumerate() {
                 let place = format!("{place}/actions/{at}");
-                if let Some(present) = former::present_action(module, action) {
+                if let Some(present) = former_names::present_action(module, action) {
                     let holds = if list == GRANT {
                         "a grant holds for that name alone"
                     } else {
@@ -246,7 +246,7 @@ fn modules(app: &App, errors: &mut Vec<Error>, warnings: &mut Vec<String>) -> Ve
     for (id, entry) in &app.config.modules {
         if !known.contains(&id.as_str()) {
             let place = format!("/modules/{}", pointer_part(id));
-            let message = match former::instead_of_module(id) {
+            let message = match former_names::instead_of_module(id) {
                 Some(advice) => format!("there is no module `{id}`: {advice}"),
                 None => unknown("module", id, &known),
             };
@@ -288,7 +288,7 @@ fn constraints(
     for (key, named) in lists {
         for (position, action) in named.iter().enumerate() {
             if is_literal(action) && !actions.contains(&action.as_str()) {
-                let problem = match former::present_action(id, action) {
+                let problem = match former_names::present_action(id, action) {
                     Some(present) => format!("`{action}` is called `{present}` now"),
                     None => unknown("action", action, &actions),
                 };
@@ -309,7 +309,7 @@ fn engines(app: &App, errors: &mut Vec<Error>) {
         let known: Vec<_> = app.extensions.engines().collect();
         if let Err(message) = kind(engine, "engine", &known) {
             let kind = engine.get("type").and_then(Value::as_str).unwrap_or_default();
-            let message = former::instead_of_engine(kind)
+            let message = former_names::instead_of_engine(kind)
                 .map_or(message, |advice| format!("there is no engine `{kind}`: {advice}"));
             errors.push(app.document.error_at(&format!("/tools/engines/{name}"), message));
         }

@@ -111,10 +111,7 @@ runtime: {tool_injection: discovery, pinned: [status, hello.say_hello, hello.wav
     let setup = runtime.agent(None).unwrap();
     let pinned: Vec<_> = setup.plan.offered.iter().filter(|tool| tool.name.namespace() == "hello").collect();
     assert_eq!(pinned.iter().map(|tool| tool.name.name()).collect::<Vec<_>>(), ["say_hello", "status"]);
-    assert_eq!(
-        runtime.warnings(),
-        ["`runtime.pinned` speaks of `hello.wave`, which is no tool that is there"]
-    );
+    assert_eq!(runtime.warnings(), ["`runtime.pinned` names an unknown tool `hello.wave`"]);
 }
 
 #[tokio::test]
@@ -129,7 +126,7 @@ async fn a_tool_choice_is_a_word_or_a_tool_that_is_there() {
     );
     let runtime = start(&app("hello.wave")).await;
     let error = runtime.agent(None).err().unwrap().to_string();
-    assert!(error.contains("`hello.wave`, which is not there"), "{error}");
+    assert!(error.contains("names an unknown tool `hello.wave`"), "{error}");
     let runtime = start(&app("hello.status")).await;
     let chosen = runtime.agent(None).unwrap().settings.tool_choice.clone();
     assert_eq!(chosen, toolcrib_agent::ToolChoice::Tool("hello__status".into()));

@@ -96,16 +96,13 @@ async fn an_agent_is_told_the_channels_that_it_can_name() {
     // A tool that is not there, or that it may not call, is no channel for it.
     assert_eq!(
         section("clerk").as_deref(),
-        Some("- chat\n- desk: The terminal of whoever runs this.\n- log: Read on Mondays.")
+        Some("- chat\n- desk: The terminal of the user who runs this.\n- log: Read on Mondays.")
     );
     assert_eq!(
         section("guest").as_deref(),
-        Some("- desk: The terminal of whoever runs this.\n- log: Read on Mondays.")
+        Some("- desk: The terminal of the user who runs this.\n- log: Read on Mondays.")
     );
-    assert_eq!(
-        runtime.warnings(),
-        ["the channel `gone` sends by `chat.post`, which is no tool that is there"]
-    );
+    assert_eq!(runtime.warnings(), ["the channel `gone` sends by `chat.post`, an unknown tool"]);
     runtime.close().await;
 }
 

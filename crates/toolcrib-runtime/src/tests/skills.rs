@@ -109,8 +109,8 @@ async fn a_skill_lists_of_its_tools_those_that_its_caller_may_use() {
     assert_eq!(
         runtime.warnings(),
         [
-            "the skill `triage` lists `hello.gone`, which is no tool that is there",
-            "the skill `triage` lists `triage.sort`, which is no tool that is there"
+            "the skill `triage` lists `hello.gone`, an unknown tool",
+            "the skill `triage` lists `triage.sort`, an unknown tool"
         ]
     );
 }

@@ -115,7 +115,7 @@ async fn old_results_make_room_first_and_can_be_read_by_their_handles() {
     assert_eq!(told.len(), 7);
     assert!(told[0].starts_with("result of 1 xxx"), "{}", told[0]);
     assert!(
-        told[0].ends_with("[OffloadedResult aside to make room: 4012 bytes; read the rest with handle 1]"),
+        told[0].ends_with("[Put aside to make room: 4012 bytes; read the rest with handle 1]"),
         "{}",
         told[0]
     );

@@ -335,7 +335,7 @@ async fn a_schedule_of_a_revoked_client_does_not_run() {
     for id in [order, note] {
         let run = world.status(&id).await.last_run.unwrap();
         assert_eq!(run.outcome, RunOutcome::Failed);
-        assert!(run.detail.unwrap().contains("is not one of the app any more"));
+        assert!(run.detail.unwrap().contains("is no longer a client of the app"));
     }
     let told = world.told().await;
     assert!(!told.is_empty() && told.iter().all(|told| told.contains("failed")), "{told:#?}");

@@ -68,7 +68,7 @@ fn what_does_not_fit_is_refused() {
         (
             4,
             vec![token("a", true), token("a", false)],
-            "tokens that begin words after such that continue them",
+            "tokens that begin words behind tokens that continue them",
         ),
     ] {
         let error = Table::encode(dimension, &tokens).unwrap_err();
