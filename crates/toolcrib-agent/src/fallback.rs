@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::time::Instant;
 
-use crate::chat::EmptyReplyCheck;
+use crate::chat::ShownPieces;
 use crate::{ChatModel, ChatReply, ChatRequest, Error, Piece, TextSink};
 
 /// After how many requests in a row that failed a model is left alone.
@@ -56,8 +56,8 @@ impl FallbackModel {
                 sink(Piece::Notice(&format!("{latest}; asking `{}` instead", brain.name)));
             }
             let request = ChatRequest { model: &brain.name, ..*request };
-            let mut heard = EmptyReplyCheck::new(sink);
-            let error = match brain.model.complete(&request, &mut |piece| heard.take(piece)).await {
+            let mut shown = ShownPieces::new(sink);
+            let error = match brain.model.complete(&request, &mut |piece| shown.take(piece)).await {
                 Ok(mut reply) => {
                     breaker.succeeded();
                     if position > 0 {
@@ -71,7 +71,7 @@ impl FallbackModel {
                 return Some(Err(error));
             }
             breaker.failed();
-            if heard.anything {
+            if shown.anything {
                 return Some(Err(error));
             }
             tracing::warn!(%error, model = brain.name, "the model cannot answer, asking the next");

@@ -66,9 +66,9 @@ mod fallback;
 mod openai;
 mod provider;
 
+mod journal;
 mod notifications;
 mod recorded;
-mod session;
 
 mod error;
 
@@ -87,6 +87,7 @@ pub use chat::{
 };
 pub use error::Error;
 pub use fallback::{BREAKER_FAILURES, BREAKER_PAUSE, Brain, FallbackModel};
+pub use journal::{Entry, Journal};
 pub use notifications::{MAX_NOTES, Note, NotificationQueue};
 pub use openai::{
     DEFAULT_ATTEMPTS, DEFAULT_IDLE_TIMEOUT, DEFAULT_REPLY_TIMEOUT, DEFAULT_RETRY_DELAY, MAX_EXTRA_BYTES,
@@ -99,4 +100,3 @@ pub use pool::{
 };
 pub use provider::{LOCAL_CONTEXT_WINDOW, Provider};
 pub use recorded::{MAX_RECORDING_BYTES, MAX_TURNS, RecordedModel, Recorder};
-pub use session::{Entry, Journal};

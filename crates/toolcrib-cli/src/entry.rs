@@ -13,7 +13,7 @@ use tracing_subscriber::{EnvFilter, Registry, fmt};
 use crate::arguments::Arguments;
 use crate::exit::{Exit, Failure};
 use crate::terminal::{output_error, screen};
-use crate::{arenas, commands, extensions, secrets, telemetry, ui::output};
+use crate::{allocator, commands, extensions, secrets, telemetry, ui::output};
 
 /// The variable that sets what is logged, as `toolcrib=debug`.
 const LOG_VARIABLE: &str = "TOOLCRIB_LOG";
@@ -45,7 +45,7 @@ pub fn main_with(extensions: Extensions) -> ExitCode {
         }
     };
     extensions::set(if arguments.strict { extensions.strict() } else { extensions });
-    arenas::limit(&arguments.command);
+    allocator::limit(&arguments.command);
     let telemetry = match telemetry_of(&arguments) {
         Ok(settings) => settings.map(telemetry::prepare),
         Err(failure) => {

@@ -37,17 +37,17 @@ mod ui;
 
 mod commands;
 
+mod allocator;
 mod approver;
-mod arenas;
-mod changes;
-mod decisions;
-mod delegated;
+mod decision_display;
+mod delegated_calls;
 mod extensions;
 mod interrupt;
 mod secrets;
 mod session;
 mod telemetry;
 mod terminal;
+mod trust_changes;
 
 pub use entry::{main, main_with};
 pub use toolcrib_runtime::{EntryContext, Extensions, NoConfig};

@@ -7,8 +7,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use toolcrib_model::pointer_part;
 
-use crate::exact::{ExactIntegers, Node, exact_at};
-use crate::{Error, Limits, Position, count, json, locate, nearest, yaml};
+use crate::big_integers::{ExactIntegers, Node, exact_at};
+use crate::{Error, Limits, Position, json, locate, nearest, value_count, yaml};
 
 /// The format of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,7 +63,7 @@ pub fn parse(bytes: &[u8], format: Format, limits: &Limits) -> Result<Document, 
     }
     // Editors on Windows begin UTF-8 with a byte order mark.
     let text = decode(bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes))?;
-    count::check(text, format)?;
+    value_count::check(text, format)?;
     let Node { value, exact } = match format {
         Format::Json => json::read(text)?,
         Format::JsonLines => json::read_lines(text)?,

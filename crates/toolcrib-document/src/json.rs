@@ -6,8 +6,8 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
+use crate::big_integers::{self, ExactIntegers, Node};
 use crate::error::shown;
-use crate::exact::{self, ExactIntegers, Node};
 use crate::{Error, Position};
 
 /// The prefix that identifies the duplicate-key error after it has passed through `serde_json`.
@@ -82,7 +82,7 @@ fn strict(text: &str) -> serde_json::Result<(Value, ExactIntegers)> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let StrictValue(value) = StrictValue::deserialize(&mut deserializer)?;
     deserializer.end()?;
-    let exact = if has_wide_number(&value) { exact::find(text, &value) } else { ExactIntegers::new() };
+    let exact = if has_wide_number(&value) { big_integers::find(text, &value) } else { ExactIntegers::new() };
     Ok((value, exact))
 }
 

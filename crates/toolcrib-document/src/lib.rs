@@ -27,16 +27,16 @@ mod document;
 mod error;
 mod limits;
 
-mod count;
-mod exact;
+mod big_integers;
 mod json;
 mod locate;
 mod scalar;
+mod value_count;
 mod yaml;
 
 mod expand;
 mod html;
-mod nearest;
+mod suggestion;
 
 pub mod markdown;
 
@@ -49,4 +49,4 @@ pub use expand::{UnsetVariable, expand, expand_path};
 pub use html::plain_text;
 pub use json::StrictValue;
 pub use limits::{Limits, MAX_ALIAS_BYTES, MAX_ALIAS_NODES, MAX_BYTES, MAX_DEPTH, MAX_VALUES};
-pub use nearest::nearest;
+pub use suggestion::nearest;

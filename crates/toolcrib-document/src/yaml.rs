@@ -6,8 +6,8 @@ use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, Tag};
 use serde_json::{Map, Value};
 use toolcrib_model::pointer_part;
 
+use crate::big_integers::{ExactIntegers, Node, exact_at};
 use crate::error::shown;
-use crate::exact::{ExactIntegers, Node, exact_at};
 use crate::{Error, Limits, MAX_ALIAS_BYTES, MAX_ALIAS_NODES, MAX_DEPTH, Position, scalar};
 
 /// The key that copies the entries of other mappings into this one.

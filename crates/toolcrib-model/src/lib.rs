@@ -22,20 +22,21 @@ mod tool;
 mod call;
 mod error;
 mod result;
-mod user;
+mod user_question;
 
+mod call_scope;
 mod equivalent;
-mod facts;
 mod fingerprint;
 mod media;
+mod result_facts;
 mod risk;
-mod scope;
 mod secret;
 
 #[cfg(test)]
 mod tests;
 
 pub use call::ToolCall;
+pub use call_scope::{CallScope, MAX_SCOPE_ENTRIES, MAX_SCOPE_KEY_BYTES, MAX_SCOPE_VALUE_BYTES, ScopeError};
 pub use equivalent::EquivalentCall;
 pub use error::{DENIAL_HINT, ErrorKind, ToolError};
 pub use fingerprint::{Fingerprint, ParseFingerprintError};
@@ -43,14 +44,13 @@ pub use media::{MediaHandle, media_handles};
 pub use name::{MAX_NAME_CHARS, NAMESPACE_SEPARATOR, NameError, QualifiedName, RUNTIME_NAMESPACE};
 pub use result::ToolResult;
 pub use risk::Risk;
-pub use scope::{CallScope, MAX_SCOPE_ENTRIES, MAX_SCOPE_KEY_BYTES, MAX_SCOPE_VALUE_BYTES, ScopeError};
 pub use secret::Secret;
 pub use text::canonical::{ExactIntegers, canonical_json, canonical_json_with};
 pub use text::invisible::{is_hidden, is_invisible, is_joiner, visible_text};
 pub use text::json::{AnySeed, kind_of, pointer_part};
 pub use text::words::words_of_name;
 pub use tool::{Presence, Tool, ToolFormError};
-pub use user::{FieldKind, FormField, UserAnswer, UserQuestion};
+pub use user_question::{FieldKind, FormField, UserAnswer, UserQuestion};
 
 /// A JSON object, keys in the order in which they were written.
 pub type JsonObject = serde_json::Map<String, serde_json::Value>;

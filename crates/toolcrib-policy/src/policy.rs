@@ -7,9 +7,9 @@ use toolcrib_model::{JsonObject, QualifiedName, Risk, Tool};
 
 use crate::condition::{self, Arguments, MAX_REGEXES};
 use crate::rules::evaluate::RuleNames;
-use crate::rules::profile::{Facts, Profile};
 use crate::rules::rule::{CompiledConstraints, CompiledRule, KnownArguments};
 use crate::rules::scope::{CompiledScope, Scopes};
+use crate::rules::tool_rules::{Facts, Profile};
 use crate::{
     Access, Authorized, Call, Capabilities, Consent, Constraints, Decision, Effect, PendingApproval,
     PolicyError, Principal, Scope, SettingLocation, Verdict,

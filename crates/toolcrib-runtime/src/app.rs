@@ -21,7 +21,8 @@ use toolcrib_tasks::{Scheduler, Skills};
 use crate::sources::{state_folder, state_name};
 use crate::{
     AgentConfig, AppConfig, Error, Extensions, TaskStore, call_app, config::channels, config::empty_sections,
-    config::former_names, config::skills, config::validation, config::variables, modules, protected, sources,
+    config::former_names, config::skills, config::validation, config::variables, modules, protected_files,
+    sources,
 };
 
 /// The most bytes of an app file.
@@ -189,7 +190,7 @@ impl App {
             called: BTreeMap::new(),
         };
         app.skills = Arc::new(skills::read(&app));
-        protected::protect(&app);
+        protected_files::protect(&app);
         let (mut errors, warnings) = validation::check(&app);
         app.notes.extend(warnings);
         match call_app::open(&app) {
@@ -238,7 +239,7 @@ impl App {
     /// Says which files of the workspace tools cannot change because the app is made of them, and what still can;
     /// `None` where the app is not in the workspace, or has no tool that writes there.
     pub fn workspace_warning(&self) -> Option<String> {
-        protected::warning(self)
+        protected_files::warning(self)
     }
 
     fn missing_recording(&self, agent: &AgentConfig) -> Option<String> {

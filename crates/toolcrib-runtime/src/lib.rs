@@ -29,19 +29,19 @@ mod agent;
 mod app;
 mod config;
 
-mod checked;
+mod checked_loader;
 mod extensions;
 mod modules;
 mod nesting;
-mod protected;
+mod protected_files;
 mod setup;
 mod sources;
 
 mod call_app;
 mod runtime;
 mod services;
+mod source_reload;
 mod tasks;
-mod watcher;
 
 mod error;
 
@@ -74,10 +74,10 @@ pub use extensions::{EntryContext, Extensions};
 pub use modules::ModuleSchema;
 pub use nesting::{MAX_PROCESS_DEPTH, MAX_SERVED_APPS, serve_arguments};
 pub use runtime::Runtime;
+pub use source_reload::AppWatch;
 pub use sources::{Source, SourceRequest, state_folder, state_name};
 pub use tasks::{DRAIN_TIME, OwnedTask, TaskStore, TaskSummary, Tasks};
 pub use toolcrib_loader_mcp::{Authorization, Error as AuthorizationError, LOGIN_TIMEOUT, LoopbackRedirect};
 pub use toolcrib_modules::NoConfig;
 pub use toolcrib_tasks::Terminal;
 pub use toolcrib_tasks::makes_tasks;
-pub use watcher::AppWatch;

@@ -17,11 +17,11 @@ use toolcrib_tasks::{ActionSupport, Scheduler};
 use crate::agent::context_windows::ContextWindows;
 use crate::agent::setup::{AgentSetup, ChosenModel, Setups};
 use crate::call_app::Apps;
-use crate::checked::CheckedLoader;
+use crate::checked_loader::CheckedLoader;
 use crate::services::AppServices;
 use crate::setup::NotSetUp;
+use crate::source_reload::Watcher;
 use crate::tasks::Tasks;
-use crate::watcher::Watcher;
 use crate::{
     App, Error, Surface, SurfaceMode, agent::factory, config::channels, config::former_names, config::limits,
     config::search, config::serve, config::skills, config::strict, modules, nesting, setup, sources,

@@ -3,7 +3,7 @@
 mod location;
 mod notifications;
 mod operator;
-mod prompts;
+mod prompter;
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use toolcrib_tasks::{
 };
 
 use self::notifications::SessionNotifications;
-use self::prompts::Prompts;
+use self::prompter::Prompts;
 use crate::services::AppServices;
 use crate::{App, Error};
 

@@ -6,14 +6,14 @@ use jsonschema::{Draft, Validator};
 use serde_json::Value;
 use toolcrib_model::JsonObject;
 
-use crate::effort::MAX_VALUE_CHECKS;
-use crate::names::{self, ArgumentNames};
-use crate::pattern::{Cost, MAX_PATTERN_STATES};
+use crate::argument_names::{self, ArgumentNames};
+use crate::pattern_cost::{Cost, MAX_PATTERN_STATES};
 use crate::repair::{self, Plan};
-use crate::shape::Shape;
-use crate::unchecked::{self, Unchecked};
-use crate::work::{Graph, MAX_CHECK_DEPTH};
-use crate::{Error, MAX_VALUE_DEPTH, MAX_VIOLATIONS, Repaired, Violation, Violations, engine, example};
+use crate::schema_cost::{Graph, MAX_CHECK_DEPTH};
+use crate::unchecked_patterns::{self, Unchecked};
+use crate::validation_cost::MAX_VALUE_CHECKS;
+use crate::value_size::Shape;
+use crate::{Error, MAX_VALUE_DEPTH, MAX_VIOLATIONS, Repaired, Violation, Violations, example, validator};
 
 /// The deepest nesting of a schema.
 pub const MAX_SCHEMA_DEPTH: usize = 128;
@@ -49,17 +49,17 @@ impl CompiledSchema {
     pub fn compile(schema: &Value) -> Result<Self, Error> {
         let contents = Contents::of(schema)?;
         let levels = Graph::new(schema).check()?;
-        let draft = engine::draft_of(schema);
+        let draft = validator::draft_of(schema);
         let whole = if contents.pattern_states > MAX_PATTERN_STATES {
             Err(Error::PatternsTooLarge)
         } else {
-            engine::build(schema, draft)
+            validator::build(schema, draft)
         };
         let (checked, unchecked, validator) = match whole {
             Ok(validator) => (None, Vec::new(), validator),
             Err(error) => {
-                let (checked, unchecked) = unchecked::leave_out(schema).ok_or(error)?;
-                let validator = engine::build(&checked, draft)?;
+                let (checked, unchecked) = unchecked_patterns::leave_out(schema).ok_or(error)?;
+                let validator = validator::build(&checked, draft)?;
                 (Some(checked), unchecked, validator)
             }
         };
@@ -137,7 +137,7 @@ impl CompiledSchema {
     fn has_known_names(&self, value: &Value) -> bool {
         self.names.are_plain(value)
             || self.names.unknown(&self.schema, value).next().is_none()
-                && names::mistaken(self.plan(), value).is_empty()
+                && argument_names::mistaken(self.plan(), value).is_empty()
     }
 
     fn violations(&self, value: &Value, look: Look, refusal: Refusal) -> Violations {
@@ -153,10 +153,10 @@ impl CompiledSchema {
         };
         violations.extend(self.names.unknown(self.checked(), value).take(MAX_VIOLATIONS));
         if shape.has_nul_name {
-            violations.extend(names::cut_short(value));
+            violations.extend(argument_names::cut_short(value));
         }
         if is_checkable && violations.len() < MAX_VIOLATIONS && !self.names.are_plain(value) {
-            let mistaken = names::mistaken(self.plan(), value);
+            let mistaken = argument_names::mistaken(self.plan(), value);
             let is_new = |found: &Violation| violations.iter().all(|violation| violation.path != found.path);
             let mistaken: Vec<_> = mistaken.into_iter().filter(is_new).collect();
             violations.extend(mistaken);

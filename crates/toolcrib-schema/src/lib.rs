@@ -21,37 +21,37 @@
 //! # Ok::<(), toolcrib_schema::Error>(())
 //! ```
 
-mod bounds;
 mod compiled;
-mod engine;
 mod error;
-mod unchecked;
+mod exclusive_bounds;
+mod unchecked_patterns;
+mod validator;
 
-mod effort;
-mod pattern;
-mod shape;
-mod work;
+mod pattern_cost;
+mod schema_cost;
+mod validation_cost;
+mod value_size;
 
-mod hidden;
-mod names;
+mod argument_names;
+mod invisible_characters;
 mod repair;
 
 mod example;
 mod violation;
 
-mod profile;
+mod provider_profile;
 
 #[cfg(test)]
 mod tests;
 
-pub use bounds::with_numeric_bounds;
 pub use compiled::{CompiledSchema, MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES};
-pub use effort::MAX_VALUE_CHECKS;
 pub use error::Error;
-pub use hidden::{HiddenCharacter, visible_data, without_hidden};
-pub use profile::{MAX_SENT_DEPTH, MAX_SENT_PARTS, Profile, Sent};
+pub use exclusive_bounds::with_numeric_bounds;
+pub use invisible_characters::{HiddenCharacter, visible_data, without_hidden};
+pub use provider_profile::{MAX_SENT_DEPTH, MAX_SENT_PARTS, Profile, Sent};
 pub use repair::{Change, MAX_REPAIR_STEPS, MAX_REPAIRS, Repair, Repaired};
-pub use shape::MAX_VALUE_DEPTH;
-pub use unchecked::Unchecked;
+pub use schema_cost::{MAX_REFERENCE_DEPTH, MAX_SCHEMA_CHECKS};
+pub use unchecked_patterns::Unchecked;
+pub use validation_cost::MAX_VALUE_CHECKS;
+pub use value_size::MAX_VALUE_DEPTH;
 pub use violation::{MAX_VIOLATIONS, Violation, Violations};
-pub use work::{MAX_REFERENCE_DEPTH, MAX_SCHEMA_CHECKS};

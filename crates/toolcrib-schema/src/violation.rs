@@ -9,9 +9,9 @@ use jsonschema::paths::Location;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::names::pointer_below;
+use crate::argument_names::pointer_below;
 use crate::repair::read_text;
-use crate::shape::json_within;
+use crate::value_size::json_within;
 
 /// The most violations that are reported of one value.
 pub const MAX_VIOLATIONS: usize = 8;

@@ -105,7 +105,7 @@ mod function;
 mod inputs;
 mod module;
 mod outcome;
-mod tools;
+mod tool_access;
 
 /// Support for the code that the macros generate.
 #[doc(hidden)]
@@ -125,7 +125,7 @@ pub use function::{FunctionTool, schema_of};
 pub use inputs::Inputs;
 pub use module::Module;
 pub use outcome::{ErrorCode, Outcome, Status};
+pub use tool_access::Tools;
 pub use toolcrib_macros::{module, tool};
 pub use toolcrib_model::ToolError;
 pub use toolcrib_port::CallContext;
-pub use tools::Tools;

@@ -7,7 +7,7 @@ use toolcrib_model::{JsonObject, canonical_json};
 use toolcrib_prompt::MAX_WIRE_NAME_CHARS;
 
 use super::arguments::parse;
-use crate::session::OpenCall;
+use crate::journal::OpenCall;
 use crate::{Picture, RequestedCall};
 
 /// The name in the conversation for a name without any valid character.

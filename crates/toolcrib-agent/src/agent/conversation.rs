@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::notes::append;
-use super::repair::{Repairs, repaired};
+use super::conversation_repair::{Repairs, repaired};
+use super::runtime_notes::append;
 use crate::Message;
-use crate::session::OpenRun;
+use crate::journal::OpenRun;
 
 /// The messages of a conversation, without the system prompt. Each call has exactly one result, except the last calls
 /// of an interrupted run that [can be resumed](Self::is_open).

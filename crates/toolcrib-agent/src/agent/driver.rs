@@ -16,7 +16,7 @@ use super::{
     AgentSettings, Compacted, LAST_ANSWER_TIME, Limit, MAX_PARALLEL_CALLS, MAX_REPORTED_NOTICES, Observer,
     Outcome, RunReport, span,
 };
-use crate::session::Entry;
+use crate::journal::Entry;
 use crate::{
     Admission, Amount, ChatModel, ChatReply, ChatRequest, Error, Journal, MAX_NOTES, Message,
     NotificationQueue, Piece, ToolChoice,

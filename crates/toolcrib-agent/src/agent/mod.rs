@@ -6,16 +6,16 @@ mod arguments;
 mod calls;
 mod compaction;
 mod conversation;
+mod conversation_repair;
 mod driver;
 mod limits;
-mod notes;
 mod observer;
-mod offer;
+mod offered_tools;
 mod pictures;
-mod repair;
 mod repetition;
 mod report;
 mod result_text;
+mod runtime_notes;
 mod settings;
 mod span;
 mod state;
@@ -42,7 +42,7 @@ pub use self::limits::{
     DEFAULT_MAX_RESULT_BYTES, DEFAULT_MAX_TOKENS, DEFAULT_MAX_TURNS, LAST_ANSWER_TIME, Limit, RunLimits,
 };
 pub use self::observer::{Compacted, Observer};
-pub use self::offer::MAX_REVEALED_TOOLS;
+pub use self::offered_tools::MAX_REVEALED_TOOLS;
 pub use self::pictures::{MAX_PICTURE_BYTES, MAX_PICTURES};
 pub use self::repetition::{
     ANSWER_AFTER_SEARCHES, HINT_AFTER_SEARCHES, NOTE_AFTER_REPEATS, REPEAT_WINDOW, STOP_AFTER_REPEATS,

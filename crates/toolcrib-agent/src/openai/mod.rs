@@ -4,17 +4,17 @@
 //! [body](request::Body) of our own, so that its bytes do not change with the library; what comes back is read as JSON
 //! and put together [leniently](reply::Assembler), since servers differ.
 
+mod context_overflow;
+mod context_window;
+mod error_response;
 mod lines;
-mod overflow;
 mod parameters;
 mod reasoning_tags;
-mod refusal;
 mod reply;
 mod request;
 mod retry;
 mod settings;
 mod transport;
-mod window;
 
 #[cfg(test)]
 mod tests;
@@ -34,12 +34,12 @@ use toolcrib_io::http::HttpClient;
 use toolcrib_model::Secret;
 use url::Url;
 
-use self::refusal::{clean, refusal_within};
+use self::error_response::{clean, refusal_within};
 use self::reply::{Assembler, Fault};
 use self::request::Body;
 use self::retry::{Retries, chance};
 use self::transport::{StreamOutcome, Transport};
-use crate::chat::EmptyReplyCheck;
+use crate::chat::ShownPieces;
 use crate::{ChatModel, ChatReply, ChatRequest, Error, Piece, Provider, TextSink};
 
 pub use self::parameters::{MAX_EXTRA_BYTES, MAX_EXTRA_KEYS, MAX_STOP_BYTES, MAX_STOPS, Parameters};
@@ -204,8 +204,8 @@ impl ChatModel for OpenAiModel {
         let body = Body::new(request, &self.endpoint);
         let mut retries = Retries::new(self.attempts, self.retry_delay);
         loop {
-            let mut heard = EmptyReplyCheck::new(sink);
-            let error = match self.attempt(&body, &mut |piece| heard.take(piece)).await {
+            let mut shown = ShownPieces::new(sink);
+            let error = match self.attempt(&body, &mut |piece| shown.take(piece)).await {
                 Ok(mut reply) => {
                     reply.usage.cost = self.prices.map_or(0, |prices| prices.cost(&reply.usage));
                     return Ok(reply);
@@ -213,7 +213,7 @@ impl ChatModel for OpenAiModel {
                 Err(error) => error,
             };
             // What was shown cannot be taken back.
-            let Some(pause) = retries.pause(&error, chance()).filter(|_| !heard.anything) else {
+            let Some(pause) = retries.pause(&error, chance()).filter(|_| !shown.anything) else {
                 return Err(error);
             };
             tracing::warn!(%error, ?pause, "asking the model again");

@@ -18,8 +18,8 @@ use toolcrib_io::http::causes;
 use tower_service::Service;
 
 use super::Endpoint;
+use super::error_response::{clean, refusal};
 use super::lines::Lines;
-use super::refusal::{clean, refusal};
 use crate::Error;
 
 /// The longest answer that is read, in bytes as they come from the server: each word of a streamed reply comes with

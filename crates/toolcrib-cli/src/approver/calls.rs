@@ -1,4 +1,4 @@
-//! PendingQuestion about calls: one by itself, several together.
+//! Questions about calls: one by itself, several together.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};

@@ -18,7 +18,7 @@ use toolcrib_runtime::{AgentSetup, ChosenModel, Runtime};
 use super::start;
 use crate::approver::approver;
 use crate::arguments::{Reasoning, Run};
-use crate::delegated::DelegatedCalls;
+use crate::delegated_calls::DelegatedCalls;
 use crate::exit::{Exit, Failure};
 use crate::extensions::extensions;
 use crate::interrupt::Interrupts;

@@ -6,7 +6,7 @@ use toolcrib_policy::Decision;
 use super::{look, principal};
 use crate::arguments::Show;
 use crate::exit::{Exit, Failure};
-use crate::{decisions, ui::output};
+use crate::{decision_display, ui::output};
 
 pub(crate) async fn run(arguments: &Show, json: bool) -> Result<Exit, Failure> {
     let runtime = look(&arguments.app).await?;
@@ -21,15 +21,16 @@ pub(crate) async fn run(arguments: &Show, json: bool) -> Result<Exit, Failure> {
     let decided: Vec<Decision> = entries.map(|entry| policy.decide(&entry.tool, principal())).collect();
     if json {
         let mut document = serde_json::to_value(&card).unwrap_or_default();
-        let rows: Vec<_> = decided.iter().map(|decision| decisions::to_json(decision, &rules)).collect();
+        let rows: Vec<_> =
+            decided.iter().map(|decision| decision_display::to_json(decision, &rules)).collect();
         if let Some(map) = document.as_object_mut() {
             map.insert("decisions".into(), rows.into());
         }
         output::json(&document);
     } else {
-        let words = decided
-            .iter()
-            .map(|decision| format!("{}, by {}", decisions::in_words(decision, &rules), decision.rule));
+        let words = decided.iter().map(|decision| {
+            format!("{}, by {}", decision_display::in_words(decision, &rules), decision.rule)
+        });
         print(&card, &words.collect::<Vec<_>>());
     }
     Ok(Exit::Ok)

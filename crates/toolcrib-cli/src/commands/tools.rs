@@ -5,8 +5,8 @@ use toolcrib_registry::Entry;
 
 use super::{exit_of_rejects, look, look_at_approvals};
 use crate::arguments::Tools;
-use crate::changes;
 use crate::exit::{Exit, Failure};
+use crate::trust_changes;
 use crate::ui::output;
 
 pub(crate) async fn run(arguments: &Tools, json: bool) -> Result<Exit, Failure> {
@@ -44,9 +44,9 @@ async fn changed(arguments: &Tools, json: bool) -> Result<Exit, Failure> {
     let pins = runtime.app().pins().map_err(|error| Failure::bad_input(error.to_string()))?;
     let changed = pins.map(|pins| pins.changes()).unwrap_or_default();
     if json {
-        output::json(&changes::json(&changed, runtime.app().secrets()));
+        output::json(&trust_changes::json(&changed, runtime.app().secrets()));
     } else {
-        changes::show_all(&changed, runtime.app());
+        trust_changes::show_all(&changed, runtime.app());
     }
     runtime.close().await;
     Ok(if exit == Exit::Unavailable { Exit::Unavailable } else { Exit::Ok })

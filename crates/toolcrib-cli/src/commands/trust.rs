@@ -4,8 +4,8 @@ use toolcrib_runtime::Change;
 
 use super::look_at_approvals;
 use crate::arguments::Trust;
-use crate::changes;
 use crate::exit::{Exit, Failure};
+use crate::trust_changes;
 use crate::ui::output;
 
 pub(crate) async fn run(arguments: &Trust, json: bool) -> Result<Exit, Failure> {
@@ -15,7 +15,7 @@ pub(crate) async fn run(arguments: &Trust, json: bool) -> Result<Exit, Failure> 
         return Err(Failure::bad_input("approvals need an app file"));
     };
     let wanted = chosen(arguments, pins.changes());
-    let mark = changes::mark(&wanted);
+    let mark = trust_changes::mark(&wanted);
     let is_seen = arguments.seen.as_ref() == Some(&mark);
     let accepted = if is_seen { wanted.clone() } else { Vec::new() };
     if is_seen {
@@ -30,29 +30,29 @@ pub(crate) async fn run(arguments: &Trust, json: bool) -> Result<Exit, Failure> 
     let left = pins.changes();
     if json {
         let (approved, changed) = (
-            changes::json(&accepted, runtime.app().secrets()),
-            changes::json(&left, runtime.app().secrets()),
+            trust_changes::json(&accepted, runtime.app().secrets()),
+            trust_changes::json(&left, runtime.app().secrets()),
         );
         output::json(&serde_json::json!({"approved": approved, "changed": changed}));
     } else {
         for change in &accepted {
-            output::say(&format!("approved: {}", changes::name(change)));
+            output::say(&format!("approved: {}", trust_changes::name(change)));
         }
         if !wanted.is_empty() && !is_seen {
-            changes::show(&wanted, runtime.app());
+            trust_changes::show(&wanted, runtime.app());
             let what = if arguments.all { "--all".to_owned() } else { arguments.names.join(" ") };
             let why = match &arguments.seen {
                 None => "nothing is approved yet: look at what is above",
                 Some(_) => "nothing is approved, since it is not what was looked at: look at what is above",
             };
-            let approval = changes::approval(&wanted, &what, runtime.app());
+            let approval = trust_changes::approval(&wanted, &what, runtime.app());
             output::tell(&format!("{why}, then run: {approval}"));
         } else {
             if wanted.is_empty() {
                 output::tell("nothing of that name has changed");
             }
             if !left.is_empty() {
-                changes::show_all(&left, runtime.app());
+                trust_changes::show_all(&left, runtime.app());
             }
         }
     }

@@ -8,7 +8,7 @@ use toolcrib_registry::Entry;
 use super::{SESSION, call, look};
 use crate::arguments::Why;
 use crate::exit::{Exit, Failure};
-use crate::{decisions, ui::output};
+use crate::{decision_display, ui::output};
 
 pub(crate) async fn run(arguments: &Why, json: bool) -> Result<Exit, Failure> {
     let given = arguments.arguments.as_deref().map(call::read).transpose()?;
@@ -37,22 +37,22 @@ pub(crate) async fn run(arguments: &Why, json: bool) -> Result<Exit, Failure> {
                 "tool": entry.tool.name.dotted(),
                 "source": entry.source.as_ref(),
                 "risk": entry.tool.risk(),
-                "policy": decisions::to_json(decision, &rules),
-                "reason": decisions::reason(decision),
-                "matched": decisions::rule(decision, &rules),
+                "policy": decision_display::to_json(decision, &rules),
+                "reason": decision_display::reason(decision),
+                "matched": decision_display::rule(decision, &rules),
             })
         };
         output::json(&json!({"decisions": decided.iter().map(row).collect::<Vec<_>>()}));
         return Ok(Exit::Ok);
     }
     for (entry, decision) in &decided {
-        let words = decisions::in_words(decision, &rules);
+        let words = decision_display::in_words(decision, &rules);
         output::say(&format!("{}: {words}", entry.tool.name.dotted()));
         output::say(&format!("  decided by: {}", decision.rule));
-        if let Some(rule) = decisions::rule(decision, &rules) {
+        if let Some(rule) = decision_display::rule(decision, &rules) {
             output::say(&format!("  which is: {}", serde_json::to_string(rule).unwrap_or_default()));
         }
-        output::say(&format!("  because: {}", decisions::reason(decision)));
+        output::say(&format!("  because: {}", decision_display::reason(decision)));
         output::say(&format!("  risk: {}   source: {}", entry.tool.risk(), entry.source));
     }
     Ok(Exit::Ok)

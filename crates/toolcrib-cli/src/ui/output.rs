@@ -14,7 +14,7 @@ use toolcrib_port::Reject;
 use toolcrib_registry::{Entry, Snapshot};
 
 use crate::commands::principal;
-use crate::decisions;
+use crate::decision_display;
 use crate::terminal::{Author, Stream, screen};
 use crate::ui::printable::{Layout, cut, printable, printable_json};
 
@@ -106,7 +106,7 @@ pub(crate) fn tool(entry: &Entry, decision: &Decision, rules: &Capabilities) -> 
         "source": entry.source.as_ref(),
         "risk": tool.risk(),
         "policy": decision.effect,
-        "decision": decisions::to_json(decision, rules),
+        "decision": decision_display::to_json(decision, rules),
         "metadata": tool.metadata,
     })
 }
@@ -139,7 +139,7 @@ pub(crate) fn snapshot_lines(
             [
                 tool.name.dotted(),
                 tool.risk().to_string(),
-                decisions::in_words(&policy.decide(tool, principal()), rules),
+                decision_display::in_words(&policy.decide(tool, principal()), rules),
                 entry.source.to_string(),
                 first_line(&described(tool)),
             ]

@@ -12,15 +12,15 @@ mod path;
 mod protected;
 mod root;
 
-mod change;
-mod folder;
+mod directory;
 mod listing;
+mod mutations;
 mod walk;
 
+mod atomic_replace;
 mod bounded;
-mod lines;
-mod replace;
-mod update;
+mod locked_update;
+mod rotating_file;
 mod watch;
 
 #[cfg(unix)]
@@ -33,14 +33,14 @@ mod protected_tests;
 #[cfg(test)]
 mod tests;
 
+pub use atomic_replace::{make_private, replace};
 pub use bounded::read_bounded;
-pub use change::{Existing, MAX_MOVED_ENTRIES, MAX_TREE_DEPTH};
-pub use folder::{Folder, Name, Names, OpenFile};
+pub use directory::{Folder, Name, Names, OpenFile};
 pub use guard::Purpose;
 pub use listing::{Entry, Kind, Listing, MAX_LIST_ENTRIES};
+pub use locked_update::{MAX_LOCK_WAIT, update};
+pub use mutations::{Existing, MAX_MOVED_ENTRIES, MAX_TREE_DEPTH};
 pub use protected::{MAX_PROTECTED, ProtectedFiles, ProtectionGuard};
-pub use replace::{make_private, replace};
 pub use root::{Metadata, Root, Slice};
-pub use update::{MAX_LOCK_WAIT, update};
 pub use walk::{DEFAULT_WALK_DEPTH, DEFAULT_WALK_ENTRIES, MAX_WALK_DEPTH, Walk, WalkEntry, WalkLimits};
 pub use watch::{MAX_SETTLE_TIME, MAX_WATCHED_FOLDERS, SETTLE_TIME, Watch};

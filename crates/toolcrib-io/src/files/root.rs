@@ -8,10 +8,10 @@ use std::time::SystemTime;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, OpenOptions};
 
-use super::change::EntryHandle;
-use super::folder::Flag;
+use super::directory::Flag;
 use super::guard::{FileGuard, Purpose};
 use super::listing::Kind;
+use super::mutations::EntryHandle;
 use super::path::{below, explain};
 use super::protected::ProtectedFiles;
 use crate::Error;

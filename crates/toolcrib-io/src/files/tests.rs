@@ -417,10 +417,10 @@ fn a_change_does_not_wait_for_ever_for_a_lock() {
     let file = folder.path().join("file");
     let held = fs::File::create(folder.path().join("file.lock")).unwrap();
     held.lock().unwrap();
-    let error = super::update::lock(&file, Duration::from_millis(20)).unwrap_err();
+    let error = super::locked_update::lock(&file, Duration::from_millis(20)).unwrap_err();
     assert!(error.to_string().contains("another process has held the lock for 20ms"), "{error}");
     held.unlock().unwrap();
-    super::update::lock(&file, Duration::ZERO).unwrap();
+    super::locked_update::lock(&file, Duration::ZERO).unwrap();
 }
 
 #[test]

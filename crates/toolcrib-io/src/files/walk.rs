@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use cap_std::fs::Dir;
 
-use super::folder::open_folder;
+use super::directory::open_folder;
 use super::guard::Purpose;
 use super::listing::{Kind, entries};
 use super::path::explain;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::command::Command;
-use super::follow::{Pipe, follow};
+use super::streamed_run::{Pipe, follow};
 use crate::Error;
 
 /// The default limit of captured standard output, in bytes.

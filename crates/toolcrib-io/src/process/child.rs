@@ -8,11 +8,11 @@ use tokio::time::timeout;
 
 use super::StdoutReader;
 use super::command::Command;
-use super::follow::check_runtime;
 use super::lines::{LineLimited, MAX_LINE_BYTES};
 use super::start::{Group, StartedProcess, start};
 use super::stderr::StderrTail;
 use super::stdin::{StdinCloser, StdinWriter};
+use super::streamed_run::check_runtime;
 use crate::Error;
 
 /// The maximum time for a killed child to end. Only the system can hold it longer, for example on a hanging file system.

@@ -9,8 +9,8 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tokio::sync::watch;
 
+use super::descendants::Mark;
 use super::exit::Exit;
-use super::mark::Mark;
 use super::watchdog;
 
 /// The stack of the thread that waits for a child, in bytes. It calls little more than `waitid`.

@@ -10,8 +10,8 @@ use std::process::{self, ChildStderr, ChildStdin, ChildStdout, Stdio};
 use rustix::process::Pid;
 
 use super::command::{Command, DEFAULT_SEARCH_PATH};
+use super::descendants::Mark;
 use super::environment::{DEPTH_VARIABLE, MARK_VARIABLE, depth, environment};
-use super::mark::Mark;
 use super::watchdog;
 use crate::Error;
 

@@ -7,7 +7,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::watch;
 
 use super::exit::Exit;
-use super::follow::DRAIN_GRACE;
+use super::streamed_run::DRAIN_GRACE;
 
 /// The number of last lines kept.
 pub const STDERR_TAIL_LINES: usize = 20;

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use rustix::process::Pid;
 
 use super::command::DEFAULT_SEARCH_PATH;
-use super::mark;
+use super::descendants;
 
 /// The script of the watchdog. It adds the groups of lines `+PGID` and removes those of lines `-PGID`. The input ends when
 /// this process ends, even by `SIGKILL`, because the system closes the pipe. Processes that left their group still carry
@@ -90,7 +90,7 @@ impl Watchdog {
             return Ok(());
         }
         let mut process = Command::new("/bin/sh")
-            .args(["-c", SCRIPT, "toolcrib-watchdog", &mark::common()])
+            .args(["-c", SCRIPT, "toolcrib-watchdog", &descendants::common()])
             .env_clear()
             .env("PATH", DEFAULT_SEARCH_PATH)
             .current_dir("/")

@@ -8,8 +8,8 @@ mod credential;
 mod slot;
 
 mod assignment;
+mod client_credentials;
 mod request_auth;
-mod token;
 
 #[cfg(test)]
 mod tests;
@@ -17,6 +17,6 @@ mod tests;
 pub use credential::{ClientCredentials, Credential, CredentialKind, KeyLocation};
 
 pub(crate) use assignment::{BoundAuth, Credentials};
+pub(crate) use client_credentials::MAX_TOKEN_ANSWER_BYTES;
 pub(crate) use request_auth::{Auth, SentCredentials};
 pub(crate) use slot::Slot;
-pub(crate) use token::MAX_TOKEN_ANSWER_BYTES;

@@ -9,7 +9,7 @@ use toolcrib_model::{JsonObject, Secret};
 use url::{Origin, Url};
 
 use super::assignment::{Assignment, AuthMethod, CredentialProfile, may_hold_key};
-use super::token::TokenSource;
+use super::client_credentials::TokenSource;
 use super::{BoundAuth, Credential, CredentialKind, Credentials, KeyLocation, Slot};
 use crate::Error;
 use crate::operation::check;

@@ -13,7 +13,7 @@ use toolcrib_model::Secret;
 use url::Url;
 
 use super::assignment::{Assignment, AuthMethod, CredentialProfile};
-use super::token::TokenSource;
+use super::client_credentials::TokenSource;
 use super::{Auth, BoundAuth, ClientCredentials, Credential, CredentialKind, KeyLocation, Slot};
 use crate::Error;
 use crate::operation::ParameterLocation;

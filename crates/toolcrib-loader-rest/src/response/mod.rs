@@ -1,7 +1,7 @@
 //! The conversion of a response to the result of a call.
 
 mod body;
-mod failure;
+mod error_response;
 
 #[cfg(test)]
 mod tests;
@@ -29,7 +29,7 @@ pub(crate) fn result(
     let content_type = header_text(&response.headers, CONTENT_TYPE);
     let mut warning = None;
     let mut result = if !response.status.is_success() {
-        call.failed(failure::error(asked, response, content_type, sent))
+        call.failed(error_response::error(asked, response, content_type, sent))
     } else if *method == Method::HEAD {
         call.ok(
             json!({"status": response.status.as_u16(), "headers": object(all_headers(&response.headers))}),

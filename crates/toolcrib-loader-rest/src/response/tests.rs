@@ -90,7 +90,7 @@ fn a_failure_is_told_in_sentences() {
     });
     let told = |response: &Response| {
         let content_type = header_text(&response.headers, http::header::CONTENT_TYPE);
-        let error = failure::error("GET /a", response, content_type, &SentCredentials::default());
+        let error = error_response::error("GET /a", response, content_type, &SentCredentials::default());
         format!("{} [{}] {}", error.message, error.retryable, error.hint.unwrap_or_default())
     };
     let typed = |status, content_type, body: &str| {
@@ -115,8 +115,12 @@ fn a_failure_is_told_in_sentences() {
 #[test]
 fn no_more_than_two_kilobytes_of_a_failure_are_told() {
     for body in ["x".repeat(2048), "x".repeat(2049), "é".repeat(5000), "x".repeat(2047) + "é"] {
-        let error =
-            failure::error("GET /a", &response(500, &[], body.clone()), None, &SentCredentials::default());
+        let error = error_response::error(
+            "GET /a",
+            &response(500, &[], body.clone()),
+            None,
+            &SentCredentials::default(),
+        );
         let said =
             error.message.strip_prefix("GET /a was answered with 500 Internal Server Error: ").unwrap();
         assert_eq!(said.ends_with('…'), body.len() > 2048, "{}", body.len());

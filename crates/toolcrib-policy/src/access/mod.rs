@@ -1,9 +1,9 @@
 //! Access rules of modules: hosts, paths, programs.
 
+mod call_access;
 mod host;
 mod path;
 mod program;
-mod scope;
 
 #[cfg(test)]
 mod tests;

@@ -2,8 +2,8 @@
 
 use toolcrib_model::Risk;
 
-use crate::rules::profile::Profile;
 use crate::rules::rule::{CompiledRule, Fit, KnownArguments};
+use crate::rules::tool_rules::Profile;
 use crate::{Decision, Effect, Principal};
 
 /// The names of the settings that decide if no rule matches.

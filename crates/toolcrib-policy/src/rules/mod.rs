@@ -3,6 +3,6 @@
 pub(crate) mod evaluate;
 pub(crate) mod glob;
 pub(crate) mod pattern;
-pub(crate) mod profile;
 pub(crate) mod rule;
 pub(crate) mod scope;
+pub(crate) mod tool_rules;

@@ -11,7 +11,7 @@ use toolcrib_tasks::SCHEDULER;
 
 use crate::agent::factory::{ASSISTANT, COORDINATOR};
 use crate::agent::injection::brains;
-use crate::protected::SHELL;
+use crate::protected_files::SHELL;
 use crate::{App, BrainConfig, ModuleConfig};
 use crate::{
     config::audit, config::channels, config::former_names, config::limits, config::search, config::serve,

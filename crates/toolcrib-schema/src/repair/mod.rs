@@ -18,7 +18,7 @@ use serde::Serialize;
 use serde_json::Value;
 use toolcrib_model::JsonObject;
 
-use crate::shape::json_within;
+use crate::value_size::json_within;
 
 pub(crate) use plan::Plan;
 pub(crate) use text::read as read_text;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::kind::Kinds;
 use super::source::Source;
-use crate::engine;
+use crate::validator;
 
 /// The most bytes of JSON that a default may be; a larger one is left to the tool.
 pub(super) const MAX_DEFAULT_BYTES: usize = 16 << 10;
@@ -95,7 +95,7 @@ impl Plan {
         let mut plan = Self {
             nodes,
             open: Node::default(),
-            probes: engine::probes(schema, draft, &probes),
+            probes: validator::probes(schema, draft, &probes),
             whole_floats_are_integers: draft != Draft::Draft4,
         };
         plan.put_together();

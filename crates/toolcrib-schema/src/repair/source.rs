@@ -9,9 +9,9 @@ use toolcrib_model::pointer_part;
 use super::coerce;
 use super::kind::Kinds;
 use super::plan::{Condition, Filling, MAX_DEFAULT_BYTES, MAX_PROBES, Node, NodeId, ProbeId, Union};
-use crate::engine::Probe;
-use crate::shape::json_within;
-use crate::work::Graph;
+use crate::schema_cost::Graph;
+use crate::validator::Probe;
+use crate::value_size::json_within;
 
 /// The most references that are followed to find the default of a property.
 const MAX_DEFAULT_STEPS: usize = 8;

@@ -6,7 +6,7 @@ use super::Repair;
 use super::path::Path;
 use super::plan::{MAX_PROBES, Node, ProbeId, Union};
 use super::walk::{RepairWalk, Stop};
-use crate::shape::size;
+use crate::value_size::size;
 
 /// A value that fits one alternative, and what made it so.
 struct Candidate {

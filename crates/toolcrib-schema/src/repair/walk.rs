@@ -6,7 +6,7 @@ use super::kind::Kinds;
 use super::path::Path;
 use super::plan::{Node, NodeId, Plan};
 use super::{Change, MAX_REPAIR_STEPS, MAX_REPAIRS, Repair, coerce, number};
-use crate::shape::size;
+use crate::value_size::size;
 
 /// The maximum depth of a walk. Deeper values stay unchanged.
 const MAX_WALK_DEPTH: usize = 48;

@@ -1,8 +1,8 @@
 //! The tools that a client sees, as MCP tools.
 
 mod cost;
+mod effect_split;
 mod output;
-mod split;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -16,7 +16,7 @@ use toolcrib_prompt::{Injection, OfferedTool};
 use toolcrib_runtime::{Runtime, Surface};
 
 pub use cost::{ListCost, ListedCost};
-pub(crate) use split::{Intent, annotate_intents, refused};
+pub(crate) use effect_split::{Intent, annotate_intents, refused};
 
 /// The tools of one generation that a client sees.
 pub(crate) struct VisibleTools {
@@ -62,7 +62,7 @@ impl VisibleTools {
         for offered in &surface.plan.offered {
             let target = surface.wire_names.resolve(&offered.wire_name);
             let tool = target.and_then(|target| Some(&snapshot.get(&target.name)?.first()?.tool));
-            let runs_others = is_split && tool.is_some_and(|tool| split::runs_others(tool));
+            let runs_others = is_split && tool.is_some_and(|tool| effect_split::runs_others(tool));
             match Intent::replacing(&offered.wire_name).filter(|_| runs_others) {
                 Some(intents) => tools.extend(intents.iter().map(|intent| intent.tool(listed(offered)))),
                 None if runs_others => {}
@@ -91,7 +91,7 @@ impl VisibleTools {
 /// defines the other hints only for tools that do not just read.
 fn annotations(tool: &Tool) -> ToolAnnotations {
     let is_own = tool.name.namespace() == RUNTIME_NAMESPACE;
-    let runs_others = split::runs_others(tool);
+    let runs_others = effect_split::runs_others(tool);
     let said = |hint: &str| tool.metadata.get("annotations")?.get(hint)?.as_bool();
     let reads = tool.risk() == Risk::Low && tool.side_effects().next().is_none() && !runs_others;
     let mut annotations = ToolAnnotations::new();

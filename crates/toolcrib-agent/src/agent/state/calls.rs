@@ -7,15 +7,15 @@ use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
 
 use super::super::arguments::malformed;
 use super::super::calls::Pending;
+use super::super::conversation_repair::lost;
 use super::super::limits::Limit;
-use super::super::notes;
-use super::super::repair::lost;
 use super::super::repetition::Repetition;
 use super::super::report::{CallRecord, MAX_REPORTED_CALLS, Outcome};
 use super::super::result_text::result_text;
+use super::super::runtime_notes;
 use super::{Action, RunState, Step, Work};
 use crate::Picture;
-use crate::session::Entry;
+use crate::journal::Entry;
 
 impl RunState<'_> {
     /// Plans each call of the last reply. Calls beyond the limit have their answer already.
@@ -95,11 +95,13 @@ impl RunState<'_> {
                 self.calls_left_out += 1;
             }
             if call.is_repeated {
-                notes::append(&mut text, &notes::repeated());
+                runtime_notes::append(&mut text, &runtime_notes::repeated());
             }
             let searches = self.searches.observe(self.settings.step_of(&call.name));
-            if let Some(note) = searches.and_then(|searches| notes::searched(searches, &result.result)) {
-                notes::append(&mut text, &note);
+            if let Some(note) =
+                searches.and_then(|searches| runtime_notes::searched(searches, &result.result))
+            {
+                runtime_notes::append(&mut text, &note);
             }
             let entry = Entry::Finished {
                 call_id: call.id.clone(),

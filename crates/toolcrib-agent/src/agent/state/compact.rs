@@ -6,7 +6,7 @@ use super::super::compaction::{
 };
 use super::super::limits::Limit;
 use super::{Action, RunState};
-use crate::session::Entry;
+use crate::journal::Entry;
 use crate::{Error, Usage};
 
 /// The compaction in progress.

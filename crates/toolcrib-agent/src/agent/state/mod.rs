@@ -14,12 +14,12 @@ use super::calls::{CallIds, Pending};
 use super::compaction::{OffloadedResult, SizeLimit, fixed};
 use super::conversation::Conversation;
 use super::limits::Limit;
-use super::notes;
-use super::offer::Offer;
+use super::offered_tools::Offer;
 use super::repetition::{RepeatGuard, SearchGuard};
 use super::report::{CallRecord, Outcome, RunReport, Spent};
+use super::runtime_notes;
 use super::settings::AgentSettings;
-use crate::session::Entry;
+use crate::journal::Entry;
 use crate::{Amount, Budget, ChatReply, ChatRequest, Error, Message, Picture, ToolChoice, Usage};
 
 /// An event of a run.
@@ -328,7 +328,7 @@ impl<'a> RunState<'a> {
                 self.ending.get_or_insert(Outcome::Failed { error: Error::EmptyReply { finish_reason } });
             }
             _ => {
-                let nudge = if is_truncated { notes::SHORTER } else { notes::NUDGE };
+                let nudge = if is_truncated { runtime_notes::SHORTER } else { runtime_notes::NUDGE };
                 self.notes.push(nudge.to_owned());
             }
         }
@@ -348,7 +348,7 @@ impl<'a> RunState<'a> {
                 } else {
                     self.settings.limits.reached(*limit)
                 };
-                self.notes.push(notes::last_answer(*limit, &reached));
+                self.notes.push(runtime_notes::last_answer(*limit, &reached));
             }
             Some(_) => return self.end(),
             None => {}
@@ -361,7 +361,7 @@ impl<'a> RunState<'a> {
     /// Returns the model is told something before it is asked what it was about to be asked.
     fn told(&mut self, told: &[String]) -> Action {
         self.take_back();
-        self.notes.extend(told.iter().map(|text| notes::happened(text)));
+        self.notes.extend(told.iter().map(|text| runtime_notes::happened(text)));
         self.give_notes();
         self.keep_new();
         self.ask()

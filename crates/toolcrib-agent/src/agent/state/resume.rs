@@ -8,7 +8,7 @@ use super::super::limits::Limit;
 use super::super::report::Outcome;
 use super::super::settings::AgentSettings;
 use super::{Action, RunState};
-use crate::session::OpenCall;
+use crate::journal::OpenCall;
 use crate::{Amount, Budget, Message};
 
 impl<'a> RunState<'a> {

@@ -1,8 +1,8 @@
 //! Tokens of an authorization server, with this server as a resource server (RFC 6750, RFC 9068, RFC 9728).
 
-mod cache;
+mod key_cache;
+mod key_fetch;
 mod keys;
-mod source;
 #[cfg(test)]
 mod tests;
 mod token;
@@ -18,9 +18,9 @@ use sha2::Sha256;
 use toolcrib_runtime::{OAuthClient, ServedOAuth};
 use url::Url;
 
-use self::cache::{KeyCache, RETRY_INTERVAL, Unavailable};
+use self::key_cache::{KeyCache, RETRY_INTERVAL, Unavailable};
+use self::key_fetch::KeySource;
 use self::keys::SignatureCheck;
-use self::source::KeySource;
 use self::token::{Claims, Token};
 use super::AuthError;
 use crate::Error;

@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio::sync::Semaphore;
 use tokio::time::advance;
 
-use super::super::cache::{EARLY_INTERVAL, KEYS_FRESH, KEYS_LIFE, KeyCache, RETRY_INTERVAL};
+use super::super::key_cache::{EARLY_INTERVAL, KEYS_FRESH, KEYS_LIFE, KeyCache, RETRY_INTERVAL};
 use super::super::keys::KeySet;
 use super::vectors;
 

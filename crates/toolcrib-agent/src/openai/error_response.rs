@@ -8,7 +8,7 @@ use serde_json::Value;
 use toolcrib_io::http::header_text;
 
 use super::Endpoint;
-use super::overflow::is_overflow;
+use super::context_overflow::is_overflow;
 use super::settings::MAX_RETRY_DELAY;
 use crate::Error;
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use toolcrib_model::{is_hidden, visible_text};
 
 use crate::MAX_SCHEMA_DEPTH;
-use crate::work::Subschemas;
+use crate::schema_cost::Subschemas;
 
 /// A name or a value with hidden characters.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

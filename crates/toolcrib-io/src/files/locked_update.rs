@@ -5,9 +5,9 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use super::atomic_replace::{Readers, create_parent, put, with_readers};
 use super::path::explain;
 use super::read_bounded;
-use super::replace::{Readers, create_parent, put, with_readers};
 use crate::Error;
 
 /// The maximum time to wait for the changes of other processes. One change takes a few milliseconds.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cap_std::fs::{Dir, File, OpenOptions, Permissions};
 
-use super::folder::{Folder, Name};
+use super::directory::{Folder, Name};
 use super::guard::Purpose;
 use super::listing::Kind;
 use super::path::explain;

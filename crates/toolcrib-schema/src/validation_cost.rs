@@ -5,9 +5,9 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
-use crate::pattern::Cost;
-use crate::shape::size;
-use crate::work::Graph;
+use crate::pattern_cost::Cost;
+use crate::schema_cost::Graph;
+use crate::value_size::size;
 
 /// The most steps that the check of one value may take: a part of the schema on a part of the value, a comparison with
 /// a listed value, some bytes of a text against a pattern. A value that needs more is refused.

@@ -204,7 +204,7 @@ mod tests {
             ("in a stream", 200, json!({"message": "Context size has been exceeded.", "code": 500})),
         ];
         for (server, status, body) in cases {
-            let message = super::super::refusal::message_of(&body).unwrap_or_default();
+            let message = super::super::error_response::message_of(&body).unwrap_or_default();
             assert!(is_overflow(status, &body, message), "{server}: {body}");
         }
     }

@@ -7,7 +7,7 @@ use super::names::PropertyNames;
 use super::notes::Notes;
 use super::rules::Rules;
 use super::{MAX_SENT_DEPTH, MAX_SENT_PARTS};
-use crate::work::Graph;
+use crate::schema_cost::Graph;
 
 /// Keywords whose value is sent as it is where the API takes it.
 const AS_IT_IS: &[&str] = &[

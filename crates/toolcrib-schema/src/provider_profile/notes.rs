@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::shape::json_within;
+use crate::value_size::json_within;
 
 /// The most bytes of one value that are told.
 const MAX_VALUE_BYTES: usize = 120;

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use cap_std::fs::OpenOptions;
 
-use super::change::Existing;
+use super::locked_update::{MAX_LOCK_WAIT, hold};
+use super::mutations::Existing;
 use super::path::explain;
 use super::root::Root;
-use super::update::{MAX_LOCK_WAIT, hold};
 use crate::Error;
 
 /// The number of attempts to open a file that other processes keep renaming.

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use crate::MAX_SCHEMA_DEPTH;
-use crate::work::Subschemas;
+use crate::schema_cost::Subschemas;
 
 /// The flags of draft 4, and the bound that each makes exclusive.
 const FLAGS: [(&str, &str); 2] = [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")];

@@ -10,10 +10,10 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::engine;
-use crate::names::pointer_below;
-use crate::pattern::{Cost, MAX_PATTERN_STATES};
-use crate::work::Graph;
+use crate::argument_names::pointer_below;
+use crate::pattern_cost::{Cost, MAX_PATTERN_STATES};
+use crate::schema_cost::Graph;
+use crate::validator;
 
 /// The most bytes of a pattern that are shown.
 const MAX_SHOWN_BYTES: usize = 200;
@@ -198,9 +198,9 @@ fn reason(pattern: &str, room: &mut u64) -> Option<&'static str> {
         return Some("it is too large, or the patterns of the schema are together");
     };
     *room = rest;
-    if engine::is_linear(pattern) || !engine::is_pattern(pattern) {
+    if validator::is_linear(pattern) || !validator::is_pattern(pattern) {
         None
-    } else if engine::needs_backtracking(pattern) {
+    } else if validator::needs_backtracking(pattern) {
         Some("look-around and back-references cannot be matched in linear time")
     } else {
         Some("it is too large, or written in a way that is not supported")
