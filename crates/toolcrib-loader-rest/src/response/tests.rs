@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::{Value, json};
 use toolcrib_io::http::{Response, header_text};
 
-use super::{body, failure};
+use super::{body, error_response};
 use crate::auth::SentCredentials;
 
 fn response(status: u16, pairs: &[(&'static str, &'static str)], body: impl Into<Bytes>) -> Response {
