@@ -243,7 +243,7 @@ impl Executor {
         match &resolved.state {
             CallState::Authorized(call) => recorder.set_call(call, call.decision(), resolved.repairs.len()),
             CallState::PendingApproval(asking) => {
-                recorder.set_call(asking.call(), asking.decision(), resolved.repairs.len())
+                recorder.set_call(asking.call(), asking.decision(), resolved.repairs.len());
             }
             CallState::Failed(_) | CallState::Taken => {
                 if let Some(entry) = &resolved.entry {

@@ -212,5 +212,9 @@ fn named_pages(text: &str) -> BTreeSet<String> {
     });
     let words = starts.filter_map(|(at, _)| text.get(at..)?.split(|c: char| !is_part(c)).next());
     let words = words.map(|word| word.trim_end_matches('.'));
-    words.filter(|word| word.ends_with(".md") && !word.contains(['*', '{'])).map(str::to_owned).collect()
+    words.filter(|word| is_markdown(word) && !word.contains(['*', '{'])).map(str::to_owned).collect()
+}
+
+fn is_markdown(path: &str) -> bool {
+    Path::new(path).extension().is_some_and(|extension| extension == "md")
 }

@@ -59,8 +59,9 @@ fn page_in(binary: &Path, folder: &Path) -> Result<String> {
         app = folder.join(format!("{mode}.yaml"));
         fs::write(&app, format!("runtime: {{tool_injection: {mode}}}{APP}"))?;
         let plan = ask(binary, &["plan", &app.to_string_lossy()])?;
-        let tools = plan["tools"].as_array().context("`toolcrib plan --json` lists no tools")?;
-        let own = tools.iter().filter_map(|tool| tool["name"].as_str());
+        let tools =
+            plan.get("tools").and_then(Value::as_array).context("`toolcrib plan --json` lists no tools")?;
+        let own = tools.iter().filter_map(|tool| tool.get("name")?.as_str());
         for name in own.filter(|name| name.starts_with(NAMESPACE)) {
             if !names.iter().any(|known| known == name) {
                 names.push(name.to_owned());
@@ -71,13 +72,13 @@ fn page_in(binary: &Path, folder: &Path) -> Result<String> {
     let mut text = format!("# Meta-tools\n\n{NOTE}\n\n{INTRODUCTION}");
     for name in names {
         let tool = ask(binary, &["show", &app.to_string_lossy(), &name])?;
-        let form = &tool["forms"][0];
+        let form = tool.pointer("/forms/0").context("`toolcrib show --json` shows no form")?;
         let action = json!({
             "name": name.trim_start_matches(NAMESPACE),
-            "description": tool["description"],
-            "risk": form["risk"],
-            "metadata": tool["metadata"],
-            "parameters": form["parameters"],
+            "description": tool.get("description"),
+            "risk": form.get("risk"),
+            "metadata": tool.get("metadata"),
+            "parameters": form.get("parameters"),
             "output_parameters": form.get("output_parameters").unwrap_or(&Value::Null),
         });
         page::tool(&mut text, "##", &action);

@@ -195,13 +195,13 @@ pub(super) struct Servers {
     call_tool: OnceLock<(Arc<Tool>, Arc<str>)>,
     /// The approver that answers the questions of servers to the user.
     approver: OnceLock<Arc<dyn Approver>>,
-    servers: Mutex<ServerMap>,
+    connected: Mutex<ServerMap>,
 }
 
 impl Servers {
     pub(super) fn new(rules: AccessRules, folder: PathBuf, session_tools: SessionTools) -> Self {
         let (call_tool, approver) = (OnceLock::new(), OnceLock::new());
-        Self { rules, folder, session_tools, call_tool, approver, servers: Mutex::default() }
+        Self { rules, folder, session_tools, call_tool, approver, connected: Mutex::default() }
     }
 
     /// Sets the tool whose rules and limits apply to all tools of the servers.
@@ -215,7 +215,7 @@ impl Servers {
     }
 
     fn servers(&self) -> MutexGuard<'_, ServerMap> {
-        self.servers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.connected.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the servers of a session, by name.

@@ -239,7 +239,7 @@ fn headers(given: &ParameterValues<'_>, owned: &[Slot], mut names: FieldNames) -
                 }
             }
             ParameterLocation::Cookie => {
-                cookies.extend(pairs(bound, value, owned, KeyLocation::Cookie, &mut names)?)
+                cookies.extend(pairs(bound, value, owned, KeyLocation::Cookie, &mut names)?);
             }
             ParameterLocation::Path | ParameterLocation::Query | ParameterLocation::QueryString => {}
         }

@@ -95,7 +95,7 @@ impl CommandBuilder {
     }
 
     /// Creates a command of these words, which exists and is allowed.
-    pub(super) fn from_argv(&self, argv: Vec<String>, cwd: Option<&str>) -> Result<Command, ToolError> {
+    pub(super) fn parse_argv(&self, argv: Vec<String>, cwd: Option<&str>) -> Result<Command, ToolError> {
         if argv.len() > MAX_WORDS {
             let message = format!("`argv` has {} words, expected at most {MAX_WORDS}", argv.len());
             return Err(invalid(message).with_hint("write a long list to a file, or to `stdin`"));
@@ -122,7 +122,7 @@ impl CommandBuilder {
     }
 
     /// Creates a command that runs a script.
-    pub(super) fn from_script(
+    pub(super) fn parse_script(
         &self,
         interpreter: &str,
         script: String,

@@ -120,7 +120,7 @@ impl Shell {
             return Ok(());
         };
         match tool {
-            "run" | "background_run" => self.commands.from_argv(argv, cwd.as_deref()).map(drop),
+            "run" | "background_run" => self.commands.parse_argv(argv, cwd.as_deref()).map(drop),
             _ => Ok(()),
         }
     }
@@ -161,7 +161,7 @@ impl Shell {
     async fn run(&self, context: &CallContext, #[arguments] arguments: Run) -> Result<RunOutput, ToolError> {
         let Run { argv, cwd, stdin, timeout_seconds } = arguments;
         let stdin = command::stdin(stdin)?;
-        let command = self.commands.from_argv(argv, cwd.as_deref())?;
+        let command = self.commands.parse_argv(argv, cwd.as_deref())?;
         run::run(&command, stdin, timeout_seconds, &self.limits, context).await
     }
 
@@ -184,7 +184,7 @@ impl Shell {
     ) -> Result<RunOutput, ToolError> {
         let RunScript { interpreter, script, arguments, cwd, stdin, timeout_seconds } = arguments;
         let stdin = command::stdin(stdin)?;
-        let command = self.commands.from_script(&interpreter, script, arguments, cwd.as_deref())?;
+        let command = self.commands.parse_script(&interpreter, script, arguments, cwd.as_deref())?;
         run::run(&command, stdin, timeout_seconds, &self.limits, context).await
     }
 
@@ -228,7 +228,7 @@ impl Shell {
     ) -> Result<StartedTask, ToolError> {
         let BackgroundRun { argv, cwd, stdin, timeout_seconds } = arguments;
         let stdin = command::stdin(stdin)?;
-        let command = self.commands.from_argv(argv, cwd.as_deref())?;
+        let command = self.commands.parse_argv(argv, cwd.as_deref())?;
         let task = self.tasks.begin(&context.session, command, stdin, timeout_seconds)?;
         Ok(StartedTask { task })
     }

@@ -93,7 +93,7 @@ fn body(
             Some(mark) if !mark.is_close && whole.is_none() => match mark.kind {
                 MarkerKind::Parameter => parameter(cursor, &mark, &mut arguments)?,
                 MarkerKind::Name if name.is_none() => {
-                    *name = Some(enclosed(cursor, &mark.word)?.trim().to_owned())
+                    *name = Some(enclosed(cursor, &mark.word)?.trim().to_owned());
                 }
                 MarkerKind::Arguments => whole = Some(object(cursor, &mark.word)?),
                 _ => return Err(Stop::no("expected an argument, found other text")),

@@ -286,7 +286,7 @@ impl ServingProcesses<'_> {
                 }
             }
             ProcessEvent::Told(ServerMessage::Waiting { call }) => {
-                self.waiting.push_back((server, PendingItem::Call(*call)))
+                self.waiting.push_back((server, PendingItem::Call(*call)));
             }
             ProcessEvent::Told(ServerMessage::Question { question }) => {
                 self.waiting.push_back((server, PendingItem::Question(*question)));

@@ -31,7 +31,7 @@ pub(in crate::http) struct Link {
 /// The links of a page, in order.
 #[derive(Default)]
 pub(super) struct Links {
-    links: Vec<RawLink>,
+    collected: Vec<RawLink>,
     open: Option<RawLink>,
     /// The base of relative links, if the page declares one.
     pub(super) base: Option<String>,
@@ -62,9 +62,9 @@ impl Links {
 
     pub(super) fn end(&mut self) {
         if let Some(open) = self.open.take()
-            && self.links.len() < MAX_STORED_LINKS
+            && self.collected.len() < MAX_STORED_LINKS
         {
-            self.links.push(open);
+            self.collected.push(open);
         }
     }
 
@@ -73,7 +73,7 @@ impl Links {
         let base = self.base.as_deref().and_then(|base| page.join(base).ok());
         let base = base.as_ref().unwrap_or(page);
         let mut links: Vec<Link> = Vec::new();
-        for link in self.links.iter().filter(|link| section.contains(&link.at)) {
+        for link in self.collected.iter().filter(|link| section.contains(&link.at)) {
             let Ok(url) = base.join(link.target.trim()) else { continue };
             if !matches!(url.scheme(), "http" | "https") || links.iter().any(|link| link.url == url.as_str())
             {

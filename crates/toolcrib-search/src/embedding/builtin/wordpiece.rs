@@ -1,4 +1,4 @@
-//! The WordPiece tokenizer of BERT's uncased models: it lowercases a text, drops accents, and separates punctuation and
+//! The `WordPiece` tokenizer of BERT's uncased models: it lowercases a text, drops accents, and separates punctuation and
 //! ideographs. Then it splits each word into the longest token that the word begins with, and so on with the rest.
 //!
 //! (Devlin, Chang, Lee, Toutanova: "BERT: Pre-training of Deep Bidirectional Transformers", 2019.)

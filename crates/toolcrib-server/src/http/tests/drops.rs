@@ -52,7 +52,7 @@ async fn a_request_that_is_dropped_at_any_await_leaves_nothing_behind() {
     let served = Served::start().await;
     for polls in 1.. {
         assert!(polls < MAX_POLLS, "it never ends");
-        let answered = dropped_after(polls, served.respond(&call("shop__who"))).await;
+        let answered = dropped_after(polls, Box::pin(served.respond(&call("shop__who")))).await;
         served.becomes_idle(polls).await;
         if let Some((status, answer)) = answered {
             assert_eq!((status, message(&answer)["error"].clone()), (http::StatusCode::OK, Value::Null));
@@ -68,7 +68,7 @@ async fn a_request_in_a_session_that_is_dropped_at_any_await_leaves_its_id_free(
     let session = served.session("2025-11-25").await;
     for polls in 1.. {
         assert!(polls < MAX_POLLS, "it never ends");
-        let answered = dropped_after(polls, served.respond(&session.call("shop__who"))).await;
+        let answered = dropped_after(polls, Box::pin(served.respond(&session.call("shop__who")))).await;
         served.becomes_idle(polls).await;
         let (status, again) = served.respond(&session.call("shop__who")).await;
         assert_eq!(status, http::StatusCode::OK, "dropped after {polls} polls: {again}");
@@ -85,7 +85,7 @@ async fn a_session_whose_beginning_is_dropped_at_any_await_is_not_there() {
     let served = Served::start().await;
     for polls in 1.. {
         assert!(polls < MAX_POLLS, "it never ends");
-        let answered = dropped_after(polls, served.respond(&initialize())).await;
+        let answered = dropped_after(polls, Box::pin(served.respond(&initialize()))).await;
         served.becomes_idle(polls).await;
         if answered.is_some() {
             break;
