@@ -6,6 +6,8 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
+use toolcrib_document::{Format, Limits};
+use toolcrib_schema::CompiledSchema;
 
 use crate::Extensions;
 
@@ -52,6 +54,9 @@ const EXAMPLES: [(&str, &str); 14] = [
     ("audit", "audit: {path: audit.jsonl, required: true}"),
 ];
 
+/// An app file with a value for every key.
+const EVERY_KEY: &str = include_str!("reference.yaml");
+
 /// Set to write the page instead of comparing it.
 const BLESS: &str = "TOOLCRIB_BLESS";
 
@@ -84,6 +89,60 @@ fn every_example_of_the_reference_belongs_to_a_section_and_every_part_of_the_fil
     }
 }
 
+#[test]
+fn every_key_has_an_example_that_the_schema_accepts() {
+    let schema = Extensions::default().app_schema();
+    let example = every_key();
+    CompiledSchema::compile(&schema).unwrap().validate(&example).unwrap();
+    let page = reference(&schema);
+    let without: Vec<&str> = page
+        .lines()
+        .filter(|line| line.starts_with("| `") && line.ends_with(" |  |") && !line.contains("[mapping]"))
+        .collect();
+    assert_eq!(without, [""; 0]);
+}
+
+fn every_key() -> Value {
+    let document = toolcrib_document::parse(EVERY_KEY.as_bytes(), Format::Yaml, &Limits::default());
+    document.unwrap().deserialize().unwrap()
+}
+
+/// Returns the value at the path of a key, as in `agents[].brain.model`. `ID` and `NAME` stand for any name.
+fn at<'a>(root: &'a Value, path: &str) -> Option<&'a Value> {
+    path.split('.').try_fold(root, |value, part| {
+        let (name, depth) = (part.trim_end_matches("[]"), part.matches("[]").count());
+        let value = match name {
+            "ID" | "NAME" => value.as_object()?.values().next()?,
+            name => value.get(name).or_else(|| {
+                // Another entry of the list may have it.
+                value.as_array()?.iter().find_map(|entry| entry.get(name))
+            })?,
+        };
+        (1..depth).try_fold(value, |value, _| value.get(0)).map(|value| match (depth, value) {
+            (1.., Value::Array(items)) if items.len() == 1 => &items[0],
+            _ => value,
+        })
+    })
+}
+
+/// Returns a value as YAML on one line.
+fn inline(value: &Value) -> String {
+    match value {
+        Value::String(text) => {
+            let is_plain = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '.')
+                && !text.contains(": ")
+                && !text.contains(['*', '#', '{', '}', '[', ']', ',']);
+            if is_plain { text.clone() } else { Value::from(text.as_str()).to_string() }
+        }
+        Value::Array(items) => format!("[{}]", items.iter().map(inline).collect::<Vec<_>>().join(", ")),
+        Value::Object(map) => {
+            let members = map.iter().map(|(key, value)| format!("{key}: {}", inline(value)));
+            format!("{{{}}}", members.collect::<Vec<_>>().join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
 /// A section that is not written yet: its path and its schema.
 type Section<'a> = (String, &'a Value);
 
@@ -101,6 +160,7 @@ fn reference(schema: &Value) -> String {
         next: VecDeque::from([(String::new(), schema)]),
     };
     let mut page = String::new();
+    let example = every_key();
     while let Some((path, section)) = reference.next.pop_front() {
         let title = if path.is_empty() { "Top-level keys".to_owned() } else { format!("`{path}`") };
         let _ = write!(page, "\n## {title}\n\n");
@@ -110,7 +170,7 @@ fn reference(schema: &Value) -> String {
         if let Some(text) = text.filter(|text| text.trim_end_matches('.') != title) {
             let _ = write!(page, "{text}\n\n");
         }
-        page.push_str("| key | type | default | description |\n|---|---|---|---|\n");
+        page.push_str("| key | type | default | description | example |\n|---|---|---|---|---|\n");
         let keys = section.get("properties").and_then(Value::as_object).into_iter().flatten();
         let required: Vec<&str> = section
             .get("required")
@@ -130,7 +190,10 @@ fn reference(schema: &Value) -> String {
                 Some(Value::Array(items)) if items.is_empty() => String::new(),
                 Some(default) => format!("`{default}`"),
             };
-            let _ = writeln!(page, "| `{key}` | {kind} | {default} | {text} |");
+            // The section of a mapping has examples of its keys.
+            let shown = at(&example, &place).filter(|_| !kind.contains("[mapping]")).map(inline);
+            let shown = shown.map(|text| format!("`{}`", text.replace('|', "\\|"))).unwrap_or_default();
+            let _ = writeln!(page, "| `{key}` | {kind} | {default} | {text} | {shown} |");
         }
         if let Some((_, example)) = EXAMPLES.iter().find(|(section, _)| *section == path) {
             let _ = write!(page, "\n```yaml\n{example}\n```\n");
