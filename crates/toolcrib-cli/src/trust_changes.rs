@@ -43,7 +43,7 @@ pub(crate) fn mark(changes: &[Change]) -> String {
     Fingerprint::of(&all).to_string().chars().take(MARK_CHARS).collect()
 }
 
-/// For machines.
+/// Returns the changes as JSON.
 pub(crate) fn json(changes: &[Change], secrets: &Secrets) -> Value {
     let redactor = secrets.redactor();
     let change = |change: &Change| {

@@ -16,7 +16,7 @@ pub(crate) struct Node {
     pub(crate) exact: ExactIntegers,
 }
 
-/// The integers at and below a pointer, as seen from there.
+/// Returns the integers at and below a pointer, as seen from there.
 pub(crate) fn exact_at(exact: &ExactIntegers, pointer: &str) -> ExactIntegers {
     let below = |(place, digits): (&String, &String)| {
         let rest = place.strip_prefix(pointer)?;
@@ -76,7 +76,7 @@ fn walk<'a>(
     }
 }
 
-/// The numbers of a well-formed JSON text, as they are written.
+/// Returns the numbers of a well-formed JSON text, as they are written.
 fn numbers(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

@@ -22,7 +22,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format that the ending of a file name says, if it says one.
+    /// Returns the format that the ending of a file name says, if it says one.
     pub fn of_path(path: &Path) -> Option<Self> {
         let ending = path.extension()?.to_str()?.to_ascii_lowercase();
         match ending.as_str() {
@@ -33,7 +33,7 @@ impl Format {
         }
     }
 
-    /// The format by the ending of the name, else by the first character: `{` and `[` open JSON.
+    /// Returns the format by the ending of the name, else by the first character: `{` and `[` open JSON.
     pub fn detect(path: &Path, bytes: &[u8]) -> Self {
         let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
         Self::of_path(path).unwrap_or_else(|| match bytes.trim_ascii_start().first() {
@@ -84,7 +84,7 @@ fn decode(bytes: &[u8]) -> Result<&str, Error> {
 }
 
 impl Document {
-    /// The place of a value, named by its JSON pointer; of its key where it stands under one.
+    /// Returns the place of a value, named by its JSON pointer; of its key where it stands under one.
     pub fn position_of(&self, pointer: &str) -> Option<Position> {
         self.positions_of(&[pointer]).into_iter().next().flatten()
     }
@@ -145,7 +145,7 @@ impl Document {
         })
     }
 
-    /// An error at the place of a value, with a message of the caller's own.
+    /// Returns an error at the place of a value, with a message of the caller's own.
     pub fn error_at(&self, pointer: &str, message: impl Into<String>) -> Error {
         Error::Shape { position: self.position_of(pointer), path: path_of(pointer), message: message.into() }
     }

@@ -158,7 +158,7 @@ impl Error {
 /// The most characters of a key, a tag or a value that an error shows.
 const MAX_SHOWN_CHARS: usize = 120;
 
-/// The start of a text, for an error: what is wrong with a key of megabytes can be seen at its start.
+/// Returns the start of a text, for an error: what is wrong with a key of megabytes can be seen at its start.
 pub(crate) fn shown(text: &str) -> String {
     match text.char_indices().nth(MAX_SHOWN_CHARS) {
         None => text.to_owned(),

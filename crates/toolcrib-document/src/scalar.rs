@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value};
 
-/// The value of a plain scalar; `None` when it is a number that JSON cannot hold.
+/// Returns the value of a plain scalar; `None` when it is a number that JSON cannot hold.
 pub(crate) fn resolve(text: &str) -> Option<Value> {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Some(Value::Null),

@@ -3,7 +3,7 @@
 /// The minimum similarity of two words, from 0 to 1, for a suggestion.
 const MIN_SIMILARITY: f64 = 0.7;
 
-/// The known word that is nearest to the given one, if any is near enough to be meant. Case does not count.
+/// Returns the known word that is nearest to the given one, if any is near enough to be meant. Case does not count.
 ///
 /// ```
 /// assert_eq!(toolcrib_document::nearest("registy", ["engines", "registry"]), Some("registry"));

@@ -25,7 +25,7 @@ fn count(text: &str, is_meant: impl Fn(u8) -> bool) -> usize {
     text.as_bytes().chunks(usize::from(u8::MAX)).map(|bytes| usize::from(count(bytes))).sum()
 }
 
-/// The bytes of a JSON text that stand in no string.
+/// Returns the bytes of a JSON text that stand in no string.
 fn outside_of_texts(text: &str) -> impl Iterator<Item = &u8> {
     let (mut is_inside, mut is_escaped) = (false, false);
     text.as_bytes().iter().filter(move |byte| {

@@ -42,7 +42,7 @@ pub(crate) fn start(span: Span) -> Position {
     position(span.start.line(), span.start.col())
 }
 
-/// The parser counts lines from 1 and columns from 0.
+/// Converts a position: the parser counts lines from 1 and columns from 0.
 fn position(line: usize, column: usize) -> Position {
     Position { line, column: column + 1 }
 }
@@ -211,7 +211,7 @@ impl Builder<'_> {
     }
 }
 
-/// The same integers, as seen from the mapping or sequence above.
+/// Returns the same integers, as seen from the mapping or sequence above.
 fn below(segment: &str, exact: ExactIntegers) -> impl Iterator<Item = (String, String)> {
     let segment = if exact.is_empty() { String::new() } else { pointer_part(segment) };
     exact.into_iter().map(move |(pointer, digits)| (format!("/{segment}{pointer}"), digits))
@@ -279,7 +279,7 @@ fn unsupported(tag: &Tag, position: Position) -> Error {
     Error::Tag { position, tag: shown(&format!("{}{}", tag.handle, tag.suffix)) }
 }
 
-/// The copied bytes with those of one more copy, unless they are too many.
+/// Returns the copied bytes with those of one more copy, unless they are too many.
 fn charged(copied: usize, node: &Node, position: Position) -> Result<usize, Error> {
     let exact: usize = node.exact.iter().map(|(pointer, digits)| pointer.len() + digits.len()).sum();
     let copied = copied.saturating_add(bytes(&node.value)).saturating_add(exact);

@@ -93,7 +93,7 @@ pub(crate) fn allowed() -> syn::Attribute {
     }
 }
 
-/// The description: the option, else the doc comment.
+/// Returns the description: the option, else the doc comment.
 pub(crate) fn described(
     option: Option<&LitStr>,
     attributes: &[syn::Attribute],
@@ -105,7 +105,7 @@ pub(crate) fn described(
     })
 }
 
-/// The type of the arguments that stand by themselves.
+/// Returns the type of the arguments that stand by themselves.
 fn arguments(shape: &Shape) -> TokenStream {
     if shape.all_arguments().is_some() {
         return TokenStream::new();

@@ -9,7 +9,7 @@ use crate::expansion::{self, described};
 use crate::options::{ModuleOptions, ToolOptions};
 use crate::signature::Shape;
 
-/// The block as it is, and the conversion of its type into a module.
+/// Returns the block as it is, and the conversion of its type into a module.
 pub(crate) fn expand(options: TokenStream, item: &TokenStream) -> syn::Result<TokenStream> {
     let mut block: ItemImpl = syn::parse2(item.clone())
         .map_err(|_| syn::Error::new_spanned(item, "`#[module]` belongs on an `impl` block"))?;

@@ -106,7 +106,7 @@ pub(crate) fn name_or(name: Option<&LitStr>, function: &Ident) -> LitStr {
     })
 }
 
-/// The text of the doc comment: the lines of a paragraph as one, and paragraphs apart.
+/// Returns the text of the doc comment: the lines of a paragraph as one, and paragraphs apart.
 pub(crate) fn documentation(attributes: &[Attribute]) -> Option<LitStr> {
     let mut lines = Vec::new();
     let mut place = None;

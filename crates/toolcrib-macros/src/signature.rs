@@ -104,7 +104,7 @@ impl Shape {
         Ok(Self { has_receiver, is_async: signature.asyncness.is_some(), inputs, output })
     }
 
-    /// The arguments that stand by themselves.
+    /// Returns the arguments that stand by themselves.
     pub(crate) fn arguments(&self) -> impl Iterator<Item = &Argument> {
         self.inputs.iter().filter_map(|input| match input {
             Input::Argument(argument) => Some(argument.as_ref()),
@@ -112,7 +112,7 @@ impl Shape {
         })
     }
 
-    /// The type of all arguments, where the function takes them as one.
+    /// Returns the type of all arguments, where the function takes them as one.
     pub(crate) fn all_arguments(&self) -> Option<&Type> {
         self.inputs.iter().find_map(|input| match input {
             Input::Arguments(form) => Some(form.as_ref()),

@@ -68,12 +68,12 @@ impl Approval {
         self
     }
 
-    /// For how long it holds.
+    /// Returns the scope in which it is remembered.
     pub fn remembered(&self) -> Remember {
         self.remember
     }
 
-    /// The arguments that the person put in the place of those that were asked about.
+    /// Returns the arguments that the person put in the place of those that were asked about.
     pub fn edited(&self) -> Option<&JsonObject> {
         self.edited.as_ref()
     }
@@ -100,7 +100,7 @@ impl PendingApproval {
         }
     }
 
-    /// The call as it stands.
+    /// Returns the call as it stands.
     pub fn call(&self) -> &Call {
         &self.call
     }
@@ -150,7 +150,7 @@ impl PendingApproval {
         Ok(Authorized::mint(self.call, self.decision, consent))
     }
 
-    /// The same question about other arguments, which the policy has judged.
+    /// Returns the same question about other arguments, with their decision.
     pub(crate) fn with_arguments(mut self, arguments: JsonObject, decision: Decision) -> Self {
         self.call.arguments = arguments;
         self.decision = decision;

@@ -31,7 +31,7 @@ struct Session {
 }
 
 impl Approvals {
-    /// None.
+    /// Creates an empty set.
     pub fn new() -> Self {
         Self::default()
     }

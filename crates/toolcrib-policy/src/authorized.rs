@@ -26,23 +26,23 @@ pub struct Call {
 }
 
 impl Call {
-    /// A call without arguments and id.
+    /// Creates a call without arguments and id.
     pub fn new(tool: Arc<Tool>, source: Arc<str>, generation: u64) -> Self {
         let fingerprint = tool.fingerprint();
         Self { tool, fingerprint, source, generation, arguments: JsonObject::new(), call_id: None }
     }
 
-    /// The result of this call.
+    /// Returns the result of this call.
     pub fn ok(&self, result: impl Into<serde_json::Value>) -> ToolResult {
         ToolResult::ok(self.call_id.clone(), self.tool.name.to_string(), result.into())
     }
 
-    /// The failure of this call.
+    /// Returns the failure of this call.
     pub fn failed(&self, error: ToolError) -> ToolResult {
         ToolResult::failed(self.call_id.clone(), self.tool.name.to_string(), error)
     }
 
-    /// The failure of this call, from its kind and message.
+    /// Returns the failure of this call, from its kind and message.
     pub fn error(&self, kind: ErrorKind, message: impl Into<String>) -> ToolResult {
         self.failed(ToolError::new(kind, message))
     }

@@ -115,7 +115,7 @@ pub struct Rule {
     pub session: Option<String>,
 }
 
-/// A key that is there has a value: `module:` with nothing behind it is a mistake, not any module.
+/// Refuses a key without a value: `module:` with nothing behind it is a mistake, not any module.
 pub(crate) fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {

@@ -34,7 +34,7 @@ impl Decision {
         Self { effect, rule: Arc::clone(rule), depends_on_arguments: false, arguments: None }
     }
 
-    /// Of two that both hold, the one under which less may happen; the first of equals.
+    /// Returns the stricter of two decisions; the first of equals.
     pub(crate) fn and(self, other: Self) -> Self {
         let depends_on_arguments = self.depends_on_arguments || other.depends_on_arguments;
         let worse = if rank(other.effect) > rank(self.effect) { other } else { self };
@@ -43,7 +43,7 @@ impl Decision {
         Self { depends_on_arguments, ..worse }
     }
 
-    /// Of two, the one under which more may happen; the first of equals.
+    /// Returns the more permissive of two decisions; the first of equals.
     pub(crate) fn or_better(self, other: Self) -> Self {
         if rank(other.effect) < rank(self.effect) { other } else { self }
     }

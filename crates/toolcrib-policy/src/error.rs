@@ -90,7 +90,7 @@ impl PolicyError {
     }
 }
 
-/// The last line of what the library draws, which names the fault.
+/// Returns the last line of what the library draws, which names the fault.
 fn reason(error: &regex::Error) -> String {
     let text = error.to_string();
     let line = text.lines().last().unwrap_or_default();

@@ -200,7 +200,7 @@ impl Policy {
         &self.access
     }
 
-    /// The rules that speak of none of these tools, which may be misspelt.
+    /// Returns the rules that speak of none of these tools, which may be misspelt.
     pub fn unused_rules<'a>(
         &self,
         tools: impl Iterator<Item = &'a Tool> + Clone,

@@ -32,7 +32,7 @@ impl<'a> Principal<'a> {
         self
     }
 
-    /// The same for each of those on whose behalf it works, as if they called themselves.
+    /// Returns the same for each of those on whose behalf it works, as if they called themselves.
     pub(crate) fn superiors(self) -> impl Iterator<Item = Self> {
         self.on_behalf_of.iter().map(move |agent| Self::new(self.session).with_agent(agent))
     }

@@ -48,12 +48,12 @@ pub struct Question {
 }
 
 impl Question {
-    /// Yes, to the call as it stands.
+    /// Approves the call as it is.
     pub fn approve(&self) -> Approval {
         Approval::new(self.digest, None)
     }
 
-    /// Yes, with these arguments instead. They are validated and judged as those of any call before they run.
+    /// Approves the call with these arguments instead. They are validated and decided like those of any call.
     pub fn approve_edited(&self, arguments: JsonObject) -> Approval {
         Approval::new(self.binding.digest(&arguments), Some(arguments))
     }

@@ -85,7 +85,7 @@ impl CompiledSchema {
         Graph::new(schema).check().map(|_| ())
     }
 
-    /// The schema as it was given.
+    /// Returns the schema as it was given.
     pub fn schema(&self) -> &Value {
         &self.schema
     }

@@ -15,7 +15,7 @@ const MAX_EXAMPLE_VALUES: usize = 500;
 /// The bytes of text that count as one value.
 const TEXT_UNIT: usize = 64;
 
-/// A value that should fit, made of the schema's own examples where it has some. The caller checks it.
+/// Returns a value that should fit, made of the schema's own examples where it has some. The caller checks it.
 pub(crate) fn minimal(schema: &Value) -> Option<Value> {
     let mut left = MAX_EXAMPLE_VALUES;
     value(schema, schema, 0, &mut left)
@@ -56,7 +56,7 @@ fn value(root: &Value, schema: &Value, depth: usize, left: &mut usize) -> Option
     }
 }
 
-/// A value that the schema itself gives.
+/// Returns a value that the schema itself gives.
 fn given(map: &Map<String, Value>) -> Option<&Value> {
     map.get("examples")
         .and_then(|examples| examples.as_array()?.first())
@@ -127,7 +127,7 @@ fn number(map: &Map<String, Value>) -> f64 {
     (start / step).ceil() * step
 }
 
-/// A whole number as JSON writes integers.
+/// Returns a whole number as JSON writes integers.
 fn whole(number: f64) -> Value {
     // `-0` reads better as `0`, and there is no fraction here.
     format!("{number:.0}").parse::<i64>().map_or_else(|_| number.into(), Value::from)

@@ -37,7 +37,7 @@ impl Cost {
         self.states.saturating_add(STATES_OF_ANY)
     }
 
-    /// The cost of a pattern; rather too much than too little.
+    /// Returns the cost of a pattern; rather too much than too little.
     pub(crate) fn of(pattern: &str) -> Self {
         if pattern.len() > MAX_PATTERN_TEXT {
             return Self { states: u64::MAX, width: u64::MAX };
@@ -107,7 +107,7 @@ impl WidthWalk {
     }
 }
 
-/// The length of the texts that a part matches, where all have the same.
+/// Returns the length of the texts that a part matches, where all have the same.
 fn length(tree: &Hir) -> Option<u64> {
     match tree.kind() {
         HirKind::Empty | HirKind::Look(_) => Some(0),

@@ -126,7 +126,7 @@ impl<'a> Graph<'a> {
         graph
     }
 
-    /// The whole schema.
+    /// Returns the whole schema.
     pub(crate) fn root(&self) -> &'a Value {
         self.root
     }
@@ -178,7 +178,7 @@ impl<'a> Graph<'a> {
         parts
     }
 
-    /// The schemas that apply to the same value as this one.
+    /// Returns the schemas that apply to the same value as this one.
     pub(crate) fn same_value(&self, schema: &'a Value) -> Vec<&'a Value> {
         let Some(map) = schema.as_object() else { return Vec::new() };
         let mut parts: Vec<&Value> = SAME_VALUE.iter().filter_map(|key| map.get(*key)).collect();
@@ -292,7 +292,7 @@ fn deepest(_: &Value, longest: u64, part: u64) -> u64 {
     longest.max(part.saturating_add(1))
 }
 
-/// The part of an address that tells it from its siblings.
+/// Returns the part of an address that tells it from its siblings.
 fn last_part(address: &str) -> &str {
     let address = address.trim_end_matches('#');
     address.rsplit(['/', '#', ':']).next().unwrap_or(address)

@@ -39,7 +39,7 @@ impl fmt::Display for Unchecked {
     }
 }
 
-/// The schema without what cannot be checked; none where that is not what is wrong with it.
+/// Returns the schema without what cannot be checked; none where that is not what is wrong with it.
 pub(crate) fn leave_out(schema: &Value) -> Option<(Value, Vec<Unchecked>)> {
     let marks = Marks::new(schema)?;
     let mut unchecked = Vec::new();

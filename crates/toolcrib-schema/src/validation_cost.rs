@@ -254,7 +254,7 @@ fn width(pattern: &str) -> u64 {
     Cost::of(pattern).width
 }
 
-/// The widths of all patterns somewhere inside.
+/// Returns the widths of all patterns somewhere inside.
 fn widths(schema: &Value) -> u64 {
     let mut found = 0_u64;
     let mut left = vec![schema];

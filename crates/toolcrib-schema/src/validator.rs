@@ -22,7 +22,7 @@ pub(crate) fn draft_of(schema: &Value) -> Draft {
     }
 }
 
-/// A validator that fetches nothing and matches patterns in linear time.
+/// Returns a validator that fetches nothing and matches patterns in linear time.
 pub(crate) fn build(schema: &Value, draft: Draft) -> Result<Validator, Error> {
     options(draft).build(schema).map_err(|error| refusal(&error))
 }
@@ -83,7 +83,7 @@ pub(crate) fn is_pattern(pattern: &str) -> bool {
     needs_backtracking(pattern) || is_standard(pattern) || is_standard(&with_literal_braces(pattern))
 }
 
-/// The pattern with a backslash before each brace that belongs to no repetition.
+/// Returns the pattern with a backslash before each brace that belongs to no repetition.
 fn with_literal_braces(pattern: &str) -> String {
     let mut out = String::with_capacity(pattern.len());
     let mut rest = pattern;

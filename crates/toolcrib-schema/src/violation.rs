@@ -92,7 +92,7 @@ impl fmt::Display for Violations {
 }
 
 impl Violation {
-    /// A wrong value whose errors are too many to look at.
+    /// Returns a wrong value whose errors are too many to look at.
     pub(crate) fn unexplained() -> Self {
         let message = "the value does not fit, and is too large or deep for this schema to say where".into();
         Self { path: String::new(), message, subject: String::new(), expected: None, examples: Vec::new() }
@@ -105,7 +105,7 @@ impl Violation {
         Self { subject: pointer.to_owned(), path, message, expected: None, examples: Vec::new() }
     }
 
-    /// A schema error in our words. One error about several properties becomes one violation each.
+    /// Returns a schema error in our words. One error about several properties becomes one violation each.
     pub(crate) fn from_error(error: &ValidationError<'_>, schema: &Value) -> Vec<Self> {
         let path = error.instance_path().to_string();
         let one = |path: String, message: String, part: Option<&Value>| {
@@ -133,7 +133,7 @@ impl Violation {
     }
 }
 
-/// An argument that the schema does not know, with the nearest one that it knows.
+/// Returns an argument that the schema does not know, with the nearest one that it knows.
 pub(crate) fn unknown_argument(path: &str, name: &str, schema: Option<&Value>) -> Violation {
     let known: Vec<&str> = schema
         .and_then(|schema| schema.get("properties")?.as_object())
@@ -161,7 +161,7 @@ pub(crate) fn unknown_argument(path: &str, name: &str, schema: Option<&Value>) -
     Violation { path: full, message, subject, expected, examples }
 }
 
-/// A name that some readers take for another one.
+/// Returns a name that some readers take for another one.
 pub(crate) fn mistaken_name(path: &str, name: &str, meant: &str) -> Violation {
     let full = pointer_below(path, name);
     let message = format!(
@@ -198,7 +198,7 @@ fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a 
         .map(|(_, nearest)| nearest)
 }
 
-/// The first of the names, and how many there are beyond them.
+/// Returns the first of the names, and how many there are beyond them.
 fn listed(names: &[&str]) -> String {
     let shown: Vec<_> = names.iter().take(MAX_LISTED_NAMES).map(|name| cut(name, MAX_NAME_CHARS)).collect();
     match names.len().saturating_sub(MAX_LISTED_NAMES) {
@@ -229,7 +229,7 @@ fn place(path: &str) -> String {
     format!("`{}`", cut(&text, MAX_PLACE_CHARS))
 }
 
-/// The rest of the sentence that starts with the place.
+/// Returns the rest of the sentence that starts with the place.
 fn reason(error: &ValidationError<'_>) -> String {
     let found = || quoted(&error.instance().to_string());
     match error.kind() {
@@ -278,7 +278,7 @@ fn unread(value: &Value, wanted: &str) -> String {
     }
 }
 
-/// The allowed values, as many as can be shown.
+/// Returns the allowed values, as many as can be shown.
 fn choices(options: &[Value]) -> String {
     let shown: Vec<_> =
         options.iter().take(MAX_LISTED_NAMES).map(|option| quoted(&option.to_string())).collect();
@@ -294,7 +294,7 @@ fn are_all_shown(options: &[Value]) -> bool {
     options.len() <= MAX_LISTED_NAMES && chars.sum::<usize>() <= MAX_QUOTED_CHARS
 }
 
-/// The allowed text that was meant by a wrong one.
+/// Returns the allowed text that was meant by a wrong one.
 fn meant(value: &Value, options: &[Value]) -> String {
     let given = value.as_str().unwrap_or_default();
     match nearest(given, options.iter().filter_map(Value::as_str)) {
@@ -303,7 +303,7 @@ fn meant(value: &Value, options: &[Value]) -> String {
     }
 }
 
-/// The values of alternatives that are all a fixed value or a list of such.
+/// Returns the values of alternatives that are all a fixed value or a list of such.
 fn fixed_values(context: &[Vec<ValidationError<'static>>], place: &Location) -> Option<Vec<Value>> {
     let mut values = Vec::new();
     for errors in context {

@@ -81,7 +81,7 @@ impl FunctionTool {
         Self::from_handler(name, description, arguments_of::<A>(), handler)
     }
 
-    /// A tool whose function makes the whole [`ToolResult`], as one that passes on the result of another call.
+    /// Returns a tool whose function makes the whole [`ToolResult`], as one that passes on the result of another call.
     pub fn forwarding<A, F, R>(name: impl Into<String>, description: impl Into<String>, function: F) -> Self
     where
         A: JsonSchema,
@@ -142,12 +142,12 @@ impl FunctionTool {
         self
     }
 
-    /// The bare name.
+    /// Returns the bare name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The definition under a module's name.
+    /// Returns the definition under a module's name.
     pub(crate) fn definition(&self, module: &str) -> Result<Tool, NameError> {
         let mut tool = Tool::new(QualifiedName::new(module, &self.name)?)
             .with_description(&self.description)
@@ -158,14 +158,14 @@ impl FunctionTool {
     }
 }
 
-/// The schema of the arguments of a call.
+/// Returns the schema of the arguments of a call.
 fn arguments_of<A: JsonSchema>() -> Value {
     let mut schema = schema_of::<A>();
     leave_out_null(&mut schema);
     schema
 }
 
-/// The JSON Schema of a type, in the form that providers of models take: nothing by reference, no title.
+/// Returns the JSON Schema of a type, in the form that providers of models take: nothing by reference, no title.
 pub fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.meta_schema = None;

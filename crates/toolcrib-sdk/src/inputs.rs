@@ -24,7 +24,7 @@ impl Inputs {
         Self { context, config }
     }
 
-    /// The tools that the call may look at and call in turn.
+    /// Returns the tools that the call may look at and call in turn.
     pub fn tools(&self) -> Tools {
         Tools::new(&self.context)
     }

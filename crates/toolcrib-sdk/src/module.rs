@@ -43,7 +43,7 @@ type EndSession = Arc<dyn Fn(&str) -> BoxFuture<'static, ()> + Send + Sync>;
 type Close = Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
 
 impl Module {
-    /// An empty module. The id is the namespace of its tools.
+    /// Creates an empty module. The id is the namespace of its tools.
     pub fn new(id: impl Into<String>, description: impl Into<String>) -> Self {
         let id = id.into();
         Self {
@@ -156,7 +156,7 @@ impl Module {
         self.setup_refusal.as_deref()
     }
 
-    /// The namespace of its tools.
+    /// Returns the namespace of its tools.
     pub fn id(&self) -> &str {
         &self.id
     }
@@ -176,12 +176,12 @@ impl Module {
         self.tools.iter().filter_map(|function| function.definition(&self.id).ok())
     }
 
-    /// The tools that are not turned off.
+    /// Returns the tools that are not turned off.
     fn offered(&self) -> impl Iterator<Item = &FunctionTool> {
         self.tools.iter().filter(|function| self.off.iter().all(|off| off != function.name()))
     }
 
-    /// The bare names of its tools, those among them that are turned off.
+    /// Returns the bare names of its tools, those among them that are turned off.
     pub fn actions(&self) -> impl Iterator<Item = &str> {
         self.tools.iter().map(FunctionTool::name)
     }

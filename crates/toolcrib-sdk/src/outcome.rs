@@ -59,7 +59,7 @@ impl<T: Serialize + JsonSchema> Outcome for Result<T, ErrorCode> {
 pub struct ErrorCode(Cow<'static, str>);
 
 impl ErrorCode {
-    /// A failure by its code.
+    /// Creates a failure by its code.
     pub fn new(code: impl Into<Cow<'static, str>>) -> Self {
         Self(code.into())
     }

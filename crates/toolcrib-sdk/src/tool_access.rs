@@ -84,7 +84,7 @@ impl fmt::Debug for Tools {
     }
 }
 
-/// A call that no executor runs, as in a test of the function alone.
+/// Returns a call that no executor runs, as in a test of the function alone.
 fn nowhere() -> ToolError {
     ToolError::new(ErrorKind::Unavailable, "this call has no entrance by which it could reach other tools")
 }

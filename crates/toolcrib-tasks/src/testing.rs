@@ -76,7 +76,7 @@ impl Store for YieldingStore {
     async fn close(&self) {}
 }
 
-/// A person who approves one call each time that the other part is notified.
+/// Returns a person who approves one call each time that the other part is notified.
 pub(crate) fn slow_approver() -> (Arc<dyn Approver>, Arc<Notify>) {
     let yes = Arc::new(Notify::new());
     let approved = Arc::clone(&yes);

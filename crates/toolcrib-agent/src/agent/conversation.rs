@@ -17,7 +17,7 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// Nothing said yet.
+    /// Creates an empty conversation.
     pub fn new() -> Self {
         Self::default()
     }

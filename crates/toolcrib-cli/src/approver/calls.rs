@@ -234,7 +234,7 @@ fn interrupts(dialogue: &dyn Dialogue, question: &Question) -> bool {
     dialogue.is_interruption() || question.detached
 }
 
-/// Yes, to the call as it stands or as it was edited.
+/// Returns the approval of the call, as it is or as it was edited.
 fn yes(question: &Question, edited: Option<JsonObject>, remember: Remember) -> Answer {
     let approval: Approval = match edited {
         Some(arguments) => question.approve_edited(arguments),
@@ -265,7 +265,7 @@ fn put(dialogue: &dyn Dialogue, batch: &mut [ApprovalRequest], at: usize, answer
     }
 }
 
-/// For what else the answer holds. Values that were edited are no longer those that were asked about.
+/// Returns the scope of the answer. Edited values are no longer those that the question was about.
 fn covered(answer: &Answer) -> Option<Remember> {
     let Answer::Approved(approval) = answer else { return None };
     match approval.remembered() {

@@ -67,7 +67,7 @@ impl Root {
     }
 }
 
-/// The entries of an open directory.
+/// Returns the entries of an open directory.
 pub(super) fn entries(dir: &Dir) -> std::io::Result<Listing> {
     let mut listing = Listing { entries: Vec::new(), truncated: false };
     for entry in dir.entries()? {

@@ -42,7 +42,7 @@ pub fn update<T, F: From<Error>>(
     Ok(told)
 }
 
-/// The lock, held until it is dropped. The file stays, since removing it would let two hold it.
+/// Returns the lock, held until it is dropped. The file stays, since removing it would let two hold it.
 pub(super) fn lock(path: &Path, wait: Duration) -> Result<File, Error> {
     let failed = |source| explain("lock", path, source);
     create_parent(path, Readers::Owner).map_err(failed)?;

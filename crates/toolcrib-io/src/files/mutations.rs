@@ -245,7 +245,7 @@ pub(super) struct EntryHandle {
     pub(super) parent: PathBuf,
 }
 
-/// A new file, and its name.
+/// Returns a new file, and its name.
 fn new_file(dir: &Dir) -> io::Result<(File, OsString)> {
     let mut tried = 0;
     loop {
@@ -261,7 +261,7 @@ fn new_file(dir: &Dir) -> io::Result<(File, OsString)> {
     }
 }
 
-/// The permissions to read, write and run, without set-user-ID and set-group-ID.
+/// Returns the permissions to read, write and run, without set-user-ID and set-group-ID.
 #[cfg(unix)]
 fn plain(permissions: &Permissions) -> Permissions {
     use cap_std::fs::PermissionsExt;

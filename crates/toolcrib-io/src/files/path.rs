@@ -11,7 +11,7 @@ const MAX_PATH_BYTES: usize = 4096;
 /// The number of characters of an overlong path that an error quotes.
 const TOLD_CHARS: usize = 100;
 
-/// The path relative to the root; `.` is the root itself.
+/// Returns the path relative to the root; `.` is the root itself.
 ///
 /// An absolute path is taken if it begins with one of the spellings of the root.
 pub(super) fn below(spellings: &[PathBuf], path: &Path) -> Result<PathBuf, Error> {

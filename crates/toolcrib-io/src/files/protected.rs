@@ -221,7 +221,7 @@ fn steps(path: &Path) -> Vec<PathBuf> {
     steps
 }
 
-/// A path as file systems without regard to case see it.
+/// Returns a path as file systems without regard to case see it.
 fn folded(path: &Path) -> PathBuf {
     path.to_string_lossy().to_lowercase().into()
 }
@@ -229,7 +229,7 @@ fn folded(path: &Path) -> PathBuf {
 /// The device and number that tell a file from all others, on systems that have them.
 type Identity = Option<(u64, u64)>;
 
-/// The identity of what is at a path, symlinks followed.
+/// Returns the identity of what is at a path, symlinks followed.
 #[cfg(unix)]
 fn identity_at(path: &Path) -> Identity {
     use std::os::unix::fs::MetadataExt;

@@ -134,7 +134,7 @@ impl Root {
         }
     }
 
-    /// The absolute path of the root, without symlinks, as it was when it was opened.
+    /// Returns the absolute path of the root, without symlinks, as it was when it was opened.
     pub fn path(&self) -> &Path {
         self.spellings.last().map_or(Path::new("."), PathBuf::as_path)
     }
@@ -198,7 +198,7 @@ impl Root {
         self.dir.open_dir(relative).map_err(|source| explain("list", path, source))
     }
 
-    /// The path relative to the root.
+    /// Returns the path relative to the root.
     pub(super) fn below(&self, path: &Path) -> Result<PathBuf, Error> {
         below(&self.spellings, path)
     }
@@ -208,12 +208,12 @@ impl Root {
         &self.guard
     }
 
-    /// The handle.
+    /// Returns the handle.
     pub(super) fn dir(&self) -> &Dir {
         &self.dir
     }
 
-    /// The path relative to the root and without symlinks, if it may be reached; empty for the root itself.
+    /// Returns the path relative to the root and without symlinks, if it may be reached; empty for the root itself.
     pub(super) fn real(&self, path: &Path, purpose: Purpose) -> Result<PathBuf, Error> {
         let relative = self.admitted(path, purpose)?;
         let real = self.dir.canonicalize(relative).map_err(|source| explain("look at", path, source))?;
@@ -241,7 +241,7 @@ impl Root {
         Ok(EntryHandle { dir, name, parent: parent.to_owned() })
     }
 
-    /// The path relative to the root, if it may be reached.
+    /// Returns the path relative to the root, if it may be reached.
     pub(super) fn admitted(&self, path: &Path, purpose: Purpose) -> Result<PathBuf, Error> {
         let relative = below(&self.spellings, path)?;
         if !self.guard.is_open() {
@@ -280,7 +280,7 @@ impl Root {
     }
 }
 
-/// The size of an open file; an error if it is something else.
+/// Returns the size of an open file; an error if it is something else.
 pub(super) fn only_file(file: &File, path: &Path, operation: &'static str) -> Result<u64, Error> {
     let metadata = file.metadata().map_err(|source| explain(operation, path, source))?;
     if metadata.is_file() {

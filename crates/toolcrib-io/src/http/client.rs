@@ -47,7 +47,7 @@ impl HttpClient {
         Self::with_names(policy, NameService::System)
     }
 
-    /// A client that looks names up there.
+    /// Returns a client that looks names up there.
     pub(super) fn with_names(policy: HttpPolicy, names: NameService) -> Result<Self, Error> {
         let tls = tls::configure()?;
         let inner = reqwest::Client::builder()
@@ -184,7 +184,7 @@ impl HttpClient {
 }
 
 impl Incoming {
-    /// The next piece of the body; none at its end.
+    /// Returns the next piece of the body; none at its end.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
         match tokio::time::timeout(self.timeout, self.inner.chunk()).await {
             Ok(Ok(chunk)) => Ok(chunk),

@@ -90,7 +90,7 @@ pub(super) fn environment(
         .collect()
 }
 
-/// The names of the variables that a command would find, in order, and nothing of their values.
+/// Returns the names of the variables that a command would find, in order, and nothing of their values.
 pub fn environment_names(command: &Command) -> Vec<String> {
     environment(|name| std::env::var_os(name), &command.env).into_keys().collect()
 }

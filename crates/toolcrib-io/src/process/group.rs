@@ -43,7 +43,7 @@ impl Group {
         Ok(group)
     }
 
-    /// The process id of the leader, which is the id of the group.
+    /// Returns the process id of the leader, which is the id of the group.
     pub(super) fn id(&self) -> u32 {
         self.leader.as_raw_pid().unsigned_abs()
     }

@@ -98,7 +98,7 @@ impl Access {
         rules.map_or_else(|| Ok(Self::unlimited()), |rules| Self::new(&place, rules))
     }
 
-    /// The `access` of a module, as it stands under `modules.<id>`.
+    /// Returns the `access` of a module, as it stands under `modules.<id>`.
     pub fn of_module(id: &str, rules: &AccessRules) -> Result<Self, PolicyError> {
         Self::new(&SettingLocation::new("modules").key(id).key("access"), rules)
     }

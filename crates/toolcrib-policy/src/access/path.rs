@@ -83,7 +83,7 @@ impl Path {
     }
 }
 
-/// The path in the form that it is compared in; `None` where it cannot be said where it leads.
+/// Returns the path in the form that it is compared in; `None` where it cannot be said where it leads.
 pub(super) fn normalised(path: &str) -> Option<Path> {
     if path.is_empty() || path.contains('\0') {
         return None;

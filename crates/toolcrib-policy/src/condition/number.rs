@@ -12,7 +12,7 @@ pub(super) fn same(left: &Number, right: &Number) -> bool {
     }
 }
 
-/// The number as a whole one, where it is one and fits. Every float of that size is exact.
+/// Returns the number as a whole one, where it is one and fits. Every float of that size is exact.
 fn integer(number: &Number) -> Option<i128> {
     if let Some(signed) = number.as_i64() {
         return Some(signed.into());
@@ -27,7 +27,7 @@ fn integer(number: &Number) -> Option<i128> {
     is_whole.then_some(float as i128)
 }
 
-/// The texts of a number: as JSON writes it, and as a whole number where it is one.
+/// Returns the texts of a number: as JSON writes it, and as a whole number where it is one.
 pub(super) fn texts(number: &Number) -> impl Iterator<Item = String> {
     let whole = integer(number).map(|whole| whole.to_string());
     std::iter::once(number.to_string()).chain(whole)

@@ -14,7 +14,7 @@ pub(super) enum Test {
     Matches(Regex),
 }
 
-/// The test of a regular expression. Read narrowly, it is about the whole text.
+/// Returns the test of a regular expression. Read narrowly, it is about the whole text.
 pub(super) fn regex(place: &SettingLocation, pattern: &str, reading: Reading) -> Result<Test, PolicyError> {
     if pattern.len() > MAX_REGEX_BYTES {
         return Err(PolicyError::TooMany {
@@ -38,7 +38,7 @@ pub(super) fn regex(place: &SettingLocation, pattern: &str, reading: Reading) ->
 }
 
 impl Test {
-    /// Read narrowly.
+    /// Returns true if the value itself fulfils the test, in the narrow reading.
     pub(super) fn is_fulfilled_by(&self, value: &Value) -> bool {
         match self {
             Self::OneOf(values) => values.iter().any(|wanted| same(wanted, value)),
@@ -46,7 +46,7 @@ impl Test {
         }
     }
 
-    /// Read widely: the value, or anything in it.
+    /// Returns true if the value or anything in it fulfils the test, in the wide reading.
     pub(super) fn anywhere_in(&self, value: &Value, depth: usize) -> bool {
         if depth > MAX_DEPTH || self.resembles(value) {
             return true;

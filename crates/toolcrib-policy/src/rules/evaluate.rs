@@ -96,7 +96,7 @@ impl Profile {
         decision.clone()
     }
 
-    /// A grant does not spare a dangerous tool the question, unless it names that tool.
+    /// Turns the grant of a dangerous tool into a question, unless the rule names that tool.
     fn confirmed(&self, decision: Decision, names: &RuleNames, is_by_name: bool) -> Decision {
         if decision.effect != Effect::Grant || is_by_name {
             decision

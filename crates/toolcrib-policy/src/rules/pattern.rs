@@ -26,7 +26,7 @@ impl Pattern {
         Glob::new(place, pattern, pattern, Star::Anything).map(Self::Glob)
     }
 
-    /// The patterns of a list.
+    /// Returns the patterns of a list.
     pub(crate) fn list(place: &SettingLocation, patterns: &[String]) -> Result<Vec<Self>, PolicyError> {
         patterns.iter().enumerate().map(|(at, pattern)| Self::new(&place.at(at), pattern)).collect()
     }

@@ -74,7 +74,7 @@ impl CompiledRule {
         })
     }
 
-    /// A rule that grants one tool by its name.
+    /// Returns a rule that grants one tool by its name.
     pub(crate) fn granting(tool: &QualifiedName, place: &str) -> Self {
         Self {
             place: place.into(),

@@ -81,7 +81,7 @@ impl CompiledScope {
         })
     }
 
-    /// The denial of a tool that lies outside, to a caller whom it limits.
+    /// Returns the denial of a tool that lies outside, to a caller whom it limits.
     pub(crate) fn denial(&self, tool: &Tool, principal: Principal<'_>) -> Option<Decision> {
         if !principal.session.starts_with(&self.sessions) || tool.name.namespace() == RUNTIME_NAMESPACE {
             return None;

@@ -74,7 +74,7 @@ impl Serialize for OwnedTask {
 }
 
 impl OwnedTask {
-    /// In a few words.
+    /// Returns the task on one line.
     pub fn summary(&self) -> TaskSummary {
         let (id, kind, state, what, next, session) = match self {
             Self::Background(WithOwner { session, task, .. }) => {
@@ -173,7 +173,7 @@ impl Tasks {
         (!parts.is_empty()).then(|| format!("tasks: {}", parts.join(", ")))
     }
 
-    /// One task, whosever it is.
+    /// Returns one task of any owner.
     pub async fn show(&self, id: &str) -> Result<OwnedTask, ToolError> {
         if let Ok(task) = self.background.status_of_any(id) {
             return Ok(OwnedTask::Background(task));

@@ -25,7 +25,7 @@ pub(super) struct Merged<'a> {
 }
 
 impl<'a> Merged<'a> {
-    /// The types that `type` names.
+    /// Returns the types that `type` names.
     pub(super) fn kinds(&self) -> Vec<&'a str> {
         match self.keywords.get("type").copied() {
             Some(Value::String(kind)) => vec![kind.as_str()],

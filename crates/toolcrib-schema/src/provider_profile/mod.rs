@@ -80,7 +80,7 @@ impl Sent {
         Self { schema, names }
     }
 
-    /// The arguments that a model gave, under the names that the original schema has. They are for
+    /// Returns the arguments that a model gave, under the names that the original schema has. They are for
     /// [`CompiledSchema::repair`](crate::CompiledSchema::repair) of the original.
     pub fn restore(&self, arguments: JsonObject) -> JsonObject {
         if self.names.is_empty() { arguments } else { self.names.restored(arguments) }

@@ -58,12 +58,12 @@ impl PropertyNames {
         self.sent.is_empty()
     }
 
-    /// The name that is sent for this one.
+    /// Returns the name that is sent for this one.
     pub(super) fn sent<'n>(&'n self, name: &'n str) -> &'n str {
         self.sent.get(name).map_or(name, String::as_str)
     }
 
-    /// A value with the names that are sent.
+    /// Returns a value with the names that are sent.
     pub(super) fn sent_value(&self, value: &Value) -> Value {
         if self.is_empty() { value.clone() } else { renamed(value.clone(), &self.sent, MAX_DEPTH) }
     }
@@ -77,7 +77,7 @@ impl PropertyNames {
     }
 }
 
-/// The value with other names. Where two would become one, the second stays as it is.
+/// Returns the value with other names. Where two would become one, the second stays as it is.
 fn renamed(value: Value, names: &BTreeMap<String, String>, depth: usize) -> Value {
     match value {
         _ if depth == 0 => value,
@@ -104,14 +104,14 @@ fn is_accepted_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')
 }
 
-/// The name in accepted characters, with a mark made of the whole.
+/// Returns the name in accepted characters, with a mark made of the whole.
 fn changed(name: &str, attempt: u32) -> String {
     let readable = name.chars().map(|c| if is_accepted_char(c) { c } else { '_' });
     let readable: String = readable.take(MAX_NAME_CHARS - MARK_CHARS).collect();
     format!("{readable}_{:08x}", hash(name, attempt))
 }
 
-/// FNV-1a, which is the same everywhere and for ever.
+/// Returns the FNV-1a hash, which is stable across platforms and versions.
 fn hash(name: &str, attempt: u32) -> u32 {
     const BASIS: u32 = 0x811c_9dc5;
     const PRIME: u32 = 0x0100_0193;

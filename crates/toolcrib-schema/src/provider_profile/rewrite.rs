@@ -43,7 +43,7 @@ impl<'a> Rewrite<'a> {
         Self { graph: Graph::new(root), rules, names, left: MAX_SENT_PARTS, open, root }
     }
 
-    /// The schema of all arguments: an object with properties and without alternatives.
+    /// Returns the schema of all arguments: an object with properties and without alternatives.
     pub(super) fn root(mut self) -> Value {
         let mut merged = Merged::default();
         self.collect(self.root, &mut merged, 0);
@@ -322,7 +322,7 @@ impl<'a> Rewrite<'a> {
 /// The most alternatives of one part that are sent.
 const MAX_BRANCHES: usize = 64;
 
-/// A part that takes null too.
+/// Returns a part that takes null too.
 fn or_null(part: Value) -> Value {
     let Value::Object(mut map) = part else { return part };
     let is_fixed = map.contains_key("const") || map.contains_key("oneOf");

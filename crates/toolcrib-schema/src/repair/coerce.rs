@@ -59,7 +59,7 @@ fn boolean(given: &str) -> Option<(Value, Change)> {
     Some((value.into(), Change::StringToBoolean))
 }
 
-/// The one option that differs from the value only in case, else the one that differs only in type.
+/// Returns the one option that differs from the value only in case, else the one that differs only in type.
 pub(crate) fn to_option(value: &Value, options: &[Value]) -> Option<(Value, Change)> {
     let only = |is_meant: &dyn Fn(&Value) -> bool| {
         let mut meant = options.iter().filter(|option| is_meant(option));

@@ -42,7 +42,7 @@ impl Kinds {
         }
     }
 
-    /// The type of a value. Draft 4 takes `1.0` for a fraction, all others for an integer.
+    /// Returns the type of a value. Draft 4 takes `1.0` for a fraction, all others for an integer.
     pub(crate) fn of(value: &Value, whole_floats_are_integers: bool) -> Self {
         match value {
             Value::Null => Self::NULL,

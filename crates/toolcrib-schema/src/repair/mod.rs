@@ -115,7 +115,7 @@ impl Repair {
     }
 }
 
-/// The value itself, or the start of its text.
+/// Returns the value itself, or the start of its text.
 fn shown(value: &Value) -> Value {
     let Err(start) = json_within(value, MAX_SHOWN_BYTES) else { return value.clone() };
     let text = match value {

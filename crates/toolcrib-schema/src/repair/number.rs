@@ -9,7 +9,7 @@ pub(crate) const MAX_SAFE_INTEGER: i64 = (1 << 53) - 1;
 /// From here on not every whole number is a float: 2⁵³.
 const WIDE: f64 = 9_007_199_254_740_992.0;
 
-/// A whole number as JSON writes it and in no other way: `42`, not `042`, `+42`, `42.0` or `-0`.
+/// Returns a whole number as JSON writes it and in no other way: `42`, not `042`, `+42`, `42.0` or `-0`.
 pub(crate) fn whole(text: &str) -> Option<Number> {
     if !is_whole_form(text) || text == "-0" {
         return None;
@@ -18,7 +18,7 @@ pub(crate) fn whole(text: &str) -> Option<Number> {
     is_safe(number).then(|| number.into())
 }
 
-/// A number as JSON writes it, when it can be told apart from all its neighbours.
+/// Returns a number as JSON writes it, when it can be told apart from all its neighbours.
 pub(crate) fn number(text: &str) -> Option<Number> {
     if is_whole_form(text) { whole(text) } else { exact(text) }
 }
@@ -37,13 +37,13 @@ pub(crate) fn exact(token: &str) -> Option<Number> {
     (Decimal::read(&format!("{float:e}"))? == written).then(|| Number::from_f64(float))?
 }
 
-/// The text of a number; none for one so large that it may have been rounded when it was read.
+/// Returns the text of a number; none for one so large that it may have been rounded when it was read.
 pub(crate) fn text(number: &Number) -> Option<String> {
     let is_exact = !number.is_f64() || number.as_f64().is_some_and(|float| float.abs() < WIDE);
     is_exact.then(|| number.to_string())
 }
 
-/// The whole number that a number with a point is.
+/// Returns the whole number that a number with a point is.
 pub(crate) fn narrowed(number: &Number) -> Option<Number> {
     let float = number.as_f64().filter(|float| number.is_f64() && float.fract() == 0.0)?;
     let whole: i64 = format!("{float:.0}").parse().ok()?;

@@ -29,7 +29,7 @@ impl<'a> Path<'a> {
         Path { above: Some(self), step: PathStep::Position(position) }
     }
 
-    /// The JSON pointer, cut where it is too long.
+    /// Returns the JSON pointer, cut where it is too long.
     pub(crate) fn pointer(&self) -> String {
         let mut steps = Vec::new();
         let mut here = self;

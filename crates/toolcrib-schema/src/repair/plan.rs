@@ -89,7 +89,7 @@ pub(crate) struct Condition {
 }
 
 impl Plan {
-    /// The plan of a schema that has been compiled.
+    /// Creates the plan of a schema that has been compiled.
     pub(crate) fn new(schema: &Value, draft: Draft) -> Self {
         let Source { nodes, probes, .. } = Source::read(schema, draft);
         let mut plan = Self {
@@ -104,12 +104,12 @@ impl Plan {
         plan
     }
 
-    /// The part with this number.
+    /// Returns the part with this number.
     pub(crate) fn node(&self, id: NodeId) -> &Node {
         self.nodes.get(id).unwrap_or(&self.open)
     }
 
-    /// The part and all that apply to the same value for it.
+    /// Returns the part and all that apply to the same value for it.
     pub(crate) fn together<'a>(&'a self, node: &'a Node) -> impl Iterator<Item = &'a Node> + Clone {
         node.together.iter().map(|id| self.node(*id))
     }
@@ -126,7 +126,7 @@ impl Plan {
         is_accepted
     }
 
-    /// The parts and all that may apply to the same value for them, alternatives too.
+    /// Returns the parts and all that may apply to the same value for them, alternatives too.
     pub(crate) fn everything(&self, mut parts: Vec<NodeId>) -> Vec<NodeId> {
         let mut next = 0;
         while let Some(node) = parts.get(next).map(|id| self.node(*id)) {
@@ -152,7 +152,7 @@ impl Plan {
         parts.iter().map(|id| self.node(*id).patterns.len()).sum()
     }
 
-    /// The names of all properties that the parts list.
+    /// Returns the names of all properties that the parts list.
     pub(crate) fn property_names<'a>(&'a self, parts: &'a [NodeId]) -> impl Iterator<Item = &'a str> {
         parts.iter().flat_map(|id| self.node(*id).properties.keys().map(String::as_str))
     }
@@ -165,12 +165,12 @@ impl Plan {
         })
     }
 
-    /// The parts for a member of a value that these parts are for.
+    /// Returns the parts for a member of a value that these parts are for.
     pub(crate) fn members(&self, parts: &[NodeId], name: &str) -> Vec<NodeId> {
         parts.iter().flat_map(|id| self.node(*id).members(self, name)).collect()
     }
 
-    /// The parts for an item of a value that these parts are for.
+    /// Returns the parts for an item of a value that these parts are for.
     pub(crate) fn items(&self, parts: &[NodeId], position: usize) -> Vec<NodeId> {
         parts.iter().filter_map(|id| self.node(*id).item(position)).collect()
     }
@@ -243,7 +243,7 @@ impl Plan {
 }
 
 impl Node {
-    /// The parts for a member of this name. The rest is for those that nothing else is for.
+    /// Returns the parts for a member of this name. The rest is for those that nothing else is for.
     pub(super) fn members(&self, plan: &Plan, name: &str) -> impl Iterator<Item = NodeId> + use<> {
         let listed = self.properties.get(name).copied();
         let is_matched = |probe: ProbeId| plan.accepts(probe, &mut name.into());
@@ -253,7 +253,7 @@ impl Node {
         listed.into_iter().chain(patterns).chain(rest)
     }
 
-    /// The part for the item at a position.
+    /// Returns the part for the item at a position.
     pub(crate) fn item(&self, position: usize) -> Option<NodeId> {
         self.first.get(position).copied().or(self.items)
     }
@@ -271,7 +271,7 @@ impl Node {
     }
 }
 
-/// A part and everything that it leads to, each once.
+/// Returns a part and everything that it leads to, each once.
 fn reachable(id: NodeId, edges: &[Vec<NodeId>]) -> Vec<NodeId> {
     let mut found = vec![id];
     let mut next = 0;

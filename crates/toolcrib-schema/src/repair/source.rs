@@ -31,7 +31,7 @@ pub(super) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// All parts, the whole schema first.
+    /// Returns all parts, the whole schema first.
     pub(super) fn read(schema: &'a Value, draft: Draft) -> Self {
         let mut source = Self {
             graph: Graph::new(schema),
@@ -51,7 +51,7 @@ impl<'a> Source<'a> {
         source
     }
 
-    /// The number of a part, which is read later.
+    /// Returns the number of a part, which is read later.
     fn part(&mut self, schema: &'a Value, pointer: String) -> NodeId {
         let id = self.nodes.len();
         let known = *self.known.entry(std::ptr::from_ref(schema)).or_insert(id);
@@ -62,7 +62,7 @@ impl<'a> Source<'a> {
         known
     }
 
-    /// The number of a probe, which is no probe's when there are too many.
+    /// Returns the number of a probe, which is no probe's when there are too many.
     fn probe(&mut self, probe: Probe) -> ProbeId {
         if self.probes.len() >= MAX_PROBES {
             return MAX_PROBES;
@@ -184,7 +184,7 @@ impl<'a> Source<'a> {
         Some(Filling { name: name.to_owned(), value: value.clone(), node, probe })
     }
 
-    /// The default of a part: its own, else that of what it refers to.
+    /// Returns the default of a part: its own, else that of what it refers to.
     fn default_of(&self, part: &'a Value, steps: usize) -> Option<&'a Value> {
         let map = part.as_object().filter(|_| steps > 0)?;
         if let Some(own) = map.get("default") {

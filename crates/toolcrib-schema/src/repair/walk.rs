@@ -56,7 +56,7 @@ pub(crate) fn complete(plan: &Plan, value: &Value) -> impl Iterator<Item = (Valu
     attempts(plan, value, [Purpose::Complete, Purpose::Narrow])
 }
 
-/// One way after the other, each on a fresh copy.
+/// Tries the alternatives in order, each on a fresh copy.
 fn attempts(
     plan: &Plan,
     value: &Value,
