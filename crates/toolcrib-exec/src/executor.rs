@@ -186,7 +186,7 @@ impl Executor {
         self.results.shape(result, tool, context)
     }
 
-    /// Also stores the results of a session in this folder; see [`Results::keep_in`].
+    /// Also stores the results of a session in this folder; see [`Results::store_in`].
     pub fn store_results_in(&self, session: &str, folder: &Path) -> io::Result<()> {
         self.results.store_in(session, folder)
     }
