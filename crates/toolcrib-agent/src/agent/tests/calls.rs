@@ -193,9 +193,9 @@ async fn a_call_that_cannot_be_read_is_shown_before_its_result() {
         lines.0,
         [
             "unreadable notes__search {oops",
-            "failed runtime_notes::search",
-            "run runtime_notes::search",
-            "ok runtime_notes::search"
+            "failed notes::search",
+            "run notes::search",
+            "ok notes::search"
         ]
     );
 }

@@ -71,11 +71,11 @@ async fn an_observer_sees_text_without_calls_and_each_call_once() {
         agent().run("Go.", &mut conversation, &*model, &Caller::default(), &context, &mut log).await;
         let expected = [
             "I search.",
-            "> runtime_notes::search",
-            "< runtime_notes::search true",
+            "> notes::search",
+            "< notes::search true",
             "< notes.search false",
             "> notes.search",
-            "< runtime_notes::search true",
+            "< notes::search true",
             "Two paints.",
         ];
         assert_eq!(log.0, expected, "{style:?}");
