@@ -230,16 +230,16 @@ fn a_workspace_that_holds_the_app_is_warned_of() {
     let told = |app: &str| App::open(folder(app).path().join("app.yaml")).unwrap().workspace_warning();
     insta::assert_snapshot!(
         told("modules: {filesystem: {}, shell: {}}\ntools: {registry: [{type: file, path: tools.yaml}]}").unwrap(),
-        @"the workspace holds the app itself; its tools may read and not change `app.yaml`, `tools.yaml`, `skills`; programs of `shell` can change them all the same; set `app.workspace` to a folder of its own to keep them apart"
+        @"the workspace holds the app itself; its tools may read and not change `app.yaml`, `tools.yaml`, `skills`; programs of `shell` can change them all the same; set `app.workspace` to a separate folder"
     );
     insta::assert_snapshot!(
         told("modules: {filesystem: {}}").unwrap(),
-        @"the workspace holds the app itself; its tools may read and not change `app.yaml`, `skills`; set `app.workspace` to a folder of its own to keep them apart"
+        @"the workspace holds the app itself; its tools may read and not change `app.yaml`, `skills`; set `app.workspace` to a separate folder"
     );
     insta::assert_snapshot!(
         told("modules: {filesystem: {}}\ntools: {registry: [{type: exec, worker: [python3, -m, toolcrib.worker, notes]}, \
               {type: mcp, name: a, command: [python3, server.py]}]}").unwrap(),
-        @"the workspace holds the app itself; its tools may read and not change `app.yaml`, `notes`, `server.py`, `skills`; programs of `exec` and `command` can change them all the same; what `server.py` and workers import from the workspace itself can be changed; set `app.workspace` to a folder of its own to keep them apart"
+        @"the workspace holds the app itself; its tools may read and not change `app.yaml`, `notes`, `server.py`, `skills`; programs of `exec` and `command` can change them all the same; what `server.py` and workers import from the workspace itself can be changed; set `app.workspace` to a separate folder"
     );
     assert_eq!(told("modules: {hello: {}}"), None);
     assert_eq!(told("app: {workspace: notes}\nmodules: {filesystem: {}, shell: {}}"), None);
