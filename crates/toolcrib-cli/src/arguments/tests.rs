@@ -44,8 +44,10 @@ fn commands(page: &str) -> Vec<String> {
 /// Returns the words of a `toolcrib` command up to a pipe, a redirection, or a comment.
 fn words(command: &str) -> Option<Vec<String>> {
     let words = shell_words::split(command).unwrap_or_else(|error| panic!("{error}: {command}"));
-    let words: Vec<String> =
-        words.into_iter().take_while(|word| !["|", "||", "&&", ">", "#"].contains(&word.as_str())).collect();
+    let words: Vec<String> = words
+        .into_iter()
+        .take_while(|word| !["|", "||", "&&", "<", ">", "#"].contains(&word.as_str()))
+        .collect();
     (words.first()? == "toolcrib").then_some(words)
 }
 

@@ -107,7 +107,9 @@ async fn an_answer_is_read_as_what_it_is() {
     assert!(liar.metadata["warning"].as_str().unwrap().contains("declares the body as JSON, but it is not"));
     let binary = pets.call("answer", json!({"kind": "binary-text"})).await;
     assert_eq!(binary.result, json!({"mimeType": "text/plain", "bytes": 3, "blob": "AP8B"}));
-    assert!(binary.metadata["warning"].as_str().unwrap().contains("declares the body as text, but it is not"));
+    assert!(
+        binary.metadata["warning"].as_str().unwrap().contains("declares the body as text, but it is not")
+    );
 }
 
 #[tokio::test]

@@ -191,11 +191,6 @@ async fn a_call_that_cannot_be_read_is_shown_before_its_result() {
     agent().run("Find.", &mut conversation, &model, &caller, &context, &mut lines).await;
     assert_eq!(
         lines.0,
-        [
-            "unreadable notes__search {oops",
-            "failed notes::search",
-            "run notes::search",
-            "ok notes::search"
-        ]
+        ["unreadable notes__search {oops", "failed notes::search", "run notes::search", "ok notes::search"]
     );
 }
