@@ -8,7 +8,6 @@ mod page;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::env::consts::EXE_SUFFIX;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,7 +15,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use crate::process::{cargo, describe, run as run_command};
+use crate::process::describe;
 use crate::test::FEATURES;
 use crate::workspace::Workspace;
 
@@ -32,8 +31,7 @@ const NOTE: &str =
 
 /// Builds the program and writes the pages.
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
-    run_command(cargo(&workspace.root).args(["build", "--bin", "toolcrib", "--locked"]).args(FEATURES))?;
-    let binary = workspace.target.join("debug").join(format!("toolcrib{EXE_SUFFIX}"));
+    let binary = workspace.build_program(&FEATURES)?;
     let folder = workspace.root.join(FOLDER);
     fs::create_dir_all(folder.join(MODULES))?;
     let pages = pages(&binary)?;

@@ -23,19 +23,14 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     }
     let binary = match binary {
         Some(binary) => binary,
-        None => built(workspace)?,
+        // A default build, whose text is that of any other build.
+        None => workspace.build_program(&[])?,
     };
     ensure!(binary.is_file(), "there is no program {}", binary.display());
     let mut tasks = cargo(&workspace.root);
     tasks.args(["run", "--locked", "--quiet", "--package", PACKAGE, "--", "--binary"]).arg(binary).args(rest);
     tasks.env("TOOLCRIB_SHARED", shared).env("TOOLCRIB_PEERS", folder);
     run_command(&mut tasks)
-}
-
-/// Builds the program as a developer does; its texts are the same in any build.
-fn built(workspace: &Workspace) -> Result<PathBuf> {
-    run_command(cargo(&workspace.root).args(["build", "--locked", "--bin", "toolcrib"]))?;
-    Ok(workspace.target.join("debug").join(format!("toolcrib{}", std::env::consts::EXE_SUFFIX)))
 }
 
 #[derive(Debug, PartialEq, Eq)]

@@ -17,6 +17,7 @@ mod eval_agent;
 mod fuzz;
 mod lint;
 mod soak;
+mod sources;
 mod test;
 mod tidy;
 

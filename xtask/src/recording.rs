@@ -1,13 +1,11 @@
 //! `cargo xtask recording`: the picture of the README, a terminal recording rendered from real output.
 
-use std::env::consts::EXE_SUFFIX;
 use std::fmt::Write as _;
 use std::fs;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::process::{cargo, run as run_command};
 use crate::test::FEATURES;
 use crate::workspace::Workspace;
 
@@ -36,8 +34,7 @@ const SHORT_PAUSE: f64 = 0.12;
 
 /// Builds the program, runs the command without a key, and writes the picture.
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
-    run_command(cargo(&workspace.root).args(["build", "--bin", "toolcrib", "--locked"]).args(FEATURES))?;
-    let binary = workspace.target.join("debug").join(format!("toolcrib{EXE_SUFFIX}"));
+    let binary = workspace.build_program(&FEATURES)?;
     // Both streams share one pipe, so that their lines have the order of a terminal.
     let mut command = Command::new("sh");
     command.args(["-c", "exec \"$0\" \"$@\" 2>&1"]).arg(&binary).args(COMMAND.split_whitespace().skip(1));

@@ -1,6 +1,5 @@
 //! `cargo xtask test`: prepares the test peers, then runs all tests.
 
-use std::env::consts::EXE_SUFFIX;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
@@ -35,7 +34,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let (environment, _servers) = prepare(workspace)?;
     let programs = ["build", "--bin", "toolcrib", "--bin", "hostile-server", "--bin", "reports", "--locked"];
     run_command(cargo(root).args(programs).args(FEATURES))?;
-    docs::check(workspace, &workspace.target.join("debug").join(format!("toolcrib{EXE_SUFFIX}")))?;
+    docs::check(workspace, &workspace.program())?;
 
     if let Some(mut tests) = python_tests(workspace, &environment) {
         run_command(&mut tests)?;
@@ -66,10 +65,9 @@ fn python_tests(workspace: &Workspace, environment: &Environment) -> Option<Comm
 fn prepare(workspace: &Workspace) -> Result<(Environment, Servers)> {
     let folder = workspace.target.join("peers");
     let mut left_out = peers::install_all(&workspace.root, &folder);
-    let binary = workspace.target.join("debug").join(format!("toolcrib{EXE_SUFFIX}"));
     let library = peers::onnx_runtime(&folder);
     let mut environment: Environment =
-        vec![("TOOLCRIB_PEERS", folder.into()), ("TOOLCRIB_BIN", binary.into())];
+        vec![("TOOLCRIB_PEERS", folder.into()), ("TOOLCRIB_BIN", workspace.program().into())];
 
     // If it could not be installed, that was reported before.
     environment.extend(library.map(|library| ("ORT_DYLIB_PATH", library.into())));

@@ -1,9 +1,12 @@
 //! The workspace as reported by `cargo metadata`, reduced to the fields that the tasks use.
 
+use std::env::consts::EXE_SUFFIX;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use cargo_metadata::{DependencyKind, MetadataCommand};
+
+use crate::process::{cargo, run};
 
 /// The root of the workspace and its members.
 pub(crate) struct Workspace {
@@ -57,6 +60,17 @@ impl Workspace {
             })
             .collect();
         Ok(Self { root: metadata.workspace_root.into(), target: metadata.target_directory.into(), packages })
+    }
+
+    /// Returns the path of `toolcrib` in the dev profile, built or not.
+    pub(crate) fn program(&self) -> PathBuf {
+        self.target.join("debug").join(format!("toolcrib{EXE_SUFFIX}"))
+    }
+
+    /// Builds `toolcrib` with these arguments of cargo in addition, and returns its path.
+    pub(crate) fn build_program(&self, arguments: &[&str]) -> Result<PathBuf> {
+        run(cargo(&self.root).args(["build", "--bin", "toolcrib", "--locked"]).args(arguments))?;
+        Ok(self.program())
     }
 }
 

@@ -6,6 +6,8 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use crate::sources::{files, prose};
+
 #[cfg(test)]
 mod tests;
 
@@ -98,39 +100,6 @@ fn is_of_site(path: &Path) -> bool {
 
 fn read(root: &Path, path: &Path) -> Result<String> {
     fs::read_to_string(root.join(path)).with_context(|| format!("could not read {}", path.display()))
-}
-
-/// Returns the files with one of these endings below a folder, relative to the root. Skips what tools generate.
-fn files(root: &Path, folder: &Path, endings: &[&str]) -> Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    let entries =
-        fs::read_dir(root.join(folder)).with_context(|| format!("could not list {}", folder.display()))?;
-    for entry in entries {
-        let entry = entry?;
-        let path = folder.join(entry.file_name());
-        let kind = entry.file_type()?;
-        if kind.is_dir() && !["target", "node_modules"].iter().any(|name| path.ends_with(name)) {
-            found.extend(files(root, &path, endings)?);
-        } else if kind.is_file()
-            && path.extension().is_some_and(|end| endings.iter().any(|known| end == *known))
-        {
-            found.push(path);
-        }
-    }
-    found.sort();
-    Ok(found)
-}
-
-/// Returns the lines outside of fenced blocks, with their numbers.
-fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let mut is_fenced = false;
-    text.lines().enumerate().filter_map(move |(index, line)| {
-        if line.trim_start().starts_with("```") {
-            is_fenced = !is_fenced;
-            return None;
-        }
-        (!is_fenced).then_some((index + 1, line))
-    })
 }
 
 /// Returns the targets of the links and images of a page with their line numbers, without those on other hosts.

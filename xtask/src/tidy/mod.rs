@@ -21,6 +21,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::sources::files;
 use crate::workspace::Workspace;
 
 /// A file with its text, the path relative to the root of the workspace and with `/` between the parts.
@@ -64,23 +65,12 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// Reads every file with this ending under a folder, where that exists. Symbolic links and build output are not followed.
-fn collect(root: &Path, folder: &str, ending: &str, files: &mut Vec<TextFile>) -> Result<()> {
-    let absolute = root.join(folder);
-    if !absolute.is_dir() {
-        return Ok(());
-    }
-    let unreadable = || format!("could not read the folder {folder}");
-    for entry in fs::read_dir(&absolute).with_context(unreadable)? {
-        let entry = entry.with_context(unreadable)?;
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        let path = format!("{folder}/{name}");
-        let kind = entry.file_type().with_context(unreadable)?;
-        if kind.is_dir() && name != "target" && !name.starts_with('.') {
-            collect(root, &path, ending, files)?;
-        } else if kind.is_file() && entry.path().extension().is_some_and(|extension| extension == ending) {
-            files.push(read(root, path)?);
+/// Reads every file with this ending under a folder, if that exists.
+fn collect(root: &Path, folder: &str, ending: &str, texts: &mut Vec<TextFile>) -> Result<()> {
+    if root.join(folder).is_dir() {
+        for path in files(root, Path::new(folder), &[ending])? {
+            let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
+            texts.push(read(root, parts.join("/"))?);
         }
     }
     Ok(())

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use super::TextFile;
 use super::rules::CRATES_FOLDER;
 use super::violation::Violation;
+use crate::sources::prose;
 
 /// Words that may not open a doc comment. A doc comment states what an item is or does.
 const QUESTION_WORDS: &[&str] = &[
@@ -119,19 +120,12 @@ pub(super) fn check_source(file: &TextFile) -> Vec<Violation> {
 
 /// Checks the prose of one page of the documentation. Fenced blocks are code.
 pub(super) fn check_page(page: &TextFile) -> Vec<Violation> {
-    let mut violations = Vec::new();
-    let mut is_fenced = false;
-    for (index, line) in page.text.lines().enumerate() {
-        if line.trim_start().starts_with("```") {
-            is_fenced = !is_fenced;
-        } else if !is_fenced {
-            violations.extend(idioms(line).map(|(idiom, replacement)| {
-                let message = format!("`{idiom}`: write plain English ({replacement})");
-                Violation::at(&page.path, index + 1, message)
-            }));
-        }
-    }
-    violations
+    let check = |(number, line)| {
+        idioms(line).map(move |(idiom, replacement)| {
+            Violation::at(&page.path, number, format!("`{idiom}`: write plain English ({replacement})"))
+        })
+    };
+    prose(&page.text).flat_map(check).collect()
 }
 
 /// Checks that no two types of a crate share a name.
