@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use toolcrib_exec::Secrets;
+use toolcrib_results::Secrets;
 
 static SECRETS: LazyLock<Secrets> = LazyLock::new(Secrets::new);
 

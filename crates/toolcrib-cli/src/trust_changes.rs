@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
-use toolcrib_exec::Secrets;
 use toolcrib_model::Fingerprint;
+use toolcrib_results::Secrets;
 use toolcrib_runtime::App;
 use toolcrib_runtime::Change;
 

@@ -15,6 +15,7 @@ use toolcrib_model::{ErrorKind, JsonObject, Tool, ToolCall, ToolError, ToolResul
 use toolcrib_policy::{Approvals, Authorized, Call, Consent, Policy};
 use toolcrib_port::{Approver, CallContext, Media, ToolCaller, ToolEngine};
 use toolcrib_registry::{Snapshot, ToolRegistry};
+use toolcrib_results::Results;
 use tracing::Instrument as _;
 
 use crate::approval::ApprovalProcess;
@@ -27,7 +28,7 @@ use crate::limits::{MAX_DEADLINE, deadline_of};
 use crate::normalize::Forwarding;
 use crate::{
     CallChain, DEFAULT_APPROVAL_WAIT, FlowControl, FlowSettings, Hook, MAX_APPROVAL_WAIT, MIN_APPROVAL_WAIT,
-    Results, call_errors, hooks, invoke,
+    call_errors, hooks, invoke,
 };
 
 /// The executor: every call of a tool goes through it.
@@ -76,7 +77,7 @@ impl Executor {
         self
     }
 
-    /// Sets the processing of results. [`result_tools`](crate::result_tools) must be given the same `results`.
+    /// Sets the processing of results. [`tools`](toolcrib_results::tools) must be given the same `results`.
     pub fn with_results(mut self, results: Arc<Results>) -> Self {
         self.results = results;
         self

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use toolcrib_port::{PhaseTracker, Progress, ProgressListener};
-
-use crate::results::Redactor;
+use toolcrib_results::Redactor;
 
 /// A deadline that each progress report extends. It forwards progress to the next listener.
 pub(crate) struct Heartbeat {

@@ -60,7 +60,6 @@ mod heartbeat;
 mod invoke;
 mod normalize;
 mod panic_guard;
-mod results;
 
 #[cfg(test)]
 mod tests;
@@ -76,11 +75,4 @@ pub use flow::{
 pub use hooks::{Hook, MAX_HOOK_WAIT};
 pub use limits::{
     DEFAULT_APPROVAL_WAIT, DEFAULT_DEADLINE, MAX_APPROVAL_WAIT, MAX_DEADLINE, MAX_DEPTH, MIN_APPROVAL_WAIT,
-};
-pub use results::{
-    DEFAULT_RESULT_TOKENS, MAX_CHECKED_RESULT_BYTES, MAX_FULL_RESULT_BYTES, MAX_RESULT_DEPTH,
-    MAX_RESULT_TOKENS, MAX_SECRETS, MAX_STORED_BYTES, MAX_STORED_RESULT_BYTES, MAX_STORED_RESULTS,
-    MAX_STORED_SESSION_BYTES, MAX_STORED_SESSION_RESULTS, MIN_RESULT_TOKENS, MIN_SECRET_BYTES,
-    PREVIEW_TOKENS, RESULT_LIFETIME, RedactingWriter, Redactor, ResultLimits, Results, Secrets, TokenCounter,
-    is_secret, tools as result_tools,
 };

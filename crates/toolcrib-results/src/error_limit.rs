@@ -2,7 +2,7 @@
 
 use toolcrib_model::ToolError;
 
-use crate::results::text::head;
+use crate::text::head;
 
 /// The maximum size of an error's message, and of its hint.
 const MAX_ERROR_BYTES: usize = 8 * 1024;

@@ -5,18 +5,18 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use toolcrib_model::JsonObject;
 
-use crate::results::limits::MAX_RESULT_DEPTH;
+use crate::limits::MAX_RESULT_DEPTH;
 
 /// Returns the size of a value as compact JSON in bytes; `None` if it exceeds the limit, without reading the rest. The
 /// value must nest at most [`MAX_RESULT_DEPTH`] levels.
-pub(in crate::results) fn json_size(value: &Value, limit: usize) -> Option<usize> {
+pub(crate) fn json_size(value: &Value, limit: usize) -> Option<usize> {
     let mut left = limit;
     spend(value, &mut left)?;
     Some(limit - left)
 }
 
 /// Returns the size of an object as compact JSON in bytes, like [`json_size`].
-pub(in crate::results) fn object_size(object: &JsonObject, limit: usize) -> Option<usize> {
+pub(crate) fn object_size(object: &JsonObject, limit: usize) -> Option<usize> {
     let mut left = limit;
     spend_object(object, &mut left)?;
     Some(limit - left)
@@ -55,7 +55,7 @@ fn take(left: &mut usize, bytes: usize) -> Option<()> {
 }
 
 /// Returns the size of a text as a JSON string, quotes included; `None` if it exceeds the limit.
-pub(in crate::results) fn text_size(text: &str, limit: usize) -> Option<usize> {
+pub(crate) fn text_size(text: &str, limit: usize) -> Option<usize> {
     if text.len() + 2 > limit {
         return None;
     }
@@ -64,7 +64,7 @@ pub(in crate::results) fn text_size(text: &str, limit: usize) -> Option<usize> {
 }
 
 /// Returns the size of one byte in a JSON string, as `serde_json` writes it.
-pub(in crate::results) fn escaped_size(byte: u8) -> usize {
+pub(crate) fn escaped_size(byte: u8) -> usize {
     match byte {
         b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 2,
         0..0x20 => 6,
@@ -83,7 +83,7 @@ impl std::fmt::Write for DigitCounter {
 
 /// Replaces values that nest deeper than [`MAX_RESULT_DEPTH`] by a note, and returns the number of replaced values. It
 /// does not recurse, regardless of the depth of the value.
-pub(in crate::results) fn cut_depth(value: &mut Value) -> usize {
+pub(crate) fn cut_depth(value: &mut Value) -> usize {
     let mut cut = 0;
     let mut left = vec![(value, 1)];
     while let Some((value, level)) = left.pop() {

@@ -11,8 +11,21 @@
 //! - A handle is 128 random bits and belongs to the session, agent and user of the call that made it; for anyone else
 //!   it does not exist. The handles of a session may be [stored in a folder](Results::keep_in) beyond the process.
 //! - [`Secrets`] collects secrets, and [`Redactor`] removes them from results and logs.
+//! - [`tools`] returns the tool `read_result`, which pages, searches, and queries stored results.
+//!
+//! ```
+//! use toolcrib_model::ToolResult;
+//! use toolcrib_port::CallContext;
+//! use toolcrib_results::{ResultLimits, Results};
+//!
+//! let results = Results::new(ResultLimits { tokens: 500, ..ResultLimits::default() });
+//! let log = ToolResult::ok(None, "app::log", "started\n".repeat(1_000));
+//! let log = results.shape(log, None, &CallContext::new("session"));
+//! assert!(log.metadata.contains_key("handle"));
+//! assert!(log.result.to_string().len() < 4_000);
+//! ```
 
-pub(crate) mod error_limit;
+mod error_limit;
 mod json_size;
 mod limits;
 mod output_schema;
@@ -28,12 +41,10 @@ mod tokens;
 mod tests;
 
 pub use limits::{
-    DEFAULT_RESULT_TOKENS, MAX_CHECKED_RESULT_BYTES, MAX_FULL_RESULT_BYTES, MAX_RESULT_DEPTH,
-    MAX_RESULT_TOKENS, MAX_STORED_BYTES, MAX_STORED_RESULT_BYTES, MAX_STORED_RESULTS,
-    MAX_STORED_SESSION_BYTES, MAX_STORED_SESSION_RESULTS, MIN_RESULT_TOKENS, PREVIEW_TOKENS, RESULT_LIFETIME,
-    ResultLimits,
+    DEFAULT_RESULT_TOKENS, MAX_CHECKED_RESULT_BYTES, MAX_FULL_RESULT_BYTES, MAX_RESULT_TOKENS,
+    MIN_RESULT_TOKENS, PREVIEW_TOKENS, ResultLimits,
 };
 pub use process::Results;
 pub use read_result::tools;
-pub use redaction::{MAX_SECRETS, MIN_SECRET_BYTES, RedactingWriter, Redactor, Secrets, is_secret};
+pub use redaction::{MIN_SECRET_BYTES, RedactingWriter, Redactor, Secrets, is_secret};
 pub use tokens::TokenCounter;

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use toolcrib_model::Tool;
-
-use crate::normalize::Forwarding;
+use toolcrib_policy::RUNTIME_NAMESPACE;
 
 /// The default maximum of tokens of a result that a model gets whole. A larger result becomes a preview.
 pub const DEFAULT_RESULT_TOKENS: u32 = 6_000;
@@ -27,35 +26,35 @@ pub const MAX_FULL_RESULT_BYTES: usize = 16 * 1024 * 1024;
 pub const MAX_CHECKED_RESULT_BYTES: usize = 1024 * 1024;
 
 /// The maximum size of one stored result for `read_result`: 32 MiB.
-pub const MAX_STORED_RESULT_BYTES: usize = 32 * 1024 * 1024;
+pub(crate) const MAX_STORED_RESULT_BYTES: usize = 32 * 1024 * 1024;
 
 /// The maximum size of the stored results of one session: 96 MiB.
-pub const MAX_STORED_SESSION_BYTES: usize = 96 * 1024 * 1024;
+pub(crate) const MAX_STORED_SESSION_BYTES: usize = 96 * 1024 * 1024;
 
 /// The maximum size of all stored results: 256 MiB.
-pub const MAX_STORED_BYTES: usize = 256 * 1024 * 1024;
+pub(crate) const MAX_STORED_BYTES: usize = 256 * 1024 * 1024;
 
 /// The maximum number of stored results of one session.
-pub const MAX_STORED_SESSION_RESULTS: usize = 100;
+pub(crate) const MAX_STORED_SESSION_RESULTS: usize = 100;
 
 /// The maximum number of all stored results.
-pub const MAX_STORED_RESULTS: usize = 1_000;
+pub(crate) const MAX_STORED_RESULTS: usize = 1_000;
 
 /// The time that a result is stored.
-pub const RESULT_LIFETIME: Duration = Duration::from_mins(30);
+pub(crate) const RESULT_LIFETIME: Duration = Duration::from_mins(30);
 
 /// The maximum nesting of a result. Parsers refuse JSON texts that nest deeper than about 120 levels; deeper values, as
 /// a module may create them, are cut off, so that code that processes results needs no larger stack.
-pub const MAX_RESULT_DEPTH: usize = 100;
+pub(crate) const MAX_RESULT_DEPTH: usize = 100;
 
 /// The maximum size of metadata as JSON.
-pub(in crate::results) const MAX_METADATA_BYTES: usize = 256 * 1024;
+pub(crate) const MAX_METADATA_BYTES: usize = 256 * 1024;
 
 /// The maximum size of a text that is parsed or formatted for reading: 16 MiB.
-pub(in crate::results) const MAX_PARSED_BYTES: usize = 16 * 1024 * 1024;
+pub(crate) const MAX_PARSED_BYTES: usize = 16 * 1024 * 1024;
 
 /// The maximum number of values of a text that is parsed. Each takes up to a hundred bytes of memory.
-pub(in crate::results) const MAX_PARSED_VALUES: usize = 2_000_000;
+pub(crate) const MAX_PARSED_VALUES: usize = 2_000_000;
 
 /// The size limits of results for their readers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,10 +74,13 @@ impl Default for ResultLimits {
 impl ResultLimits {
     /// Returns the maximum tokens of a result of this tool that a model gets whole, if `sharing` results are in one
     /// answer.
-    pub(in crate::results) fn tokens_of(&self, tool: Option<&Tool>, sharing: usize) -> usize {
+    pub(crate) fn tokens_of(&self, tool: Option<&Tool>, sharing: usize) -> usize {
         let (least, most) = (wide(MIN_RESULT_TOKENS), wide(MAX_RESULT_TOKENS));
-        // The forwarded call's result was limited already.
-        if tool.is_some_and(|tool| Forwarding::of(tool).is_some()) {
+        // The result of a forwarded call was limited already. Only the tools of the runtime are trusted to say so.
+        let forwards = |tool: &Tool| {
+            tool.name.namespace() == RUNTIME_NAMESPACE && tool.metadata.contains_key("forwards")
+        };
+        if tool.is_some_and(forwards) {
             return most;
         }
         let asked = tool.and_then(|tool| tool.metadata.get("max_result_tokens")).and_then(Value::as_u64);
@@ -88,6 +90,6 @@ impl ResultLimits {
 }
 
 /// Returns a number of tokens as a `usize`.
-pub(in crate::results) fn wide(tokens: u32) -> usize {
+pub(crate) fn wide(tokens: u32) -> usize {
     usize::try_from(tokens).unwrap_or(usize::MAX)
 }

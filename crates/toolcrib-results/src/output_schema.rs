@@ -7,15 +7,15 @@ use serde_json::Value;
 use toolcrib_model::Tool;
 use toolcrib_schema::CompiledSchema;
 
-use crate::results::json_size::json_size;
-use crate::results::limits::MAX_CHECKED_RESULT_BYTES;
+use crate::json_size::json_size;
+use crate::limits::MAX_CHECKED_RESULT_BYTES;
 
 /// The maximum number of compiled schemas in memory; the oldest are removed first.
 const MAX_SCHEMAS: usize = 256;
 
 /// The output schemas, each compiled when a result is first validated against it.
 #[derive(Default)]
-pub(in crate::results) struct OutputSchemas {
+pub(crate) struct OutputSchemas {
     /// The schemas by tool as the registry holds it: a refresh that does not change a tool keeps it.
     known: Mutex<VecDeque<(Weak<Tool>, Compiled)>>,
 }
@@ -26,7 +26,7 @@ type Compiled = Option<Arc<CompiledSchema>>;
 impl OutputSchemas {
     /// Returns the violations of a tool's output schema by a result; none if it declares no schema, or one that does
     /// not compile.
-    pub(in crate::results) fn violations(&self, tool: &Arc<Tool>, result: &Value) -> Vec<Value> {
+    pub(crate) fn violations(&self, tool: &Arc<Tool>, result: &Value) -> Vec<Value> {
         let declares = tool.output_parameters.as_object().is_some_and(|schema| !schema.is_empty());
         if !declares || json_size(result, MAX_CHECKED_RESULT_BYTES).is_none() {
             return Vec::new();

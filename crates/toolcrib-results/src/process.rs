@@ -7,26 +7,26 @@ use serde_json::Value;
 use toolcrib_model::{Tool, ToolResult};
 use toolcrib_port::CallContext;
 
-use crate::results::Secrets;
-use crate::results::error_limit::limit_error_size;
-use crate::results::json_size::{cut_depth, json_size, object_size};
-use crate::results::limits::{
+use crate::Secrets;
+use crate::error_limit::limit_error_size;
+use crate::json_size::{cut_depth, json_size, object_size};
+use crate::limits::{
     MAX_METADATA_BYTES, MAX_PARSED_BYTES, MAX_PARSED_VALUES, MAX_STORED_RESULT_BYTES, ResultLimits,
 };
-use crate::results::output_schema::OutputSchemas;
-use crate::results::preview::summary::{ResultInfo, Summary};
-use crate::results::preview::value_preview::preview;
-use crate::results::read_result::format_json::readable;
-use crate::results::store::binary_data::{self, BinaryData};
-use crate::results::store::{Format, Owner, ResultStore, StoredResult};
-use crate::results::tokens::TokenCounter;
+use crate::output_schema::OutputSchemas;
+use crate::preview::summary::{ResultInfo, Summary};
+use crate::preview::value_preview::preview;
+use crate::read_result::format_json::readable;
+use crate::store::binary_data::{self, BinaryData};
+use crate::store::{Format, Owner, ResultStore, StoredResult};
+use crate::tokens::TokenCounter;
 
 /// The processing of results by an executor, and their storage.
 #[derive(Default)]
 pub struct Results {
-    pub(in crate::results) limits: ResultLimits,
-    pub(in crate::results) store: Arc<ResultStore>,
-    pub(in crate::results) counter: TokenCounter,
+    pub(crate) limits: ResultLimits,
+    pub(crate) store: Arc<ResultStore>,
+    pub(crate) counter: TokenCounter,
     secrets: Secrets,
     schemas: OutputSchemas,
 }
@@ -186,7 +186,7 @@ impl Results {
 }
 
 /// Returns the value of a text that is a JSON list or object, if it is small enough to be parsed.
-pub(in crate::results) fn parsed(text: &str) -> Option<Value> {
+pub(crate) fn parsed(text: &str) -> Option<Value> {
     let is_some = text.trim_start().starts_with(['{', '[']);
     if !is_some || text.len() > MAX_PARSED_BYTES || values(text) > MAX_PARSED_VALUES {
         return None;
@@ -197,7 +197,7 @@ pub(in crate::results) fn parsed(text: &str) -> Option<Value> {
 }
 
 /// Returns an upper bound of the number of values of a JSON text.
-pub(in crate::results) fn values(json: &str) -> usize {
+pub(crate) fn values(json: &str) -> usize {
     1 + json.bytes().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count()
 }
 

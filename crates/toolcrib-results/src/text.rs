@@ -1,7 +1,7 @@
 //! Formatting of numbers and extracts of texts for notes.
 
 /// Returns a number with thousands separators: `12,345`.
-pub(in crate::results) fn grouped(number: usize) -> String {
+pub(crate) fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() * 4 / 3);
     for (place, digit) in digits.chars().enumerate() {
@@ -14,26 +14,26 @@ pub(in crate::results) fn grouped(number: usize) -> String {
 }
 
 /// Returns a count with its noun: `1 item`, `2 items`.
-pub(in crate::results) fn counted(number: usize, what: &str) -> String {
+pub(crate) fn counted(number: usize, what: &str) -> String {
     format!("{} {what}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
 /// Returns the beginning of a text up to a number of bytes, at a character boundary.
-pub(in crate::results) fn head(text: &str, bytes: usize) -> &str {
+pub(crate) fn head(text: &str, bytes: usize) -> &str {
     text.get(..text.floor_char_boundary(bytes)).unwrap_or(text)
 }
 
 /// Returns the end of a text of up to a number of bytes, at a character boundary.
-pub(in crate::results) fn tail(text: &str, bytes: usize) -> &str {
+pub(crate) fn tail(text: &str, bytes: usize) -> &str {
     text.get(text.ceil_char_boundary(text.len().saturating_sub(bytes))..).unwrap_or_default()
 }
 
 /// Returns the number of line breaks.
-pub(in crate::results) fn line_breaks(text: &str) -> usize {
+pub(crate) fn line_breaks(text: &str) -> usize {
     text.bytes().filter(|byte| *byte == b'\n').count()
 }
 
 /// Returns the number of lines of a text. A break at the end starts no further line.
-pub(in crate::results) fn lines(text: &str) -> usize {
+pub(crate) fn lines(text: &str) -> usize {
     line_breaks(text) + usize::from(!text.is_empty() && !text.ends_with('\n'))
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::results::text::head;
+use crate::text::head;
 
 /// The average number of bytes of UTF-8 per token, if no tokenizer is given.
 const BYTES_PER_TOKEN: usize = 4;
@@ -26,29 +26,29 @@ impl TokenCounter {
     }
 
     /// Returns the number of tokens of a text.
-    pub(in crate::results) fn count(&self, text: &str) -> usize {
+    pub(crate) fn count(&self, text: &str) -> usize {
         usize::try_from((self.0)(text)).unwrap_or(usize::MAX)
     }
 
     /// Returns true if a text has at most a number of tokens.
-    pub(in crate::results) fn fits(&self, text: &str, tokens: usize) -> bool {
+    pub(crate) fn fits(&self, text: &str, tokens: usize) -> bool {
         text.len() <= tokens || text.len() <= Self::most_bytes(tokens) && self.count(text) <= tokens
     }
 
     /// Returns the maximum size of a text with at most a number of tokens.
-    pub(in crate::results) fn most_bytes(tokens: usize) -> usize {
+    pub(crate) fn most_bytes(tokens: usize) -> usize {
         tokens.saturating_mul(MAX_BYTES_PER_TOKEN)
     }
 
     /// Returns the estimated number of tokens of a text of a number of bytes with this beginning.
-    pub(in crate::results) fn estimate(&self, beginning: &str, bytes: usize) -> usize {
+    pub(crate) fn estimate(&self, beginning: &str, bytes: usize) -> usize {
         let sample = head(beginning, SAMPLE_BYTES);
         if sample.is_empty() { 0 } else { self.count(sample).saturating_mul(bytes).div_ceil(sample.len()) }
     }
 
     /// Returns the beginning of a text that fits in a number of tokens, with nearly the maximum length. It ends with a
     /// line if one ends nearby.
-    pub(in crate::results) fn beginning<'t>(&self, text: &'t str, tokens: usize) -> &'t str {
+    pub(crate) fn beginning<'t>(&self, text: &'t str, tokens: usize) -> &'t str {
         let mut bytes = tokens.saturating_mul(BYTES_PER_TOKEN);
         loop {
             let part = whole_lines(text, bytes);

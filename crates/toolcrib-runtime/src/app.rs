@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use toolcrib_agent::Provider;
 use toolcrib_document::{Document, Format, Limits, parse};
-use toolcrib_exec::Secrets;
 use toolcrib_io::files::{ProtectedFiles, make_private, read_bounded};
 use toolcrib_loader_mcp::{Authorization, DEFAULT_STARTUP_TIMEOUT, TrustLock, TrustLockError};
 use toolcrib_modules::memory::Memory;
 use toolcrib_policy::RUNTIME_NAMESPACE;
 use toolcrib_port::{ToolEngine as _, ToolLoader};
 use toolcrib_registry::{SessionTools, Snapshot, ToolRegistry};
+use toolcrib_results::Secrets;
 use toolcrib_sdk::Module;
 use toolcrib_search::embedding::DEFAULT_WAIT;
 use toolcrib_tasks::{Scheduler, Skills};

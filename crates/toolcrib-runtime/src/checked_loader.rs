@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::time::timeout;
-use toolcrib_exec::Secrets;
 use toolcrib_port::{LoadOutcome, Reject, RejectKind, ToolEngine, ToolLoader};
+use toolcrib_results::Secrets;
 
 /// The most tools of one source of which something is told.
 const MAX_WARNED_TOOLS: usize = 20;

@@ -10,7 +10,6 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use toolcrib_document::{Document, Error as DocumentError};
-use toolcrib_exec::Secrets;
 use toolcrib_exec::audit::AuditSink;
 use toolcrib_io::files::ProtectedFiles;
 use toolcrib_loader_mcp::TrustLock;
@@ -18,6 +17,7 @@ use toolcrib_modules::ModuleContext;
 use toolcrib_policy::Access;
 use toolcrib_port::ToolEngine;
 use toolcrib_registry::{DataflowEnrichment, Enrichment};
+use toolcrib_results::Secrets;
 use toolcrib_sdk::{Module, schema_of};
 use toolcrib_tasks::Terminal;
 

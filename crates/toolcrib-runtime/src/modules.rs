@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use toolcrib_document::Error as DocumentError;
-use toolcrib_exec::is_secret;
 use toolcrib_loader_mcp::McpModuleConfig;
 use toolcrib_model::{Secret, Tool, pointer_part};
 use toolcrib_modules::{Error, ModuleContext, ModuleTable, NoConfig, built_in};
 use toolcrib_policy::Access;
+use toolcrib_results::is_secret;
 use toolcrib_sdk::Module;
 
 use crate::extensions::{EntryContext, Extensions};

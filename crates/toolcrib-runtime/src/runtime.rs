@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toolcrib_agent::AgentPool;
-use toolcrib_exec::{Executor, ResultLimits, Results, TokenCounter, result_tools};
+use toolcrib_exec::Executor;
 use toolcrib_meta::Discovery;
 use toolcrib_policy::{Capabilities, Constraints, Policy, Rule};
 use toolcrib_port::{Approver, ToolCaller, ToolEngine, ToolLoader};
 use toolcrib_prompt::Tokenizer;
 use toolcrib_registry::{SessionTools, Snapshot, ToolRegistry};
+use toolcrib_results::{ResultLimits, Results, TokenCounter};
 use toolcrib_tasks::{ActionSupport, Scheduler};
 
 use crate::agent::context_windows::ContextWindows;
@@ -103,7 +104,7 @@ impl Runtime {
         );
         let mut own = toolcrib_meta::module(Arc::clone(&discovery));
         let pooled = pool.iter().flat_map(AgentPool::tools);
-        for tool in result_tools(Arc::clone(&results))
+        for tool in toolcrib_results::tools(Arc::clone(&results))
             .into_iter()
             .chain(toolcrib_tasks::tools(approver))
             .chain(tasks.tools(&app))

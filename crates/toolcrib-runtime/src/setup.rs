@@ -11,12 +11,13 @@ use async_trait::async_trait;
 use serde_json::Value;
 use toolcrib_document::Error as DocumentError;
 use toolcrib_exec::audit::Audit;
-use toolcrib_exec::{DenyAll, Executor, FlowSettings, Results};
+use toolcrib_exec::{DenyAll, Executor, FlowSettings};
 use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Tool, ToolCall, ToolError, pointer_part};
 use toolcrib_modules::SETUP_SESSION as SESSION;
 use toolcrib_policy::{Call, Capabilities, Effect, Policy, Principal, Verdict};
 use toolcrib_port::{CallContext, LoadOutcome, Reject, RejectKind, ToolLoader};
 use toolcrib_registry::ToolRegistry;
+use toolcrib_results::Results;
 use toolcrib_schema::CompiledSchema;
 use toolcrib_sdk::Module;
 

@@ -68,18 +68,17 @@ pub(super) const CRATES: &[CrateRule] = &[
         "toolcrib-policy",
         "toolcrib-port",
     ]),
-    CrateRule::new("toolcrib-exec", 4)
+    CrateRule::new("toolcrib-prompt", 4).never(&["tokio"]),
+    CrateRule::new("toolcrib-results", 4)
         .only(&[
             "toolcrib-document",
             "toolcrib-model",
             "toolcrib-policy",
             "toolcrib-port",
-            "toolcrib-registry",
             "toolcrib-schema",
             "toolcrib-sdk",
         ])
         .never(&["sqlx"]),
-    CrateRule::new("toolcrib-prompt", 4).never(&["tokio"]),
     CrateRule::new("toolcrib-search", 4),
     CrateRule::new("toolcrib-agent", 5)
         .only(&[
@@ -91,6 +90,17 @@ pub(super) const CRATES: &[CrateRule] = &[
             "toolcrib-sdk",
         ])
         .never(&["tantivy"]),
+    CrateRule::new("toolcrib-exec", 5)
+        .only(&[
+            "toolcrib-document",
+            "toolcrib-model",
+            "toolcrib-policy",
+            "toolcrib-port",
+            "toolcrib-registry",
+            "toolcrib-results",
+            "toolcrib-schema",
+        ])
+        .never(&["sqlx"]),
     CrateRule::new("toolcrib-meta", 5).only(&[
         "toolcrib-model",
         "toolcrib-policy",
@@ -153,8 +163,8 @@ pub(super) const OWNERS: &[Owner] = &[
     Owner::of("html2text", &["toolcrib-modules"]),
     Owner::of("html5ever", &["toolcrib-modules"]),
     // Programs of models, within the bounds of a value of ours.
-    Owner::of("jaq-core", &["toolcrib-exec"]),
-    Owner::of("jaq-std", &["toolcrib-exec"]),
+    Owner::of("jaq-core", &["toolcrib-results"]),
+    Owner::of("jaq-std", &["toolcrib-results"]),
     Owner::of("jsonschema", &["toolcrib-schema"]),
     // Behind fastembed, whose runtime it loads; the teacher of the built-in embedder runs in it too.
     Owner::of("ort", &["toolcrib-distill", "toolcrib-search"]),

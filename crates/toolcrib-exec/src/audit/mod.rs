@@ -37,8 +37,7 @@ use std::sync::Arc;
 
 use toolcrib_model::{ErrorKind, Secret, ToolCall, ToolError};
 use toolcrib_port::CallContext;
-
-use crate::Secrets;
+use toolcrib_results::Secrets;
 
 pub use call_recorder::CallRecorder;
 pub use json_lines::{DEFAULT_MAX_AUDIT_BYTES, JsonLines, MIN_AUDIT_BYTES};

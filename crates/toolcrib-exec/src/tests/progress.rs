@@ -4,9 +4,9 @@ use std::sync::Mutex;
 
 use toolcrib_model::Secret;
 use toolcrib_port::{Progress, ProgressListener};
+use toolcrib_results::{Results, Secrets};
 
 use super::*;
-use crate::{Results, Secrets};
 
 /// Tells of its progress each so many seconds: as often as its arguments say, or without end.
 struct Worker;

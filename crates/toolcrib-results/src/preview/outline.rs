@@ -10,8 +10,8 @@ use std::fmt::Write as _;
 use indexmap::IndexMap;
 use serde_json::{Number, Value};
 
-use crate::results::text::{grouped, head};
-use crate::results::tokens::TokenCounter;
+use crate::text::{grouped, head};
+use crate::tokens::TokenCounter;
 
 /// The maximum number of keys of an object that are listed. An object with more keys is shown as a map.
 const MAX_KEYS: usize = 64;
@@ -37,7 +37,7 @@ const MAX_DEPTH: usize = 6;
 
 /// The common shape of the values at one position.
 #[derive(Default)]
-pub(in crate::results) struct Outline {
+pub(crate) struct Outline {
     count: usize,
     nulls: usize,
     booleans: usize,
@@ -96,7 +96,7 @@ const DETAILS: [Detail; 7] = [
 
 impl Outline {
     /// Returns the outline of a value.
-    pub(in crate::results) fn of(value: &Value) -> Self {
+    pub(crate) fn of(value: &Value) -> Self {
         let (mut outline, mut left) = (Self::default(), MAX_VALUES);
         outline.add(value, 0, &mut left);
         outline
@@ -138,7 +138,7 @@ impl Outline {
     }
 
     /// Returns the fullest text with at most a number of tokens, or the shortest text if none fits.
-    pub(in crate::results) fn within(&self, tokens: usize, counter: &TokenCounter) -> String {
+    pub(crate) fn within(&self, tokens: usize, counter: &TokenCounter) -> String {
         let mut text = String::new();
         for detail in DETAILS {
             text.clear();

@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use toolcrib_model::JsonObject;
 
-use crate::results::limits::{MAX_STORED_RESULT_BYTES, PREVIEW_TOKENS, wide};
-use crate::results::preview::outline::Outline;
-use crate::results::preview::text_ends::ends;
-use crate::results::preview::value_preview::{MIN_VALUE_BYTES, preview};
-use crate::results::read_result::rows::longest_list;
-use crate::results::read_result::table::Records;
-use crate::results::text::{counted, grouped, lines as line_count};
-use crate::results::tokens::TokenCounter;
+use crate::limits::{MAX_STORED_RESULT_BYTES, PREVIEW_TOKENS, wide};
+use crate::preview::outline::Outline;
+use crate::preview::text_ends::ends;
+use crate::preview::value_preview::{MIN_VALUE_BYTES, preview};
+use crate::read_result::rows::longest_list;
+use crate::read_result::table::Records;
+use crate::text::{counted, grouped, lines as line_count};
+use crate::tokens::TokenCounter;
 
 /// The hint for a result that is not stored.
 const NOT_KEPT: &str = "the rest is not kept; ask for less";
@@ -24,28 +24,28 @@ const BYTES_PER_TOKEN: usize = 4;
 const TABLE_LINES: usize = 4;
 
 /// The properties of a result in addition to its value.
-pub(in crate::results) struct ResultInfo<'a> {
-    pub(in crate::results) handle: Option<&'a str>,
+pub(crate) struct ResultInfo<'a> {
+    pub(crate) handle: Option<&'a str>,
     /// The size of the result, even if less was stored.
-    pub(in crate::results) bytes: usize,
+    pub(crate) bytes: usize,
     /// The images and sounds of the result, as content blocks with handles.
-    pub(in crate::results) media: Vec<Value>,
+    pub(crate) media: Vec<Value>,
 }
 
 /// A builder of summaries with a maximum number of tokens.
-pub(in crate::results) struct Summary<'a> {
+pub(crate) struct Summary<'a> {
     tokens: usize,
     counter: &'a TokenCounter,
 }
 
 impl<'a> Summary<'a> {
     /// Creates a builder for a reader with a token limit.
-    pub(in crate::results) fn new(tokens: usize, counter: &'a TokenCounter) -> Self {
+    pub(crate) fn new(tokens: usize, counter: &'a TokenCounter) -> Self {
         Self { tokens: tokens.min(wide(PREVIEW_TOKENS)), counter }
     }
 
     /// Returns the summary of a value that was written as this text.
-    pub(in crate::results) fn of_value(&self, value: &Value, text: &str, about: ResultInfo<'_>) -> Value {
+    pub(crate) fn of_value(&self, value: &Value, text: &str, about: ResultInfo<'_>) -> Value {
         let tokens = self.counter.estimate(text, about.bytes);
         let is_cut = about.bytes > MAX_STORED_RESULT_BYTES;
         let total = if is_cut {
@@ -102,12 +102,7 @@ impl<'a> Summary<'a> {
     }
 
     /// Returns the summary of a text: for a table the first rows, for any other text the first and the last lines.
-    pub(in crate::results) fn of_text(
-        &self,
-        text: &str,
-        cut_from: Option<usize>,
-        about: &ResultInfo<'_>,
-    ) -> String {
+    pub(crate) fn of_text(&self, text: &str, cut_from: Option<usize>, about: &ResultInfo<'_>) -> String {
         let records = Records::of(text).filter(|_| cut_from.is_none());
         let table = records.and_then(|records| records.read(text));
         let mut size = match &table {
@@ -168,9 +163,5 @@ fn rows_hint(handle: &str, path: Option<&str>) -> String {
 fn first_lines(text: &str, bytes: usize) -> String {
     let end = text.match_indices('\n').nth(TABLE_LINES - 1).map_or(text.len(), |(at, _)| at);
     let lines = text.get(..end).unwrap_or(text);
-    if lines.len() <= bytes {
-        lines.to_owned()
-    } else {
-        format!("{}…", crate::results::text::head(lines, bytes))
-    }
+    if lines.len() <= bytes { lines.to_owned() } else { format!("{}…", crate::text::head(lines, bytes)) }
 }

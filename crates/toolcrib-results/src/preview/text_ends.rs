@@ -1,13 +1,13 @@
 //! The truncation of a text to its beginning and its end.
 
-use crate::results::text::{counted, grouped, head, line_breaks, tail};
+use crate::text::{counted, grouped, head, line_breaks, tail};
 
 /// The maximum size of the note between the beginning and the end.
 const MAX_NOTE_BYTES: usize = 120;
 
 /// Returns the beginning and the end of a text in a number of bytes, split at line breaks that are close, with a note
 /// on the omitted part between them.
-pub(in crate::results) fn ends(text: &str, bytes: usize) -> String {
+pub(crate) fn ends(text: &str, bytes: usize) -> String {
     if text.len() <= bytes {
         return text.to_owned();
     }

@@ -7,11 +7,11 @@
 use serde_json::Value;
 use toolcrib_model::JsonObject;
 
-use crate::results::json_size::{escaped_size, json_size, text_size};
-use crate::results::text::{counted, grouped};
+use crate::json_size::{escaped_size, json_size, text_size};
+use crate::text::{counted, grouped};
 
 /// The minimum size of a value: enough for any number, and for the note that replaces an omitted value.
-pub(in crate::results) const MIN_VALUE_BYTES: usize = 32;
+pub(crate) const MIN_VALUE_BYTES: usize = 32;
 
 /// The minimum size for items or entries; with less space, a list or an object is shown by its count alone.
 const MIN_CONTAINER_BYTES: usize = 80;
@@ -29,7 +29,7 @@ const MAX_KEY_BYTES: usize = 100;
 const MIN_ENDS_BYTES: usize = 160;
 
 /// Shortens a value to a number of bytes as JSON, which is at least [`MIN_VALUE_BYTES`].
-pub(in crate::results) fn preview(value: &Value, bytes: usize) -> Value {
+pub(crate) fn preview(value: &Value, bytes: usize) -> Value {
     let bytes = bytes.max(MIN_VALUE_BYTES);
     let mut room = bytes;
     loop {
@@ -200,12 +200,12 @@ fn shorten_text(text: &str, bytes: usize) -> String {
 
 /// Returns the longest beginning of a text that takes at most a number of bytes in a JSON string.
 fn escaped_head(text: &str, bytes: usize) -> &str {
-    crate::results::text::head(text, fitting(text.bytes(), bytes))
+    crate::text::head(text, fitting(text.bytes(), bytes))
 }
 
 /// Returns the longest end of a text that takes at most a number of bytes in a JSON string.
 fn escaped_tail(text: &str, bytes: usize) -> &str {
-    crate::results::text::tail(text, fitting(text.bytes().rev(), bytes))
+    crate::text::tail(text, fitting(text.bytes().rev(), bytes))
 }
 
 /// Returns the number of bytes of a text that fit into a number of bytes of a JSON string.

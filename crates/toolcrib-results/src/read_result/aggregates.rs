@@ -5,22 +5,22 @@ use std::collections::HashMap;
 use serde_json::{Number, Value, json};
 use toolcrib_model::{ErrorKind, JsonObject, ToolError};
 
-use crate::results::read_result::cancellable_search::CancelFlag;
-use crate::results::read_result::rows::{Field, Order, Term, check_fields, compare};
-use crate::results::text::grouped;
+use crate::read_result::cancellable_search::CancelFlag;
+use crate::read_result::rows::{Field, Order, Term, check_fields, compare};
+use crate::text::grouped;
 
 /// The maximum number of groups.
 const MAX_GROUPS: usize = 10_000;
 
 /// The requested aggregates.
 #[derive(Default)]
-pub(in crate::results) struct Aggregates {
+pub(crate) struct Aggregates {
     terms: Vec<(AggregateKind, Term)>,
     by: Vec<Field>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::results) enum AggregateKind {
+pub(crate) enum AggregateKind {
     Sum,
     Min,
     Max,
@@ -61,7 +61,7 @@ impl Sum {
 
 impl Aggregates {
     /// Parses the requested aggregates: a term for each kind, and the comma-separated fields to group by.
-    pub(in crate::results) fn new(
+    pub(crate) fn new(
         asked: [(AggregateKind, Option<&str>); 4],
         by: Option<&str>,
         rows: &[&Value],
@@ -79,12 +79,12 @@ impl Aggregates {
     }
 
     /// Returns true if no aggregates are requested.
-    pub(in crate::results) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.terms.is_empty() && self.by.is_empty()
     }
 
     /// Returns the aggregates of all rows.
-    pub(in crate::results) fn of(&self, rows: &[&Value], cancel: &CancelFlag) -> JsonObject {
+    pub(crate) fn of(&self, rows: &[&Value], cancel: &CancelFlag) -> JsonObject {
         let mut aggregates = JsonObject::new();
         for (kind, term) in &self.terms {
             let (value, skipped) = figure(*kind, term, rows, cancel);
@@ -97,7 +97,7 @@ impl Aggregates {
     }
 
     /// Returns the groups, each with its count and its aggregates: in this order, else the largest first.
-    pub(in crate::results) fn groups(
+    pub(crate) fn groups(
         &self,
         rows: &[&Value],
         order: Option<&Order>,

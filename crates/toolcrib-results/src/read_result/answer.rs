@@ -10,23 +10,23 @@ use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, JsonObject, ToolError};
 
 use super::{grep, lines};
-use crate::results::json_size::json_size;
-use crate::results::limits::{MAX_PARSED_BYTES, MAX_PARSED_VALUES, MAX_STORED_RESULT_BYTES};
-use crate::results::process::values;
-use crate::results::read_result::ReadResult;
-use crate::results::read_result::aggregates::{AggregateKind, Aggregates};
-use crate::results::read_result::cancellable_search::CancelFlag;
-use crate::results::read_result::format_json::readable;
-use crate::results::read_result::jsonpath::{
+use crate::json_size::json_size;
+use crate::limits::{MAX_PARSED_BYTES, MAX_PARSED_VALUES, MAX_STORED_RESULT_BYTES};
+use crate::process::values;
+use crate::read_result::ReadResult;
+use crate::read_result::aggregates::{AggregateKind, Aggregates};
+use crate::read_result::cancellable_search::CancelFlag;
+use crate::read_result::format_json::readable;
+use crate::read_result::jsonpath::{
     self, Filter, MAX_MATCHES, MAX_STEPS, MAX_WHOLE_TEXT_BYTES, Query, QueryLimit, SyntaxError,
 };
-use crate::results::read_result::pages::{Count, Pages};
-use crate::results::read_result::rows::{Field, Order, check_fields, check_filter, longest_list};
-use crate::results::read_result::table::Records;
-use crate::results::store::binary_data;
-use crate::results::store::{Format, StoredResult};
-use crate::results::text::{counted, grouped, line_breaks, lines as line_count};
-use crate::results::tokens::TokenCounter;
+use crate::read_result::pages::{Count, Pages};
+use crate::read_result::rows::{Field, Order, check_fields, check_filter, longest_list};
+use crate::read_result::table::Records;
+use crate::store::binary_data;
+use crate::store::{Format, StoredResult};
+use crate::text::{counted, grouped, line_breaks, lines as line_count};
+use crate::tokens::TokenCounter;
 
 /// The tokens of a page that are reserved for the note at its end.
 const MAX_NOTE_TOKENS: usize = 100;
@@ -35,15 +35,15 @@ const MAX_NOTE_TOKENS: usize = 100;
 const MAX_FIELDS: usize = 100;
 
 /// One request to read a stored result.
-pub(in crate::results) struct ResultReader<'a> {
-    pub(in crate::results) stored: &'a StoredResult,
-    pub(in crate::results) request: &'a ReadResult,
+pub(crate) struct ResultReader<'a> {
+    pub(crate) stored: &'a StoredResult,
+    pub(crate) request: &'a ReadResult,
     /// The maximum number of tokens of the answer.
-    pub(in crate::results) tokens: usize,
-    pub(in crate::results) counter: &'a TokenCounter,
+    pub(crate) tokens: usize,
+    pub(crate) counter: &'a TokenCounter,
     /// True if a program reads the answer.
-    pub(in crate::results) is_full: bool,
-    pub(in crate::results) cancel: &'a CancelFlag,
+    pub(crate) is_full: bool,
+    pub(crate) cancel: &'a CancelFlag,
 }
 
 /// Text that is returned in pages.
@@ -71,7 +71,7 @@ fn invalid(message: impl Into<String>) -> ToolError {
 
 impl ResultReader<'_> {
     /// Returns the answer to the request.
-    pub(in crate::results) fn answer(&self) -> Result<Value, ToolError> {
+    pub(crate) fn answer(&self) -> Result<Value, ToolError> {
         if let Format::Binary { media_type, bytes } = &self.stored.format {
             return self.binary(media_type, *bytes);
         }
@@ -141,8 +141,7 @@ impl ResultReader<'_> {
             let message = format!("this is {media_type} of {}, which is not text", counted(bytes, "byte"));
             return Err(invalid(message).with_hint("a program can read it as the resource of this handle"));
         };
-        let format =
-            if crate::results::process::parsed(&text).is_some() { Format::Json } else { Format::Text };
+        let format = if crate::process::parsed(&text).is_some() { Format::Json } else { Format::Text };
         let text =
             StoredResult::new(stored.owner.clone(), stored.tool.clone(), text, format, stored.cut_from);
         ResultReader { stored: &text, ..*self }.answer()
@@ -305,7 +304,7 @@ impl ResultReader<'_> {
 
     /// Answers with the output of a jq program.
     fn jq(&self, program: &str) -> Result<Value, ToolError> {
-        let found = crate::results::read_result::jq::run(program, self.root(true)?, self.cancel)?;
+        let found = crate::read_result::jq::run(program, self.root(true)?, self.cancel)?;
         self.found(&matches(found.len()), &found.into_iter().map(Cow::Owned).collect::<Vec<_>>())
     }
 
@@ -399,8 +398,7 @@ fn matches(count: usize) -> JsonObject {
 
 fn malformed(argument: &str, what: &str, text: &str, error: &SyntaxError) -> ToolError {
     let (before, after) = text.split_at(text.floor_char_boundary(error.at.min(text.len())));
-    let shown =
-        format!("{}→{}", crate::results::text::tail(before, 60), crate::results::text::head(after, 60));
+    let shown = format!("{}→{}", crate::text::tail(before, 60), crate::text::head(after, 60));
     invalid(format!("`{argument}` is not a valid {what}: {} at the arrow: {shown}", error.message))
 }
 

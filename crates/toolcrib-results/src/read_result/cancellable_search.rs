@@ -17,20 +17,20 @@ const OVERLAP_BYTES: usize = 1024;
 
 /// A cancellation flag that blocking work checks. Clones share the flag.
 #[derive(Clone, Debug, Default)]
-pub(in crate::results) struct CancelFlag(Arc<AtomicBool>);
+pub(crate) struct CancelFlag(Arc<AtomicBool>);
 
 /// A guard that sets the flag when it is dropped.
 #[derive(Debug)]
-pub(in crate::results) struct CancelOnDrop(CancelFlag);
+pub(crate) struct CancelOnDrop(CancelFlag);
 
 impl CancelFlag {
     /// Returns the guard, which the waiting future holds.
-    pub(in crate::results) fn cancel_on_drop(&self) -> CancelOnDrop {
+    pub(crate) fn cancel_on_drop(&self) -> CancelOnDrop {
         CancelOnDrop(self.clone())
     }
 
     /// Returns true if the request was cancelled.
-    pub(in crate::results) fn is_cancelled(&self) -> bool {
+    pub(crate) fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
@@ -43,7 +43,7 @@ impl Drop for CancelOnDrop {
 
 /// Returns the position of the first match of a pattern in a text; `None` without a match, or if the search was
 /// cancelled.
-pub(in crate::results) fn find(pattern: &Regex, text: &str, cancel: &CancelFlag) -> Option<usize> {
+pub(crate) fn find(pattern: &Regex, text: &str, cancel: &CancelFlag) -> Option<usize> {
     let mut start = 0;
     loop {
         let end = text.floor_char_boundary(start + PIECE_BYTES);

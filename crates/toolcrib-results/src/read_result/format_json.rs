@@ -6,7 +6,7 @@ const MAX_LINE_BYTES: usize = 400;
 /// Formats a JSON text: short values are on one line, and others have a line for each of their entries. There are no
 /// blanks, which would cost tokens. Numbers and texts stay as they are written. Returns `None` if the output exceeds a
 /// number of bytes. The text must be valid JSON.
-pub(in crate::results) fn readable(json: &str, max_bytes: usize) -> Option<String> {
+pub(crate) fn readable(json: &str, max_bytes: usize) -> Option<String> {
     let mut out = String::with_capacity(json.len().saturating_add(json.len() / 16).min(max_bytes));
     let mut at = 0;
     while let Some(token) = token(json, at) {

@@ -5,33 +5,33 @@ use std::fmt::Write as _;
 use regex::{Regex, RegexBuilder};
 use toolcrib_model::{ErrorKind, ToolError};
 
-use crate::results::read_result::cancellable_search::{CancelFlag, find};
+use crate::read_result::cancellable_search::{CancelFlag, find};
 
 /// The maximum length of a pattern.
-pub(in crate::results) const MAX_PATTERN_BYTES: usize = 1_000;
+pub(crate) const MAX_PATTERN_BYTES: usize = 1_000;
 
 /// The maximum size of a compiled pattern in bytes.
-pub(in crate::results) const MAX_COMPILED_BYTES: usize = 1 << 20;
+pub(crate) const MAX_COMPILED_BYTES: usize = 1 << 20;
 
 /// The maximum number of listed matching lines; further ones are counted.
 const MAX_MATCHES: usize = 2_000;
 
 /// The maximum number of context lines around each match.
-pub(in crate::results) const MAX_CONTEXT: usize = 10;
+pub(crate) const MAX_CONTEXT: usize = 10;
 
 /// The maximum number of bytes of a line that are shown; of a longer line, those around the match.
 const MAX_LINE_BYTES: usize = 400;
 
 /// The matching lines in the format of `grep -n`.
-pub(in crate::results) struct Matches {
-    pub(in crate::results) text: String,
-    pub(in crate::results) count: usize,
+pub(crate) struct Matches {
+    pub(crate) text: String,
+    pub(crate) count: usize,
     /// The number of listed matches.
-    pub(in crate::results) listed: usize,
+    pub(crate) listed: usize,
 }
 
 /// Compiles a pattern for a linear-time engine.
-pub(in crate::results) fn pattern(pattern: &str) -> Result<Regex, ToolError> {
+pub(crate) fn pattern(pattern: &str) -> Result<Regex, ToolError> {
     if pattern.len() > MAX_PATTERN_BYTES {
         let message = format!("`grep` is longer than {MAX_PATTERN_BYTES} bytes");
         return Err(ToolError::new(ErrorKind::InvalidArgs, message));
@@ -49,7 +49,7 @@ pub(in crate::results) fn pattern(pattern: &str) -> Result<Regex, ToolError> {
 }
 
 /// Searches for a pattern line by line until it is cancelled, and lists at most a number of matches.
-pub(in crate::results) fn grep(
+pub(crate) fn grep(
     text: &str,
     pattern: &Regex,
     context: usize,

@@ -2,21 +2,21 @@
 
 use toolcrib_model::{ErrorKind, ToolError};
 
-use crate::results::text::{grouped, lines};
+use crate::text::{grouped, lines};
 
 /// A range of lines of a text.
 #[derive(Debug)]
-pub(in crate::results) struct Lines<'a> {
-    pub(in crate::results) text: &'a str,
+pub(crate) struct Lines<'a> {
+    pub(crate) text: &'a str,
     /// The numbers of the first and the last line.
-    pub(in crate::results) first: usize,
-    pub(in crate::results) last: usize,
+    pub(crate) first: usize,
+    pub(crate) last: usize,
     /// The number of lines of the whole text.
-    pub(in crate::results) all: usize,
+    pub(crate) all: usize,
 }
 
 /// Returns the lines of a range: `10-50`, `10-` to the end, `-50` from the beginning, or one number.
-pub(in crate::results) fn select<'a>(text: &'a str, range: &str) -> Result<Lines<'a>, ToolError> {
+pub(crate) fn select<'a>(text: &'a str, range: &str) -> Result<Lines<'a>, ToolError> {
     let (first, last) = parse(range).ok_or_else(|| {
         let message = "`lines` is not a range of line numbers".to_owned();
         ToolError::new(ErrorKind::InvalidArgs, message)

@@ -22,10 +22,10 @@ use toolcrib_model::{ErrorKind, Risk, ToolError};
 use toolcrib_port::CallContext;
 use toolcrib_sdk::FunctionTool;
 
-use crate::results::Results;
-use crate::results::read_result::answer::ResultReader;
-use crate::results::read_result::cancellable_search::CancelFlag;
-use crate::results::store::{Owner, StoredResult};
+use crate::Results;
+use crate::read_result::answer::ResultReader;
+use crate::read_result::cancellable_search::CancelFlag;
+use crate::store::{Owner, StoredResult};
 
 /// The maximum number of handles in an error.
 const MAX_LISTED_HANDLES: usize = 5;
@@ -36,41 +36,41 @@ const MAX_INLINE_BYTES: usize = 64 * 1024;
 
 // The description of the tool explains the arguments: it costs fewer tokens than a description for each of them.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-pub(in crate::results) struct ReadResult {
-    pub(in crate::results) handle: String,
+pub(crate) struct ReadResult {
+    pub(crate) handle: String,
     #[serde(default, rename = "where")]
-    pub(in crate::results) filter: Option<String>,
+    pub(crate) filter: Option<String>,
     #[serde(default)]
-    pub(in crate::results) fields: Option<Vec<String>>,
+    pub(crate) fields: Option<Vec<String>>,
     #[serde(default)]
-    pub(in crate::results) sort: Option<String>,
+    pub(crate) sort: Option<String>,
     #[serde(default)]
-    pub(in crate::results) limit: Option<i64>,
+    pub(crate) limit: Option<i64>,
     #[serde(default)]
-    pub(in crate::results) count: Option<bool>,
+    pub(crate) count: Option<bool>,
     #[serde(default)]
-    pub(in crate::results) sum: Option<String>,
+    pub(crate) sum: Option<String>,
     #[serde(default)]
-    pub(in crate::results) min: Option<String>,
+    pub(crate) min: Option<String>,
     #[serde(default)]
-    pub(in crate::results) max: Option<String>,
+    pub(crate) max: Option<String>,
     #[serde(default)]
-    pub(in crate::results) mean: Option<String>,
+    pub(crate) mean: Option<String>,
     #[serde(default)]
-    pub(in crate::results) group_by: Option<String>,
+    pub(crate) group_by: Option<String>,
     #[serde(default)]
-    pub(in crate::results) jq: Option<String>,
+    pub(crate) jq: Option<String>,
     #[serde(default)]
-    pub(in crate::results) jsonpath: Option<String>,
+    pub(crate) jsonpath: Option<String>,
     #[serde(default)]
-    pub(in crate::results) grep: Option<String>,
+    pub(crate) grep: Option<String>,
     #[serde(default)]
     #[schemars(schema_with = "context_schema")]
-    pub(in crate::results) context: Option<u8>,
+    pub(crate) context: Option<u8>,
     #[serde(default)]
-    pub(in crate::results) lines: Option<String>,
+    pub(crate) lines: Option<String>,
     #[serde(default)]
-    pub(in crate::results) page: Option<i64>,
+    pub(crate) page: Option<i64>,
 }
 
 /// Returns the schema of the number of context lines. A minimum of 0 would only cost tokens.
@@ -109,11 +109,7 @@ pub fn tools(results: Arc<Results>) -> Vec<FunctionTool> {
 }
 
 impl Results {
-    pub(in crate::results) async fn read(
-        &self,
-        request: ReadResult,
-        context: &CallContext,
-    ) -> Result<Value, ToolError> {
+    pub(crate) async fn read(&self, request: ReadResult, context: &CallContext) -> Result<Value, ToolError> {
         let stored = self.stored(&request.handle, context)?;
         let tokens = self.limits.tokens_of(None, context.sharing);
         let (is_full, counter) = (context.full_results, self.counter.clone());
@@ -150,7 +146,7 @@ impl Results {
         }
         let own = self.store.handles(&owner);
         let minutes = self.store.bounds.time.as_secs() / 60;
-        let shown = crate::results::text::head(handle, 80);
+        let shown = crate::text::head(handle, 80);
         let message = format!(
             "there is no result {shown:?}: results are kept for {minutes} minutes, or with the session where that is \
              kept, and the oldest go first when there are many"

@@ -1,42 +1,42 @@
 //! Pagination of texts.
 
-use crate::results::read_result::cancellable_search::CancelFlag;
-use crate::results::tokens::TokenCounter;
+use crate::read_result::cancellable_search::CancelFlag;
+use crate::tokens::TokenCounter;
 
 /// A page of a text.
-pub(in crate::results) struct Page<'t> {
-    pub(in crate::results) text: &'t str,
+pub(crate) struct Page<'t> {
+    pub(crate) text: &'t str,
     /// The byte position of the page in the text.
-    pub(in crate::results) start: usize,
+    pub(crate) start: usize,
     /// True if another page follows.
-    pub(in crate::results) has_next: bool,
+    pub(crate) has_next: bool,
     /// The number of pages.
-    pub(in crate::results) count: Count,
+    pub(crate) count: Count,
 }
 
 /// The number of pages of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::results) enum Count {
+pub(crate) enum Count {
     Exact(usize),
     /// An estimate, since the text was not read to its end.
     About(usize),
 }
 
 /// A text divided into pages with a maximum number of tokens.
-pub(in crate::results) struct Pages<'t> {
+pub(crate) struct Pages<'t> {
     text: &'t str,
     tokens: usize,
     counter: &'t TokenCounter,
 }
 
 impl<'t> Pages<'t> {
-    pub(in crate::results) fn new(text: &'t str, tokens: usize, counter: &'t TokenCounter) -> Self {
+    pub(crate) fn new(text: &'t str, tokens: usize, counter: &'t TokenCounter) -> Self {
         Self { text, tokens: tokens.max(4), counter }
     }
 
     /// Returns a page, counted from 1. `starts` holds the known start positions of pages, and receives those that are
     /// found. The error is the number of pages of a text that has fewer.
-    pub(in crate::results) fn get(
+    pub(crate) fn get(
         &self,
         page: usize,
         starts: &mut Vec<usize>,

@@ -8,8 +8,8 @@ use serde_json::Value;
 use toolcrib_document::nearest;
 use toolcrib_model::{ErrorKind, JsonObject, ToolError};
 
-use crate::results::read_result::cancellable_search::CancelFlag;
-use crate::results::read_result::jsonpath::{Filter, Query};
+use crate::read_result::cancellable_search::CancelFlag;
+use crate::read_result::jsonpath::{Filter, Query};
 
 /// The maximum depth at which a list is searched for.
 const MAX_LIST_DEPTH: usize = 4;
@@ -30,7 +30,7 @@ const MAX_FACTORS: usize = 8;
 const MAX_PATH_BYTES: usize = 120;
 
 /// Returns the path and the items of the longest list of a value: the value itself, or a list inside of objects.
-pub(in crate::results) fn longest_list(root: &Value) -> Option<(String, &[Value])> {
+pub(crate) fn longest_list(root: &Value) -> Option<(String, &[Value])> {
     if let Value::Array(items) = root {
         return Some(("$".to_owned(), items));
     }
@@ -67,24 +67,24 @@ fn path_of(path: &str, key: &str) -> Option<String> {
 }
 
 /// A field of a row: a key, or a path below one.
-pub(in crate::results) struct Field {
+pub(crate) struct Field {
     name: String,
     path: Option<Query>,
 }
 
 impl Field {
-    pub(in crate::results) fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let name = name.trim().to_owned();
         let path = Query::parse(&name).ok();
         Self { name, path }
     }
 
-    pub(in crate::results) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
     /// Returns the value of this field of a row. `.` and `@` are the row itself.
-    pub(in crate::results) fn get<'v>(&self, row: &'v Value, cancel: &'v CancelFlag) -> Option<&'v Value> {
+    pub(crate) fn get<'v>(&self, row: &'v Value, cancel: &'v CancelFlag) -> Option<&'v Value> {
         if matches!(self.name.as_str(), "." | "@" | "$" | "") {
             return Some(row);
         }
@@ -96,7 +96,7 @@ impl Field {
 }
 
 /// A numeric term: a field, or a product of fields and numbers.
-pub(in crate::results) struct Term {
+pub(crate) struct Term {
     factors: Vec<Factor>,
 }
 
@@ -107,7 +107,7 @@ enum Factor {
 
 impl Term {
     /// Parses a term. A name with a `*` in it is a field if a row has it.
-    pub(in crate::results) fn new(text: &str, rows: &[&Value]) -> Result<Self, ToolError> {
+    pub(crate) fn new(text: &str, rows: &[&Value]) -> Result<Self, ToolError> {
         let is_field = rows.iter().take(MAX_COMPARED_ROWS).any(|row| row.get(text.trim()).is_some());
         let parts: Vec<_> = if is_field { vec![text] } else { text.split('*').collect() };
         if parts.len() > MAX_FACTORS || parts.len() > 1 && parts.iter().any(|part| part.trim().is_empty()) {
@@ -123,7 +123,7 @@ impl Term {
         Ok(Self { factors: parts.into_iter().map(factor).collect() })
     }
 
-    pub(in crate::results) fn fields(&self) -> impl Iterator<Item = &Field> {
+    pub(crate) fn fields(&self) -> impl Iterator<Item = &Field> {
         self.factors.iter().filter_map(|factor| match factor {
             Factor::Field(field) => Some(field),
             Factor::Number(_) => None,
@@ -131,7 +131,7 @@ impl Term {
     }
 
     /// Returns the value of a term that consists of one field.
-    pub(in crate::results) fn value<'v>(&self, row: &'v Value, cancel: &'v CancelFlag) -> Option<&'v Value> {
+    pub(crate) fn value<'v>(&self, row: &'v Value, cancel: &'v CancelFlag) -> Option<&'v Value> {
         match self.factors.as_slice() {
             [Factor::Field(field)] => field.get(row, cancel),
             _ => None,
@@ -139,7 +139,7 @@ impl Term {
     }
 
     /// Returns the number of a row; `None` if it has none.
-    pub(in crate::results) fn number(&self, row: &Value, cancel: &CancelFlag) -> Option<f64> {
+    pub(crate) fn number(&self, row: &Value, cancel: &CancelFlag) -> Option<f64> {
         self.factors.iter().try_fold(1.0, |product, factor| match factor {
             Factor::Number(number) => Some(product * number),
             Factor::Field(field) => Some(product * number(field.get(row, cancel)?)?),
@@ -148,7 +148,7 @@ impl Term {
 }
 
 /// Returns the number that a value is, or that its text represents.
-pub(in crate::results) fn number(value: &Value) -> Option<f64> {
+pub(crate) fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Number(number) => number.as_f64(),
         Value::String(text) => text.trim().parse().ok().filter(|number: &f64| number.is_finite()),
@@ -157,7 +157,7 @@ pub(in crate::results) fn number(value: &Value) -> Option<f64> {
 }
 
 /// Checks that at least one row has each of these fields.
-pub(in crate::results) fn check_fields<'f>(
+pub(crate) fn check_fields<'f>(
     fields: impl IntoIterator<Item = &'f Field>,
     rows: &[&Value],
     cancel: &CancelFlag,
@@ -172,7 +172,7 @@ pub(in crate::results) fn check_fields<'f>(
 }
 
 /// Returns an error if no row has one of the filter's fields. It is called if no row fulfils the filter.
-pub(in crate::results) fn check_filter(filter: &Filter, rows: &[&Value]) -> Result<(), ToolError> {
+pub(crate) fn check_filter(filter: &Filter, rows: &[&Value]) -> Result<(), ToolError> {
     let rows: Vec<&Value> = rows.iter().take(MAX_COMPARED_ROWS).copied().collect();
     let unknown = filter.fields().into_iter().find(|name| rows.iter().all(|row| row.get(name).is_none()));
     match unknown {
@@ -188,7 +188,7 @@ fn no_field<'v>(name: &str, rows: impl Iterator<Item = &'v Value>) -> ToolError 
             keys.push(key.as_str());
         }
     }
-    let mut message = format!("no row has a field `{}`", crate::results::text::head(name, MAX_PATH_BYTES));
+    let mut message = format!("no row has a field `{}`", crate::text::head(name, MAX_PATH_BYTES));
     // Writing to a string cannot fail.
     if let Some(meant) = nearest(name, keys.iter().copied()) {
         let _ = write!(message, ", did you mean `{meant}`?");
@@ -205,11 +205,11 @@ fn no_field<'v>(name: &str, rows: impl Iterator<Item = &'v Value>) -> ToolError 
 }
 
 /// The fields by which rows are sorted, each with true for descending order.
-pub(in crate::results) struct Order(Vec<(Field, bool)>);
+pub(crate) struct Order(Vec<(Field, bool)>);
 
 impl Order {
     /// Parses `price`, `-price` or `-price, name`.
-    pub(in crate::results) fn new(text: &str) -> Self {
+    pub(crate) fn new(text: &str) -> Self {
         let key = |part: &str| {
             let part = part.trim();
             match part.strip_prefix('-') {
@@ -220,12 +220,12 @@ impl Order {
         Self(text.split(',').filter(|part| !part.trim().is_empty()).map(key).collect())
     }
 
-    pub(in crate::results) fn fields(&self) -> impl Iterator<Item = &Field> {
+    pub(crate) fn fields(&self) -> impl Iterator<Item = &Field> {
         self.0.iter().map(|(field, _)| field)
     }
 
     /// Sorts rows. Rows without a value come last.
-    pub(in crate::results) fn sort(&self, rows: &mut [&Value], cancel: &CancelFlag) {
+    pub(crate) fn sort(&self, rows: &mut [&Value], cancel: &CancelFlag) {
         let null = Value::Null;
         for (field, descends) in self.0.iter().rev() {
             rows.sort_by_cached_key(|row| SortKey {
@@ -261,7 +261,7 @@ impl Ord for SortKey {
 }
 
 /// Compares two values: numbers, also those in texts, come before texts, and texts before others.
-pub(in crate::results) fn compare(left: &Value, right: &Value) -> Ordering {
+pub(crate) fn compare(left: &Value, right: &Value) -> Ordering {
     match (left, right) {
         (Value::String(left), Value::String(right)) => left.cmp(right),
         _ => match (number(left), number(right)) {

@@ -3,7 +3,7 @@
 use serde_json::{Number, Value};
 use toolcrib_model::JsonObject;
 
-use crate::results::limits::{MAX_PARSED_BYTES, MAX_PARSED_VALUES};
+use crate::limits::{MAX_PARSED_BYTES, MAX_PARSED_VALUES};
 
 /// The field separators. The comma is last, since it is common in other texts.
 const SEPARATORS: [u8; 4] = [b'\t', b';', b'|', b','];
@@ -19,7 +19,7 @@ const MAX_NAME_BYTES: usize = 100;
 
 /// The format of the records of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::results) enum Records {
+pub(crate) enum Records {
     /// Fields with this separator, with the names in the first line.
     Fields(u8),
     /// A JSON object on each line.
@@ -28,7 +28,7 @@ pub(in crate::results) enum Records {
 
 impl Records {
     /// Detects the format of the records of a text by its beginning, if it has any.
-    pub(in crate::results) fn of(text: &str) -> Option<Self> {
+    pub(crate) fn of(text: &str) -> Option<Self> {
         if text.len() > MAX_PARSED_BYTES {
             return None;
         }
@@ -59,7 +59,7 @@ impl Records {
     }
 
     /// Returns the records as a list of objects; `None` if there are too many.
-    pub(in crate::results) fn read(self, text: &str) -> Option<Value> {
+    pub(crate) fn read(self, text: &str) -> Option<Value> {
         let mut values = 0;
         let mut fits = |added: usize| {
             values += added;
@@ -69,9 +69,7 @@ impl Records {
             Self::JsonLines => {
                 let lines = text.lines().filter(|line| !line.trim().is_empty());
                 let rows = lines.map(|line| {
-                    fits(crate::results::process::values(line))
-                        .then(|| serde_json::from_str(line).ok())
-                        .flatten()
+                    fits(crate::process::values(line)).then(|| serde_json::from_str(line).ok()).flatten()
                 });
                 rows.collect::<Option<Vec<Value>>>().map(Value::from)
             }

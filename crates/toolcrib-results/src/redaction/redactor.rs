@@ -67,7 +67,7 @@ impl Redactor {
     }
 
     /// Returns true if a secret is long enough to be redacted.
-    pub(in crate::results) fn takes(secret: &Secret) -> bool {
+    pub(crate) fn takes(secret: &Secret) -> bool {
         secret.expose().trim().len() >= MIN_SECRET_BYTES
     }
 
@@ -142,7 +142,7 @@ impl Redactor {
 
     /// Redacts a text and truncates it to a number of bytes; returns true if it was truncated. No secret is cut in two,
     /// and the memory is limited to the text and its remaining part.
-    pub(in crate::results) fn redact_within(&self, text: &mut String, max_bytes: usize) -> bool {
+    pub(crate) fn redact_within(&self, text: &mut String, max_bytes: usize) -> bool {
         let cut = |text: &mut String| {
             let is_longer = text.len() > max_bytes;
             if is_longer {
@@ -172,7 +172,7 @@ impl Redactor {
             }
         }
         let rest = text.get(done..).unwrap_or_default();
-        let kept = crate::results::text::head(rest, max_bytes.saturating_sub(out.len()));
+        let kept = crate::text::head(rest, max_bytes.saturating_sub(out.len()));
         out.push_str(kept);
         let is_longer = kept.len() < rest.len();
         *text = out;
@@ -195,7 +195,7 @@ impl fmt::Debug for Redactor {
 /// Returns all searched forms of a secret.
 fn forms(secret: &str) -> Vec<String> {
     let secret = secret.trim();
-    let secret = crate::results::text::head(secret, MAX_SECRET_BYTES);
+    let secret = crate::text::head(secret, MAX_SECRET_BYTES);
     let lines = secret.lines().map(str::trim);
     let lines = lines.filter(|line| line.len() >= MIN_SECRET_LINE_BYTES && !line.starts_with("-----"));
     let mut forms = Vec::new();

@@ -5,10 +5,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use toolcrib_model::{Secret, words_of_name};
 
-use crate::results::Redactor;
+use crate::Redactor;
 
 /// The maximum number of secrets. An app file names a few.
-pub const MAX_SECRETS: usize = 1_000;
+const MAX_SECRETS: usize = 1_000;
 
 /// Words in the name of a setting or a variable that mark its value as a secret.
 const SECRET_WORDS: [&str; 24] = [
@@ -78,7 +78,7 @@ const PLAIN_WORDS: [&str; 28] = [
 /// variable has such a name. `pointer` is the location in the app file, `text` the text there.
 ///
 /// ```
-/// use toolcrib_exec::is_secret;
+/// use toolcrib_results::is_secret;
 ///
 /// assert!(is_secret("/tools/registry/0/headers/Authorization", "Bearer ${GH}", "GH"));
 /// assert!(is_secret("/tools/registry/0/args/1", "${GITHUB_TOKEN}", "GITHUB_TOKEN"));
@@ -134,7 +134,7 @@ impl Secrets {
 
     /// Adds a secret under the name that replaces it: that of its variable. Secrets are identified by their values, so
     /// adding one again changes nothing. Returns true if it will be redacted: a secret shorter than
-    /// [`MIN_SECRET_BYTES`](crate::results::MIN_SECRET_BYTES) is not, and there are at most [`MAX_SECRETS`].
+    /// [`MIN_SECRET_BYTES`](crate::MIN_SECRET_BYTES) is not, and there are at most 1,000.
     pub fn add(&self, name: impl Into<String>, secret: Secret) -> bool {
         if !Redactor::takes(&secret) {
             return false;

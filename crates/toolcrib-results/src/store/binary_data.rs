@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 use toolcrib_model::JsonObject;
 
-use crate::results::text::grouped;
+use crate::text::grouped;
 
 /// The minimum size of data that is extracted, since a handle takes space too. Images and sounds are always extracted,
 /// so that they can be shown.
@@ -22,16 +22,16 @@ const MAX_MEDIA_TYPE_BYTES: usize = 100;
 const UNKNOWN: &str = "application/octet-stream";
 
 /// Binary data that was extracted from a result.
-pub(in crate::results) struct BinaryData {
+pub(crate) struct BinaryData {
     /// The data in base64, as received.
-    pub(in crate::results) data: String,
-    pub(in crate::results) media_type: String,
+    pub(crate) data: String,
+    pub(crate) media_type: String,
     /// The number of decoded bytes.
-    pub(in crate::results) bytes: usize,
+    pub(crate) bytes: usize,
 }
 
 /// Extracts binary data from a value, and replaces it by its type, its size and the handle from `keep`.
-pub(in crate::results) fn extract(value: &mut Value, store: &mut dyn FnMut(BinaryData) -> Option<String>) {
+pub(crate) fn extract(value: &mut Value, store: &mut dyn FnMut(BinaryData) -> Option<String>) {
     let mut parts = 0;
     visit(value, &mut |part| {
         parts += 1;
@@ -40,13 +40,13 @@ pub(in crate::results) fn extract(value: &mut Value, store: &mut dyn FnMut(Binar
 }
 
 /// Returns the type of the content block for data of a media type, if there is one.
-pub(in crate::results) fn kind_of_media(media_type: &str) -> Option<&'static str> {
+pub(crate) fn kind_of_media(media_type: &str) -> Option<&'static str> {
     let lower = media_type.get(..6).unwrap_or_default().to_ascii_lowercase();
     ["image", "audio"].into_iter().find(|kind| lower.strip_prefix(kind) == Some("/"))
 }
 
 /// Returns content blocks for the images and sounds in a value whose data was extracted.
-pub(in crate::results) fn media(value: &Value) -> Vec<Value> {
+pub(crate) fn media(value: &Value) -> Vec<Value> {
     let found = toolcrib_model::media_handles(value, MAX_PARTS);
     let block = |media: &toolcrib_model::MediaHandle<'_>| json!({"type": media.kind, "handle": media.handle});
     found.iter().map(block).collect()

@@ -14,25 +14,25 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 use toolcrib_port::CallContext;
 
-use crate::results::limits::{
+use crate::limits::{
     MAX_STORED_BYTES, MAX_STORED_RESULTS, MAX_STORED_SESSION_BYTES, MAX_STORED_SESSION_RESULTS,
     RESULT_LIFETIME,
 };
-use crate::results::store::session_folder::SessionFolder;
+use crate::store::session_folder::SessionFolder;
 
 /// The letters of a handle: 32, so that each encodes five bits.
 const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
 /// The owner of a result. A reader has to match all three fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::results) struct Owner {
-    pub(in crate::results) session: Arc<str>,
-    pub(in crate::results) agent: Option<Arc<str>>,
-    pub(in crate::results) user: Option<Arc<str>>,
+pub(crate) struct Owner {
+    pub(crate) session: Arc<str>,
+    pub(crate) agent: Option<Arc<str>>,
+    pub(crate) user: Option<Arc<str>>,
 }
 
 impl Owner {
-    pub(in crate::results) fn of(context: &CallContext) -> Self {
+    pub(crate) fn of(context: &CallContext) -> Self {
         Self {
             session: Arc::clone(&context.session),
             agent: context.agent.clone(),
@@ -44,7 +44,7 @@ impl Owner {
 /// The format of a stored text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(in crate::results) enum Format {
+pub(crate) enum Format {
     /// Plain text.
     Text,
     /// JSON, formatted in lines.
@@ -60,20 +60,20 @@ pub(in crate::results) enum Format {
 
 /// A stored result.
 #[derive(Debug)]
-pub(in crate::results) struct StoredResult {
-    pub(in crate::results) owner: Owner,
+pub(crate) struct StoredResult {
+    pub(crate) owner: Owner,
     /// The tool that produced it.
-    pub(in crate::results) tool: String,
-    pub(in crate::results) text: String,
-    pub(in crate::results) format: Format,
+    pub(crate) tool: String,
+    pub(crate) text: String,
+    pub(crate) format: Format,
     /// The original size in bytes, if the text was truncated to be stored.
-    pub(in crate::results) cut_from: Option<usize>,
+    pub(crate) cut_from: Option<usize>,
     /// The tokens per page, and the start positions of the first pages, up to the last requested one.
-    pub(in crate::results) pages: Mutex<(usize, Vec<usize>)>,
+    pub(crate) pages: Mutex<(usize, Vec<usize>)>,
 }
 
 impl StoredResult {
-    pub(in crate::results) fn new(
+    pub(crate) fn new(
         owner: Owner,
         tool: String,
         text: String,
@@ -92,12 +92,12 @@ struct StoreEntry {
 
 /// The limits of the store.
 #[derive(Clone, Copy)]
-pub(in crate::results) struct StoreLimits {
-    pub(in crate::results) bytes: usize,
-    pub(in crate::results) count: usize,
-    pub(in crate::results) session_bytes: usize,
-    pub(in crate::results) session_count: usize,
-    pub(in crate::results) time: Duration,
+pub(crate) struct StoreLimits {
+    pub(crate) bytes: usize,
+    pub(crate) count: usize,
+    pub(crate) session_bytes: usize,
+    pub(crate) session_count: usize,
+    pub(crate) time: Duration,
 }
 
 impl Default for StoreLimits {
@@ -114,8 +114,8 @@ impl Default for StoreLimits {
 
 /// The stored results, the oldest first.
 #[derive(Default)]
-pub(in crate::results) struct ResultStore {
-    pub(in crate::results) bounds: StoreLimits,
+pub(crate) struct ResultStore {
+    pub(crate) bounds: StoreLimits,
     entries: Mutex<VecDeque<StoreEntry>>,
     /// The folders of sessions whose results outlive the process.
     folders: Mutex<HashMap<Arc<str>, SessionFolder>>,
@@ -124,7 +124,7 @@ pub(in crate::results) struct ResultStore {
 impl ResultStore {
     /// Stores a result, and returns it with its handle; removes the oldest results to make room. The handle is `None`
     /// if the result is too large to be stored, or if there are no random numbers.
-    pub(in crate::results) fn insert(&self, stored: StoredResult) -> (Arc<StoredResult>, Option<String>) {
+    pub(crate) fn insert(&self, stored: StoredResult) -> (Arc<StoredResult>, Option<String>) {
         let StoreLimits { bytes, count, session_bytes, session_count, time } = self.bounds;
         let stored = Arc::new(stored);
         let (size, owner) = (stored.text.len(), &stored.owner);
@@ -168,7 +168,7 @@ impl ResultStore {
     }
 
     /// Returns the result of this handle, if it belongs to this owner.
-    pub(in crate::results) fn get(&self, handle: &str, owner: &Owner) -> Option<Arc<StoredResult>> {
+    pub(crate) fn get(&self, handle: &str, owner: &Owner) -> Option<Arc<StoredResult>> {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         drop_expired(&mut entries, self.bounds.time);
         if let Some(entry) =
@@ -181,7 +181,7 @@ impl ResultStore {
     }
 
     /// Returns the handles of one owner and the tools that produced the results, the newest first.
-    pub(in crate::results) fn handles(&self, owner: &Owner) -> Vec<(String, String)> {
+    pub(crate) fn handles(&self, owner: &Owner) -> Vec<(String, String)> {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         drop_expired(&mut entries, self.bounds.time);
         let own = entries.iter().rev().filter(|entry| entry.stored.owner == *owner);
@@ -199,7 +199,7 @@ impl ResultStore {
     }
 
     /// Also stores the results of a session in a folder from now on, and makes the results in it available.
-    pub(in crate::results) fn store_in(&self, session: &str, folder: &Path) -> io::Result<()> {
+    pub(crate) fn store_in(&self, session: &str, folder: &Path) -> io::Result<()> {
         let folder = SessionFolder::open(folder, session)?;
         self.folders().insert(session.into(), folder);
         Ok(())
@@ -210,7 +210,7 @@ impl ResultStore {
     }
 
     /// Removes the results of a session from memory. Its files stay.
-    pub(in crate::results) fn forget(&self, session: &str) {
+    pub(crate) fn forget(&self, session: &str) {
         self.folders().remove(session);
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         entries.retain(|entry| entry.stored.owner.session.as_ref() != session);
@@ -232,7 +232,7 @@ fn drop_expired(entries: &mut VecDeque<StoreEntry>, time: Duration) {
 }
 
 /// Returns true if a text has the form of a handle.
-pub(in crate::results) fn is_handle(text: &str) -> bool {
+pub(crate) fn is_handle(text: &str) -> bool {
     text.strip_prefix("r_")
         .is_some_and(|rest| rest.len() == 26 && rest.bytes().all(|byte| ALPHABET.contains(&byte)))
 }

@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::results::limits::{MAX_STORED_RESULT_BYTES, MAX_STORED_SESSION_BYTES, MAX_STORED_SESSION_RESULTS};
-use crate::results::store::{Format, Owner, StoredResult, is_handle};
+use crate::limits::{MAX_STORED_RESULT_BYTES, MAX_STORED_SESSION_BYTES, MAX_STORED_SESSION_RESULTS};
+use crate::store::{Format, Owner, StoredResult, is_handle};
 
 /// The maximum length of the first line; names and a media type are shorter.
 const MAX_HEAD_BYTES: u64 = 64 * 1024;
@@ -32,7 +32,7 @@ struct FileHeader {
 }
 
 /// The results of one session on the disk, the oldest first.
-pub(in crate::results) struct SessionFolder {
+pub(crate) struct SessionFolder {
     path: PathBuf,
     known: VecDeque<StoredFile>,
 }
@@ -47,7 +47,7 @@ struct StoredFile {
 
 impl SessionFolder {
     /// Opens the folder with the results of a session, and creates it if it is missing. Other files are ignored.
-    pub(in crate::results) fn open(path: &Path, session: &str) -> io::Result<Self> {
+    pub(crate) fn open(path: &Path, session: &str) -> io::Result<Self> {
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true);
         #[cfg(unix)]
@@ -74,7 +74,7 @@ impl SessionFolder {
     }
 
     /// Writes a result to a file. Removes the oldest ones to make room.
-    pub(in crate::results) fn insert(&mut self, handle: &str, stored: &StoredResult) -> io::Result<()> {
+    pub(crate) fn insert(&mut self, handle: &str, stored: &StoredResult) -> io::Result<()> {
         let text = |name: &Option<Arc<str>>| name.as_deref().map(str::to_owned);
         let (agent, user) = (text(&stored.owner.agent), text(&stored.owner.user));
         let (tool, format) = (stored.tool.clone(), stored.format.clone());
@@ -102,7 +102,7 @@ impl SessionFolder {
     }
 
     /// Returns the result of this handle, if it belongs to this owner.
-    pub(in crate::results) fn get(&self, handle: &str, owner: &Owner) -> Option<StoredResult> {
+    pub(crate) fn get(&self, handle: &str, owner: &Owner) -> Option<StoredResult> {
         let known = self.known.iter().find(|known| known.handle == handle && known.owner == *owner)?;
         let mut file = BufReader::new(File::open(self.path.join(&known.handle)).ok()?);
         let head = head(&mut file)?;
@@ -113,7 +113,7 @@ impl SessionFolder {
     }
 
     /// Returns the handles of one owner and the tools that produced the results, the newest first.
-    pub(in crate::results) fn handles(&self, owner: &Owner) -> impl Iterator<Item = (&str, &str)> {
+    pub(crate) fn handles(&self, owner: &Owner) -> impl Iterator<Item = (&str, &str)> {
         let own = self.known.iter().rev().filter(move |known| known.owner == *owner);
         own.map(|known| (known.handle.as_str(), known.tool.as_str()))
     }

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use toolcrib_port::{CallContext, Media};
 
-use crate::results::Results;
-use crate::results::limits::MAX_STORED_RESULT_BYTES;
-use crate::results::process::parsed;
-use crate::results::read_result::format_json::readable;
-use crate::results::store::{Format, Owner, StoredResult};
+use crate::Results;
+use crate::limits::MAX_STORED_RESULT_BYTES;
+use crate::process::parsed;
+use crate::read_result::format_json::readable;
+use crate::store::{Format, Owner, StoredResult};
 
 impl Results {
     /// Stores a result of this tool that was shown already, for example to make room for others, and returns how to
@@ -30,9 +30,7 @@ impl Results {
     }
 
     /// Also stores the results of a session in this folder, so that the next process of the session can read their
-    /// handles, regardless of the time. The content of the folder has the limits of a session:
-    /// [`MAX_STORED_SESSION_RESULTS`](crate::results::MAX_STORED_SESSION_RESULTS) and
-    /// [`MAX_STORED_SESSION_BYTES`](crate::results::MAX_STORED_SESSION_BYTES).
+    /// handles, regardless of the time. The content of the folder has the limits of a session: 100 results, 96 MiB.
     pub fn store_in(&self, session: &str, folder: &Path) -> io::Result<()> {
         self.store.store_in(session, folder)
     }

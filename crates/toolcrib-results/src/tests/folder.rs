@@ -7,8 +7,8 @@ use serde_json::json;
 use toolcrib_port::{CallContext, Media};
 
 use super::{handle, reading, results, shaped};
-use crate::results::Results;
-use crate::results::limits::{MAX_STORED_SESSION_RESULTS, RESULT_LIFETIME};
+use crate::Results;
+use crate::limits::{MAX_STORED_SESSION_RESULTS, RESULT_LIFETIME};
 
 fn context() -> CallContext {
     CallContext::new("s").with_agent("a").with_user("u")

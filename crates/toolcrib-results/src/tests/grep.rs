@@ -1,7 +1,7 @@
 //! Lines that match.
 
-use crate::results::read_result::cancellable_search::{CancelFlag, find};
-use crate::results::read_result::grep::{grep, pattern};
+use crate::read_result::cancellable_search::{CancelFlag, find};
+use crate::read_result::grep::{grep, pattern};
 
 fn found(text: &str, wanted: &str, context: usize) -> (String, usize) {
     let matches = grep(text, &pattern(wanted).unwrap(), context, None, &CancelFlag::default());

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::results::read_result::cancellable_search::CancelFlag;
-use crate::results::read_result::jsonpath::{MAX_WHOLE_TEXT_BYTES, Query, QueryLimit};
+use crate::read_result::cancellable_search::CancelFlag;
+use crate::read_result::jsonpath::{MAX_WHOLE_TEXT_BYTES, Query, QueryLimit};
 
 fn select(query: &str, root: &Value) -> Result<Vec<Value>, QueryLimit> {
     let query = Query::parse(query).unwrap_or_else(|error| panic!("{query}: {}", error.message));

@@ -16,7 +16,7 @@ use toolcrib_model::{Secret, ToolError, ToolResult};
 use toolcrib_port::CallContext;
 
 use super::{ResultLimits, Results, Secrets};
-use crate::results::read_result::ReadResult;
+use crate::read_result::ReadResult;
 
 /// Results with room for the least that they may be given.
 fn results() -> Results {

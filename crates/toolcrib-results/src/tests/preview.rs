@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use toolcrib_port::CallContext;
 
 use super::{handle, reading, shaped};
-use crate::results::preview::outline::Outline;
-use crate::results::{MIN_RESULT_TOKENS, PREVIEW_TOKENS, ResultLimits, Results, TokenCounter};
+use crate::preview::outline::Outline;
+use crate::{MIN_RESULT_TOKENS, PREVIEW_TOKENS, ResultLimits, Results, TokenCounter};
 
 /// Splits texts as tokenizers do, roughly: words, and single characters of anything else.
 fn count(text: &str) -> u32 {

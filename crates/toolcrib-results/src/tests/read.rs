@@ -8,8 +8,8 @@ use toolcrib_model::ErrorKind;
 use toolcrib_port::CallContext;
 
 use super::{handle, reading, results, shaped, shared};
-use crate::results::limits::RESULT_LIFETIME;
-use crate::results::store::{Owner, StoreLimits};
+use crate::limits::RESULT_LIFETIME;
+use crate::store::{Owner, StoreLimits};
 
 fn context() -> CallContext {
     CallContext::new("s").with_agent("a").with_user("u")

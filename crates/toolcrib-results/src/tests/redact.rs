@@ -4,7 +4,7 @@ use serde_json::json;
 use toolcrib_model::Secret;
 
 use super::secrets;
-use crate::results::{MIN_SECRET_BYTES, Secrets, is_secret};
+use crate::{MIN_SECRET_BYTES, Secrets, is_secret};
 
 const SECRET: &str = "p@ss/w\"rd é7";
 

@@ -7,9 +7,8 @@ use toolcrib_model::{ErrorKind, QualifiedName, Tool, ToolError, ToolResult};
 use toolcrib_port::CallContext;
 
 use super::{handle, results, secrets, shaped};
-use crate::results::{
-    MAX_FULL_RESULT_BYTES, MAX_RESULT_DEPTH, MAX_RESULT_TOKENS, MIN_RESULT_TOKENS, Results,
-};
+use crate::limits::MAX_RESULT_DEPTH;
+use crate::{MAX_FULL_RESULT_BYTES, MAX_RESULT_TOKENS, MIN_RESULT_TOKENS, Results};
 
 /// Bytes of the least room.
 const ROOM: usize = 4 * MIN_RESULT_TOKENS as usize;
@@ -141,7 +140,7 @@ fn secrets_are_taken_out_of_results_errors_and_metadata_before_anything_is_kept(
     let results = results().with_secrets(secrets("canary-1"));
     let large = shaped(&results, json!(vec!["canary-1 "; 5_000]), &context());
     assert!(!large.result.to_string().contains("canary-1"));
-    let owner = crate::results::store::Owner::of(&context());
+    let owner = crate::store::Owner::of(&context());
     let stored = results.store.get(&handle(&large), &owner).unwrap();
     assert!(stored.text.contains("[secret TOKEN]") && !stored.text.contains("canary-1"));
 

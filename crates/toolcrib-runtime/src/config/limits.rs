@@ -6,13 +6,11 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use toolcrib_document::Error;
-use toolcrib_exec::{
-    FlowSettings, MAX_APPROVAL_WAIT, MAX_DEADLINE, MAX_RESULT_TOKENS, MIN_APPROVAL_WAIT, MIN_RESULT_TOKENS,
-    SourceLimits,
-};
+use toolcrib_exec::{FlowSettings, MAX_APPROVAL_WAIT, MAX_DEADLINE, MIN_APPROVAL_WAIT, SourceLimits};
 use toolcrib_model::{NAMESPACE_SEPARATOR, QualifiedName, pointer_part};
 use toolcrib_port::ToolLoader as _;
 use toolcrib_registry::Snapshot;
+use toolcrib_results::{MAX_RESULT_TOKENS, MIN_RESULT_TOKENS};
 use toolcrib_sdk::Module;
 
 use crate::App;

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 use toolcrib_document::Error;
-use toolcrib_exec::{MIN_SECRET_BYTES, is_secret};
 use toolcrib_model::Secret;
+use toolcrib_results::{MIN_SECRET_BYTES, is_secret};
 
 use crate::{App, config::variables};
 

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 use toolcrib_document::{Error, expand, expand_path};
-use toolcrib_exec::is_secret;
 use toolcrib_model::{Secret, pointer_part};
+use toolcrib_results::is_secret;
 
 use crate::App;
 

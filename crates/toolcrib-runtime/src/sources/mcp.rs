@@ -8,13 +8,13 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use toolcrib_document::expand;
-use toolcrib_exec::is_secret;
 use toolcrib_loader_mcp::{
     DEFAULT_SESSION_SERVERS, HttpProtocol, McpConnection, McpEngine, McpLoader, McpSource, McpTransport,
     NAMESPACE_PREFIX, SessionEngines, ToolsCache,
 };
 use toolcrib_model::Secret;
 use toolcrib_port::ToolEngine;
+use toolcrib_results::is_secret;
 
 use super::Source;
 use super::built_in::{Seconds, is_private, may_reach, may_start};

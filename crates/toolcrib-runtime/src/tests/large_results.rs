@@ -6,11 +6,12 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolcrib_exec::{DenyAll, PREVIEW_TOKENS};
+use toolcrib_exec::DenyAll;
 use toolcrib_model::ToolCall;
 use toolcrib_modules::NoConfig;
 use toolcrib_port::CallContext;
 use toolcrib_prompt::Tokenizer;
+use toolcrib_results::PREVIEW_TOKENS;
 use toolcrib_sdk::{Module, module};
 
 use crate::{App, EntryContext, Extensions, Runtime};

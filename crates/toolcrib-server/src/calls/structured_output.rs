@@ -4,9 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use serde_json::Value;
-use toolcrib_exec::{Executor, MAX_CHECKED_RESULT_BYTES};
+use toolcrib_exec::Executor;
 use toolcrib_model::{ToolCall, ToolResult};
 use toolcrib_port::{CallContext, ToolCaller};
+use toolcrib_results::MAX_CHECKED_RESULT_BYTES;
 
 /// The text before a result without structured content whose call continues in the background.
 const GOES_ON: &str = "[The call has not failed: it continues in the background.]";

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use toolcrib_exec::is_secret;
+use toolcrib_results::is_secret;
 
 use crate::commands::install::is_variable;
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, Secret, ToolCall, ToolError, ToolResult};
+use toolcrib_results::Secrets;
 
 use super::{CANARY, arguments, audit, authorized, begun, context};
-use crate::Secrets;
 use crate::audit::{Audit, AuditSink, Outcome, Record};
 
 /// How a call ends.

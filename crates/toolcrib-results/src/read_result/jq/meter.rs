@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::panic::resume_unwind;
 
-use crate::results::read_result::cancellable_search::CancelFlag;
+use crate::read_result::cancellable_search::CancelFlag;
 
 /// The maximum number of steps of a program, comparisons and copied values included.
 const MAX_STEPS: usize = 20_000_000;

@@ -23,9 +23,9 @@ mod tests;
 
 use self::meter::{Limits, ProgramLimit};
 use self::value::Val;
-use crate::results::read_result::cancellable_search::CancelFlag;
-use crate::results::read_result::jsonpath::MAX_MATCHES;
-use crate::results::text::{grouped, head, tail};
+use crate::read_result::cancellable_search::CancelFlag;
+use crate::read_result::jsonpath::MAX_MATCHES;
+use crate::text::{grouped, head, tail};
 
 /// The maximum length of a program in bytes. Its parser uses stack for at most each of its characters.
 const MAX_PROGRAM_BYTES: usize = 2_000;

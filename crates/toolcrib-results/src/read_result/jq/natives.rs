@@ -12,7 +12,7 @@ use regex::{Regex, RegexBuilder};
 use super::Metered;
 use super::meter;
 use super::value::{Error, Val};
-use crate::results::read_result::grep::{MAX_COMPILED_BYTES, MAX_PATTERN_BYTES};
+use crate::read_result::grep::{MAX_COMPILED_BYTES, MAX_PATTERN_BYTES};
 
 /// The definitions of the standard library that are left out: those for the process and the clock, and mathematics that
 /// is not available.

@@ -5,7 +5,7 @@ use toolcrib_model::ErrorKind;
 
 use super::meter::Limits;
 use super::{run, run_within};
-use crate::results::read_result::cancellable_search::CancelFlag;
+use crate::read_result::cancellable_search::CancelFlag;
 
 fn jq(program: &str, input: Value) -> Result<Vec<Value>, String> {
     run(program, input, &CancelFlag::default()).map_err(|error| error.to_string())

@@ -8,7 +8,7 @@ use toolcrib_model::kind_of;
 
 use super::select::Selection;
 use super::{MAX_STEPS, Query, Segment, Selector};
-use crate::results::read_result::cancellable_search::CancelFlag;
+use crate::read_result::cancellable_search::CancelFlag;
 
 /// The maximum number of listed keys.
 const MAX_LISTED_KEYS: usize = 20;
@@ -21,7 +21,7 @@ const MAX_KEY_BYTES: usize = 80;
 
 /// Returns an explanation if a query finds nothing because of a name or a position that does not exist: the existing
 /// keys, and a suggestion. `None` if the query may legitimately find nothing, as one with a filter.
-pub(in crate::results) fn explain(query: &Query, root: &Value, cancel: &CancelFlag) -> Option<String> {
+pub(crate) fn explain(query: &Query, root: &Value, cancel: &CancelFlag) -> Option<String> {
     let mut found = vec![root];
     for segment in &query.segments {
         let next = Selection::new(root, MAX_STEPS, cancel);

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::select::Selection;
 use super::{Comparison, Condition, MAX_WHOLE_TEXT_BYTES, Operand, Path, QueryLimit};
-use crate::results::read_result::cancellable_search::find;
-use crate::results::read_result::grep::MAX_COMPILED_BYTES;
+use crate::read_result::cancellable_search::find;
+use crate::read_result::grep::MAX_COMPILED_BYTES;
 
 /// The number of bytes of a text that cost one step.
 const BYTES_PER_STEP: usize = 64;

@@ -8,33 +8,33 @@
 use regex::Regex;
 use serde_json::Value;
 
-use crate::results::read_result::cancellable_search::CancelFlag;
+use crate::read_result::cancellable_search::CancelFlag;
 
 mod explain;
 mod filter;
 mod parse;
 mod select;
 
-pub(in crate::results) use explain::explain;
+pub(crate) use explain::explain;
 
 /// The maximum length of a query.
-pub(in crate::results) const MAX_QUERY_BYTES: usize = 1_000;
+pub(crate) const MAX_QUERY_BYTES: usize = 1_000;
 
 /// The maximum nesting of filters and parentheses.
-pub(in crate::results) const MAX_NESTING: usize = 16;
+pub(crate) const MAX_NESTING: usize = 16;
 
 /// The maximum number of values that a query may visit, repeated visits included.
-pub(in crate::results) const MAX_STEPS: usize = 20_000_000;
+pub(crate) const MAX_STEPS: usize = 20_000_000;
 
 /// The maximum length of a text for `match`, which cannot be cancelled.
-pub(in crate::results) const MAX_WHOLE_TEXT_BYTES: usize = 32 * 1024;
+pub(crate) const MAX_WHOLE_TEXT_BYTES: usize = 32 * 1024;
 
 /// The maximum number of values that a query may find.
-pub(in crate::results) const MAX_MATCHES: usize = 100_000;
+pub(crate) const MAX_MATCHES: usize = 100_000;
 
 /// A query.
 #[derive(Debug)]
-pub(in crate::results) struct Query {
+pub(crate) struct Query {
     segments: Vec<Segment>,
 }
 
@@ -42,20 +42,20 @@ pub(in crate::results) struct Query {
 /// fields of the value. `and`, `or`, `not`, `=` and `=~` are understood too, and a number equals the text that
 /// represents it.
 #[derive(Debug)]
-pub(in crate::results) struct Filter(Condition);
+pub(crate) struct Filter(Condition);
 
 /// A syntax error of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::results) struct SyntaxError {
+pub(crate) struct SyntaxError {
     /// The byte position of the error.
-    pub(in crate::results) at: usize,
+    pub(crate) at: usize,
     /// The expected syntax, or the problem.
-    pub(in crate::results) message: String,
+    pub(crate) message: String,
 }
 
 /// The exceeded limit of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::results) enum QueryLimit {
+pub(crate) enum QueryLimit {
     Steps,
     Matches,
     /// A text is too long for `match`.
@@ -122,12 +122,12 @@ enum Operand {
 
 impl Query {
     /// Parses a query.
-    pub(in crate::results) fn parse(text: &str) -> Result<Self, SyntaxError> {
+    pub(crate) fn parse(text: &str) -> Result<Self, SyntaxError> {
         parse::parse(text)
     }
 
     /// Returns the values that the query finds, in order, unless it is cancelled.
-    pub(in crate::results) fn select<'v>(
+    pub(crate) fn select<'v>(
         &self,
         root: &'v Value,
         cancel: &'v CancelFlag,
@@ -136,7 +136,7 @@ impl Query {
     }
 
     /// Returns the values that the query finds in at most a number of steps.
-    pub(in crate::results) fn select_within<'v>(
+    pub(crate) fn select_within<'v>(
         &self,
         root: &'v Value,
         steps: usize,
@@ -149,12 +149,12 @@ impl Query {
 
 impl Filter {
     /// Parses a condition.
-    pub(in crate::results) fn parse(text: &str) -> Result<Self, SyntaxError> {
+    pub(crate) fn parse(text: &str) -> Result<Self, SyntaxError> {
         parse::parse_filter(text).map(Self)
     }
 
     /// Returns the values that fulfil the condition, unless it is cancelled.
-    pub(in crate::results) fn select<'v>(
+    pub(crate) fn select<'v>(
         &self,
         values: &[&'v Value],
         root: &'v Value,
@@ -171,7 +171,7 @@ impl Filter {
     }
 
     /// Returns the keys of the value that the condition refers to by name.
-    pub(in crate::results) fn fields(&self) -> Vec<&str> {
+    pub(crate) fn fields(&self) -> Vec<&str> {
         let mut fields = Vec::new();
         self.0.add_fields(&mut fields);
         fields

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use serde_json::Value;
 
 use super::{QueryLimit, Segment, Selector};
-use crate::results::read_result::cancellable_search::CancelFlag;
+use crate::read_result::cancellable_search::CancelFlag;
 
 /// One evaluation, with its remaining steps.
 pub(super) struct Selection<'v> {
