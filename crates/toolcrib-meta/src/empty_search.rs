@@ -47,7 +47,6 @@ pub(crate) fn hint(reason: Reason, withheld: usize) -> String {
             "a matching tool is not permitted here: tell the user".into()
         }
         Reason::NotPermitted => format!("{withheld} matching tools are not permitted here: tell the user"),
-        Reason::IndexUnreadable => "the index could not be read; use `browse_category`".into(),
         _ => "no tool matches; try other words once, or answer without a tool".into(),
     }
 }

@@ -95,7 +95,7 @@ impl SearchIndex {
         let synonyms = Synonyms::new(analyzer, &settings.synonyms);
         let exact = NameIndex::new(&names, |word, same_name| {
             let term = analyzer.stem(word);
-            !synonyms.knows(&term) && keyword.lexicon().tools(&term) <= same_name
+            !synonyms.knows(&term) && keyword.tools_with(&term) <= same_name
         });
         let (ranking, meaning) = (settings.ranking, OnceLock::new());
         Ok(Self { names, exact, aliases, actions, keyword, vocabulary, synonyms, analyzer, ranking, meaning })
@@ -131,9 +131,7 @@ impl SearchIndex {
         if query.words.is_empty() {
             return Outcome::no_match(Reason::EmptyQuery, Vec::new(), Evidence::default());
         }
-        let Ok(ranked) = self.ranked(&query, options) else {
-            return Outcome::no_match(Reason::IndexUnreadable, Vec::new(), Evidence::default());
-        };
+        let ranked = self.ranked(&query, options);
         if ranked.is_sure() {
             let (hits, evidence) = (self.explained(&ranked, options.bounded_limit()), ranked.evidence);
             return Outcome { hits, no_match: None, nearest: Vec::new(), withheld: 0, evidence };
@@ -173,7 +171,7 @@ impl SearchIndex {
             return 0;
         }
         let everything = SearchOptions { filter: None, ..*options };
-        let Ok(ranked) = self.ranked(query, &everything) else { return 0 };
+        let ranked = self.ranked(query, &everything);
         let best = ranked.fused.first().map_or(0.0, |one| one.score);
         let is_good = |(place, one): &(usize, &FusedHit)| match ranked.named {
             0 => one.score >= best * WITHHELD_SHARE,
@@ -185,11 +183,11 @@ impl SearchIndex {
         if ranked.is_sure() { hidden.count() } else { 0 }
     }
 
-    fn ranked(&self, query: &Query<'_>, options: &SearchOptions<'_>) -> Result<Ranked, Error> {
+    fn ranked(&self, query: &Query<'_>, options: &SearchOptions<'_>) -> Ranked {
         let terms = query.terms(self.analyzer, &self.synonyms, &self.vocabulary, &self.keyword);
         let is_visible =
             |document: u32| self.names.get(document as usize).is_some_and(|name| options.allows(name));
-        let mut matches = self.keyword.search(&terms)?;
+        let mut matches = self.keyword.search(&terms);
         let mentions =
             self.exact.mentions(&self.names, query.text, &query.words, |name| options.allows(name));
         let mut named = named_first(mentions, matches.best.as_slice());
@@ -226,7 +224,7 @@ impl SearchIndex {
         let evidence = evidence(&matches.weights, covered, best, near, weight);
         self.weigh_actions(query, &mut fused);
         let named = put_first(named, &mut fused);
-        Ok(Ranked { fused, named, terms, evidence })
+        Ranked { fused, named, terms, evidence }
     }
 
     /// Returns the visible tools whose alias occurs in the query, except those in `named`.
@@ -237,7 +235,7 @@ impl SearchIndex {
         named: &[Candidate],
     ) -> Vec<Mention> {
         let is_rare = |term: &str, bearers: usize| {
-            !self.synonyms.knows(term) && self.keyword.lexicon().tools(term) <= bearers
+            !self.synonyms.knows(term) && self.keyword.tools_with(term) <= bearers
         };
         let mut found: Vec<Mention> = Vec::new();
         for mention in self.aliases.mentions(&query.words, self.analyzer, is_rare) {

@@ -29,7 +29,7 @@
 //!    and `snake_case`, folded, stripped of stop words and request words, and stemmed as English. Chinese, Japanese and
 //!    Korean text is split into characters and pairs of characters.
 //! 2. Tools that the query names, in any spelling, come first, in order of mention.
-//! 3. The results of the keyword retriever follow: BM25F over six [`Field`]s on posting lists of tantivy, with
+//! 3. The results of the keyword retriever follow: BM25F over six [`Field`]s on posting lists in memory, with
 //!    synonyms. A query word that no tool contains is completed or corrected to words of tool names.
 //! 4. If the index has vectors, the best results of both retrievers are [fused](Ranking), and the [`Evidence`] decides
 //!    whether there is a match at all; `docs/reference/search-figures.md` has the figures.
@@ -73,7 +73,7 @@ pub use cache::index_cache::{MAX_CACHED_INDEXES, MAX_INDEX_CACHE_BYTES, MIN_CACH
 pub use duplicates::{DuplicateGroup, MAX_SCANNED, near_duplicates};
 pub use error::Error;
 pub use index::SearchIndex;
-pub use keyword::{MAX_TOOLS, MAX_WRITER_BYTES};
+pub use keyword::{MAX_BUILD_BYTES, MAX_TOOLS};
 pub use outcome::{
     DEFAULT_LIMIT, Evidence, Explain, Hit, MAX_LIMIT, MAX_NEAREST, MIN_LIMIT, Outcome, Reason,
     RetrieverScore, SearchOptions,

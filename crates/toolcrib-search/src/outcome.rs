@@ -151,8 +151,6 @@ pub enum Reason {
     NeedsLogin,
     /// A tool is withheld because it differs from the one that was approved. Set by callers that know the sources.
     Quarantined,
-    /// The index could not be read.
-    IndexUnreadable,
 }
 
 impl Reason {
@@ -165,7 +163,6 @@ impl Reason {
             Self::SourceDown => "source_down",
             Self::NeedsLogin => "needs_login",
             Self::Quarantined => "quarantined",
-            Self::IndexUnreadable => "index_unreadable",
         }
     }
 }

@@ -80,16 +80,14 @@ pub(super) const CRATES: &[CrateRule] = &[
         ])
         .never(&["sqlx"]),
     CrateRule::new("toolcrib-search", 4),
-    CrateRule::new("toolcrib-agent", 5)
-        .only(&[
-            "toolcrib-document",
-            "toolcrib-io",
-            "toolcrib-model",
-            "toolcrib-port",
-            "toolcrib-prompt",
-            "toolcrib-sdk",
-        ])
-        .never(&["tantivy"]),
+    CrateRule::new("toolcrib-agent", 5).only(&[
+        "toolcrib-document",
+        "toolcrib-io",
+        "toolcrib-model",
+        "toolcrib-port",
+        "toolcrib-prompt",
+        "toolcrib-sdk",
+    ]),
     CrateRule::new("toolcrib-exec", 5)
         .only(&[
             "toolcrib-document",
@@ -190,7 +188,6 @@ pub(super) const OWNERS: &[Owner] = &[
     // YAML is read by `toolcrib-document`, within bounds.
     Owner::of("serde_yaml", &[]),
     Owner::of("sqlx", &["toolcrib-modules", "toolcrib-tasks"]),
-    Owner::of("tantivy", &["toolcrib-search"]),
     // Tables of megabytes, which the program should hold once.
     Owner::of("tiktoken-rs", &["toolcrib-prompt"]),
     Owner::of_feature("tokio", "process", &["toolcrib-io", "xtask"]),

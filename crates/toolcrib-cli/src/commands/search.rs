@@ -58,7 +58,6 @@ fn told_reason(reason: &str, withheld: usize) -> String {
         "needs_login" => "nothing that is there fits, and a source that may have it waits for a login".into(),
         "quarantined" => "a tool of that name is held back, since it is not the one that was approved".into(),
         "not_permitted" => format!("tools fit that may not be used: {withheld}"),
-        "index_unreadable" => "the index could not be read".into(),
         _ => "nothing is like it".into(),
     }
 }

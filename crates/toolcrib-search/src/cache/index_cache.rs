@@ -5,7 +5,6 @@
 //! content. The file begins with [`MAGIC`] and that digest, and ends with the digest of all bytes before. Any other
 //! file is replaced.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -28,7 +27,7 @@ pub const MAX_CACHED_INDEXES: usize = 4;
 pub const MIN_CACHED_TOOLS: usize = 1_000;
 
 /// The first bytes of a file.
-const MAGIC: &[u8; 8] = b"tcwords1";
+const MAGIC: &[u8; 8] = b"tcwords2";
 
 /// The version of the text analysis. It is raised whenever the same tools would give different terms.
 pub(crate) const ANALYSIS_VERSION: u32 = 2;
@@ -66,12 +65,7 @@ impl IndexCache {
     pub(crate) fn read(&self, names: usize) -> Option<WordIndex> {
         let bytes = read_bounded(&self.file, MAX_INDEX_CACHE_BYTES as u64).ok()?;
         let content = || strip_digest(&bytes)?.strip_prefix(MAGIC)?.strip_prefix(&self.key);
-        // The files of tantivy are parsed without bounds: the digest shows that they are unchanged, but not who wrote
-        // them.
-        let words = content().and_then(|content| {
-            catch_unwind(AssertUnwindSafe(|| WordIndex::decode(&mut ByteReader { rest: content }, names)))
-                .ok()?
-        });
+        let words = content().and_then(|content| WordIndex::decode(&mut ByteReader { rest: content }, names));
         if words.is_none() {
             tracing::info!(file = %self.file.display(), "a damaged index cache is replaced");
         }
@@ -83,10 +77,7 @@ impl IndexCache {
     pub(crate) fn write(&self, words: &WordIndex) {
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&self.key);
-        if let Err(error) = words.encode(&mut bytes) {
-            tracing::debug!("the index is not cached: {error}");
-            return;
-        }
+        words.encode(&mut bytes);
         append_digest(&mut bytes);
         if bytes.len() > self.max_bytes {
             tracing::debug!(bytes = bytes.len(), most = self.max_bytes, "the index is not cached");
@@ -103,9 +94,7 @@ impl IndexCache {
 fn key(overloads: &[&[&Tool]]) -> [u8; cache::DIGEST] {
     let mut hash = Sha256::new();
     let mut bytes = ANALYSIS_VERSION.to_le_bytes().to_vec();
-    for version in [env!("CARGO_PKG_VERSION"), tantivy::version_string()] {
-        put_bytes(&mut bytes, version.as_bytes());
-    }
+    put_bytes(&mut bytes, env!("CARGO_PKG_VERSION").as_bytes());
     for tools in overloads {
         put_count(&mut bytes, tools.len());
         for tool in *tools {

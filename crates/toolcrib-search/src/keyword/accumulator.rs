@@ -1,8 +1,6 @@
 //! Score accumulators: the scores of all tools while a query runs.
 
-use std::borrow::Cow;
-
-use super::postings::{Posting, Sum};
+use super::inverted_index::Posting;
 use super::{Candidate, SATURATION};
 
 /// The score of each tool while a query runs. Between two queries all of them are zero.
@@ -10,8 +8,14 @@ pub(super) struct ScoreAccumulator {
     tools: Vec<ToolScore>,
     /// The tools that match.
     matched: Vec<u32>,
-    /// The sums of each tool for the current term.
-    pub(super) sums: Vec<Sum>,
+    /// The sums over the variants of the current term, for each tool.
+    sums: Vec<Sum>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    frequency: f32,
+    fields: u8,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -31,21 +35,21 @@ impl ScoreAccumulator {
     }
 
     /// Adds the occurrences of a term to the score of a tool. `bit` is the number of the term.
-    pub(super) fn add(&mut self, document: u32, sum: Sum, idf: f32, bit: usize) {
+    pub(super) fn add(&mut self, document: u32, frequency: f32, fields: u8, idf: f32, bit: usize) {
         let Some(row) = self.tools.get_mut(document as usize) else { return };
         if row.terms == 0 {
             self.matched.push(document);
         }
-        row.score += idf * sum.frequency * (SATURATION + 1.0) / (sum.frequency + SATURATION);
-        row.fields |= sum.fields;
+        row.score += idf * frequency * (SATURATION + 1.0) / (frequency + SATURATION);
+        row.fields |= fields;
         row.terms |= 1 << bit;
     }
 
     /// Adds the occurrences of a term that has several variants, each with its share of the weight.
-    pub(super) fn add_together(&mut self, variants: &[(Cow<'_, [Posting]>, f32)], idf: f32, bit: usize) {
+    pub(super) fn add_together(&mut self, variants: &[(&[Posting], f32)], idf: f32, bit: usize) {
         let mut documents = Vec::new();
         for (postings, share) in variants {
-            for Posting { document, frequency, fields } in postings.iter() {
+            for Posting { document, frequency, fields } in *postings {
                 let Some(sum) = self.sums.get_mut(*document as usize) else { continue };
                 if sum.fields == 0 {
                     documents.push(*document);
@@ -55,8 +59,9 @@ impl ScoreAccumulator {
             }
         }
         for document in documents {
-            let sum = self.sums.get_mut(document as usize).map(std::mem::take).unwrap_or_default();
-            self.add(document, sum, idf, bit);
+            let Sum { frequency, fields } =
+                self.sums.get_mut(document as usize).map(std::mem::take).unwrap_or_default();
+            self.add(document, frequency, fields, idf, bit);
         }
     }
 

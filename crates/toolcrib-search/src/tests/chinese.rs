@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use tantivy::tokenizer::{LowerCaser, SimpleTokenizer, TextAnalyzer};
 use toolcrib_model::Tool;
 
 use super::tool;
@@ -77,13 +76,10 @@ fn bm25(lines: &[Line], query: &str, terms: &dyn Fn(&str) -> Vec<String>) -> Vec
     ranked.into_iter().map(|(_, name)| name).collect()
 }
 
-/// What tantivy does unless it is told otherwise.
+/// The terms of a tokenizer that knows no Chinese: runs of letters and digits, in lower case.
 fn default_terms(text: &str) -> Vec<String> {
-    let mut analyzer = TextAnalyzer::builder(SimpleTokenizer::default()).filter(LowerCaser).build();
-    let mut stream = analyzer.token_stream(text);
-    let mut terms = Vec::new();
-    stream.process(&mut |token| terms.push(token.text.clone()));
-    terms
+    let runs = text.split(|character: char| !character.is_alphanumeric());
+    runs.filter(|run| !run.is_empty()).map(str::to_lowercase).collect()
 }
 
 fn pairs(text: &str) -> Vec<String> {

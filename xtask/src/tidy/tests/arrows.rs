@@ -120,7 +120,6 @@ fn the_house_keeps_its_promises() {
         ("toolcrib-registry", "toolcrib-loader-file"),
         ("toolcrib-exec", "sqlx"),
         ("toolcrib-exec", "toolcrib-io"),
-        ("toolcrib-agent", "tantivy"),
         ("toolcrib-agent", "toolcrib-search"),
         ("toolcrib-agent", "toolcrib-exec"),
         ("toolcrib-agent", "toolcrib-loader-mcp"),
