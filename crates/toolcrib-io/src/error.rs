@@ -1,10 +1,12 @@
 //! Errors of processes, HTTP requests and files.
 
 use std::io;
+#[cfg(feature = "http")]
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+#[cfg(feature = "http")]
 use crate::http::AddressClass;
 
 /// An error of a child process, an HTTP request or a file.
@@ -123,6 +125,7 @@ pub enum Error {
         reason: &'static str,
     },
     /// The address is one that the policy does not let requests go to.
+    #[cfg(feature = "http")]
     #[error(
         "refused to connect to `{host}`: {address} is {class}; private addresses must be allowed by the configuration"
     )]

@@ -9,6 +9,8 @@
 //! - [`files`] opens files relative to the handle of a [`Root`](files::Root) directory. Paths and symlinks that leave the
 //!   root are refused.
 //!
+//! Each module is a feature of its own name, and so is `watch`, which reports changed files. All are on by default.
+//!
 //! Every failure is an [`Error`] that says what happened, where, and what to do next.
 //!
 //! ```
@@ -32,10 +34,13 @@
 //! has all rights of its user. Child processes need Unix; on other platforms starting one fails with
 //! [`Error::Unsupported`].
 
+#[cfg(feature = "process")]
 pub mod process;
 
+#[cfg(feature = "http")]
 pub mod http;
 
+#[cfg(feature = "files")]
 pub mod files;
 
 mod error;

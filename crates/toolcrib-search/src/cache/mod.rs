@@ -78,10 +78,6 @@ impl<'a> ByteReader<'a> {
         Some(taken)
     }
 
-    pub(crate) fn byte(&mut self) -> Option<u8> {
-        self.take(1)?.first().copied()
-    }
-
     /// Reads a count that [`put_count`] wrote.
     pub(crate) fn count(&mut self) -> Option<usize> {
         let (count, rest) = self.rest.split_first_chunk()?;
