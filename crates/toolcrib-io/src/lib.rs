@@ -9,7 +9,7 @@
 //! - [`files`] opens files relative to the handle of a [`Root`](files::Root) directory. Paths and symlinks that leave the
 //!   root are refused.
 //!
-//! Each module is a feature of its own name, and so is `watch`, which reports changed files. All are on by default.
+//! Each module is a cargo feature, and so is `watch`, which reports changed files. All are on by default.
 //!
 //! Every failure is an [`Error`] that says what happened, where, and what to do next.
 //!
