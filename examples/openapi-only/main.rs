@@ -31,6 +31,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for tool in &loaded.tools {
         println!("{}: {} {}", tool.name.dotted(), tool.description, tool.parameters);
     }
-    println!("{} rejected", loaded.rejects.len());
+    println!("{} rejected", loaded.rejected.len());
     Ok(())
 }
