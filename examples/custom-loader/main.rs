@@ -10,11 +10,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde::Deserialize;
+use toolcrib_app::{Blueprint, EntryContext, Extensions, Source};
 use toolcrib_exec::DenyAll;
 use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Risk, Tool, ToolCall, ToolResult};
 use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{CallContext, LoadOutcome, Reject, RejectKind, ToolEngine, ToolLoader};
-use toolcrib_runtime::{App, EntryContext, Extensions, Runtime, Source};
+use toolcrib_runtime::Runtime;
 
 /// The settings of `type: csv`.
 #[derive(Deserialize)]
@@ -100,7 +101,7 @@ impl ToolEngine for Table {
 async fn main() -> Result<(), Box<dyn Error>> {
     let extensions = Extensions::default().with_loader("csv", Table::open);
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/app.yaml");
-    let runtime = Runtime::start(App::open_with(path, extensions)?, Arc::new(DenyAll)).await?;
+    let runtime = Runtime::start(Blueprint::open_with(path, extensions)?, Arc::new(DenyAll)).await?;
     let found = runtime.discovery().search("when is the shop open", 1, "example".into())?;
     for tool in &found.results {
         println!("found {}: {}", tool.name, tool.description);

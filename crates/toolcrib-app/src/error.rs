@@ -1,8 +1,6 @@
-//! The errors of an app.
+//! The errors of an app file.
 
-use std::path::PathBuf;
-
-/// An error of an app before its tools run.
+/// An error of an app file, or of a part that it names.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -21,11 +19,11 @@ pub enum Error {
         /// The errors in the order of the checks; at least one.
         errors: Vec<toolcrib_document::Error>,
     },
-    /// A part cannot be started.
-    #[error("{what}: {message}")]
-    Start {
+    /// A part cannot be made.
+    #[error("{part}: {message}")]
+    Part {
         /// The part.
-        what: String,
+        part: String,
         /// The cause.
         message: String,
     },
@@ -34,30 +32,6 @@ pub enum Error {
     UnknownModule {
         /// The requested agent, and the ones that exist.
         message: String,
-    },
-    /// There is no such agent.
-    #[error("there is no agent `{id}`; there is: {}", known.join(", "))]
-    UnknownAgent {
-        /// The id as it was given.
-        id: String,
-        /// The agents of the app.
-        known: Vec<String>,
-    },
-    /// The model cannot be used.
-    #[error(transparent)]
-    Model {
-        /// The cause.
-        #[from]
-        source: toolcrib_agent::Error,
-    },
-    /// A recording cannot be read.
-    #[error("the recording {}: {source}", path.display())]
-    Recording {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        #[source]
-        source: toolcrib_io::Error,
     },
 }
 

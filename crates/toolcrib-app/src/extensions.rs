@@ -2,27 +2,23 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use toolcrib_document::{Document, Error as DocumentError};
+use toolcrib_document::Error as DocumentError;
 use toolcrib_exec::audit::AuditSink;
-use toolcrib_io::files::ProtectedFiles;
-use toolcrib_loader_mcp::TrustLock;
-use toolcrib_modules::ModuleContext;
-use toolcrib_policy::Access;
 use toolcrib_port::ToolEngine;
 use toolcrib_registry::{DataflowEnrichment, Enrichment};
 use toolcrib_results::Secrets;
 use toolcrib_sdk::{Module, schema_of};
 use toolcrib_tasks::Terminal;
 
+use crate::entry::EntryContext;
+use crate::sections::modules;
+use crate::sources;
 use crate::sources::Source;
-use crate::{App, modules, nesting, sources};
 
 type LoaderFactory = Arc<dyn Fn(&EntryContext<'_>) -> Result<Source, DocumentError> + Send + Sync>;
 /// Makes the schema of a configuration within a larger one.
@@ -48,7 +44,7 @@ struct ModuleFactory {
 /// use std::sync::Arc;
 /// use serde::Deserialize;
 /// use toolcrib_port::{LoadOutcome, ToolLoader};
-/// use toolcrib_runtime::{App, Extensions, EntryContext, Source};
+/// use toolcrib_app::{Blueprint, EntryContext, Extensions, Source};
 ///
 /// #[derive(Deserialize)]
 /// #[serde(deny_unknown_fields)]
@@ -73,7 +69,7 @@ struct ModuleFactory {
 ///     Ok(Source::new(Arc::new(Grpc(format!("grpc {}", settings.address)))))
 /// });
 /// let app = "tools: {registry: [{type: grpc, adress: here}]}";
-/// let error = App::from_text_with("app.yaml", app, extensions).unwrap_err();
+/// let error = Blueprint::from_text_with("app.yaml", app, extensions).unwrap_err();
 /// assert_eq!(error.to_string(), "app.yaml:1:33: unknown key `adress`, did you mean `address`?");
 /// ```
 ///
@@ -82,7 +78,7 @@ struct ModuleFactory {
 /// ```
 /// use schemars::JsonSchema;
 /// use serde::Deserialize;
-/// use toolcrib_runtime::{App, Extensions, EntryContext};
+/// use toolcrib_app::{Blueprint, EntryContext, Extensions};
 /// use toolcrib_sdk::Module;
 ///
 /// #[derive(Deserialize, JsonSchema)]
@@ -97,7 +93,7 @@ struct ModuleFactory {
 ///     Ok(Module::new("reports", format!("Reads the reports in {}.", folder.display())))
 /// });
 /// let app = "modules: {reports: {config: {foldr: here}}}";
-/// let error = App::from_text_with("app.yaml", app, extensions).unwrap_err();
+/// let error = Blueprint::from_text_with("app.yaml", app, extensions).unwrap_err();
 /// assert_eq!(error.to_string(), "app.yaml:1:30: unknown key `foldr`, did you mean `folder`?");
 /// ```
 #[derive(Clone)]
@@ -105,20 +101,13 @@ pub struct Extensions {
     modules: BTreeMap<String, ModuleFactory>,
     loaders: BTreeMap<String, LoaderFactory>,
     engines: BTreeMap<String, EngineFactory>,
-    pub(crate) enrichments: Vec<Arc<dyn Enrichment>>,
+    /// The enrichments that run after each load.
+    pub enrichments: Vec<Arc<dyn Enrichment>>,
     pub(crate) secrets: Secrets,
     pub(crate) terminal: Option<Arc<dyn Terminal>>,
-    pub(crate) observer: Option<Arc<dyn AuditSink>>,
+    /// The observer of the records of calls, also where the app keeps none.
+    pub observer: Option<Arc<dyn AuditSink>>,
     pub(crate) is_strict: bool,
-}
-
-/// The entry of an app file that names an extension.
-pub struct EntryContext<'a> {
-    pub(crate) app: &'a App,
-    pub(crate) pointer: &'a str,
-    pub(crate) settings: &'a Value,
-    /// The `access` of the entry, if it has one.
-    pub(crate) access: Option<&'a Access>,
 }
 
 impl Default for Extensions {
@@ -143,8 +132,8 @@ impl Extensions {
     /// empty mapping; it is checked against its type before the function sees it. An error of the function is said at
     /// the place of the configuration.
     ///
-    /// The function is called when the app file is checked and again when the app starts, so it opens nothing that
-    /// lasts.
+    /// The function is called when the app file is checked, also where the app is not started then, so it starts
+    /// nothing.
     pub fn with_module<T, F>(mut self, id: impl Into<String>, make: F) -> Self
     where
         T: DeserializeOwned + JsonSchema,
@@ -289,102 +278,5 @@ impl fmt::Debug for Extensions {
             .field("secrets", &self.secrets)
             .field("has_terminal", &self.terminal.is_some())
             .finish_non_exhaustive()
-    }
-}
-
-impl EntryContext<'_> {
-    /// Returns a path of the app file, relative to its folder.
-    pub fn path(&self, path: &str) -> PathBuf {
-        self.app.path(path)
-    }
-
-    /// Returns the folder that the paths of the app file are relative to.
-    pub fn folder(&self) -> &Path {
-        &self.app.folder
-    }
-
-    /// Returns the folder that the app's tools work in.
-    pub fn workspace(&self) -> Result<PathBuf, String> {
-        self.app.workspace().map_err(|error| error.to_string())
-    }
-
-    /// Returns the name of the app file, for messages.
-    pub fn file(&self) -> &str {
-        &self.app.file
-    }
-
-    /// Returns the app file as it was read.
-    pub fn document(&self) -> &Document {
-        &self.app.document
-    }
-
-    /// Returns the secrets of the app, for a source that is given some while it runs.
-    pub fn secrets(&self) -> &Secrets {
-        self.app.secrets()
-    }
-
-    /// Returns the JSON pointer of the entry.
-    pub fn pointer(&self) -> &str {
-        self.pointer
-    }
-
-    /// Returns the default startup timeout of a server.
-    pub fn startup_timeout(&self) -> Duration {
-        self.app.startup_timeout
-    }
-
-    /// Returns the key of this app in the caches of its sources.
-    pub(crate) fn scope(&self) -> String {
-        let folder = self.folder();
-        folder.canonicalize().unwrap_or_else(|_| folder.to_owned()).display().to_string()
-    }
-
-    /// Returns true if a command line in this folder serves the app that names it.
-    pub(crate) fn serves_itself(&self, command: &[String], cwd: &Path) -> bool {
-        self.app.is_in_file() && nesting::serves(command, cwd, Path::new(self.file()))
-    }
-
-    /// Returns whether sources may be told of from memory, without being started. A strict app asks all of them: one
-    /// that cannot be loaded stops it.
-    pub(crate) fn is_lazy(&self) -> bool {
-        self.app.lazy && !self.app.strict
-    }
-
-    /// Returns the approved state of the app's servers; `None` for an app that is not in a file.
-    pub(crate) fn pins(&self) -> Result<Option<Arc<TrustLock>>, String> {
-        self.app.pins().map_err(|error| error.to_string())
-    }
-
-    /// Returns the access of the tools of this entry, for engines to enforce.
-    pub fn access(&self) -> Result<Access, String> {
-        let rules = self.app.config.tools.capabilities.access.as_ref();
-        let access = Access::of_app(rules).map_err(|error| error.to_string())?;
-        Ok(match self.access {
-            Some(own) => access.and(own),
-            None => access,
-        })
-    }
-
-    /// Returns the context of a built-in module.
-    pub(crate) fn module_context(&self) -> Result<ModuleContext, String> {
-        Ok(ModuleContext::new(self.workspace()?)
-            .with_access(self.access()?)
-            .with_memory(self.app.memory.clone())
-            .with_protected(self.app.protected.clone()))
-    }
-
-    /// Returns the files that the app consists of, for a module that opens a separate
-    /// [`Root`](toolcrib_io::files::Root).
-    pub fn protected(&self) -> &ProtectedFiles {
-        &self.app.protected
-    }
-
-    fn typed<T: DeserializeOwned>(&self) -> Result<T, DocumentError> {
-        let typed = self.app.document.deserialize_value(self.settings, self.pointer);
-        typed.map_err(|error| self.app.readable(error, self.pointer))
-    }
-
-    fn error(&self, message: impl Into<String>) -> DocumentError {
-        self.app.readable(self.app.document.error_at(self.pointer, message), self.pointer)
     }
 }

@@ -5,8 +5,6 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use toolcrib_io::process::{DEPTH_VARIABLE, depth};
 
-use crate::Error;
-
 /// The most Toolcrib processes that start one another through their sources: each may serve an app to the one above.
 pub const MAX_PROCESS_DEPTH: usize = 2;
 
@@ -20,16 +18,8 @@ const PROGRAM: &str = "toolcrib";
 /// The command by which it serves an app.
 const SERVE: &str = "serve";
 
-/// Refuses to start an app below too many processes of this program.
-pub(crate) fn check_depth(file: &str) -> Result<(), Error> {
-    match too_deep(depth()) {
-        Some(message) => Err(Error::Start { what: file.to_owned(), message }),
-        None => Ok(()),
-    }
-}
-
 /// Returns the message of a process that is this deep, where that is too deep.
-pub(crate) fn too_deep(depth: usize) -> Option<String> {
+pub fn too_deep(depth: usize) -> Option<String> {
     (depth > MAX_PROCESS_DEPTH).then(|| {
         format!(
             "{depth} Toolcrib processes have started one another, at most {MAX_PROCESS_DEPTH} may; remove the source by \
@@ -76,7 +66,7 @@ impl ServedApps {
 /// `npx`, or in the script of a shell. `None` for any other command line.
 ///
 /// ```
-/// use toolcrib_runtime::serve_arguments;
+/// use toolcrib_app::serve_arguments;
 ///
 /// assert_eq!(serve_arguments(&["toolcrib", "serve", "app.yaml"]), Some(vec!["app.yaml"]));
 /// assert_eq!(serve_arguments(&["sh", "-c", "exec /usr/bin/toolcrib serve app.yaml"]), Some(vec!["app.yaml"]));

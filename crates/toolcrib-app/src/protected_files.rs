@@ -10,9 +10,12 @@ use toolcrib_document::{Format, Limits, parse};
 use toolcrib_io::files::read_bounded;
 use toolcrib_loader_file::{MANIFEST, MAX_MANIFEST_BYTES};
 use toolcrib_model::pointer_part;
+use toolcrib_tasks::{Skill, Skills};
 
+use crate::sections::agents::BrainConfig;
+use crate::sections::skills;
 use crate::sources::{cache_folder, state_folder};
-use crate::{App, BrainConfig, config::skills, config::variables};
+use crate::{App, variables};
 
 /// The longest text of an app file that is taken for a path, in bytes.
 const MAX_PATH_BYTES: usize = 1024;
@@ -37,7 +40,7 @@ const COMMAND_LINES: [&str; 3] = ["command", "argv", "worker"];
 const DATABASE_SUFFIXES: [&str; 4] = ["", "-journal", "-wal", "-shm"];
 
 /// Protects all that an app is made of, also what is not there yet.
-pub(crate) fn protect(app: &App) {
+pub(crate) fn protect(app: &App, skills: &Skills) {
     let files = &app.protected;
     for app_file in app.above.iter().map(PathBuf::as_path).chain(own_file(app)) {
         for suffix in ["", ".lock", ".lock.lock"] {
@@ -48,7 +51,7 @@ pub(crate) fn protect(app: &App) {
     for (name, entry) in &app.config.tools.engines {
         named_files(app, entry, &format!("/tools/engines/{}", pointer_part(name)));
     }
-    skill_folders(app);
+    skill_folders(app, skills);
     if let Some(audit) = &app.config.audit {
         rotated(app, &audit.path, "/audit/path");
     }
@@ -78,7 +81,7 @@ pub(crate) fn protect(app: &App) {
 }
 
 fn own_file(app: &App) -> Option<&Path> {
-    app.is_in_file().then(|| Path::new(&app.file))
+    app.file.is_on_disk.then(|| Path::new(&app.file.name))
 }
 
 fn text<'a>(entry: &'a Value, key: &str) -> Option<&'a str> {
@@ -87,7 +90,7 @@ fn text<'a>(entry: &'a Value, key: &str) -> Option<&'a str> {
 
 fn path(app: &App, named: &str, pointer: &str) -> Option<PathBuf> {
     // A variable that is not set is an error that is reported elsewhere.
-    variables::expanded(app, named, pointer, true).ok().map(|path| app.path(&path))
+    variables::expanded(&app.file, named, pointer, true).ok().map(|path| app.file.path(&path))
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
@@ -144,10 +147,10 @@ fn registry(app: &App) {
 
 /// Protects the folders that the words of a worker name: it imports the tools that are in them, and the packages above.
 fn worker(app: &App, words: &[Value], start: Option<&str>, pointer: &str) {
-    let start = start.and_then(|start| path(app, start, pointer)).unwrap_or_else(|| app.folder.clone());
+    let start = start.and_then(|start| path(app, start, pointer)).unwrap_or_else(|| app.file.folder.clone());
     let Ok(start) = start.canonicalize() else { return };
     for word in words.iter().filter_map(Value::as_str).filter(|word| may_be_path(word)) {
-        let Ok(word) = variables::expanded(app, word, pointer, true) else { continue };
+        let Ok(word) = variables::expanded(&app.file, word, pointer, true) else { continue };
         let Ok(mut folder) = start.join(word).canonicalize() else { continue };
         if !folder.is_dir() {
             continue;
@@ -172,7 +175,7 @@ fn worker(app: &App, words: &[Value], start: Option<&str>, pointer: &str) {
 /// Protects the files that an entry names anywhere, as programs, their scripts, and specifications; of a script also its
 /// folder.
 fn named_files(app: &App, entry: &Value, pointer: &str) {
-    let Ok(entry) = variables::filled(app, entry, pointer) else { return };
+    let Ok(entry) = variables::filled(&app.file, entry, pointer) else { return };
     for path in files_of(app, &entry) {
         app.protected.protect_file(path);
     }
@@ -187,8 +190,8 @@ fn files_of(app: &App, entry: &Value) -> Vec<PathBuf> {
     collect_texts(entry, &mut texts);
     let named = texts.iter().flat_map(|text| [Some(*text), text.split_once('=').map(|(_, value)| value)]);
     let named: Vec<&str> = named.flatten().filter(|named| may_be_path(named)).collect();
-    let cwd = text(entry, "cwd").map(|folder| app.path(folder));
-    let folders = [app.folder.clone()].into_iter().chain(cwd);
+    let cwd = text(entry, "cwd").map(|folder| app.file.path(folder));
+    let folders = [app.file.folder.clone()].into_iter().chain(cwd);
     let files = folders.flat_map(|folder| named.iter().map(move |named| folder.join(named)));
     files.filter(|path| path.is_file()).collect()
 }
@@ -227,16 +230,15 @@ fn collect_texts<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
     }
 }
 
-fn skill_folders(app: &App) {
-    for folder in skills::folders(app) {
+fn skill_folders(app: &App, skills: &Skills) {
+    let folders = skills::folders(&app.config.skills, &app.file);
+    // Most are protected with the folder that they are in.
+    if folders.iter().any(|above| holds_workspace(app, above)) {
+        skills.iter().filter_map(Skill::folder).for_each(|folder| programs(app, &folder));
+    }
+    for folder in folders {
         if !holds_workspace(app, &folder) {
             app.protected.protect_folder(folder);
-        }
-    }
-    for folder in app.skills.iter().filter_map(toolcrib_tasks::Skill::folder) {
-        // Most are protected with the folder that they are in.
-        if skills::folders(app).iter().any(|above| holds_workspace(app, above)) {
-            programs(app, &folder);
         }
     }
 }
@@ -268,7 +270,7 @@ fn programs(app: &App, folder: &Path) {
 
 /// Returns whether a folder is the workspace or above it: protecting all of it would leave tools nothing to write.
 fn holds_workspace(app: &App, folder: &Path) -> bool {
-    app.workspace().is_ok_and(|workspace| real(&workspace).starts_with(real(folder)))
+    app.file.workspace().is_ok_and(|workspace| real(&workspace).starts_with(real(folder)))
 }
 
 /// Returns whether a folder is the workspace, one of the `roots` that file tools write in, or above one of them.
@@ -277,8 +279,9 @@ fn holds_written_folder(app: &App, folder: &Path) -> bool {
     let roots = roots.and_then(Value::as_object).into_iter().flat_map(Map::values);
     let mut written = roots.filter(|root| text(root, "mode") == Some("write")).filter_map(|root| {
         let root =
-            variables::expanded(app, text(root, "path")?, "/modules/filesystem/config/roots", true).ok()?;
-        Some(app.workspace().ok()?.join(root))
+            variables::expanded(&app.file, text(root, "path")?, "/modules/filesystem/config/roots", true)
+                .ok()?;
+        Some(app.file.workspace().ok()?.join(root))
     });
     holds_workspace(app, folder) || written.any(|root| real(&root).starts_with(real(folder)))
 }
@@ -294,12 +297,13 @@ fn importing(app: &App) -> Vec<String> {
     let mut names = BTreeSet::new();
     for entry in entries {
         // What is wrong with it is reported elsewhere.
-        let Ok(entry) = variables::filled(app, entry, "") else { continue };
+        let Ok(entry) = variables::filled(&app.file, entry, "") else { continue };
         let scripts = scripts_of(app, &entry);
         let exposed =
             scripts.iter().filter(|script| script.parent().is_some_and(|at| holds_workspace(app, at)));
         names.extend(exposed.filter_map(|script| Some(format!("`{}`", script.file_name()?.display()))));
-        let start = text(&entry, "path").map_or_else(|| app.folder.clone(), |start| app.path(start));
+        let start =
+            text(&entry, "path").map_or_else(|| app.file.folder.clone(), |start| app.file.path(start));
         if entry.get("worker").is_some() && holds_workspace(app, &start) {
             names.insert("workers".to_owned());
         }
@@ -309,7 +313,7 @@ fn importing(app: &App) -> Vec<String> {
 
 /// Says what of the workspace is protected, and what can change it all the same.
 pub(crate) fn warning(app: &App) -> Option<String> {
-    let workspace = app.workspace().ok()?.canonicalize().ok()?;
+    let workspace = app.file.workspace().ok()?.canonicalize().ok()?;
     let file = own_file(app)?.canonicalize().ok()?;
     let writing: Vec<&str> =
         WRITING_MODULES.into_iter().filter(|id| app.config.modules.contains_key(*id)).collect();

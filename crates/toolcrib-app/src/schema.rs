@@ -4,7 +4,8 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 use toolcrib_exec::SourceLimits;
 
-use crate::{AppConfig, Extensions, ModuleConfig};
+use crate::sections::module_entry::ModuleConfig;
+use crate::{AppConfig, Extensions};
 
 /// The keyword of schemas that others refer to.
 const DEFINITIONS: &str = "$defs";

@@ -5,7 +5,7 @@ use toolcrib_document::{Error, expand, expand_path};
 use toolcrib_model::{Secret, pointer_part};
 use toolcrib_results::is_secret;
 
-use crate::App;
+use crate::AppFile;
 
 /// Keys whose texts are paths, where `$NAME` and `~` count too.
 const PATH_KEYS: [&str; 4] = ["path", "spec", "cwd", "cache"];
@@ -19,13 +19,13 @@ pub(crate) fn lookup(name: &str) -> Option<String> {
 }
 
 /// Returns the value at a pointer with its variables filled in.
-pub(crate) fn filled(app: &App, value: &Value, pointer: &str) -> Result<Value, Error> {
+pub(crate) fn filled(file: &AppFile, value: &Value, pointer: &str) -> Result<Value, Error> {
     with_texts(value, pointer, &|text, pointer| {
         // `/tools/registry/0/path` is a setting; what stands deeper is not ours to know.
         let mut segments = pointer.split('/').skip(1);
         let is_path =
             segments.nth(3).is_some_and(|key| PATH_KEYS.contains(&key)) && segments.next().is_none();
-        expanded(app, text, pointer, is_path)
+        expanded(file, text, pointer, is_path)
     })
 }
 
@@ -91,17 +91,17 @@ fn literal_secret<'a>(pointer: &'a str, text: &'a str) -> Option<(&'a str, &'a s
 
 /// One text with its variables filled in; an unset one is an error at its place. The values of secrets are noted, so
 /// that nothing says them.
-pub(crate) fn expanded(app: &App, text: &str, pointer: &str, is_path: bool) -> Result<String, Error> {
+pub fn expanded(file: &AppFile, text: &str, pointer: &str, is_path: bool) -> Result<String, Error> {
     if let Some((name, secret)) = literal_secret(pointer, text) {
-        app.secrets().add(name, Secret::new(secret));
+        file.secrets.add(name, Secret::new(secret));
     }
     let noting = |name: &str| {
         let value = lookup(name)?;
         if is_secret(pointer, text, name) {
-            app.secrets().add(name, Secret::new(value.as_str()));
+            file.secrets.add(name, Secret::new(value.as_str()));
         }
         Some(value)
     };
     let filled = if is_path { expand_path(text, &noting) } else { expand(text, &noting) };
-    filled.map_err(|unset| app.document.error_at(pointer, unset.to_string()))
+    filled.map_err(|unset| file.error_at(pointer, unset.to_string()))
 }

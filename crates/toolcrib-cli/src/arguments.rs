@@ -12,7 +12,7 @@ mod tests;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use toolcrib_runtime::LOGIN_TIMEOUT;
+use toolcrib_app::LOGIN_TIMEOUT;
 
 pub(crate) use caller::{Caller, Identity};
 pub(crate) use clients::{Client, Import, Install};

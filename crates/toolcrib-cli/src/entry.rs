@@ -4,7 +4,7 @@ use std::env::VarError;
 use std::process::ExitCode;
 
 use clap::Parser;
-use toolcrib_runtime::Extensions;
+use toolcrib_app::Extensions;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
+use toolcrib_app::Error as AppError;
 use toolcrib_model::{DENIAL_HINT, ErrorKind, ToolError};
 use toolcrib_runtime::Error as RuntimeError;
 
@@ -77,6 +78,12 @@ impl Failure {
     /// Returns the output of `--json`.
     pub(crate) fn json(&self) -> Value {
         json!({"error": self.error})
+    }
+}
+
+impl From<AppError> for Failure {
+    fn from(error: AppError) -> Self {
+        Self::bad_input(error.to_string())
     }
 }
 

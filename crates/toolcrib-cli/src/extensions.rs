@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use toolcrib_runtime::{Extensions, Terminal};
+use toolcrib_app::{Extensions, Terminal};
 
 use crate::secrets::secrets;
 use crate::ui::output;

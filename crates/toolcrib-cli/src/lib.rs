@@ -5,7 +5,7 @@
 //!
 //! ```no_run
 //! use std::process::ExitCode;
-//! use toolcrib_runtime::{Extensions, EntryContext};
+//! use toolcrib_app::{EntryContext, Extensions};
 //! use toolcrib_sdk::{Module, module};
 //!
 //! struct Dice;
@@ -50,4 +50,4 @@ mod terminal;
 mod trust_changes;
 
 pub use entry::{main, main_with};
-pub use toolcrib_runtime::{EntryContext, Extensions, NoConfig};
+pub use toolcrib_app::{EntryContext, Extensions, NoConfig};

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use toolcrib_agent::{Conversation, Entry, Journal};
-use toolcrib_runtime::{state_folder, state_name};
+use toolcrib_app::{state_folder, state_name};
 
 use crate::exit::Failure;
 

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
+use toolcrib_app::App;
+use toolcrib_app::Change;
 use toolcrib_model::Fingerprint;
 use toolcrib_results::Secrets;
-use toolcrib_runtime::App;
-use toolcrib_runtime::Change;
 
 use crate::ui::output;
 
@@ -93,7 +93,7 @@ pub(crate) fn show_all(changes: &[Change], app: &App) {
 
 /// Returns the command that approves these changes and nothing else; `what` names them, and no others.
 pub(crate) fn approval(changes: &[Change], what: &str, app: &App) -> String {
-    format!("toolcrib trust {} {what} --seen {}", app.file, mark(changes))
+    format!("toolcrib trust {} {what} --seen {}", app.file.name, mark(changes))
 }
 
 /// Returns the lines that differ, with some around them.

@@ -6,31 +6,33 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toolcrib_agent::AgentPool;
+use toolcrib_app::sections::modules::may_be_of_session;
+use toolcrib_app::sections::serve::SurfaceMode;
+use toolcrib_app::sections::{limits, search};
+use toolcrib_app::{App, Blueprint, CheckedLoader, LaunchOptions, too_deep};
 use toolcrib_exec::Executor;
+use toolcrib_io::process::depth;
 use toolcrib_meta::Discovery;
-use toolcrib_policy::{Capabilities, Constraints, Policy, Rule};
-use toolcrib_port::{Approver, ToolCaller, ToolEngine, ToolLoader};
+use toolcrib_policy::{Capabilities, Policy, Rule};
+use toolcrib_port::{Approver, Reject, ToolCaller, ToolEngine, ToolLoader};
 use toolcrib_prompt::Tokenizer;
-use toolcrib_registry::{SessionTools, Snapshot, ToolRegistry};
-use toolcrib_results::{ResultLimits, Results, TokenCounter};
-use toolcrib_tasks::{ActionSupport, Scheduler};
+use toolcrib_registry::{Snapshot, ToolRegistry};
+use toolcrib_results::{ResultLimits, Results, Secrets, TokenCounter};
+use toolcrib_sdk::Module;
 
 use crate::agent::context_windows::ContextWindows;
 use crate::agent::setup::{AgentSetup, ChosenModel, Setups};
 use crate::call_app::Apps;
-use crate::checked_loader::CheckedLoader;
 use crate::services::AppServices;
 use crate::setup::NotSetUp;
 use crate::source_reload::Watcher;
 use crate::tasks::Tasks;
-use crate::{
-    App, Error, Surface, SurfaceMode, agent::factory, config::channels, config::former_names, config::limits,
-    config::search, config::serve, config::skills, config::strict, modules, nesting, setup, sources,
-};
+use crate::{Error, Surface, agent::factory, audit, channels, setup, skills, strict};
 
 /// An app that runs.
 pub struct Runtime {
     services: Arc<AppServices>,
+    options: LaunchOptions,
     /// The agents that coordinators have started.
     pool: Option<AgentPool>,
     /// The background calls, watchers and schedules.
@@ -45,88 +47,83 @@ pub struct Runtime {
 impl Runtime {
     /// Loads the sources of an app. A source that cannot be reached is a reject of the snapshot, not an error. Who
     /// answers when policy wants approval, is the approver.
-    pub async fn start(app: App, approver: Arc<dyn Approver>) -> Result<Self, Error> {
-        let results = results(&app);
-        Box::pin(Self::start_with(app, approver, results)).await
+    pub async fn start(blueprint: Blueprint, approver: Arc<dyn Approver>) -> Result<Self, Error> {
+        let results = results(&blueprint.app);
+        Box::pin(Self::start_with(blueprint, approver, results)).await
     }
 
-    /// Starts another version of the same app while calls of this one continue. Both share the memory and the state of
-    /// sessions. Tasks belong to one: those of this app end as when it is closed, even if the other does not start.
-    pub async fn successor(&self, mut app: App, approver: Arc<dyn Approver>) -> Result<Self, Error> {
+    /// Builds another version of the same app, for [`successor`](Self::successor). It is started by the switches of this
+    /// one, and shares its memory.
+    pub fn next_version(&self, mut app: App) -> Result<Blueprint, Error> {
         app.memory = self.app().memory.clone();
+        Ok(Blueprint::new(app, self.options)?)
+    }
+
+    /// Starts another version of the same app while calls of this one continue. Both share the state of sessions. Tasks
+    /// belong to one: those of this app end as when it is closed, even if the other does not start.
+    pub async fn successor(&self, next: Blueprint, approver: Arc<dyn Approver>) -> Result<Self, Error> {
         self.tasks.close().await;
         self.tasks.close_store().await;
-        let results = results(&app).with_store_of(&self.results);
-        Box::pin(Self::start_with(app, approver, results)).await
+        let results = results(&next.app).with_store_of(&self.results);
+        Box::pin(Self::start_with(next, approver, results)).await
     }
 
-    async fn start_with(mut app: App, approver: Arc<dyn Approver>, results: Results) -> Result<Self, Error> {
-        nesting::check_depth(&app.file)?;
-        // A clone of the app has separate schedules and sessions.
-        let (agents, channels) = (!app.config.agents.is_empty(), !app.config.tools.channels.is_empty());
-        app.scheduler = Scheduler::new(ActionSupport { agents, channels });
-        app.session_tools = SessionTools::default();
-        let mut policy = policy(&app)?;
+    async fn start_with(
+        blueprint: Blueprint,
+        approver: Arc<dyn Approver>,
+        results: Results,
+    ) -> Result<Self, Error> {
+        if let Some(message) = too_deep(depth()) {
+            return Err(Error::Start { what: blueprint.app.file.name, message });
+        }
+        let registry = Arc::new(registry(&blueprint)?);
+        let Blueprint {
+            app,
+            options,
+            is_strict,
+            mut policy,
+            modules,
+            sources,
+            flow,
+            channels,
+            skills,
+            scheduler,
+            called,
+            ..
+        } = blueprint;
         let (factory, pool) = factory::pool(&app.config).unzip();
         if let Some(pool) = &pool {
             policy = factory::reserved(policy, &app.config, pool)?;
         }
-        let policy = Arc::new(serve::scoped(policy, &app)?);
-        let registry = Arc::new(registry(&app)?);
-        let modules = modules::modules(&app).map_err(|error| app.wrong(error))?;
-        let sources =
-            sources::sources(&app).map_err(|errors| Error::App { file: app.file.clone(), errors })?;
+        let policy = Arc::new(policy);
         let results = Arc::new(results);
-        let flow = limits::flow(&app, &modules, &sources).map_err(|error| app.wrong(error))?;
-        let audit = app.audit()?;
-        let mut not_set_up =
-            setup::run(&app, &modules, flow.clone(), Arc::clone(&results), audit.clone()).await?;
-        let channels =
-            channels::channels(&app).map_err(|errors| Error::App { file: app.file.clone(), errors })?;
-        let tasks = Arc::new(Tasks::open(&app, &channels::by_name(&channels)).await?);
-        let apps = Apps::new(&app, &approver);
-        let mut executor = Executor::new(Arc::clone(&registry), Arc::clone(&policy), Arc::clone(&approver))
+        let audit = audit::open(&app)?;
+        let not_set_up = if options.setup {
+            setup::run(&app, &modules, flow.clone(), Arc::clone(&results), audit.clone()).await?
+        } else {
+            BTreeMap::new()
+        };
+        let tasks = Tasks::open(&app, options.tasks, &scheduler, &channels::by_name(&channels)).await?;
+        let tasks = Arc::new(tasks);
+        let apps = Apps::new(called, &app.config.tools.apps, &approver);
+        let executor = Executor::new(Arc::clone(&registry), Arc::clone(&policy), Arc::clone(&approver))
             .with_earlier_names(toolcrib_tasks::resolve_former_name)
             .with_flow(flow)
             .with_results(Arc::clone(&results))
+            .with_approval_wait(app.config.tools.limits.approval_wait())
             .with_audit(audit);
-        if let Some(seconds) = app.config.tools.limits.approval_timeout_seconds {
-            executor = executor.with_approval_wait(Duration::from_secs(seconds.get().into()));
-        }
-
-        let descriptions: BTreeMap<String, String> =
-            modules.iter().map(|module| (module.id().to_owned(), module.description().to_owned())).collect();
-        let discovery = Arc::new(
-            Discovery::new(&registry, policy)
-                .with_descriptions(descriptions)
-                .with_search(app.config.tools.search.settings())
-                .with_word_cache(search::words_folder()),
-        );
-        let mut own = toolcrib_meta::module(Arc::clone(&discovery));
-        let pooled = pool.iter().flat_map(AgentPool::tools);
-        for tool in toolcrib_results::tools(Arc::clone(&results))
+        let discovery = Arc::new(discovery(&app, &registry, policy, &modules));
+        let own = toolcrib_results::tools(Arc::clone(&results))
             .into_iter()
             .chain(toolcrib_tasks::tools(approver))
-            .chain(tasks.tools(&app))
-            .chain(skills::tools(&app))
+            .chain(tasks.tools(&app, &scheduler))
+            .chain(skills::tools(&skills, &app.config))
             .chain(apps.tools())
-            .chain(pooled)
-        {
-            own = own.with_tool(tool);
-        }
+            .chain(pool.iter().flat_map(AgentPool::tools));
+        let own = own.fold(toolcrib_meta::module(Arc::clone(&discovery)), Module::with_tool);
         let own = Arc::new(own);
         add(&executor, own.clone(), Some(own));
-        for module in modules {
-            if let Some(reject) = not_set_up.remove(module.id()) {
-                module.close().await;
-                add(&executor, Arc::new(NotSetUp::new(module.id(), reject)), None);
-                continue;
-            }
-            let module = Arc::new(module);
-            let engine: Arc<dyn ToolEngine> = module.clone();
-            let loader = CheckedLoader::new(module.clone(), Some(engine), app.secrets().clone(), None);
-            add(&executor, Arc::new(loader), Some(module));
-        }
+        add_modules(&executor, modules, not_set_up, app.secrets()).await;
         let (mut watched, mut loaders) = (Vec::new(), Vec::new());
         for source in sources {
             loaders.push(Arc::clone(&source.loader));
@@ -139,7 +136,7 @@ impl Runtime {
             .refresh()
             .await
             .map_err(|error| Error::Start { what: "the tools".into(), message: error.to_string() })?;
-        if let Err(error) = strict::check(&app, &registry.snapshot()) {
+        if is_strict && let Err(error) = strict::check(&app.file.name, &registry.snapshot()) {
             executor.close().await;
             tasks.close_store().await;
             return Err(error);
@@ -152,6 +149,7 @@ impl Runtime {
             discovery,
             loaders,
             setups: Setups::default(),
+            skills,
             channels,
             windows: ContextWindows::default(),
         };
@@ -160,7 +158,7 @@ impl Runtime {
             factory.open(&services);
         }
         tasks.start(&services).await?;
-        Ok(Self { services, pool, tasks, apps, results, watcher })
+        Ok(Self { services, options, pool, tasks, apps, results, watcher })
     }
 
     /// Returns the app as it was read.
@@ -265,10 +263,10 @@ impl Runtime {
         unsaved
             .into_iter()
             .chain(rules)
-            .chain(limits::unused(self.app(), &snapshot))
+            .chain(limits::unused(&self.app().config.tools.limits, &snapshot))
             .chain(self.services.not_pinned(&snapshot))
             .chain(channels::unused(&self.services.channels, &snapshot))
-            .chain(skills::unused(self.app(), &snapshot))
+            .chain(skills::unused(&self.services.skills, &snapshot))
             .chain(self.services.uncalled_apps())
             .collect()
     }
@@ -281,7 +279,7 @@ impl Runtime {
             rules.iter().enumerate().map(move |(at, rule)| (format!("tools.capabilities.{list}[{at}]"), rule))
         });
         let is_later = |rule: &Rule| {
-            rule.module.as_deref().is_some_and(|module| modules::may_be_of_session(self.app(), module))
+            rule.module.as_deref().is_some_and(|module| may_be_of_session(&self.app().config, module))
         };
         rules.filter(|(_, rule)| is_later(rule)).map(|(place, _)| place).collect()
     }
@@ -312,6 +310,33 @@ impl Runtime {
     }
 }
 
+fn discovery(app: &App, registry: &Arc<ToolRegistry>, policy: Arc<Policy>, modules: &[Module]) -> Discovery {
+    let descriptions = modules.iter().map(|module| (module.id().to_owned(), module.description().to_owned()));
+    Discovery::new(registry, policy)
+        .with_descriptions(descriptions.collect())
+        .with_search(app.config.tools.search.settings())
+        .with_word_cache(search::words_folder())
+}
+
+async fn add_modules(
+    executor: &Executor,
+    modules: Vec<Module>,
+    mut not_set_up: BTreeMap<String, Reject>,
+    secrets: &Secrets,
+) {
+    for module in modules {
+        if let Some(reject) = not_set_up.remove(module.id()) {
+            module.close().await;
+            add(executor, Arc::new(NotSetUp::new(module.id(), reject)), None);
+            continue;
+        }
+        let module = Arc::new(module);
+        let engine: Arc<dyn ToolEngine> = module.clone();
+        let loader = CheckedLoader::new(module.clone(), Some(engine), secrets.clone(), None);
+        add(executor, Arc::new(loader), Some(module));
+    }
+}
+
 fn add(executor: &Executor, loader: Arc<dyn ToolLoader>, engine: Option<Arc<dyn ToolEngine>>) {
     if let Some(engine) = engine {
         executor.add_engine(loader.source(), engine);
@@ -332,20 +357,10 @@ fn results(app: &App) -> Results {
     Results::new(limits).with_counter(counter).with_secrets(app.secrets().clone())
 }
 
-/// Returns the policy of an app, whose rules also apply to tools that they name by former names.
-fn policy(app: &App) -> Result<Policy, Error> {
-    let constraints: Vec<(&str, &Constraints)> =
-        app.config.modules.iter().map(|(id, module)| (id.as_str(), &module.constraints)).collect();
-    Policy::new(&app.config.tools.capabilities, constraints)
-        .map(former_names::with_former_names)
-        .map_err(|error| app.error_at(error.place().pointer(), error.to_string()))
-}
-
 /// Returns the registry of an app, with its enrichments and without tools.
-fn registry(app: &App) -> Result<ToolRegistry, Error> {
-    let own = app.extensions.enrichments.iter().cloned();
+fn registry(blueprint: &Blueprint) -> Result<ToolRegistry, Error> {
     ToolRegistry::new()
-        .with_enrichments(own.chain(search::enrichment(app, app.search_patience)))
-        .map(|registry| registry.with_session_tools(app.session_tools.clone()))
+        .with_enrichments(blueprint.enrichments())
+        .map(|registry| registry.with_session_tools(blueprint.session_tools.clone()))
         .map_err(|error| Error::Start { what: "the enrichments".into(), message: error.to_string() })
 }

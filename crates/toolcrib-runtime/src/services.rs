@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use toolcrib_app::App;
+use toolcrib_app::sections::channels::NamedChannel;
 use toolcrib_exec::Executor;
 use toolcrib_meta::Discovery;
 use toolcrib_model::Tool;
@@ -10,11 +12,10 @@ use toolcrib_policy::{Principal, RUNTIME_NAMESPACE};
 use toolcrib_port::ToolLoader;
 use toolcrib_prompt::WireNames;
 use toolcrib_registry::{Entry, Snapshot};
+use toolcrib_tasks::Skills;
 
-use crate::App;
 use crate::agent::context_windows::ContextWindows;
 use crate::agent::setup::Setups;
-use crate::config::channels::NamedChannel;
 
 /// The shared services of a running app. Agents that are started by others use them too.
 pub(crate) struct AppServices {
@@ -25,6 +26,8 @@ pub(crate) struct AppServices {
     pub(crate) loaders: Vec<Arc<dyn ToolLoader>>,
     pub(crate) setups: Setups,
     pub(crate) windows: ContextWindows,
+    /// The skills that agents can load.
+    pub(crate) skills: Arc<Skills>,
     /// The channels of notifications in addition to the conversation.
     pub(crate) channels: Vec<NamedChannel>,
 }

@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::task::JoinSet;
+use toolcrib_app::App;
 use toolcrib_io::files::Watch;
 use toolcrib_port::ToolLoader;
 use toolcrib_registry::ToolRegistry;
 
-use crate::{App, Error};
+use crate::Error;
 
 /// The delay after a source reported a change, since changes often come in groups.
 const SETTLING: Duration = Duration::from_millis(250);
@@ -20,18 +21,16 @@ const PAUSE: Duration = Duration::from_secs(2);
 /// Tells when the file of an app is saved, until this is dropped.
 pub struct AppWatch(Watch);
 
-impl App {
-    /// Watches the file of the app. What it names, files of tools and other apps, is not watched by this.
-    pub fn watch(&self) -> Result<AppWatch, Error> {
+impl AppWatch {
+    /// Watches the file of an app. What it names, files of tools and other apps, is not watched by this.
+    pub fn new(app: &App) -> Result<Self, Error> {
         let failed = |error: toolcrib_io::Error| Error::Start {
             what: "watching the app file".into(),
             message: error.to_string(),
         };
-        Watch::new([PathBuf::from(&self.file)]).map(AppWatch).map_err(failed)
+        Watch::new([PathBuf::from(&app.file.name)]).map(Self).map_err(failed)
     }
-}
 
-impl AppWatch {
     /// Waits until the file is saved; `false` when that cannot be told any more.
     pub async fn saved(&mut self) -> bool {
         self.0.changed().await.is_some()

@@ -3,16 +3,16 @@
 use toolcrib_port::{Reject, RejectKind};
 use toolcrib_registry::Snapshot;
 
-use crate::{App, Error};
+use crate::Error;
 
 /// The most rejects that are named.
 const MAX_NAMED: usize = 10;
 
-/// Returns an error where the app is strict, and a source did not load or a tool is a duplicate.
-pub(crate) fn check(app: &App, snapshot: &Snapshot) -> Result<(), Error> {
+/// Returns an error where a source did not load or a tool is a duplicate.
+pub(crate) fn check(file: &str, snapshot: &Snapshot) -> Result<(), Error> {
     let is_fatal = |reject: &&Reject| reject.name.is_none() || reject.kind == RejectKind::Duplicate;
     let fatal: Vec<&Reject> = snapshot.rejected().iter().filter(is_fatal).collect();
-    if !app.strict || fatal.is_empty() {
+    if fatal.is_empty() {
         return Ok(());
     }
     let mut message =
@@ -23,5 +23,5 @@ pub(crate) fn check(app: &App, snapshot: &Snapshot) -> Result<(), Error> {
     if fatal.len() > MAX_NAMED {
         message = format!("{message}\n  and {} more", fatal.len() - MAX_NAMED);
     }
-    Err(Error::Start { what: app.file.clone(), message })
+    Err(Error::Start { what: file.to_owned(), message })
 }

@@ -10,21 +10,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toolcrib_agent::NotificationQueue;
+use toolcrib_app::{App, TaskStore};
 use toolcrib_exec::Executor;
 use toolcrib_port::ToolCaller;
 use toolcrib_sdk::FunctionTool;
 use toolcrib_tasks::{
     Background, BackgroundSettings, BackgroundingCaller, Channel, MAX_NOTIFICATIONS, MemoryStore,
-    OperatorRequest, SCHEDULER, ScheduleSettings, Schedules, Services, Store, StoreError, SystemClock,
-    WatcherSettings, Watchers, channel_tools,
+    OperatorRequest, SCHEDULER, ScheduleSettings, Scheduler, Schedules, Services, Store, StoreError,
+    SystemClock, WatcherSettings, Watchers, channel_tools,
 };
 
 use self::notifications::SessionNotifications;
 use self::prompter::Prompts;
+use crate::Error;
 use crate::services::AppServices;
-use crate::{App, Error};
 
-pub use self::location::TaskStore;
 pub use self::operator::{OwnedTask, TaskSummary};
 
 /// The time that tasks have to end when an app is closed.
@@ -50,15 +50,22 @@ pub struct Tasks {
 
 impl Tasks {
     /// Opens where they are kept. Where that cannot be, they are kept with this process, and a warning says so.
-    pub(crate) async fn open(app: &App, channels: &Channels) -> Result<Self, Error> {
+    pub(crate) async fn open(
+        app: &App,
+        mode: TaskStore,
+        scheduler: &Scheduler,
+        channels: &Channels,
+    ) -> Result<Self, Error> {
         let failed =
             |error: StoreError| Error::Start { what: "the tasks".into(), message: error.to_string() };
-        let location::TaskLocation { store, is_beside, mut warnings } = location::open(app).await?;
-        let opened = Self::over(app, store, channels).await;
+        let location::TaskLocation { store, is_beside, mut warnings } = location::open(app, mode).await?;
+        let opened = Self::over(app, mode, scheduler, store, channels).await;
         let mut tasks = match opened {
-            Err(error) if app.tasks != TaskStore::Operator => {
+            Err(error) if mode != TaskStore::Operator => {
                 warnings.push(location::not_kept(&error));
-                Self::over(app, Arc::new(MemoryStore::new()), channels).await.map_err(failed)?
+                Self::over(app, mode, scheduler, Arc::new(MemoryStore::new()), channels)
+                    .await
+                    .map_err(failed)?
             }
             opened => opened.map_err(failed)?,
         };
@@ -66,7 +73,13 @@ impl Tasks {
         Ok(tasks)
     }
 
-    async fn over(app: &App, store: Arc<dyn Store>, channels: &Channels) -> Result<Self, StoreError> {
+    async fn over(
+        app: &App,
+        mode: TaskStore,
+        scheduler: &Scheduler,
+        store: Arc<dyn Store>,
+        channels: &Channels,
+    ) -> Result<Self, StoreError> {
         let execution = &app.config.execution;
         let services = Services::open(Arc::clone(&store), Arc::new(SystemClock), execution.shared).await?;
         let add = |services: Services, (name, channel): &(String, Arc<dyn Channel>)| {
@@ -75,7 +88,7 @@ impl Tasks {
         let services = Arc::new(channels.iter().fold(services, add));
         let background = Background::open(Arc::clone(&services), BackgroundSettings::default()).await?;
         // An operator also sees tasks of kinds that agents may no longer create.
-        let is_looking = app.tasks == TaskStore::Operator;
+        let is_looking = mode == TaskStore::Operator;
         let watchers = if execution.watchers || is_looking {
             Some(Watchers::open(Arc::clone(&services), WatcherSettings::default()).await?)
         } else {
@@ -88,7 +101,7 @@ impl Tasks {
             None
         };
         if let Some(schedules) = &schedules {
-            app.scheduler.open(schedules);
+            scheduler.open(schedules);
         }
         let prompts = Arc::new(Prompts::default());
         if !app.config.agents.is_empty() {
@@ -103,18 +116,18 @@ impl Tasks {
             schedules,
             prompts,
             background_after: seconds.map(|seconds| Duration::from_secs(seconds.into())),
-            mode: app.tasks,
+            mode,
             is_beside: false,
             warnings: Vec::new(),
         })
     }
 
     /// Returns the tools of the runtime's own that make tasks.
-    pub(crate) fn tools(&self, app: &App) -> Vec<FunctionTool> {
+    pub(crate) fn tools(&self, app: &App, scheduler: &Scheduler) -> Vec<FunctionTool> {
         let mut tools = self.background.tools();
         tools.extend(channel_tools(&self.services));
         tools.extend(self.watchers.iter().flat_map(Watchers::tools));
-        tools.extend(app.config.execution.scheduler.then(|| app.scheduler.tools()).into_iter().flatten());
+        tools.extend(app.config.execution.scheduler.then(|| scheduler.tools()).into_iter().flatten());
         tools
     }
 

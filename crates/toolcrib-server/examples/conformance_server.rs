@@ -13,6 +13,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use toolcrib_app::sections::serve::SurfaceMode;
+use toolcrib_app::{Blueprint, EntryContext, Extensions, Source};
 use toolcrib_exec::DenyAll;
 use toolcrib_model::{
     ErrorKind, FieldKind, FormField, JsonObject, QualifiedName, Risk, Tool, ToolError, ToolResult,
@@ -21,7 +23,7 @@ use toolcrib_model::{
 use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{Approver, CallContext, LoadOutcome, Progress, ToolEngine, ToolLoader};
 use toolcrib_registry::ToolRegistry;
-use toolcrib_runtime::{App, EntryContext, Extensions, Runtime, Source, SurfaceMode};
+use toolcrib_runtime::Runtime;
 use toolcrib_server::{ClientApprover, Server, ServerSettings};
 
 const APP: &str = "
@@ -70,7 +72,7 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
     let extensions = Extensions::default().with_loader("suite", move |_: Nothing, _: &EntryContext<'_>| {
         Ok(Source::new(source.clone()).with_engine(source.clone()))
     });
-    let app = App::from_text_with("conformance.yaml", APP, extensions)?;
+    let app = Blueprint::from_text_with("conformance.yaml", APP, extensions)?;
     let runtime = Arc::new(Runtime::start(app, ClientApprover::new(Arc::new(DenyAll))).await?);
     let _ = suite.registry.set(Arc::downgrade(runtime.executor().registry()));
     let settings =

@@ -7,8 +7,9 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
+use toolcrib_app::App;
 use toolcrib_port::Approver;
-use toolcrib_runtime::{App, Runtime};
+use toolcrib_runtime::Runtime;
 
 use crate::server::Shared;
 use crate::{Error, Server};
@@ -72,14 +73,15 @@ impl Server {
     pub async fn reload(&self, app: App, approver: Arc<dyn Approver>) -> Result<(), Error> {
         let _one_at_a_time = self.shared.reloading.lock().await;
         // Possible errors are found before the earlier version ends.
-        let rules = self.shared.rules_of(&app)?;
         let old = self.shared.runtime();
-        let (runtime, rules, outcome) = match old.successor(app, Arc::clone(&approver)).await {
+        let next = old.next_version(app)?;
+        let rules = self.shared.rules_of(&next.app)?;
+        let (runtime, rules, outcome) = match old.successor(next, Arc::clone(&approver)).await {
             Ok(runtime) => (runtime, rules, Ok(())),
             Err(error) => {
                 // Its tasks had to end before those of the new version started, so it starts again.
-                let again = old.app().clone();
-                let rules = self.shared.rules_of(&again)?;
+                let again = old.next_version(old.app().clone())?;
+                let rules = self.shared.rules_of(&again.app)?;
                 (old.successor(again, approver).await?, rules, Err(error.into()))
             }
         };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use toolcrib_runtime::{LOCAL_CLIENT, sessions_of};
+use toolcrib_app::sections::serve::{LOCAL_CLIENT, sessions_of};
 
 use crate::Error;
 use crate::random::{hex, random};

@@ -36,7 +36,10 @@ pub enum Error {
     },
     /// The app's settings for its clients are invalid.
     #[error(transparent)]
-    App(#[from] toolcrib_runtime::Error),
+    App(#[from] toolcrib_app::Error),
+    /// The app cannot be started.
+    #[error(transparent)]
+    Runtime(#[from] toolcrib_runtime::Error),
     /// No folder is configured for the operator sockets.
     #[error(
         "there is no folder for the sockets of `toolcrib approve`; set `HOME` or `XDG_STATE_HOME` to an absolute path"

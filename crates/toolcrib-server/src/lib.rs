@@ -10,12 +10,13 @@
 //! ```no_run
 //! use std::sync::Arc;
 //! use toolcrib_exec::DenyAll;
-//! use toolcrib_runtime::{App, Runtime};
+//! use toolcrib_app::Blueprint;
+//! use toolcrib_runtime::Runtime;
 //! use toolcrib_server::{ClientApprover, Server, ServerSettings};
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let approver = ClientApprover::new(Arc::new(DenyAll));
-//! let runtime = Arc::new(Runtime::start(App::open("app.yaml")?, approver).await?);
+//! let runtime = Arc::new(Runtime::start(Blueprint::open("app.yaml")?, approver).await?);
 //! let server = Server::new(Arc::clone(&runtime), ServerSettings::default())?;
 //! server.serve_stdio().await?;
 //! runtime.close().await;

@@ -7,7 +7,8 @@ use rmcp::model::ErrorData;
 use tokio::sync::{Mutex as AsyncMutex, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use toolcrib_runtime::{Runtime, SurfaceMode, sessions_of};
+use toolcrib_app::sections::serve::{SurfaceMode, sessions_of};
+use toolcrib_runtime::Runtime;
 
 use crate::app_reload::{AppVersion, Lease};
 use crate::approval::SuspendedCalls;

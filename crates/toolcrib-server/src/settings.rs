@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use toolcrib_app::sections::serve::SurfaceMode;
 use toolcrib_port::CallScope;
-use toolcrib_runtime::SurfaceMode;
 
 /// Server settings that are not part of the app.
 #[derive(Clone, Debug, Default)]

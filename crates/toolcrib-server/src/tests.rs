@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, split};
+use toolcrib_app::Blueprint;
 use toolcrib_exec::DenyAll;
-use toolcrib_runtime::{App, Runtime};
+use toolcrib_runtime::Runtime;
 
 use crate::{ClientApprover, Server, ServerSettings};
 
@@ -45,7 +46,7 @@ async fn connect() -> (Client, Serving) {
 
 /// Serves an app to one client; returns both, the runtime, and what the client was told when it connected.
 async fn serve(app: &str) -> (Client, Serving, Arc<Runtime>, String) {
-    let app = App::from_text("app.yaml", app).unwrap();
+    let app = Blueprint::from_text("app.yaml", app).unwrap();
     let approver = ClientApprover::new(Arc::new(DenyAll));
     let runtime = Arc::new(Runtime::start(app, approver).await.unwrap());
     let server = Server::new(Arc::clone(&runtime), ServerSettings::default()).unwrap();

@@ -23,7 +23,7 @@ pub(super) const TESTKIT: &str = "toolcrib-testkit";
 pub(super) const TESTS_FOLDER: &str = "tests";
 
 /// The crates that depend on all others: tests of the crates below them do not use them.
-pub(super) const TOPS: &[&str] = &["toolcrib-runtime", "toolcrib-cli"];
+pub(super) const TOPS: &[&str] = &["toolcrib-app", "toolcrib-runtime", "toolcrib-cli"];
 
 /// A crate's row in the table.
 #[derive(Clone, Copy)]
@@ -114,9 +114,10 @@ pub(super) const CRATES: &[CrateRule] = &[
     CrateRule::new("toolcrib-loader-mcp", 6),
     CrateRule::new("toolcrib-loader-rest", 6),
     CrateRule::new("toolcrib-modules", 6),
-    CrateRule::new("toolcrib-runtime", 7),
-    CrateRule::new("toolcrib-server", 8),
-    CrateRule::new("toolcrib-cli", 9),
+    CrateRule::new("toolcrib-app", 7),
+    CrateRule::new("toolcrib-runtime", 8),
+    CrateRule::new("toolcrib-server", 9),
+    CrateRule::new("toolcrib-cli", 10),
 ];
 
 /// A third-party crate, or a feature of it, and the crates that may use it.

@@ -1,25 +1,58 @@
 //! The audit section of an app file.
 
-use std::sync::Arc;
+use std::num::NonZeroU64;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
 use toolcrib_document::Error;
-use toolcrib_exec::audit::{Audit, JsonLines, MIN_AUDIT_BYTES};
-use toolcrib_model::Secret;
+use toolcrib_exec::audit::MIN_AUDIT_BYTES;
 
-use crate::{App, AuditSection, config::variables};
+use crate::{AppFile, variables};
+
+/// `audit`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a mapping with a `path`")]
+pub struct AuditSection {
+    /// The file that records are appended to, relative to the app file. Its folder must exist.
+    pub path: String,
+    /// True if records contain the values of arguments, without secrets. Otherwise they contain types and a digest.
+    #[serde(default)]
+    pub values: bool,
+    /// The size in bytes at which the file is renamed to `.1`, replacing the previous one. The default is 64 MiB, the
+    /// minimum 1 MiB.
+    pub max_bytes: Option<NonZeroU64>,
+    /// True if a call runs only after its record was written. Otherwise calls continue without records, for example
+    /// on a full disk.
+    #[serde(default)]
+    pub required: bool,
+    /// The key of the digests, as `${NAME}`, which makes digests of several runs comparable. By default a random one
+    /// for each process.
+    pub key: Option<String>,
+}
+
+impl AuditSection {
+    /// Returns the path of the file, with its variables.
+    pub fn path(&self, file: &AppFile) -> Result<String, Error> {
+        variables::expanded(file, &self.path, "/audit/path", true)
+    }
+
+    /// Returns the key of the digests, with its variables.
+    pub fn key(&self, file: &AppFile) -> Option<Result<String, Error>> {
+        self.key.as_ref().map(|key| variables::expanded(file, key, "/audit/key", false))
+    }
+}
 
 /// Checks the section. Opens nothing.
-pub(crate) fn check(app: &App, errors: &mut Vec<Error>) {
-    let Some(section) = &app.config.audit else { return };
-    let wrong = |key: &str, message: String| app.document.error_at(&format!("/audit/{key}"), message);
-    match path(app, section) {
+pub(crate) fn check(section: &AuditSection, file: &AppFile, errors: &mut Vec<Error>) {
+    let wrong = |key: &str, message: String| file.error_at(&format!("/audit/{key}"), message);
+    match section.path(file) {
         Ok(path) if path.trim().is_empty() => {
             errors.push(wrong("path", "`path` is empty; name the file that records are written to".into()));
         }
         Ok(path) => {
-            let path = app.path(&path);
+            let path = file.path(&path);
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-            if let Some(folder) = folder.filter(|folder| app.is_in_file() && !folder.is_dir()) {
+            if let Some(folder) = folder.filter(|folder| file.is_on_disk && !folder.is_dir()) {
                 let message = format!("the folder `{}` is not there; make it", folder.display());
                 errors.push(wrong("path", message));
             }
@@ -29,52 +62,11 @@ pub(crate) fn check(app: &App, errors: &mut Vec<Error>) {
     if let Some(given) = section.max_bytes.filter(|given| given.get() < MIN_AUDIT_BYTES) {
         errors.push(wrong("max_bytes", format!("`max_bytes` is at least {MIN_AUDIT_BYTES}, not {given}")));
     }
-    match key(app, section) {
+    match section.key(file) {
         Some(Ok(key)) if key.trim().is_empty() => {
             errors.push(wrong("key", "`key` is empty; leave it out, or make one up".into()));
         }
         Some(Err(error)) => errors.push(error),
         Some(Ok(_)) | None => {}
     }
-}
-
-/// Opens the file that the app names. Without one, and without an observer, calls have no records.
-pub(crate) fn open(app: &App) -> Result<Audit, crate::Error> {
-    let audit = kept(app)?;
-    Ok(match &app.extensions.observer {
-        Some(observer) => audit.with_observer(Arc::clone(observer), app.secrets().clone()),
-        None => audit,
-    })
-}
-
-fn kept(app: &App) -> Result<Audit, crate::Error> {
-    let Some(section) = &app.config.audit else { return Ok(Audit::default()) };
-    let path = app.path(&path(app, section).map_err(|error| app.wrong(error))?);
-    let mut file = JsonLines::open(&path).map_err(|error| {
-        let message =
-            format!("cannot write records to `{}`: {error}; its folder has to be there", path.display());
-        app.error_at("/audit/path", message)
-    })?;
-    if let Some(max_bytes) = section.max_bytes {
-        file = file.with_max_bytes(max_bytes.get());
-    }
-    if section.required {
-        file = file.required();
-    }
-    let mut audit = Audit::new(Arc::new(file)).with_secrets(app.secrets().clone());
-    if section.values {
-        audit = audit.with_values();
-    }
-    match key(app, section) {
-        Some(key) => Ok(audit.with_key(&Secret::new(key.map_err(|error| app.wrong(error))?))),
-        None => Ok(audit),
-    }
-}
-
-fn path(app: &App, section: &AuditSection) -> Result<String, Error> {
-    variables::expanded(app, &section.path, "/audit/path", true)
-}
-
-fn key(app: &App, section: &AuditSection) -> Option<Result<String, Error>> {
-    section.key.as_ref().map(|key| variables::expanded(app, key, "/audit/key", false))
 }

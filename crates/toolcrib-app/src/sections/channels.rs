@@ -1,5 +1,6 @@
 //! `tools.channels`: destinations of notifications in addition to the conversation.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::Arc;
@@ -11,40 +12,38 @@ use toolcrib_document::Error as DocumentError;
 use toolcrib_io::files::Root;
 use toolcrib_io::http::HttpClient;
 use toolcrib_model::{JsonObject, NAMESPACE_SEPARATOR, QualifiedName, Secret, Tool, pointer_part};
-use toolcrib_policy::{Access, Policy, Principal, RUNTIME_NAMESPACE};
-use toolcrib_registry::{Entry, Snapshot};
+use toolcrib_policy::{Policy, Principal, RUNTIME_NAMESPACE};
 use toolcrib_sdk::Module;
 use toolcrib_tasks::{
-    Channel, Error, FileChannel, MIN_FILE_BYTES, SCHEDULER, SEND_MESSAGE, TerminalChannel, ToolChannel,
-    WebhookChannel,
+    Channel, Error, FileChannel, MIN_FILE_BYTES, SCHEDULER, SEND_MESSAGE, Terminal, TerminalChannel,
+    ToolChannel, WebhookChannel,
 };
 use url::Url;
 
-use crate::config::validation::unknown;
-use crate::services::{AppServices, is_own};
+use crate::entry::AppContext;
+use crate::sections::values::{check_name, unknown};
 use crate::sources::is_private;
-use crate::{App, config::variables};
+use crate::{AppConfig, AppFile, variables};
 
 /// The most channels of an app.
 const MAX_CHANNELS: usize = 64;
-
-/// The longest name of a channel or an app, in characters.
-const MAX_NAME_CHARS: usize = 64;
 
 /// The types of channels.
 const KINDS: [&str; 4] = ["file", "terminal", "tool", "webhook"];
 
 /// The tools of the runtime that take the name of a channel.
-const TELLING: [&str; 5] = ["remind", "schedule_cron", "schedule_once", SEND_MESSAGE, "watch_start"];
+pub const TELLING: [&str; 5] = ["remind", "schedule_cron", "schedule_once", SEND_MESSAGE, "watch_start"];
 
 /// A channel of an app file.
-pub(crate) struct NamedChannel {
-    pub(crate) name: String,
+pub struct NamedChannel {
+    /// Its name.
+    pub name: String,
     /// The readers of the channel, for models.
-    about: String,
+    pub about: String,
     /// The tool that it calls.
-    tool: Option<String>,
-    pub(crate) channel: Arc<dyn Channel>,
+    pub tool: Option<String>,
+    /// The destination.
+    pub channel: Arc<dyn Channel>,
 }
 
 #[derive(Deserialize)]
@@ -77,51 +76,40 @@ struct ToolEntry {
     params: JsonObject,
 }
 
-/// Returns all channels of an app, or all that is wrong with them. Nothing is sent, and no file made.
-pub(crate) fn channels(app: &App) -> Result<Vec<NamedChannel>, Vec<DocumentError>> {
-    let entries = &app.config.tools.channels;
-    let (mut channels, mut errors) = (Vec::new(), Vec::new());
+/// Builds the channels of an app; those that can be. Nothing is sent, and no file made.
+pub(crate) fn build(
+    entries: &BTreeMap<String, Value>,
+    terminal: Option<&Arc<dyn Terminal>>,
+    app: &AppContext<'_>,
+    modules: &[Module],
+    errors: &mut Vec<DocumentError>,
+) -> Vec<NamedChannel> {
     if entries.len() > MAX_CHANNELS {
         let message = format!("there are {} channels, and at most {MAX_CHANNELS} are taken", entries.len());
-        errors.push(app.document.error_at("/tools/channels", message));
+        errors.push(app.file.error_at("/tools/channels", message));
     }
+    let mut channels = Vec::new();
     for (name, entry) in entries {
-        match named(app, name, entry) {
-            Ok(channel) => channels.push(channel),
+        match named(app, terminal, name, entry) {
+            Ok(channel) => {
+                errors.extend(unknown_action(&channel, app.file, modules));
+                channels.push(channel);
+            }
             Err(error) => errors.push(error),
         }
     }
-    if errors.is_empty() { Ok(channels) } else { Err(errors) }
+    channels
 }
 
-/// Checks the section.
-pub(crate) fn check(app: &App, modules: &[Module], errors: &mut Vec<DocumentError>) {
-    let channels = channels(app).unwrap_or_else(|wrong| {
-        errors.extend(wrong);
-        Vec::new()
-    });
-    for channel in channels {
-        let parts = channel.tool.as_deref().and_then(parts);
-        let module = |id: &str| modules.iter().find(|module| module.id() == id);
-        let Some((module, action)) = parts.and_then(|(id, action)| Some((module(id)?, action))) else {
-            continue;
-        };
-        let actions: Vec<&str> = module.actions().collect();
-        if !actions.contains(&action) {
-            let message = format!("in the module `{}`: {}", module.id(), unknown("action", action, &actions));
-            let place = format!("/tools/channels/{}/tool", pointer_part(&channel.name));
-            errors.push(app.document.error_at(&place, message));
-        }
-    }
-}
-
-/// Refuses what is no name for a channel or an app: models say it.
-pub(crate) fn check_name(what: &str, name: &str) -> Result<(), String> {
-    let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
-    if is_plain && (1..=MAX_NAME_CHARS).contains(&name.len()) {
-        return Ok(());
-    }
-    Err(format!("`{name}` is no name for {what}: letters, digits, `-` and `_`, {MAX_NAME_CHARS} at most"))
+/// Returns an error where a channel calls an action that its module does not have.
+fn unknown_action(channel: &NamedChannel, file: &AppFile, modules: &[Module]) -> Option<DocumentError> {
+    let (id, action) = parts(channel.tool.as_deref()?)?;
+    let module = modules.iter().find(|module| module.id() == id)?;
+    let actions: Vec<&str> = module.actions().collect();
+    (!actions.contains(&action)).then(|| {
+        let message = format!("in the module `{}`: {}", module.id(), unknown("action", action, &actions));
+        file.error_at(&format!("/tools/channels/{}/tool", pointer_part(&channel.name)), message)
+    })
 }
 
 /// Namespace and name of a tool, in either spelling.
@@ -129,10 +117,15 @@ fn parts(tool: &str) -> Option<(&str, &str)> {
     tool.split_once(NAMESPACE_SEPARATOR).or_else(|| tool.split_once('.'))
 }
 
-fn named(app: &App, name: &str, entry: &Value) -> Result<NamedChannel, DocumentError> {
+fn named(
+    app: &AppContext<'_>,
+    terminal: Option<&Arc<dyn Terminal>>,
+    name: &str,
+    entry: &Value,
+) -> Result<NamedChannel, DocumentError> {
     let place = format!("/tools/channels/{}", pointer_part(name));
-    check_name("a channel", name).map_err(|message| app.document.error_at(&place, message))?;
-    let mut settings = variables::filled(app, entry, &place)?;
+    check_name("a channel", name).map_err(|message| app.file.error_at(&place, message))?;
+    let mut settings = variables::filled(app.file, entry, &place)?;
     let mut taken = |key| settings.as_object_mut().and_then(|map| map.shift_remove(key));
     let (kind, about) = (taken("type"), taken("description"));
     let about = match about {
@@ -140,13 +133,13 @@ fn named(app: &App, name: &str, entry: &Value) -> Result<NamedChannel, DocumentE
         Some(Value::String(about)) => Some(about),
         Some(other) => {
             let message = format!("`description` has to be a text, not {other}");
-            return Err(app.document.error_at(&format!("{place}/description"), message));
+            return Err(app.file.error_at(&format!("{place}/description"), message));
         }
     };
     let (channel, tool, default): (Arc<dyn Channel>, _, _) = match kind.as_ref().and_then(Value::as_str) {
         Some("terminal") => {
             let TerminalEntry {} = typed(app, &settings, &place)?;
-            let terminal = TerminalChannel::new(app.extensions.terminal.clone());
+            let terminal = TerminalChannel::new(terminal.cloned());
             (Arc::new(terminal), None, "The terminal of the user who runs this.")
         }
         Some("file") => (Arc::new(file(app, &settings, &place)?), None, "A file."),
@@ -158,11 +151,11 @@ fn named(app: &App, name: &str, entry: &Value) -> Result<NamedChannel, DocumentE
         }
         Some(other) => {
             let message = unknown("channel type", other, &KINDS);
-            return Err(app.document.error_at(&format!("{place}/type"), message));
+            return Err(app.file.error_at(&format!("{place}/type"), message));
         }
         None => {
             let message = format!("the channel needs a `type`, one of: {}", KINDS.join(", "));
-            return Err(app.document.error_at(&place, message));
+            return Err(app.file.error_at(&place, message));
         }
     };
     Ok(NamedChannel {
@@ -173,23 +166,27 @@ fn named(app: &App, name: &str, entry: &Value) -> Result<NamedChannel, DocumentE
     })
 }
 
-fn typed<T: DeserializeOwned>(app: &App, settings: &Value, place: &str) -> Result<T, DocumentError> {
-    app.document.deserialize_value(settings, place).map_err(|error| app.readable(error, place))
+fn typed<T: DeserializeOwned>(
+    app: &AppContext<'_>,
+    settings: &Value,
+    place: &str,
+) -> Result<T, DocumentError> {
+    app.file.document.deserialize_value(settings, place).map_err(|error| app.file.readable(error, place))
 }
 
-fn file(app: &App, settings: &Value, place: &str) -> Result<FileChannel, DocumentError> {
+fn file(app: &AppContext<'_>, settings: &Value, place: &str) -> Result<FileChannel, DocumentError> {
     let entry: FileChannelEntry = typed(app, settings, place)?;
     let path = format!("{place}/path");
-    let wrong = |message: String| app.document.error_at(&path, message);
+    let wrong = |message: String| app.file.error_at(&path, message);
     if entry.path.trim().is_empty() {
         return Err(wrong("`path` is empty; name the file that messages are written to".into()));
     }
     if let Some(given) = entry.max_bytes.filter(|given| given.get() < MIN_FILE_BYTES) {
         let message = format!("`max_bytes` is at least {MIN_FILE_BYTES}, not {given}");
-        return Err(app.document.error_at(&format!("{place}/max_bytes"), message));
+        return Err(app.file.error_at(&format!("{place}/max_bytes"), message));
     }
-    let workspace = app.workspace()?;
-    let (root, relative) = below(&app.folder, &workspace, &app.path(&entry.path)).map_err(wrong)?;
+    let workspace = app.file.workspace()?;
+    let (root, relative) = below(&app.file.folder, &workspace, &app.file.path(&entry.path)).map_err(wrong)?;
     let channel = FileChannel::new(root, relative);
     Ok(match entry.max_bytes {
         Some(max_bytes) => channel.with_max_bytes(max_bytes.get()),
@@ -209,16 +206,15 @@ fn below(folder: &Path, workspace: &Path, path: &Path) -> Result<(Root, std::pat
     Err(format!("`{}` is neither in the folder of the app file nor in its workspace", path.display()))
 }
 
-fn webhook(app: &App, settings: &Value, place: &str) -> Result<WebhookChannel, DocumentError> {
+fn webhook(app: &AppContext<'_>, settings: &Value, place: &str) -> Result<WebhookChannel, DocumentError> {
     let entry: WebhookEntry = typed(app, settings, place)?;
     let wrong = |key: &str, message: String| {
         let place = format!("{place}/{key}");
-        app.readable(app.document.error_at(&place, message), &place)
+        app.file.readable(app.file.error_at(&place, message), &place)
     };
     let url = Url::parse(&entry.url)
         .map_err(|error| wrong("url", format!("it is no URL: {error}; write `https://…`")))?;
-    let access = Access::of_app(app.config.tools.capabilities.access.as_ref())
-        .map_err(|error| app.document.error_at(error.place().pointer(), error.to_string()))?;
+    let access = app.access.clone()?;
     let allow_private = entry.allow_private.unwrap_or_else(|| is_private(&entry.url));
     let http = HttpClient::new(WebhookChannel::http_policy(allow_private))
         .map_err(|error| wrong("url", error.to_string()))?
@@ -227,30 +223,26 @@ fn webhook(app: &App, settings: &Value, place: &str) -> Result<WebhookChannel, D
     WebhookChannel::new(http, url, &entry.secret).map_err(|error| wrong("secret", error.to_string()))
 }
 
-fn by_tool(app: &App, settings: &Value, place: &str) -> Result<ToolChannel, DocumentError> {
+fn by_tool(app: &AppContext<'_>, settings: &Value, place: &str) -> Result<ToolChannel, DocumentError> {
     let entry: ToolEntry = typed(app, settings, place)?;
     if parts(&entry.tool).is_none_or(|(namespace, name)| namespace.is_empty() || name.is_empty()) {
         let message = format!("`{}` is no name of a tool; write `namespace.name`", entry.tool);
-        return Err(app.document.error_at(&format!("{place}/tool"), message));
+        return Err(app.file.error_at(&format!("{place}/tool"), message));
     }
     ToolChannel::new(entry.tool, entry.params).map_err(|error| match &error {
         Error::UnknownPlaceholder { pointer, .. } => {
-            app.document.error_at(&format!("{place}/params{pointer}"), error.to_string())
+            app.file.error_at(&format!("{place}/params{pointer}"), error.to_string())
         }
-        other => app.document.error_at(place, other.to_string()),
+        other => app.file.error_at(place, other.to_string()),
     })
 }
 
 /// Warns of channels that nothing can send by: no agent and no client of the server may call a tool that names one.
-pub(crate) fn unreachable(app: &App) -> Option<String> {
-    let config = &app.config;
+pub(crate) fn unreachable(config: &AppConfig, policy: &Policy) -> Option<String> {
     if config.tools.channels.is_empty() {
         return None;
     }
-    let constraints = config.modules.iter().map(|(id, module)| (id.as_str(), &module.constraints));
-    // Errors of the rules are reported elsewhere.
-    let policy = Policy::new(&config.tools.capabilities, constraints).ok()?;
-    let senders = senders(app);
+    let senders = senders(config);
     let agents = config.agents.iter().map(|agent| Principal::new("").with_agent(&agent.id));
     let mut callers = agents.chain([Principal::new("")]);
     let can_send = callers.any(|caller| senders.iter().any(|tool| policy.is_visible(tool, caller)));
@@ -263,9 +255,9 @@ pub(crate) fn unreachable(app: &App) -> Option<String> {
 }
 
 /// Returns the tools that take the name of a channel in this app, with the fields that rules check.
-fn senders(app: &App) -> Vec<Tool> {
-    let execution = &app.config.execution;
-    let has_module = app.config.modules.contains_key(SCHEDULER);
+fn senders(config: &AppConfig) -> Vec<Tool> {
+    let execution = &config.execution;
+    let has_module = config.modules.contains_key(SCHEDULER);
     let named = |(name, namespace): (&str, &str)| QualifiedName::new(namespace, name).ok().map(Tool::new);
     let namespaces = |name: &'static str| match name {
         SEND_MESSAGE => vec![RUNTIME_NAMESPACE],
@@ -283,43 +275,4 @@ fn senders(app: &App) -> Vec<Tool> {
         Some(tool.with_metadata("exposed_when_granted", is_granted_only))
     };
     all.filter_map(tool).collect()
-}
-
-/// Channels by tools that are not there.
-pub(crate) fn unused<'a>(
-    channels: &'a [NamedChannel],
-    snapshot: &'a Snapshot,
-) -> impl Iterator<Item = String> + 'a {
-    channels.iter().filter_map(|NamedChannel { name, tool, .. }| {
-        let tool = tool.as_deref().filter(|tool| snapshot.find(tool, |_| true).is_err())?;
-        Some(format!("the channel `{name}` sends by `{tool}`, an unknown tool"))
-    })
-}
-
-impl AppServices {
-    /// Returns the channels that this caller can name, with their readers: all if a tool of the caller takes a channel,
-    /// except those that call a tool which the caller may not call.
-    pub(crate) fn told_channels<'a>(
-        &self,
-        principal: Principal<'_>,
-        mut visible: impl Iterator<Item = &'a Entry>,
-    ) -> Vec<(String, String)> {
-        let tells = |tool: &Tool| {
-            is_own(tool, &TELLING)
-                || tool.name.namespace() == SCHEDULER && TELLING.contains(&tool.name.name())
-        };
-        if !visible.any(|entry| tells(&entry.tool)) {
-            return Vec::new();
-        }
-        let snapshot = self.snapshot();
-        let usable = self.channels.iter().filter(|channel| {
-            channel.tool.as_deref().is_none_or(|tool| self.named(tool, &snapshot, principal).is_some())
-        });
-        usable.map(|channel| (channel.name.clone(), channel.about.clone())).collect()
-    }
-}
-
-/// Returns the channels as tasks take them.
-pub(crate) fn by_name(channels: &[NamedChannel]) -> Vec<(String, Arc<dyn Channel>)> {
-    channels.iter().map(|channel| (channel.name.clone(), Arc::clone(&channel.channel))).collect()
 }

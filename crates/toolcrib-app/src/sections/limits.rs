@@ -1,39 +1,69 @@
 //! The limits section of an app file.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
 use toolcrib_document::Error;
-use toolcrib_exec::{FlowSettings, MAX_APPROVAL_WAIT, MAX_DEADLINE, MIN_APPROVAL_WAIT, SourceLimits};
+use toolcrib_exec::{
+    CacheLimits, DEFAULT_APPROVAL_WAIT, FlowSettings, MAX_APPROVAL_WAIT, MAX_DEADLINE, MIN_APPROVAL_WAIT,
+    SourceLimits, ToolLimits,
+};
 use toolcrib_model::{NAMESPACE_SEPARATOR, QualifiedName, pointer_part};
 use toolcrib_port::ToolLoader as _;
 use toolcrib_registry::Snapshot;
 use toolcrib_results::{MAX_RESULT_TOKENS, MIN_RESULT_TOKENS};
 use toolcrib_sdk::Module;
 
-use crate::App;
-use crate::sources::Source;
+use crate::AppFile;
+use crate::sections::module_entry::ModuleConfig;
+
+/// `tools.limits`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct LimitsSection {
+    /// The limits of every source without `limits`.
+    pub source: SourceLimits,
+    /// The limits of single tools by name.
+    pub tools: BTreeMap<String, ToolLimits>,
+    /// The cache for results of `cacheable` tools.
+    pub cache: CacheLimits,
+    /// The seconds that a person has to answer, from 10 to 1,800. The default is 300.
+    pub approval_timeout_seconds: Option<NonZeroU32>,
+    /// The maximum number of tokens of a result that a model gets in full, from 250 to 16,000. The default is 6,000.
+    /// A larger result becomes a preview.
+    pub result_tokens: Option<NonZeroU32>,
+}
+
+impl LimitsSection {
+    /// Returns the time that a person has to answer.
+    pub fn approval_wait(&self) -> Duration {
+        let seconds = self.approval_timeout_seconds.map(|seconds| Duration::from_secs(seconds.get().into()));
+        seconds.unwrap_or(DEFAULT_APPROVAL_WAIT)
+    }
+}
 
 /// Returns the limits on concurrency, rate and time.
-pub(crate) fn flow(app: &App, modules: &[Module], sources: &[Source]) -> Result<FlowSettings, Error> {
-    let limits = &app.config.tools.limits;
+pub(crate) fn flow(
+    limits: &LimitsSection,
+    file: &AppFile,
+    (entries, modules): (&BTreeMap<String, ModuleConfig>, &[Module]),
+    of_sources: impl Iterator<Item = (String, SourceLimits)>,
+) -> Result<FlowSettings, Error> {
     let of_modules = modules.iter().filter_map(|module| {
-        let limits = &app.config.modules.get(module.id())?.limits;
+        let limits = &entries.get(module.id())?.limits;
         (*limits != SourceLimits::default()).then(|| (module.source().to_owned(), limits.clone()))
     });
-    let of_sources = sources
-        .iter()
-        .filter_map(|source| source.limits.clone().map(|limits| (source.loader.source().to_owned(), limits)));
     let tools = limits.tools.iter().map(|(name, limits)| {
         let place = format!("/tools/limits/tools/{}", pointer_part(name));
         let name = match name.split_once('.').filter(|_| !name.contains(NAMESPACE_SEPARATOR)) {
             Some((namespace, name)) => QualifiedName::new(namespace, name),
             None => name.parse(),
         };
-        name.map(|name| (name, limits.clone()))
-            .map_err(|error| app.document.error_at(&place, error.to_string()))
+        name.map(|name| (name, limits.clone())).map_err(|error| file.error_at(&place, error.to_string()))
     });
     Ok(FlowSettings {
         source: limits.source.clone(),
@@ -44,18 +74,22 @@ pub(crate) fn flow(app: &App, modules: &[Module], sources: &[Source]) -> Result<
 }
 
 /// Returns the error of a deadline that is too long, at a position in the file.
-pub(crate) fn too_long(app: &App, place: &str, given: Option<Duration>) -> Option<Error> {
+pub(crate) fn too_long(file: &AppFile, place: &str, given: Option<Duration>) -> Option<Error> {
     let given = given.filter(|given| *given > MAX_DEADLINE)?;
     let most = MAX_DEADLINE.as_secs();
     let message = format!("`timeout_seconds` is at most {most}, not {}", given.as_secs_f64());
-    Some(app.document.error_at(&format!("{place}/timeout_seconds"), message))
+    Some(file.error_at(&format!("{place}/timeout_seconds"), message))
 }
 
 /// Checks the numbers.
-pub(crate) fn check(app: &App, errors: &mut Vec<Error>) {
-    let limits = &app.config.tools.limits;
-    let modules = app.config.modules.iter();
+pub(crate) fn check(
+    limits: &LimitsSection,
+    modules: &BTreeMap<String, ModuleConfig>,
+    file: &AppFile,
+    errors: &mut Vec<Error>,
+) {
     let timeouts = modules
+        .iter()
         .map(|(id, module)| (format!("/modules/{}/limits", pointer_part(id)), module.limits.timeout))
         .chain([("/tools/limits/source".to_owned(), limits.source.timeout)])
         .chain(
@@ -64,7 +98,7 @@ pub(crate) fn check(app: &App, errors: &mut Vec<Error>) {
                 .iter()
                 .map(|(name, set)| (format!("/tools/limits/tools/{}", pointer_part(name)), set.timeout)),
         );
-    errors.extend(timeouts.filter_map(|(place, given)| too_long(app, &place, given)));
+    errors.extend(timeouts.filter_map(|(place, given)| too_long(file, &place, given)));
     let seconds = MIN_APPROVAL_WAIT.as_secs()..=MAX_APPROVAL_WAIT.as_secs();
     let tokens = MIN_RESULT_TOKENS.into()..=MAX_RESULT_TOKENS.into();
     let numbers = [
@@ -79,14 +113,14 @@ pub(crate) fn check(app: &App, errors: &mut Vec<Error>) {
                 range.start(),
                 range.end()
             );
-            errors.push(app.document.error_at(&format!("/tools/limits/{key}"), message));
+            errors.push(file.error_at(&format!("/tools/limits/{key}"), message));
         }
     }
 }
 
 /// Returns the tools that limits name and nothing has.
-pub(crate) fn unused<'a>(app: &'a App, snapshot: &'a Snapshot) -> impl Iterator<Item = String> + 'a {
-    let named = app.config.tools.limits.tools.keys();
+pub fn unused<'a>(limits: &'a LimitsSection, snapshot: &'a Snapshot) -> impl Iterator<Item = String> + 'a {
+    let named = limits.tools.keys();
     let is_unused = |name: &&String| snapshot.find(name, |_| true).is_err();
     named
         .filter(is_unused)

@@ -1,16 +1,18 @@
-//! The sections of an app file, their types and checks.
+//! The sections of an app file: the settings of each, its checks, and what is built of it.
 
-pub(crate) mod audit;
-pub(crate) mod channels;
-pub(crate) mod empty_sections;
-pub(crate) mod former_names;
-pub(crate) mod limits;
-pub(crate) mod schema;
-pub(crate) mod search;
-pub(crate) mod serve;
-pub(crate) mod settings;
-pub(crate) mod skills;
-pub(crate) mod strict;
-pub(crate) mod templates;
-pub(crate) mod validation;
-pub(crate) mod variables;
+pub mod agents;
+pub mod app;
+pub mod apps;
+pub mod audit;
+pub(crate) mod capabilities;
+pub mod channels;
+pub mod execution;
+pub mod limits;
+pub mod module_entry;
+pub mod modules;
+pub mod runtime;
+pub mod search;
+pub mod serve;
+pub mod setup;
+pub mod skills;
+pub(crate) mod values;

@@ -13,7 +13,7 @@ use toolcrib_search::embedding::{
 };
 use toolcrib_search::{MAX_SYNONYM_GROUPS, MAX_SYNONYM_WORDS, Ranking, SearchSettings};
 
-use crate::App;
+use crate::AppFile;
 use crate::sources::cache_folder;
 
 /// The model of the `fastembed` tier unless another is named.
@@ -52,7 +52,7 @@ pub enum SearchTier {
 
 impl SearchSection {
     /// Returns the settings of the index.
-    pub(crate) fn settings(&self) -> SearchSettings {
+    pub fn settings(&self) -> SearchSettings {
         SearchSettings { ranking: self.ranking, synonyms: self.synonyms.clone() }
     }
 }
@@ -72,15 +72,14 @@ pub fn runtime_library_folder() -> Option<PathBuf> {
 const KEPT: &str = "embeddings";
 
 /// Returns the folder for the words of tools: that of their vectors.
-pub(crate) fn words_folder() -> Option<PathBuf> {
+pub fn words_folder() -> Option<PathBuf> {
     cache_folder(KEPT)
 }
 
 /// Checks `tools.search` beyond its types.
-pub(crate) fn check(app: &App, errors: &mut Vec<DocumentError>) {
-    let search = &app.config.tools.search;
+pub(crate) fn check(search: &SearchSection, file: &AppFile, errors: &mut Vec<DocumentError>) {
     let mut wrong = |key: &str, message: &str| {
-        errors.push(app.document.error_at(&format!("/tools/search/{key}"), message.to_owned()));
+        errors.push(file.error_at(&format!("/tools/search/{key}"), message.to_owned()));
     };
     if search.tier != SearchTier::Fastembed {
         for key in [("model", &search.model), ("model_dir", &search.model_dir)] {
@@ -105,8 +104,7 @@ pub(crate) fn check(app: &App, errors: &mut Vec<DocumentError>) {
 }
 
 /// Returns a warning about search settings that have no effect.
-pub(crate) fn warning(app: &App) -> Option<String> {
-    let search = &app.config.tools.search;
+pub(crate) fn warning(search: &SearchSection, file: &AppFile) -> Option<String> {
     if search.tier != SearchTier::Fastembed {
         return None;
     }
@@ -115,7 +113,7 @@ pub(crate) fn warning(app: &App) -> Option<String> {
             "`tools.search.tier` is `fastembed`, which this build does not have; `builtin` takes its place";
         return Some(what.into());
     }
-    let folder = search.model_dir.as_deref().filter(|folder| !app.path(folder).is_dir())?;
+    let folder = search.model_dir.as_deref().filter(|folder| !file.path(folder).is_dir())?;
     Some(format!("the folder `{folder}` of `tools.search.model_dir` is not there; `builtin` takes its place"))
 }
 
@@ -131,14 +129,19 @@ fn check_name(_: &str) -> Result<(), EmbedError> {
     Ok(())
 }
 
-/// Returns the enrichment that makes the vectors; none for the tier `keyword`, and where an extension brings one.
-pub(crate) fn enrichment(app: &App, patience: Duration) -> Option<Arc<dyn Enrichment>> {
-    let search = app.config.tools.search.clone();
-    let is_there = app.extensions.enrichments.iter().any(|enrichment| enrichment.key() == Embeddings::KEY);
+/// Returns the enrichment that makes the vectors; none for the tier `keyword`, and where one of the others makes them.
+pub(crate) fn enrichment(
+    search: &SearchSection,
+    file: &AppFile,
+    others: &[Arc<dyn Enrichment>],
+    patience: Duration,
+) -> Option<Arc<dyn Enrichment>> {
+    let search = search.clone();
+    let is_there = others.iter().any(|enrichment| enrichment.key() == Embeddings::KEY);
     if search.tier == SearchTier::Keyword || is_there {
         return None;
     }
-    let model_dir = search.model_dir.as_deref().map(|folder| app.path(folder));
+    let model_dir = search.model_dir.as_deref().map(|folder| file.path(folder));
     let open = move || match search.tier {
         SearchTier::Fastembed => match open_model(search.model.as_deref(), model_dir.as_deref()) {
             Ok(embedder) => OpenedEmbedder { embedder: Some(embedder), fault: None },

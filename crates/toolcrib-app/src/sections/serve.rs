@@ -12,7 +12,8 @@ use toolcrib_model::{Risk, Secret};
 use toolcrib_policy::{Policy, Scope};
 
 pub use self::oauth::{MAX_OAUTH_CLIENTS, OAuthClient, OAuthConfig, ServedOAuth, SignatureAlgorithm};
-use crate::{App, Error, config::variables};
+use crate::sections::values::present;
+use crate::{AppFile, Error, variables};
 
 /// The prefix of the sessions of all clients. The name of the client follows, and then the id of the session:
 /// `serve/ci/2b6f…`.
@@ -70,7 +71,6 @@ pub struct ServeSection {
 /// `serve.surface`: the tools that clients see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-#[non_exhaustive]
 pub enum SurfaceMode {
     /// All tools if they fit a fifth of a usual context window, otherwise `mixed` if tools are pinned, otherwise
     /// `discovery`.
@@ -161,11 +161,6 @@ fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NonZeroU32, D::
     Err(de::Error::custom(format_args!("must be from 1 to {MAX_SECONDS} seconds, not {seconds}")))
 }
 
-/// Returns a key that is there has a value: `namespaces:` with nothing behind it is a mistake, not all.
-fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
-    T::deserialize(deserializer).map(Some)
-}
-
 /// A client with a token.
 #[derive(Clone, Debug)]
 pub struct ServedClient {
@@ -175,27 +170,28 @@ pub struct ServedClient {
     pub token: Secret,
 }
 
-impl App {
+impl ServeSection {
     /// Returns the clients that have a token, with what their variables hold now.
-    pub fn served_clients(&self) -> Result<Vec<ServedClient>, Error> {
-        let tokens = self.config.serve.tokens.iter().enumerate();
+    pub fn clients(&self, file: &AppFile) -> Result<Vec<ServedClient>, Error> {
+        let tokens = self.tokens.iter().enumerate();
         let clients: Vec<_> = tokens
             .map(|(position, config)| {
                 let place = format!("/serve/tokens/{position}/token");
-                let text = variables::expanded(self, &config.token, &place, false)
-                    .map_err(|error| self.wrong(error))?;
+                let text = variables::expanded(file, &config.token, &place, false)
+                    .map_err(|error| file.wrong(error))?;
                 if let Some(message) = too_short(&text) {
-                    return Err(self.error_at(&place, message));
+                    return Err(file.wrong(file.error_at(&place, message)));
                 }
                 let token = Secret::new(text);
-                self.secrets().add(&config.name, token.clone());
+                file.secrets.add(&config.name, token.clone());
                 Ok(ServedClient { name: config.name.clone(), token })
             })
             .collect::<Result<_, Error>>()?;
         for (position, client) in clients.iter().enumerate() {
             if clients.iter().take(position).any(|other| other.token.expose() == client.token.expose()) {
                 let message = "another client has this token already; give each its own";
-                return Err(self.error_at(&format!("/serve/tokens/{position}/token"), message));
+                let place = format!("/serve/tokens/{position}/token");
+                return Err(file.wrong(file.error_at(&place, message)));
             }
         }
         Ok(clients)
@@ -209,11 +205,14 @@ fn too_short(token: &str) -> Option<String> {
 
 /// Returns the policy with what the app leaves its clients. A client that the app does not name is left nothing: what
 /// it has started earlier must not run with the rights of the whole app.
-pub(crate) fn scoped(policy: Policy, app: &App) -> Result<Policy, Error> {
+pub(crate) fn scoped(
+    policy: Policy,
+    section: &ServeSection,
+    file: &AppFile,
+) -> Result<Policy, DocumentError> {
     let mut policy = policy
         .with_unknown_denied(SERVED_SESSIONS, UNKNOWN_CLIENT)
         .with_known_sessions(&sessions_of(LOCAL_CLIENT));
-    let section = &app.config.serve;
     let tokens = section.tokens.iter().enumerate();
     let tokens =
         tokens.map(|(position, token)| (&["serve", "tokens"][..], position, &token.name, token.scope()));
@@ -224,7 +223,7 @@ pub(crate) fn scoped(policy: Policy, app: &App) -> Result<Policy, Error> {
     for (list, position, name, scope) in tokens.chain(clients) {
         policy = policy
             .with_scope(&sessions_of(name), &scope, list, position)
-            .map_err(|error| app.error_at(error.place().pointer(), error.to_string()))?;
+            .map_err(|error| file.error_at(error.place().pointer(), error.to_string()))?;
     }
     Ok(policy)
 }
@@ -241,13 +240,13 @@ impl TokenConfig {
 }
 
 /// Checks the section beyond its types.
-pub(crate) fn check(app: &App, errors: &mut Vec<DocumentError>) {
-    let tokens = &app.config.serve.tokens;
+pub(crate) fn check(section: &ServeSection, file: &AppFile, errors: &mut Vec<DocumentError>) {
+    let tokens = &section.tokens;
     if tokens.len() > MAX_TOKENS {
         let message = format!("there are at most {MAX_TOKENS} tokens, not {}", tokens.len());
-        errors.push(app.document.error_at("/serve/tokens", message));
+        errors.push(file.error_at("/serve/tokens", message));
     }
-    let clients = app.config.serve.oauth.iter().flat_map(|oauth| &oauth.clients);
+    let clients = section.oauth.iter().flat_map(|oauth| &oauth.clients);
     let tokens = tokens.iter().enumerate().map(|(position, token)| ("tokens", position, &token.name));
     let clients = clients.enumerate().map(|(position, client)| ("oauth/clients", position, &client.name));
     let mut names = BTreeSet::new();
@@ -256,26 +255,22 @@ pub(crate) fn check(app: &App, errors: &mut Vec<DocumentError>) {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
         if name.is_empty() || name.len() > MAX_CLIENT_CHARS || !name.chars().all(is_plain) {
             let message = format!("a name has up to {MAX_CLIENT_CHARS} letters, digits, `-` and `_`");
-            errors.push(app.document.error_at(&place, message));
+            errors.push(file.error_at(&place, message));
         } else if !names.insert(name) || name == LOCAL_CLIENT {
             let message = format!("there is a client `{name}` already");
-            errors.push(app.document.error_at(&place, message));
+            errors.push(file.error_at(&place, message));
         }
     }
-    for (position, config) in app.config.serve.tokens.iter().enumerate() {
+    for (position, config) in section.tokens.iter().enumerate() {
         let place = format!("/serve/tokens/{position}/token");
         // One whose variable is not set here may be set where the app is served.
-        if let Ok(text) = variables::expanded(app, &config.token, &place, false)
+        if let Ok(text) = variables::expanded(file, &config.token, &place, false)
             && let Some(message) = too_short(&text)
         {
-            errors.push(app.document.error_at(&place, message));
+            errors.push(file.error_at(&place, message));
         }
     }
-    oauth::check(app, errors);
-    if errors.is_empty()
-        && let Ok(policy) = Policy::new(&app.config.tools.capabilities, [])
-        && let Err(Error::App { errors: wrong, .. }) = scoped(policy, app)
-    {
-        errors.extend(wrong);
+    if let Some(oauth) = &section.oauth {
+        oauth::check(oauth, file, errors);
     }
 }

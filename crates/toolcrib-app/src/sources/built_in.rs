@@ -14,7 +14,8 @@ use toolcrib_port::ToolEngine;
 use url::Url;
 
 use super::{Source, exec, mcp, rest};
-use crate::extensions::{EntryContext, Extensions};
+use crate::entry::EntryContext;
+use crate::extensions::Extensions;
 
 /// Adds them under their names.
 pub(crate) fn register(extensions: Extensions) -> Extensions {

@@ -10,7 +10,7 @@ use toolcrib_model::Secret;
 
 use super::Source;
 use super::built_in::Seconds;
-use crate::extensions::EntryContext;
+use crate::entry::EntryContext;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -81,7 +81,3 @@ fn sources_of(argv: &[String], folder: &Path) -> Vec<PathBuf> {
     let named: Vec<PathBuf> = named.filter(|path| path.starts_with(folder) && path.exists()).collect();
     if named.is_empty() { vec![folder.to_owned()] } else { named }
 }
-
-#[cfg(unix)]
-#[cfg(test)]
-mod tests;

@@ -20,8 +20,8 @@ use super::Source;
 use super::built_in::{Seconds, is_private, may_reach, may_start};
 use super::folders::cache_folder;
 use super::mcp_auth::{self, McpAuthEntry};
-use crate::config::variables::lookup;
-use crate::extensions::EntryContext;
+use crate::entry::EntryContext;
+use crate::variables::lookup;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -9,7 +9,7 @@ use url::Url;
 
 use super::built_in::may_reach;
 use super::state_folder;
-use crate::extensions::EntryContext;
+use crate::entry::EntryContext;
 
 /// The number of issued secrets of one server that are masked: the tokens of the last renewals, the secret of the
 /// client, and the key that tokens are bound to.

@@ -12,7 +12,7 @@ use super::Source;
 use super::auth::{AuthEntry, one_or_many};
 use super::built_in::{Seconds, may_reach};
 use super::selection::{CacheEntry, SelectorEntry, keep, select};
-use crate::extensions::EntryContext;
+use crate::entry::EntryContext;
 
 /// The largest answer that an app file can have read, in bytes.
 const MAX_RESPONSE_BYTES: usize = 100 * 1024 * 1024;

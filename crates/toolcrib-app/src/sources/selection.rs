@@ -6,7 +6,7 @@ use toolcrib_loader_rest::{DocumentCache, OperationSelector, RestSource, SpecLoc
 use toolcrib_model::Risk;
 
 use super::folders::cache_folder;
-use crate::extensions::EntryContext;
+use crate::entry::EntryContext;
 
 /// Some of the operations of a document.
 #[derive(Deserialize)]

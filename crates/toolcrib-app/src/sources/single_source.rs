@@ -42,7 +42,7 @@ impl SourceRequest {
             Self::OpenApi(spec) => {
                 let source =
                     RestSource::new(&spec, namespace.map_or_else(|| namespace_of(&spec), str::to_owned));
-                rest_source(by_default(source)).map_err(|message| Error::Start { what: spec, message })
+                rest_source(by_default(source)).map_err(|message| Error::Part { part: spec, message })
             }
             Self::McpCommand(command) => {
                 let source = McpSource::stdio(namespace.unwrap_or("mcp"), command);

@@ -8,7 +8,7 @@ use toolcrib_document::{Error as DocumentError, path_of};
 use toolcrib_port::{LoadOutcome, RejectKind, ToolLoader};
 
 use super::Source;
-use crate::App;
+use crate::AppFile;
 
 /// A source that names a variable which is not set: no tools, and a reject that says why.
 struct Unusable {
@@ -19,7 +19,7 @@ struct Unusable {
 
 /// Makes a source without tools of an entry that cannot be read, for this reason. Its namespace stays its own, so that no
 /// other source acts under what is granted to it.
-pub(super) fn unusable(app: &App, entry: &Value, pointer: &str, error: DocumentError) -> Source {
+pub(super) fn unusable(file: &AppFile, entry: &Value, pointer: &str, error: DocumentError) -> Source {
     let text = |key: &str| entry.get(key).and_then(Value::as_str).filter(|text| !text.contains("${"));
     let kind = text("type").unwrap_or("source");
     let namespace = text("namespace").map(str::to_owned);
@@ -28,7 +28,7 @@ pub(super) fn unusable(app: &App, entry: &Value, pointer: &str, error: DocumentE
     let label = label.unwrap_or_else(|| format!("at {}", path_of(pointer)));
     // Any file may hold tools of a namespace that others have, too.
     let namespace = namespace.filter(|_| !["file", "inline"].contains(&kind));
-    let reason = app.readable(error, pointer).at(&app.file);
+    let reason = file.readable(error, pointer).at(&file.name);
     let loader = Unusable { source: format!("{kind} {label}"), namespace, reason: reason.clone() };
     Source { unusable: Some(reason), ..Source::new(Arc::new(loader)).local() }
 }

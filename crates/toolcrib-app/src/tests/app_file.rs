@@ -1,11 +1,12 @@
 //! What is said of an app file before anything starts.
 
 use super::wrong;
-use crate::App;
+use crate::Blueprint;
+use crate::sections::serve::SignatureAlgorithm;
 
 #[test]
 fn an_empty_file_is_an_app_without_anything() {
-    assert!(App::from_text("app.yaml", "# nothing yet\n").unwrap().config.agents.is_empty());
+    assert!(Blueprint::from_text("app.yaml", "# nothing yet\n").unwrap().app.config.agents.is_empty());
 }
 
 #[test]
@@ -246,39 +247,32 @@ fn what_is_wrong_with_an_authorization_server_is_said_at_its_place() {
 fn the_clients_of_an_authorization_server_are_left_what_their_entry_says() {
     let text = "serve: {oauth: {issuer: 'https://login.example.com', audience: 'api://tools', \
                 resource: 'https://tools.example.com/mcp', clients: [{name: ci, scopes: [a], max_risk_level: low}]}}\n";
-    let app = App::from_text("app.yaml", text).unwrap();
-    let served = app.served_oauth().unwrap().unwrap();
+    let app = Blueprint::from_text("app.yaml", text).unwrap();
+    let served = |blueprint: &Blueprint| {
+        let oauth = blueprint.app.config.serve.oauth.as_ref().unwrap();
+        oauth.served(&blueprint.app.file)
+    };
+    let served_oauth = served(&app).unwrap();
     assert_eq!(
-        (served.audience.as_str(), served.resource.as_str()),
+        (served_oauth.audience.as_str(), served_oauth.resource.as_str()),
         ("api://tools", "https://tools.example.com/mcp")
     );
-    assert_eq!(served.algorithms, crate::SignatureAlgorithm::ALL);
-    assert_eq!(
-        App::from_text("app.yaml", "serve: {}\n").unwrap().served_oauth().unwrap().map(|oauth| oauth.issuer),
-        None
-    );
+    assert_eq!(served_oauth.algorithms, SignatureAlgorithm::ALL);
     let unset = text.replace("api://tools", "${TOOLCRIB_NO_SUCH_VARIABLE}");
-    let error = App::from_text("app.yaml", &unset).unwrap().served_oauth().unwrap_err().to_string();
+    let error = served(&Blueprint::from_text("app.yaml", &unset).unwrap()).unwrap_err().to_string();
     assert!(error.starts_with("app.yaml:1:54: the environment variable"), "{error}");
-}
-
-#[test]
-fn an_audit_file_that_cannot_be_opened_is_said_at_its_place() {
-    let app = App::from_text("app.yaml", "audit: {path: /no/such/folder/audit.jsonl}\n").unwrap();
-    let error = crate::config::audit::open(&app).unwrap_err().to_string();
-    assert!(
-        error.starts_with("app.yaml:1:9: cannot write records to `/no/such/folder/audit.jsonl`"),
-        "{error}"
-    );
 }
 
 #[test]
 fn a_section_with_nothing_in_it_is_empty() {
     let text = "app:\nagents:\nmodules:\n  hello:\ntools:\n  registry:\n  engines:\n  capabilities:\nexecution:\nruntime:\n";
-    let app = App::from_text("app.yaml", text).unwrap();
-    assert!(app.config.modules.contains_key("hello"));
+    let app = Blueprint::from_text("app.yaml", text).unwrap();
+    assert!(app.app.config.modules.contains_key("hello"));
     for text in ["modules: {hello: {constraints: }}", "tools: {capabilities: {deny: }}", "audit:"] {
-        assert!(App::from_text("app.yaml", text).is_err(), "{text} takes something away, or needs something");
+        assert!(
+            Blueprint::from_text("app.yaml", text).is_err(),
+            "{text} takes something away, or needs something"
+        );
     }
 }
 
@@ -306,11 +300,11 @@ modules: {cron_native: {}}
 tools: {capabilities: {grant: [{module: cron_native}]}}
 runtime: {watchers: true}
 ";
-    let app = App::from_text("app.yaml", text).unwrap();
-    assert_eq!(app.config.agents[0].role, "assistant");
-    assert!(app.config.modules.contains_key("scheduler") && app.config.execution.watchers);
-    assert_eq!(app.config.tools.capabilities.grant[0].module.as_deref(), Some("scheduler"));
-    let notes: Vec<_> = app.warnings().into_iter().filter(|note| note.contains(" is called ")).collect();
+    let app = Blueprint::from_text("app.yaml", text).unwrap();
+    assert_eq!(app.app.config.agents[0].role, "assistant");
+    assert!(app.app.config.modules.contains_key("scheduler") && app.app.config.execution.watchers);
+    assert_eq!(app.app.config.tools.capabilities.grant[0].module.as_deref(), Some("scheduler"));
+    let notes: Vec<_> = app.warnings().iter().filter(|note| note.contains(" is called ")).collect();
     assert_eq!(
         notes,
         [
@@ -325,9 +319,10 @@ runtime: {watchers: true}
 
 #[test]
 fn an_empty_module_that_an_app_needs_no_more_is_a_warning_and_one_with_settings_an_error() {
-    let app = App::from_text("app.yaml", "modules:\n  agent_spawn: {}\n  channels:\n  hello: {}\n").unwrap();
-    assert_eq!(app.config.modules.keys().collect::<Vec<_>>(), ["hello"]);
-    let notes: Vec<_> = app.warnings().into_iter().filter(|note| note.contains("is no module")).collect();
+    let app =
+        Blueprint::from_text("app.yaml", "modules:\n  agent_spawn: {}\n  channels:\n  hello: {}\n").unwrap();
+    assert_eq!(app.app.config.modules.keys().collect::<Vec<_>>(), ["hello"]);
+    let notes: Vec<_> = app.warnings().iter().filter(|note| note.contains("is no module")).collect();
     assert_eq!(
         notes,
         [
@@ -364,7 +359,7 @@ fn a_section_or_an_engine_that_is_not_there_any_more_says_what_to_write() {
 #[test]
 fn a_path_does_not_begin_with_its_folder_twice() {
     let text = "tools: {registry: [{type: file, path: ./nosuch.yaml}]}\napp: {workspace: ././work}\n";
-    let app = App::from_text("app.yaml", text).unwrap();
+    let app = Blueprint::from_text("app.yaml", text).unwrap();
     for (named, shown) in [
         ("./nosuch.yaml", "./nosuch.yaml"),
         ("nosuch.yaml", "./nosuch.yaml"),
@@ -372,9 +367,9 @@ fn a_path_does_not_begin_with_its_folder_twice() {
         (".", "."),
         ("/a", "/a"),
     ] {
-        assert_eq!(app.path(named).as_os_str(), shown, "{named}");
+        assert_eq!(app.app.file.path(named).as_os_str(), shown, "{named}");
     }
-    assert_eq!(app.workspace().unwrap().as_os_str(), "./work");
+    assert_eq!(app.app.file.workspace().unwrap().as_os_str(), "./work");
 }
 
 #[test]
@@ -384,7 +379,7 @@ fn blocking_an_action_that_does_not_exist_is_a_warning_that_names_the_nearest() 
         ("staus", "unknown action `staus`, did you mean `status`?"),
     ] {
         let text = format!("modules: {{hello: {{constraints: {{blocked_actions: [{blocked}]}}}}}}");
-        let app = App::from_text("app.yaml", &text).unwrap();
+        let app = Blueprint::from_text("app.yaml", &text).unwrap();
         let warnings = app.warnings();
         assert!(warnings.iter().any(|said| said.contains(warning)), "{warnings:?}");
     }
@@ -408,11 +403,12 @@ fn what_no_command_can_run_is_refused_before_anything_starts() {
         ("audit: {path: none/audit.jsonl}", "none` is not there; make it"),
     ] {
         std::fs::write(&path, text).unwrap();
-        let error = App::open(&path).unwrap_err().to_string();
+        let error = Blueprint::open(&path).unwrap_err().to_string();
         assert!(error.contains(message), "{text}: {error}");
     }
     std::fs::write(&path, "agents: [{id: a, brain: {provider: ollama}}]").unwrap();
-    let warnings = App::open(&path).unwrap().warnings();
+    let blueprint = Blueprint::open(&path).unwrap();
+    let warnings = blueprint.warnings();
     assert!(warnings.iter().any(|warning| warning.contains("names no `model`")), "{warnings:?}");
 }
 
@@ -425,9 +421,9 @@ tools:
     - {type: mcp, name: a, url: 'https://me:canary-pass@example.com/mcp', headers: {Authorization: Bearer canary-header, Accept: application/json}}
     - {type: mcp, name: b, command: [x], env: {API_TOKEN: canary-token, LOG_LEVEL: production, MAX_TOKENS: '100000000', TOKEN_URL: 'https://id.example/token'}}
 ";
-    let app = App::from_text("app.yaml", text).unwrap();
+    let app = Blueprint::from_text("app.yaml", text).unwrap();
     let said = "canary-pass canary-header canary-token application/json production 100000000 https://id.example/token";
-    let shown = app.secrets().redactor().redact(said).into_owned();
+    let shown = app.app.secrets().redactor().redact(said).into_owned();
     assert_eq!(
         shown,
         "[secret url] [secret Authorization] [secret API_TOKEN] application/json production 100000000 \

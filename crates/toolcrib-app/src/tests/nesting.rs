@@ -1,8 +1,6 @@
 //! Apps that would start themselves.
 
-use crate::nesting::too_deep;
-use crate::sources::sources;
-use crate::{App, MAX_PROCESS_DEPTH, MAX_SERVED_APPS, serve_arguments};
+use crate::{Blueprint, MAX_PROCESS_DEPTH, MAX_SERVED_APPS, serve_arguments, too_deep};
 
 #[test]
 fn every_form_of_our_own_command_line_is_recognised() {
@@ -38,13 +36,13 @@ fn an_app_whose_source_serves_the_same_app_is_refused() {
     ] {
         let text = format!("tools:\n  registry:\n    - {{type: mcp, name: me, command: {command}}}\n");
         std::fs::write(&path, text).unwrap();
-        let error = App::open(&path).unwrap_err().to_string();
+        let error = Blueprint::open(&path).unwrap_err().to_string();
         assert!(error.contains("app.yaml:3:7: "), "{error}");
         assert!(error.contains("serves this same app"), "{error}");
     }
     let other = "tools: {registry: [{type: mcp, name: other, command: [toolcrib, serve, other.yaml]}]}\n";
     std::fs::write(&path, other).unwrap();
-    App::open(&path).unwrap();
+    Blueprint::open(&path).unwrap();
 }
 
 #[test]
@@ -60,8 +58,8 @@ fn sources_that_serve_more_apps_than_one_app_may_start_are_rejected() {
     let most = MAX_SERVED_APPS[0];
     let entries: Vec<String> = (0..=most).map(|number| entry.replace('N', &number.to_string())).collect();
     let text = format!("tools:\n  registry:\n    - {}", entries.join("\n    - "));
-    let app = App::from_text("app.yaml", &text).unwrap();
-    let unusable: Vec<_> = sources(&app).unwrap().into_iter().filter_map(|source| source.unusable).collect();
+    let app = Blueprint::from_text("app.yaml", &text).unwrap();
+    let unusable: Vec<_> = app.sources.into_iter().filter_map(|source| source.unusable).collect();
     insta::assert_snapshot!(
         unusable.join("\n"),
         @"app.yaml:19:7: it is not started: at most 16 sources of an app with 0 Toolcrib processes above it may serve other apps; remove the source, or name the other app under `tools.apps`"

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use toolcrib_document::{Format, Limits, parse};
 use toolcrib_schema::CompiledSchema;
 
-use crate::{App, AppConfig, EntryContext, Extensions, NoConfig};
+use crate::{AppConfig, Blueprint, EntryContext, Extensions, NoConfig};
 
 /// The root of the repository.
 fn root() -> PathBuf {
@@ -112,12 +112,9 @@ fn faults(text: &str) -> Vec<String> {
             .iter()
             .any(|part| error.contains(part))
     };
-    let wrong = match App::from_text("example.yaml", text) {
+    let wrong = match Blueprint::from_text("example.yaml", text) {
         Err(error) => error.to_string().lines().map(str::to_owned).collect(),
-        Ok(app) => match crate::sources::sources(&app) {
-            Err(errors) => errors.iter().map(ToString::to_string).collect(),
-            Ok(_) => Vec::new(),
-        },
+        Ok(_) => Vec::new(),
     };
     wrong.into_iter().filter(|error| !is_of_machine(error)).collect()
 }

@@ -4,12 +4,12 @@ use std::io::Read;
 use std::path::Path;
 
 use serde_json::Value;
+use toolcrib_app::TaskStore;
 use toolcrib_document::{Format, Limits, parse};
 use toolcrib_io::files::read_bounded;
 use toolcrib_model::{ErrorKind, JsonObject, ToolCall};
-use toolcrib_runtime::TaskStore;
 
-use super::{SESSION, exit_of_rejects, open_patiently, start_briefly};
+use super::{SESSION, exit_of_rejects, open_with, patient, start_briefly};
 use crate::approver::approver_of_one_call;
 use crate::arguments::Call;
 use crate::exit::{Exit, Failure, advice};
@@ -22,12 +22,13 @@ const MAX_ARGUMENTS_BYTES: u64 = 16 * 1024 * 1024;
 
 pub(crate) async fn run(arguments: &Call, json: bool) -> Result<Exit, Failure> {
     let call = ToolCall::new(arguments.name.as_str(), read(&arguments.arguments)?);
-    let mut app = open_patiently(&arguments.app)?;
-    if toolcrib_runtime::makes_tasks(&call.name) {
+    let mut options = patient();
+    if toolcrib_tasks::makes_tasks(&call.name) {
         // Schedules and watchers are stored for the process that runs the app later.
-        app.tasks = TaskStore::Kept;
+        options.tasks = TaskStore::Kept;
     }
-    let runtime = start_briefly(app, approver_of_one_call(arguments.yes)).await?;
+    let blueprint = open_with(&arguments.app, options)?;
+    let runtime = start_briefly(blueprint, approver_of_one_call(arguments.yes)).await?;
     let interrupts = Interrupts::watch();
     let turn = interrupts.turn();
     let context = arguments.caller.context(SESSION)?.with_message("1");

@@ -4,8 +4,9 @@ use std::env;
 
 use serde::Serialize;
 use serde_json::json;
+use toolcrib_app::sections::search::{DEFAULT_MODEL, SearchTier, models_folder};
 use toolcrib_port::RejectKind;
-use toolcrib_runtime::{DEFAULT_MODEL, Runtime, SearchTier, models_folder};
+use toolcrib_runtime::Runtime;
 use toolcrib_search::embedding::{BuiltinEmbedder, Embedder, Embeddings};
 
 use super::look_closely;
@@ -112,7 +113,7 @@ fn builtin() -> Check {
 /// Checks for the library that the tier needs.
 #[cfg(feature = "onnx")]
 fn fastembed() -> Check {
-    let folder = toolcrib_runtime::runtime_library_folder();
+    let folder = toolcrib_app::sections::search::runtime_library_folder();
     match toolcrib_search::embedding::load_library(folder.as_deref()) {
         Ok(library) => {
             Check::ok(FASTEMBED, format!("ONNX Runtime in {} ({})", library.path.display(), library.place))
@@ -131,7 +132,7 @@ fn fastembed() -> Check {
 /// Without the feature there is only to be said what it could use.
 #[cfg(not(feature = "onnx"))]
 fn fastembed() -> Check {
-    let folder = toolcrib_runtime::runtime_library_folder();
+    let folder = toolcrib_app::sections::search::runtime_library_folder();
     let found = toolcrib_search::embedding::runtime_libraries(folder.as_deref());
     let library = found.first().map_or_else(
         || "no ONNX Runtime here either".to_owned(),

@@ -1,9 +1,9 @@
 //! `toolcrib load`.
 
+use toolcrib_app::SourceRequest;
 use toolcrib_policy::{Capabilities, Policy};
 use toolcrib_port::RejectKind;
 use toolcrib_registry::ToolRegistry;
-use toolcrib_runtime::SourceRequest;
 
 use super::{STARTUP_PATIENCE, exit_of_rejects};
 use crate::arguments::Load;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use serde_json::json;
+use toolcrib_app::{Authorization, AuthorizationError, LoopbackRedirect};
 use toolcrib_io::process::{Command, RunLimits, run as run_command};
-use toolcrib_runtime::{Authorization, AuthorizationError, LoopbackRedirect};
 use url::Url;
 
 use crate::arguments::Login;

@@ -30,10 +30,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use toolcrib_app::{App, Blueprint, Error, Extensions, LaunchOptions, TaskStore};
 use toolcrib_exec::DenyAll;
 use toolcrib_policy::Principal;
 use toolcrib_port::Approver;
-use toolcrib_runtime::{App, Extensions, Runtime, TaskStore};
+use toolcrib_runtime::Runtime;
 
 use crate::arguments::{Arguments, Command};
 use crate::exit::{Exit, Failure};
@@ -56,7 +57,7 @@ pub(crate) async fn run(arguments: Arguments) -> ExitCode {
         Command::Why(arguments) => why::run(&arguments, json).await,
         Command::Search(arguments) => search::run(&arguments, json).await,
         Command::Call(arguments) => call::run(&arguments, json).await,
-        Command::Run(arguments) => run::run(arguments, json).await,
+        Command::Run(arguments) => Box::pin(run::run(arguments, json)).await,
         Command::Tasks(arguments) => tasks::run(&arguments, json).await,
         Command::Sessions(arguments) => sessions::run(&arguments, json),
         Command::Plan(arguments) => plan::run(&arguments, json).await,
@@ -93,54 +94,63 @@ pub(crate) fn principal() -> Principal<'static> {
 }
 
 /// Opens an app, whose secrets the log does not say from then on.
-fn open(path: &Path) -> Result<App, toolcrib_runtime::Error> {
-    App::open_with(path, extensions())
+fn open(path: &Path) -> Result<Blueprint, Error> {
+    open_with(path, LaunchOptions::default())
+}
+
+fn open_with(path: &Path, options: LaunchOptions) -> Result<Blueprint, Error> {
+    Blueprint::new(App::open_with(path, extensions())?, options)
 }
 
 /// Opens an app and starts it for agents, whose tasks outlast this process.
 async fn start(path: &Path, extensions: Extensions, approver: Arc<dyn Approver>) -> Result<Runtime, Failure> {
-    let mut app = App::open_with(path, extensions)?;
-    app.tasks = TaskStore::Resident;
-    start_app(app, approver).await
+    start_app(Blueprint::new(App::open_with(path, extensions)?, resident())?, approver).await
 }
 
-/// Opens an app for one answer, which should be complete.
-fn open_patiently(path: &Path) -> Result<App, Failure> {
-    let mut app = open(path)?;
-    app.search_patience = STARTUP_PATIENCE;
-    Ok(app)
+/// Returns the options of a process that makes the due runs of tasks, which outlast it.
+fn resident() -> LaunchOptions {
+    let mut options = LaunchOptions::default();
+    options.tasks = TaskStore::Resident;
+    options
 }
 
-/// Opens an app for an answer that nothing kept of an earlier start may give.
-fn open_closely(path: &Path) -> Result<App, Failure> {
-    let mut app = open_patiently(path)?;
-    app.lazy = false;
-    app.setup = false;
-    Ok(app)
+/// Returns the options for one answer, which should be complete.
+fn patient() -> LaunchOptions {
+    let mut options = LaunchOptions::default();
+    options.search_patience = STARTUP_PATIENCE;
+    options
 }
 
-async fn start_app(app: App, approver: Arc<dyn Approver>) -> Result<Runtime, Failure> {
-    for warning in app.warnings() {
-        output::tell(&format!("warning: {}: {warning}", app.file));
+/// Returns the options for an answer that nothing kept of an earlier start may give.
+fn close_look() -> LaunchOptions {
+    let mut options = patient();
+    options.lazy = false;
+    options.setup = false;
+    options
+}
+
+async fn start_app(blueprint: Blueprint, approver: Arc<dyn Approver>) -> Result<Runtime, Failure> {
+    for warning in blueprint.warnings() {
+        output::tell(&format!("warning: {}: {warning}", blueprint.app.file.name));
     }
-    start_runtime(app, approver).await
+    start_runtime(blueprint, approver).await
 }
 
 /// Starts an app for one answer. Warnings about the app file are counted only, so that not every command repeats them.
-async fn start_briefly(app: App, approver: Arc<dyn Approver>) -> Result<Runtime, Failure> {
-    let warnings = app.warnings().len();
+async fn start_briefly(blueprint: Blueprint, approver: Arc<dyn Approver>) -> Result<Runtime, Failure> {
+    let warnings = blueprint.warnings().len();
     if warnings > 0 {
         let plural = if warnings == 1 { "" } else { "s" };
-        let file = &app.file;
+        let file = &blueprint.app.file.name;
         output::tell(&format!(
             "note: {warnings} warning{plural} about {file}; `toolcrib validate {file}` shows more"
         ));
     }
-    start_runtime(app, approver).await
+    start_runtime(blueprint, approver).await
 }
 
-async fn start_runtime(app: App, approver: Arc<dyn Approver>) -> Result<Runtime, Failure> {
-    let runtime = Runtime::start(app, approver).await?;
+async fn start_runtime(blueprint: Blueprint, approver: Arc<dyn Approver>) -> Result<Runtime, Failure> {
+    let runtime = Runtime::start(blueprint, approver).await?;
     tell_warnings(&runtime);
     Ok(runtime)
 }
@@ -148,34 +158,34 @@ async fn start_runtime(app: App, approver: Arc<dyn Approver>) -> Result<Runtime,
 /// Says what may be wrong with an app that was started.
 fn tell_warnings(runtime: &Runtime) {
     for warning in runtime.tasks().warnings().iter().cloned().chain(runtime.warnings()) {
-        output::tell(&format!("warning: {}: {warning}", runtime.app().file));
+        output::tell(&format!("warning: {}: {warning}", runtime.app().file.name));
     }
 }
 
 /// Says that records of calls are missing.
 fn tell_missing_records(runtime: &Runtime) {
     if let Some(problem) = runtime.executor().audit_problem() {
-        output::tell(&format!("warning: {}: {problem}", runtime.app().file));
+        output::tell(&format!("warning: {}: {problem}", runtime.app().file.name));
     }
 }
 
 /// Starts an app to look at it only.
 async fn look(path: &Path) -> Result<Runtime, Failure> {
-    let mut app = open_patiently(path)?;
-    app.setup = false;
-    start_briefly(app, Arc::new(DenyAll)).await
+    let mut options = patient();
+    options.setup = false;
+    start_briefly(open_with(path, options)?, Arc::new(DenyAll)).await
 }
 
 /// Starts an app to look at its servers as they are now.
 async fn look_closely(path: &Path) -> Result<Runtime, Failure> {
-    start_app(open_closely(path)?, Arc::new(DenyAll)).await
+    start_app(open_with(path, close_look())?, Arc::new(DenyAll)).await
 }
 
 /// Starts an app to look at what was approved of its servers. A strict app that waits for an approval is looked at too.
 async fn look_at_approvals(path: &Path) -> Result<Runtime, Failure> {
-    let mut app = open_closely(path)?;
-    app.strict = false;
-    start_app(app, Arc::new(DenyAll)).await
+    let mut options = close_look();
+    options.strict = Some(false);
+    start_app(open_with(path, options)?, Arc::new(DenyAll)).await
 }
 
 /// Returns the exit of a command that loaded sources: a source that is down wins over one that is wrong.

@@ -1,7 +1,7 @@
 //! `toolcrib models`.
 
 use serde_json::json;
-use toolcrib_runtime::{DEFAULT_MODEL, models_folder};
+use toolcrib_app::sections::search::{DEFAULT_MODEL, models_folder};
 
 use crate::arguments::{Models, ModelsCommand};
 use crate::exit::{Exit, Failure};

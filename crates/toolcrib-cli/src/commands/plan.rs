@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use toolcrib_runtime::SurfaceMode;
+use toolcrib_app::sections::serve::SurfaceMode;
 use toolcrib_server::{ListCost, Server, ServerSettings};
 
 use super::look;

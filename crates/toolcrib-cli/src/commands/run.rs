@@ -58,7 +58,7 @@ async fn drive(
 ) -> Result<Exit, Failure> {
     output::rejects(runtime.snapshot().rejected());
     if runtime.app().config.agents.is_empty() {
-        let file = &runtime.app().file;
+        let file = &runtime.app().file.name;
         return Err(Failure::bad_input(format!(
             "{file} has no `agents`; `toolcrib init` shows how one is written"
         )));

@@ -1,8 +1,8 @@
 //! `toolcrib schema`.
 
 use serde_json::{Value, json};
+use toolcrib_app::{Blueprint, ModuleSchema};
 use toolcrib_model::Tool;
-use toolcrib_runtime::{App, ModuleSchema};
 
 use crate::arguments::Schema;
 use crate::exit::{Exit, Failure};
@@ -22,15 +22,15 @@ pub(crate) fn run(arguments: &Schema, json: bool) -> Result<Exit, Failure> {
         }
         return Ok(Exit::Ok);
     }
-    let app = match &arguments.app {
+    let blueprint = match &arguments.app {
         Some(path) => super::open(path)?,
-        None => App::from_text_with("the command line", "", extensions())?,
+        None => Blueprint::from_text_with("the command line", "", extensions())?,
     };
     let Some(module) = &arguments.module else {
-        list(&app, json);
+        list(&blueprint, json);
         return Ok(Exit::Ok);
     };
-    let schema = app.module_schema(module)?;
+    let schema = blueprint.module_schema(module)?;
     if json {
         output::json(&document(&schema));
     } else {
@@ -39,9 +39,9 @@ pub(crate) fn run(arguments: &Schema, json: bool) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-fn list(app: &App, json: bool) {
+fn list(blueprint: &Blueprint, json: bool) {
     // A module that cannot be created without a configuration is listed without its description.
-    let modules = app.module_ids().map(|id| (id, app.module_schema(id).ok()));
+    let modules = blueprint.app.extensions.modules().map(|id| (id, blueprint.module_schema(id).ok()));
     if json {
         let module = |(id, schema): (&str, Option<ModuleSchema>)| {
             let (title, description) = schema.map(|schema| (schema.title, schema.description)).unzip();

@@ -5,14 +5,16 @@ mod reload;
 use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 
+use toolcrib_app::sections::serve::SurfaceMode;
+use toolcrib_app::{App, Blueprint};
 use toolcrib_exec::DenyAll;
 use toolcrib_port::Approver;
-use toolcrib_runtime::{App, Runtime, SurfaceMode, TaskStore};
+use toolcrib_runtime::Runtime;
 use toolcrib_server::{
     ClientApprover, OperatorListener, PendingApprovals, Server, ServerSettings, StatusPage,
 };
 
-use super::start_app;
+use super::{resident, start_app};
 use crate::approver::approver;
 use crate::arguments::{Serve, SurfaceArgument};
 use crate::exit::{Exit, Failure};
@@ -31,12 +33,9 @@ pub(crate) async fn run(arguments: &Serve) -> Result<Exit, Failure> {
     if arguments.http.is_some() {
         extensions = extensions.with_observer(page.observer());
     }
-    let read = || {
-        let mut app = App::open_with(&arguments.app, extensions.clone())?;
-        app.tasks = TaskStore::Resident;
-        Ok(app)
-    };
-    let runtime = Arc::new(start_app(read()?, Arc::clone(&approver)).await?);
+    let read = || App::open_with(&arguments.app, extensions.clone());
+    let blueprint = Blueprint::new(read()?, resident())?;
+    let runtime = Arc::new(start_app(blueprint, Arc::clone(&approver)).await?);
     output::rejects(runtime.snapshot().rejected());
     let interrupts = Interrupts::watch();
     let settings = ServerSettings::default()
@@ -113,7 +112,7 @@ fn at_terminal(runtime: &Runtime) -> String {
 fn failure(error: &toolcrib_server::Error) -> Failure {
     use toolcrib_server::Error;
     let exit = match error {
-        Error::Open { .. } | Error::App(_) => Exit::BadInput,
+        Error::Open { .. } | Error::App(_) | Error::Runtime(_) => Exit::BadInput,
         Error::Bind { .. } => Exit::Unavailable,
         _ => Exit::Failed,
     };
@@ -137,7 +136,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_serves_at_a_terminal_is_told_what_is_served_over_what_and_how_it_ends() {
-        let app = App::from_text("app.yaml", "app: {id: greeter}\nmodules: {hello: {}}\n").unwrap();
+        let app = Blueprint::from_text("app.yaml", "app: {id: greeter}\nmodules: {hello: {}}\n").unwrap();
         let runtime = Runtime::start(app, Arc::new(DenyAll)).await.unwrap();
         let said = at_terminal(&runtime);
         let (before, after) = said.split_once(" tools) ").unwrap();

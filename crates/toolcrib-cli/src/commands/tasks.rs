@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use toolcrib_model::ToolError;
-use toolcrib_runtime::{TaskStore, TaskSummary, Tasks};
+use toolcrib_runtime::{TaskSummary, Tasks};
 
 use super::open;
 use crate::arguments::{Tasks as Arguments, TasksCommand};
@@ -13,11 +13,10 @@ use crate::interrupt::Interrupts;
 use crate::ui::output::{self, say, tell};
 
 pub(crate) async fn run(arguments: &Arguments, json: bool) -> Result<Exit, Failure> {
-    let mut app = open(&arguments.app)?;
-    app.tasks = TaskStore::Operator;
+    let app = open(&arguments.app)?.app;
     let tasks = Tasks::look(&app).await?;
     for warning in tasks.warnings() {
-        tell(&format!("warning: {}: {warning}", app.file));
+        tell(&format!("warning: {}: {warning}", app.file.name));
     }
     let outcome = match arguments.command.as_ref().unwrap_or(&TasksCommand::List) {
         TasksCommand::List => {
@@ -70,7 +69,7 @@ async fn cancel(tasks: &Tasks, id: &str, json: bool) -> Result<Exit, Failure> {
 }
 
 /// Prints a line for each task whose status changes, until it is interrupted.
-async fn tail(mut tasks: Tasks, app: &toolcrib_runtime::App, json: bool) -> Result<Exit, Failure> {
+async fn tail(mut tasks: Tasks, app: &toolcrib_app::App, json: bool) -> Result<Exit, Failure> {
     let interrupts = Interrupts::watch();
     let mut known: BTreeMap<String, Value> = BTreeMap::new();
     loop {

@@ -1,6 +1,8 @@
 //! `toolcrib trust`.
 
-use toolcrib_runtime::Change;
+use std::fmt::Display;
+
+use toolcrib_app::Change;
 
 use super::look_at_approvals;
 use crate::arguments::Trust;
@@ -10,8 +12,8 @@ use crate::ui::output;
 
 pub(crate) async fn run(arguments: &Trust, json: bool) -> Result<Exit, Failure> {
     let runtime = look_at_approvals(&arguments.app).await?;
-    let failed = |error: toolcrib_runtime::TrustLockError| Failure::bad_input(error.to_string());
-    let Some(pins) = runtime.app().pins().map_err(failed)? else {
+    let failed = |error: &dyn Display| Failure::bad_input(error.to_string());
+    let Some(pins) = runtime.app().pins().map_err(|error| failed(&error))? else {
         return Err(Failure::bad_input("approvals need an app file"));
     };
     let wanted = chosen(arguments, pins.changes());
@@ -19,7 +21,7 @@ pub(crate) async fn run(arguments: &Trust, json: bool) -> Result<Exit, Failure> 
     let is_seen = arguments.seen.as_ref() == Some(&mark);
     let accepted = if is_seen { wanted.clone() } else { Vec::new() };
     if is_seen {
-        pins.accept(&accepted).map_err(failed)?;
+        pins.accept(&accepted).map_err(|error| failed(&error))?;
     }
     // A server whose command line was just approved has not been asked for its tools yet.
     for change in accepted.iter().filter(|change| change.tool.is_none()) {

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use toolcrib_app::{Error, LaunchOptions};
 use toolcrib_exec::DenyAll;
-use toolcrib_runtime::{Error, Runtime};
+use toolcrib_runtime::Runtime;
 
 use super::{STARTUP_PATIENCE, exit_of_rejects};
 use crate::arguments::Validate;
@@ -12,25 +13,29 @@ use crate::exit::{Exit, Failure};
 use crate::ui::output;
 
 pub(crate) async fn run(arguments: &Validate, json: bool) -> Result<Exit, Failure> {
-    let mut app = match super::open(&arguments.app) {
-        Ok(app) => app,
+    let mut options = LaunchOptions::default();
+    if arguments.connect {
+        options.startup_timeout = STARTUP_PATIENCE;
+        // A server is asked, not what was kept of its last answer.
+        options.lazy = false;
+    }
+    let blueprint = match super::open_with(&arguments.app, options) {
+        Ok(blueprint) => blueprint,
         Err(error @ Error::App { .. }) => return Ok(wrong(&error, json)),
         Err(error) => return Err(error.into()),
     };
-    let (file, mut warnings) = (app.file.clone(), app.warnings());
-    warnings.extend(app.workspace_warning());
-    let (agents, sources) = (app.config.agents.len(), app.config.tools.registry.len());
+    let (file, mut warnings) = (blueprint.app.file.name.clone(), blueprint.warnings().to_vec());
+    warnings.extend(blueprint.workspace_warning());
+    let config = &blueprint.app.config;
+    let (agents, sources) = (config.agents.len(), config.tools.registry.len());
     let (snapshot, of_sources) = if arguments.connect {
-        app.startup_timeout = STARTUP_PATIENCE;
-        // A server is asked, not what was kept of its last answer.
-        app.lazy = false;
-        let runtime = Runtime::start(app, Arc::new(DenyAll)).await?;
+        let runtime = Runtime::start(blueprint, Arc::new(DenyAll)).await?;
         let loaded = (runtime.snapshot(), runtime.source_warnings());
         warnings.extend(runtime.warnings());
         runtime.close().await;
         loaded
     } else {
-        app.check_local_sources().await?
+        blueprint.load_local_sources().await
     };
     warnings.extend(snapshot.warnings());
     warnings.extend(of_sources);

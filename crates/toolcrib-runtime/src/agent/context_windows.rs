@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::OnceCell;
+use toolcrib_app::sections::agents::AgentConfig;
 
-use crate::AgentConfig;
 use crate::services::AppServices;
 
 /// The total time to wait for servers to report their context windows.

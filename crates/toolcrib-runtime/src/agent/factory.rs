@@ -3,19 +3,15 @@
 use std::sync::{Arc, OnceLock, Weak};
 
 use toolcrib_agent::{Agent, AgentFactory, AgentPool, SpawnedAgent};
+use toolcrib_app::AppConfig;
+use toolcrib_app::sections::agents::AgentConfig;
 use toolcrib_model::QualifiedName;
 use toolcrib_policy::{Policy, Principal, RUNTIME_NAMESPACE};
 use toolcrib_port::CallContext;
 use toolcrib_registry::Entry;
 
+use crate::Error;
 use crate::services::{AppServices, is_own};
-use crate::{AgentConfig, AppConfig, Error};
-
-/// The role of agents that start others.
-pub(crate) const COORDINATOR: &str = "coordinator";
-
-/// The role of all others.
-pub(crate) const ASSISTANT: &str = "assistant";
 
 /// Makes the agents of an app file, once it runs.
 #[derive(Default)]
@@ -91,18 +87,5 @@ impl AppServices {
         let may_start = visible.any(|entry| is_own(&entry.tool, &[AgentPool::SPAWN]));
         let others = self.app.config.agents.iter().filter(|agent| principal.agent != Some(&agent.id));
         others.filter(|_| may_start).map(|agent| (agent.id.clone(), agent.good_for().to_owned())).collect()
-    }
-}
-
-impl AgentConfig {
-    /// Returns true if it can start others.
-    pub(crate) fn is_coordinator(&self) -> bool {
-        self.role == COORDINATOR
-    }
-
-    /// Returns the description of the agent, or the first line of its prompt.
-    fn good_for(&self) -> &str {
-        let first_line = || self.system_prompt.lines().map(str::trim).find(|line| !line.is_empty());
-        self.description.as_deref().or_else(first_line).unwrap_or_default()
     }
 }

@@ -5,17 +5,15 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use toolcrib_agent::ToolChoice;
+use toolcrib_app::sections::agents::{AgentConfig, ToolChoiceConfig};
+use toolcrib_app::sections::runtime::SizeEstimate;
 use toolcrib_model::QualifiedName;
 use toolcrib_policy::Principal;
 use toolcrib_port::ToolLoader;
-use toolcrib_prompt::{
-    CallStyle, DEFAULT_TOKENS_PER_TOOL, Estimate, InjectionSettings, Profile, Tokenizer, WireNames,
-};
+use toolcrib_prompt::{DEFAULT_TOKENS_PER_TOOL, Estimate, InjectionSettings, Tokenizer, WireNames};
 use toolcrib_registry::{Entry, Snapshot};
 
-use crate::config::settings::{SizeEstimate, ToolChoiceConfig};
 use crate::services::AppServices;
-use crate::{AgentConfig, BrainConfig, SchemaForm};
 
 /// The description that a source gives of itself. Its texts are those of strangers, and have to be shown as such.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,8 +63,8 @@ impl AppServices {
         if let Some(agent) = agent {
             settings.context_window = self.context_window(agent);
             settings.tokenizer = Tokenizer::of_model(&agent.brain.model);
-            settings.style = call_style(&agent.brain);
-            settings.profile = profile(agent);
+            settings.style = agent.brain.call_style();
+            settings.profile = agent.profile();
         }
         settings
     }
@@ -152,33 +150,5 @@ fn title(loader: &dyn ToolLoader) -> String {
         (Some((kind, _)), Some(namespace)) => format!("{kind} {namespace}"),
         (Some((kind, _)), None) => kind.to_owned(),
         (None, _) => source.to_owned(),
-    }
-}
-
-/// Returns the call style of a model.
-pub(crate) fn call_style(brain: &BrainConfig) -> CallStyle {
-    match brain.native_tool_use {
-        Some(true) => CallStyle::Native,
-        Some(false) => CallStyle::Text,
-        None => brain.provider.call_style(),
-    }
-}
-
-/// Returns the models that an agent thinks with, the first one first.
-pub(crate) fn brains(agent: &AgentConfig) -> impl Iterator<Item = &BrainConfig> {
-    std::iter::once(&agent.brain).chain(&agent.brain.fallback)
-}
-
-/// Returns the schema profile of the first model with an API for tools. Schemas in a prompt pass no API that could
-/// refuse them.
-fn profile(agent: &AgentConfig) -> Option<Profile> {
-    let brain = brains(agent).find(|brain| call_style(brain) == CallStyle::Native)?;
-    match brain.schemas {
-        None => Some(brain.provider.profile()),
-        Some(SchemaForm::OpenAi) => Some(Profile::OpenAi),
-        Some(SchemaForm::Anthropic) => Some(Profile::Anthropic),
-        Some(SchemaForm::Gemini) => Some(Profile::Gemini),
-        Some(SchemaForm::Portable) => Some(Profile::Portable),
-        Some(SchemaForm::Original) => None,
     }
 }

@@ -1,14 +1,16 @@
 //! The setup of one agent of an app: its tools, its prompt and its model.
 
 use std::collections::VecDeque;
-use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use toolcrib_agent::{
     AgentSettings, Brain, ChatModel, DEFAULT_COMPACT_AT, FallbackModel, MAX_RECORDING_BYTES, OpenAiModel,
-    OpenAiSettings, Prices, Provider, RecordedModel, RecoveringModel, RunLimits, TextModel,
+    OpenAiSettings, Prices, Provider, RecordedModel, RecoveringModel, TextModel,
 };
+use toolcrib_app::expanded;
+use toolcrib_app::sections::agents::{AgentConfig, BrainConfig, PricesConfig};
+use toolcrib_app::sections::runtime::run_limits;
 use toolcrib_io::files::read_bounded;
 use toolcrib_io::http::{HttpClient, HttpPolicy};
 use toolcrib_model::Secret;
@@ -19,9 +21,8 @@ use toolcrib_prompt::{
     WireNames,
 };
 
-use crate::agent::injection::{brains, call_style};
+use crate::Error;
 use crate::services::AppServices;
-use crate::{AgentConfig, BrainConfig, Error, PricesConfig, RuntimeSection, config::variables};
 
 /// The agent of an app that has none, such as one that is only served.
 const DEFAULT_AGENT: &str = "assistant";
@@ -161,7 +162,7 @@ impl AppServices {
             .with_user_prompt(agent.map_or("", |agent| &agent.system_prompt));
         let system_prompt = prompt.render();
         let is_used =
-            |style| agent.is_some_and(|agent| brains(agent).any(|brain| call_style(brain) == style));
+            |style| agent.is_some_and(|agent| agent.brains().any(|brain| brain.call_style() == style));
         let in_style = |style| prompt.clone().with_style(style).render().text;
         let text_prompt = is_used(CallStyle::Text).then(|| in_style(CallStyle::Text));
         let native_prompt = is_used(CallStyle::Native).then(|| in_style(CallStyle::Native));
@@ -218,7 +219,7 @@ impl AppServices {
         let notice = match (brain.provider, recording, key_variable) {
             (Provider::Recorded, None, _) => {
                 let message = "`provider: recorded` needs a `recording`, a file of turns, or `--replay FILE`";
-                return Err(self.app.error_at(place, message));
+                return Err(self.app.file.wrong(self.app.file.error_at(place, message)).into());
             }
             (Provider::Recorded, ..) => Some(None),
             (_, Some(path), Some(variable)) if own_key.is_none() && brain.api_key.is_none() => {
@@ -227,13 +228,13 @@ impl AppServices {
             _ => None,
         };
         if let (Some(notice), Some(path)) = (notice, recording) {
-            let path = variables::expanded(&self.app, path, &format!("{place}/recording"), true)
-                .map_err(|error| self.app.wrong(error))?;
-            let model = agent.recorded(&self.app.folder.join(path), call_style(brain))?;
+            let path = expanded(&self.app.file, path, &format!("{place}/recording"), true)
+                .map_err(|error| self.app.file.wrong(error))?;
+            let model = agent.recorded(&self.app.file.folder.join(path), brain.call_style())?;
             return Ok(ChosenModel { model, notice });
         }
         let model = self.open_ai(brain, place, own_key)?;
-        let model = agent.in_style(call_style(brain), Arc::new(model));
+        let model = agent.in_style(brain.call_style(), Arc::new(model));
         Ok(ChosenModel { model, notice: None })
     }
 
@@ -281,25 +282,10 @@ impl AppServices {
     /// Returns the text of a key, with the variables in it; `None` where it is absent or empty.
     fn filled(&self, place: &str, key: &str, text: Option<&str>) -> Result<Option<String>, Error> {
         let Some(text) = text else { return Ok(None) };
-        let filled = variables::expanded(&self.app, text, &format!("{place}/{key}"), false)
-            .map_err(|error| self.app.wrong(error))?;
+        let filled = expanded(&self.app.file, text, &format!("{place}/{key}"), false)
+            .map_err(|error| self.app.file.wrong(error))?;
         Ok(Some(filled).filter(|text| !text.is_empty()))
     }
-}
-
-/// Returns the limits of a run.
-pub(crate) fn run_limits(runtime: &RuntimeSection) -> RunLimits {
-    let mut limits = RunLimits::default();
-    limits.max_turns = runtime.max_turns.map_or(limits.max_turns, NonZeroU32::get);
-    limits.max_calls = runtime.max_calls.map_or(limits.max_calls, NonZeroU32::get);
-    limits.max_failures = runtime.max_failures.map_or(limits.max_failures, NonZeroU32::get);
-    limits.max_tokens = runtime.max_tokens.map_or(limits.max_tokens, NonZeroU64::get);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 1e15")]
-    let cost = runtime.max_cost.map(|cost| (cost * 1e6) as u64);
-    limits.max_cost = cost.unwrap_or(limits.max_cost);
-    limits.max_duration =
-        runtime.max_seconds.map_or(limits.max_duration, |seconds| Duration::from_secs(seconds.get().into()));
-    limits
 }
 
 impl AgentSetup {

@@ -1,10 +1,11 @@
 //! The surface of a client of the server.
 
+use toolcrib_app::sections::serve::SurfaceMode;
 use toolcrib_policy::Principal;
 use toolcrib_prompt::{Injection, InjectionMode, InjectionSettings, Plan, WireNames};
 
+use crate::Error;
 use crate::services::AppServices;
-use crate::{Error, SurfaceMode};
 
 /// The tools of one generation that a client of the server is listed.
 #[derive(Clone, Debug)]

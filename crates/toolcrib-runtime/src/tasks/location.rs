@@ -3,25 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use toolcrib_app::{App, TaskStore, expanded, state_folder, state_name};
 use toolcrib_tasks::{MemoryStore, SqliteStore, Store, StoreError};
 
-use crate::sources::{state_folder, state_name};
-use crate::{App, Error, config::variables};
-
-/// The store of the tasks of an app, and the process that makes due runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum TaskStore {
-    /// With this process, which makes them; they end with it.
-    #[default]
-    Process,
-    /// On the disk, for the next process that runs the app: this process makes no due runs.
-    Kept,
-    /// On the disk, and this process makes the runs that are due.
-    Resident,
-    /// On the disk, to inspect tasks and to end them, while another process may run them.
-    Operator,
-}
+use crate::Error;
 
 /// A store that was opened.
 pub(super) struct TaskLocation {
@@ -38,15 +23,15 @@ impl From<Arc<dyn Store>> for TaskLocation {
 }
 
 /// Opens the store of an app. Where tasks cannot be kept, they are with this process, and a warning says why.
-pub(super) async fn open(app: &App) -> Result<TaskLocation, Error> {
+pub(super) async fn open(app: &App, mode: TaskStore) -> Result<TaskLocation, Error> {
     let in_process = || Arc::new(MemoryStore::new()) as Arc<dyn Store>;
-    if app.tasks == TaskStore::Process {
+    if mode == TaskStore::Process {
         return Ok(in_process().into());
     }
     let Some(path) = path(app)? else { return Ok(in_process().into()) };
     let is_shared = app.config.execution.shared;
     let failed = |error: StoreError| Error::Start { what: "the tasks".into(), message: error.to_string() };
-    match (app.tasks, SqliteStore::open(&path, is_shared).await) {
+    match (mode, SqliteStore::open(&path, is_shared).await) {
         (_, Ok(opened)) => {
             let mut place = TaskLocation::from(Arc::new(opened.store) as Arc<dyn Store>);
             place.warnings.extend(opened.quarantined.map(|aside| {
@@ -81,10 +66,10 @@ pub(super) fn not_kept(error: &StoreError) -> String {
 fn path(app: &App) -> Result<Option<PathBuf>, Error> {
     if let Some(named) = &app.config.execution.store {
         let path =
-            variables::expanded(app, named, "/execution/store", true).map_err(|error| app.wrong(error))?;
-        return Ok(Some(app.path(&path)));
+            expanded(&app.file, named, "/execution/store", true).map_err(|error| app.file.wrong(error))?;
+        return Ok(Some(app.file.path(&path)));
     }
-    let file = app.is_in_file().then_some(&app.file);
+    let file = app.file.is_on_disk().then_some(&app.file.name);
     let in_folder = file.and_then(|file| Some((file, state_folder("tasks")?)));
     Ok(in_folder.map(|(file, folder)| folder.join(format!("{}.db", state_name(Path::new(file))))))
 }

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
+use toolcrib_app::{App, TaskStore};
 use toolcrib_model::{ErrorKind, ToolError};
-use toolcrib_tasks::{OperatorRequest, ScheduleStatus, TaskStatus, WatcherStatus, WithOwner};
+use toolcrib_tasks::{OperatorRequest, ScheduleStatus, Scheduler, TaskStatus, WatcherStatus, WithOwner};
 
 use super::Tasks;
-use crate::{App, Error};
+use crate::Error;
 
 /// The interval of checks of [`Tasks::changed`].
 const LOOK: Duration = Duration::from_millis(500);
@@ -113,7 +114,7 @@ impl OwnedTask {
 impl Tasks {
     /// Opens the tasks of an app to look at them and to end some, without the app.
     pub async fn look(app: &App) -> Result<Self, Error> {
-        Self::open(app, &Vec::new()).await
+        Self::open(app, TaskStore::Operator, &Scheduler::default(), &Vec::new()).await
     }
 
     /// Comes back when another process has changed them, with how they stand then.
@@ -125,7 +126,10 @@ impl Tasks {
         while !self.store.has_changed().await.map_err(failed)? {
             tokio::time::sleep(LOOK).await;
         }
-        let mut changed = Self::over(app, Arc::clone(&self.store), &Vec::new()).await.map_err(failed)?;
+        let mut changed =
+            Self::over(app, self.mode, &Scheduler::default(), Arc::clone(&self.store), &Vec::new())
+                .await
+                .map_err(failed)?;
         changed.is_beside = self.is_beside;
         Ok(changed)
     }

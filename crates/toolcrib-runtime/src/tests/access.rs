@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use toolcrib_app::{Blueprint, EntryContext, Extensions};
 use toolcrib_exec::DenyAll;
 use toolcrib_model::{ErrorKind, ToolCall, ToolResult};
 use toolcrib_modules::NoConfig;
@@ -10,7 +11,7 @@ use toolcrib_policy::{Access, Mode};
 use toolcrib_port::CallContext;
 use toolcrib_sdk::{FunctionTool, Module, ToolError, Tools, module};
 
-use crate::{App, EntryContext, Extensions, Runtime};
+use crate::Runtime;
 
 struct Probe {
     access: Access,
@@ -72,7 +73,7 @@ fn extensions() -> Extensions {
 }
 
 async fn start(text: &str) -> Runtime {
-    let app = App::from_text_with("app.yaml", text, extensions()).unwrap();
+    let app = Blueprint::from_text_with("app.yaml", text, extensions()).unwrap();
     Runtime::start(app, Arc::new(DenyAll)).await.unwrap()
 }
 
@@ -159,8 +160,8 @@ tools:
 #[test]
 fn access_that_no_program_keeps_to_is_one_warning_for_each_place_that_says_it() {
     let warnings = |text: &str| {
-        let app = App::from_text("app.yaml", text).unwrap();
-        app.warnings().into_iter().filter(|warning| warning.contains("access")).collect::<Vec<_>>()
+        let app = Blueprint::from_text("app.yaml", text).unwrap();
+        app.warnings().iter().filter(|warning| warning.contains("access")).cloned().collect::<Vec<_>>()
     };
     let text = "
 modules:

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use toolcrib_agent::{Agent, Conversation};
+use toolcrib_app::Blueprint;
 use toolcrib_model::ToolCall;
 use toolcrib_port::CallContext;
 use toolcrib_testkit::{ModelServer, Turn};
@@ -45,7 +46,7 @@ async fn a_recording_is_wanted_when_the_model_is_and_warned_of_before() {
     let app = "agents: [{id: a, brain: {provider: recorded}}, {id: b, brain: {provider: groq, recording: no.yaml}}]";
     let runtime = start(app).await;
     assert_eq!(
-        runtime.app().warnings(),
+        Blueprint::from_text("app.yaml", app).unwrap().warnings(),
         [
             "the agent `b` names no `model`; most servers refuse a request without one",
             "the agent `a` has no `recording`; it needs `toolcrib run --replay FILE`",

@@ -9,13 +9,14 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
+use toolcrib_app::Blueprint;
 use toolcrib_exec::{Callback, DenyAll};
 use toolcrib_model::{ErrorKind, ToolCall, ToolResult};
 use toolcrib_policy::Question;
 use toolcrib_port::{Answer, Approver, CallContext};
 use toolcrib_testkit::wait_until;
 
-use crate::{App, Runtime};
+use crate::Runtime;
 
 /// How long something is waited for that has to happen.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -61,7 +62,7 @@ fn folder(app: &str, research: &str, turns: &str) -> TempDir {
 }
 
 async fn start_with(folder: &TempDir, approver: impl Approver + 'static) -> Runtime {
-    let app = App::open(folder.path().join("app.yaml")).unwrap();
+    let app = Blueprint::open(folder.path().join("app.yaml")).unwrap();
     Runtime::start(app, Arc::new(approver)).await.unwrap()
 }
 
@@ -87,7 +88,7 @@ async fn asked(runtime: &Runtime) -> ToolResult {
 }
 
 fn wrong(folder: &TempDir) -> String {
-    let said = App::open(folder.path().join("app.yaml")).unwrap_err().to_string();
+    let said = Blueprint::open(folder.path().join("app.yaml")).unwrap_err().to_string();
     said.replace(&format!("{}/", folder.path().display()), "")
 }
 

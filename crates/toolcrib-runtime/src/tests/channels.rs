@@ -6,6 +6,7 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use axum::response::IntoResponse as _;
 use serde_json::{Value, json};
+use toolcrib_app::{Blueprint, Extensions};
 use toolcrib_exec::DenyAll;
 use toolcrib_model::{ErrorKind, ToolCall};
 use toolcrib_port::CallContext;
@@ -13,7 +14,7 @@ use toolcrib_tasks::Terminal;
 use toolcrib_testkit::{Canary, wait_until};
 
 use super::{start, wrong};
-use crate::{App, Extensions, Runtime};
+use crate::Runtime;
 
 fn section(channel: &str) -> String {
     format!("modules: {{hello: {{}}}}\ntools:\n  channels:\n    ops: {channel}\n")
@@ -62,12 +63,12 @@ fn a_webhook_goes_only_where_access_lets_it() {
 
 #[test]
 fn the_secret_of_a_webhook_is_never_shown() {
-    let app = App::from_text(
+    let app = Blueprint::from_text(
         "app.yaml",
         &section("{type: webhook, url: 'https://a.example', secret: '${CARGO_PKG_NAME}'}"),
     );
     let app = app.unwrap();
-    assert!(!app.secrets().redactor().redact(env!("CARGO_PKG_NAME")).contains("toolcrib-runtime"));
+    assert!(!app.app.secrets().redactor().redact(env!("CARGO_PKG_NAME")).contains("toolcrib-runtime"));
 }
 
 const CHANNELS: &str = "
@@ -148,7 +149,7 @@ async fn a_message_by_a_tool_that_its_sender_may_not_call_is_not_sent() {
 #[test]
 fn channels_that_nothing_can_send_by_are_warned_of() {
     let warnings = |text: &str| {
-        let warnings = App::from_text("app.yaml", text).unwrap().warnings().into_iter();
+        let warnings = Blueprint::from_text("app.yaml", text).unwrap().warnings().to_vec().into_iter();
         warnings.filter(|warning| warning.contains("channels")).collect::<Vec<_>>()
     };
     let nothing = CHANNELS.replace("execution: {scheduler: true}", "");
@@ -212,7 +213,7 @@ tools:
     std::fs::write(folder.path().join("app.yaml"), text).unwrap();
     let screen = Arc::new(Screen::default());
     let extensions = Extensions::default().with_terminal(screen.clone());
-    let app = App::open_with(folder.path().join("app.yaml"), extensions).unwrap();
+    let app = Blueprint::open_with(folder.path().join("app.yaml"), extensions).unwrap();
     let runtime = Runtime::start(app, Arc::new(DenyAll)).await.unwrap();
     for channel in ["desk", "log", "ops", "note"] {
         let arguments = arguments(channel).as_object().unwrap().clone();

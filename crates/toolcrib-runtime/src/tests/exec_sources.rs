@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use tokio::time::timeout;
+use toolcrib_app::Blueprint;
 use toolcrib_exec::DenyAll;
 use toolcrib_model::{JsonObject, ToolCall};
 use toolcrib_port::CallContext;
 
-use crate::{App, Runtime};
+use crate::Runtime;
 
 /// How long something is waited for that has to happen.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -35,7 +36,7 @@ fn folder(entry: &str) -> TempDir {
 }
 
 async fn start(folder: &TempDir) -> Runtime {
-    let app = App::open(folder.path().join("app.yaml")).unwrap();
+    let app = Blueprint::open(folder.path().join("app.yaml")).unwrap();
     Runtime::start(app, Arc::new(DenyAll)).await.unwrap()
 }
 
@@ -115,7 +116,7 @@ async fn a_model_is_told_the_namespace_of_a_folder_and_not_its_path() {
 #[tokio::test]
 async fn an_entry_that_is_wrong_is_told_at_its_place() {
     let text = "tools: {registry: [{type: exec, path: kit, watsh: true}]}";
-    let error = App::from_text("app.yaml", text).unwrap_err();
+    let error = Blueprint::from_text("app.yaml", text).unwrap_err();
     assert_eq!(error.to_string(), "app.yaml:1:44: unknown key `watsh`, did you mean `watch`?");
 }
 
@@ -126,7 +127,7 @@ async fn an_entry_of_a_worker_that_is_wrong_is_told_at_its_place() {
         ("{type: exec, worker: []}", "`worker` is empty; its first word names the program"),
     ] {
         let text = format!("tools: {{registry: [{entry}]}}");
-        let error = App::from_text("app.yaml", &text).unwrap_err().to_string();
+        let error = Blueprint::from_text("app.yaml", &text).unwrap_err().to_string();
         assert!(error.starts_with("app.yaml:1:20: ") && error.contains(expected), "{entry}: {error}");
     }
 }

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use toolcrib_app::{Blueprint, EntryContext, Extensions};
 use toolcrib_exec::DenyAll;
 use toolcrib_model::ToolCall;
 use toolcrib_modules::NoConfig;
@@ -14,7 +15,7 @@ use toolcrib_prompt::Tokenizer;
 use toolcrib_results::PREVIEW_TOKENS;
 use toolcrib_sdk::{Module, module};
 
-use crate::{App, EntryContext, Extensions, Runtime};
+use crate::Runtime;
 
 /// The most tokens of the four tasks together, all that is written and read.
 const MAX_TOKENS: u32 = 2_500;
@@ -111,7 +112,7 @@ async fn four_tasks_over_large_results_cost_little_and_figures_are_computed() {
     let extensions = Extensions::default()
         .with_module("warehouse", |_: NoConfig, _: &EntryContext<'_>| Ok(Module::from(Warehouse)));
     let app = "modules: {warehouse: {}}\ntools: {capabilities: {default_policy: grant}}\n";
-    let app = App::from_text_with("app.yaml", app, extensions).unwrap();
+    let app = Blueprint::from_text_with("app.yaml", app, extensions).unwrap();
     let runtime = Runtime::start(app, Arc::new(DenyAll)).await.unwrap();
     let mut tokens = 0;
 

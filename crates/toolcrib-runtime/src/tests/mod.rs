@@ -2,20 +2,18 @@
 
 mod access;
 mod agents;
-mod app_file;
 #[cfg(unix)]
 mod call_app;
 mod channels;
+#[cfg(unix)]
+mod exec_sources;
 mod large_results;
 mod modules;
-mod nesting;
 #[cfg(unix)]
 mod protected;
-mod reference;
 mod revoked;
 mod rules;
 mod scheduler;
-mod schema;
 #[cfg(unix)]
 mod session_servers;
 mod setup;
@@ -26,14 +24,15 @@ mod tools;
 
 use std::sync::Arc;
 
+use toolcrib_app::Blueprint;
 use toolcrib_exec::DenyAll;
 
-use crate::{App, Runtime};
+use crate::Runtime;
 
 fn wrong(text: &str) -> String {
-    App::from_text("app.yaml", text).unwrap_err().to_string()
+    Blueprint::from_text("app.yaml", text).unwrap_err().to_string()
 }
 
 async fn start(text: &str) -> Runtime {
-    Runtime::start(App::from_text("app.yaml", text).unwrap(), Arc::new(DenyAll)).await.unwrap()
+    Runtime::start(Blueprint::from_text("app.yaml", text).unwrap(), Arc::new(DenyAll)).await.unwrap()
 }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use toolcrib_app::{Blueprint, EntryContext, Extensions};
 use toolcrib_exec::DenyAll;
 use toolcrib_model::{ToolCall, ToolResult};
 use toolcrib_port::CallContext;
 use toolcrib_sdk::{Module, module};
 
-use crate::{App, EntryContext, Extensions, Runtime};
+use crate::Runtime;
 
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -50,14 +51,14 @@ fn extensions() -> Extensions {
 }
 
 fn wrong(text: &str) -> String {
-    App::from_text_with("app.yaml", text, extensions()).unwrap_err().to_string()
+    Blueprint::from_text_with("app.yaml", text, extensions()).unwrap_err().to_string()
 }
 
 async fn sign(config: &str, text: &str) -> ToolResult {
     let app = format!(
         "modules: {{letters: {{config: {config}}}}}\ntools: {{capabilities: {{default_policy: grant}}}}"
     );
-    let app = App::from_text_with("app.yaml", &app, extensions()).unwrap();
+    let app = Blueprint::from_text_with("app.yaml", &app, extensions()).unwrap();
     let runtime = Runtime::start(app, Arc::new(DenyAll)).await.unwrap();
     let arguments = json!({"text": text}).as_object().unwrap().clone();
     let result =
@@ -117,7 +118,7 @@ async fn a_secret_of_a_configuration_is_in_no_result() {
 
 #[test]
 fn what_a_module_takes_and_does_can_be_told_with_and_without_an_app() {
-    let app = |text: &str| App::from_text_with("app.yaml", text, extensions()).unwrap();
+    let app = |text: &str| Blueprint::from_text_with("app.yaml", text, extensions()).unwrap();
     let empty = app("");
     assert_eq!(
         empty.module_schema("leters").unwrap_err().to_string(),
@@ -141,7 +142,7 @@ fn a_module_that_calls_itself_by_another_name_is_refused() {
         .with_module("mail", |config: Config, _: &EntryContext<'_>| Ok(Module::from(Letters { config })));
     let app = "modules: {mail: {config: {signature: x}}}";
     assert_eq!(
-        App::from_text_with("app.yaml", app, extensions).unwrap_err().to_string(),
+        Blueprint::from_text_with("app.yaml", app, extensions).unwrap_err().to_string(),
         "app.yaml:1:18: the module `mail` calls itself `letters`; this is a fault in it"
     );
 }
@@ -155,8 +156,8 @@ modules:
       headers:
         api.example.com: {Authorization: Bearer literal-token-123, Accept: application/json, X-Api-Key: key-4567}
 ";
-    let app = App::from_text("app.yaml", text).unwrap();
-    let redactor = app.secrets().redactor();
+    let app = Blueprint::from_text("app.yaml", text).unwrap();
+    let redactor = app.app.secrets().redactor();
     for secret in ["Bearer literal-token-123", "literal-token-123", "key-4567"] {
         assert!(!redactor.redact(&format!("echoed: {secret}.")).contains(secret), "{secret}");
     }

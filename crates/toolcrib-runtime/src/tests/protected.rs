@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use toolcrib_app::Blueprint;
 use toolcrib_exec::DenyAll;
 use toolcrib_model::{ErrorKind, ToolCall, ToolResult};
 use toolcrib_port::CallContext;
 
-use crate::{App, Runtime};
+use crate::Runtime;
 
 const APP: &str = "
 modules:
@@ -54,7 +55,7 @@ fn folder(app: &str) -> TempDir {
 }
 
 async fn start(dir: &Path) -> Runtime {
-    Runtime::start(App::open(dir.join("app.yaml")).unwrap(), Arc::new(DenyAll)).await.unwrap()
+    Runtime::start(Blueprint::open(dir.join("app.yaml")).unwrap(), Arc::new(DenyAll)).await.unwrap()
 }
 
 async fn call(runtime: &Runtime, tool: &str, arguments: Value) -> ToolResult {
@@ -215,8 +216,8 @@ tools: {apps: {helper: {path: work/helper.yaml}}, capabilities: {default_policy:
     fs::create_dir(dir.path().join("work")).unwrap();
     let helper = "app: {workspace: ..}\nmodules: {filesystem: {}}\ntools: {capabilities: {default_policy: grant}}\nagents: [{id: a, brain: {provider: recorded, recording: r.jsonl}}]";
     fs::write(dir.path().join("work/helper.yaml"), helper).unwrap();
-    let app = App::open(dir.path().join("app.yaml")).unwrap();
-    let helper = app.called.values().next().unwrap().clone();
+    let mut app = Blueprint::open(dir.path().join("app.yaml")).unwrap();
+    let helper = app.called.remove("helper").unwrap();
     for (app, path) in [(app, "helper.yaml"), (helper, "app.yaml")] {
         let runtime = Runtime::start(app, Arc::new(DenyAll)).await.unwrap();
         let written = call(&runtime, "filesystem.write", json!({"path": path, "content": "mine"})).await;
@@ -227,7 +228,7 @@ tools: {apps: {helper: {path: work/helper.yaml}}, capabilities: {default_policy:
 
 #[test]
 fn a_workspace_that_holds_the_app_is_warned_of() {
-    let told = |app: &str| App::open(folder(app).path().join("app.yaml")).unwrap().workspace_warning();
+    let told = |app: &str| Blueprint::open(folder(app).path().join("app.yaml")).unwrap().workspace_warning();
     insta::assert_snapshot!(
         told("modules: {filesystem: {}, shell: {}}\ntools: {registry: [{type: file, path: tools.yaml}]}").unwrap(),
         @"the workspace holds the app itself; its tools may read and not change `app.yaml`, `tools.yaml`, `skills`; programs of `shell` can change them all the same; set `app.workspace` to a separate folder"

@@ -9,13 +9,14 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use toolcrib_app::{Blueprint, EntryContext, Extensions, TaskStore};
 use toolcrib_exec::DenyAll;
 use toolcrib_model::{ErrorKind, Risk, ToolCall, ToolError, ToolResult};
 use toolcrib_port::CallContext;
 use toolcrib_sdk::{FunctionTool, Module};
 use toolcrib_testkit::wait_until;
 
-use crate::{App, EntryContext, Extensions, Runtime, TaskStore};
+use crate::Runtime;
 
 const CI: &str = "{name: ci, token: a-token-of-the-builds, namespaces: [hello, scheduler]}";
 const DEVOPS: &str = "{name: devops, token: a-token-of-the-owner}";
@@ -36,7 +37,7 @@ impl World {
     }
 
     /// The app with these tokens.
-    fn app(&self, tokens: &str) -> App {
+    fn app(&self, tokens: &str) -> Blueprint {
         let payments = Arc::clone(&self.payments);
         let extensions = Extensions::default().with_module(
             "bank",
@@ -59,8 +60,8 @@ serve: {{tokens: [{tokens}]}}
 "
         );
         fs::write(&file, text).unwrap();
-        let mut app = App::open_with(Path::new(&file), extensions).unwrap();
-        app.tasks = TaskStore::Resident;
+        let mut app = Blueprint::open_with(Path::new(&file), extensions).unwrap();
+        app.options.tasks = TaskStore::Resident;
         app
     }
 

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use serde_json::json;
+use toolcrib_app::Blueprint;
 use toolcrib_exec::DenyAll;
 use toolcrib_model::{ErrorKind, JsonObject, ToolCall};
 use toolcrib_port::CallContext;
 
 use super::start;
-use crate::{App, Runtime};
+use crate::Runtime;
 
 #[tokio::test]
 async fn the_limits_of_an_entry_hold_for_its_source() {
@@ -61,8 +62,9 @@ tools:
     deny: [{module: context_builder, actions: [remember, background_cancel]}]
     grant: [{module: context_builder, actions: [background_list]}]
 ";
-    let app = App::from_text("app.yaml", text).unwrap();
-    let warned: Vec<_> = app.warnings().into_iter().filter(|warning| warning.contains("is called")).collect();
+    let app = Blueprint::from_text("app.yaml", text).unwrap();
+    let warned: Vec<_> =
+        app.warnings().iter().filter(|warning| warning.contains("is called")).cloned().collect();
     insta::assert_snapshot!(warned.join("\n"), @r"
     `context_builder.background_list` is called `context_builder.background_run` now; a grant holds for that name alone
     `context_builder.remember` is called `context_builder.remind` now; the rule holds for it
@@ -115,8 +117,8 @@ fn the_example_of_the_policy_guide_is_an_app() {
     let guide = include_str!("../../../../docs/reference/policy.md");
     let (_, rest) = guide.split_once("```yaml\n").unwrap();
     let (example, _) = rest.split_once("```").unwrap();
-    let app = App::from_text("policy.md", example).unwrap();
-    let capabilities = &app.config.tools.capabilities;
+    let app = Blueprint::from_text("policy.md", example).unwrap();
+    let capabilities = &app.app.config.tools.capabilities;
     let rules = [&capabilities.deny, &capabilities.approve, &capabilities.grant].map(Vec::len);
     assert_eq!(rules, [2, 1, 4]);
     assert!(capabilities.access.as_ref().is_some_and(|access| access.system.is_some()));

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use toolcrib_app::{App, Blueprint, LaunchOptions};
 use toolcrib_exec::DenyAll;
 use toolcrib_model::{ErrorKind, ToolCall, ToolResult};
 use toolcrib_port::CallContext;
 
-use crate::{App, Runtime};
+use crate::Runtime;
 
 async fn start(text: &str) -> Runtime {
-    Runtime::start(App::from_text("app.yaml", text).unwrap(), Arc::new(DenyAll)).await.unwrap()
+    Runtime::start(Blueprint::from_text("app.yaml", text).unwrap(), Arc::new(DenyAll)).await.unwrap()
 }
 
 async fn call(runtime: &Runtime, name: &str, arguments: Value) -> ToolResult {
@@ -47,7 +48,7 @@ tools: {capabilities: {default_policy: grant, deny: [{module: scheduler, actions
 #[test]
 fn an_app_that_wants_the_same_tools_twice_is_told_to_choose() {
     let text = "execution: {scheduler: true}\nmodules: {scheduler: {}}\n";
-    insta::assert_snapshot!(App::from_text("app.yaml", text).unwrap_err(), @"app.yaml:2:11: the module `scheduler` and `execution.scheduler` are the same tools; name one of the two");
+    insta::assert_snapshot!(Blueprint::from_text("app.yaml", text).unwrap_err(), @"app.yaml:2:11: the module `scheduler` and `execution.scheduler` are the same tools; name one of the two");
 }
 
 #[tokio::test]
@@ -64,7 +65,8 @@ async fn an_app_that_is_started_again_has_schedules_of_its_own() {
     let text = "modules: {scheduler: {}}\ntools: {capabilities: {default_policy: grant}}\n";
     let app = App::from_text("app.yaml", text).unwrap();
     for _ in 0..2 {
-        let runtime = Runtime::start(app.clone(), Arc::new(DenyAll)).await.unwrap();
+        let blueprint = Blueprint::new(app.clone(), LaunchOptions::default()).unwrap();
+        let runtime = Runtime::start(blueprint, Arc::new(DenyAll)).await.unwrap();
         let reminder = json!({"what": "Tea.", "when": "in 1h"});
         assert_eq!(call(&runtime, "scheduler.remind", reminder).await.error, None);
         let listed = call(&runtime, "scheduler.schedule_list", json!({})).await.result;

@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use toolcrib_app::{Blueprint, Extensions};
 use toolcrib_exec::Callback;
 use toolcrib_exec::audit::{AuditSink, Record};
 use toolcrib_model::{ErrorKind, Risk, ToolCall, ToolResult};
 use toolcrib_policy::Question;
 use toolcrib_port::{Answer, CallContext};
 
-use crate::{App, Extensions, Runtime};
+use crate::Runtime;
 
 /// An MCP server that answers each call with its name, which is its first argument, and that of the tool. `die` ends it, and
 /// keeps it from starting again.
@@ -68,7 +69,7 @@ impl Fixture {
         let app = format!("modules: {{mcp: {{}}, hello: {{}}}}\ntools:\n  capabilities: {capabilities}\n");
         let records = Arc::new(Records::default());
         let extensions = Extensions::default().with_observer(Arc::clone(&records) as _);
-        let app = App::from_text_with("app.yaml", &app, extensions).unwrap();
+        let app = Blueprint::from_text_with("app.yaml", &app, extensions).unwrap();
         let asked: Arc<Mutex<Vec<Question>>> = Arc::default();
         let told = Arc::clone(&asked);
         let approver = Callback::new(move |question: Question| {
@@ -316,7 +317,8 @@ async fn what_was_approved_of_a_server_holds_for_no_other_under_its_name() {
         let approval = question.approve().remember(Remember::Tool);
         async move { Answer::Approved(approval) }
     });
-    let runtime = Runtime::start(App::from_text("app.yaml", app).unwrap(), Arc::new(approver)).await.unwrap();
+    let runtime =
+        Runtime::start(Blueprint::from_text("app.yaml", app).unwrap(), Arc::new(approver)).await.unwrap();
     let call = async |tool: &str, arguments: Value| {
         let call = ToolCall::new(tool, arguments.as_object().unwrap().clone());
         let result = runtime.executor().call(call, &CallContext::new("s")).await;

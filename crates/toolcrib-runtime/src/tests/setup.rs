@@ -4,12 +4,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
+use toolcrib_app::{Blueprint, EntryContext, Extensions};
 use toolcrib_exec::DenyAll;
 use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
 use toolcrib_port::CallContext;
 use toolcrib_sdk::{Module, module};
 
-use crate::{App, EntryContext, Extensions, Runtime};
+use crate::Runtime;
 
 /// What came to pass, in order.
 type Log = Arc<Mutex<Vec<String>>>;
@@ -77,12 +78,12 @@ impl World {
         )
     }
 
-    fn app(&self, text: &str) -> App {
-        App::from_text_with("app.yaml", text, self.extensions()).unwrap()
+    fn app(&self, text: &str) -> Blueprint {
+        Blueprint::from_text_with("app.yaml", text, self.extensions()).unwrap()
     }
 
     fn wrong(&self, text: &str) -> String {
-        App::from_text_with("app.yaml", text, self.extensions()).unwrap_err().to_string()
+        Blueprint::from_text_with("app.yaml", text, self.extensions()).unwrap_err().to_string()
     }
 
     fn log(&self) -> Vec<String> {
@@ -161,7 +162,7 @@ tools: {capabilities: {default_policy: grant}}
 async fn an_app_that_is_only_looked_at_is_not_set_up() {
     let world = World::default();
     let mut app = world.app(APP);
-    app.setup = false;
+    app.options.setup = false;
     let runtime = Runtime::start(app, Arc::new(DenyAll)).await.unwrap();
     assert_eq!(world.log(), [] as [String; 0]);
     assert!(runtime.snapshot().iter().any(|entry| entry.tool.name.dotted() == "store.put"));

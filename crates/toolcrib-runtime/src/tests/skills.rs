@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use toolcrib_app::Blueprint;
 use toolcrib_exec::DenyAll;
 use toolcrib_model::{ErrorKind, ToolCall, ToolResult};
 use toolcrib_port::CallContext;
 
-use crate::{App, Runtime};
+use crate::Runtime;
 
 fn folder(files: &[(&str, &str)]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -21,8 +22,8 @@ fn folder(files: &[(&str, &str)]) -> TempDir {
     folder
 }
 
-fn open(folder: &TempDir) -> Result<App, crate::Error> {
-    App::open(folder.path().join("app.yaml"))
+fn open(folder: &TempDir) -> Result<Blueprint, toolcrib_app::Error> {
+    Blueprint::open(folder.path().join("app.yaml"))
 }
 
 async fn start(folder: &TempDir) -> Runtime {

@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
+use toolcrib_app::Blueprint;
 use toolcrib_exec::DenyAll;
 use toolcrib_model::{JsonObject, ToolCall};
 use toolcrib_port::CallContext;
 use toolcrib_testkit::wait_until;
 
 use super::start;
-use crate::{App, Runtime};
+use crate::Runtime;
 
 #[tokio::test]
 async fn a_source_that_is_down_does_not_stop_the_app() {
@@ -52,7 +53,7 @@ tools:
 
 #[tokio::test]
 async fn a_tool_whose_name_holds_a_secret_is_not_loaded() {
-    let app = App::from_text(
+    let app = Blueprint::from_text(
         "app.yaml",
         "
 tools:
@@ -61,7 +62,7 @@ tools:
 ",
     )
     .unwrap();
-    app.secrets().add("TOKEN", toolcrib_model::Secret::new("canary_5ab3"));
+    app.app.secrets().add("TOKEN", toolcrib_model::Secret::new("canary_5ab3"));
     let runtime = Runtime::start(app, Arc::new(DenyAll)).await.unwrap();
     let snapshot = runtime.snapshot();
     assert!(snapshot.tool_names().all(|name| !name.name().contains("canary")));
@@ -81,7 +82,7 @@ async fn a_saved_file_is_loaded_again_and_a_broken_save_keeps_the_tools() {
     std::fs::write(&tools, "- {name: one}\n").unwrap();
     let text = "tools: {registry: [{type: file, path: tools.yaml, watch: true}]}\n";
     std::fs::write(folder.path().join("app.yaml"), text).unwrap();
-    let app = App::open(folder.path().join("app.yaml")).unwrap();
+    let app = Blueprint::open(folder.path().join("app.yaml")).unwrap();
     let runtime = Runtime::start(app, Arc::new(DenyAll)).await.unwrap();
     let registry = runtime.executor().registry();
     let mut changes = registry.subscribe();
@@ -105,7 +106,7 @@ async fn no_source_speaks_for_the_runtime_or_for_a_module() {
     std::fs::write(folder.path().join("tools.yaml"), tools).unwrap();
     let text = "modules: {hello: {}}\ntools: {registry: [{type: file, path: tools.yaml}]}\n";
     std::fs::write(folder.path().join("app.yaml"), text).unwrap();
-    let app = App::open(folder.path().join("app.yaml")).unwrap();
+    let app = Blueprint::open(folder.path().join("app.yaml")).unwrap();
     let runtime = Runtime::start(app, Arc::new(DenyAll)).await.unwrap();
     let snapshot = runtime.snapshot();
     let rejected: Vec<_> = snapshot.rejected().iter().map(|reject| reject.name.as_deref().unwrap()).collect();
@@ -158,7 +159,7 @@ tools:
         - {name: any}
   engines: {rm: {type: command, argv: [echo, rm, '/data/{plaec}']}}
 ";
-    let (snapshot, _) = App::from_text("app.yaml", text).unwrap().check_local_sources().await.unwrap();
+    let (snapshot, _) = Blueprint::from_text("app.yaml", text).unwrap().load_local_sources().await;
     let rejected: Vec<String> = snapshot.rejected().iter().map(ToString::to_string).collect();
     assert_eq!(
         rejected,
@@ -178,7 +179,7 @@ tools:
     - {type: inline, namespace: b, engine: sh, tools: [{name: y, access: {network: [example.com], system: [echo]}}]}
   engines: {sh: {type: command, argv: [echo]}}
 ";
-    let (_, warnings) = App::from_text("app.yaml", text).unwrap().check_local_sources().await.unwrap();
+    let (_, warnings) = Blueprint::from_text("app.yaml", text).unwrap().load_local_sources().await;
     assert_eq!(
         warnings,
         [
@@ -195,7 +196,8 @@ async fn a_strict_app_does_not_start_without_all_of_its_tools() {
     let lenient = start(&format!("tools: {{registry: {registry}}}")).await;
     assert_eq!(lenient.snapshot().rejected().len(), 2);
     lenient.close().await;
-    let app = App::from_text("app.yaml", &format!("tools: {{strict: true, registry: {registry}}}")).unwrap();
+    let app =
+        Blueprint::from_text("app.yaml", &format!("tools: {{strict: true, registry: {registry}}}")).unwrap();
     let error = Runtime::start(app, Arc::new(DenyAll)).await.err().unwrap().to_string();
     assert!(error.starts_with("app.yaml: not all tools are there, and the app is strict"), "{error}");
     assert!(error.contains("duplicate tool: a::x") && error.contains("none.yaml"), "{error}");
@@ -221,7 +223,7 @@ async fn two_sources_cannot_have_one_namespace() {
     ] {
         let path = dir.path().join("app.yaml");
         std::fs::write(&path, format!("modules: {{hello: {{}}}}\ntools: {{registry: [{entry}]}}")).unwrap();
-        let (snapshot, _) = App::open(&path).unwrap().check_local_sources().await.unwrap();
+        let (snapshot, _) = Blueprint::open(&path).unwrap().load_local_sources().await;
         let [reject] = snapshot.rejected() else { panic!("{entry}: {:?}", snapshot.rejected()) };
         assert!(reject.reason.contains("namespace"), "{reject:?}");
     }

@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
+use toolcrib_app::{App, Blueprint, EntryContext, Extensions};
 use toolcrib_exec::{DenyAll, MAX_DEPTH};
 use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
 use toolcrib_modules::NoConfig;
 use toolcrib_port::CallContext;
 use toolcrib_sdk::{Module, Tools, module};
 
-use crate::{App, EntryContext, Extensions, Runtime};
+use crate::Runtime;
 
 #[derive(Default)]
 struct Desk {
@@ -112,7 +113,7 @@ async fn start(rules: &str) -> Runtime {
     let extensions = Extensions::default()
         .with_module("desk", |_: NoConfig, _: &EntryContext<'_>| Ok(Module::from(Desk::default())));
     let app = format!("modules: {{desk: {{}}, hello: {{}}}}\n{rules}\n");
-    let app = App::from_text_with("app.yaml", &app, extensions).unwrap();
+    let app = Blueprint::from_text_with("app.yaml", &app, extensions).unwrap();
     Runtime::start(app, Arc::new(DenyAll)).await.unwrap()
 }
 
@@ -255,4 +256,14 @@ async fn what_belongs_to_the_running_of_an_agent_is_shown_to_it_where_others_hav
     let setup = runtime.agent(None).unwrap();
     let offered: Vec<&str> = setup.plan.offered.iter().map(|tool| tool.wire_name.as_str()).collect();
     assert!(offered.contains(&"desk__pinned") && !offered.contains(&"desk__kept"), "{offered:?}");
+}
+
+#[test]
+fn an_audit_file_that_cannot_be_opened_is_said_at_its_place() {
+    let app = App::from_text("app.yaml", "audit: {path: /no/such/folder/audit.jsonl}\n").unwrap();
+    let error = crate::audit::open(&app).unwrap_err().to_string();
+    assert!(
+        error.starts_with("app.yaml:1:9: cannot write records to `/no/such/folder/audit.jsonl`"),
+        "{error}"
+    );
 }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use toolcrib_runtime::App;
+use toolcrib_app::App;
 
 use super::allowed_hosts::AllowedHosts;
 use super::auth::Authenticator;

@@ -10,7 +10,7 @@ use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
-use toolcrib_runtime::App;
+use toolcrib_app::App;
 use url::Url;
 
 pub(super) use self::oauth::WELL_KNOWN;
@@ -55,7 +55,7 @@ impl Authenticator {
             let found = clients.find(|(other, client)| other == digest && client.name == name);
             found.map(|(_, client)| Arc::clone(client))
         };
-        let clients = app.served_clients()?.into_iter().map(|client| {
+        let clients = app.config.serve.clients(&app.file)?.into_iter().map(|client| {
             let digest = Sha256::digest(client.token.expose()).into();
             let client = match known(&digest, &client.name) {
                 Some(known) => known,
@@ -65,7 +65,8 @@ impl Authenticator {
         });
         let clients = clients.collect::<Result<_, Error>>()?;
         let known = earlier.and_then(|earlier| earlier.oauth.as_ref());
-        let oauth = app.served_oauth()?.map(|served| OAuth::new(served, known)).transpose()?;
+        let served = app.config.serve.oauth.as_ref().map(|oauth| oauth.served(&app.file)).transpose()?;
+        let oauth = served.map(|served| OAuth::new(served, known)).transpose()?;
         Ok(Self { clients, oauth, local: Arc::clone(&shared.local) })
     }
 

@@ -20,7 +20,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use toolcrib_runtime::ServeLimits;
+use toolcrib_app::sections::serve::ServeLimits;
 use tower_service::Service as _;
 
 use super::body;

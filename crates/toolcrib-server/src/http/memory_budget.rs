@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 /// The maximum number of bytes of request bodies in memory, over all connections, not counting the first
 /// [`FREE_BODY_BYTES`] of each. The largest body that an app can permit fits.
-pub const MAX_BODY_BYTES_AT_ONCE: usize = toolcrib_runtime::MAX_BODY_BYTES;
+pub const MAX_BODY_BYTES_AT_ONCE: usize = toolcrib_app::sections::serve::MAX_BODY_BYTES;
 
 /// The first bytes of a body, which do not count: small requests are accepted while large ones use all the memory.
 pub const FREE_BODY_BYTES: usize = 64 * 1024;

@@ -36,7 +36,7 @@ use axum::routing::{any, get, post};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use toolcrib_runtime::MAX_BODY_BYTES;
+use toolcrib_app::sections::serve::MAX_BODY_BYTES;
 
 pub use connections::{MAX_HEAD_BYTES, MAX_HEADERS};
 pub use memory_budget::{FREE_BODY_BYTES, MAX_BODY_BYTES_AT_ONCE, MAX_UNREAD_BYTES};

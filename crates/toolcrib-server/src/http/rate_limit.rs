@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
-use toolcrib_runtime::ServeLimits;
+use toolcrib_app::sections::serve::ServeLimits;
 
 /// The maximum number of tracked clients. Beyond it, idle clients without open requests are dropped.
 const MAX_CLIENTS: usize = 4096;

@@ -15,10 +15,11 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::Notify;
 use tokio::time::timeout;
+use toolcrib_app::{Blueprint, EntryContext, Extensions};
 use toolcrib_exec::DenyAll;
 use toolcrib_model::{Risk, ToolError};
 use toolcrib_port::{CallContext, CallScope, Progress};
-use toolcrib_runtime::{App, EntryContext, Extensions, Runtime};
+use toolcrib_runtime::Runtime;
 use toolcrib_sdk::{FunctionTool, Module};
 
 use super::*;
@@ -140,7 +141,7 @@ impl Served {
         );
         let text =
             format!("modules: {{shop: {{}}}}\ntools: {{capabilities: {{default_policy: grant}}}}\n{more}");
-        let app = App::from_text_with("app.yaml", &text, extensions).unwrap();
+        let app = Blueprint::from_text_with("app.yaml", &text, extensions).unwrap();
         let approver = ClientApprover::new(Arc::new(DenyAll));
         let runtime = Arc::new(Runtime::start(app, approver).await.unwrap());
         let scope = CallScope::default().with("tenant", "acme").unwrap();
@@ -330,7 +331,7 @@ async fn answers_that_nobody_reads_give_way_to_others() {
     let router = Router::new().route("/large", get(move || async move { part }));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let limits = toolcrib_runtime::ServeLimits::default();
+    let limits = toolcrib_app::sections::serve::ServeLimits::default();
     let shared = Arc::clone(&served.server.shared);
     tokio::spawn(async move { connections::serve(listener, router, &limits, shared).await });
     let mut idle = Vec::new();

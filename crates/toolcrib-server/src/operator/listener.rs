@@ -10,8 +10,8 @@ use serde::Serialize;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::{JoinHandle, JoinSet};
+use toolcrib_app::App;
 use toolcrib_model::UserAnswer;
-use toolcrib_runtime::App;
 
 use super::MAX_OPERATORS;
 use super::json_lines::{JsonLines, send};
@@ -48,7 +48,7 @@ impl OperatorListener {
     /// process is its client, and programs that the client has started are refused. Must be called within a tokio
     /// runtime.
     pub async fn open(app: &App, pending: &PendingApprovals, has_client: bool) -> Result<Self, Error> {
-        let directory = SocketDirectory::of(app.file.as_ref())?;
+        let directory = SocketDirectory::of(app.file.name.as_ref())?;
         let failed = |source| directory.failed(source);
         let own = ProcessIdentity::new(has_client).map_err(failed)?;
         let (listener, id) = directory.listen().await.map_err(failed)?;

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::path::Path;
 
-use toolcrib_runtime::App;
+use toolcrib_app::App;
 
 use super::wire::{CallDecision, ProcessInfo, ServerMessage};
 use crate::{Error, PendingApprovals};

@@ -2,8 +2,9 @@
 //!
 //! The text of an app stays the same while tools are added and removed, so that the client's prompt cache stays valid.
 
+use toolcrib_app::sections::serve::sessions_of;
 use toolcrib_prompt::Injection;
-use toolcrib_runtime::{Runtime, SourceNote, sessions_of};
+use toolcrib_runtime::{Runtime, SourceNote};
 
 use crate::surface::{Intent, VisibleTools};
 

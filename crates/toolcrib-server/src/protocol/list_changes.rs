@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{broadcast, watch};
+use toolcrib_app::sections::serve::sessions_of;
 use toolcrib_model::Tool;
 use toolcrib_policy::Principal;
-use toolcrib_runtime::sessions_of;
 
 use crate::app_reload::AppVersion;
 use crate::client::Client;

@@ -7,8 +7,8 @@ use toolcrib_model::Risk;
 use toolcrib_policy::Scope;
 use url::{Host, Url};
 
-use super::present;
-use crate::{App, Error, config::variables};
+use crate::sections::values::present;
+use crate::{AppFile, Error, variables};
 
 /// The most entries of `serve.oauth.clients`.
 pub const MAX_OAUTH_CLIENTS: usize = 256;
@@ -128,27 +128,26 @@ impl OAuthClient {
     }
 }
 
-impl App {
-    /// Returns the authorization server whose tokens are taken, where there is one.
-    pub fn served_oauth(&self) -> Result<Option<ServedOAuth>, Error> {
-        let Some(config) = &self.config.serve.oauth else { return Ok(None) };
+impl OAuthConfig {
+    /// Returns the authorization server whose tokens are taken, with what its variables hold now.
+    pub fn served(&self, file: &AppFile) -> Result<ServedOAuth, Error> {
         let text = |text: &str, key: &str| {
             let place = format!("/serve/oauth/{key}");
-            variables::expanded(self, text, &place, false).map_err(|error| self.wrong(error))
+            variables::expanded(file, text, &place, false).map_err(|error| file.wrong(error))
         };
         let url = |given: &str, key: &'static str| {
             let given = text(given, key)?;
             let url = url_of(&given, key)
-                .map_err(|message| self.error_at(&format!("/serve/oauth/{key}"), message))?;
+                .map_err(|message| file.wrong(file.error_at(&format!("/serve/oauth/{key}"), message)))?;
             Ok::<_, Error>((given, url))
         };
-        let (issuer, issuer_url) = url(&config.issuer, "issuer")?;
-        let (resource, resource_url) = match &config.resource {
+        let (issuer, issuer_url) = url(&self.issuer, "issuer")?;
+        let (resource, resource_url) = match &self.resource {
             Some(resource) => url(resource, "resource")?,
-            None => url(&config.audience, "audience")?,
+            None => url(&self.audience, "audience")?,
         };
-        let jwks_url = config.jwks_url.as_deref().map(|given| url(given, "jwks_url")).transpose()?;
-        let clients = config.clients.iter().enumerate().map(|(position, client)| {
+        let jwks_url = self.jwks_url.as_deref().map(|given| url(given, "jwks_url")).transpose()?;
+        let clients = self.clients.iter().enumerate().map(|(position, client)| {
             let own = |given: &Option<String>, key: &str| {
                 given.as_deref().map(|given| text(given, &format!("clients/{position}/{key}"))).transpose()
             };
@@ -158,25 +157,24 @@ impl App {
                 ..client.clone()
             })
         });
-        Ok(Some(ServedOAuth {
+        Ok(ServedOAuth {
             issuer,
             issuer_url,
-            audience: text(&config.audience, "audience")?,
+            audience: text(&self.audience, "audience")?,
             resource,
             resource_url,
             jwks_url: jwks_url.map(|(_, url)| url),
-            allow_private: config.allow_private,
-            algorithms: config.algorithms.clone().unwrap_or_else(|| SignatureAlgorithm::ALL.to_vec()),
+            allow_private: self.allow_private,
+            algorithms: self.algorithms.clone().unwrap_or_else(|| SignatureAlgorithm::ALL.to_vec()),
             clients: clients.collect::<Result<_, Error>>()?,
-        }))
+        })
     }
 }
 
 /// Checks the section beyond its types.
-pub(super) fn check(app: &App, errors: &mut Vec<DocumentError>) {
-    let Some(config) = &app.config.serve.oauth else { return };
+pub(super) fn check(config: &OAuthConfig, file: &AppFile, errors: &mut Vec<DocumentError>) {
     let mut wrong = |key: &str, message: String| {
-        errors.push(app.document.error_at(&format!("/serve/oauth/{key}"), message));
+        errors.push(file.error_at(&format!("/serve/oauth/{key}"), message));
     };
     let named = if config.resource.is_some() { None } else { Some(config.audience.as_str()) };
     let urls = [

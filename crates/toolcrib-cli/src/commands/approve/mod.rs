@@ -21,12 +21,12 @@ use crate::ui::output::{self, say, tell};
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) async fn run(arguments: &Approve, json: bool) -> Result<Exit, Failure> {
-    let app = open(&arguments.app)?;
+    let app = open(&arguments.app)?.app;
     if !app.config.serve.approve {
         return Err(Failure::bad_input(format!(
             "{}: its calls are not answered here; set `serve.approve: true` and serve it again, after reading docs/reference/serve.md, \
              \"Who is asked\"",
-            app.file
+            app.file.name
         )));
     }
     let path = &arguments.app;

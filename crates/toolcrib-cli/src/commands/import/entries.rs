@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
-use toolcrib_runtime::serve_arguments;
+use toolcrib_app::serve_arguments;
 
 use crate::arguments::Client;
 use crate::commands::install::{CLIENTS, Edit, Places, Target};

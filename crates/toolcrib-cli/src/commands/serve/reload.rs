@@ -2,23 +2,23 @@
 
 use std::sync::Arc;
 
+use toolcrib_app::{App, Error};
 use toolcrib_port::Approver;
-use toolcrib_runtime::App;
+use toolcrib_runtime::AppWatch;
 use toolcrib_server::Server;
 
 use crate::commands::tell_warnings;
-use crate::exit::Failure;
 use crate::ui::output;
 
 /// Reloads the app when its file is saved. A file that cannot be served is reported, and changes nothing.
 pub(super) async fn follow(
     server: &Server,
-    read: impl Fn() -> Result<App, Failure>,
+    read: impl Fn() -> Result<App, Error>,
     approver: Arc<dyn Approver>,
 ) {
     let (file, watch) = {
         let served = server.runtime();
-        (served.app().file.clone(), served.app().watch())
+        (served.app().file.name.clone(), AppWatch::new(served.app()))
     };
     let mut watch = match watch {
         Ok(watch) => watch,
@@ -28,7 +28,7 @@ pub(super) async fn follow(
         let done = match read() {
             Ok(app) if app.says_the_same(server.runtime().app()) => continue,
             Ok(app) => server.reload(app, Arc::clone(&approver)).await.map_err(|error| error.to_string()),
-            Err(failure) => Err(failure.message),
+            Err(error) => Err(error.to_string()),
         };
         match done {
             Ok(()) => {

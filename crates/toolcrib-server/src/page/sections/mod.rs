@@ -8,9 +8,10 @@ mod tools;
 mod user_questions;
 
 pub(crate) use questions::answer_to;
+use toolcrib_app::sections::serve::{LOCAL_CLIENT, sessions_of};
 use toolcrib_policy::Principal;
 use toolcrib_registry::Entry;
-use toolcrib_runtime::{LOCAL_CLIENT, Runtime, sessions_of};
+use toolcrib_runtime::Runtime;
 pub(crate) use user_questions::reply_to;
 
 use super::html::Html;

@@ -8,9 +8,9 @@ use std::time::Duration;
 use http::header::{ACCEPT, HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
 use serde_json::Value;
+use toolcrib_app::sections::serve::ServedOAuth;
 use toolcrib_document::{Format, Limits, parse};
 use toolcrib_io::http::{HttpClient, HttpPolicy, Request, names_private_address};
-use toolcrib_runtime::ServedOAuth;
 use url::Url;
 
 use super::keys::{KeySet, MAX_JWKS_BYTES};

@@ -9,8 +9,8 @@ use ring::signature::{
     UnparsedPublicKey, VerificationAlgorithm,
 };
 use serde_json::{Map, Value};
+use toolcrib_app::sections::serve::SignatureAlgorithm;
 use toolcrib_document::{Format, Limits, parse};
-use toolcrib_runtime::SignatureAlgorithm;
 
 use super::token::Token;
 

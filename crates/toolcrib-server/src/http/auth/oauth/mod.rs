@@ -15,7 +15,7 @@ use hmac::{Hmac, Mac as _};
 use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::Sha256;
-use toolcrib_runtime::{OAuthClient, ServedOAuth};
+use toolcrib_app::sections::serve::{OAuthClient, ServedOAuth};
 use url::Url;
 
 use self::key_cache::{KeyCache, RETRY_INTERVAL, Unavailable};

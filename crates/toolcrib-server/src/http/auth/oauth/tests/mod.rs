@@ -6,7 +6,8 @@ mod signatures;
 mod tokens;
 
 use serde_json::{Value, json};
-use toolcrib_runtime::{App, ServedOAuth};
+use toolcrib_app::App;
+use toolcrib_app::sections::serve::ServedOAuth;
 
 /// A time at which the tokens of the vectors are good, in seconds since 1970.
 const NOW: f64 = 1_800_000_000.0;
@@ -23,5 +24,5 @@ fn served() -> ServedOAuth {
         "clients": [{"name": "desk", "client_id": "desk", "scopes": ["tools:read"]}],
     });
     let app = App::from_text("app.yaml", &json!({"serve": {"oauth": oauth}}).to_string()).unwrap();
-    app.served_oauth().unwrap().unwrap()
+    app.config.serve.oauth.as_ref().unwrap().served(&app.file).unwrap()
 }

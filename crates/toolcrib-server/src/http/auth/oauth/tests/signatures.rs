@@ -1,7 +1,7 @@
 //! Signatures and the keys that they are checked by.
 
 use serde_json::{Value, json};
-use toolcrib_runtime::SignatureAlgorithm;
+use toolcrib_app::sections::serve::SignatureAlgorithm;
 
 use super::super::TokenError;
 use super::super::keys::{KeySet, MAX_KEYS, SignatureCheck};

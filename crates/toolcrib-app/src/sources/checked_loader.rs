@@ -16,7 +16,7 @@ const MAX_WARNED_TOOLS: usize = 20;
 /// Rejects the tools of a loader that the engine of their source cannot run, before any call of them fails. Takes the
 /// secrets of an app out of the rest, before anybody searches it, shows it or sends it to a model: a server can put what it
 /// was given into a description, or into its last words.
-pub(crate) struct CheckedLoader {
+pub struct CheckedLoader {
     loader: Arc<dyn ToolLoader>,
     engine: Option<Arc<dyn ToolEngine>>,
     secrets: Secrets,
@@ -27,7 +27,8 @@ pub(crate) struct CheckedLoader {
 }
 
 impl CheckedLoader {
-    pub(crate) fn new(
+    /// Wraps a loader.
+    pub fn new(
         loader: Arc<dyn ToolLoader>,
         engine: Option<Arc<dyn ToolEngine>>,
         secrets: Secrets,

@@ -1,0 +1,93 @@
+//! The text of an app file, and where it stands.
+
+use std::path::{Component, Path, PathBuf};
+
+use toolcrib_document::{Document, Error as DocumentError};
+use toolcrib_results::Secrets;
+
+use crate::Error;
+
+/// The text of an app file, and where it stands: its paths, its variables, and the places of its errors.
+#[derive(Clone, Debug)]
+pub struct AppFile {
+    /// The file, as it was named.
+    pub name: String,
+    /// The folder that its paths are relative to.
+    pub folder: PathBuf,
+    pub(crate) document: Document,
+    /// True if it was read from a file.
+    pub(crate) is_on_disk: bool,
+    /// The folder that its tools work in, once its settings are known.
+    pub(crate) workspace: Result<PathBuf, DocumentError>,
+    pub(crate) secrets: Secrets,
+}
+
+impl AppFile {
+    pub(crate) fn new(
+        name: String,
+        folder: PathBuf,
+        document: Document,
+        is_on_disk: bool,
+        secrets: Secrets,
+    ) -> Self {
+        Self { name, workspace: Ok(folder.clone()), folder, document, is_on_disk, secrets }
+    }
+
+    /// Returns true if it was read from a file.
+    pub fn is_on_disk(&self) -> bool {
+        self.is_on_disk
+    }
+
+    /// Returns the app file as it was read.
+    pub fn document(&self) -> &Document {
+        &self.document
+    }
+
+    /// Returns the values of the file's variables that are secrets.
+    pub fn secrets(&self) -> &Secrets {
+        &self.secrets
+    }
+
+    /// Returns a path of the app file, relative to its folder.
+    pub fn path(&self, path: &str) -> PathBuf {
+        // Without the `./` that it may begin with: the folder may be `.` itself.
+        let parts = Path::new(path).components().filter(|part| *part != Component::CurDir);
+        let mut path = self.folder.clone();
+        path.extend(parts);
+        path
+    }
+
+    /// Returns the folder that file tools work in.
+    pub fn workspace(&self) -> Result<PathBuf, DocumentError> {
+        self.workspace.clone()
+    }
+
+    /// Returns an error at the place of a value.
+    pub fn error_at(&self, pointer: &str, message: impl Into<String>) -> DocumentError {
+        self.document.error_at(pointer, message)
+    }
+
+    /// Returns an error of the value at a pointer as it can be shown: without the secrets that a wrong value holds, and
+    /// at the nearest place that is there, where the value is not.
+    pub fn readable(&self, mut error: DocumentError, pointer: &str) -> DocumentError {
+        if let DocumentError::Shape { position, message, .. } = &mut error {
+            *message = self.secrets.redactor().redact(message).into_owned();
+            let mut pointer = pointer;
+            while position.is_none() {
+                *position = self.document.position_of(pointer);
+                let Some((parent, _)) = pointer.rsplit_once('/') else { break };
+                pointer = parent;
+            }
+        }
+        error
+    }
+
+    /// Returns an error of this file as an [`Error`].
+    pub fn wrong(&self, error: DocumentError) -> Error {
+        self.all_wrong(vec![error])
+    }
+
+    pub(crate) fn all_wrong(&self, errors: Vec<DocumentError>) -> Error {
+        Error::App { file: self.name.clone(), errors }
+    }
+}

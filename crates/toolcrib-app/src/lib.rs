@@ -1,0 +1,52 @@
+//! From the text of an app file to a blueprint.
+//!
+//! An [`App`] is an app file that has been read: its settings have their types. A [`Blueprint`] is the same with all
+//! of its parts built and checked: rules, modules, sources, channels, skills, and the apps that it calls. What is wrong
+//! is said for all parts at once, each with its line and column. Nothing is started and nothing remote is reached;
+//! `toolcrib-runtime` does that.
+//!
+//! Each file of [`sections`] has the settings of one section of `app.yaml`, with their reference documentation, their
+//! checks and their warnings. [`Extensions`] are the modules, sources and engines that a file may name.
+
+mod app;
+mod blueprint;
+mod called_apps;
+mod empty_sections;
+mod entry;
+mod error;
+mod extensions;
+mod file;
+mod former_names;
+mod module_schema;
+mod nesting;
+mod options;
+mod protected_files;
+mod schema;
+mod settings;
+mod sources;
+mod templates;
+mod variables;
+
+pub mod sections;
+
+#[cfg(test)]
+mod tests;
+
+pub use app::App;
+pub use blueprint::Blueprint;
+pub use entry::EntryContext;
+pub use error::Error;
+pub use extensions::Extensions;
+pub use file::AppFile;
+pub use module_schema::ModuleSchema;
+pub use nesting::{MAX_PROCESS_DEPTH, MAX_SERVED_APPS, serve_arguments, too_deep};
+pub use options::{LaunchOptions, TaskStore};
+pub use settings::{AppConfig, ToolsSection};
+pub use sources::{CheckedLoader, Source, SourceRequest, state_folder, state_name};
+pub use toolcrib_loader_mcp::{
+    Authorization, Change, Error as AuthorizationError, LOGIN_TIMEOUT, LoopbackRedirect, TrustLock,
+    TrustLockError,
+};
+pub use toolcrib_modules::NoConfig;
+pub use toolcrib_tasks::Terminal;
+pub use variables::expanded;

@@ -1,0 +1,33 @@
+//! `tools.apps`: other apps as tools of this one.
+
+use std::num::{NonZeroU32, NonZeroU64};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::sections::values::some_amount;
+
+/// The maximum depth of apps that call apps, without the first one.
+pub const MAX_APP_DEPTH: usize = 3;
+
+/// The most apps that an app may call.
+pub const MAX_APPS: usize = 16;
+
+/// One entry of `tools.apps`: an app that agents can delegate to.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CalledAppConfig {
+    /// The app file, relative to this one.
+    pub path: String,
+    /// The purpose of the app, for agents. By default its `app.description`.
+    pub description: Option<String>,
+    /// The maximum number of turns of one call, within `runtime.max_turns` of both apps.
+    pub max_turns: Option<NonZeroU32>,
+    /// The maximum number of tokens of one call, within the limits of both apps.
+    pub max_tokens: Option<NonZeroU64>,
+    /// The maximum cost of one call, within the limits of both apps.
+    #[serde(default, deserialize_with = "some_amount")]
+    pub max_cost: Option<f64>,
+    /// The maximum number of seconds of one call, within the limits of both apps.
+    pub max_seconds: Option<NonZeroU32>,
+}

@@ -1,0 +1,125 @@
+//! `tools.capabilities`: mistakes in rules, beyond their types.
+
+use serde_json::Value;
+use toolcrib_document::{Error, nearest};
+use toolcrib_policy::RUNTIME_NAMESPACE;
+use toolcrib_sdk::Module;
+use toolcrib_tasks::Skills;
+
+use crate::protected_files::SHELL;
+use crate::sections::modules::may_be_of_session;
+use crate::sections::skills;
+use crate::sections::values::{is_literal, unknown};
+use crate::{App, former_names};
+
+/// The list of rules that grant.
+const GRANT: &str = "grant";
+
+/// Modules and actions that rules name and nothing has. A tool file may hold any namespace, and a module of programs may name
+/// itself, so only a name that is near to a known one is taken for a mistake while there is one.
+pub(crate) fn rules(
+    app: &App,
+    (modules, skills): (&[Module], &Skills),
+    errors: &mut Vec<Error>,
+    warnings: &mut Vec<String>,
+) {
+    let tools = &app.config.tools;
+    let namespace = |entry: &Value| entry.get("namespace").and_then(Value::as_str).map(str::to_owned);
+    let mut known: Vec<String> =
+        app.config.modules.keys().cloned().chain([RUNTIME_NAMESPACE.to_owned()]).collect();
+    known.extend(tools.registry.iter().filter_map(namespace));
+    known.extend(skills::namespaces(skills).map(str::to_owned));
+    let is_open = tools.registry.iter().any(|entry| match entry.get("type").and_then(Value::as_str) {
+        Some("file") => true,
+        Some("exec") => namespace(entry).is_none(),
+        _ => false,
+    });
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let lists = [
+        (GRANT, &tools.capabilities.grant),
+        ("approve", &tools.capabilities.approve),
+        ("deny", &tools.capabilities.deny),
+    ];
+    for (list, rules) in lists {
+        for (position, rule) in rules.iter().enumerate() {
+            agent(
+                app,
+                &format!("/tools/capabilities/{list}/{position}/agent"),
+                rule.agent.as_deref(),
+                errors,
+            );
+            let Some(module) = rule.module.as_deref().filter(|module| is_literal(module)) else { continue };
+            let place = format!("/tools/capabilities/{list}/{position}");
+            let is_unknown = !known.contains(&module)
+                && app.extensions.modules().all(|id| id != module)
+                && !may_be_of_session(&app.config, module);
+            if is_unknown && (!is_open || nearest(module, known.iter().copied()).is_some()) {
+                errors.push(app.file.error_at(&format!("{place}/module"), unknown("module", module, &known)));
+                continue;
+            }
+            let built = modules.iter().find(|built| built.id() == module);
+            let actions: Option<Vec<&str>> = built.map(|built| built.actions().collect());
+            for (at, action) in rule.actions.iter().flatten().enumerate() {
+                let place = format!("{place}/actions/{at}");
+                if let Some(present) = former_names::present_action(module, action) {
+                    let holds = if list == GRANT {
+                        "a grant holds for that name alone"
+                    } else {
+                        "the rule holds for it"
+                    };
+                    let message = format!("`{module}.{action}` is called `{module}.{present}` now; {holds}");
+                    warnings.push(app.file.error_at(&place, message).to_string());
+                } else if let Some(actions) =
+                    actions.as_deref().filter(|actions| !actions.contains(&action.as_str()))
+                    && is_literal(action)
+                {
+                    let message = format!("in the module `{module}`: {}", unknown("action", action, actions));
+                    errors.push(app.file.error_at(&place, message));
+                }
+            }
+        }
+    }
+}
+
+/// Warns of `access` that programs do not keep to, which the app starts: once for each place that sets it.
+pub(crate) fn programs(app: &App, warnings: &mut Vec<String>) {
+    let tools = &app.config.tools;
+    let is = |entry: &Value, kind: &str| entry.get("type").and_then(Value::as_str) == Some(kind);
+    let starters = [
+        ("the module `shell`", app.config.modules.contains_key(SHELL)),
+        ("sources of `type: exec`", tools.registry.iter().any(|entry| is(entry, "exec"))),
+        ("engines of `type: command`", tools.engines.values().any(|engine| is(engine, "command"))),
+        (
+            "MCP servers by `command`",
+            tools.registry.iter().any(|entry| is(entry, "mcp") && entry.get("command").is_some()),
+        ),
+    ];
+    let started: Vec<&str> =
+        starters.into_iter().filter_map(|(what, is_there)| is_there.then_some(what)).collect();
+    let of_shell = app.config.modules.get(SHELL).and_then(|shell| shell.access.as_ref());
+    let places = [
+        ("tools.capabilities.access", tools.capabilities.access.as_ref(), started.join(", of ")),
+        ("modules.shell.access", of_shell, "the module".to_owned()),
+    ];
+    for (place, rules, started) in places {
+        let Some(rules) = rules.filter(|_| !started.is_empty()) else { continue };
+        let parts = [("network", rules.network.is_some()), ("filesystem", rules.filesystem.is_some())];
+        let parts = parts.into_iter().filter(|(_, is_set)| *is_set);
+        let parts: Vec<_> = parts.map(|(part, _)| format!("`{place}.{part}`")).collect();
+        if !parts.is_empty() {
+            warnings.push(format!(
+                "programs of {started} do not keep to {}: they reach what their user may reach; limit them from outside, \
+                 as by a container",
+                parts.join(" and ")
+            ));
+        }
+    }
+}
+
+/// An agent that a rule names and the app does not have.
+fn agent(app: &App, place: &str, named: Option<&str>, errors: &mut Vec<Error>) {
+    let known: Vec<&str> = app.config.agents.iter().map(|agent| agent.id.as_str()).collect();
+    if let Some(name) = named.filter(|name| is_literal(name) && !known.contains(name)) {
+        errors.push(app.file.error_at(place, unknown("agent", name, &known)));
+    }
+}

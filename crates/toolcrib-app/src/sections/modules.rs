@@ -1,0 +1,181 @@
+//! From an entry of `modules` to a module.
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use toolcrib_document::Error as DocumentError;
+use toolcrib_loader_mcp::McpModuleConfig;
+use toolcrib_model::{Secret, pointer_part};
+use toolcrib_modules::{Error, ModuleContext, ModuleTable, NoConfig, built_in};
+use toolcrib_policy::Access;
+use toolcrib_results::{Secrets, is_secret};
+use toolcrib_sdk::Module;
+
+use crate::entry::{AppContext, EntryContext};
+use crate::extensions::Extensions;
+use crate::sections::module_entry::ModuleConfig;
+use crate::sections::setup::Setup;
+use crate::sections::values::{is_literal, unknown};
+use crate::{AppConfig, AppFile, former_names, templates};
+
+/// The actions of a module that agents may not call.
+const BLOCKED: &str = "blocked_actions";
+
+/// Adds the built-in modules, by the door that is there for those of other crates.
+pub(crate) fn register(extensions: &mut Extensions) {
+    built_in(extensions);
+    extensions.add_module(
+        toolcrib_loader_mcp::MODULE_ID.to_owned(),
+        |config: McpModuleConfig, place: &EntryContext<'_>| {
+            let session_tools = place.app.session_tools.clone();
+            toolcrib_loader_mcp::module(&config, place.access()?, place.workspace()?, session_tools)
+        },
+    );
+    extensions.add_module(toolcrib_tasks::SCHEDULER.to_owned(), |NoConfig {}, place: &EntryContext<'_>| {
+        Ok(place.app.scheduler.module())
+    });
+}
+
+impl ModuleTable for Extensions {
+    fn add<C>(&mut self, id: &'static str, make: fn(C, &ModuleContext) -> Result<Module, Error>)
+    where
+        C: DeserializeOwned + JsonSchema + 'static,
+    {
+        self.add_module(id.to_owned(), move |config: C, place: &EntryContext<'_>| {
+            make(config, &place.module_context()?).map_err(|error| error.to_string())
+        });
+    }
+}
+
+/// Makes a module. Nothing of it runs.
+pub(crate) fn module(
+    extensions: &Extensions,
+    app: &AppContext<'_>,
+    id: &str,
+    entry: &ModuleConfig,
+) -> Result<Module, DocumentError> {
+    let pointer = format!("/modules/{}/config", pointer_part(id));
+    let settings = match &entry.config {
+        Value::Null => json!({}),
+        Value::Object(_) => templates::filled(app.file, &entry.config, &pointer)?,
+        other => {
+            let message = format!("`config` has to be a mapping, not {other}");
+            return Err(app.file.error_at(&pointer, message));
+        }
+    };
+    note_secrets(&app.file.secrets, &settings);
+    let access = entry.access.as_ref().map(|rules| Access::of_module(id, rules)).transpose();
+    let access = access.map_err(|error| app.file.error_at(error.place().pointer(), error.to_string()))?;
+    let place = EntryContext { app, pointer: &pointer, settings: &settings, access: access.as_ref() };
+    extensions.module(id, &place)
+}
+
+/// Notes the credentials that a configuration holds as they are, so that nothing repeats them: the values of keys such
+/// as
+/// `Authorization` and `password`.
+fn note_secrets(secrets: &Secrets, settings: &Value) {
+    match settings {
+        Value::Array(items) => items.iter().for_each(|item| note_secrets(secrets, item)),
+        Value::Object(map) => {
+            for (key, value) in map {
+                match value {
+                    // `auth: basic` and its like say how, not with what.
+                    Value::String(text) if key != "auth" && is_secret(&format!("/{key}"), "", "") => {
+                        let credentials = text.split_once(' ').map(|(_scheme, credentials)| credentials);
+                        for secret in [Some(text.as_str()), credentials].into_iter().flatten() {
+                            secrets.add(key, Secret::new(secret.trim()));
+                        }
+                    }
+                    other => note_secrets(secrets, other),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Returns true for a pattern of namespaces that the tools of servers may have to which sessions of the app connect.
+pub fn may_be_of_session(config: &AppConfig, namespaces: &str) -> bool {
+    let connects = config.modules.contains_key(toolcrib_loader_mcp::MODULE_ID);
+    connects && namespaces.starts_with(toolcrib_loader_mcp::NAMESPACE_PREFIX)
+}
+
+/// Builds and checks the modules of an app; those that can be built.
+pub(crate) fn build(
+    config: &AppConfig,
+    extensions: &Extensions,
+    app: &AppContext<'_>,
+    errors: &mut Vec<DocumentError>,
+    warnings: &mut Vec<String>,
+) -> Vec<Module> {
+    if let Err(error) = app.file.workspace() {
+        errors.push(error);
+        return Vec::new();
+    }
+    if app.access.is_err() {
+        // It is said once, with the rules, and not for each module.
+        return Vec::new();
+    }
+    let known: Vec<&str> = extensions.modules().collect();
+    let setup = Setup { file: app.file, capabilities: &config.tools.capabilities, modules: &config.modules };
+    let mut modules = Vec::new();
+    for (id, entry) in &config.modules {
+        if !known.contains(&id.as_str()) {
+            let place = format!("/modules/{}", pointer_part(id));
+            let message = match former_names::instead_of_module(id) {
+                Some(advice) => format!("there is no module `{id}`: {advice}"),
+                None => unknown("module", id, &known),
+            };
+            errors.push(app.file.error_at(&place, message));
+            continue;
+        }
+        let module = module(extensions, app, id, entry).or_else(|error| {
+            errors.push(error);
+            // What it does can often be told without its configuration.
+            let plain = ModuleConfig { config: Value::Null, ..entry.clone() };
+            self::module(extensions, app, id, &plain)
+        });
+        if let Ok(module) = module {
+            constraints(app.file, entry, &module, errors, warnings);
+            setup.check(&module, errors);
+            modules.push(module);
+        }
+    }
+    modules
+}
+
+/// Reports the actions that constraints name and the module does not have. Blocking one that does not exist takes nothing away, so
+/// it is a warning, which names the nearest action in case of a misspelling.
+fn constraints(
+    file: &AppFile,
+    module: &ModuleConfig,
+    built: &Module,
+    errors: &mut Vec<DocumentError>,
+    warnings: &mut Vec<String>,
+) {
+    let id = built.id();
+    let place = format!("/modules/{}", pointer_part(id));
+    let actions: Vec<&str> = built.actions().collect();
+    let constraints = &module.constraints;
+    let lists = [
+        ("allowed_actions", constraints.allowed_actions.as_deref().unwrap_or_default()),
+        (BLOCKED, &constraints.blocked_actions),
+    ];
+    for (key, named) in lists {
+        for (position, action) in named.iter().enumerate() {
+            if is_literal(action) && !actions.contains(&action.as_str()) {
+                let problem = match former_names::present_action(id, action) {
+                    Some(present) => format!("`{action}` is called `{present}` now"),
+                    None => unknown("action", action, &actions),
+                };
+                let message = format!("in the module `{id}`: {problem}");
+                let place = format!("{place}/constraints/{key}/{position}");
+                if key == BLOCKED {
+                    warnings.push(file.error_at(&place, message).to_string());
+                } else {
+                    errors.push(file.error_at(&place, message));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! `modules.<id>.setup`: calls of a module by the operator before agents use it.
+//!
+//! The executor resolves, validates, limits and records these calls like any other. The operator wrote them, so they need no
+//! approval, and constraints that keep an action from agents do not apply. Rules under `tools.capabilities.deny` and `access`
+//! apply.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+use toolcrib_document::Error as DocumentError;
+use toolcrib_model::{JsonObject, QualifiedName, Tool, pointer_part};
+use toolcrib_modules::SETUP_SESSION as SESSION;
+use toolcrib_policy::{Call, Capabilities, Effect, Policy, Principal, Verdict};
+use toolcrib_schema::CompiledSchema;
+use toolcrib_sdk::Module;
+
+use crate::sections::module_entry::{ModuleConfig, SetupAction};
+use crate::sections::values::unknown;
+use crate::{App, AppFile, templates};
+
+/// The `setup` actions of the modules of an app.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup<'a> {
+    pub(crate) file: &'a AppFile,
+    pub(crate) capabilities: &'a Capabilities,
+    pub(crate) modules: &'a BTreeMap<String, ModuleConfig>,
+}
+
+impl<'a> Setup<'a> {
+    /// Returns those of an app.
+    pub fn of(app: &'a App) -> Self {
+        let (capabilities, modules) = (&app.config.tools.capabilities, &app.config.modules);
+        Self { file: &app.file, capabilities, modules }
+    }
+
+    /// Returns the app file.
+    pub fn file(&self) -> &'a AppFile {
+        self.file
+    }
+
+    /// Returns the actions of a module.
+    pub fn actions(&self, module: &str) -> &'a [SetupAction] {
+        self.modules.get(module).map_or(&[], |module| &module.setup)
+    }
+
+    /// Checks the actions of a module before they run.
+    pub(crate) fn check(&self, module: &Module, errors: &mut Vec<DocumentError>) {
+        let actions = self.actions(module.id());
+        if actions.is_empty() {
+            return;
+        }
+        if let Some(reason) = module.setup_refusal() {
+            let pointer = format!("/modules/{}/setup", pointer_part(module.id()));
+            let message = format!("the module `{}` has no use for `setup`: {reason}", module.id());
+            errors.push(self.file.error_at(&pointer, message));
+            return;
+        }
+        let tools: Vec<Tool> = module.definitions().collect();
+        let known: Vec<&str> = tools.iter().map(|tool| tool.name.name()).collect();
+        // What is wrong with the rules is said where they are checked.
+        let policy = self.policy().ok();
+        for (position, action) in actions.iter().enumerate() {
+            let place = place(module.id(), position);
+            let Some(tool) = tools.iter().find(|tool| tool.name.name() == action.action) else {
+                let message =
+                    format!("in the module `{}`: {}", module.id(), unknown("action", &action.action, &known));
+                errors.push(self.file.error_at(&format!("{place}/action"), message));
+                continue;
+            };
+            let params = match self.params(action, &place) {
+                Ok(params) => params,
+                Err(error) => {
+                    errors.push(error);
+                    continue;
+                }
+            };
+            let fitting = self.fitting(tool, params, &place, errors);
+            if let (Some(policy), Some(params)) = (&policy, fitting)
+                && let Some(rule) = denied(policy, tool, params)
+            {
+                let message = format!(
+                    "`{rule}` denies `{}`, to setup too; to keep an action from agents alone, name it in \
+                     `modules.{}.constraints`",
+                    tool.name.dotted(),
+                    module.id()
+                );
+                errors.push(self.file.error_at(&format!("{place}/action"), message));
+            }
+        }
+    }
+
+    /// Returns the arguments as the tool gets them, or what is wrong with them.
+    fn fitting(
+        &self,
+        tool: &Tool,
+        params: JsonObject,
+        place: &str,
+        errors: &mut Vec<DocumentError>,
+    ) -> Option<JsonObject> {
+        // A schema that cannot be used is said to be so when the tool is loaded.
+        let schema = CompiledSchema::compile(&tool.parameters).ok()?;
+        match schema.repair(params) {
+            Ok(repaired) => Some(repaired.arguments),
+            Err(violations) => {
+                errors.extend(violations.iter().map(|violation| {
+                    let pointer = format!("{place}/params{}", violation.path);
+                    let message = format!("in `params` of `{}`: {}", tool.name.dotted(), violation.message);
+                    self.file.readable(self.file.error_at(&pointer, message), &pointer)
+                }));
+                None
+            }
+        }
+    }
+
+    /// Returns the arguments of an action at a place, with their variables.
+    pub fn params(&self, action: &SetupAction, place: &str) -> Result<JsonObject, DocumentError> {
+        let pointer = format!("{place}/params");
+        match templates::filled(self.file, &Value::Object(action.params.clone()), &pointer)? {
+            Value::Object(params) => Ok(params),
+            other => Err(self.file.error_at(&pointer, format!("`params` has to be a mapping, not {other}"))),
+        }
+    }
+
+    /// Returns the policy of setup: the named actions, unless a rule denies them.
+    pub fn policy(&self) -> Result<Policy, DocumentError> {
+        let rules = self.capabilities;
+        let capabilities = Capabilities {
+            default_policy: Effect::Deny,
+            deny: rules.deny.clone(),
+            ..Capabilities::default()
+        };
+        let mut policy = Policy::new(&capabilities, [])
+            .map_err(|error| self.file.error_at(error.place().pointer(), error.to_string()))?;
+        for (id, module) in self.modules {
+            for (position, action) in module.setup.iter().enumerate() {
+                // What can be no name is an unknown action, and said to be so.
+                if let Ok(name) = QualifiedName::new(id, &action.action) {
+                    policy = policy.with_granted(&name, &format!("modules.{id}.setup[{position}]"));
+                }
+            }
+        }
+        Ok(policy)
+    }
+}
+
+/// Returns the rule that denies a call, with these arguments, to everybody.
+fn denied(policy: &Policy, tool: &Tool, arguments: JsonObject) -> Option<Arc<str>> {
+    let mut call = Call::new(Arc::new(tool.clone()), SESSION.into(), 0);
+    call.arguments = arguments;
+    match policy.authorize(call, Principal::new(SESSION)) {
+        Verdict::Denied(decision) => Some(decision.rule),
+        Verdict::Granted(_) | Verdict::Ask(_) => None,
+    }
+}
+
+/// Returns the place of an action.
+pub fn place(module: &str, position: usize) -> String {
+    format!("/modules/{}/setup/{position}", pointer_part(module))
+}

@@ -1,0 +1,12 @@
+//! The promises of app files.
+
+mod app_file;
+mod nesting;
+mod reference;
+mod schema;
+
+use crate::Blueprint;
+
+fn wrong(text: &str) -> String {
+    Blueprint::from_text("app.yaml", text).unwrap_err().to_string()
+}

@@ -1,0 +1,40 @@
+//! The audit file of a running app.
+
+use std::sync::Arc;
+
+use toolcrib_app::{App, Error};
+use toolcrib_exec::audit::{Audit, JsonLines};
+use toolcrib_model::Secret;
+
+/// Opens the file that the app names. Without one, and without an observer, calls have no records.
+pub(crate) fn open(app: &App) -> Result<Audit, Error> {
+    let audit = kept(app)?;
+    Ok(match &app.extensions.observer {
+        Some(observer) => audit.with_observer(Arc::clone(observer), app.secrets().clone()),
+        None => audit,
+    })
+}
+
+fn kept(app: &App) -> Result<Audit, Error> {
+    let Some(section) = &app.config.audit else { return Ok(Audit::default()) };
+    let path = app.file.path(&section.path(&app.file).map_err(|error| app.file.wrong(error))?);
+    let mut file = JsonLines::open(&path).map_err(|error| {
+        let message =
+            format!("cannot write records to `{}`: {error}; its folder has to be there", path.display());
+        app.file.wrong(app.file.error_at("/audit/path", message))
+    })?;
+    if let Some(max_bytes) = section.max_bytes {
+        file = file.with_max_bytes(max_bytes.get());
+    }
+    if section.required {
+        file = file.required();
+    }
+    let mut audit = Audit::new(Arc::new(file)).with_secrets(app.secrets().clone());
+    if section.values {
+        audit = audit.with_values();
+    }
+    match section.key(&app.file) {
+        Some(key) => Ok(audit.with_key(&Secret::new(key.map_err(|error| app.file.wrong(error))?))),
+        None => Ok(audit),
+    }
+}

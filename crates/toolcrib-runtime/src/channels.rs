@@ -1,0 +1,50 @@
+//! The channels of an app, as its callers are told them.
+
+use std::sync::Arc;
+
+use toolcrib_app::sections::channels::{NamedChannel, TELLING};
+use toolcrib_model::Tool;
+use toolcrib_policy::Principal;
+use toolcrib_registry::{Entry, Snapshot};
+use toolcrib_tasks::{Channel, SCHEDULER};
+
+use crate::services::{AppServices, is_own};
+
+/// Channels by tools that are not there.
+pub(crate) fn unused<'a>(
+    channels: &'a [NamedChannel],
+    snapshot: &'a Snapshot,
+) -> impl Iterator<Item = String> + 'a {
+    channels.iter().filter_map(|NamedChannel { name, tool, .. }| {
+        let tool = tool.as_deref().filter(|tool| snapshot.find(tool, |_| true).is_err())?;
+        Some(format!("the channel `{name}` sends by `{tool}`, an unknown tool"))
+    })
+}
+
+impl AppServices {
+    /// Returns the channels that this caller can name, with their readers: all if a tool of the caller takes a channel,
+    /// except those that call a tool which the caller may not call.
+    pub(crate) fn told_channels<'a>(
+        &self,
+        principal: Principal<'_>,
+        mut visible: impl Iterator<Item = &'a Entry>,
+    ) -> Vec<(String, String)> {
+        let tells = |tool: &Tool| {
+            is_own(tool, &TELLING)
+                || tool.name.namespace() == SCHEDULER && TELLING.contains(&tool.name.name())
+        };
+        if !visible.any(|entry| tells(&entry.tool)) {
+            return Vec::new();
+        }
+        let snapshot = self.snapshot();
+        let usable = self.channels.iter().filter(|channel| {
+            channel.tool.as_deref().is_none_or(|tool| self.named(tool, &snapshot, principal).is_some())
+        });
+        usable.map(|channel| (channel.name.clone(), channel.about.clone())).collect()
+    }
+}
+
+/// Returns the channels as tasks take them.
+pub(crate) fn by_name(channels: &[NamedChannel]) -> Vec<(String, Arc<dyn Channel>)> {
+    channels.iter().map(|channel| (channel.name.clone(), Arc::clone(&channel.channel))).collect()
+}

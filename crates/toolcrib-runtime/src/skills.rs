@@ -1,0 +1,84 @@
+//! The skills of an app, as its callers use them.
+
+use std::sync::Arc;
+
+use toolcrib_app::AppConfig;
+use toolcrib_policy::Principal;
+use toolcrib_registry::{Entry, Snapshot};
+use toolcrib_sdk::FunctionTool;
+use toolcrib_tasks::{Skill, Skills, USE_SKILL};
+
+use crate::services::{AppServices, is_own};
+
+/// The number of triggers of a skill in a prompt.
+const MAX_TOLD_TRIGGERS: usize = 5;
+
+/// Returns the tools that skills list and that are not there.
+pub(crate) fn unused<'a>(skills: &'a Skills, snapshot: &'a Snapshot) -> impl Iterator<Item = String> + 'a {
+    skills.iter().flat_map(move |skill| {
+        // A name in another program's spelling is not a tool of Toolcrib.
+        let ours = skill.allowed_tools.iter().filter(|tool| tool.contains('.') && !tool.contains(['*', '(']));
+        ours.filter(|tool| snapshot.find(tool, |_| true).is_err())
+            .map(|tool| format!("the skill `{}` lists `{tool}`, an unknown tool", skill.name))
+    })
+}
+
+/// Returns the tool that loads skills, where there are any.
+pub(crate) fn tools(skills: &Arc<Skills>, config: &AppConfig) -> Vec<FunctionTool> {
+    if skills.is_empty() {
+        return Vec::new();
+    }
+    let config = config.clone();
+    skills.tools(move |context, skill| may_use(&config, context.principal(), skill))
+}
+
+/// Returns true if a caller may use a skill: an agent whose `capabilities` list skills may use only those, and only if
+/// each agent on whose behalf it works may use them.
+fn may_use(config: &AppConfig, principal: Principal<'_>, skill: &Skill) -> bool {
+    let is_left = |id: &str| {
+        let agent = config.agents.iter().find(|agent| agent.id == id);
+        let left = agent.and_then(|agent| agent.capabilities.as_ref());
+        left.is_none_or(|left| left.iter().any(|name| name.trim_start_matches('/') == skill.name))
+    };
+    let above = principal.on_behalf_of.iter().map(AsRef::as_ref);
+    above.chain(principal.agent).all(is_left)
+}
+
+impl AppServices {
+    /// Returns the skills that a caller may load, each with what it is good for.
+    pub(crate) fn told_skills<'a>(
+        &self,
+        principal: Principal<'_>,
+        visible: impl Iterator<Item = &'a Entry>,
+    ) -> Vec<(String, String)> {
+        let usable = self.usable_skills(principal, visible);
+        usable.map(|skill| (format!("/{}", skill.name), about(skill))).collect()
+    }
+
+    /// Returns the same for a client of the server, which has no slash before the names.
+    pub(crate) fn skills(&self, session: &str) -> Vec<(String, String)> {
+        let principal = Principal::new(session);
+        let (snapshot, policy) = (self.snapshot(), self.executor.policy());
+        let visible = snapshot.iter().filter(|entry| policy.is_visible(&entry.tool, principal));
+        let usable = self.usable_skills(principal, visible.map(AsRef::as_ref));
+        usable.map(|skill| (skill.name.clone(), about(skill))).collect()
+    }
+
+    fn usable_skills<'a>(
+        &self,
+        principal: Principal<'_>,
+        mut visible: impl Iterator<Item = &'a Entry>,
+    ) -> impl Iterator<Item = &Skill> {
+        let may_load = visible.any(|entry| is_own(&entry.tool, &[USE_SKILL]));
+        self.skills.iter().filter(move |skill| may_load && may_use(&self.app.config, principal, skill))
+    }
+}
+
+fn about(skill: &Skill) -> String {
+    let triggers: Vec<&str> = skill.triggers.iter().take(MAX_TOLD_TRIGGERS).map(String::as_str).collect();
+    if triggers.is_empty() {
+        skill.description.clone()
+    } else {
+        format!("{} For: {}", skill.description, triggers.join(", "))
+    }
+}
