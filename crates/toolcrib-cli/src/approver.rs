@@ -19,7 +19,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use toolcrib_exec::DenyAll;
 use toolcrib_model::{UserAnswer, UserQuestion};
-use toolcrib_port::{Answer, ApprovalRequest, Approver};
+use toolcrib_port::{Answer, ApprovalRequest, Approver, CallContext};
 
 use crate::terminal::{CAN_DISCARD, Console, console};
 use calls::Drafts;
@@ -75,14 +75,14 @@ struct Yes(Arc<dyn Approver>);
 
 #[async_trait]
 impl Approver for Yes {
-    async fn ask(&self, batch: &mut [ApprovalRequest]) {
+    async fn ask(&self, batch: &mut [ApprovalRequest], _context: &CallContext) {
         for asked in batch {
             asked.answer = Some(Answer::Approved(asked.question().approve()));
         }
     }
 
-    async fn ask_user(&self, question: &UserQuestion) -> UserAnswer {
-        self.0.ask_user(question).await
+    async fn ask_user(&self, question: &UserQuestion, context: &CallContext) -> UserAnswer {
+        self.0.ask_user(question, context).await
     }
 
     fn has_user(&self) -> bool {
@@ -105,13 +105,13 @@ impl<P: Prompter> TerminalApprover<P> {
 
 #[async_trait]
 impl<P: Prompter> Approver for TerminalApprover<P> {
-    async fn ask(&self, batch: &mut [ApprovalRequest]) {
+    async fn ask(&self, batch: &mut [ApprovalRequest], _context: &CallContext) {
         let dialogue = self.prompter.open().await;
         calls::ask(&*dialogue, &self.drafts, self.reach, batch).await;
         dialogue.close();
     }
 
-    async fn ask_user(&self, question: &UserQuestion) -> UserAnswer {
+    async fn ask_user(&self, question: &UserQuestion, _context: &CallContext) -> UserAnswer {
         let dialogue = self.prompter.open().await;
         let answer = user::ask(&*dialogue, question).await;
         dialogue.close();

@@ -46,7 +46,7 @@ impl ApprovalProcess<'_> {
             let unanswered = tokio::select! {
                 biased;
                 () = context.cancel.cancelled() => Unanswered::Cancelled,
-                done = tokio::time::timeout_at(end, catch_panic(self.approver.ask(&mut batch))) => match done {
+                done = tokio::time::timeout_at(end, catch_panic(self.approver.ask(&mut batch, context))) => match done {
                     Ok(Some(())) => Unanswered::NoApprover,
                     Ok(None) => Unanswered::Fault,
                     Err(_) => Unanswered::Late(self.time_limit),

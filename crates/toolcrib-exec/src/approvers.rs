@@ -5,7 +5,7 @@ use futures::FutureExt as _;
 use futures::future::{BoxFuture, join_all};
 use toolcrib_model::{UserAnswer, UserQuestion};
 use toolcrib_policy::Question;
-use toolcrib_port::{Answer, ApprovalRequest, Approver};
+use toolcrib_port::{Answer, ApprovalRequest, Approver, CallContext};
 
 /// An approver for unattended programs: it has no one to ask, so nothing is approved.
 #[derive(Clone, Copy, Debug, Default)]
@@ -13,7 +13,7 @@ pub struct DenyAll;
 
 #[async_trait]
 impl Approver for DenyAll {
-    async fn ask(&self, batch: &mut [ApprovalRequest]) {
+    async fn ask(&self, batch: &mut [ApprovalRequest], _context: &CallContext) {
         for request in batch {
             request.answer = Some(Answer::Nobody);
         }
@@ -65,7 +65,7 @@ impl Callback {
 
 #[async_trait]
 impl Approver for Callback {
-    async fn ask(&self, batch: &mut [ApprovalRequest]) {
+    async fn ask(&self, batch: &mut [ApprovalRequest], _context: &CallContext) {
         let asking = batch.iter_mut().map(|request| {
             let answer = (self.approve)(request.question().clone());
             // Each answer is stored when it arrives, so that the time limit drops only the late ones.
@@ -74,7 +74,7 @@ impl Approver for Callback {
         join_all(asking).await;
     }
 
-    async fn ask_user(&self, question: &UserQuestion) -> UserAnswer {
+    async fn ask_user(&self, question: &UserQuestion, _context: &CallContext) -> UserAnswer {
         match &self.answer {
             Some(answer) => answer(question.clone()).await,
             None => UserAnswer::Nobody,

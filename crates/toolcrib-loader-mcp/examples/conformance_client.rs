@@ -134,13 +134,13 @@ impl Authorize for User {
 /// The same, of whom a server asks something: takes every form as it is, without filling in anything.
 #[async_trait]
 impl Approver for User {
-    async fn ask(&self, batch: &mut [ApprovalRequest]) {
+    async fn ask(&self, batch: &mut [ApprovalRequest], _context: &CallContext) {
         for asked in batch {
             asked.answer = Some(Answer::Nobody);
         }
     }
 
-    async fn ask_user(&self, _question: &UserQuestion) -> UserAnswer {
+    async fn ask_user(&self, _question: &UserQuestion, _context: &CallContext) -> UserAnswer {
         UserAnswer::Approved { content: None, choice: None, fields: JsonObject::new(), feedback: None }
     }
 

@@ -4,15 +4,35 @@ use async_trait::async_trait;
 use toolcrib_model::{UserAnswer, UserQuestion};
 use toolcrib_policy::{Approval, Question};
 
-/// A channel to a person who approves calls and answers questions.
+use crate::CallContext;
+
+/// A channel to a person who approves calls and answers questions. Each request states the [`CallContext`] of the calls
+/// that wait for the answer, which says who makes them and whom to ask:
+///
+/// ```
+/// # use toolcrib_port::{ApprovalRequest, Approver, CallContext};
+/// async fn ask(approver: &dyn Approver, batch: &mut [ApprovalRequest], context: &CallContext) {
+///     approver.ask(batch, context).await;
+/// }
+/// ```
+///
+/// No approval can be requested without it:
+///
+/// ```compile_fail,E0061
+/// # use toolcrib_port::{ApprovalRequest, Approver, CallContext};
+/// async fn ask(approver: &dyn Approver, batch: &mut [ApprovalRequest], context: &CallContext) {
+///     approver.ask(batch).await;
+/// }
+/// ```
 #[async_trait]
 pub trait Approver: Send + Sync {
     /// Asks for the approval of calls that wait concurrently, and sets the answers it gets. The caller drops the future
     /// at the end of the time limit; answers set by then count.
-    async fn ask(&self, batch: &mut [ApprovalRequest]);
+    async fn ask(&self, batch: &mut [ApprovalRequest], context: &CallContext);
 
-    /// Puts a question of an agent or a server to the user. The caller drops the future at the end of the time limit.
-    async fn ask_user(&self, _question: &UserQuestion) -> UserAnswer {
+    /// Puts a question of an agent or a server to the user of a call. The caller drops the future at the end of the
+    /// time limit.
+    async fn ask_user(&self, _question: &UserQuestion, _context: &CallContext) -> UserAnswer {
         UserAnswer::Nobody
     }
 
@@ -21,6 +41,17 @@ pub trait Approver: Send + Sync {
     fn has_user(&self) -> bool {
         false
     }
+}
+
+/// The client that made a call, as a channel to its user.
+#[async_trait]
+pub trait ClientPrompter: Send + Sync {
+    /// Asks the user for the approval of calls, and sets the answers it gets. Returns false if the client cannot be
+    /// asked; it was not asked in this case.
+    async fn ask(&self, batch: &mut [ApprovalRequest]) -> bool;
+
+    /// Puts a question to the user. Returns `None` if the client cannot be asked.
+    async fn ask_user(&self, question: &UserQuestion) -> Option<UserAnswer>;
 }
 
 /// A request to approve one call, and its answer once there is one.

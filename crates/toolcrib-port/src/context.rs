@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use toolcrib_policy::Principal;
 
-use crate::{CallScope, PhaseTracker, ProgressListener, ToolCaller};
+use crate::{CallScope, ClientPrompter, PhaseTracker, ProgressListener, ToolCaller};
 
 /// The context of a call: its caller, its session and its time limits. Arguments with the same names never reach it.
 #[derive(Clone)]
@@ -55,6 +55,8 @@ pub struct CallContext {
     pub phase: PhaseTracker,
     /// The listener for the progress of the call.
     pub progress: Option<Arc<dyn ProgressListener>>,
+    /// The client whose user is asked about the call; `None` if no client waits for the call, or it cannot ask.
+    pub reply_to: Option<Arc<dyn ClientPrompter>>,
     /// The interface for tools that call tools.
     pub caller: Option<Arc<dyn ToolCaller>>,
 }
@@ -83,6 +85,7 @@ impl CallContext {
             detached: false,
             phase: PhaseTracker::new(),
             progress: None,
+            reply_to: None,
             caller: None,
         }
     }
@@ -160,6 +163,12 @@ impl CallContext {
     /// Sets the listener for progress.
     pub fn with_progress(mut self, listener: Arc<dyn ProgressListener>) -> Self {
         self.progress = Some(listener);
+        self
+    }
+
+    /// Sets the client whose user is asked about the call.
+    pub fn with_reply_to(mut self, client: Arc<dyn ClientPrompter>) -> Self {
+        self.reply_to = Some(client);
         self
     }
 

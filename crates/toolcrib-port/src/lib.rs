@@ -6,7 +6,7 @@
 //! - A [`ToolCaller`] is the interface through which tools, agents and servers call tools.
 //! - A [`PhaseTracker`] tracks the phase of a call, and the time it has spent waiting for a person.
 //! - A [`ProgressListener`] receives the progress of a call.
-//! - An [`Approver`] asks a person for the approval of calls.
+//! - An [`Approver`] asks a person for the approval of calls; a [`ClientPrompter`] is the client whose user it asks.
 //!
 //! ```
 //! use async_trait::async_trait;
@@ -33,7 +33,7 @@ mod loader;
 mod phase;
 mod progress;
 
-pub use approver::{Answer, ApprovalRequest, Approver};
+pub use approver::{Answer, ApprovalRequest, Approver, ClientPrompter};
 pub use caller::{Media, ToolCaller};
 pub use context::CallContext;
 pub use engine::ToolEngine;

@@ -359,7 +359,7 @@ impl Suite {
         let key = fields.first().map(|field| format!("user_{}", field.name));
         let question =
             UserQuestion { server, key, fields, ..UserQuestion::new(Arc::clone(&context.session), question) };
-        match approver.ask_user(&question).await {
+        match approver.ask_user(&question, context).await {
             UserAnswer::Approved { fields, .. } => {
                 let name = fields.get("name").and_then(Value::as_str).unwrap_or_default();
                 Ok(json!(format!("Hello, {name}! User response: accept, {}", Value::Object(fields.clone()))))

@@ -194,12 +194,12 @@ struct Boxed(Box<dyn Approver>);
 
 #[async_trait]
 impl Approver for Boxed {
-    async fn ask(&self, batch: &mut [ApprovalRequest]) {
-        self.0.ask(batch).await;
+    async fn ask(&self, batch: &mut [ApprovalRequest], context: &CallContext) {
+        self.0.ask(batch, context).await;
     }
 
-    async fn ask_user(&self, question: &UserQuestion) -> UserAnswer {
-        self.0.ask_user(question).await
+    async fn ask_user(&self, question: &UserQuestion, context: &CallContext) -> UserAnswer {
+        self.0.ask_user(question, context).await
     }
 }
 

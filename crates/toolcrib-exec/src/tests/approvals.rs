@@ -108,7 +108,7 @@ struct Swapping(Mutex<Option<Arc<ToolRegistry>>>);
 
 #[async_trait]
 impl Approver for Swapping {
-    async fn ask(&self, batch: &mut [ApprovalRequest]) {
+    async fn ask(&self, batch: &mut [ApprovalRequest], _context: &CallContext) {
         let registry = self.0.lock().unwrap().clone().unwrap();
         registry.refresh().await.unwrap();
         for asked in batch {

@@ -51,7 +51,7 @@ struct Noting {
 
 #[async_trait]
 impl Approver for Noting {
-    async fn ask(&self, batch: &mut [ApprovalRequest]) {
+    async fn ask(&self, batch: &mut [ApprovalRequest], _context: &CallContext) {
         let ran =
             self.engine.lock().unwrap().as_ref().unwrap().calls.load(std::sync::atomic::Ordering::SeqCst);
         self.seen.lock().unwrap().push((batch.len(), ran));
@@ -78,7 +78,7 @@ struct Distracted;
 
 #[async_trait]
 impl Approver for Distracted {
-    async fn ask(&self, batch: &mut [ApprovalRequest]) {
+    async fn ask(&self, batch: &mut [ApprovalRequest], _context: &CallContext) {
         if let [first, ..] = batch {
             first.answer = Some(Answer::Approved(first.question().approve()));
         }
@@ -217,7 +217,7 @@ enum Late {
 
 #[async_trait]
 impl Approver for Late {
-    async fn ask(&self, batch: &mut [ApprovalRequest]) {
+    async fn ask(&self, batch: &mut [ApprovalRequest], _context: &CallContext) {
         match self {
             Self::After(time) => tokio::time::advance(*time).await,
             Self::GivesUp(cancel) => cancel.cancel(),

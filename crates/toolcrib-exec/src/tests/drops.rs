@@ -29,7 +29,7 @@ impl Drop for Open<'_> {
 
 #[async_trait]
 impl Approver for Slow {
-    async fn ask(&self, batch: &mut [ApprovalRequest]) {
+    async fn ask(&self, batch: &mut [ApprovalRequest], _context: &CallContext) {
         self.open.fetch_add(1, Ordering::SeqCst);
         let _open = Open(&self.open);
         for asked in batch {

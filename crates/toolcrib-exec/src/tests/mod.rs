@@ -162,7 +162,7 @@ struct Scripted(Option<fn(&Question) -> Answer>);
 
 #[async_trait]
 impl Approver for Scripted {
-    async fn ask(&self, batch: &mut [ApprovalRequest]) {
+    async fn ask(&self, batch: &mut [ApprovalRequest], _context: &CallContext) {
         for asked in batch {
             match self.0 {
                 Some(answer) => asked.answer = Some(answer(asked.question())),

@@ -42,18 +42,16 @@ struct Prompter {
     server: Arc<str>,
 }
 
-/// An active call, with its session and agent.
+/// An active call.
 struct ActiveCall {
-    session: Arc<str>,
-    agent: Option<Arc<str>>,
-    phase: PhaseTracker,
+    context: CallContext,
     questions: AtomicUsize,
 }
 
-/// The session and agent on whose behalf a question is asked.
+/// The calls on whose behalf a question is asked.
 struct QuestionOrigin {
-    session: Arc<str>,
-    agent: Option<Arc<str>>,
+    /// What they have in common.
+    context: CallContext,
     /// The phases of the calls that wait for the answer.
     phases: Vec<PhaseTracker>,
 }
@@ -77,11 +75,7 @@ impl ActiveCall {
     }
 
     fn origin(&self) -> QuestionOrigin {
-        QuestionOrigin {
-            session: Arc::clone(&self.session),
-            agent: self.agent.clone(),
-            phases: vec![self.phase.clone()],
-        }
+        QuestionOrigin { context: self.context.clone(), phases: vec![self.context.phase.clone()] }
     }
 }
 
@@ -104,12 +98,7 @@ impl ElicitationBroker {
 
     /// Registers an active call for which the server may ask questions.
     pub(crate) fn begin_call(&self, context: &CallContext) -> CallElicitation<'_> {
-        let call = Arc::new(ActiveCall {
-            session: Arc::clone(&context.session),
-            agent: context.agent.clone(),
-            phase: context.phase.clone(),
-            questions: AtomicUsize::new(0),
-        });
+        let call = Arc::new(ActiveCall { context: context.clone(), questions: AtomicUsize::new(0) });
         // Without a user, the list of active calls is not needed.
         if self.has_user() {
             self.calls.send_modify(|calls| calls.push(Arc::clone(&call)));
@@ -183,17 +172,20 @@ impl CallElicitation<'_> {
 }
 
 impl QuestionOrigin {
-    /// Returns the common origin of the calls. It is `None` if their sessions differ: one user must not answer for
-    /// another.
+    /// Returns the common origin of the calls. It is `None` if their sessions differ, and it has a client to ask only
+    /// if all calls have the same: one user must not answer for another.
     fn common(calls: &[Arc<ActiveCall>]) -> Option<Self> {
-        let first = calls.first()?;
-        let is_same_session = calls.iter().all(|call| call.session == first.session);
-        let is_same_agent = calls.iter().all(|call| call.agent == first.agent);
-        is_same_session.then(|| Self {
-            session: Arc::clone(&first.session),
-            agent: first.agent.clone().filter(|_| is_same_agent),
-            phases: calls.iter().map(|call| call.phase.clone()).collect(),
-        })
+        let mut context = calls.first()?.context.clone();
+        for ActiveCall { context: other, .. } in calls.iter().map(Arc::as_ref) {
+            if other.session != context.session {
+                return None;
+            }
+            context.agent = context.agent.filter(|agent| other.agent.as_ref() == Some(agent));
+            let is_same =
+                |client: &Arc<_>| other.reply_to.as_ref().is_some_and(|other| Arc::ptr_eq(client, other));
+            context.reply_to = context.reply_to.filter(is_same);
+        }
+        Some(Self { context, phases: calls.iter().map(|call| call.context.phase.clone()).collect() })
     }
 }
 
@@ -216,13 +208,13 @@ impl Prompter {
         key: Option<&str>,
         origin: &QuestionOrigin,
     ) -> Option<ElicitResult> {
-        let mut user_question = question.for_user(&origin.session);
+        let mut user_question = question.for_user(&origin.context.session);
         user_question.key = key.map(str::to_owned);
-        user_question.agent.clone_from(&origin.agent);
+        user_question.agent.clone_from(&origin.context.agent);
         user_question.server = Some(Arc::clone(&self.server));
         let text = user_question.question.clone();
         for _ in 0..MAX_ATTEMPTS {
-            let problem = match self.approver.ask_user(&user_question).await {
+            let problem = match self.approver.ask_user(&user_question, &origin.context).await {
                 UserAnswer::Nobody => return None,
                 UserAnswer::Denied(_) => return Some(ElicitResult::new(ElicitationAction::Decline)),
                 UserAnswer::Approved { choice, fields, .. } => {

@@ -7,7 +7,9 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use toolcrib_model::{ErrorKind, UserAnswer, UserQuestion};
-use toolcrib_port::{Answer, ApprovalRequest, Approver, CallContext, CallPhase, ToolEngine as _};
+use toolcrib_port::{
+    Answer, ApprovalRequest, Approver, CallContext, CallPhase, ClientPrompter, ToolEngine as _,
+};
 
 use super::server::ScriptServer;
 use super::{authorized, context, eventually, invoke};
@@ -18,6 +20,8 @@ use crate::MAX_QUESTIONS;
 pub(super) struct User {
     answers: Mutex<VecDeque<UserAnswer>>,
     asked: Mutex<Vec<UserQuestion>>,
+    /// The contexts of the questions.
+    contexts: Mutex<Vec<CallContext>>,
     /// Says each time that something is asked.
     hears: Notify,
 }
@@ -34,14 +38,15 @@ impl User {
 
 #[async_trait]
 impl Approver for User {
-    async fn ask(&self, batch: &mut [ApprovalRequest]) {
+    async fn ask(&self, batch: &mut [ApprovalRequest], _context: &CallContext) {
         for asked in batch {
             asked.answer = Some(Answer::Nobody);
         }
     }
 
-    async fn ask_user(&self, question: &UserQuestion) -> UserAnswer {
+    async fn ask_user(&self, question: &UserQuestion, context: &CallContext) -> UserAnswer {
         self.asked.lock().unwrap().push(question.clone());
+        self.contexts.lock().unwrap().push(context.clone());
         self.hears.notify_one();
         let answer = self.answers.lock().unwrap().pop_front();
         match answer {
@@ -274,6 +279,49 @@ async fn a_question_outside_of_a_call_is_not_put() {
     server.engine.close().await;
     assert!(server.logged("\"id\":\"q\"")[0].contains("-32600"), "{:?}", server.logged("\"id\":\"q\""));
     assert!(user.asked().is_empty());
+}
+
+/// A client that is never asked here.
+struct Client;
+
+#[async_trait]
+impl ClientPrompter for Client {
+    async fn ask(&self, _batch: &mut [ApprovalRequest]) -> bool {
+        false
+    }
+
+    async fn ask_user(&self, _question: &UserQuestion) -> Option<UserAnswer> {
+        None
+    }
+}
+
+#[tokio::test]
+async fn of_two_requests_of_a_session_neither_answers_for_the_other() {
+    let (a, b): (Arc<dyn ClientPrompter>, Arc<dyn ClientPrompter>) = (Arc::new(Client), Arc::new(Client));
+    let (a, b) = (context().with_reply_to(a), context().with_reply_to(b));
+    for (contexts, has_client) in [
+        (vec![a.clone()], true),
+        (vec![a.clone(), a.clone()], true),
+        (vec![a.clone(), b], false),
+        (vec![a, context()], false),
+    ] {
+        let user = User::saying([filled(json!({}))]);
+        let server = ScriptServer::new(&format!(
+            "{OLD}\non_call() {{ calls=$calls.; call=$id; [ ${{#calls}} = {} ] && ask q; }}",
+            contexts.len()
+        ));
+        let attended: Arc<dyn Approver> = Arc::clone(&user) as _;
+        server.engine.attend(&attended);
+        let calls =
+            contexts.iter().map(|context| invoke(&server.engine, authorized("one", json!({})), context));
+        let asked = eventually(|| async { user.contexts.lock().unwrap().pop() });
+        let context = tokio::select! {
+            context = asked => context,
+            _ = futures::future::join_all(calls) => panic!("all have ended"),
+        };
+        assert_eq!(context.reply_to.is_some(), has_client, "{} calls", contexts.len());
+        server.engine.close().await;
+    }
 }
 
 #[tokio::test]

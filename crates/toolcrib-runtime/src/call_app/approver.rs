@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use toolcrib_model::{UserAnswer, UserQuestion};
-use toolcrib_port::{ApprovalRequest, Approver};
+use toolcrib_port::{ApprovalRequest, Approver, CallContext};
 
 /// Puts the questions of an app before the approver of its caller, with the name of the app.
 pub(super) struct InApp {
@@ -42,7 +42,7 @@ impl Drop for Relay<'_> {
 
 #[async_trait]
 impl Approver for InApp {
-    async fn ask(&self, batch: &mut [ApprovalRequest]) {
+    async fn ask(&self, batch: &mut [ApprovalRequest], context: &CallContext) {
         let named = |asked: &ApprovalRequest| {
             let mut question = asked.question().clone();
             question.agent = Some(self.agent(question.agent.as_deref()));
@@ -50,13 +50,13 @@ impl Approver for InApp {
         };
         let passed_on = batch.iter().map(named).collect();
         let mut relay = Relay { asked: batch, passed_on };
-        self.approver.ask(&mut relay.passed_on).await;
+        self.approver.ask(&mut relay.passed_on, context).await;
     }
 
-    async fn ask_user(&self, question: &UserQuestion) -> UserAnswer {
+    async fn ask_user(&self, question: &UserQuestion, context: &CallContext) -> UserAnswer {
         let mut question = question.clone();
         question.agent = Some(self.agent(question.agent.as_deref()).into());
-        self.approver.ask_user(&question).await
+        self.approver.ask_user(&question, context).await
     }
 
     fn has_user(&self) -> bool {
@@ -72,21 +72,21 @@ mod tests {
     use toolcrib_policy::{Call, Capabilities, Effect, PendingApproval, Policy, Verdict};
     use toolcrib_port::Answer;
 
-    use super::{ApprovalRequest, Approver, Arc, InApp, UserAnswer, UserQuestion, async_trait};
+    use super::{ApprovalRequest, Approver, Arc, CallContext, InApp, UserAnswer, UserQuestion, async_trait};
 
     /// Answers the first question, and thinks about the others for ever.
     struct Slow;
 
     #[async_trait]
     impl Approver for Slow {
-        async fn ask(&self, batch: &mut [ApprovalRequest]) {
+        async fn ask(&self, batch: &mut [ApprovalRequest], _context: &CallContext) {
             assert!(batch.iter().all(|asked| asked.question().agent.as_deref() == Some("shop: clerk")));
             let approval = batch[0].question().approve();
             batch[0].answer = Some(Answer::Approved(approval));
             std::future::pending::<()>().await;
         }
 
-        async fn ask_user(&self, question: &UserQuestion) -> UserAnswer {
+        async fn ask_user(&self, question: &UserQuestion, _context: &CallContext) -> UserAnswer {
             UserAnswer::Denied(question.agent.as_deref().map(str::to_owned))
         }
     }
@@ -107,7 +107,9 @@ mod tests {
         let calls = [pending(&policy), pending(&policy)];
         let mut batch = calls.each_ref().map(|call| ApprovalRequest::new(call.question()));
         let approver = InApp::new("shop", Arc::new(Slow));
-        tokio::time::timeout(Duration::from_secs(1), approver.ask(&mut batch)).await.unwrap_err();
+        tokio::time::timeout(Duration::from_secs(1), approver.ask(&mut batch, &CallContext::new("s")))
+            .await
+            .unwrap_err();
         assert_eq!(batch[1].answer, None);
         assert_eq!(batch[0].question().agent.as_deref(), Some("clerk"), "the question itself is as it was");
         let Some(Answer::Approved(approval)) = batch[0].answer.take() else { panic!("no answer") };
@@ -119,6 +121,9 @@ mod tests {
     async fn what_an_agent_asks_its_user_names_the_app_too() {
         let question = UserQuestion::new("s", "Sure?");
         let approver = InApp::new("shop", Arc::new(Slow));
-        assert_eq!(approver.ask_user(&question).await, UserAnswer::Denied(Some("shop".to_owned())));
+        assert_eq!(
+            approver.ask_user(&question, &CallContext::new("s")).await,
+            UserAnswer::Denied(Some("shop".to_owned()))
+        );
     }
 }

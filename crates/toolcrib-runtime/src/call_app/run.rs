@@ -125,6 +125,7 @@ impl Apps {
             CallContext::new(Arc::clone(&context.session)).with_cancel(cancel).with_caller_of(context);
         own.trace.clone_from(&context.trace);
         own.budget.clone_from(&context.budget);
+        own.reply_to.clone_from(&context.reply_to);
         own.deadline = context.deadline.map(|deadline| deadline.checked_sub(TELLING).unwrap_or(deadline));
         own.depth = context.depth;
         own.parallel = context.parallel;

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use rmcp::RoleServer;
@@ -16,6 +17,10 @@ use rmcp::service::{Peer, PeerRequestOptions};
 use serde::Deserialize as _;
 use serde_json::Value;
 use tokio::sync::{Notify, oneshot};
+use toolcrib_model::{UserAnswer, UserQuestion};
+use toolcrib_port::{Answer, ApprovalRequest, ClientPrompter};
+
+use super::form;
 
 /// The time in which the user of a client has to answer. The code that waits for the answer may give up earlier.
 pub const APPROVAL_PATIENCE: Duration = Duration::from_mins(30);
@@ -25,10 +30,6 @@ pub const MAX_QUESTIONS: usize = 64;
 
 /// The maximum length of a question key that a server chose, in characters.
 const MAX_KEY_CHARS: usize = 64;
-
-tokio::task_local! {
-    static CURRENT: Arc<ElicitationSession>;
-}
 
 /// The channel through which a client is asked.
 pub(crate) enum ElicitationMode {
@@ -41,7 +42,7 @@ pub(crate) enum ElicitationMode {
 /// The elicitation session of one call.
 pub(crate) struct ElicitationSession {
     mode: ElicitationMode,
-    open: Mutex<OpenQuestions>,
+    open: Arc<Mutex<OpenQuestions>>,
     question_added: Notify,
     /// Set when the client no longer waits for the call and cannot receive questions in place of its result.
     abandoned: AtomicBool,
@@ -57,10 +58,10 @@ pub(crate) struct EarlyAnswers {
 }
 
 /// A question, with the server that asks it and the key that the server chose.
-pub(super) struct FormRequest<'a> {
-    pub(super) server: Option<&'a str>,
-    pub(super) key: Option<&'a str>,
-    pub(super) form: ElicitRequestParams,
+struct FormRequest<'a> {
+    server: Option<&'a str>,
+    key: Option<&'a str>,
+    form: ElicitRequestParams,
 }
 
 /// The questions that have no answer yet.
@@ -103,25 +104,25 @@ impl OpenQuestions {
 
 /// Withdraws a question when dropped, because its asker no longer waits.
 struct OpenQuestionGuard {
-    elicitation: Arc<ElicitationSession>,
+    open: Arc<Mutex<OpenQuestions>>,
     key: String,
 }
 
 impl Drop for OpenQuestionGuard {
     fn drop(&mut self) {
-        self.elicitation.open().questions.remove(&self.key);
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).questions.remove(&self.key);
     }
 }
 
 impl ElicitationSession {
     pub(crate) fn new(mode: ElicitationMode, early: EarlyAnswers) -> Arc<Self> {
         let open = Mutex::new(OpenQuestions { early, ..OpenQuestions::default() });
-        Arc::new(Self { mode, open, question_added: Notify::new(), abandoned: AtomicBool::new(false) })
-    }
-
-    /// Returns the elicitation session of the current call if its client can ask its user.
-    pub(super) fn current() -> Option<Arc<Self>> {
-        CURRENT.try_with(Arc::clone).ok().filter(|elicitation| !elicitation.is_abandoned())
+        Arc::new(Self {
+            mode,
+            open: Arc::new(open),
+            question_added: Notify::new(),
+            abandoned: AtomicBool::new(false),
+        })
     }
 
     /// Marks the call as abandoned by its client. If the client receives questions in place of results, it gets no
@@ -134,20 +135,12 @@ impl ElicitationSession {
         }
     }
 
-    pub(super) fn is_abandoned(&self) -> bool {
+    fn is_abandoned(&self) -> bool {
         self.abandoned.load(Ordering::Acquire)
     }
 
-    /// Runs a call whose questions go to this session.
-    pub(crate) fn serve<T>(self: Arc<Self>, call: impl Future<Output = T>) -> impl Future<Output = T> {
-        CURRENT.scope(self, call)
-    }
-
     /// Asks all questions before any is answered. `None` means that there was no answer.
-    pub(super) fn ask(
-        self: &Arc<Self>,
-        questions: Vec<FormRequest<'_>>,
-    ) -> Vec<BoxFuture<'static, Option<ElicitResult>>> {
+    fn ask_forms(&self, questions: Vec<FormRequest<'_>>) -> Vec<BoxFuture<'static, Option<ElicitResult>>> {
         match &self.mode {
             ElicitationMode::Requests(peer) => {
                 let ask = |question: FormRequest<'_>| elicit(peer.clone(), question.form).boxed();
@@ -161,7 +154,7 @@ impl ElicitationSession {
         }
     }
 
-    fn enqueue(self: &Arc<Self>, question: FormRequest<'_>) -> BoxFuture<'static, Option<ElicitResult>> {
+    fn enqueue(&self, question: FormRequest<'_>) -> BoxFuture<'static, Option<ElicitResult>> {
         let FormRequest { server, key, form } = question;
         let mut open = self.open();
         if let Some(result) = open.early.answer(server, key) {
@@ -173,7 +166,7 @@ impl ElicitationSession {
         let key = open.key(key);
         let (sender, receiver) = oneshot::channel();
         open.questions.insert(key.clone(), (form, sender));
-        let waiting = OpenQuestionGuard { elicitation: Arc::clone(self), key };
+        let waiting = OpenQuestionGuard { open: Arc::clone(&self.open), key };
         async move {
             let _waiting = waiting;
             tokio::time::timeout(APPROVAL_PATIENCE, receiver).await.ok()?.ok()
@@ -213,6 +206,38 @@ impl ElicitationSession {
 
     fn open(&self) -> MutexGuard<'_, OpenQuestions> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl ClientPrompter for ElicitationSession {
+    async fn ask(&self, batch: &mut [ApprovalRequest]) -> bool {
+        let forms = batch.iter().map(|asked| form::of_call(asked.question())).collect::<Option<Vec<_>>>();
+        let Some(forms) = forms.filter(|_| !self.is_abandoned()) else { return false };
+        let questions = forms.into_iter().map(|form| FormRequest { server: None, key: None, form }).collect();
+        let asked = self.ask_forms(questions);
+        // Each answer is stored as it arrives, so that the answers before a timeout count.
+        let answering = batch.iter_mut().zip(asked).map(async |(asked, reply)| {
+            asked.answer = Some(match reply.await {
+                Some(result) => form::answer_of_call(asked.question(), &result),
+                None => Answer::Nobody,
+            });
+        });
+        futures::future::join_all(answering).await;
+        true
+    }
+
+    async fn ask_user(&self, question: &UserQuestion) -> Option<UserAnswer> {
+        if self.is_abandoned() {
+            return None;
+        }
+        let Some(form) = form::of_user(question) else { return Some(UserAnswer::Nobody) };
+        let asking = FormRequest { server: question.server.as_deref(), key: question.key.as_deref(), form };
+        let reply = self.ask_forms(vec![asking]).pop()?;
+        Some(match reply.await {
+            Some(result) => form::answer_of_user(question, &result),
+            None => UserAnswer::Nobody,
+        })
     }
 }
 

@@ -6,23 +6,21 @@
 //! the call is suspended and not started again: the steps before the question do not run twice.
 
 mod elicitation;
-mod eliciting_caller;
 mod form;
 mod operator_queue;
 mod suspended_calls;
+#[cfg(test)]
+mod tests;
 mod user_questions;
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use toolcrib_model::{UserAnswer, UserQuestion};
-use toolcrib_port::{Answer, ApprovalRequest, Approver};
+use toolcrib_port::{ApprovalRequest, Approver, CallContext};
 
-use elicitation::FormRequest;
 pub use elicitation::{APPROVAL_PATIENCE, MAX_QUESTIONS};
 pub(crate) use elicitation::{EarlyAnswers, ElicitationMode, ElicitationSession};
-pub(crate) use eliciting_caller::ElicitingCaller;
-use eliciting_caller::only_elicitation_of;
 pub(crate) use operator_queue::MAX_FEEDBACK_CHARS;
 pub use operator_queue::{
     AnswerOutcome, MAX_WAITING, OperatorAnswer, OperatorPresence, PRESENCE, PendingApprovals,
@@ -48,33 +46,24 @@ impl ClientApprover {
 
 #[async_trait]
 impl Approver for ClientApprover {
-    async fn ask(&self, batch: &mut [ApprovalRequest]) {
-        let Some(elicitation) = ElicitationSession::current() else { return self.operator.ask(batch).await };
-        let forms = batch.iter().map(|asked| form::of_call(asked.question())).collect::<Option<Vec<_>>>();
-        let Some(forms) = forms else { return self.operator.ask(batch).await };
-        let questions = forms.into_iter().map(|form| FormRequest { server: None, key: None, form }).collect();
-        let asked = elicitation.ask(questions);
-        // Each answer is stored as it arrives, so that the answers before a timeout count.
-        let answering = batch.iter_mut().zip(asked).map(async |(asked, reply)| {
-            asked.answer = Some(match reply.await {
-                Some(result) => form::answer_of_call(asked.question(), &result),
-                None => Answer::Nobody,
-            });
-        });
-        futures::future::join_all(answering).await;
+    async fn ask(&self, batch: &mut [ApprovalRequest], context: &CallContext) {
+        let asked = match &context.reply_to {
+            Some(client) => client.ask(batch).await,
+            None => false,
+        };
+        if !asked {
+            self.operator.ask(batch, context).await;
+        }
     }
 
-    async fn ask_user(&self, question: &UserQuestion) -> UserAnswer {
-        let elicitation = ElicitationSession::current().or_else(|| only_elicitation_of(&question.session));
-        let Some(elicitation) = elicitation else { return self.operator.ask_user(question).await };
-        let Some(form) = form::of_user(question) else { return UserAnswer::Nobody };
-        let asking = FormRequest { server: question.server.as_deref(), key: question.key.as_deref(), form };
-        let Some(reply) = elicitation.ask(vec![asking]).pop() else {
-            return UserAnswer::Nobody;
+    async fn ask_user(&self, question: &UserQuestion, context: &CallContext) -> UserAnswer {
+        let answer = match &context.reply_to {
+            Some(client) => client.ask_user(question).await,
+            None => None,
         };
-        match reply.await {
-            Some(result) => form::answer_of_user(question, &result),
-            None => UserAnswer::Nobody,
+        match answer {
+            Some(answer) => answer,
+            None => self.operator.ask_user(question, context).await,
         }
     }
 

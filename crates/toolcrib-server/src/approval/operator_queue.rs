@@ -12,7 +12,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 use toolcrib_model::{UserAnswer, UserQuestion};
 use toolcrib_policy::{Question, Remember};
-use toolcrib_port::{Answer, ApprovalRequest, Approver};
+use toolcrib_port::{Answer, ApprovalRequest, Approver, CallContext};
 
 use super::user_questions::UserQuestions;
 
@@ -208,13 +208,13 @@ impl OperatorQueue {
 
     /// Asks the operator and the other approvers, and takes the first answer. While an operator is present,
     /// "no answer" from the other approvers does not count.
-    async fn ask(&self, asked: &mut ApprovalRequest, others: &dyn Approver) {
+    async fn ask(&self, asked: &mut ApprovalRequest, others: &dyn Approver, context: &CallContext) {
         let Some((_pending, answer)) = self.push(asked.question()) else {
-            return others.ask(std::slice::from_mut(asked)).await;
+            return others.ask(std::slice::from_mut(asked), context).await;
         };
         let mut elsewhere = asked.clone();
         let elsewhere = async {
-            others.ask(std::slice::from_mut(&mut elsewhere)).await;
+            others.ask(std::slice::from_mut(&mut elsewhere), context).await;
             match elsewhere.answer {
                 None | Some(Answer::Nobody) => {
                     self.no_operator().await;
@@ -256,20 +256,21 @@ struct OperatorApprover {
 
 #[async_trait]
 impl Approver for OperatorApprover {
-    async fn ask(&self, batch: &mut [ApprovalRequest]) {
+    async fn ask(&self, batch: &mut [ApprovalRequest], context: &CallContext) {
         if !self.queue.is_attended() {
-            return self.others.ask(batch).await;
+            return self.others.ask(batch, context).await;
         }
         // Each question is separate, so that different approvers can answer different questions.
-        let asking = batch.iter_mut().map(|asked| self.queue.ask(asked, self.others.as_ref()));
+        let asking = batch.iter_mut().map(|asked| self.queue.ask(asked, self.others.as_ref(), context));
         futures::future::join_all(asking).await;
     }
 
-    async fn ask_user(&self, question: &UserQuestion) -> UserAnswer {
+    async fn ask_user(&self, question: &UserQuestion, context: &CallContext) -> UserAnswer {
         if !self.queue.is_attended() {
-            return self.others.ask_user(question).await;
+            return self.others.ask_user(question, context).await;
         }
-        let (others, queue) = (self.others.as_ref(), &self.queue);
+        let queue = &self.queue;
+        let others = self.others.ask_user(question, context);
         queue.questions_to_user.ask(question, others, &queue.changed, queue.no_operator()).await
     }
 

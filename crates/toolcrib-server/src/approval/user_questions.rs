@@ -12,7 +12,6 @@ use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 use toolcrib_model::{JsonObject, UserAnswer, UserQuestion};
 use toolcrib_policy::question_id;
-use toolcrib_port::Approver;
 
 /// The maximum number of questions that wait for the operator. Further ones go to the other approvers only.
 pub const MAX_WAITING_QUESTIONS: usize = 64;
@@ -57,15 +56,15 @@ impl UserQuestions {
     pub(super) async fn ask(
         &self,
         question: &UserQuestion,
-        others: &dyn Approver,
+        others: impl Future<Output = UserAnswer>,
         changed: &watch::Sender<()>,
         left: impl Future<Output = ()>,
     ) -> UserAnswer {
         let Some((_guard, answer)) = self.push(question, changed) else {
-            return others.ask_user(question).await;
+            return others.await;
         };
         let elsewhere = async {
-            match others.ask_user(question).await {
+            match others.await {
                 UserAnswer::Nobody => {
                     left.await;
                     UserAnswer::Nobody

@@ -16,7 +16,7 @@ use toolcrib_tasks::BACKGROUND_TASK_KEY;
 use tracing::Instrument as _;
 
 use crate::app_reload::Lease;
-use crate::approval::{EarlyAnswers, ElicitationMode, ElicitationSession, ElicitingCaller, RequestKey};
+use crate::approval::{EarlyAnswers, ElicitationMode, ElicitationSession, RequestKey};
 use crate::calls::progress::{ProgressReporter, progress_queue};
 use crate::calls::structured_output::{StructuredCaller, StructuredContent};
 use crate::client::Client;
@@ -196,14 +196,14 @@ impl CallSetup {
 
     /// Runs a call. It runs in a separate task if it may have to wait for its client to resume it.
     pub(crate) fn run(self, call: ToolCall, limit: WaitLimit) -> RunningCall {
-        let Self { lease, context, cancel, reporter, mode, early, structure } = self;
+        let Self { lease, mut context, cancel, reporter, mode, early, structure } = self;
         let asks_by_result = matches!(mode, Some(ElicitationMode::Results));
         let server = if early.is_empty() { String::new() } else { server_of(&call, &lease, &context) };
         let elicitation =
             mode.map(|mode| ElicitationSession::new(mode, EarlyAnswers { server, answers: early }));
         let mut caller: Arc<dyn ToolCaller> = lease.runtime.executor().tool_caller();
         if let Some(elicitation) = &elicitation {
-            caller = Arc::new(ElicitingCaller::new(caller, elicitation, &context.session));
+            context = context.with_reply_to(Arc::clone(elicitation) as _);
         }
         if let Some(structure) = structure.clone() {
             let executor = Arc::clone(lease.runtime.executor());

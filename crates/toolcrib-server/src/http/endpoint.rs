@@ -21,7 +21,7 @@ use super::body::{self, BodyError};
 use super::event_stream::AnsweredStream;
 use super::rate_limit::ClientKey;
 use super::reply;
-use super::sessions::{RequestStatus, RunningRequest, SessionReservation};
+use super::sessions::{RequestStatus, RunningRequest, SessionReservation, UnansweredRequest};
 use crate::client::Client;
 use crate::protocol::strict_json;
 
@@ -93,7 +93,10 @@ pub(super) async fn mcp(
     }
     let is_delete = parts.method == Method::DELETE;
     let request = Request::from_parts(parts, Full::<Bytes>::new(bytes));
-    let mut response = state.sessions.of(&client.owner, state.mcp.handle(request)).await;
+    let sessions = state.sessions.of(&client.owner);
+    let unanswered = UnansweredRequest::new(Arc::clone(&sessions));
+    let mut response = state.mcp(sessions).handle(request).await;
+    unanswered.answered();
     drop(body_share);
     // The session has ended when the response is sent, and clients take 202 for a failure.
     if is_delete && response.status() == StatusCode::ACCEPTED {

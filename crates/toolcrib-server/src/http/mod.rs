@@ -46,7 +46,7 @@ pub use write_timeout::{MIN_READ_RATE, WRITE_PATIENCE};
 use self::admission::AdmissionRules;
 pub(crate) use self::admission::NextRules;
 use self::memory_budget::BodyBudget;
-use self::sessions::Sessions;
+use self::sessions::{ClientSessions, Sessions};
 use crate::app_reload::{AppVersion, Lease};
 use crate::page::StatusPage;
 use crate::protocol::handler::Handler;
@@ -59,15 +59,13 @@ pub const DRAIN: Duration = Duration::from_secs(10);
 /// The time that connections have to close after that.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-type McpService = StreamableHttpService<Handler, Sessions>;
-
 /// The state that the requests to one listener share.
 pub(crate) struct HttpState {
     shared: Arc<Shared>,
     address: SocketAddr,
     active: watch::Sender<ActiveApp>,
     sessions: Arc<Sessions>,
-    mcp: McpService,
+    mcp: StreamableHttpServerConfig,
     /// The memory budget of request bodies.
     bodies: BodyBudget,
     /// The status page, if there is one. The rules of the app may disable it.
@@ -86,6 +84,13 @@ impl HttpState {
     fn current(&self) -> (Arc<AdmissionRules>, Lease) {
         let active = self.active.borrow();
         (Arc::clone(&active.rules), active.version.lease())
+    }
+
+    /// Returns the protocol for a request that sees these sessions.
+    fn mcp(&self, sessions: Arc<ClientSessions>) -> StreamableHttpService<Handler, ClientSessions> {
+        let shared = Arc::clone(&self.shared);
+        let handler = move || Ok(Handler::over_http(Arc::clone(&shared)));
+        StreamableHttpService::new(handler, sessions, self.mcp.clone())
     }
 
     fn rules(&self) -> Arc<AdmissionRules> {
@@ -112,24 +117,17 @@ impl Server {
         let listener = TcpListener::bind(address).await.map_err(bind)?;
         let address = listener.local_addr().map_err(bind)?;
         let rules = Arc::new(AdmissionRules::new(&self.shared, app, address, None)?);
-        let sessions = Arc::new(Sessions::default());
-        let config = StreamableHttpServerConfig::default()
+        let mcp = StreamableHttpServerConfig::default()
             // The admission rules check all three first.
             .disable_allowed_hosts()
             .disable_allowed_origins()
             .with_max_request_body_bytes(MAX_BODY_BYTES)
             .with_cancellation_token(self.shared.closing.child_token());
-        let shared = Arc::clone(&self.shared);
-        let mcp = StreamableHttpService::new(
-            move || Ok(Handler::over_http(Arc::clone(&shared))),
-            Arc::clone(&sessions),
-            config,
-        );
         let state = HttpState {
             shared: Arc::clone(&self.shared),
             address,
             active: watch::Sender::new(ActiveApp { rules, version }),
-            sessions,
+            sessions: Arc::default(),
             mcp,
             bodies: BodyBudget::default(),
             page: self.page.clone(),

@@ -11,35 +11,34 @@ use rmcp::transport::streamable_http_server::session::local::{
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId, SessionManager};
 use tokio::runtime::Handle;
 
-tokio::task_local! {
-    /// The client of the current request.
-    static CALLER: RequestClient;
-}
-
-/// The client of a request.
-struct RequestClient {
+/// The sessions as a request of a client sees them: a session of another client does not exist for it.
+pub(super) struct ClientSessions {
+    sessions: Arc<Sessions>,
     client: Arc<str>,
-    /// The session that its request has started.
-    begun: Arc<OnceLock<SessionId>>,
+    /// The session that the request has started.
+    begun: OnceLock<SessionId>,
 }
 
 /// A request without a response yet. If it is dropped before [`answered`](Self::answered), the session that it has
 /// started is closed: its client has never learned the id.
-struct UnansweredRequest {
-    sessions: Arc<Sessions>,
-    begun: Arc<OnceLock<SessionId>>,
+pub(super) struct UnansweredRequest {
+    sessions: Arc<ClientSessions>,
     is_answered: bool,
 }
 
 impl UnansweredRequest {
-    fn answered(mut self) {
+    pub(super) fn new(sessions: Arc<ClientSessions>) -> Self {
+        Self { sessions, is_answered: false }
+    }
+
+    pub(super) fn answered(mut self) {
         self.is_answered = true;
     }
 }
 
 impl Drop for UnansweredRequest {
     fn drop(&mut self) {
-        let Some(session) = self.begun.get().filter(|_| !self.is_answered).cloned() else { return };
+        let Some(session) = self.sessions.begun.get().filter(|_| !self.is_answered).cloned() else { return };
         // A runtime that shuts down ends its sessions itself.
         let Ok(runtime) = Handle::try_current() else { return };
         let sessions = Arc::clone(&self.sessions);
@@ -54,7 +53,7 @@ impl Drop for UnansweredRequest {
 /// The maximum number of sessions of one client, within `serve.limits.sessions`.
 pub const MAX_SESSIONS_OF_CLIENT: usize = 256;
 
-/// A session manager that binds sessions to their clients. A session of another client does not exist for a request.
+/// The sessions of all clients.
 #[derive(Default)]
 pub(super) struct Sessions {
     local: LocalSessionManager,
@@ -113,15 +112,10 @@ pub(super) struct RunningRequest {
 }
 
 impl Sessions {
-    /// Answers a request of this client. If the future is dropped before it completes, the session that the request has
-    /// started is closed.
-    pub(super) async fn of<T>(self: &Arc<Self>, client: &Arc<str>, answer: impl Future<Output = T>) -> T {
-        let begun = Arc::new(OnceLock::new());
-        let unanswered =
-            UnansweredRequest { sessions: Arc::clone(self), begun: Arc::clone(&begun), is_answered: false };
-        let answer = CALLER.scope(RequestClient { client: Arc::clone(client), begun }, answer).await;
-        unanswered.answered();
-        answer
+    /// Returns the sessions as a request of this client sees them.
+    pub(super) fn of(self: &Arc<Self>, client: &Arc<str>) -> Arc<ClientSessions> {
+        let (sessions, client) = (Arc::clone(self), Arc::clone(client));
+        Arc::new(ClientSessions { sessions, client, begun: OnceLock::new() })
     }
 
     pub(super) fn count(&self) -> usize {
@@ -174,16 +168,16 @@ impl Sessions {
     fn known(&self) -> MutexGuard<'_, HashMap<SessionId, SessionEntry>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    /// Returns true if a session belongs to the client of the current request. Outside of requests, the server owns all
-    /// sessions.
-    fn is_own(&self, id: &SessionId) -> bool {
-        let Ok(client) = CALLER.try_with(|caller| Arc::clone(&caller.client)) else { return true };
-        self.known().get(id).is_some_and(|known| known.client == client)
-    }
-
-    fn own(&self, id: &SessionId) -> Result<(), LocalSessionManagerError> {
-        if self.is_own(id) { Ok(()) } else { Err(LocalSessionManagerError::SessionNotFound(id.clone())) }
+impl ClientSessions {
+    /// Returns the manager of the sessions if this one belongs to the client.
+    fn owning(&self, id: &SessionId) -> Result<&LocalSessionManager, LocalSessionManagerError> {
+        if self.sessions.has(&self.client, id) {
+            Ok(&self.sessions.local)
+        } else {
+            Err(LocalSessionManagerError::SessionNotFound(id.clone()))
+        }
     }
 }
 
@@ -195,19 +189,16 @@ impl Drop for RunningRequest {
     }
 }
 
-impl SessionManager for Sessions {
+impl SessionManager for ClientSessions {
     type Error = LocalSessionManagerError;
     type Transport = <LocalSessionManager as SessionManager>::Transport;
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
-        let (id, transport) = self.local.create_session().await?;
-        let caller = CALLER.try_with(|caller| {
-            // A request starts at most one session.
-            let _ = caller.begun.set(id.clone());
-            Arc::clone(&caller.client)
-        });
-        let client = caller.unwrap_or_default();
-        self.known().insert(id.clone(), SessionEntry { client, running: HashSet::new() });
+        let (id, transport) = self.sessions.local.create_session().await?;
+        // A request starts at most one session.
+        let _ = self.begun.set(id.clone());
+        let client = Arc::clone(&self.client);
+        self.sessions.known().insert(id.clone(), SessionEntry { client, running: HashSet::new() });
         Ok((id, transport))
     }
 
@@ -216,17 +207,20 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<ServerJsonRpcMessage, Self::Error> {
-        self.local.initialize_session(id, message).await
+        self.sessions.local.initialize_session(id, message).await
     }
 
     async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
-        Ok(self.is_own(id) && self.local.has_session(id).await?)
+        Ok(self.sessions.has(&self.client, id) && self.sessions.local.has_session(id).await?)
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
-        self.own(id)?;
-        self.known().remove(id);
-        self.local.close_session(id).await
+        // rmcp also closes the session when its worker ends, after a DELETE for the second time.
+        if self.sessions.known().get(id).is_some_and(|known| known.client != self.client) {
+            return Err(LocalSessionManagerError::SessionNotFound(id.clone()));
+        }
+        self.sessions.known().remove(id);
+        self.sessions.local.close_session(id).await
     }
 
     async fn create_stream(
@@ -234,21 +228,18 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        self.own(id)?;
-        self.local.create_stream(id, message).await
+        self.owning(id)?.create_stream(id, message).await
     }
 
     async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), Self::Error> {
-        self.own(id)?;
-        self.local.accept_message(id, message).await
+        self.owning(id)?.accept_message(id, message).await
     }
 
     async fn create_standalone_stream(
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        self.own(id)?;
-        self.local.create_standalone_stream(id).await
+        self.owning(id)?.create_standalone_stream(id).await
     }
 
     async fn resume(
@@ -256,7 +247,6 @@ impl SessionManager for Sessions {
         id: &SessionId,
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        self.own(id)?;
-        self.local.resume(id, last_event_id).await
+        self.owning(id)?.resume(id, last_event_id).await
     }
 }

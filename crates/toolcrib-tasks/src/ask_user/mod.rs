@@ -48,7 +48,7 @@ async fn ask(approver: &dyn Approver, arguments: AskUser, context: &CallContext)
     let timeout = arguments.timeout();
     let question = arguments.question(context)?;
     let _waiting = context.phase.wait_for_person();
-    if let Ok(answer) = tokio::time::timeout(timeout, approver.ask_user(&question)).await {
+    if let Ok(answer) = tokio::time::timeout(timeout, approver.ask_user(&question, context)).await {
         return answer::result(&question, answer);
     }
     let message = format!("the user has not answered within {} s", timeout.as_secs());

@@ -65,7 +65,7 @@ impl ToolCaller for BackgroundingCaller {
             Some(Arc::new(ProgressFanout { live: live.clone(), caller: context.progress.clone() }));
         let (name, call_id) = (call.name.clone(), call.call_id.clone());
         let tool_caller = Arc::clone(&self.tool_caller);
-        // The call stays on the Tokio task of its caller while the caller waits, since task-locals route its questions.
+        // The call runs on the Tokio task of its caller while the caller waits, and ends with it.
         let mut work: CallFuture = Box::pin(async move { tool_caller.call(call, &within).await });
         // While the call is in the foreground, dropping this future cancels it.
         let mut guard = live.cancel.clone().drop_guard();

@@ -7,7 +7,7 @@ use toolcrib_model::{JsonObject, Risk, Tool};
 use toolcrib_policy::{
     Approval, Approvals, Call, Capabilities, PendingApproval, Policy, Principal, Question, Remember, Verdict,
 };
-use toolcrib_port::{Answer, ApprovalRequest, Approver as _};
+use toolcrib_port::{Answer, ApprovalRequest, Approver as _, CallContext};
 
 use super::{Script, TerminalApprover, object};
 use crate::approver::reply::{Confirmation, Reach, Reply, numbered, reply};
@@ -53,7 +53,7 @@ fn approval(answer: Option<&Answer>) -> &Approval {
 async fn ask_one(script: Script, arguments: &Value) -> (Answer, String) {
     let terminal = script.terminal();
     let mut batch = vec![ApprovalRequest::new(question(arguments))];
-    terminal.ask(&mut batch).await;
+    terminal.ask(&mut batch, &CallContext::new("s")).await;
     (batch.remove(0).answer.unwrap(), terminal.transcript())
 }
 
@@ -69,7 +69,7 @@ async fn a_question_shows_the_tool_its_arguments_risk_side_effects_and_the_rule(
 async fn a_process_that_makes_one_call_offers_no_approval_that_outlasts_it() {
     let terminal = TerminalApprover { reach: Reach::Once, ..Script::saying(["y"]).terminal() };
     let mut batch = vec![ApprovalRequest::new(question(&json!({"path": "a.txt"})))];
-    terminal.ask(&mut batch).await;
+    terminal.ask(&mut batch, &CallContext::new("s")).await;
     assert_eq!(approval(batch[0].answer.as_ref()).remembered(), Remember::Once);
     let transcript = terminal.transcript();
     let prompt = transcript.lines().last().unwrap();
@@ -172,7 +172,7 @@ fn a_question_that_interrupts_is_approved_by_the_name_of_its_tool_alone() {
 async fn calls_that_interrupt_are_asked_about_one_by_one_by_name() {
     let terminal = Script::saying(["y", "write", "n", "send"]).interrupting().terminal();
     let mut batch = three();
-    terminal.ask(&mut batch).await;
+    terminal.ask(&mut batch, &CallContext::new("s")).await;
     assert!(matches!(answers(&batch)[..], [Answer::Approved(_), Answer::Denied(None), Answer::Approved(_)]));
     insta::assert_snapshot!(terminal.transcript());
 }
@@ -252,11 +252,11 @@ async fn an_edit_that_the_schema_does_not_take_comes_back_with_the_reason_and_wh
         .terminal();
     let pending = pending("files::write", object(&json!({"path": "a.txt"})));
     let mut first = vec![ApprovalRequest::new(pending.question())];
-    terminal.ask(&mut first).await;
+    terminal.ask(&mut first, &CallContext::new("s")).await;
     let mut again = pending.question();
     again.problem = Some("`path` has to be a string, not 5".into());
     let mut second = vec![ApprovalRequest::new(again)];
-    terminal.ask(&mut second).await;
+    terminal.ask(&mut second, &CallContext::new("s")).await;
     assert_eq!(approval(second[0].answer.as_ref()).edited(), Some(&object(&json!({"path": "5"}))));
     insta::assert_snapshot!(terminal.transcript());
 }
@@ -274,7 +274,7 @@ fn three() -> Vec<ApprovalRequest> {
 async fn several_calls_are_asked_about_together_and_answered_one_by_one_or_at_once() {
     let terminal = Script::saying(["9 y", "?", "2 y", "2 n", "1 no such file", "n"]).terminal();
     let mut batch = three();
-    terminal.ask(&mut batch).await;
+    terminal.ask(&mut batch, &CallContext::new("s")).await;
     assert!(matches!(
         answers(&batch)[..],
         [Answer::Denied(Some(said)), Answer::Approved(_), Answer::Denied(None)] if said == "no such file"
@@ -283,7 +283,7 @@ async fn several_calls_are_asked_about_together_and_answered_one_by_one_or_at_on
 
     for (line, is_yes) in [("y", true), ("v", true), ("n", false), ("not now", false)] {
         let (terminal, mut batch) = (Script::saying([line]).terminal(), three());
-        terminal.ask(&mut batch).await;
+        terminal.ask(&mut batch, &CallContext::new("s")).await;
         for (asked, answer) in batch.iter().zip(answers(&batch)) {
             match answer {
                 // Each approval is for its own call.
@@ -302,7 +302,7 @@ async fn several_calls_are_asked_about_together_and_answered_one_by_one_or_at_on
 async fn one_by_one_each_is_shown_in_full() {
     let terminal = Script::saying(["3", "n", "o", "y", "v"]).terminal();
     let mut batch = three();
-    terminal.ask(&mut batch).await;
+    terminal.ask(&mut batch, &CallContext::new("s")).await;
     assert!(matches!(answers(&batch)[..], [Answer::Approved(_), Answer::Approved(_), Answer::Denied(None)]));
     let transcript = terminal.transcript();
     assert_eq!(transcript.matches("wants to run, called by the agent clerk").count(), 3, "{transcript}");
@@ -312,7 +312,7 @@ async fn one_by_one_each_is_shown_in_full() {
 async fn an_answer_for_the_session_covers_the_rest_of_the_batch() {
     let terminal = Script::saying(["1 s", "3 y"]).terminal();
     let mut batch = three();
-    terminal.ask(&mut batch).await;
+    terminal.ask(&mut batch, &CallContext::new("s")).await;
     assert!(answers(&batch).iter().all(|answer| matches!(answer, Answer::Approved(_))));
     let approvals: Vec<_> = batch.iter().map(|asked| approval(asked.answer.as_ref()).remembered()).collect();
     assert_eq!(approvals, [Remember::Tool, Remember::Once, Remember::Once]);
@@ -324,7 +324,7 @@ async fn values_that_were_edited_cover_no_other_call() {
     let same = json!({"path": "a.txt"});
     let mut batch = batch(&[("files::write", same.clone()), ("files::write", same)]);
     let terminal = Script::saying(["1 e", "v", "n"]).editing([Ok("{\"path\": \"b.txt\"}")]).terminal();
-    terminal.ask(&mut batch).await;
+    terminal.ask(&mut batch, &CallContext::new("s")).await;
     assert!(matches!(answers(&batch)[..], [Answer::Approved(_), Answer::Denied(None)]));
 }
 
@@ -334,7 +334,7 @@ async fn an_approval_of_the_terminal_lets_exactly_its_call_through() {
     let calls = [json!({"path": "a"}), json!({"path": "b"})]
         .map(|arguments| pending("files::write", object(&arguments)));
     let mut batch: Vec<_> = calls.iter().map(|pending| ApprovalRequest::new(pending.question())).collect();
-    terminal.ask(&mut batch).await;
+    terminal.ask(&mut batch, &CallContext::new("s")).await;
     let [first, second] = calls;
     let approvals = Approvals::new();
     let first = *first.approve(approval(batch[1].answer.as_ref()), &approvals).unwrap_err();

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use toolcrib_model::{FieldKind, FormField, JsonObject, UserAnswer, UserQuestion};
-use toolcrib_port::Approver as _;
+use toolcrib_port::{Approver as _, CallContext};
 
 use super::{Script, object};
 
@@ -17,7 +17,7 @@ fn field(name: &str, kind: FieldKind) -> FormField {
 
 async fn ask(script: Script, question: UserQuestion) -> (UserAnswer, String) {
     let terminal = script.terminal();
-    let answer = terminal.ask_user(&question).await;
+    let answer = terminal.ask_user(&question, &CallContext::new("s")).await;
     (answer, terminal.transcript())
 }
 

@@ -171,10 +171,10 @@ struct Clients {
 
 #[async_trait]
 impl Approver for Clients {
-    async fn ask(&self, batch: &mut [ApprovalRequest]) {
+    async fn ask(&self, batch: &mut [ApprovalRequest], context: &CallContext) {
         let [asked] = batch else { panic!("a batch of {}", batch.len()) };
         if !asked.question().session.starts_with("client") {
-            return self.terminal.ask(batch).await;
+            return self.terminal.ask(batch, context).await;
         }
         let (sender, answer) = oneshot::channel();
         self.open.lock().unwrap().insert(number(asked), sender);

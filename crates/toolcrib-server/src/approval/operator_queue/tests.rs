@@ -8,7 +8,7 @@ use tokio::time::{Instant, advance};
 use toolcrib_exec::{Callback, DenyAll};
 use toolcrib_model::Tool;
 use toolcrib_policy::{Approvals, Call, Capabilities, PendingApproval, Policy, Principal, Verdict};
-use toolcrib_port::{Answer, ApprovalRequest, Approver};
+use toolcrib_port::{Answer, ApprovalRequest, Approver, CallContext};
 
 use super::{AnswerOutcome, MAX_WAITING, OperatorAnswer, PRESENCE, PendingApprovals};
 
@@ -31,16 +31,16 @@ fn nobody_else(waiting: &PendingApprovals) -> Arc<dyn Approver> {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_waits_while_somebody_is_there_and_no_longer() {
-    let waiting = PendingApprovals::default();
+    let (waiting, context) = (PendingApprovals::default(), CallContext::new("s"));
     let (pending_approvals, approver) = (waiting.clone(), nobody_else(&waiting));
     let mut batch = [asked()];
-    approver.ask(&mut batch).await;
+    approver.ask(&mut batch, &context).await;
     assert_eq!(batch[0].answer, Some(Answer::Nobody));
 
     // Two who are attached, one of whom has left.
     let (first, second) = (pending_approvals.attach(), pending_approvals.attach());
     let mut batch = [asked(), asked()];
-    let mut asking = approver.ask(&mut batch);
+    let mut asking = approver.ask(&mut batch, &context);
     assert!((&mut asking).now_or_never().is_none());
     assert_eq!(pending_approvals.questions().len(), 2);
     drop(first);
@@ -54,14 +54,14 @@ async fn a_call_waits_while_somebody_is_there_and_no_longer() {
 
 #[tokio::test(start_paused = true)]
 async fn who_looked_at_the_page_is_waited_for_until_half_an_hour_later() {
-    let waiting = PendingApprovals::default();
+    let (waiting, context) = (PendingApprovals::default(), CallContext::new("s"));
     let (pending_approvals, approver) = (waiting.clone(), nobody_else(&waiting));
     pending_approvals.saw_page();
     let begun = Instant::now();
     advance(Duration::from_mins(10)).await;
     let attached = pending_approvals.attach();
     let mut batch = [asked()];
-    let mut asking = approver.ask(&mut batch);
+    let mut asking = approver.ask(&mut batch, &context);
     assert!((&mut asking).now_or_never().is_none());
     drop(attached);
     asking.await;
@@ -71,12 +71,12 @@ async fn who_looked_at_the_page_is_waited_for_until_half_an_hour_later() {
 
 #[tokio::test(start_paused = true)]
 async fn the_first_answer_counts_wherever_it_comes_from() {
-    let waiting = PendingApprovals::default();
+    let (waiting, context) = (PendingApprovals::default(), CallContext::new("s"));
     let pending_approvals = waiting.clone();
     let _attached = pending_approvals.attach();
     let mut batch = [asked()];
     let approver = nobody_else(&waiting);
-    let mut asking = approver.ask(&mut batch);
+    let mut asking = approver.ask(&mut batch, &context);
     assert!((&mut asking).now_or_never().is_none());
     let id = pending_approvals.questions()[0].0.id;
     assert_eq!(pending_approvals.answer(id, OperatorAnswer::deny("  not today ")), AnswerOutcome::Accepted);
@@ -87,19 +87,19 @@ async fn the_first_answer_counts_wherever_it_comes_from() {
     // Somebody else is faster.
     let no = Callback::new(|_| async { Answer::Denied(None) });
     let mut batch = [asked()];
-    waiting.approver(Arc::new(no)).ask(&mut batch).await;
+    waiting.approver(Arc::new(no)).ask(&mut batch, &context).await;
     assert_eq!(batch[0].answer, Some(Answer::Denied(None)));
     assert!(pending_approvals.questions().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_yes_is_for_the_call_that_was_asked_about() {
-    let waiting = PendingApprovals::default();
+    let (waiting, context) = (PendingApprovals::default(), CallContext::new("s"));
     let pending_approvals = waiting.clone();
     let _attached = pending_approvals.attach();
     let (pending, approver) = (pending(), nobody_else(&waiting));
     let mut batch = [ApprovalRequest::new(pending.question())];
-    let mut asking = approver.ask(&mut batch);
+    let mut asking = approver.ask(&mut batch, &context);
     assert!((&mut asking).now_or_never().is_none());
     assert_eq!(
         pending_approvals.answer(pending.question().id, OperatorAnswer::Once),
@@ -114,12 +114,12 @@ async fn a_yes_is_for_the_call_that_was_asked_about() {
 
 #[tokio::test(start_paused = true)]
 async fn one_more_than_may_wait_is_put_to_others_only() {
-    let waiting = PendingApprovals::default();
+    let (waiting, context) = (PendingApprovals::default(), CallContext::new("s"));
     let pending_approvals = waiting.clone();
     let attached = pending_approvals.attach();
     let mut batch: Vec<_> = (0..=MAX_WAITING).map(|_| asked()).collect();
     let approver = nobody_else(&waiting);
-    let mut asking = approver.ask(&mut batch);
+    let mut asking = approver.ask(&mut batch, &context);
     assert!((&mut asking).now_or_never().is_none());
     assert_eq!(pending_approvals.questions().len(), MAX_WAITING);
     drop(attached);

@@ -6,7 +6,7 @@ use futures::FutureExt as _;
 use serde_json::json;
 use toolcrib_exec::{Callback, DenyAll};
 use toolcrib_model::{FieldKind, FormField, JsonObject, UserAnswer, UserQuestion};
-use toolcrib_port::Answer;
+use toolcrib_port::{Answer, CallContext};
 
 use super::{MAX_WAITING_QUESTIONS, check_answer};
 use crate::PendingApprovals;
@@ -22,20 +22,20 @@ fn approved(choice: Option<&str>, fields: &serde_json::Value) -> UserAnswer {
 
 #[tokio::test(start_paused = true)]
 async fn a_question_waits_for_the_operator_while_one_is_there_and_the_first_answer_counts() {
-    let waiting = PendingApprovals::default();
+    let (waiting, context) = (PendingApprovals::default(), CallContext::new("s"));
     let (room, question) = (waiting.clone(), UserQuestion::new("s", "Sure?"));
     let approver = waiting.approver(Arc::new(DenyAll));
-    assert_eq!(approver.ask_user(&question).await, UserAnswer::Nobody, "no operator, nobody else");
+    assert_eq!(approver.ask_user(&question, &context).await, UserAnswer::Nobody, "no operator, nobody else");
 
     let here = room.attach();
-    let mut asking = approver.ask_user(&question);
+    let mut asking = approver.ask_user(&question, &context);
     assert!((&mut asking).now_or_never().is_none());
     let id = room.questions_to_user().all()[0].id;
     assert!(room.questions_to_user().answer(id, UserAnswer::Denied(None)));
     assert_eq!(asking.await, UserAnswer::Denied(None));
     assert!(!room.questions_to_user().answer(id, approved(None, &json!({}))), "a late answer does not count");
 
-    let mut asking = approver.ask_user(&question);
+    let mut asking = approver.ask_user(&question, &context);
     assert!((&mut asking).now_or_never().is_none());
     drop(here);
     assert_eq!(asking.await, UserAnswer::Nobody, "the operator has left");
@@ -44,7 +44,7 @@ async fn a_question_waits_for_the_operator_while_one_is_there_and_the_first_answ
 
 #[tokio::test(start_paused = true)]
 async fn a_question_that_is_answered_elsewhere_is_withdrawn_here() {
-    let waiting = PendingApprovals::default();
+    let (waiting, context) = (PendingApprovals::default(), CallContext::new("s"));
     let elsewhere = Callback::new(|_| async { Answer::Nobody }).with_user(|_| async {
         tokio::task::yield_now().await;
         UserAnswer::Denied(Some("not now".into()))
@@ -53,7 +53,7 @@ async fn a_question_that_is_answered_elsewhere_is_withdrawn_here() {
     let room = waiting.clone();
     let _here = room.attach();
     let question = UserQuestion::new("s", "Sure?");
-    let mut asking = approver.ask_user(&question);
+    let mut asking = approver.ask_user(&question, &context);
     assert!((&mut asking).now_or_never().is_none());
     let id = room.questions_to_user().all()[0].id;
     assert_eq!(asking.await, UserAnswer::Denied(Some("not now".into())));
@@ -62,15 +62,16 @@ async fn a_question_that_is_answered_elsewhere_is_withdrawn_here() {
 
 #[tokio::test(start_paused = true)]
 async fn no_more_questions_wait_than_may() {
-    let waiting = PendingApprovals::default();
+    let (waiting, context) = (PendingApprovals::default(), CallContext::new("s"));
     let (room, approver) = (waiting.clone(), waiting.approver(Arc::new(DenyAll)));
     let _here = room.attach();
     let question = UserQuestion::new("s", "Sure?");
-    let mut asking: Vec<_> = (0..MAX_WAITING_QUESTIONS).map(|_| approver.ask_user(&question)).collect();
+    let mut asking: Vec<_> =
+        (0..MAX_WAITING_QUESTIONS).map(|_| approver.ask_user(&question, &context)).collect();
     for one in &mut asking {
         assert!(one.now_or_never().is_none());
     }
-    assert_eq!(approver.ask_user(&question).await, UserAnswer::Nobody);
+    assert_eq!(approver.ask_user(&question, &context).await, UserAnswer::Nobody);
     assert_eq!(room.questions_to_user().all().len(), MAX_WAITING_QUESTIONS);
 }
 
