@@ -104,9 +104,10 @@ impl Discovery {
         Self { index: CurrentIndex::new(registry), policy, descriptions, sources }
     }
 
-    /// Sets the sources, which describe themselves and the use of their tools. Only the first call has an effect.
-    pub fn set_sources(&self, loaders: Vec<Arc<dyn ToolLoader>>) {
-        self.sources.set(loaders);
+    /// Sets the sources, which describe themselves and the use of their tools.
+    pub fn with_sources(mut self, loaders: Vec<Arc<dyn ToolLoader>>) -> Self {
+        self.sources = SourceNotes::new(loaders);
+        self
     }
 
     /// Sets the descriptions of namespaces.

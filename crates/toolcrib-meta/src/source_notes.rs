@@ -1,7 +1,7 @@
 //! Notes of sources on the use of their tools, for callers that search.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use toolcrib_model::JsonObject;
 use toolcrib_policy::Principal;
@@ -23,20 +23,18 @@ pub(crate) const NOTES: &str = "external_notes";
 /// The notes of sources.
 #[derive(Default)]
 pub(crate) struct SourceNotes {
-    loaders: OnceLock<Vec<Arc<dyn ToolLoader>>>,
+    loaders: Vec<Arc<dyn ToolLoader>>,
     /// The namespaces whose notes each session was shown.
     told: Mutex<VecDeque<(String, BTreeSet<String>)>>,
 }
 
 impl SourceNotes {
-    /// Sets the sources. Only the first call has an effect.
-    pub(crate) fn set(&self, loaders: Vec<Arc<dyn ToolLoader>>) {
-        // They are set once, at start.
-        let _ = self.loaders.set(loaders);
+    pub(crate) fn new(loaders: Vec<Arc<dyn ToolLoader>>) -> Self {
+        Self { loaders, told: Mutex::default() }
     }
 
     fn of<T>(&self, namespace: &str, say: impl Fn(&dyn ToolLoader) -> Option<T>) -> Option<T> {
-        let mut own = self.loaders.get()?.iter().filter(|one| one.exclusive_namespace() == Some(namespace));
+        let mut own = self.loaders.iter().filter(|one| one.exclusive_namespace() == Some(namespace));
         own.find_map(|loader| say(loader.as_ref()))
     }
 
@@ -61,7 +59,7 @@ impl SourceNotes {
         namespaces: impl Iterator<Item = &'a str>,
         principal: Principal<'_>,
     ) -> JsonObject {
-        if principal.agent.is_some() || self.loaders.get().is_none() {
+        if principal.agent.is_some() || self.loaders.is_empty() {
             return JsonObject::new();
         }
         let mut all = self.told.lock().unwrap_or_else(PoisonError::into_inner);

@@ -60,11 +60,15 @@ struct Fixture {
 }
 
 async fn fixture() -> Fixture {
+    fixture_with(Vec::new()).await
+}
+
+async fn fixture_with(sources: Vec<Arc<dyn ToolLoader>>) -> Fixture {
     let capabilities = json!({"default_policy": "grant", "deny": [{"module": "vault"}]});
     let policy = Arc::new(Policy::new(&serde_json::from_value(capabilities).unwrap(), []).unwrap());
     let dataflow = [Arc::new(DataflowEnrichment) as Arc<dyn Enrichment>];
     let registry = Arc::new(ToolRegistry::new().with_enrichments(dataflow).unwrap());
-    let discovery = Arc::new(Discovery::new(&registry, policy.clone()));
+    let discovery = Arc::new(Discovery::new(&registry, policy.clone()).with_sources(sources));
     let meta = Arc::new(module(discovery.clone()));
     registry.add_loader(meta.clone());
     registry.add_loader(Arc::new(Files));
@@ -237,8 +241,7 @@ impl ToolLoader for Talking {
 
 #[tokio::test]
 async fn what_a_source_says_comes_with_its_category_and_once_in_a_session_with_its_first_hit() {
-    let fixture = fixture().await;
-    fixture.discovery.set_sources(vec![Arc::new(Talking)]);
+    let fixture = fixture_with(vec![Arc::new(Talking)]).await;
     let note = |result: &ToolResult| result.result["external_notes"]["files"].as_str().map(str::to_owned);
     let search = async || fixture.call("search_tools", json!({"query": "read a text file"})).await;
     let first = note(&search().await).unwrap();

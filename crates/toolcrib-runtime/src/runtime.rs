@@ -112,7 +112,8 @@ impl Runtime {
             .with_results(Arc::clone(&results))
             .with_approval_wait(app.config.tools.limits.approval_wait())
             .with_audit(audit);
-        let discovery = Arc::new(discovery(&app, &registry, policy, &modules));
+        let loaders: Vec<_> = sources.iter().map(|source| Arc::clone(&source.loader)).collect();
+        let discovery = Arc::new(discovery(&app, &registry, policy, &modules).with_sources(loaders.clone()));
         let own = toolcrib_results::tools(Arc::clone(&results))
             .into_iter()
             .chain(toolcrib_tasks::tools(approver))
@@ -124,14 +125,12 @@ impl Runtime {
         let own = Arc::new(own);
         add(&executor, own.clone(), Some(own));
         add_modules(&executor, modules, not_set_up, app.secrets()).await;
-        let (mut watched, mut loaders) = (Vec::new(), Vec::new());
+        let mut watched = Vec::new();
         for source in sources {
-            loaders.push(Arc::clone(&source.loader));
             let name = source.loader.source();
             watched.extend(source.watched.into_iter().map(|path| (path, name.to_owned())));
             add(&executor, source.loader, source.engine);
         }
-        discovery.set_sources(loaders.clone());
         registry
             .refresh()
             .await
