@@ -123,7 +123,7 @@ mod tests;
 
 pub use function::{FunctionTool, schema_of};
 pub use inputs::Inputs;
-pub use module::Module;
+pub use module::{Lifecycle, Module};
 pub use outcome::{ErrorCode, Outcome, Status};
 pub use tool_access::Tools;
 pub use toolcrib_macros::{module, tool};

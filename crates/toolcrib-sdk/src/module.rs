@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use futures::future::BoxFuture;
 use toolcrib_model::{ErrorKind, JsonObject, Tool, ToolError, ToolResult};
 use toolcrib_policy::{Access, Authorized, Call};
 use toolcrib_port::{Approver, CallContext, LoadOutcome, Reject, RejectKind, ToolEngine, ToolLoader};
@@ -25,22 +24,24 @@ pub struct Module {
     off: Vec<String>,
     setup_refusal: Option<String>,
     check: Option<Check>,
-    attend: Option<Attend>,
-    close: Option<Close>,
-    end_session: Option<EndSession>,
+    lifecycle: Option<Arc<dyn Lifecycle>>,
+}
+
+/// The work of a module outside of its calls, such as that for connections and child processes.
+#[async_trait]
+pub trait Lifecycle: Send + Sync {
+    /// Receives the approver for questions in the middle of calls. It is called once, before any call.
+    fn attend(&self, _approver: &Arc<dyn Approver>) {}
+
+    /// Ends the work for a session that has ended.
+    async fn end_session(&self, _session: &str) {}
+
+    /// Ends all work. It is called once, at shutdown.
+    async fn close(&self) {}
 }
 
 /// A function that refuses calls before anybody is asked about them.
 type Check = Arc<dyn Fn(&str, &JsonObject, &CallContext) -> Result<(), ToolError> + Send + Sync>;
-
-/// A callback that receives the approver.
-type Attend = Arc<dyn Fn(&Arc<dyn Approver>) + Send + Sync>;
-
-/// A callback that ends a module's work for a session.
-type EndSession = Arc<dyn Fn(&str) -> BoxFuture<'static, ()> + Send + Sync>;
-
-/// A callback that ends all of a module's work.
-type Close = Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
 
 impl Module {
     /// Creates an empty module. The id is the namespace of its tools.
@@ -58,9 +59,7 @@ impl Module {
             off: Vec::new(),
             setup_refusal: None,
             check: None,
-            attend: None,
-            close: None,
-            end_session: None,
+            lifecycle: None,
         }
     }
 
@@ -125,29 +124,9 @@ impl Module {
         self
     }
 
-    /// Sets what takes note of whom to ask what a call cannot go on without. It is called once, before any call.
-    pub fn with_attend(mut self, attend: impl Fn(&Arc<dyn Approver>) + Send + Sync + 'static) -> Self {
-        self.attend = Some(Arc::new(attend));
-        self
-    }
-
-    /// Sets what ends what it has running, such as connections and child processes. It is called once, at shutdown.
-    pub fn with_close<F, R>(mut self, close: F) -> Self
-    where
-        F: Fn() -> R + Send + Sync + 'static,
-        R: Future<Output = ()> + Send + 'static,
-    {
-        self.close = Some(Arc::new(move || Box::pin(close())));
-        self
-    }
-
-    /// Sets a callback that ends the work for a session. It is called when the session has ended.
-    pub fn with_session_end<F, R>(mut self, end: F) -> Self
-    where
-        F: Fn(&str) -> R + Send + Sync + 'static,
-        R: Future<Output = ()> + Send + 'static,
-    {
-        self.end_session = Some(Arc::new(move |session| Box::pin(end(session))));
+    /// Sets the work outside of calls.
+    pub fn with_lifecycle(mut self, lifecycle: Arc<dyn Lifecycle>) -> Self {
+        self.lifecycle = Some(lifecycle);
         self
     }
 
@@ -228,20 +207,20 @@ impl ToolEngine for Module {
     }
 
     fn attend(&self, approver: &Arc<dyn Approver>) {
-        if let Some(attend) = &self.attend {
-            attend(approver);
+        if let Some(lifecycle) = &self.lifecycle {
+            lifecycle.attend(approver);
         }
     }
 
     async fn end_session(&self, session: &str) {
-        if let Some(end) = &self.end_session {
-            end(session).await;
+        if let Some(lifecycle) = &self.lifecycle {
+            lifecycle.end_session(session).await;
         }
     }
 
     async fn close(&self) {
-        if let Some(close) = &self.close {
-            close().await;
+        if let Some(lifecycle) = &self.lifecycle {
+            lifecycle.close().await;
         }
     }
 

@@ -55,23 +55,14 @@ pub fn module(
     let private_origins = config.private_origins.iter().map(parse).collect::<Result<_, _>>()?;
     let rules = AccessRules { access, private_origins };
     let servers = Arc::new(Servers::new(rules, folder.into(), session_tools));
-    let governed = Arc::clone(&servers);
-    let (attended, left, closed) = (Arc::clone(&servers), Arc::clone(&servers), Arc::clone(&servers));
-    let module =
-        Module::from(Mcp { servers }).reaching_out().reporting_progress().refusing_setup(SETUP_REFUSAL);
+    let module = Module::from(Mcp { servers: Arc::clone(&servers) })
+        .reaching_out()
+        .reporting_progress()
+        .refusing_setup(SETUP_REFUSAL);
     if let Some(call_tool) = module.definitions().find(|tool| tool.name.name() == CALL_TOOL) {
-        governed.govern_by(call_tool, module.source());
+        servers.govern_by(call_tool, module.source());
     }
-    Ok(module
-        .with_attend(move |approver| attended.attend(approver))
-        .with_session_end(move |session| {
-            let (servers, session) = (Arc::clone(&left), session.to_owned());
-            async move { servers.end_session(&session).await }
-        })
-        .with_close(move || {
-            let servers = Arc::clone(&closed);
-            async move { servers.close().await }
-        }))
+    Ok(module.with_lifecycle(servers))
 }
 
 struct Mcp {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use futures::future::join_all;
 use serde_json::{Value, json};
 use toolcrib_io::http::names_private_address;
@@ -12,6 +13,7 @@ use toolcrib_model::{EquivalentCall, ErrorKind, JsonObject, NAMESPACE_SEPARATOR,
 use toolcrib_policy::{Access, Call};
 use toolcrib_port::{Approver, CallContext, ToolEngine as _, ToolLoader as _};
 use toolcrib_registry::{AddedTools, SessionSource, SessionTools, SessionToolsError};
+use toolcrib_sdk::Lifecycle;
 use url::{Origin, Url};
 
 use super::link::{Link, LinkEngine};
@@ -209,11 +211,6 @@ impl Servers {
         self.call_tool.get_or_init(|| (Arc::new(call_tool), source.into()));
     }
 
-    /// Sets the approver, for servers that are connected from now on.
-    pub(super) fn attend(&self, approver: &Arc<dyn Approver>) {
-        self.approver.get_or_init(|| Arc::clone(approver));
-    }
-
     fn servers(&self) -> MutexGuard<'_, ServerMap> {
         self.connected.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -378,18 +375,6 @@ impl Servers {
         self.end(failed).await;
     }
 
-    /// Disconnects from the servers of a session.
-    pub(super) async fn end_session(&self, session: &str) {
-        let servers: ServerMap = self.servers().extract_if(.., |(of, _), _| **of == *session).collect();
-        self.end(servers).await;
-    }
-
-    /// Disconnects from all servers.
-    pub(super) async fn close(&self) {
-        let servers = std::mem::take(&mut *self.servers());
-        self.end(servers).await;
-    }
-
     /// Removes the tools of servers from their sessions, and closes the connections.
     async fn end(&self, servers: ServerMap) {
         for ((session, _), server) in &servers {
@@ -410,6 +395,26 @@ impl Servers {
         };
         self.end(idle).await;
         fits
+    }
+}
+
+#[async_trait]
+impl Lifecycle for Servers {
+    /// Sets the approver, for servers that are connected from now on.
+    fn attend(&self, approver: &Arc<dyn Approver>) {
+        self.approver.get_or_init(|| Arc::clone(approver));
+    }
+
+    /// Disconnects from the servers of a session.
+    async fn end_session(&self, session: &str) {
+        let servers: ServerMap = self.servers().extract_if(.., |(of, _), _| **of == *session).collect();
+        self.end(servers).await;
+    }
+
+    /// Disconnects from all servers.
+    async fn close(&self) {
+        let servers = std::mem::take(&mut *self.servers());
+        self.end(servers).await;
     }
 }
 

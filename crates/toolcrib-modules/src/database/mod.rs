@@ -39,9 +39,12 @@ mod tests;
 
 use std::sync::Arc;
 
-use toolcrib_sdk::{CallContext, Module, ToolError, module};
+use async_trait::async_trait;
+use toolcrib_sdk::{CallContext, Lifecycle, Module, ToolError, module};
 
 use crate::{Error, ModuleContext};
+use connection::ConnectionRegistry;
+use cursors::CursorStore;
 use tools::{CLOSE_TIMEOUT, Database};
 
 pub use arguments::{DEFAULT_ROWS, MAX_BATCH, MAX_UPSERT_ROWS};
@@ -70,13 +73,8 @@ pub fn module(config: DatabaseConfig, context: &ModuleContext) -> Result<Module,
     let database = Database::new(config, context)?;
     let (connections, results) = (Arc::clone(&database.connections), Arc::clone(&database.results));
     let to_check = Arc::clone(&connections);
-    let (of_session, results_of_session) = (Arc::clone(&connections), Arc::clone(&results));
-    let module = Module::from(database).with_close(move || {
-        let connections = Arc::clone(&connections);
-        results.close();
-        async move { connections.close(CLOSE_TIMEOUT).await }
-    });
-    let module = module.with_check(move |tool, arguments, context| {
+    let module = Module::from(database).with_lifecycle(Arc::new(OpenConnections { connections, results }));
+    Ok(module.with_check(move |tool, arguments, context| {
         let named = arguments.get("connection").and_then(serde_json::Value::as_str);
         let writes = matches!(tool, "execute" | "batch_execute" | "upsert");
         match to_check.find(context, named) {
@@ -84,12 +82,26 @@ pub fn module(config: DatabaseConfig, context: &ModuleContext) -> Result<Module,
             // The call itself reports all other errors.
             Ok(_) | Err(_) => Ok(()),
         }
-    });
-    Ok(module.with_session_end(move |session| {
-        let (connections, session) = (Arc::clone(&of_session), session.to_owned());
-        results_of_session.end_session(&session);
-        async move { connections.end_session(&session, CLOSE_TIMEOUT).await }
     }))
+}
+
+/// The connections of all sessions, and their open results.
+struct OpenConnections {
+    connections: Arc<ConnectionRegistry>,
+    results: Arc<CursorStore>,
+}
+
+#[async_trait]
+impl Lifecycle for OpenConnections {
+    async fn end_session(&self, session: &str) {
+        self.results.end_session(session);
+        self.connections.end_session(session, CLOSE_TIMEOUT).await;
+    }
+
+    async fn close(&self) {
+        self.results.close();
+        self.connections.close(CLOSE_TIMEOUT).await;
+    }
 }
 
 /// Queries and changes SQLite, PostgreSQL, MySQL and MariaDB databases.

@@ -10,9 +10,8 @@
 //! [`TERM_GRACE`], with its whole process group, and the result has the output so far. Cancelling a call kills its
 //! program immediately. Where `/proc` exists, descendants that have left the group are found and killed, too.
 //!
-//! Tasks belong to the session that started them, and no other session can access them. They end with it, by
-//! [`Shell::end_session`], with [`Shell::close`], and when the module is dropped. They are not a sandbox: a program has
-//! all rights of its user.
+//! Tasks belong to the session that started them, and no other session can access them. They end with it, when the
+//! module is closed, and when it is dropped. They are not a sandbox: a program has all rights of its user.
 
 mod command;
 mod config;
@@ -29,10 +28,11 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::Value;
 use toolcrib_model::JsonObject;
-use toolcrib_sdk::{CallContext, Module, ToolError, module};
+use toolcrib_sdk::{CallContext, Lifecycle, Module, ToolError, module};
 
 use crate::{Error, ModuleContext};
 
@@ -65,17 +65,11 @@ pub fn module(config: ShellConfig, context: &ModuleContext) -> Result<Module, Er
 /// Creates the module, which ends its tasks with their sessions and with itself. If scripts are off, it has no tool for
 /// them.
 fn module_for(shell: Shell) -> Module {
-    let (closing, ending, checking) = (shell.clone(), shell.clone(), shell.clone());
+    let (lifecycle, checking) = (Arc::new(shell.clone()), shell.clone());
     let allows_scripts = shell.commands.allows_scripts();
-    let module = Module::from(shell).with_close(move || {
-        let closing = closing.clone();
-        async move { closing.close().await }
-    });
-    let module = module.with_session_end(move |session| {
-        let (ending, session) = (ending.clone(), session.to_owned());
-        async move { ending.end_session(&session).await }
-    });
-    let module = module.with_check(move |tool, arguments, _| checking.check(tool, arguments));
+    let module = Module::from(shell)
+        .with_lifecycle(lifecycle)
+        .with_check(move |tool, arguments, _| checking.check(tool, arguments));
     if allows_scripts { module } else { module.without_tool(SCRIPT) }
 }
 
@@ -124,14 +118,16 @@ impl Shell {
             _ => Ok(()),
         }
     }
+}
 
-    /// Ends the tasks of a session. All of their processes have ended when this returns.
-    pub async fn end_session(&self, session: &str) {
+/// Ends tasks. All of their processes have ended when a method returns.
+#[async_trait]
+impl Lifecycle for Shell {
+    async fn end_session(&self, session: &str) {
         self.tasks.end_session(session).await;
     }
 
-    /// Ends all tasks. All of their processes have ended when this returns.
-    pub async fn close(&self) {
+    async fn close(&self) {
         self.tasks.close().await;
     }
 }

@@ -3,12 +3,13 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use async_trait::async_trait;
 use serde_json::{Value, json};
 use toolcrib_app::{Blueprint, EntryContext, Extensions};
 use toolcrib_exec::DenyAll;
 use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
 use toolcrib_port::CallContext;
-use toolcrib_sdk::{Module, module};
+use toolcrib_sdk::{Lifecycle, Module, module};
 
 use crate::Runtime;
 
@@ -60,20 +61,21 @@ struct World {
     closed: Arc<AtomicUsize>,
 }
 
+#[async_trait]
+impl Lifecycle for World {
+    async fn close(&self) {
+        self.closed.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
 impl World {
     fn extensions(&self) -> Extensions {
         let world = self.clone();
         Extensions::default().with_module(
             "store",
             move |_: toolcrib_modules::NoConfig, _: &EntryContext<'_>| {
-                let closed = Arc::clone(&world.closed);
                 let module = Module::from(Store { log: Arc::clone(&world.log) });
-                Ok(module.with_close(move || {
-                    let closed = Arc::clone(&closed);
-                    async move {
-                        closed.fetch_add(1, Ordering::SeqCst);
-                    }
-                }))
+                Ok(module.with_lifecycle(Arc::new(world.clone())))
             },
         )
     }

@@ -2,9 +2,10 @@
 
 mod macros;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
+use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -12,7 +13,7 @@ use toolcrib_model::{ErrorKind, Risk, Tool, ToolError, ToolResult};
 use toolcrib_policy::{Call, Capabilities, Policy, Verdict};
 use toolcrib_port::{CallContext, ToolEngine, ToolLoader};
 
-use crate::{FunctionTool, Module, Tools};
+use crate::{FunctionTool, Lifecycle, Module, Tools};
 
 #[derive(Deserialize, JsonSchema)]
 struct Divide {
@@ -104,33 +105,41 @@ async fn a_value_is_a_result_and_a_failure_an_error() {
     assert_eq!(wrong.error.map(|error| error.kind), Some(ErrorKind::InvalidArgs));
 }
 
+/// Counts what has ended.
+#[derive(Default)]
+struct Ends {
+    sessions: Mutex<Vec<String>>,
+    closed: AtomicUsize,
+}
+
+#[async_trait]
+impl Lifecycle for Ends {
+    async fn end_session(&self, session: &str) {
+        self.sessions.lock().unwrap().push(session.to_owned());
+    }
+
+    async fn close(&self) {
+        self.closed.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
 #[tokio::test]
 async fn a_module_is_closed_by_what_it_says_and_says_whether_it_reaches_out() {
     assert!(module().is_in_process());
     module().close().await;
-    let closed = Arc::new(AtomicUsize::new(0));
-    let counted = Arc::clone(&closed);
-    let module = module().reaching_out().with_close(move || {
-        let counted = Arc::clone(&counted);
-        async move {
-            counted.fetch_add(1, Ordering::SeqCst);
-        }
-    });
+    let ends = Arc::new(Ends::default());
+    let module = module().reaching_out().with_lifecycle(ends.clone());
     assert!(!module.is_in_process());
     module.close().await;
-    assert_eq!(closed.load(Ordering::SeqCst), 1);
+    assert_eq!(ends.closed.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]
 async fn a_module_is_told_of_the_end_of_a_session() {
-    let ended = Arc::new(std::sync::Mutex::new(Vec::new()));
-    let told = Arc::clone(&ended);
-    let module = module().with_session_end(move |session| {
-        told.lock().unwrap().push(session.to_owned());
-        async {}
-    });
+    let ends = Arc::new(Ends::default());
+    let module = module().with_lifecycle(ends.clone());
     module.end_session("s").await;
-    assert_eq!(*ended.lock().unwrap(), ["s"]);
+    assert_eq!(*ends.sessions.lock().unwrap(), ["s"]);
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use toolcrib_port::{CallContext, ToolEngine as _};
+use toolcrib_sdk::Lifecycle as _;
 
 use super::{PATIENCE, Place};
 
