@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use toolcrib_document::Error as DocumentError;
-use toolcrib_exec::audit::AuditSink;
+use toolcrib_exec::audit::{AuditSink, TraceSource};
 use toolcrib_port::ToolEngine;
 use toolcrib_registry::{DataflowEnrichment, Enrichment};
 use toolcrib_results::Secrets;
@@ -107,6 +107,8 @@ pub struct Extensions {
     pub(crate) terminal: Option<Arc<dyn Terminal>>,
     /// The observer of the records of calls, also where the app keeps none.
     pub observer: Option<Arc<dyn AuditSink>>,
+    /// The function that returns the `traceparent` of spans.
+    pub trace_source: Option<TraceSource>,
     pub(crate) is_strict: bool,
 }
 
@@ -120,6 +122,7 @@ impl Default for Extensions {
             secrets: Secrets::new(),
             terminal: None,
             observer: None,
+            trace_source: None,
             is_strict: false,
         });
         modules::register(&mut extensions);
@@ -210,6 +213,14 @@ impl Extensions {
     /// Sets who is shown the records of calls, also where the app keeps none.
     pub fn with_observer(mut self, observer: Arc<dyn AuditSink>) -> Self {
         self.observer = Some(observer);
+        self
+    }
+
+    /// Sets the function that returns the `traceparent` of spans; see [`Audit::with_trace_source`].
+    ///
+    /// [`Audit::with_trace_source`]: toolcrib_exec::audit::Audit::with_trace_source
+    pub fn with_trace_source(mut self, source: TraceSource) -> Self {
+        self.trace_source = Some(source);
         self
     }
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use toolcrib_app::{Extensions, Terminal};
 
 use crate::secrets::secrets;
+use crate::telemetry;
 use crate::ui::output;
 
 static EXTENSIONS: OnceLock<Extensions> = OnceLock::new();
@@ -21,7 +22,10 @@ pub(crate) fn extensions() -> Extensions {
 }
 
 fn with_ours(extensions: Extensions) -> Extensions {
-    extensions.with_secrets(secrets().clone()).with_terminal(Arc::new(StandardError))
+    extensions
+        .with_secrets(secrets().clone())
+        .with_terminal(Arc::new(StandardError))
+        .with_trace_source(telemetry::traceparent)
 }
 
 /// The output of channels of `type: terminal`, since results go to standard output.

@@ -8,7 +8,10 @@ use toolcrib_model::Secret;
 
 /// Opens the file that the app names. Without one, and without an observer, calls have no records.
 pub(crate) fn open(app: &App) -> Result<Audit, Error> {
-    let audit = kept(app)?;
+    let mut audit = kept(app)?;
+    if let Some(source) = app.extensions.trace_source {
+        audit = audit.with_trace_source(source);
+    }
     Ok(match &app.extensions.observer {
         Some(observer) => audit.with_observer(Arc::clone(observer), app.secrets().clone()),
         None => audit,

@@ -72,7 +72,7 @@ impl SpanLayer {
 }
 
 /// Returns the `traceparent` of a span that a [`SpanLayer`] has noted.
-pub(super) fn traceparent(span: &Span) -> Option<String> {
+pub(crate) fn traceparent(span: &Span) -> Option<String> {
     span.with_subscriber(|(id, dispatch)| {
         let noted = dispatch.downcast_ref::<Registry>()?.span(id)?;
         let place = noted.extensions().get::<OpenSpan>()?.span.place;

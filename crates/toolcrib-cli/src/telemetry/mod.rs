@@ -27,7 +27,7 @@ use tracing::Metadata;
 
 use exporter::{Counts, Exporter};
 use layer::Closed;
-pub(crate) use layer::SpanLayer;
+pub(crate) use layer::{SpanLayer, traceparent};
 pub(crate) use settings::Settings;
 
 /// The most spans that wait to be sent; as the specification has it for batches.
@@ -60,8 +60,6 @@ pub(crate) struct Telemetry {
 pub(crate) fn prepare(settings: Settings) -> (SpanLayer, Queue) {
     let (sender, spans) = mpsc::channel(MAX_QUEUED);
     let counts = Arc::new(Counts::default());
-    // A source that was set earlier gives the same values.
-    let _ = toolcrib_exec::audit::set_trace_source(layer::traceparent);
     (SpanLayer::new(sender, Arc::clone(&counts)), Queue { settings, spans, counts })
 }
 

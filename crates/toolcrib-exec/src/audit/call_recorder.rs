@@ -16,7 +16,6 @@ use super::argument_shape::shape;
 use super::bounded_text::{json_bytes, nests_within, shown};
 use super::record::{Outcome, Record, SCHEMA_VERSION};
 use super::rfc3339::{milliseconds, rfc3339};
-use super::span::{span, traceparent};
 use super::{MAX_VALUES_BYTES, Settings, no_record};
 
 /// The metadata key for the time that the call waited in queues.
@@ -56,9 +55,13 @@ struct OpenRecord {
 }
 
 impl CallRecorder {
-    pub(super) fn new(settings: Option<Arc<Settings>>, call: &ToolCall, context: &CallContext) -> Self {
-        let span = span(call, context);
-        let trace = traceparent(&span).or_else(|| context.trace.clone());
+    pub(super) fn new(
+        settings: Option<Arc<Settings>>,
+        span: Span,
+        trace: Option<Arc<str>>,
+        call: &ToolCall,
+        context: &CallContext,
+    ) -> Self {
         let open =
             settings.map(|settings| Box::new(OpenRecord::new(settings, call, context, trace.as_deref())));
         if !span.is_disabled() {

@@ -17,7 +17,8 @@
 //!
 //! The span follows the conventions of OpenTelemetry for generative AI and MCP; [`span`] lists its attributes. It is an
 //! ordinary span of `tracing`, so that any subscriber exports it. A subscriber that knows the ids of spans provides
-//! them by [`set_trace_source`]; engines then find the `traceparent` of their call in the context, and propagate it.
+//! them by [`Audit::with_trace_source`]; engines then find the `traceparent` of their call in the context, and
+//! propagate it.
 
 mod argument_digest;
 mod argument_shape;
@@ -43,7 +44,7 @@ pub use call_recorder::CallRecorder;
 pub use json_lines::{DEFAULT_MAX_AUDIT_BYTES, JsonLines, MIN_AUDIT_BYTES};
 pub use record::{Outcome, Record, SCHEMA_VERSION};
 pub use sink::{AuditSink, MemorySink};
-pub use span::{set_trace_source, span};
+pub use span::{TraceSource, span};
 
 use argument_digest::DigestKey;
 use sink::ObservedSink;
@@ -55,6 +56,7 @@ pub const MAX_VALUES_BYTES: usize = 64 * 1024;
 #[derive(Clone, Default)]
 pub struct Audit {
     settings: Option<Arc<Settings>>,
+    trace_source: Option<TraceSource>,
 }
 
 #[derive(Clone)]
@@ -70,7 +72,7 @@ impl Audit {
     pub fn new(sink: Arc<dyn AuditSink>) -> Self {
         let settings =
             Settings { sink, key: DigestKey::random(), secrets: Secrets::new(), has_values: false };
-        Self { settings: Some(Arc::new(settings)) }
+        Self { settings: Some(Arc::new(settings)), trace_source: None }
     }
 
     /// Sets the secrets that are redacted in records.
@@ -101,9 +103,18 @@ impl Audit {
         self
     }
 
+    /// Sets the function that returns the `traceparent` of spans. Without it, calls propagate that of their caller.
+    pub fn with_trace_source(mut self, source: TraceSource) -> Self {
+        self.trace_source = Some(source);
+        self
+    }
+
     /// Begins the record of a call. The caller keeps the returned value until the call ends.
     pub fn begin(&self, call: &ToolCall, context: &CallContext) -> CallRecorder {
-        CallRecorder::new(self.settings.clone(), call, context)
+        let span = span(call, context);
+        let source = self.trace_source.filter(|_| !span.is_disabled());
+        let trace = source.and_then(|source| source(&span)).map(Arc::from).or_else(|| context.trace.clone());
+        CallRecorder::new(self.settings.clone(), span, trace, call, context)
     }
 
     /// Returns an error if no call may run: the sink requires records and cannot write them.

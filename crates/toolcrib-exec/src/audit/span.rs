@@ -1,22 +1,12 @@
 //! The tracing span of a call.
 
-use std::sync::{Arc, OnceLock};
-
 use toolcrib_model::ToolCall;
 use toolcrib_port::CallContext;
 use tracing::Span;
 use tracing::field::Empty;
 
-/// A function that returns the `traceparent` of a span.
-type TraceSource = fn(&Span) -> Option<String>;
-
-static TRACE_SOURCE: OnceLock<TraceSource> = OnceLock::new();
-
-/// Sets the function that returns the W3C `traceparent` of spans, once in a process, like the subscriber. Without it
-/// calls propagate the `traceparent` of their caller. Returns true if it was the first.
-pub fn set_trace_source(source: fn(&Span) -> Option<String>) -> bool {
-    TRACE_SOURCE.set(source).is_ok()
-}
+/// A function that returns the W3C `traceparent` of a span, if a subscriber gives spans such ids.
+pub type TraceSource = fn(&Span) -> Option<String>;
 
 /// Creates the span of a call according to the conventions for generative AI: `execute_tool {tool}`. Its name is in
 /// `otel.name` and is recorded once the tool is known; an engine that calls an MCP server records `mcp.*` and the
@@ -50,12 +40,4 @@ pub fn span(call: &ToolCall, context: &CallContext) -> Span {
         "server.port" = Empty,
         "rpc.response.status_code" = Empty,
     )
-}
-
-/// Returns the `traceparent` of a span, if a trace source is set.
-pub(super) fn traceparent(span: &Span) -> Option<Arc<str>> {
-    if span.is_disabled() {
-        return None;
-    }
-    TRACE_SOURCE.get().and_then(|source| source(span)).map(Arc::from)
 }
