@@ -10,7 +10,7 @@ use jiff::{Timestamp, Zoned};
 use serde_json::json;
 use tempfile::TempDir;
 use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Tool, ToolCall, ToolError, ToolResult};
-use toolcrib_port::{CallContext, ToolCaller};
+use toolcrib_port::{CallContext, Catalogue, ToolCaller};
 use toolcrib_tasks::{
     Action, ScheduleRequest, ScheduleSettings, ScheduleTime, Schedules, Services, SqliteStore, Store,
     SystemClock, WatcherSettings, Watchers,
@@ -27,6 +27,12 @@ impl ToolCaller for Entrance {
         ToolResult::ok(call.call_id, call.name, json!({"level": 3}))
     }
 
+    fn catalogue(&self) -> &dyn Catalogue {
+        self
+    }
+}
+
+impl Catalogue for Entrance {
     fn find_tools(&self, _name: &str, _context: &CallContext) -> Result<Vec<Arc<Tool>>, ToolError> {
         let name = QualifiedName::new("shop", "machine");
         let name = name.map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))?;

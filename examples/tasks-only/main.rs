@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use jiff::Zoned;
 use serde_json::json;
 use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Tool, ToolCall, ToolError, ToolResult};
-use toolcrib_port::{CallContext, ToolCaller};
+use toolcrib_port::{CallContext, Catalogue, ToolCaller};
 use toolcrib_tasks::{
     Action, Background, BackgroundSettings, NotifyWhen, ScheduleRequest, ScheduleSettings, ScheduleTime,
     Schedules, Services, SqliteStore, SystemClock, WatchRequest, WatcherSettings, Watchers, parse_time,
@@ -32,6 +32,12 @@ impl ToolCaller for Thermometer {
         ToolResult::ok(call.call_id, call.name, json!({"degrees": degrees}))
     }
 
+    fn catalogue(&self) -> &dyn Catalogue {
+        self
+    }
+}
+
+impl Catalogue for Thermometer {
     // A watcher is not started for a tool that is not there.
     fn find_tools(&self, name: &str, _context: &CallContext) -> Result<Vec<Arc<Tool>>, ToolError> {
         let unknown = || ToolError::new(ErrorKind::UnknownTool, format!("there is no tool `{name}`"));

@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, JsonObject, Tool, ToolCall, ToolError, ToolResult};
 use toolcrib_policy::{Approvals, Authorized, Call, Consent, Policy};
-use toolcrib_port::{Approver, CallContext, Media, ToolCaller, ToolEngine};
+use toolcrib_port::{Approver, CallContext, Catalogue, ResultStore, ToolCaller, ToolEngine};
 use toolcrib_registry::{Snapshot, ToolRegistry};
 use toolcrib_results::Results;
 use tracing::Instrument as _;
@@ -179,7 +179,12 @@ impl Executor {
 
     /// Returns this executor as a [`ToolCaller`] for code that calls tools. It does not keep the executor alive.
     pub fn tool_caller(self: &Arc<Self>) -> Arc<dyn ToolCaller> {
-        Arc::new(ExecutorHandle { executor: Arc::downgrade(self), call_chain: CallChain::default() })
+        self.handle(CallChain::default())
+    }
+
+    fn handle(self: &Arc<Self>, call_chain: CallChain) -> Arc<dyn ToolCaller> {
+        let executor = Arc::downgrade(self);
+        Arc::new(ExecutorHandle { executor, results: Arc::clone(&self.results), call_chain })
     }
 
     /// Prepares a result for a model, such as one that a program got whole; see [`Results::shape`].
@@ -376,7 +381,7 @@ impl Executor {
             }
             inner.depth += 1;
             inner.trace = recorder.trace();
-            inner.caller = Some(Arc::new(ExecutorHandle { executor: Arc::downgrade(self), call_chain }));
+            inner.caller = Some(self.handle(call_chain));
             let heartbeat = own.filter(|_| engine.reports_progress()).map(|time_limit| {
                 let latest = started + MAX_DEADLINE;
                 let latest = outer.map_or(latest, |outer| outer.min(latest));
@@ -430,6 +435,7 @@ struct CallInProgress {
 /// The executor as seen by a tool that it runs.
 struct ExecutorHandle {
     executor: Weak<Executor>,
+    results: Arc<Results>,
     /// The permits of the calls above.
     call_chain: CallChain,
 }
@@ -450,6 +456,16 @@ impl ToolCaller for ExecutorHandle {
         }
     }
 
+    fn catalogue(&self) -> &dyn Catalogue {
+        self
+    }
+
+    fn results(&self) -> &dyn ResultStore {
+        self.results.as_ref()
+    }
+}
+
+impl Catalogue for ExecutorHandle {
     fn visible_tools(&self, context: &CallContext) -> Vec<Arc<Tool>> {
         self.executor.upgrade().map(|executor| executor.visible_tools(context)).unwrap_or_default()
     }
@@ -472,14 +488,6 @@ impl ToolCaller for ExecutorHandle {
 
     fn may_repeat(&self, call: &ToolCall, context: &CallContext) -> bool {
         self.executor.upgrade().is_some_and(|executor| executor.may_repeat(call, context))
-    }
-
-    fn store_result(&self, tool: &str, result: String, context: &CallContext) -> Option<String> {
-        self.executor.upgrade()?.results.store(tool, result, context)
-    }
-
-    fn media(&self, handle: &str, context: &CallContext) -> Option<Media> {
-        self.executor.upgrade()?.results.media(handle, context)
     }
 }
 

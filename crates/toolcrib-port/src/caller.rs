@@ -24,16 +24,23 @@ pub trait ToolCaller: Send + Sync {
         results
     }
 
-    /// Returns the caller that this one wraps, if it wraps one. The default methods pass queries about tools on to it,
-    /// but not calls.
-    fn inner(&self) -> Option<&dyn ToolCaller> {
-        None
+    /// Returns what is known about the tools. By default, nothing is.
+    fn catalogue(&self) -> &dyn Catalogue {
+        &Nothing
     }
 
+    /// Returns the store of results. By default, nothing is stored.
+    fn results(&self) -> &dyn ResultStore {
+        &Nothing
+    }
+}
+
+/// Queries about tools, and about calls before they are made. They run nothing and request no approval.
+pub trait Catalogue: Send + Sync {
     /// Returns the tools that may be used in this context, those of a source in its order. Empty if the tools are not
     /// known.
-    fn visible_tools(&self, context: &CallContext) -> Vec<Arc<Tool>> {
-        self.inner().map(|inner| inner.visible_tools(context)).unwrap_or_default()
+    fn visible_tools(&self, _context: &CallContext) -> Vec<Arc<Tool>> {
+        Vec::new()
     }
 
     /// Returns the tools that a name means in this context, in any spelling; several if the name is overloaded.
@@ -41,19 +48,18 @@ pub trait ToolCaller: Send + Sync {
     /// # Errors
     ///
     /// Returns an error if the name matches no tool, or more than one name.
-    fn find_tools(&self, name: &str, context: &CallContext) -> Result<Vec<Arc<Tool>>, ToolError> {
-        let unknown = || ToolError::new(ErrorKind::UnknownTool, format!("there is no tool `{name}`"));
-        self.inner().ok_or_else(unknown)?.find_tools(name, context)
+    fn find_tools(&self, name: &str, _context: &CallContext) -> Result<Vec<Arc<Tool>>, ToolError> {
+        Err(ToolError::new(ErrorKind::UnknownTool, format!("there is no tool `{name}`")))
     }
 
-    /// Checks a call to be made later: its tool, its arguments, and the current rules. It asks for no approval and runs
-    /// nothing. A caller that cannot check returns `Ok`.
+    /// Checks a call to be made later: its tool, its arguments, and the current rules. A catalogue that cannot check
+    /// returns `Ok`.
     ///
     /// # Errors
     ///
     /// Returns the error that the call would end with.
-    fn check_call(&self, call: &ToolCall, context: &CallContext) -> Result<(), ToolError> {
-        self.inner().map_or(Ok(()), |inner| inner.check_call(call, context))
+    fn check_call(&self, _call: &ToolCall, _context: &CallContext) -> Result<(), ToolError> {
+        Ok(())
     }
 
     /// Refuses callers to whom every tool is denied, such as clients that the app no longer names.
@@ -61,30 +67,44 @@ pub trait ToolCaller: Send + Sync {
     /// # Errors
     ///
     /// Returns an error if nothing may be done on behalf of this caller.
-    fn admit(&self, context: &CallContext) -> Result<(), ToolError> {
-        self.inner().map_or(Ok(()), |inner| inner.admit(context))
+    fn admit(&self, _context: &CallContext) -> Result<(), ToolError> {
+        Ok(())
     }
 
     /// Returns true if a call is read-only, so that it may run concurrently with others: its tool has low risk and no
     /// side effects, and if it forwards calls, the same holds for them. Returns false if this is not known.
-    fn only_reads(&self, call: &ToolCall, context: &CallContext) -> bool {
-        self.inner().is_some_and(|inner| inner.only_reads(call, context))
+    fn only_reads(&self, _call: &ToolCall, _context: &CallContext) -> bool {
+        false
     }
 
     /// Returns true if a call may safely be repeated: it is read-only, or its tool declares itself idempotent.
     fn may_repeat(&self, call: &ToolCall, context: &CallContext) -> bool {
-        self.inner().map_or_else(|| self.only_reads(call, context), |inner| inner.may_repeat(call, context))
+        self.only_reads(call, context)
     }
+}
 
+/// A store of results, and of the binary data in them.
+pub trait ResultStore: Send + Sync {
     /// Stores a result of this tool that its reader sees only a part of. Returns a text that says how to read the rest,
     /// or `None` if the result was not stored.
-    fn store_result(&self, tool: &str, result: String, context: &CallContext) -> Option<String> {
-        self.inner()?.store_result(tool, result, context)
-    }
+    fn store(&self, tool: &str, result: String, context: &CallContext) -> Option<String>;
 
     /// Returns the binary data that was extracted from a result and stored under this handle.
-    fn media(&self, handle: &str, context: &CallContext) -> Option<Media> {
-        self.inner()?.media(handle, context)
+    fn media(&self, handle: &str, context: &CallContext) -> Option<Media>;
+}
+
+/// The catalogue and the store of callers that have none.
+struct Nothing;
+
+impl Catalogue for Nothing {}
+
+impl ResultStore for Nothing {
+    fn store(&self, _tool: &str, _result: String, _context: &CallContext) -> Option<String> {
+        None
+    }
+
+    fn media(&self, _handle: &str, _context: &CallContext) -> Option<Media> {
+        None
     }
 }
 

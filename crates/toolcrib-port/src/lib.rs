@@ -3,7 +3,8 @@
 //! - A [`ToolLoader`] turns a source into tools and [`Reject`]s.
 //! - A [`ToolEngine`] runs the calls of a source. It takes [`Authorized`](toolcrib_policy::Authorized) calls only.
 //! - A [`CallContext`] carries everything the runtime knows about a call that is not an argument.
-//! - A [`ToolCaller`] is the interface through which tools, agents and servers call tools.
+//! - A [`ToolCaller`] is the interface through which tools, agents and servers call tools. Its [`Catalogue`] answers
+//!   queries about tools, and its [`ResultStore`] keeps results.
 //! - A [`PhaseTracker`] tracks the phase of a call, and the time it has spent waiting for a person.
 //! - A [`ProgressListener`] receives the progress of a call.
 //! - An [`Approver`] asks a person for the approval of calls; a [`ClientPrompter`] is the client whose user it asks.
@@ -34,7 +35,7 @@ mod phase;
 mod progress;
 
 pub use approver::{Answer, ApprovalRequest, Approver, ClientPrompter};
-pub use caller::{Media, ToolCaller};
+pub use caller::{Catalogue, Media, ResultStore, ToolCaller};
 pub use context::CallContext;
 pub use engine::ToolEngine;
 pub use loader::{LoadOutcome, Reject, RejectKind, ToolLoader};

@@ -41,8 +41,9 @@ impl Tools {
         user_selectable_only: bool,
     ) -> Vec<Arc<Tool>> {
         let module = module.into();
-        let visible = self.context.caller.iter().flat_map(|caller| caller.visible_tools(&self.context));
-        visible
+        let caller = self.context.caller.iter();
+        caller
+            .flat_map(|caller| caller.catalogue().visible_tools(&self.context))
             .filter(|tool| module.is_none_or(|module| tool.name.namespace() == module))
             .filter(|tool| !user_selectable_only || tool.is_user_selectable())
             .collect()
@@ -55,7 +56,7 @@ impl Tools {
     /// Fails if no visible tool has the name, or if the name is ambiguous.
     pub fn get_tool(&self, name: &str) -> Result<Arc<Tool>, ToolError> {
         let caller = self.context.caller.as_ref().ok_or_else(nowhere)?;
-        let found = caller.find_tools(name, &self.context)?;
+        let found = caller.catalogue().find_tools(name, &self.context)?;
         found
             .into_iter()
             .next()

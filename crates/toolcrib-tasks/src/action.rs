@@ -104,7 +104,7 @@ impl Action {
         match self {
             Self::Notification { .. } => true,
             Self::ToolCall { tool, params } => services.tool_caller().is_ok_and(|tool_caller| {
-                tool_caller.may_repeat(&ToolCall::new(tool, params.clone()), &owner.context())
+                tool_caller.catalogue().may_repeat(&ToolCall::new(tool, params.clone()), &owner.context())
             }),
             Self::LlmPrompt { .. } => false,
         }
@@ -123,7 +123,7 @@ impl Services {
     ) -> Result<Value, ToolError> {
         let mut context = owner.action_context().with_cancel(cancel.clone()).with_run_key(run_key);
         context.phase = phase.clone();
-        self.tool_caller()?.admit(&context)?;
+        self.tool_caller()?.catalogue().admit(&context)?;
         match action {
             Action::Notification { message, channel } => {
                 self.notify(owner, channel.as_deref(), message, Some(run_key)).await?;

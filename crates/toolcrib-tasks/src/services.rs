@@ -127,7 +127,7 @@ impl Services {
         };
         let mut context = owner.context();
         if let Some(tool_caller) = self.tool_caller.get() {
-            tool_caller.admit(&context)?;
+            tool_caller.catalogue().admit(&context)?;
         }
         context.caller = self.tool_caller().ok().cloned();
         context.run_key = run_key.map(Into::into);
@@ -157,7 +157,7 @@ impl Services {
     /// Checks the tool, the arguments and the policy of a call that the caller of this context schedules for later. All
     /// of them are checked again when the call is made.
     pub(crate) fn check_call(&self, call: &ToolCall, context: &CallContext) -> Result<(), ToolError> {
-        self.tool_caller()?.check_call(call, &Owner::of(context).action_context())
+        self.tool_caller()?.catalogue().check_call(call, &Owner::of(context).action_context())
     }
 
     /// Returns a channel by its name.

@@ -214,7 +214,7 @@ impl Driver<'_> {
         self.observer.on_shortened(Compacted::Results(offloaded.len()));
         let hints = offloaded
             .into_iter()
-            .map(|put| self.caller.store_result(&put.name, put.text, &self.context))
+            .map(|put| self.caller.results().store(&put.name, put.text, &self.context))
             .collect();
         self.step(state, Event::Kept(hints), false).await
     }
@@ -250,7 +250,7 @@ impl Driver<'_> {
             while let Some((id, result, elapsed)) = finished.next().await {
                 self.observer.on_call_finished(&result, elapsed);
                 let seen = if self.settings.sees_pictures {
-                    pictures(&id, &result, self.caller, &self.context)
+                    pictures(&id, &result, self.caller.results(), &self.context)
                 } else {
                     Vec::new()
                 };
@@ -289,7 +289,7 @@ impl Driver<'_> {
     }
 
     fn only_reads(&self, step: &Step) -> bool {
-        matches!(&step.work, Work::Run(call) if self.caller.only_reads(call, &self.context))
+        matches!(&step.work, Work::Run(call) if self.caller.catalogue().only_reads(call, &self.context))
     }
 
     /// Returns the reason not to begin anything more, if there is one.

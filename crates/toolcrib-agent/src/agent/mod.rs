@@ -145,7 +145,7 @@ impl Agent {
         let (state, action) = if let Some(prompt) = prompt {
             RunState::begin(&self.settings, conversation, prompt, budget)
         } else {
-            let may_repeat = |call: &ToolCall| caller.may_repeat(call, &context);
+            let may_repeat = |call: &ToolCall| caller.catalogue().may_repeat(call, &context);
             RunState::resume(&self.settings, conversation, &may_repeat, budget)
         };
         context.budget = Some(state.budget().clone());

@@ -1,7 +1,7 @@
 //! Pictures of results, for models that see.
 
 use toolcrib_model::{ToolResult, media_handles};
-use toolcrib_port::{CallContext, ToolCaller};
+use toolcrib_port::{CallContext, ResultStore};
 
 use crate::Picture;
 
@@ -22,12 +22,12 @@ const TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 pub(super) fn pictures(
     call_id: &str,
     result: &ToolResult,
-    caller: &dyn ToolCaller,
+    store: &dyn ResultStore,
     context: &CallContext,
 ) -> Vec<Picture> {
     let found = media_handles(&result.result, MAX_LOOKED_AT);
     let pictures = found.into_iter().filter(|media| media.kind == "image");
-    let kept = pictures.filter_map(|media| caller.media(media.handle, context));
+    let kept = pictures.filter_map(|media| store.media(media.handle, context));
     let shown =
         kept.filter(|media| media.data.len() <= MAX_PICTURE_BYTES && TYPES.contains(&&*media.media_type));
     let picture = |media: toolcrib_port::Media| Picture {

@@ -32,7 +32,7 @@ fn runtime() -> Fixture {
 fn checked(fixture: &Fixture, name: &str, arguments: &Value) -> Result<(), ErrorKind> {
     let call = ToolCall::new(name, arguments.as_object().unwrap().clone());
     let entrance = fixture.executor.tool_caller();
-    entrance.check_call(&call, &CallContext::new("s")).map_err(|error| error.kind)
+    entrance.catalogue().check_call(&call, &CallContext::new("s")).map_err(|error| error.kind)
 }
 
 #[test]

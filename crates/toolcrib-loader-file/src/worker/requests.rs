@@ -57,7 +57,7 @@ async fn perform(request: RequestMessage, context: &CallContext) -> Result<Value
     match method {
         "list_tools" => {
             let ListTools { module, user_selectable_only } = params(method, request.params)?;
-            let mut tools = caller.visible_tools(context);
+            let mut tools = caller.catalogue().visible_tools(context);
             tools.retain(|tool| {
                 module.as_deref().is_none_or(|module| tool.name.namespace() == module)
                     && (!user_selectable_only || tool.is_user_selectable())
@@ -66,7 +66,7 @@ async fn perform(request: RequestMessage, context: &CallContext) -> Result<Value
         }
         "get_tool" => {
             let GetTool { name } = params(method, request.params)?;
-            let found = caller.find_tools(&name, context)?;
+            let found = caller.catalogue().find_tools(&name, context)?;
             let unknown = || ToolError::new(ErrorKind::UnknownTool, format!("there is no tool `{name}`"));
             json(found.first().ok_or_else(unknown)?.as_ref())
         }

@@ -180,7 +180,7 @@ impl Server {
 /// Returns true if a call of this tool by its name reaches this tool, or is refused.
 fn is_found_by_name(tool: &Tool, context: &CallContext) -> bool {
     let Some(caller) = &context.caller else { return false };
-    let found = caller.find_tools(&tool.name.to_string(), context);
+    let found = caller.catalogue().find_tools(&tool.name.to_string(), context);
     !matches!(found, Err(error) if error.kind == ErrorKind::UnknownTool)
 }
 

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, QualifiedName, Risk, Tool, ToolCall, ToolError, ToolResult};
 use toolcrib_policy::{Access, AccessRules, Call, Capabilities, Policy, Rule, Verdict};
-use toolcrib_port::{Approver, CallContext, ToolCaller, ToolEngine as _, ToolLoader as _};
+use toolcrib_port::{Approver, CallContext, Catalogue, ToolCaller, ToolEngine as _, ToolLoader as _};
 use toolcrib_registry::SessionTools;
 use toolcrib_sdk::Module;
 
@@ -96,6 +96,12 @@ impl ToolCaller for Knows {
         ToolResult::failed(call.call_id, call.name, ToolError::new(ErrorKind::Internal, "not called"))
     }
 
+    fn catalogue(&self) -> &dyn Catalogue {
+        self
+    }
+}
+
+impl Catalogue for Knows {
     fn find_tools(&self, name: &str, _: &CallContext) -> Result<Vec<Arc<Tool>>, ToolError> {
         assert_eq!(name, "mcp_notes::one");
         Ok(vec![Arc::new(Tool::new(QualifiedName::new("mcp_notes", "one").unwrap()))])

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use toolcrib_port::{CallContext, Media};
+use toolcrib_port::{CallContext, Media, ResultStore};
 
 use crate::Results;
 use crate::limits::MAX_STORED_RESULT_BYTES;
@@ -12,9 +12,15 @@ use crate::read_result::format_json::readable;
 use crate::store::{Format, Owner, StoredResult};
 
 impl Results {
-    /// Stores a result of this tool that was shown already, for example to make room for others, and returns how to
-    /// read it. Returns `None` if it cannot be stored.
-    pub fn store(&self, tool: &str, text: String, context: &CallContext) -> Option<String> {
+    /// Also stores the results of a session in this folder, so that the next process of the session can read their
+    /// handles, regardless of the time. The content of the folder has the limits of a session: 100 results, 96 MiB.
+    pub fn store_in(&self, session: &str, folder: &Path) -> io::Result<()> {
+        self.store.store_in(session, folder)
+    }
+}
+
+impl ResultStore for Results {
+    fn store(&self, tool: &str, text: String, context: &CallContext) -> Option<String> {
         if text.len() > MAX_STORED_RESULT_BYTES {
             return None;
         }
@@ -29,14 +35,7 @@ impl Results {
         })
     }
 
-    /// Also stores the results of a session in this folder, so that the next process of the session can read their
-    /// handles, regardless of the time. The content of the folder has the limits of a session: 100 results, 96 MiB.
-    pub fn store_in(&self, session: &str, folder: &Path) -> io::Result<()> {
-        self.store.store_in(session, folder)
-    }
-
-    /// Returns the binary data that was extracted from a result, if it belongs to the caller.
-    pub fn media(&self, handle: &str, context: &CallContext) -> Option<Media> {
+    fn media(&self, handle: &str, context: &CallContext) -> Option<Media> {
         let stored = self.store.get(handle, &Owner::of(context))?;
         match &stored.format {
             Format::Binary { media_type, .. } => {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;
-use toolcrib_port::{CallContext, Media};
+use toolcrib_port::{CallContext, Media, ResultStore as _};
 
 use super::{handle, reading, results, shaped};
 use crate::Results;

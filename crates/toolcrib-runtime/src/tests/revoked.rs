@@ -142,7 +142,9 @@ async fn a_client_that_is_taken_out_of_the_app_has_nothing_run_any_more_after_a_
     schedule(&earlier).await;
     let runtime = earlier.successor(world.app(DEVOPS), Arc::new(DenyAll)).await.unwrap();
     assert_eq!(outcomes(&runtime, 2).await, ["failed", "failed"]);
-    assert!(runtime.executor().tool_caller().visible_tools(&CallContext::new(SESSION)).is_empty());
+    assert!(
+        runtime.executor().tool_caller().catalogue().visible_tools(&CallContext::new(SESSION)).is_empty()
+    );
     let refused = call(&runtime, SESSION, "bank.pay", json!({})).await;
     assert_eq!(refused.error.unwrap().kind, ErrorKind::Denied);
     assert_eq!(world.paid(), 0);

@@ -4,7 +4,7 @@ use rmcp::model::{CallToolResult, ContentBlock, Resource};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 use toolcrib_model::{JsonObject, ToolResult, media_handles};
-use toolcrib_port::{CallContext, ToolCaller};
+use toolcrib_port::{CallContext, ResultStore};
 
 /// The URI prefix of a stored result.
 const RESULT_SCHEME: &str = "toolcrib://result/";
@@ -37,7 +37,7 @@ pub(crate) fn handle_of(uri: &str) -> Option<&str> {
 /// Converts a result to MCP content: text that any client shows, unchanged images and audio, the structured content if
 /// there is any, and finally the line of facts. A failure of the tool is a result too, so that the client's model reads
 /// it.
-pub(crate) fn content(result: ToolResult, caller: &dyn ToolCaller, context: &CallContext) -> CallToolResult {
+pub(crate) fn content(result: ToolResult, store: &dyn ResultStore, context: &CallContext) -> CallToolResult {
     let facts = result.facts().map(ContentBlock::text);
     if let Some(error) = result.error {
         let text = serde_json::to_string(&error).unwrap_or_else(|_| error.to_string());
@@ -48,14 +48,14 @@ pub(crate) fn content(result: ToolResult, caller: &dyn ToolCaller, context: &Cal
         // The facts state that there is no result.
         Value::Null => (None, Vec::new()),
         Value::String(text) => {
-            let media = media(&Value::String(text.clone()), caller, context);
+            let media = media(&Value::String(text.clone()), store, context);
             (None, with_media(ContentBlock::text(text), media))
         }
-        Value::Array(items) => match blocks(&items, caller, context) {
+        Value::Array(items) => match blocks(&items, store, context) {
             Some(blocks) => (None, blocks),
-            None => (None, as_text(&Value::Array(items), caller, context)),
+            None => (None, as_text(&Value::Array(items), store, context)),
         },
-        Value::Object(map) => both(map, caller, context),
+        Value::Object(map) => both(map, store, context),
         other => (None, vec![ContentBlock::text(other.to_string())]),
     };
     if let Some(handle) = result.metadata.get("handle").and_then(Value::as_str) {
@@ -79,10 +79,10 @@ pub(crate) fn content(result: ToolResult, caller: &dyn ToolCaller, context: &Cal
 pub(crate) fn with_structure(
     result: ToolResult,
     structure: Result<Value, &'static str>,
-    caller: &dyn ToolCaller,
+    store: &dyn ResultStore,
     context: &CallContext,
 ) -> CallToolResult {
-    let mut told = content(result, caller, context);
+    let mut told = content(result, store, context);
     if told.is_error == Some(true) {
         return told;
     }
@@ -98,8 +98,8 @@ pub(crate) fn with_structure(
 }
 
 /// Returns a value as text, followed by the images and audio in it.
-fn as_text(value: &Value, caller: &dyn ToolCaller, context: &CallContext) -> Vec<ContentBlock> {
-    with_media(ContentBlock::text(value.to_string()), media(value, caller, context))
+fn as_text(value: &Value, store: &dyn ResultStore, context: &CallContext) -> Vec<ContentBlock> {
+    with_media(ContentBlock::text(value.to_string()), media(value, store, context))
 }
 
 fn with_media(text: ContentBlock, media: Vec<ContentBlock>) -> Vec<ContentBlock> {
@@ -107,9 +107,9 @@ fn with_media(text: ContentBlock, media: Vec<ContentBlock>) -> Vec<ContentBlock>
 }
 
 /// Returns the images and audio of a value that is sent as text, at most [`MAX_MEDIA`].
-fn media(value: &Value, caller: &dyn ToolCaller, context: &CallContext) -> Vec<ContentBlock> {
+fn media(value: &Value, store: &dyn ResultStore, context: &CallContext) -> Vec<ContentBlock> {
     let shown = media_handles(value, MAX_MEDIA).into_iter().filter_map(|found| {
-        let media = caller.media(found.handle, context)?;
+        let media = store.media(found.handle, context)?;
         let block = json!({"type": found.kind, "mimeType": media.media_type, "data": media.data});
         ContentBlock::deserialize(block).ok()
     });
@@ -126,38 +126,38 @@ fn breaches(result: &ToolResult) -> Option<Vec<String>> {
 /// Returns the structured content and the blocks of a result that has both, or the structured content and its text.
 fn both(
     map: JsonObject,
-    caller: &dyn ToolCaller,
+    store: &dyn ResultStore,
     context: &CallContext,
 ) -> (Option<Value>, Vec<ContentBlock>) {
     if let (2, Some(structured), Some(items)) =
         (map.len(), map.get("structuredContent"), map.get("content").and_then(Value::as_array))
-        && let Some(blocks) = blocks(items, caller, context)
+        && let Some(blocks) = blocks(items, store, context)
     {
         return (Some(structured.clone()), blocks);
     }
     let structured = Value::Object(map);
-    let blocks = as_text(&structured, caller, context);
+    let blocks = as_text(&structured, store, context);
     (Some(structured), blocks)
 }
 
 /// Returns the blocks of a result that is a list of blocks only.
-fn blocks(items: &[Value], caller: &dyn ToolCaller, context: &CallContext) -> Option<Vec<ContentBlock>> {
+fn blocks(items: &[Value], store: &dyn ResultStore, context: &CallContext) -> Option<Vec<ContentBlock>> {
     let is_block =
         |item: &Value| item.get("type").and_then(Value::as_str).is_some_and(|kind| BLOCKS.contains(&kind));
     if items.is_empty() || !items.iter().all(is_block) {
         return None;
     }
-    items.iter().map(|item| ContentBlock::deserialize(restored(item, caller, context)).ok()).collect()
+    items.iter().map(|item| ContentBlock::deserialize(restored(item, store, context)).ok()).collect()
 }
 
 /// Returns a block for a client: an image or audio block with its data, and other extracted binary data as a resource
 /// link, because it is too large for a conversation.
-fn restored(block: &Value, caller: &dyn ToolCaller, context: &CallContext) -> Value {
+fn restored(block: &Value, store: &dyn ResultStore, context: &CallContext) -> Value {
     let Some(map) = block.as_object() else { return block.clone() };
     let inside = map.get("resource").and_then(Value::as_object).unwrap_or(map);
     let Some(handle) = inside.get("handle").and_then(Value::as_str) else { return block.clone() };
     let kind = inside.get("type").and_then(Value::as_str).filter(|kind| matches!(*kind, "image" | "audio"));
-    if let Some((kind, media)) = kind.zip(caller.media(handle, context)) {
+    if let Some((kind, media)) = kind.zip(store.media(handle, context)) {
         return json!({"type": kind, "mimeType": media.media_type, "data": media.data});
     }
     let name = inside.get("uri").and_then(Value::as_str).unwrap_or("binary data");

@@ -272,7 +272,13 @@ impl RunningCall {
 
 /// Returns the namespace of the tool that a call names.
 fn server_of(call: &ToolCall, lease: &Lease, context: &CallContext) -> String {
-    let tools = lease.runtime.executor().tool_caller().find_tools(&call.name, context).unwrap_or_default();
+    let tools = lease
+        .runtime
+        .executor()
+        .tool_caller()
+        .catalogue()
+        .find_tools(&call.name, context)
+        .unwrap_or_default();
     tools.first().map(|tool| tool.name.namespace().to_owned()).unwrap_or_default()
 }
 

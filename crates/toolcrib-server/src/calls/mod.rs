@@ -97,7 +97,7 @@ impl Shared {
                 self.record_call(client, name, error.kind.as_str(), Duration::ZERO);
                 let failed = ToolResult::failed(None, name, error);
                 let caller = setup.lease.runtime.executor().tool_caller();
-                Err(Box::new(content(failed, caller.as_ref(), &setup.context)))
+                Err(Box::new(content(failed, caller.results(), &setup.context)))
             }
         }
     }
@@ -128,8 +128,8 @@ impl Shared {
         }
         let caller = ended.lease.runtime.executor().tool_caller();
         let mut told = match ended.structure.map(|structure| structure.take()) {
-            Some(structure) => with_structure(ended.result, structure, caller.as_ref(), &ended.context),
-            None => content(ended.result, caller.as_ref(), &ended.context),
+            Some(structure) => with_structure(ended.result, structure, caller.results(), &ended.context),
+            None => content(ended.result, caller.results(), &ended.context),
         };
         told.content.extend(noted);
         told.into()

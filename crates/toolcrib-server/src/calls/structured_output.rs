@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 use toolcrib_exec::Executor;
 use toolcrib_model::{ToolCall, ToolResult};
-use toolcrib_port::{CallContext, ToolCaller};
+use toolcrib_port::{CallContext, Catalogue, ResultStore, ToolCaller};
 use toolcrib_results::MAX_CHECKED_RESULT_BYTES;
 
 /// The text before a result without structured content whose call continues in the background.
@@ -49,12 +49,16 @@ impl ToolCaller for StructuredCaller {
     async fn call(&self, call: ToolCall, context: &CallContext) -> ToolResult {
         let whole = self.inner.call(call, &context.clone().with_full_results()).await;
         self.structure.set(structure_of(&whole));
-        let tools = self.inner.find_tools(&whole.name, context).unwrap_or_default();
+        let tools = self.inner.catalogue().find_tools(&whole.name, context).unwrap_or_default();
         self.executor.shape(whole, tools.first(), context)
     }
 
-    fn inner(&self) -> Option<&dyn ToolCaller> {
-        Some(self.inner.as_ref())
+    fn catalogue(&self) -> &dyn Catalogue {
+        self.inner.catalogue()
+    }
+
+    fn results(&self) -> &dyn ResultStore {
+        self.inner.results()
     }
 }
 

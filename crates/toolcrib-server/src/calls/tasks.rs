@@ -134,7 +134,7 @@ fn payload_of(status: TaskStatus, runtime: &Runtime, context: &CallContext) -> T
     let about = [("handle", status.handle), ("facts", status.note)];
     let about = about.into_iter().filter_map(|(key, text)| Some((key, text?)));
     let result = about.fold(result, |result, (key, text)| result.with_metadata(key, text));
-    let told = content(result, runtime.executor().tool_caller().as_ref(), context);
+    let told = content(result, runtime.executor().tool_caller().results(), context);
     match serde_json::to_value(told) {
         Ok(Value::Object(result)) => TaskPayload::Completed { result },
         _ => failed("the result cannot be written"),

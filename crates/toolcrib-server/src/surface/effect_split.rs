@@ -80,7 +80,9 @@ impl Intent {
                 .with_hint("give the name of the tool as `search_tools` shows it, and its arguments"));
         };
         // The tool caller reports unknown and ambiguous names.
-        for tool in runtime.executor().tool_caller().find_tools(&named, context).unwrap_or_default() {
+        for tool in
+            runtime.executor().tool_caller().catalogue().find_tools(&named, context).unwrap_or_default()
+        {
             if runs_others(&tool) {
                 return Err(unsplit(&tool));
             }
@@ -97,7 +99,7 @@ impl Intent {
 
     /// Returns the intent that fits all tools of this name, if they agree and run no others.
     fn of_tool(name: &str, runtime: &Runtime, context: &CallContext) -> Option<Self> {
-        let tools = runtime.executor().tool_caller().find_tools(name, context).ok()?;
+        let tools = runtime.executor().tool_caller().catalogue().find_tools(name, context).ok()?;
         let kind = Self::kind(tools.first().filter(|tool| !runs_others(tool))?);
         tools.iter().all(|tool| Self::kind(tool) == kind).then_some(kind)
     }
@@ -144,7 +146,7 @@ pub(super) fn runs_others(tool: &Tool) -> bool {
 
 /// Returns the error for a tool that runs others, because the three tools replace it.
 pub(crate) fn refused(name: &str, runtime: &Runtime, context: &CallContext) -> Option<ToolError> {
-    let found = runtime.executor().tool_caller().find_tools(name, context).unwrap_or_default();
+    let found = runtime.executor().tool_caller().catalogue().find_tools(name, context).unwrap_or_default();
     let tool = found.iter().find(|tool| runs_others(tool.as_ref()))?;
     Some(unsplit(tool))
 }

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use tokio_util::sync::DropGuard;
 use toolcrib_model::{Tool, ToolCall, ToolResult};
 use toolcrib_policy::RUNTIME_NAMESPACE;
-use toolcrib_port::{CallContext, Progress, ProgressListener, ToolCaller};
+use toolcrib_port::{CallContext, Catalogue, Progress, ProgressListener, ResultStore, ToolCaller};
 use tracing::Instrument as _;
 
 use super::table::LiveTask;
@@ -43,7 +43,10 @@ impl BackgroundingCaller {
         let may_detach = |tool: &Arc<Tool>| {
             tool.name.namespace() != RUNTIME_NAMESPACE || FORWARDING_TOOLS.contains(&tool.name.name())
         };
-        self.tool_caller.find_tools(&call.name, context).is_ok_and(|tools| tools.iter().all(may_detach))
+        self.tool_caller
+            .catalogue()
+            .find_tools(&call.name, context)
+            .is_ok_and(|tools| tools.iter().all(may_detach))
     }
 }
 
@@ -55,7 +58,7 @@ impl ToolCaller for BackgroundingCaller {
             return self.tool_caller.call(call, context).await;
         };
         let inner = &self.background.inner;
-        let may_repeat = self.tool_caller.may_repeat(&call, context);
+        let may_repeat = self.tool_caller.catalogue().may_repeat(&call, context);
         let task = Task::new(call.clone(), context, inner.services.clock.now(), may_repeat);
         let live = LiveTask::new(task, context.phase.child());
         let mut within = context.clone().with_cancel(live.cancel.clone()).with_run_key(id.as_str());
@@ -99,8 +102,12 @@ impl ToolCaller for BackgroundingCaller {
         self.tool_caller.call_all(calls, context).await
     }
 
-    fn inner(&self) -> Option<&dyn ToolCaller> {
-        Some(self.tool_caller.as_ref())
+    fn catalogue(&self) -> &dyn Catalogue {
+        self.tool_caller.catalogue()
+    }
+
+    fn results(&self) -> &dyn ResultStore {
+        self.tool_caller.results()
     }
 }
 

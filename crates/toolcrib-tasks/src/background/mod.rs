@@ -140,7 +140,7 @@ impl Background {
         inner.services.check_call(&call, context)?;
         inner.remove_expired().await;
         let id = random_id("task").map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))?;
-        let may_repeat = tool_caller.may_repeat(&call, context);
+        let may_repeat = tool_caller.catalogue().may_repeat(&call, context);
         let task = Task::new(call, context, inner.services.clock.now(), may_repeat);
         let live = LiveTask::new(task, PhaseTracker::new());
         let status = inner.insert(&id, &live).await?;

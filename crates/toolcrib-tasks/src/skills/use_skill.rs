@@ -151,6 +151,7 @@ fn insert_arguments(text: &str, arguments: &str) -> Result<String, ToolError> {
 /// reveal if a tool is denied or does not exist.
 fn available_tools(listed: &[String], context: &CallContext) -> (Vec<String>, usize) {
     let Some(tool_caller) = &context.caller else { return (Vec::new(), listed.len()) };
+    let catalogue = tool_caller.catalogue();
     let mut tools: Vec<String> = Vec::new();
     let mut absent = 0;
     let visible = std::cell::OnceCell::new();
@@ -159,10 +160,10 @@ fn available_tools(listed: &[String], context: &CallContext) -> (Vec<String>, us
         let name = entry.split_once('(').map_or(entry.as_str(), |(name, _)| name).trim();
         let found = match name.strip_suffix(".*") {
             Some(namespace) => {
-                let visible = visible.get_or_init(|| tool_caller.visible_tools(context));
+                let visible = visible.get_or_init(|| catalogue.visible_tools(context));
                 visible.iter().any(|tool| tool.name.namespace() == namespace).then(|| name.to_owned())
             }
-            None => tool_caller
+            None => catalogue
                 .find_tools(name, context)
                 .ok()
                 .and_then(|tools| tools.first().map(|tool| tool.name.dotted())),

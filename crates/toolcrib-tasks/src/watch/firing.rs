@@ -171,7 +171,7 @@ impl WatchersInner {
     fn check_follow_up(&self, owner: &Owner, step: &FollowUp) -> Result<(), ToolError> {
         match &step.action {
             Action::ToolCall { tool, .. } if step.is_filled => {
-                check_takes_values(tool, self.services.tool_caller()?.as_ref(), &owner.context())
+                check_takes_values(tool, self.services.tool_caller()?.catalogue(), &owner.context())
             }
             _ => Ok(()),
         }

@@ -168,7 +168,7 @@ impl Watchers {
         let inner = Arc::clone(&self.inner);
         request.max_checks = request.max_checks.filter(|most| *most > 0);
         let tool_caller = inner.services.tool_caller()?;
-        let condition = request.check(&inner.services, tool_caller.as_ref(), context)?;
+        let condition = request.check(&inner.services, tool_caller.catalogue(), context)?;
         let watcher = Watcher::new(Owner::of(context), request, inner.services.clock.now());
         run_detached(async move { inner.start(Entry::new(watcher, condition)).await }).await
     }

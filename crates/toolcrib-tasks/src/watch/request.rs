@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_model::{ErrorKind, JsonObject, ToolCall, ToolError};
 use toolcrib_policy::RUNTIME_NAMESPACE;
-use toolcrib_port::{CallContext, ToolCaller};
+use toolcrib_port::{CallContext, Catalogue};
 
 use super::template;
 use crate::{Action, Condition, Services};
@@ -125,7 +125,7 @@ impl WatchRequest {
     pub(super) fn check(
         &self,
         services: &Services,
-        tool_caller: &dyn ToolCaller,
+        catalogue: &dyn Catalogue,
         context: &CallContext,
     ) -> Result<Option<Condition>, ToolError> {
         if !(MIN_WATCH_INTERVAL..=MAX_WATCH_INTERVAL).contains(&self.interval) {
@@ -170,7 +170,7 @@ impl WatchRequest {
         }
         services.check_call(&self.call(), context)?;
         for (number, action) in (1..).zip(&self.actions) {
-            check_action(action, services, tool_caller, context).map_err(|error| ToolError {
+            check_action(action, services, catalogue, context).map_err(|error| ToolError {
                 message: format!("action {number}: {}", error.message),
                 ..error
             })?;
@@ -182,14 +182,14 @@ impl WatchRequest {
 fn check_action(
     action: &Action,
     services: &Services,
-    tool_caller: &dyn ToolCaller,
+    catalogue: &dyn Catalogue,
     context: &CallContext,
 ) -> Result<(), ToolError> {
     action.check(services)?;
     let is_filled = template::check(action).map_err(invalid)?;
     match action {
         // The arguments are not known before there is a result.
-        Action::ToolCall { tool, .. } if is_filled => check_takes_values(tool, tool_caller, context),
+        Action::ToolCall { tool, .. } if is_filled => check_takes_values(tool, catalogue, context),
         Action::ToolCall { tool, params } => {
             services.check_call(&ToolCall::new(tool, params.clone()), context)
         }
@@ -201,10 +201,10 @@ fn check_action(
 /// that their arguments name, and a result must not choose a tool.
 pub(super) fn check_takes_values(
     tool: &str,
-    tool_caller: &dyn ToolCaller,
+    catalogue: &dyn Catalogue,
     context: &CallContext,
 ) -> Result<(), ToolError> {
-    let found = tool_caller.find_tools(tool, context)?;
+    let found = catalogue.find_tools(tool, context)?;
     if found.iter().all(|tool| tool.name.namespace() != RUNTIME_NAMESPACE) {
         return Ok(());
     }

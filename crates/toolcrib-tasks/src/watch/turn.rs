@@ -106,7 +106,7 @@ impl WatchersInner {
         // The result is compared with others, so a preview would not do.
         context.full_results = true;
         let tool_caller = self.services.tool_caller().ok()?;
-        if !tool_caller.may_repeat(&call, &context) {
+        if !tool_caller.catalogue().may_repeat(&call, &context) {
             self.table.with(id, |entry| entry.watcher.is_under_way = true);
             self.save_or_warn(id).await;
         }

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use serde_json::json;
 use tokio::sync::Barrier;
 use toolcrib_model::{ToolCall, ToolResult};
-use toolcrib_port::{CallContext, ToolCaller};
+use toolcrib_port::{CallContext, Catalogue, ToolCaller};
 
 use super::super::{Agent, Conversation, Limit, Outcome, RunLimits, RunReport, Spent};
 use super::{agent, call, calls, says, scripted};
@@ -121,6 +121,12 @@ impl ToolCaller for House {
         ToolResult::ok(call.call_id, call.name, json!(text))
     }
 
+    fn catalogue(&self) -> &dyn Catalogue {
+        self
+    }
+}
+
+impl Catalogue for House {
     fn only_reads(&self, call: &ToolCall, _context: &CallContext) -> bool {
         self.together.is_some() && call.name.starts_with("down::")
     }

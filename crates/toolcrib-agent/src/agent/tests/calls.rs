@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use toolcrib_model::{QualifiedName, Tool, ToolCall, ToolResult};
-use toolcrib_port::{CallContext, ToolCaller};
+use toolcrib_port::{CallContext, Catalogue, ToolCaller};
 use toolcrib_prompt::{InjectionSettings, Plan, WireNames};
 
 use super::super::{Agent, AgentSettings, Conversation, Observer, Outcome, RunLimits};
@@ -30,6 +30,12 @@ impl ToolCaller for Meeting {
         ToolResult::ok(call.call_id, call.name, json!("done"))
     }
 
+    fn catalogue(&self) -> &dyn Catalogue {
+        self
+    }
+}
+
+impl Catalogue for Meeting {
     fn only_reads(&self, call: &ToolCall, _context: &CallContext) -> bool {
         call.name.starts_with("read")
     }

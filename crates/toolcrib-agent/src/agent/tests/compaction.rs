@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use async_trait::async_trait;
 use serde_json::json;
 use toolcrib_model::{ToolCall, ToolResult};
-use toolcrib_port::{CallContext, ToolCaller};
+use toolcrib_port::{CallContext, Media, ResultStore, ToolCaller};
 
 use super::super::{Agent, Compacted, Conversation, Limit, Observer, Outcome, RunReport};
 use super::{agent, call, calls, says, scripted, sent};
@@ -31,11 +31,21 @@ impl ToolCaller for Long {
         ToolResult::ok(call.call_id, call.name, json!(text))
     }
 
-    fn store_result(&self, tool: &str, result: String, context: &CallContext) -> Option<String> {
+    fn results(&self) -> &dyn ResultStore {
+        self
+    }
+}
+
+impl ResultStore for Long {
+    fn store(&self, tool: &str, result: String, context: &CallContext) -> Option<String> {
         assert_eq!(context.agent.as_deref(), Some("assistant"));
         let mut kept = self.kept.lock().unwrap();
         kept.push((tool.to_owned(), result.len()));
         self.keeps.then(|| format!("read the rest with handle {}", kept.len()))
+    }
+
+    fn media(&self, _handle: &str, _context: &CallContext) -> Option<Media> {
+        None
     }
 }
 

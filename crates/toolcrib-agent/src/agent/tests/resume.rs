@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use serde_json::json;
 use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
-use toolcrib_port::{CallContext, ToolCaller};
+use toolcrib_port::{CallContext, Catalogue, ToolCaller};
 
 use super::super::{Conversation, Limit, Outcome, RunLimits, RunReport};
 use super::{agent, call, calls, limited, results, says, scripted};
@@ -51,6 +51,12 @@ impl ToolCaller for World {
         ToolResult::ok(call.call_id, call.name, json!("done"))
     }
 
+    fn catalogue(&self) -> &dyn Catalogue {
+        self
+    }
+}
+
+impl Catalogue for World {
     fn may_repeat(&self, call: &ToolCall, _context: &CallContext) -> bool {
         call.name.starts_with("read")
     }

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use toolcrib_model::{ErrorKind, QualifiedName, Secret, Tool, ToolCall, ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call, Capabilities, Effect, Policy, Verdict};
 use toolcrib_port::{
-    CallContext, Progress, ProgressListener, RejectKind, ToolCaller, ToolEngine, ToolLoader,
+    CallContext, Catalogue, Progress, ProgressListener, RejectKind, ToolCaller, ToolEngine, ToolLoader,
 };
 
 use super::WorkerModule;
@@ -381,6 +381,12 @@ impl ToolCaller for Entrance {
         }
     }
 
+    fn catalogue(&self) -> &dyn Catalogue {
+        self
+    }
+}
+
+impl Catalogue for Entrance {
     fn visible_tools(&self, _: &CallContext) -> Vec<Arc<Tool>> {
         let hidden = Tool::clone(&note()).with_metadata("user_selectable", false);
         vec![note(), hidden.into()]

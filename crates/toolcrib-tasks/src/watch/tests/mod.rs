@@ -20,8 +20,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use toolcrib_exec::{DenyAll, Executor};
-use toolcrib_model::{ErrorKind, JsonObject, Risk, Tool, ToolCall, ToolError, ToolResult};
-use toolcrib_port::{Approver, CallContext, ToolCaller};
+use toolcrib_model::{ErrorKind, JsonObject, Risk, ToolCall, ToolError, ToolResult};
+use toolcrib_port::{Approver, CallContext, Catalogue, ToolCaller};
 use toolcrib_sdk::{FunctionTool, Module};
 
 use super::*;
@@ -115,14 +115,14 @@ impl Plant {
 
 /// The entrance of one executor, or of another once the rules have changed.
 struct Gate {
-    now: Arc<Executor>,
-    later: Arc<Executor>,
+    executors: [Arc<Executor>; 2],
+    entrances: [Arc<dyn ToolCaller>; 2],
     is_later: AtomicBool,
 }
 
 impl Gate {
-    fn entrance(&self) -> Arc<dyn ToolCaller> {
-        if self.is_later.load(Ordering::SeqCst) { self.later.tool_caller() } else { self.now.tool_caller() }
+    fn entrance(&self) -> &dyn ToolCaller {
+        self.entrances[usize::from(self.is_later.load(Ordering::SeqCst))].as_ref()
     }
 }
 
@@ -131,17 +131,9 @@ impl ToolCaller for Gate {
     async fn call(&self, call: ToolCall, context: &CallContext) -> ToolResult {
         self.entrance().call(call, context).await
     }
-    fn find_tools(&self, name: &str, context: &CallContext) -> Result<Vec<Arc<Tool>>, ToolError> {
-        self.entrance().find_tools(name, context)
-    }
-    fn check_call(&self, call: &ToolCall, context: &CallContext) -> Result<(), ToolError> {
-        self.entrance().check_call(call, context)
-    }
-    fn admit(&self, context: &CallContext) -> Result<(), ToolError> {
-        self.entrance().admit(context)
-    }
-    fn may_repeat(&self, call: &ToolCall, context: &CallContext) -> bool {
-        self.entrance().may_repeat(call, context)
+
+    fn catalogue(&self) -> &dyn Catalogue {
+        self.entrance().catalogue()
     }
 }
 
@@ -211,9 +203,11 @@ impl Setup {
             let policy = testing::policy(&deny(denied));
             if is_revoked { policy.with_unknown_denied("s", "the tests") } else { policy }
         };
+        let now = testing::executor_with(plant.module(), policy(&["secret"]), approver).await;
+        let later = testing::executor_under(plant.module(), policy(&["secret", "gauge", "probe"])).await;
         let gate = Arc::new(Gate {
-            now: testing::executor_with(plant.module(), policy(&["secret"]), approver).await,
-            later: testing::executor_under(plant.module(), policy(&["secret", "gauge", "probe"])).await,
+            entrances: [now.tool_caller(), later.tool_caller()],
+            executors: [now, later],
             is_later: AtomicBool::new(false),
         });
         let clock = Arc::new(TestClock::at(start));

@@ -8,9 +8,9 @@ async fn with_tools(office: &Office) {
     let module =
         office.watchers.tools().into_iter().fold(Module::new("context_builder", ""), Module::with_tool);
     let module = Arc::new(module);
-    office.gate.now.add_engine("module context_builder", Arc::clone(&module) as _);
-    office.gate.now.registry().add_loader(module);
-    office.gate.now.registry().refresh().await.unwrap();
+    office.gate.executors[0].add_engine("module context_builder", Arc::clone(&module) as _);
+    office.gate.executors[0].registry().add_loader(module);
+    office.gate.executors[0].registry().refresh().await.unwrap();
 }
 
 async fn call(office: &Office, name: &str, arguments: Value) -> ToolResult {
