@@ -6,9 +6,10 @@ use std::time::Duration;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
 use super::json_lines::{JsonLines, send};
+use super::limits::MAX_SERVING;
+use super::question::QuestionReply;
 use super::socket_directory::{SocketDirectory, own_user};
 use super::wire::{CallDecision, MAX_MESSAGE_BYTES, OperatorMessage, ProcessInfo, ServerMessage, VERSION};
-use super::{MAX_SERVING, QuestionReply};
 use crate::Error;
 
 /// The time in which a server has to identify itself.

@@ -13,14 +13,14 @@ use tokio::task::{JoinHandle, JoinSet};
 use toolcrib_app::App;
 use toolcrib_model::UserAnswer;
 
-use super::MAX_OPERATORS;
 use super::json_lines::{JsonLines, send};
+use super::limits::MAX_OPERATORS;
 use super::peer_credentials::ProcessIdentity;
+use super::question::{QuestionReply, WaitingQuestion};
 use super::socket_directory::SocketDirectory;
 use super::wire::{
     CallDecision, MAX_ANSWER_BYTES, OperatorMessage, ProcessInfo, ServerMessage, VERSION, WaitingCall,
 };
-use super::{QuestionReply, WaitingQuestion};
 use crate::approval::{AnswerOutcome, OperatorAnswer, OperatorPresence, check_answer};
 use crate::{Error, PendingApprovals};
 

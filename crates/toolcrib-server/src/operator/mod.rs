@@ -22,6 +22,7 @@ mod socket_directory;
 #[cfg(not(unix))]
 mod unsupported;
 
+mod limits;
 mod question;
 mod wire;
 
@@ -36,19 +37,6 @@ pub use unsupported::{
     UnsupportedMessages as ServerMessages, UnsupportedSender as AnswerSender, serving,
 };
 
+pub use limits::{MAX_OPERATORS, MAX_SERVING, MAX_SHOWN_ARGUMENT_BYTES, MAX_SHOWN_QUESTION_BYTES};
 pub use question::{QuestionReply, WaitingField, WaitingForm, WaitingKind, WaitingQuestion};
 pub use wire::{CallDecision, ProcessInfo, ServerMessage, WaitingCall};
-
-/// The maximum number of processes that serve one app and are shown together.
-pub const MAX_SERVING: usize = 64;
-
-/// The maximum number of operators that are connected to one process.
-pub const MAX_OPERATORS: usize = 16;
-
-/// The maximum size of the arguments of a call that are shown to an operator, in bytes of JSON. The operator can only
-/// deny a call with longer arguments.
-pub const MAX_SHOWN_ARGUMENT_BYTES: usize = 64 * 1024;
-
-/// The maximum size of the form of a question that is shown to an operator, in bytes of JSON. The operator can only
-/// decline a question with a longer form.
-pub const MAX_SHOWN_QUESTION_BYTES: usize = 64 * 1024;

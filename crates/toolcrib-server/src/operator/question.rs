@@ -4,8 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolcrib_model::{FieldKind, FormField, JsonObject, UserAnswer, UserQuestion};
 
-use super::MAX_SHOWN_QUESTION_BYTES;
-use super::wire::{text, text_to};
+use super::limits::{MAX_SHOWN_QUESTION_BYTES, text, text_to};
 use crate::approval::{MAX_FEEDBACK_CHARS, PendingQuestion};
 
 /// A question that waits for an answer.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use tokio::net::{UnixListener, UnixStream};
 use toolcrib_app::{state_folder, state_name};
 
-use super::MAX_SERVING;
+use super::limits::MAX_SERVING;
 use crate::Error;
 use crate::random::{hex, random};
 

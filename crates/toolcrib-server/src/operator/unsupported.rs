@@ -59,7 +59,7 @@ impl UnsupportedMessages {
 impl UnsupportedSender {
     /// Agrees to a question.
     #[expect(clippy::unused_async, reason = "as on Unix")]
-    pub async fn reply(&mut self, _id: u64, _reply: super::QuestionReply) -> Result<(), Error> {
+    pub async fn reply(&mut self, _id: u64, _reply: super::question::QuestionReply) -> Result<(), Error> {
         match self.0 {}
     }
 

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use toolcrib_model::{JsonObject, Risk};
 use toolcrib_policy::Question;
 
-use super::{MAX_SHOWN_ARGUMENT_BYTES, QuestionReply, WaitingQuestion};
+use super::limits::{MAX_SHOWN_ARGUMENT_BYTES, text};
+use super::question::{QuestionReply, WaitingQuestion};
 
 /// The version of the messages.
 pub(super) const VERSION: u32 = 2;
@@ -17,9 +18,6 @@ pub(super) const MAX_ANSWER_BYTES: usize = 256 * 1024;
 /// The maximum length of a line of a server, in bytes: the arguments and the texts of a call. Each byte of a text may
 /// be escaped as six.
 pub(super) const MAX_MESSAGE_BYTES: usize = 512 * 1024;
-
-/// The maximum length of a text of a call, in bytes. Longer texts are truncated.
-const MAX_TEXT_BYTES: usize = 4 * 1024;
 
 /// A message to an operator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -154,14 +152,4 @@ impl WaitingCall {
             waiting_seconds: since.as_secs(),
         }
     }
-}
-
-pub(super) fn text(text: &str) -> String {
-    text_to(text, MAX_TEXT_BYTES)
-}
-
-/// Returns the start of a text, truncated to at most this number of bytes.
-pub(super) fn text_to(text: &str, max_bytes: usize) -> String {
-    let start = text.get(..text.floor_char_boundary(max_bytes)).unwrap_or_default();
-    if start.len() == text.len() { text.to_owned() } else { format!("{start}…") }
 }

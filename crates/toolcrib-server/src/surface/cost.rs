@@ -3,7 +3,7 @@
 use serde::Serialize;
 use toolcrib_prompt::{Injection, Tokenizer};
 
-use super::VisibleTools;
+use super::visible_tools::VisibleTools;
 
 /// The token cost of the answer to `tools/list`, compared to that of all tools. The model of the client is unknown;
 /// `o200k_base` is used as an estimate for all models.

@@ -1,0 +1,102 @@
+//! The list of tools of one client, and its digest.
+
+use std::sync::{Arc, Weak};
+
+use rmcp::model::{Tool as WireTool, ToolAnnotations};
+use sha2::{Digest as _, Sha256};
+use toolcrib_model::{Risk, Tool};
+use toolcrib_policy::RUNTIME_NAMESPACE;
+use toolcrib_prompt::{Injection, OfferedTool};
+use toolcrib_runtime::{Runtime, Surface};
+
+use super::effect_split::{Intent, runs_others};
+use super::output;
+
+/// The tools of one generation that a client sees.
+pub(crate) struct VisibleTools {
+    pub(crate) surface: Surface,
+    /// The list, in a stable order.
+    pub(crate) tools: Vec<WireTool>,
+    /// The digest by which two lists are compared.
+    pub(crate) digest: [u8; 32],
+    /// True if found tools are run by one of three tools, according to their effect.
+    pub(crate) is_split: bool,
+    /// The app of the tools. Another app may have equal generation numbers.
+    of: Weak<Runtime>,
+}
+
+impl VisibleTools {
+    /// Returns true if it is of this generation of this app.
+    pub(crate) fn is_of(&self, runtime: &Arc<Runtime>, generation: u64) -> bool {
+        self.surface.generation == generation && self.of.ptr_eq(&Arc::downgrade(runtime))
+    }
+
+    pub(crate) fn new(surface: Surface, runtime: &Arc<Runtime>) -> Self {
+        let snapshot = runtime.snapshot();
+        let is_split = runtime.app().config.serve.split_execute;
+        let is_direct = surface.plan.mode == Injection::Direct;
+        let listed = |offered: &OfferedTool| {
+            let found = surface.wire_names.resolve(&offered.wire_name);
+            let overloads = found.and_then(|target| snapshot.get(&target.name));
+            let tool = overloads.as_ref().and_then(|overloads| Some(&overloads.first()?.tool));
+            let schema = offered.parameters.as_object().cloned().unwrap_or_default();
+            let wire = WireTool::new(offered.wire_name.clone(), offered.description.clone(), schema);
+            let Some(tool) = tool else { return wire };
+            let mut wire = wire.with_annotations(annotations(tool));
+            wire.title = tool.title().map(str::to_owned);
+            // Several tools with one name have different schemas. The results of the runtime's tools are texts for
+            // models.
+            let is_one = overloads.is_some_and(|overloads| overloads.iter().count() == 1);
+            if is_direct && is_one && tool.name.namespace() != RUNTIME_NAMESPACE {
+                wire.output_schema = output::output_schema(tool).map(Arc::new);
+            }
+            wire
+        };
+        let mut tools = Vec::with_capacity(surface.plan.offered.len());
+        for offered in &surface.plan.offered {
+            let target = surface.wire_names.resolve(&offered.wire_name);
+            let tool = target.and_then(|target| Some(&snapshot.get(&target.name)?.first()?.tool));
+            let runs_others = is_split && tool.is_some_and(|tool| runs_others(tool));
+            match Intent::replacing(&offered.wire_name).filter(|_| runs_others) {
+                Some(intents) => tools.extend(intents.iter().map(|intent| intent.tool(listed(offered)))),
+                None if runs_others => {}
+                None => tools.push(listed(offered)),
+            }
+        }
+        let digest = Sha256::digest(serde_json::to_vec(&tools).unwrap_or_default()).into();
+        Self { surface, tools, digest, is_split, of: Arc::downgrade(runtime) }
+    }
+
+    /// Returns true if the client has seen a schema for the results of the tool with this name.
+    pub(crate) fn declares_output(&self, name: &str) -> bool {
+        self.tools.iter().any(|tool| tool.name == name && tool.output_schema.is_some())
+    }
+
+    /// Resolves the name of a tool that the client has seen or found.
+    pub(crate) fn resolve(&self, name: &str) -> String {
+        match self.surface.wire_names.resolve(name) {
+            Some(target) => target.name.to_string(),
+            None => name.to_owned(),
+        }
+    }
+}
+
+/// Returns the hints about the effects of a tool. A tool that runs others may have any of their effects. The protocol
+/// defines the other hints only for tools that do not just read.
+fn annotations(tool: &Tool) -> ToolAnnotations {
+    let is_own = tool.name.namespace() == RUNTIME_NAMESPACE;
+    let runs_others = runs_others(tool);
+    let said = |hint: &str| tool.metadata.get("annotations")?.get(hint)?.as_bool();
+    let reads = tool.risk() == Risk::Low && tool.side_effects().next().is_none() && !runs_others;
+    let mut annotations = ToolAnnotations::new();
+    annotations.title = tool.title().map(str::to_owned);
+    annotations.read_only_hint = Some(reads);
+    if !reads {
+        annotations.destructive_hint = Some(tool.risk() == Risk::High || runs_others);
+        annotations.idempotent_hint = Some(tool.is_idempotent());
+    }
+    // Without the hint, clients assume that a tool reaches the outside world, as tools that run others do.
+    annotations.open_world_hint =
+        if is_own { (!runs_others).then_some(false) } else { said("openWorldHint") };
+    annotations
+}
