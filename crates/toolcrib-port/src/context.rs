@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use toolcrib_model::CallScope;
 use toolcrib_policy::Principal;
 
-use crate::{CallScope, ClientPrompter, PhaseTracker, ProgressListener, ToolCaller};
+use crate::{ClientPrompter, PhaseTracker, ProgressListener, ToolCaller};
 
 /// The context of a call: its caller, its session and its time limits. Arguments with the same names never reach it.
 #[derive(Clone)]

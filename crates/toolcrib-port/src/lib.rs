@@ -26,16 +26,20 @@
 //! }
 //! ```
 
+mod approval_request;
 mod approver;
 mod caller;
+mod client_prompter;
 mod context;
 mod engine;
 mod loader;
 mod phase;
 mod progress;
 
-pub use approver::{Answer, ApprovalRequest, Approver, ClientPrompter};
+pub use approval_request::{Answer, ApprovalRequest};
+pub use approver::Approver;
 pub use caller::{Catalogue, Media, ResultStore, ToolCaller};
+pub use client_prompter::ClientPrompter;
 pub use context::CallContext;
 pub use engine::ToolEngine;
 pub use loader::{LoadOutcome, Reject, RejectKind, ToolLoader};
