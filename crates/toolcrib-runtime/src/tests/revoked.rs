@@ -119,6 +119,7 @@ async fn outcomes(runtime: &Runtime, count: usize) -> Vec<String> {
             .unwrap()
             .iter()
             .filter_map(|task| Some(task["last_run"]["outcome"].as_str()?.to_owned()))
+            .filter(|outcome| outcome != "running")
             .collect();
         if ended.len() == count {
             return ended;
