@@ -5,6 +5,7 @@
 //! [answer](rmcp::model::InputRequiredResult) that lists the questions, and repeat the call with the answers. Meanwhile
 //! the call is suspended and not started again: the steps before the question do not run twice.
 
+mod answer_queue;
 mod elicitation;
 mod form;
 mod operator_queue;
@@ -19,16 +20,17 @@ use async_trait::async_trait;
 use toolcrib_model::{UserAnswer, UserQuestion};
 use toolcrib_port::{ApprovalRequest, Approver, CallContext};
 
+pub(crate) use answer_queue::PendingQuestion;
 pub use elicitation::{APPROVAL_PATIENCE, MAX_QUESTIONS};
 pub(crate) use elicitation::{EarlyAnswers, ElicitationMode, ElicitationSession};
 pub(crate) use operator_queue::MAX_FEEDBACK_CHARS;
 pub use operator_queue::{
-    AnswerOutcome, MAX_WAITING, OperatorAnswer, OperatorPresence, PRESENCE, PendingApprovals,
+    AnswerOutcome, MAX_WAITING, MAX_WAITING_QUESTIONS, OperatorAnswer, OperatorPresence, PRESENCE,
+    PendingApprovals,
 };
 pub use suspended_calls::MAX_SUSPENDED_CALLS;
 pub(crate) use suspended_calls::{RequestKey, SuspendedCalls};
-pub use user_questions::MAX_WAITING_QUESTIONS;
-pub(crate) use user_questions::{PendingQuestion, check_answer};
+pub(crate) use user_questions::check_answer;
 
 /// An approver that asks the user of the client that made a call. It asks a fallback approver if that client cannot
 /// ask, or if no client made the call.

@@ -3,21 +3,23 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 use tokio::time::Instant;
 use toolcrib_model::{UserAnswer, UserQuestion};
-use toolcrib_policy::{Question, Remember};
+use toolcrib_policy::{Question, Remember, question_id};
 use toolcrib_port::{Answer, ApprovalRequest, Approver, CallContext};
 
-use super::user_questions::UserQuestions;
+use super::answer_queue::AnswerQueue;
 
 /// The maximum number of calls that wait for the operator. Further ones go to the other approvers only.
 pub const MAX_WAITING: usize = 256;
+
+/// The maximum number of questions to the user that wait for the operator. Further ones go to the other approvers only.
+pub const MAX_WAITING_QUESTIONS: usize = 64;
 
 /// The time for which an operator counts as present after viewing the page. A call that no other approver can answer
 /// waits only during this time.
@@ -45,22 +47,33 @@ pub(crate) const MAX_FEEDBACK_CHARS: usize = 1_000;
 #[derive(Clone, Default)]
 pub struct PendingApprovals(Arc<OperatorQueue>);
 
-#[derive(Default)]
 struct OperatorQueue {
-    state: Mutex<QueueState>,
+    presence: Mutex<Presence>,
     /// Notified when a question is added or removed, or when an operator leaves.
     changed: watch::Sender<()>,
+    calls: AnswerQueue<Question, Answer>,
     /// The questions of agents and servers to their user.
-    questions_to_user: UserQuestions,
+    questions_to_user: AnswerQueue<UserQuestion, UserAnswer>,
 }
 
-#[derive(Default)]
-struct QueueState {
+impl Default for OperatorQueue {
+    fn default() -> Self {
+        let changed = watch::Sender::default();
+        Self {
+            presence: Mutex::default(),
+            calls: AnswerQueue::new(MAX_WAITING, changed.clone()),
+            questions_to_user: AnswerQueue::new(MAX_WAITING_QUESTIONS, changed.clone()),
+            changed,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+struct Presence {
     /// The time of the operator's last view of the page.
     seen: Option<Instant>,
     /// The number of attached operators.
     attached: usize,
-    questions: BTreeMap<u64, (Question, Instant, oneshot::Sender<Answer>)>,
 }
 
 /// An operator's answer to a call.
@@ -89,19 +102,6 @@ pub enum AnswerOutcome {
     Accepted,
     /// The question was answered by another approver or withdrawn before.
     TooLate,
-}
-
-/// Withdraws a call when dropped, because its asker no longer waits.
-struct QueuedCallGuard<'a> {
-    queue: &'a OperatorQueue,
-    id: u64,
-}
-
-impl Drop for QueuedCallGuard<'_> {
-    fn drop(&mut self) {
-        self.queue.lock().questions.remove(&self.id);
-        self.queue.changed.send_replace(());
-    }
 }
 
 /// The presence of an operator, which ends when this is dropped.
@@ -137,8 +137,13 @@ impl PendingApprovals {
     }
 
     /// Returns the questions of agents and servers to their user.
-    pub(crate) fn questions_to_user(&self) -> &UserQuestions {
+    pub(crate) fn questions_to_user(&self) -> &AnswerQueue<UserQuestion, UserAnswer> {
         &self.0.questions_to_user
+    }
+
+    /// Returns the calls.
+    pub(crate) fn calls(&self) -> &AnswerQueue<Question, Answer> {
+        &self.0.calls
     }
 
     /// Returns a receiver that is notified of changes.
@@ -148,32 +153,17 @@ impl PendingApprovals {
 
     /// Returns the waiting questions and the time that each has waited, the oldest first.
     pub fn questions(&self) -> Vec<(Question, Duration)> {
-        self.new_to(&BTreeSet::new())
-    }
-
-    /// Returns the questions whose ids are not in `known`.
-    pub(crate) fn new_to(&self, known: &BTreeSet<u64>) -> Vec<(Question, Duration)> {
-        let state = self.0.lock();
-        let new = state.questions.values().filter(|(question, ..)| !known.contains(&question.id));
-        new.map(|(question, since, _)| (question.clone(), since.elapsed())).collect()
-    }
-
-    /// Returns true if the question is waiting.
-    pub(crate) fn has(&self, id: u64) -> bool {
-        self.0.lock().questions.contains_key(&id)
+        self.0.calls.all().into_iter().map(|pending| (pending.question, pending.waiting)).collect()
     }
 
     /// Answers the question with this id.
     pub fn answer(&self, id: u64, answer: OperatorAnswer) -> AnswerOutcome {
-        let Some((question, _, sender)) = self.0.lock().questions.remove(&id) else {
-            return AnswerOutcome::TooLate;
-        };
-        let answer = match answer {
+        let answer = |question: Question| match answer {
             OperatorAnswer::Once => Answer::Approved(question.approve()),
             OperatorAnswer::Tool => Answer::Approved(question.approve().remember(Remember::Tool)),
             OperatorAnswer::Deny(feedback) => Answer::Denied(feedback),
         };
-        if sender.send(answer).is_ok() { AnswerOutcome::Accepted } else { AnswerOutcome::TooLate }
+        if self.0.calls.answer(id, answer) { AnswerOutcome::Accepted } else { AnswerOutcome::TooLate }
     }
 }
 
@@ -206,45 +196,20 @@ impl OperatorQueue {
         }
     }
 
-    /// Asks the operator and the other approvers, and takes the first answer. While an operator is present,
-    /// "no answer" from the other approvers does not count.
+    /// Asks the operator and the other approvers for the approval of a call.
     async fn ask(&self, asked: &mut ApprovalRequest, others: &dyn Approver, context: &CallContext) {
-        let Some((_pending, answer)) = self.push(asked.question()) else {
-            return others.ask(std::slice::from_mut(asked), context).await;
-        };
+        let question = asked.question().clone();
         let mut elsewhere = asked.clone();
         let elsewhere = async {
             others.ask(std::slice::from_mut(&mut elsewhere), context).await;
-            match elsewhere.answer {
-                None | Some(Answer::Nobody) => {
-                    self.no_operator().await;
-                    Some(Answer::Nobody)
-                }
-                answered => answered,
-            }
+            elsewhere.answer.filter(|answer| *answer != Answer::Nobody)
         };
-        asked.answer = tokio::select! {
-            biased;
-            answer = answer => answer.ok(),
-            answer = elsewhere => answer,
-        };
+        let answer = self.calls.ask(question.id, question, elsewhere, self.no_operator()).await;
+        asked.answer = Some(answer.unwrap_or(Answer::Nobody));
     }
 
-    fn push(&self, question: &Question) -> Option<(QueuedCallGuard<'_>, oneshot::Receiver<Answer>)> {
-        let (sender, receiver) = oneshot::channel();
-        {
-            let mut state = self.lock();
-            if state.questions.len() >= MAX_WAITING {
-                return None;
-            }
-            state.questions.insert(question.id, (question.clone(), Instant::now(), sender));
-        }
-        self.changed.send_replace(());
-        Some((QueuedCallGuard { queue: self, id: question.id }, receiver))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, QueueState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Presence> {
+        self.presence.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -269,9 +234,13 @@ impl Approver for OperatorApprover {
         if !self.queue.is_attended() {
             return self.others.ask_user(question, context).await;
         }
-        let queue = &self.queue;
-        let others = self.others.ask_user(question, context);
-        queue.questions_to_user.ask(question, others, &queue.changed, queue.no_operator()).await
+        let others = async {
+            let answer = self.others.ask_user(question, context).await;
+            Some(answer).filter(|answer| *answer != UserAnswer::Nobody)
+        };
+        let questions = &self.queue.questions_to_user;
+        let answer = questions.ask(question_id(), question.clone(), others, self.queue.no_operator()).await;
+        answer.unwrap_or(UserAnswer::Nobody)
     }
 
     fn has_user(&self) -> bool {

@@ -140,7 +140,7 @@ pub(super) async fn reply(
     page_request.page.pending.saw_page();
     let questions = page_request.page.pending.questions_to_user();
     let Some(question) = questions.get(id) else { return Ok(see("/?told=late", None)) };
-    Ok(match reply_of(&question, &fields).map(|answer| questions.answer(id, answer)) {
+    Ok(match reply_of(&question, &fields).map(|answer| questions.answer(id, |_| answer)) {
         Ok(true) => see("/?told=taken", None),
         Ok(false) => see("/?told=late", None),
         Err(problem) => {

@@ -181,16 +181,16 @@ impl OperatorState {
     }
 
     async fn send_updates(&self, connection: &mut OperatorConnection) -> io::Result<()> {
-        let questions = self.pending.questions_to_user();
-        let waits = |id: u64| self.pending.has(id) || questions.get(id).is_some();
+        let (calls, questions) = (self.pending.calls(), self.pending.questions_to_user());
+        let waits = |id: u64| calls.get(id).is_some() || questions.get(id).is_some();
         let gone: Vec<u64> = connection.known.iter().copied().filter(|id| !waits(*id)).collect();
         for id in gone {
             connection.known.remove(&id);
             connection.unseen.remove(&id);
             connection.tell(&ServerMessage::Gone { id }).await?;
         }
-        for (question, since) in self.pending.new_to(&connection.known) {
-            let call = Box::new(WaitingCall::new(&question, since));
+        for pending in calls.new_to(&connection.known) {
+            let call = Box::new(WaitingCall::new(&pending.question, pending.waiting));
             connection.known.insert(call.id);
             if call.arguments.is_none() {
                 connection.unseen.insert(call.id);
@@ -264,7 +264,7 @@ impl OperatorState {
             return refused(&problem);
         }
         connection.known.remove(&id);
-        if questions.answer(id, answer) {
+        if questions.answer(id, |_| answer) {
             return ServerMessage::Settled { id, taken: true, why: None };
         }
         refused("too late: the question was answered elsewhere, or its asker no longer waits")

@@ -98,7 +98,7 @@ pub struct QuestionReply {
 }
 
 impl WaitingQuestion {
-    pub(super) fn new(pending: &PendingQuestion) -> Self {
+    pub(super) fn new(pending: &PendingQuestion<UserQuestion>) -> Self {
         let PendingQuestion { id, question, waiting } = pending;
         let form = WaitingForm {
             content: question.content.clone(),

@@ -8,8 +8,8 @@ use toolcrib_exec::{Callback, DenyAll};
 use toolcrib_model::{FieldKind, FormField, JsonObject, UserAnswer, UserQuestion};
 use toolcrib_port::{Answer, CallContext};
 
-use super::{MAX_WAITING_QUESTIONS, check_answer};
-use crate::PendingApprovals;
+use super::check_answer;
+use crate::{MAX_WAITING_QUESTIONS, PendingApprovals};
 
 fn approved(choice: Option<&str>, fields: &serde_json::Value) -> UserAnswer {
     UserAnswer::Approved {
@@ -31,9 +31,12 @@ async fn a_question_waits_for_the_operator_while_one_is_there_and_the_first_answ
     let mut asking = approver.ask_user(&question, &context);
     assert!((&mut asking).now_or_never().is_none());
     let id = room.questions_to_user().all()[0].id;
-    assert!(room.questions_to_user().answer(id, UserAnswer::Denied(None)));
+    assert!(room.questions_to_user().answer(id, |_| UserAnswer::Denied(None)));
     assert_eq!(asking.await, UserAnswer::Denied(None));
-    assert!(!room.questions_to_user().answer(id, approved(None, &json!({}))), "a late answer does not count");
+    assert!(
+        !room.questions_to_user().answer(id, |_| approved(None, &json!({}))),
+        "a late answer does not count"
+    );
 
     let mut asking = approver.ask_user(&question, &context);
     assert!((&mut asking).now_or_never().is_none());
