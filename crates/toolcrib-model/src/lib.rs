@@ -27,6 +27,7 @@ mod user_question;
 mod call_scope;
 mod equivalent;
 mod fingerprint;
+mod load_outcome;
 mod media;
 mod result_facts;
 mod risk;
@@ -40,6 +41,7 @@ pub use call_scope::{CallScope, MAX_SCOPE_ENTRIES, MAX_SCOPE_KEY_BYTES, MAX_SCOP
 pub use equivalent::EquivalentCall;
 pub use error::{DENIAL_HINT, ErrorKind, ToolError};
 pub use fingerprint::{Fingerprint, ParseFingerprintError};
+pub use load_outcome::{LoadOutcome, Reject, RejectKind};
 pub use media::{MediaHandle, media_handles};
 pub use name::{MAX_NAME_CHARS, NAMESPACE_SEPARATOR, NameError, QualifiedName, RUNTIME_NAMESPACE};
 pub use result::ToolResult;

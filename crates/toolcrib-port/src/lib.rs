@@ -42,9 +42,10 @@ pub use caller::{Catalogue, Media, ResultStore, ToolCaller};
 pub use client_prompter::ClientPrompter;
 pub use context::CallContext;
 pub use engine::ToolEngine;
-pub use loader::{LoadOutcome, Reject, RejectKind, ToolLoader};
+pub use loader::ToolLoader;
 pub use phase::{CallPhase, PersonWait, PhaseTracker};
 pub use progress::{Progress, ProgressListener};
 pub use toolcrib_model::{
-    CallScope, MAX_SCOPE_ENTRIES, MAX_SCOPE_KEY_BYTES, MAX_SCOPE_VALUE_BYTES, ScopeError,
+    CallScope, LoadOutcome, MAX_SCOPE_ENTRIES, MAX_SCOPE_KEY_BYTES, MAX_SCOPE_VALUE_BYTES, Reject,
+    RejectKind, ScopeError,
 };

@@ -50,7 +50,7 @@ struct ActiveCall {
 
 /// The calls on whose behalf a question is asked.
 struct QuestionOrigin {
-    /// What they have in common.
+    /// The context that they have in common.
     context: CallContext,
     /// The phases of the calls that wait for the answer.
     phases: Vec<PhaseTracker>,
