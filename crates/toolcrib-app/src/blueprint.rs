@@ -184,7 +184,7 @@ impl Blueprint {
                 "there is no MCP server of the namespace `{namespace}`; there is: {known}"
             )));
         };
-        match Authorization::of(server) {
+        match server.authorization() {
             Some(authorization) => authorization.map_err(|error| failed(error.to_string())),
             None => Err(failed(format!(
                 "`{namespace}` needs no login: it is a command, or its `headers` hold the credentials"

@@ -44,9 +44,9 @@ pub use options::{LaunchOptions, TaskStore};
 pub use settings::{AppConfig, ToolsSection};
 pub use sources::{CheckedLoader, Source, SourceRequest, state_folder, state_name};
 pub use toolcrib_loader_mcp::{
-    Authorization, Change, Error as AuthorizationError, LOGIN_TIMEOUT, LoopbackRedirect, TrustLock,
-    TrustLockError,
+    Authorization, Change, LOGIN_TIMEOUT, LoopbackRedirect, TrustLock, TrustLockError,
 };
 pub use toolcrib_modules::NoConfig;
+pub use toolcrib_oauth::Error as AuthorizationError;
 pub use toolcrib_tasks::Terminal;
 pub use variables::expanded;

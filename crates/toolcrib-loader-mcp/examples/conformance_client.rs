@@ -14,8 +14,8 @@ use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use toolcrib_io::http::{HttpClient, HttpPolicy, Request};
 use toolcrib_loader_mcp::{
-    Authorize, IdentityProvider, IdentityToken, McpAuth, McpConnection, McpEngine, McpLoader, McpSource,
-    McpTransport, Redirect,
+    Authorize, Grant, IdentityProvider, IdentityToken, McpAuth, McpConnection, McpEngine, McpLoader,
+    McpSource, McpTransport, Redirect,
 };
 use toolcrib_model::{JsonObject, Secret, Tool, UserAnswer, UserQuestion};
 use toolcrib_policy::{Authorized, Call, Capabilities, Policy, Verdict};
@@ -96,13 +96,13 @@ fn authorization(scenario: &str, context: &Value) -> McpAuth {
     }
     let token = |name: &str| text(name).map(|token| IdentityToken::Text(Secret::new(token)));
     if scenario.starts_with("auth/client-credentials-") {
-        auth = auth.with_client_credentials();
+        auth = auth.with_grant(Grant::ClientCredentials);
     } else if let Some(token) = token("valid_jwt") {
-        auth = auth.with_workload_identity(token);
+        auth = auth.with_grant(Grant::WorkloadIdentity(token));
     } else if let (Some(token), Some(issuer), Some(client)) =
         (token("idp_id_token"), text("idp_issuer"), text("idp_client_id"))
     {
-        auth = auth.with_enterprise_managed(IdentityProvider::new(issuer, client), token);
+        auth = auth.with_grant(Grant::EnterpriseManaged(IdentityProvider::new(issuer, client), token));
     }
     auth.private_key = text("private_key_pem").map(Secret::new);
     auth.issuer = text("issuer").map(str::to_owned);

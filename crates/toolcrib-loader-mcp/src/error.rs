@@ -81,24 +81,9 @@ pub enum Error {
         /// The last lines of standard error, introduced; may be empty.
         stderr: String,
     },
-    /// The server requires a login, and no user has logged in.
-    #[error("needs login: {login} ({why})")]
-    NeedsLogin {
-        /// The command to log in with.
-        login: String,
-        /// The reason that a login is needed.
-        why: String,
-    },
-    /// Authorization failed.
-    #[error("authorization at `{at}` failed: {problem}")]
-    Authorization {
-        /// The server, authorization server or file that failed.
-        at: String,
-        /// The problem, and the remedy.
-        problem: String,
-        /// True if a later attempt may succeed.
-        is_transient: bool,
-    },
+    /// The request has no token.
+    #[error(transparent)]
+    Authorization(#[from] toolcrib_oauth::Error),
     /// The attempt to connect panicked.
     #[error("connecting to MCP server `{target}` panicked; this is a fault in Toolcrib, not in the server")]
     Panicked {
@@ -122,15 +107,10 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns true if a later attempt may succeed without any action.
-    pub fn may_pass(&self) -> bool {
-        matches!(self, Self::Authorization { is_transient: true, .. })
-    }
-
     /// Returns true if a user has to log in first.
     pub fn needs_login(&self) -> bool {
         match self {
-            Self::NeedsLogin { .. } => true,
+            Self::Authorization(toolcrib_oauth::Error::NeedsLogin { .. }) => true,
             Self::Backoff { last, .. } => last.needs_login(),
             _ => false,
         }

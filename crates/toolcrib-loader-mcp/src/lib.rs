@@ -50,10 +50,6 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-pub use auth::{
-    Authorization, Authorize, Grant, IdentityProvider, IdentityToken, LOGIN_TIMEOUT, LoginSummary,
-    LoopbackRedirect, McpAuth, Redirect, SecretSink, TokenStore,
-};
 pub use calls::{DEFAULT_SESSION_SERVERS, McpEngine, SESSION_IDLE_TIME, SessionEngines};
 pub use connection::{FIRST_BACKOFF, MAX_BACKOFF, McpConnection, SETTLED_AFTER};
 pub use elicitation::{ANSWER_TIMEOUT, MAX_FORM_LINES, MAX_QUESTIONS};
@@ -64,6 +60,10 @@ pub use module::{
 pub use source::{DEFAULT_STARTUP_TIMEOUT, HttpProtocol, McpSource, McpTransport};
 pub use text::{
     MAX_DESCRIPTION_CHARS, MAX_ERROR_CHARS, MAX_INSTRUCTIONS_CHARS, MAX_PROGRESS_CHARS, MAX_TITLE_CHARS,
+};
+pub use toolcrib_oauth::client::{
+    Authorization, Authorize, ClientSettings as McpAuth, Grant, IdentityProvider, IdentityToken,
+    LOGIN_TIMEOUT, LoginSummary, LoopbackRedirect, Redirect, SecretSink, TokenStore,
 };
 pub use tools::{
     Change, MAX_LIST_BYTES, MAX_LOCK_BYTES, MAX_PAGES, MAX_TOOLS, MAX_TOOLS_CACHE_BYTES, McpLoader,

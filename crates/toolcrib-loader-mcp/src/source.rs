@@ -174,9 +174,8 @@ impl McpSource {
         match &self.transport {
             McpTransport::Stdio { env, .. } => secrets.extend(env.values().cloned()),
             McpTransport::Http { url, headers, auth, .. } => {
-                let issued = auth.iter().flat_map(|auth| auth.issued.all());
-                let own = auth.iter().flat_map(|auth| [&auth.client_secret, &auth.private_key]).flatten();
-                secrets.extend(headers.iter().map(|(_, value)| value).chain(own).cloned().chain(issued));
+                secrets.extend(headers.iter().map(|(_, value)| value.clone()));
+                secrets.extend(auth.iter().flat_map(|auth| auth.secrets()));
                 secrets.extend(secrets_of_url(url));
             }
         }

@@ -1,6 +1,6 @@
 //! Cleaning of texts that servers send, so that they are safe to show.
 
-use toolcrib_model::{is_invisible, visible_text};
+pub(crate) use toolcrib_model::clean_text as clean;
 
 /// The largest number of characters of a tool's description that a model sees. The longest ones of common servers have
 /// about 3,000.
@@ -23,16 +23,3 @@ pub const MAX_PROGRESS_CHARS: usize = 256;
 
 /// The largest number of characters of an invalid name that an error repeats.
 pub(crate) const MAX_SHOWN_NAME_CHARS: usize = 80;
-
-/// Removes invisible characters, cursor movements, changes of text direction and tag characters, and cuts the rest at
-/// `max_chars`. Line breaks and tabs remain.
-pub(crate) fn clean(text: &str, max_chars: usize) -> String {
-    let visible = visible_text(text);
-    // Names and errors are compared and quoted, so joiners are removed as well.
-    let mut chars = visible.trim().chars().filter(|c| !is_invisible(*c) || matches!(c, '\n' | '\t'));
-    let mut cleaned: String = chars.by_ref().take(max_chars).collect();
-    if chars.next().is_some() {
-        cleaned.push('…');
-    }
-    cleaned
-}

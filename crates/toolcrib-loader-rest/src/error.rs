@@ -175,3 +175,14 @@ impl Error {
         }
     }
 }
+
+impl From<toolcrib_oauth::Error> for Error {
+    fn from(error: toolcrib_oauth::Error) -> Self {
+        let passes = error.may_pass();
+        let (issuer, problem) = match error {
+            toolcrib_oauth::Error::Failed { at, problem, .. } => (at, problem),
+            toolcrib_oauth::Error::NeedsLogin { login, why } => (login, why),
+        };
+        Self::Token { issuer, problem, passes }
+    }
+}

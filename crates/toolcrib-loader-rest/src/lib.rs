@@ -68,10 +68,11 @@ mod error;
 #[cfg(test)]
 mod tests;
 
-pub use auth::{ClientCredentials, Credential, CredentialKind, KeyLocation};
+pub use auth::{Credential, CredentialKind, KeyLocation};
 pub use document_cache::{DEFAULT_CACHE_BYTES, DocumentCache};
 pub use engine::RestEngine;
 pub use error::Error;
 pub use loader::RestLoader;
 pub use selection::OperationSelector;
 pub use source::{RestSource, SpecLocation};
+pub use toolcrib_oauth::client::ClientCredentials;

@@ -12,10 +12,11 @@ use toolcrib_document::{Document, Format, parse};
 use toolcrib_io::files::Root;
 use toolcrib_io::http::{HttpPolicy, names_private_address};
 use toolcrib_model::{QualifiedName, visible_text};
+use toolcrib_oauth::MAX_ANSWER_BYTES;
 use toolcrib_port::{LoadOutcome, Reject, RejectKind, ToolLoader};
 use url::Url;
 
-use crate::auth::{Auth, KeyLocation, MAX_TOKEN_ANSWER_BYTES, Slot};
+use crate::auth::{Auth, KeyLocation, Slot};
 use crate::client::{Clients, client};
 use crate::fetch::{FetchedDocument, cache_document, fetch};
 use crate::operation::{
@@ -97,7 +98,7 @@ impl RestSource {
         // The operator configured the URL that issues tokens.
         let issuer = |url: &Url| {
             let allow_private = policy.allow_private || names_private_address(url);
-            let policy = HttpPolicy { allow_private, max_response_bytes: MAX_TOKEN_ANSWER_BYTES, ..policy };
+            let policy = HttpPolicy { allow_private, max_response_bytes: MAX_ANSWER_BYTES, ..policy };
             client(policy, &self.access)
         };
         let wrong = |problem| setting("auth", problem);

@@ -48,7 +48,7 @@ pub use result::ToolResult;
 pub use risk::Risk;
 pub use secret::Secret;
 pub use text::canonical::{ExactIntegers, canonical_json, canonical_json_with};
-pub use text::invisible::{is_hidden, is_invisible, is_joiner, visible_text};
+pub use text::invisible::{clean_text, is_hidden, is_invisible, is_joiner, visible_text};
 pub use text::json::{AnySeed, kind_of, pointer_part};
 pub use text::words::words_of_name;
 pub use tool::{Presence, Tool, ToolFormError};

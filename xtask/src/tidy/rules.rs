@@ -60,6 +60,12 @@ pub(super) const CRATES: &[CrateRule] = &[
     CrateRule::new("toolcrib-policy", 1).only(&["toolcrib-model"]).never(&["async-trait", "tokio"]),
     CrateRule::new("toolcrib-schema", 1).only(&["toolcrib-model"]).never(&["tokio"]),
     CrateRule::new("toolcrib-macros", 2).only(&[]),
+    CrateRule::new("toolcrib-oauth", 2).only(&[
+        "toolcrib-document",
+        "toolcrib-io",
+        "toolcrib-model",
+        "toolcrib-policy",
+    ]),
     CrateRule::new("toolcrib-port", 2).only(&["toolcrib-model", "toolcrib-policy", "toolcrib-schema"]),
     CrateRule::new("toolcrib-registry", 3),
     CrateRule::new("toolcrib-sdk", 3).only(&[
@@ -175,7 +181,7 @@ pub(super) const OWNERS: &[Owner] = &[
     // The client of async-openai is handed a client that `toolcrib-io` has built.
     Owner::of("reqwest", &["toolcrib-agent", "toolcrib-io"]),
     // Signs who we are at an authorization server, and checks what one has signed; TLS has brought it along.
-    Owner::of("ring", &["toolcrib-loader-mcp", "toolcrib-server"]),
+    Owner::of("ring", &["toolcrib-oauth"]),
     Owner::of("rmcp", &["toolcrib-loader-mcp", "toolcrib-server"]),
     // Only its types, which rmcp's interfaces have.
     Owner::of("sse-stream", &["toolcrib-loader-mcp"]),

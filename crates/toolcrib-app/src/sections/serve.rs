@@ -11,7 +11,7 @@ use toolcrib_document::Error as DocumentError;
 use toolcrib_model::{Risk, Secret};
 use toolcrib_policy::{Policy, Scope};
 
-pub use self::oauth::{MAX_OAUTH_CLIENTS, OAuthClient, OAuthConfig, ServedOAuth, SignatureAlgorithm};
+pub use self::oauth::{MAX_OAUTH_CLIENTS, OAuthClient, OAuthConfig, ServedOAuth};
 use crate::sections::values::present;
 use crate::{AppFile, Error, variables};
 

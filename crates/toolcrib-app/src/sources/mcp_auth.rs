@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use toolcrib_loader_mcp::{Grant, IdentityProvider, IdentityToken, McpAuth, TokenStore};
 use toolcrib_model::Secret;
+use toolcrib_policy::Access;
 use url::Url;
 
 use super::built_in::may_reach;
@@ -53,13 +54,6 @@ enum GrantEntry {
     EnterpriseManaged,
 }
 
-impl GrantEntry {
-    /// Returns true if a token of another party proves the identity.
-    fn needs_identity(self) -> bool {
-        matches!(self, Self::WorkloadIdentity | Self::EnterpriseManaged)
-    }
-}
-
 /// Opens the authorization at a server, by its entry or by default; `None` if its headers hold credentials.
 pub(super) fn open(
     entry: Option<McpAuthEntry>,
@@ -91,8 +85,9 @@ fn by_default(place: &EntryContext<'_>, namespace: &str) -> Result<McpAuth, Stri
 }
 
 impl McpAuthEntry {
-    /// Returns the token by which others say who we are, for the grants that want one.
-    fn identity(&mut self, place: &EntryContext<'_>) -> Result<Option<IdentityToken>, String> {
+    /// Returns the grant with the token by which others say who we are, where it wants one.
+    fn grant(&mut self, access: &Access, place: &EntryContext<'_>) -> Result<Grant, String> {
+        use GrantEntry::{AuthorizationCode, ClientCredentials, EnterpriseManaged, WorkloadIdentity};
         let identity = match (self.identity_token.take(), self.identity_token_file.take()) {
             (Some(_), Some(_)) => {
                 return Err(
@@ -104,24 +99,31 @@ impl McpAuthEntry {
             (None, Some(file)) => Some(IdentityToken::File(place.path(&file))),
             (None, None) => None,
         };
-        match (self.grant.needs_identity(), &identity) {
-            (true, None) => {
-                return Err("this `grant` needs an `identity_token`, or an `identity_token_file`".into());
+        match (self.grant, identity, self.identity_provider.take()) {
+            (WorkloadIdentity | EnterpriseManaged, None, _) => {
+                Err("this `grant` needs an `identity_token`, or an `identity_token_file`".into())
             }
-            (true, Some(_)) if self.client_id.is_none() => {
-                return Err("this `grant` needs a `client_id`".into());
+            (WorkloadIdentity | EnterpriseManaged, Some(_), _) if self.client_id.is_none() => {
+                Err("this `grant` needs a `client_id`".into())
             }
-            (false, Some(_)) => {
-                return Err(
-                    "`identity_token` is for `grant: workload_identity` and `enterprise_managed`".into()
-                );
+            (AuthorizationCode | ClientCredentials, Some(_), _) => {
+                Err("`identity_token` is for `grant: workload_identity` and `enterprise_managed`".into())
             }
-            _ => {}
+            (EnterpriseManaged, Some(token), Some(entry)) => {
+                Url::parse(&entry.issuer)
+                    .map_err(|error| format!("`identity_provider.issuer` is not a URL: {error}"))?;
+                may_reach(access, &entry.issuer)?;
+                let mut provider = IdentityProvider::new(entry.issuer, entry.client_id);
+                provider.client_secret = entry.client_secret;
+                Ok(Grant::EnterpriseManaged(provider, token))
+            }
+            (EnterpriseManaged, _, None) | (_, _, Some(_)) => {
+                Err("`grant: enterprise_managed` and `identity_provider` go together".into())
+            }
+            (WorkloadIdentity, Some(token), None) => Ok(Grant::WorkloadIdentity(token)),
+            (ClientCredentials, None, None) => Ok(Grant::ClientCredentials),
+            (AuthorizationCode, None, None) => Ok(Grant::AuthorizationCode),
         }
-        if (self.grant == GrantEntry::EnterpriseManaged) != self.identity_provider.is_some() {
-            return Err("`grant: enterprise_managed` and `identity_provider` go together".into());
-        }
-        Ok(identity)
     }
 
     /// Returns the settings laid over the defaults, or what is wrong with them.
@@ -136,27 +138,16 @@ impl McpAuthEntry {
                     .into(),
             );
         }
-        let identity = self.identity(place)?;
-        auth.grant = match self.grant {
-            GrantEntry::AuthorizationCode => Grant::AuthorizationCode,
-            GrantEntry::WorkloadIdentity => Grant::WorkloadIdentity,
-            GrantEntry::EnterpriseManaged => Grant::EnterpriseManaged,
-            GrantEntry::ClientCredentials if has_proof => Grant::ClientCredentials,
-            GrantEntry::ClientCredentials => {
-                return Err("`grant: client_credentials` needs a `client_id`, and its `client_secret` or `private_key`".into());
-            }
-        };
+        auth.grant = self.grant(&auth.access, place)?;
+        if matches!(auth.grant, Grant::ClientCredentials) && !has_proof {
+            return Err(
+                "`grant: client_credentials` needs a `client_id`, and its `client_secret` or `private_key`"
+                    .into(),
+            );
+        }
         if let Some(issuer) = &self.issuer {
             Url::parse(issuer).map_err(|error| format!("`issuer` is not a URL: {error}"))?;
             may_reach(&auth.access, issuer)?;
-        }
-        if let Some(entry) = self.identity_provider {
-            Url::parse(&entry.issuer)
-                .map_err(|error| format!("`identity_provider.issuer` is not a URL: {error}"))?;
-            may_reach(&auth.access, &entry.issuer)?;
-            let mut provider = IdentityProvider::new(entry.issuer, entry.client_id);
-            provider.client_secret = entry.client_secret;
-            auth.identity_provider = Some(provider);
         }
         if let Some(document) = &self.client_metadata_url {
             let url = Url::parse(document).ok().filter(|url| url.scheme() == "https" && url.path() != "/");
@@ -167,7 +158,6 @@ impl McpAuthEntry {
         auth.private_key = self.private_key;
         auth.client_metadata_url = self.client_metadata_url;
         auth.issuer = self.issuer;
-        auth.identity_token = identity;
         auth.scopes = self.scopes;
         auth.redirect_port = self.redirect_port;
         Ok(auth)

@@ -1,8 +1,9 @@
 //! What is said of an app file before anything starts.
 
+use toolcrib_oauth::server::SignatureAlgorithm;
+
 use super::wrong;
 use crate::Blueprint;
-use crate::sections::serve::SignatureAlgorithm;
 
 #[test]
 fn an_empty_file_is_an_app_without_anything() {
@@ -254,10 +255,10 @@ fn the_clients_of_an_authorization_server_are_left_what_their_entry_says() {
     };
     let served_oauth = served(&app).unwrap();
     assert_eq!(
-        (served_oauth.audience.as_str(), served_oauth.resource.as_str()),
+        (served_oauth.server.audience.as_str(), served_oauth.server.resource.as_str()),
         ("api://tools", "https://tools.example.com/mcp")
     );
-    assert_eq!(served_oauth.algorithms, SignatureAlgorithm::ALL);
+    assert_eq!(served_oauth.server.algorithms, SignatureAlgorithm::ALL);
     let unset = text.replace("api://tools", "${TOOLCRIB_NO_SUCH_VARIABLE}");
     let error = served(&Blueprint::from_text("app.yaml", &unset).unwrap()).unwrap_err().to_string();
     assert!(error.starts_with("app.yaml:1:54: the environment variable"), "{error}");

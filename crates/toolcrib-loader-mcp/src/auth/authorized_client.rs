@@ -8,20 +8,14 @@ use std::io;
 use std::sync::Arc;
 
 use futures::StreamExt as _;
-use http::header::WWW_AUTHENTICATE;
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use rmcp::model::ClientJsonRpcMessage;
 use rmcp::transport::streamable_http_client::{
     StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
-use toolcrib_io::http::{HttpClient, Request, Response};
+use toolcrib_oauth::client::Authorization;
 use url::Url;
 
-use super::Authorization;
-use super::authorization::{RecoveryStep, TriedSteps};
-use super::challenge::Challenge;
-use super::dpop::Credential;
-use super::metadata::authorization_error;
 use super::token_redaction::{EventStream, RedactToken, redact};
 use crate::error::Error;
 use crate::transport::argument_headers::ArgumentHeaders;
@@ -29,6 +23,9 @@ use crate::transport::message_recovery::PendingRequests;
 
 /// The beginning of rmcp's error for a 401 without a challenge.
 const BARE_UNAUTHORIZED: &str = "HTTP 401";
+
+/// The largest event of a stream for which rmcp names no limit, in bytes. It is the default of rmcp.
+const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
 
 type Headers = HashMap<HeaderName, HeaderValue>;
 
@@ -45,7 +42,7 @@ impl<C: StreamableHttpClient + Sync> AuthorizedClient<C> {
     }
 
     /// Sends a request with a token. A server that requires another token has not processed the request, so it is sent
-    /// again. `send` receives the token, or headers that contain it if rmcp has no parameter for it.
+    /// again.
     async fn send<T, F, S>(
         &self,
         method: Method,
@@ -54,103 +51,43 @@ impl<C: StreamableHttpClient + Sync> AuthorizedClient<C> {
         send: F,
     ) -> Result<T, StreamableHttpError<C::Error>>
     where
-        F: Fn(Option<String>, Headers) -> S + Send + Sync,
+        F: Fn(Headers) -> S + Send + Sync,
         S: Future<Output = Result<T, StreamableHttpError<C::Error>>> + Send,
         T: RedactToken + Send,
     {
-        let Some(authorization) = &self.authorization else { return send(None, headers).await };
-        let mut credential = authorization.token().await.map_err(wrap_error)?;
-        let mut attempt = TriedSteps::default();
+        let Some(authorization) = &self.authorization else { return send(headers).await };
+        let url = Url::parse(uri).map_err(io::Error::other)?;
+        let mut request = authorization.request().await.map_err(wrap_error)?;
         loop {
-            let outcome = match &credential {
-                Some(Credential { token, key: None }) => {
-                    send(Some(token.expose().to_owned()), headers.clone()).await
-                }
-                Some(bound) => {
-                    let url = Url::parse(uri)
-                        .map_err(|error| wrap_error(authorization_error(uri, &error.to_string())))?;
-                    let mut headers = headers.clone();
-                    let proven = authorization.headers(bound, &method, &url).map_err(wrap_error)?;
-                    headers.extend(proven.into_iter().filter_map(|(name, value)| Some((name?, value))));
-                    send(None, headers).await
-                }
-                None => send(None, headers.clone()).await,
-            };
-            let token = credential.as_ref().map(|credential| &credential.token);
-            let challenge = match &outcome {
+            let proven = request.headers(&method, &url).map_err(wrap_error)?;
+            let proven = proven.into_iter().filter_map(|(name, value)| Some((name?, value)));
+            let outcome = send(headers.clone().into_iter().chain(proven).collect()).await;
+            let (status, challenge) = match &outcome {
                 Err(StreamableHttpError::AuthRequired(asked)) => {
-                    Challenge::read(&asked.www_authenticate_header)
+                    (StatusCode::UNAUTHORIZED, asked.www_authenticate_header.clone())
                 }
                 Err(StreamableHttpError::InsufficientScope(asked)) => {
-                    let challenge = Challenge::read(&asked.www_authenticate_header);
-                    if !challenge.wants_scopes() {
-                        return redact(outcome, token);
-                    }
-                    let other = Box::pin(authorization.with_more_scopes(
-                        credential.as_ref(),
-                        &challenge,
-                        &mut attempt,
-                    ))
-                    .await;
-                    credential = Some(other.map_err(wrap_error)?);
-                    continue;
+                    (StatusCode::FORBIDDEN, asked.www_authenticate_header.clone())
                 }
                 Err(StreamableHttpError::UnexpectedServerResponse(text))
                     if text.starts_with(BARE_UNAUTHORIZED) =>
                 {
-                    Challenge::default()
+                    (StatusCode::UNAUTHORIZED, String::new())
                 }
-                _ => return redact(outcome, token),
+                _ => return redact(outcome, request.token()),
             };
-            // Boxed because it is large and rarely needed.
-            let other =
-                Box::pin(authorization.replacement(credential.as_ref(), &challenge, &mut attempt)).await;
-            credential = Some(other.map_err(wrap_error)?);
-        }
-    }
-}
-
-impl Authorization {
-    /// Sends a request outside of rmcp, with the same authorization.
-    pub(crate) async fn send(
-        &self,
-        client: &HttpClient,
-        request: Request,
-    ) -> Result<Result<Response, toolcrib_io::Error>, Error> {
-        let mut credential = self.token().await?;
-        let mut attempt = TriedSteps::default();
-        loop {
-            let mut request = request.clone();
-            if let Some(credential) = &credential {
-                request.headers.extend(self.headers(credential, &request.method, &request.url)?);
+            if !request.recover(status, &challenge).await.map_err(wrap_error)? {
+                return redact(outcome, request.token());
             }
-            let response = match client.send(request).await {
-                Ok(response) => response,
-                failed @ Err(_) => return Ok(failed),
-            };
-            let has_nonce = self.note_nonce(&response.headers);
-            let header = response.headers.get(WWW_AUTHENTICATE).and_then(|header| header.to_str().ok());
-            let challenge = header.map(Challenge::read).unwrap_or_default();
-            if has_nonce && challenge.wants_nonce() && attempt.begin(RecoveryStep::Nonce) {
-                continue;
-            }
-            let sent = credential.as_ref();
-            credential = match response.status {
-                StatusCode::UNAUTHORIZED => {
-                    Some(Box::pin(self.replacement(sent, &challenge, &mut attempt)).await?)
-                }
-                StatusCode::FORBIDDEN if challenge.wants_scopes() => {
-                    Some(Box::pin(self.with_more_scopes(sent, &challenge, &mut attempt)).await?)
-                }
-                _ => return Ok(Ok(response)),
-            };
         }
     }
 }
 
 /// Wraps an error of this crate in the only variant of rmcp that can carry it.
-fn wrap_error<E: std::error::Error + Send + Sync + 'static>(error: Error) -> StreamableHttpError<E> {
-    StreamableHttpError::Io(io::Error::other(error))
+fn wrap_error<E: std::error::Error + Send + Sync + 'static>(
+    error: toolcrib_oauth::Error,
+) -> StreamableHttpError<E> {
+    StreamableHttpError::Io(io::Error::other(Error::from(error)))
 }
 
 /// Returns the error of this crate that an error of rmcp carries.
@@ -185,18 +122,12 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for AuthorizedClient<C
         &self,
         uri: Arc<str>,
         message: ClientJsonRpcMessage,
-        session_id: Option<Arc<str>>,
-        _token: Option<String>,
-        mut headers: Headers,
+        session: Option<Arc<str>>,
+        token: Option<String>,
+        headers: Headers,
     ) -> Result<StreamableHttpPostResponse, StreamableHttpError<C::Error>> {
-        ArgumentHeaders::complete(&message, &mut headers);
-        if self.authorization.is_none() {
-            return self.client.post_message(uri, message, session_id, None, headers).await;
-        }
-        self.send(Method::POST, &uri, headers, |token, headers| {
-            self.client.post_message(uri.clone(), message.clone(), session_id.clone(), token, headers)
-        })
-        .await
+        let max = MAX_EVENT_BYTES;
+        self.post_message_with_max_sse_event_size(uri, message, session, token, headers, max).await
     }
 
     async fn post_message_with_max_sse_event_size(
@@ -225,12 +156,12 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for AuthorizedClient<C
                 .await;
             return answer.map(|answer| with_repaired_events(answer, pending));
         }
-        let answer = self.send(Method::POST, &uri, headers, |token, headers| {
+        let answer = self.send(Method::POST, &uri, headers, |headers| {
             self.client.post_message_with_max_sse_event_size(
                 uri.clone(),
                 message.clone(),
                 session_id.clone(),
-                token,
+                None,
                 headers,
                 max_sse_event_size,
             )
@@ -245,8 +176,8 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for AuthorizedClient<C
         _token: Option<String>,
         headers: Headers,
     ) -> Result<(), StreamableHttpError<C::Error>> {
-        self.send(Method::DELETE, &uri, headers, |token, headers| {
-            self.client.delete_session(uri.clone(), session_id.clone(), token, headers)
+        self.send(Method::DELETE, &uri, headers, |headers| {
+            self.client.delete_session(uri.clone(), session_id.clone(), None, headers)
         })
         .await
     }
@@ -254,16 +185,13 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for AuthorizedClient<C
     async fn get_stream(
         &self,
         uri: Arc<str>,
-        session_id: Option<Arc<str>>,
-        last_event_id: Option<String>,
-        _token: Option<String>,
+        session: Option<Arc<str>>,
+        last_event: Option<String>,
+        token: Option<String>,
         headers: Headers,
     ) -> Result<EventStream, StreamableHttpError<C::Error>> {
-        self.send(Method::GET, &uri, headers, |token, headers| {
-            let (session_id, last_event_id) = (session_id.clone(), last_event_id.clone());
-            self.client.get_stream(uri.clone(), session_id, last_event_id, token, headers)
-        })
-        .await
+        let max = MAX_EVENT_BYTES;
+        self.get_stream_with_max_sse_event_size(uri, session, last_event, token, headers, max).await
     }
 
     async fn get_stream_with_max_sse_event_size(
@@ -275,12 +203,12 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for AuthorizedClient<C
         headers: Headers,
         max_sse_event_size: usize,
     ) -> Result<EventStream, StreamableHttpError<C::Error>> {
-        self.send(Method::GET, &uri, headers, |token, headers| {
+        self.send(Method::GET, &uri, headers, |headers| {
             self.client.get_stream_with_max_sse_event_size(
                 uri.clone(),
                 session_id.clone(),
                 last_event_id.clone(),
-                token,
+                None,
                 headers,
                 max_sse_event_size,
             )

@@ -44,7 +44,7 @@ enum SseError {
     },
     /// There is no token to send with the message.
     #[error(transparent)]
-    Authorization(#[from] Error),
+    Authorization(#[from] toolcrib_oauth::Error),
     /// The message cannot be serialized.
     #[error("the message cannot be written as JSON: {0}")]
     Json(serde_json::Error),
@@ -148,7 +148,7 @@ fn classify(error: &DynamicTransportError, target: &str) -> RequestError {
             let kind = if status.as_u16() == 429 { ErrorKind::Overloaded } else { ErrorKind::Unavailable };
             RequestError::Rejected { kind, reason: format!("HTTP {}", status.as_u16()) }
         }
-        Some(SseError::Authorization(error)) => RequestError::NoServer(error.clone()),
+        Some(SseError::Authorization(error)) => RequestError::NoServer(error.clone().into()),
         Some(SseError::Json(error)) => RequestError::NotSent(error.to_string()),
         _ if never_connected(error.error.as_ref()) => RequestError::NotSent(chain(error.error.as_ref())),
         // The query of the URL may contain a key.

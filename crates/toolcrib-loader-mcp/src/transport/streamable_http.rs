@@ -57,7 +57,7 @@ impl HttpEndpoint {
         let policy = HttpPolicy { allow_private, max_redirects: MAX_REDIRECTS, ..HttpPolicy::default() };
         let client = HttpClient::new(policy).map_err(|error| refused(&error))?;
         client.check_url(&url).map_err(|error| refused(&error))?;
-        let authorization = Authorization::of(source).transpose()?.filter(|_| !names_authorization(headers));
+        let authorization = source.authorization().transpose()?.filter(|_| !names_authorization(headers));
         Ok(Self { client, url, headers: custom_headers(source, headers)?, authorization })
     }
 }

@@ -1,6 +1,7 @@
 //! The settings of a credential.
 
 use toolcrib_model::Secret;
+use toolcrib_oauth::client::ClientCredentials;
 
 /// A credential that authenticates calls: `auth` of a source.
 ///
@@ -63,25 +64,6 @@ pub enum KeyLocation {
     Query,
     /// A cookie.
     Cookie,
-}
-
-/// The settings of the client credentials grant of OAuth 2.0 (RFC 6749, section 4.4).
-#[derive(Clone, Debug)]
-pub struct ClientCredentials {
-    /// The URL that issues tokens. It is never taken from a document, which could then choose the recipient of the
-    /// secret.
-    pub token_url: String,
-    /// The client id.
-    pub client_id: String,
-    /// The client secret.
-    pub client_secret: Secret,
-    /// The requested scopes.
-    pub scopes: Vec<String>,
-    /// The audience of the token, if the issuer requires one.
-    pub audience: Option<String>,
-    /// True if id and secret are sent in the body. By default they are sent in the `Authorization` header, as the
-    /// standard recommends.
-    pub secret_in_body: bool,
 }
 
 impl Credential {

@@ -8,15 +8,13 @@ mod credential;
 mod slot;
 
 mod assignment;
-mod client_credentials;
 mod request_auth;
 
 #[cfg(test)]
 mod tests;
 
-pub use credential::{ClientCredentials, Credential, CredentialKind, KeyLocation};
+pub use credential::{Credential, CredentialKind, KeyLocation};
 
 pub(crate) use assignment::{BoundAuth, Credentials};
-pub(crate) use client_credentials::MAX_TOKEN_ANSWER_BYTES;
 pub(crate) use request_auth::{Auth, SentCredentials};
 pub(crate) use slot::Slot;

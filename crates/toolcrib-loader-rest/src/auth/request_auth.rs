@@ -6,10 +6,10 @@ use bytes::Bytes;
 use http::header::{COOKIE, HeaderName, HeaderValue};
 use toolcrib_io::http::{HttpClient, Request, Response};
 use toolcrib_model::{JsonObject, Secret};
+use toolcrib_oauth::client::TokenSource;
 use url::{Origin, Url};
 
 use super::assignment::{Assignment, AuthMethod, CredentialProfile, may_hold_key};
-use super::client_credentials::TokenSource;
 use super::{BoundAuth, Credential, CredentialKind, Credentials, KeyLocation, Slot};
 use crate::Error;
 use crate::operation::check;

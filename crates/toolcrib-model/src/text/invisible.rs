@@ -69,6 +69,22 @@ pub fn visible_text(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Returns the text without invisible characters except line breaks and tabs, trimmed and cut at `max_chars`. It suits
+/// names and errors, which are compared and quoted; joiners are removed as well.
+///
+/// ```
+/// assert_eq!(toolcrib_model::clean_text(" to\u{200D}ols ", 3), "too…");
+/// ```
+pub fn clean_text(text: &str, max_chars: usize) -> String {
+    let visible = visible_text(text);
+    let mut chars = visible.trim().chars().filter(|c| !is_invisible(*c) || matches!(c, '\n' | '\t'));
+    let mut cleaned: String = chars.by_ref().take(max_chars).collect();
+    if chars.next().is_some() {
+        cleaned.push('…');
+    }
+    cleaned
+}
+
 /// Skips up to the final byte of the sequence, as ECMA-48 defines it.
 fn skip_control_sequence(chars: &mut Peekable<Chars<'_>>) {
     while chars.next_if(|c| matches!(c, ' '..='?')).is_some() {}

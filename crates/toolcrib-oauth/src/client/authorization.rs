@@ -1,27 +1,58 @@
 //! The authorization at one server: its tokens, their renewal, and the login.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use http::{HeaderMap, Method};
-use tokio::sync::OwnedMutexGuard;
+use http::header::{ACCEPT, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
+use http::{Method, StatusCode};
+use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::time::Instant;
+use toolcrib_io::http::Response;
+use toolcrib_model::clean_text;
 use url::Url;
 
 use super::challenge::Challenge;
+use super::context::Context;
+use super::credentials::StoredCredentials;
 use super::dpop::{Credential, Nonce};
 use super::flow;
-use super::http_client::{AuthHttpClient, display_url};
-use super::metadata::authorization_error;
+use super::grant;
+use super::http_client::AuthHttpClient;
+use super::redirect::Authorize;
 use super::scopes;
-use super::token_manager::{Renewal, TokenManager, TokenState};
+use super::settings::{ClientSettings, Grant};
+use super::token_request::{TokenError, Tokens};
 use super::token_store::CredentialsKey;
-use super::{Authorize, Grant, McpAuth};
-use crate::error::Error;
-use crate::{McpSource, McpTransport};
+use crate::Error;
+use crate::metadata::is_loopback;
+
+/// The time for which a failed renewal is reported to other calls before the issuer is asked again.
+pub(super) const FAILURE_PAUSE: Duration = Duration::from_secs(2);
 
 /// The authorization at one server. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Authorization {
-    inner: Arc<TokenManager>,
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    context: Context,
+    probe: Probe,
+    key: CredentialsKey,
+    /// Locked while tokens are requested: other requests wait for the result.
+    state: Arc<Mutex<TokenState>>,
+    /// The nonce that the server requires in proofs.
+    server_nonce: Nonce,
+}
+
+/// A request without side effects, by which the server says what authorization it requires.
+#[derive(Clone, Debug)]
+pub struct Probe {
+    /// The `Accept` header.
+    pub accept: &'static str,
+    /// The body, which is JSON.
+    pub body: String,
 }
 
 /// The result of a login.
@@ -38,9 +69,22 @@ pub struct LoginSummary {
     pub is_renewed: bool,
 }
 
-/// The steps tried so far to authorize one request. Each is tried once.
 #[derive(Debug, Default)]
-pub(super) struct TriedSteps(Vec<RecoveryStep>);
+struct TokenState {
+    record: Option<StoredCredentials>,
+    is_loaded: bool,
+    failure: Option<(Instant, Error)>,
+}
+
+impl TokenState {
+    fn tokens(&self) -> Option<&Tokens> {
+        self.record.as_ref()?.tokens.as_ref()
+    }
+
+    fn credential(&self) -> Option<Credential> {
+        self.record.as_ref()?.credential()
+    }
+}
 
 /// A step towards another token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,71 +98,62 @@ pub(super) enum RecoveryStep {
     Nonce,
 }
 
-impl TriedSteps {
-    /// Returns true if the step was not tried before.
-    pub(super) fn is_first(&self, way: RecoveryStep) -> bool {
-        !self.0.contains(&way)
-    }
+/// The steps tried so far to authorize one request. Each is tried once.
+#[derive(Debug, Default)]
+pub(super) struct TriedSteps(Vec<RecoveryStep>);
 
+impl TriedSteps {
     /// Records a step. Returns true if it was not tried before.
-    pub(super) fn begin(&mut self, way: RecoveryStep) -> bool {
-        let is_first = self.is_first(way);
-        self.0.push(way);
+    pub(super) fn begin(&mut self, step: RecoveryStep) -> bool {
+        let is_first = !self.0.contains(&step);
+        self.0.push(step);
         is_first
     }
 }
 
 impl Authorization {
-    /// Returns the authorization at the server of a source; `None` if it has none.
-    pub fn of(source: &McpSource) -> Option<Result<Self, Error>> {
-        match &source.transport {
-            McpTransport::Http { url, allow_private, auth: Some(auth), .. } => {
-                Some(Self::new(&source.namespace, url, *allow_private, (**auth).clone()))
-            }
-            _ => None,
-        }
-    }
-
-    fn new(namespace: &str, url: &str, allow_private: bool, auth: McpAuth) -> Result<Self, Error> {
+    /// Creates the authorization at the server with this URL. `namespace` identifies it in the store and in errors,
+    /// `allow_private` permits a private address.
+    pub fn new(
+        namespace: &str,
+        url: &str,
+        allow_private: bool,
+        settings: ClientSettings,
+        probe: Probe,
+    ) -> Result<Self, Error> {
         let parse = |what: &str, text: &str| {
-            Url::parse(text)
-                .map_err(|error| authorization_error(what, &format!("the URL cannot be read: {error}")))
+            Url::parse(text).map_err(|error| Error::at(what, format!("the URL cannot be read: {error}")))
         };
         let mut server = parse(namespace, url)?;
         server.set_fragment(None);
-        let issuer = auth.issuer.as_deref().map(|issuer| parse("auth.issuer", issuer));
-        let provider = auth.identity_provider.as_ref();
-        let provider = provider.map(|provider| parse("auth.identity_provider.issuer", &provider.issuer));
-        let issuers: Vec<_> = issuer.into_iter().chain(provider).collect::<Result<_, _>>()?;
-        let http_client = AuthHttpClient::new(&server, allow_private, &issuers, &auth.access)?;
+        let mut issuers = Vec::new();
+        if let Some(issuer) = &settings.issuer {
+            issuers.push(parse("auth.issuer", issuer)?);
+        }
+        if let Grant::EnterpriseManaged(provider, _) = &settings.grant {
+            issuers.push(parse("auth.identity_provider.issuer", &provider.issuer)?);
+        }
+        let http_client = AuthHttpClient::new(&server, allow_private, &issuers, &settings.access)?;
         let key = CredentialsKey::new(namespace, &server);
         let namespace = namespace.to_owned();
-        let inner = TokenManager {
-            namespace,
-            server,
-            auth,
-            http_client,
-            key,
-            state: Arc::default(),
-            server_nonce: Nonce::default(),
-            issuer_nonce: Nonce::default(),
-        };
+        let issuer_nonce = Nonce::default();
+        let context = Context { namespace, server, settings, http_client, issuer_nonce };
+        let inner = Inner { context, probe, key, state: Arc::default(), server_nonce: Nonce::default() };
         Ok(Self { inner: Arc::new(inner) })
     }
 
     /// Has a user log in, and stores the tokens.
     pub async fn login(&self, authorize: &dyn Authorize) -> Result<LoginSummary, Error> {
         let inner = &*self.inner;
-        if inner.auth.grant != Grant::AuthorizationCode {
+        if !inner.context.settings.grant.needs_user() {
             let problem = "no user logs in there, since its `auth.grant` needs no login";
-            return Err(authorization_error(&display_url(&inner.server), problem));
+            return Err(Error::at_url(&inner.context.server, problem));
         }
         inner.check_secure()?;
         let challenge = inner.fetch_challenge().await?;
         let mut state = self.lock().await;
-        state.record = inner.load()?;
-        state.is_loaded = true;
-        let record = flow::log_in(inner, authorize, &challenge, state.record.as_ref()).await?;
+        inner.reload(&mut state)?;
+        let record = flow::log_in(&inner.context, authorize, &challenge, state.record.as_ref()).await?;
         inner.store_record(&mut state, record.clone())?;
         Ok(LoginSummary {
             issuer: record.issuer,
@@ -131,14 +166,13 @@ impl Authorization {
     /// Removes the tokens and the client. Returns true if there were any.
     pub async fn logout(&self) -> Result<bool, Error> {
         let mut state = self.lock().await;
-        *state = TokenState::default();
-        state.is_loaded = true;
-        self.inner.auth.store.forget(&self.inner.key)
+        *state = TokenState { is_loaded: true, ..TokenState::default() };
+        self.inner.context.settings.store.forget(&self.inner.key)
     }
 
     /// Returns the redirect port that the operator has set, if any.
     pub fn fixed_redirect_port(&self) -> Option<u16> {
-        self.inner.auth.redirect_port
+        self.inner.context.settings.redirect_port
     }
 
     /// Returns the redirect port of the last login. With the same port, the registered client can be used again.
@@ -154,8 +188,7 @@ impl Authorization {
         }
         let mut state = self.lock().await;
         if !state.is_loaded {
-            state.record = self.inner.load()?;
-            state.is_loaded = true;
+            self.inner.reload(&mut state)?;
         }
         let Some((tokens, credential)) = state.tokens().zip(state.credential()) else { return Ok(None) };
         if !tokens.should_be_renewed() {
@@ -163,10 +196,9 @@ impl Authorization {
         }
         let is_good = !tokens.has_ended();
         match self.renew(state).await {
-            Ok(Renewal::Token(token)) => Ok(Some(token)),
-            Ok(Renewal::Impossible) | Err(_) if is_good => Ok(Some(credential)),
-            Ok(Renewal::Impossible) => Ok(None),
-            Err(error) => Err(error),
+            Ok(Some(renewed)) => Ok(Some(renewed)),
+            Ok(None) | Err(_) if is_good => Ok(Some(credential)),
+            failed => failed,
         }
     }
 
@@ -175,37 +207,33 @@ impl Authorization {
         &self,
         sent: Option<&Credential>,
         challenge: &Challenge,
-        attempt: &mut TriedSteps,
+        tried: &mut TriedSteps,
     ) -> Result<Credential, Error> {
         let inner = &*self.inner;
         inner.check_secure()?;
         if let Some(sent) = sent.filter(|sent| sent.key.is_some() && challenge.wants_nonce()) {
             // The token is valid, the proof was not.
-            if !attempt.begin(RecoveryStep::Nonce) {
-                return Err(authorization_error(
-                    &display_url(&inner.server),
-                    "it refuses the nonce that it has just given",
-                ));
+            if !tried.begin(RecoveryStep::Nonce) {
+                let problem = "it refuses the nonce that it has just given";
+                return Err(Error::at_url(&inner.context.server, problem));
             }
             inner.fetch_nonce(sent).await?;
             return Ok(sent.clone());
         }
         let mut state = self.lock().await;
         // A user may have logged in by now, or another process may have renewed the token.
-        if let Some(token) = inner.stored_token(&mut state, sent, attempt)? {
+        if let Some(token) = inner.stored_token(&mut state, sent, tried)? {
             return Ok(token);
         }
-        if sent.is_some() && attempt.begin(RecoveryStep::Renew) {
-            match self.renew(state).await? {
-                Renewal::Token(token) => return Ok(token),
-                Renewal::Impossible => state = self.lock().await,
+        if sent.is_some() && tried.begin(RecoveryStep::Renew) {
+            if let Some(token) = self.renew(state).await? {
+                return Ok(token);
             }
+            state = self.lock().await;
         }
-        if !attempt.begin(RecoveryStep::Authorize) {
-            return Err(authorization_error(
-                &display_url(&inner.server),
-                "it refuses the token that was just issued for it",
-            ));
+        if !tried.begin(RecoveryStep::Authorize) {
+            let problem = "it refuses the token that was just issued for it";
+            return Err(Error::at_url(&inner.context.server, problem));
         }
         let why = if state.record.is_some() { "the login has ended" } else { "no user has logged in" };
         inner.authorize(&mut state, challenge, why).await
@@ -216,20 +244,19 @@ impl Authorization {
         &self,
         sent: Option<&Credential>,
         challenge: &Challenge,
-        attempt: &mut TriedSteps,
+        tried: &mut TriedSteps,
     ) -> Result<Credential, Error> {
         let inner = &*self.inner;
         inner.check_secure()?;
         let mut state = self.lock().await;
-        if let Some(token) = inner.stored_token(&mut state, sent, attempt)? {
+        if let Some(token) = inner.stored_token(&mut state, sent, tried)? {
             return Ok(token);
         }
-        let why = format!("the server wants more scopes: {}", challenge.scopes.join(" "));
-        let requested = state.record.as_ref().map(|record| record.requested.clone()).unwrap_or_default();
-        let is_new = !scopes::is_subset(&challenge.scopes, &requested);
-        if !is_new || !attempt.begin(RecoveryStep::StepUp) {
+        let requested: &[String] = state.record.as_ref().map_or(&[], |record| &record.requested);
+        if scopes::is_subset(&challenge.scopes, requested) || !tried.begin(RecoveryStep::StepUp) {
             return Err(inner.needs_login("the server does not take the scopes that were granted"));
         }
+        let why = format!("the server wants more scopes: {}", challenge.scopes.join(" "));
         inner.authorize(&mut state, challenge, &why).await
     }
 
@@ -253,16 +280,185 @@ impl Authorization {
     }
 
     /// Renews the token, even if its caller is cancelled: issuers accept a refresh token once, so their response must
-    /// not get lost.
-    async fn renew(&self, state: OwnedMutexGuard<TokenState>) -> Result<Renewal, Error> {
+    /// not get lost. Returns `None` if there is no refresh token, or it is no longer valid.
+    async fn renew(&self, state: OwnedMutexGuard<TokenState>) -> Result<Option<Credential>, Error> {
         let inner = Arc::clone(&self.inner);
-        let renewing = tokio::spawn(async move { inner.renew(state).await });
-        renewing.await.unwrap_or_else(|_| {
-            Err(Error::Authorization {
-                at: display_url(&self.inner.server),
-                problem: "the renewal of its token was cut off".into(),
-                is_transient: true,
-            })
+        tokio::spawn(async move { inner.renew(state).await }).await.unwrap_or_else(|_| {
+            let problem = "the renewal of its token was cut off";
+            Err(Error::at_url(&self.inner.context.server, problem).transient(true))
         })
+    }
+}
+
+impl Inner {
+    /// Refuses to send tokens over an unencrypted connection to another machine.
+    fn check_secure(&self) -> Result<(), Error> {
+        let server = &self.context.server;
+        if server.scheme() == "https" || is_loopback(server) {
+            return Ok(());
+        }
+        Err(Error::at_url(server, "it requires authorization, and tokens are sent only over https"))
+    }
+
+    fn load(&self) -> Result<Option<StoredCredentials>, Error> {
+        let Context { namespace, server, settings, .. } = &self.context;
+        let record = settings.store.load(&self.key)?;
+        let record = record.filter(|record| record.is_for(namespace, server, settings));
+        self.register_secrets(record.as_ref());
+        Ok(record)
+    }
+
+    fn reload(&self, state: &mut TokenState) -> Result<(), Error> {
+        state.record = self.load()?;
+        state.is_loaded = true;
+        Ok(())
+    }
+
+    fn store_record(&self, state: &mut TokenState, record: StoredCredentials) -> Result<(), Error> {
+        self.register_secrets(Some(&record));
+        state.failure = None;
+        let saved = self.context.settings.store.save(&self.key, &record);
+        state.record = Some(record);
+        saved
+    }
+
+    /// Registers the secrets of the credentials for redaction.
+    fn register_secrets(&self, record: Option<&StoredCredentials>) {
+        let secrets = record.into_iter().flat_map(StoredCredentials::secrets);
+        secrets.for_each(|secret| self.context.settings.register_secret(secret));
+    }
+
+    fn needs_login(&self, why: &str) -> Error {
+        let command = self.context.settings.login_command.clone();
+        Error::NeedsLogin {
+            login: command.unwrap_or_else(|| format!("toolcrib login {}", self.context.namespace)),
+            why: clean_text(why, scopes::MAX_SCOPE_BYTES),
+        }
+    }
+
+    /// Returns the stored token, if it is not the one that was sent.
+    fn stored_token(
+        &self,
+        state: &mut TokenState,
+        sent: Option<&Credential>,
+        tried: &mut TriedSteps,
+    ) -> Result<Option<Credential>, Error> {
+        self.reload(state)?;
+        let is_good = state.tokens().is_some_and(|tokens| !tokens.has_ended());
+        let other = state.credential().filter(|token| is_good && Some(token) != sent);
+        Ok(other.filter(|_| tried.begin(RecoveryStep::Adopt)))
+    }
+
+    /// Requests new tokens.
+    async fn authorize(
+        &self,
+        state: &mut TokenState,
+        challenge: &Challenge,
+        why: &str,
+    ) -> Result<Credential, Error> {
+        let (settings, before) = (&self.context.settings, state.record.as_ref());
+        let record = match &settings.authorize {
+            _ if !settings.grant.needs_user() => {
+                flow::without_login(&self.context, challenge, before).await?
+            }
+            Some(authorize) => flow::log_in(&self.context, &**authorize, challenge, before).await?,
+            None => {
+                self.note_wanted(state, challenge);
+                return Err(self.needs_login(why));
+            }
+        };
+        let token = record.credential();
+        self.store_record(state, record)?;
+        token.ok_or_else(|| self.needs_login(why))
+    }
+
+    /// Stores the scopes that the server requires, so that the next login requests them.
+    fn note_wanted(&self, state: &mut TokenState, challenge: &Challenge) {
+        let Some(record) = &mut state.record else { return };
+        let wanted = scopes::union([&record.wanted, &challenge.scopes].map(|list| scopes::list(list)));
+        if wanted != record.wanted {
+            record.wanted = wanted;
+            if let Err(error) = self.context.settings.store.save(&self.key, record) {
+                tracing::debug!(%error, "the scopes that a server wants are not noted");
+            }
+        }
+    }
+
+    async fn renew(&self, mut state: OwnedMutexGuard<TokenState>) -> Result<Option<Credential>, Error> {
+        if let Some((at, error)) = &state.failure
+            && at.elapsed() < FAILURE_PAUSE
+        {
+            return Err(error.clone());
+        }
+        let settings = &self.context.settings;
+        let _renewal_lock = settings.store.lock_for_renewal(&self.key).await?;
+        let before = state.tokens().map(|tokens| tokens.access.clone());
+        state.record = self.load()?;
+        let Some(mut record) = state.record.clone() else { return Ok(None) };
+        let Some(tokens) = &record.tokens else { return Ok(None) };
+        if Some(&tokens.access) != before.as_ref() && !tokens.should_be_renewed() {
+            // Another process has renewed the token.
+            return Ok(record.credential());
+        }
+        let fields = match &tokens.refresh {
+            _ if !settings.grant.needs_user() => {
+                grant::fields(&self.context, &record.resource, &record.issuer, &record.requested).await
+            }
+            Some(token) => Ok(vec![
+                ("grant_type", "refresh_token".to_owned()),
+                ("refresh_token", token.expose().to_owned()),
+            ]),
+            None => return Ok(None),
+        };
+        let renewed = match fields {
+            Ok(fields) => flow::renew(&self.context, &record, fields).await,
+            Err(error) => Err(error),
+        };
+        match renewed {
+            Ok(renewed) => {
+                let token = renewed.credential();
+                self.store_record(&mut state, renewed)?;
+                Ok(token)
+            }
+            Err(TokenError::Rejected(error)) => {
+                tracing::debug!(%error, "a token can no longer be renewed");
+                if let Some(tokens) = &mut record.tokens {
+                    tokens.refresh = None;
+                }
+                self.store_record(&mut state, record)?;
+                Ok(None)
+            }
+            Err(TokenError::Failed(error)) => {
+                state.failure = Some((Instant::now(), error.clone()));
+                Err(error)
+            }
+        }
+    }
+
+    /// Returns the server's challenge to a request without a token. A server without a challenge is assumed to need a
+    /// login nevertheless: many list their tools for everyone.
+    async fn fetch_challenge(&self) -> Result<Challenge, Error> {
+        let response = self.send_probe(HeaderMap::new()).await?;
+        let header = response.headers.get_all(WWW_AUTHENTICATE).iter().find_map(|value| value.to_str().ok());
+        let is_asking = response.status == StatusCode::UNAUTHORIZED;
+        Ok(header.filter(|_| is_asking).map(Challenge::read).unwrap_or_default())
+    }
+
+    /// Fetches the nonce that the server requires in proofs. Clients of protocols do not expose its header, so this
+    /// sends a separate request.
+    async fn fetch_nonce(&self, credential: &Credential) -> Result<(), Error> {
+        let server = &self.context.server;
+        let headers = credential.headers(&Method::POST, server, &self.server_nonce)?;
+        if self.server_nonce.note(&self.send_probe(headers).await?.headers) {
+            return Ok(());
+        }
+        Err(Error::at_url(server, "it requires its nonce in the proof of a token, and sends none"))
+    }
+
+    async fn send_probe(&self, mut headers: HeaderMap) -> Result<Response, Error> {
+        let Probe { accept, body } = &self.probe;
+        headers.insert(ACCEPT, HeaderValue::from_static(accept));
+        let Context { server, http_client, .. } = &self.context;
+        http_client.post(server, "application/json", headers, body.clone()).await
     }
 }

@@ -16,54 +16,38 @@ pub(super) struct Challenge {
     pub(super) is_dpop: bool,
 }
 
-/// The authentication schemes that matter here.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Scheme {
-    Bearer,
-    Dpop,
-    Other,
-}
-
 impl Challenge {
     /// Parses a header. An unreadable one counts as one without parameters.
     pub(super) fn read(header: &str) -> Self {
-        let (mut bearer, mut dpop) = (None, None);
-        let mut scheme = Scheme::Other;
+        let mut challenges: Vec<(String, Self)> = Vec::new();
         let mut rest = header;
         while let Some((word, after)) = next_word(rest) {
+            let word = word.to_ascii_lowercase();
             let Some(value) = after.trim_start_matches([' ', '\t']).strip_prefix('=') else {
                 // A word without a value is the next scheme.
-                scheme = Scheme::read(word);
-                match scheme {
-                    Scheme::Bearer => _ = bearer.get_or_insert_with(Self::default),
-                    Scheme::Dpop => _ = dpop.get_or_insert_with(Self::default),
-                    Scheme::Other => {}
-                }
+                challenges.push((word, Self::default()));
                 rest = after;
                 continue;
             };
             let (value, after) = next_value(value);
             rest = after;
-            let challenge = match scheme {
-                Scheme::Bearer => &mut bearer,
-                Scheme::Dpop => &mut dpop,
-                Scheme::Other => continue,
-            };
-            let Some(challenge) = challenge else { continue };
-            match word.to_ascii_lowercase().as_str() {
+            let Some((_, challenge)) = challenges.last_mut() else { continue };
+            match word.as_str() {
                 "resource_metadata" => _ = challenge.resource_metadata.get_or_insert(value),
                 "error" => _ = challenge.error.get_or_insert(value),
                 "scope" if challenge.scopes.is_empty() => challenge.scopes = scopes::read(&value),
                 _ => {}
             }
         }
-        match (bearer, dpop) {
-            // A request with a proof is asked for a better proof, regardless of the other challenges.
-            (_, Some(dpop)) if dpop.wants_nonce() => Self { is_dpop: true, ..dpop },
-            (Some(bearer), _) => bearer,
-            (None, Some(dpop)) => Self { is_dpop: true, ..dpop },
-            (None, None) => Self::default(),
-        }
+        let mut take = |scheme: &str| {
+            let position = challenges.iter().position(|(other, _)| other == scheme)?;
+            Some(challenges.remove(position).1)
+        };
+        let (bearer, dpop) = (take("bearer"), take("dpop").map(|dpop| Self { is_dpop: true, ..dpop }));
+        // A request with a proof is asked for a better proof, regardless of the other challenges.
+        let is_about_proof = dpop.as_ref().is_some_and(Self::wants_nonce);
+        let challenge = if is_about_proof { dpop } else { bearer.or(dpop) };
+        challenge.unwrap_or_default()
     }
 
     /// Returns true if the proof needs a nonce of the server.
@@ -74,18 +58,6 @@ impl Challenge {
     /// Returns true if the request needs other scopes than those of the token.
     pub(super) fn wants_scopes(&self) -> bool {
         self.error.as_deref() == Some("insufficient_scope")
-    }
-}
-
-impl Scheme {
-    fn read(word: &str) -> Self {
-        if word.eq_ignore_ascii_case("bearer") {
-            Self::Bearer
-        } else if word.eq_ignore_ascii_case("dpop") {
-            Self::Dpop
-        } else {
-            Self::Other
-        }
     }
 }
 

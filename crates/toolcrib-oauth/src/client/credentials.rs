@@ -1,25 +1,23 @@
 //! The stored credentials of one server.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use toolcrib_model::Secret;
 use url::Url;
 
-use super::client::{ClientOrigin, OAuthClient};
-use super::discovery::covers;
 use super::dpop::Credential;
-use super::metadata::is_same_issuer;
+use super::registration::{ClientOrigin, OAuthClient};
+use super::settings::ClientSettings;
+use super::stored_secret::exposed_optional;
 use super::token_request::Tokens;
-use super::{Grant, McpAuth};
+use crate::metadata::{MAX_URL_BYTES, is_same_issuer};
 
 /// The format version of stored credentials.
-const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 1;
 
 /// Tokens with their resource, issuer and client.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct StoredCredentials {
-    version: u32,
+    pub(super) version: u32,
     pub(super) namespace: String,
     /// The resource identifier of the server.
     pub(super) resource: String,
@@ -40,27 +38,6 @@ pub(super) struct StoredCredentials {
 }
 
 impl StoredCredentials {
-    pub(super) fn new(
-        namespace: &str,
-        resource: String,
-        issuer: String,
-        token_endpoint: &Url,
-        client: OAuthClient,
-    ) -> Self {
-        Self {
-            version: VERSION,
-            namespace: namespace.to_owned(),
-            resource,
-            issuer,
-            token_endpoint: token_endpoint.to_string(),
-            client,
-            tokens: None,
-            key: None,
-            requested: Vec::new(),
-            wanted: Vec::new(),
-        }
-    }
-
     /// Returns the credential for requests to the server.
     pub(super) fn credential(&self) -> Option<Credential> {
         let tokens = self.tokens.as_ref()?;
@@ -68,41 +45,38 @@ impl StoredCredentials {
         Some(Credential { token: tokens.access.clone(), key })
     }
 
+    /// Returns the secrets of the credentials.
+    pub(super) fn secrets(&self) -> impl Iterator<Item = &Secret> {
+        let tokens = self.tokens.iter().flat_map(|tokens| [Some(&tokens.access), tokens.refresh.as_ref()]);
+        tokens.chain([self.client.secret.as_ref(), self.key.as_ref()]).flatten()
+    }
+
     /// Returns true if the credentials belong to this server, and to the client and issuer that the operator has
     /// configured.
-    pub(super) fn is_for(&self, namespace: &str, server: &Url, auth: &McpAuth) -> bool {
-        let is_ours = match (&auth.client_id, self.client.origin) {
+    pub(super) fn is_for(&self, namespace: &str, server: &Url, settings: &ClientSettings) -> bool {
+        let is_ours = match (&settings.client_id, self.client.origin) {
             (Some(id), ClientOrigin::Configured) => *id == self.client.id,
             (None, ClientOrigin::Configured) | (Some(_), _) => false,
-            (None, ClientOrigin::Document) => auth.client_metadata_url.as_ref() == Some(&self.client.id),
-            (None, ClientOrigin::Registered) => auth.grant == Grant::AuthorizationCode,
+            (None, ClientOrigin::Document) => settings.client_metadata_url.as_ref() == Some(&self.client.id),
+            (None, ClientOrigin::Registered) => settings.grant.needs_user(),
         };
         is_ours
             && self.version == VERSION
             && self.namespace == namespace
             && covers(&self.resource, server)
-            && auth.issuer.as_ref().is_none_or(|issuer| is_same_issuer(issuer, &self.issuer))
+            && settings.issuer.as_ref().is_none_or(|issuer| is_same_issuer(issuer, &self.issuer))
     }
 }
 
-/// Returns the seconds since 1970; 0 if the clock is before that.
-pub(super) fn unix_now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
-}
-
-/// Serializes a secret in plain text, for the credentials file.
-pub(super) fn exposed<S: Serializer>(secret: &Secret, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(secret.expose())
-}
-
-/// Like [`exposed`], for a secret that may be absent.
-#[expect(clippy::ref_option, reason = "serde calls it so")]
-pub(super) fn exposed_optional<S: Serializer>(
-    secret: &Option<Secret>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    match secret {
-        Some(secret) => serializer.serialize_some(secret.expose()),
-        None => serializer.serialize_none(),
+/// Returns true if a resource identifier applies to this server: the origins are equal, and its path is that of the
+/// server or a parent of it.
+pub(super) fn covers(resource: &str, server: &Url) -> bool {
+    if resource.len() > MAX_URL_BYTES {
+        return false;
     }
+    let Ok(url) = Url::parse(resource) else { return false };
+    let above = url.path().trim_end_matches('/');
+    let is_above =
+        server.path().strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    url.origin() == server.origin() && url.fragment().is_none() && url.query().is_none() && is_above
 }

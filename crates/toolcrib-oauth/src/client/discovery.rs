@@ -1,16 +1,25 @@
 //! Discovery of the authorization server for a server, and of the resource identifier to request tokens for.
 
+use toolcrib_model::clean_text;
 use url::Url;
 
 use super::challenge::Challenge;
-use super::http_client::{AuthHttpClient, display_url};
-use super::metadata::{
-    MAX_URL_BYTES, ResourceMetadata, ServerMetadata, WireServerMetadata, authorization_error, is_same_issuer,
+use super::credentials::covers;
+use super::http_client::AuthHttpClient;
+use super::server_metadata::{ServerMetadata, WireServerMetadata};
+use super::signing_key::ALGORITHM;
+use super::token_response::MAX_REPORTED_CHARS;
+use crate::Error;
+use crate::metadata::{
+    MAX_URL_BYTES, PROTECTED_RESOURCE, ResourceMetadata, at_path, display_url, is_same_issuer,
+    issuer_metadata_urls, well_known_url,
 };
-use crate::error::Error;
 
 /// The largest number of authorization servers of a resource to try.
 const MAX_ISSUERS: usize = 5;
+
+/// The problem of an issuer without a metadata document.
+pub(super) const NO_METADATA: &str = "it publishes no metadata";
 
 /// The result of a discovery.
 #[derive(Debug)]
@@ -45,20 +54,21 @@ pub(super) async fn discover(
     let Some((resource, metadata)) = resource_metadata(http_client, server, challenge).await? else {
         return discover_without_metadata(http_client, server, wanted).await;
     };
-    let binding = match (metadata.requires_binding(), metadata.knows_binding() || challenge.is_dpop) {
-        (true, _) => TokenBinding::Required,
-        (false, true) => TokenBinding::Supported,
-        (false, false) => TokenBinding::Unsupported,
+    let algorithms = metadata.dpop_signing_alg_values_supported.as_ref();
+    let binding = if metadata.dpop_bound_access_tokens_required == Some(true) {
+        TokenBinding::Required
+    } else if challenge.is_dpop || algorithms.is_some_and(|all| all.iter().any(|one| one == ALGORITHM)) {
+        TokenBinding::Supported
+    } else {
+        TokenBinding::Unsupported
     };
-    let at = display_url(server);
     let issuers = metadata.authorization_servers.unwrap_or_default();
-    let mut problem = authorization_error(&at, "its metadata names no authorization server");
+    let mut problem = Error::at_url(server, "its metadata names no authorization server");
     for issuer in issuers.iter().take(MAX_ISSUERS) {
         if wanted.is_some_and(|wanted| !is_same_issuer(wanted, issuer)) {
-            problem = authorization_error(
-                &at,
-                &format!("it wants tokens of `{}`, and `auth.issuer` is another", shortened(issuer)),
-            );
+            let issuer = shortened(issuer);
+            let text = format!("it wants tokens of `{issuer}`, and `auth.issuer` is another");
+            problem = Error::at_url(server, text);
             continue;
         }
         match server_metadata(http_client, issuer).await {
@@ -66,7 +76,7 @@ pub(super) async fn discover(
                 let scopes = metadata.scopes_supported.unwrap_or_default();
                 return Ok(Discovery { resource, scopes, server: found, binding });
             }
-            Ok(None) => problem = authorization_error(issuer, "it publishes no metadata"),
+            Ok(None) => problem = Error::at(issuer, NO_METADATA),
             Err(error) => problem = error,
         }
     }
@@ -82,11 +92,9 @@ async fn resource_metadata(
 ) -> Result<Option<(String, ResourceMetadata)>, Error> {
     let advertised = challenge.resource_metadata.as_deref().filter(|text| text.len() <= MAX_URL_BYTES);
     let advertised = advertised.and_then(|text| server.join(text).ok());
-    let path = server.path().trim_end_matches('/');
-    let mut urls: Vec<Url> = Vec::new();
-    urls.extend(advertised.clone());
-    urls.extend(well_known_url(server, "oauth-protected-resource", path));
-    urls.extend(well_known_url(server, "oauth-protected-resource", ""));
+    let mut urls: Vec<Url> = advertised.iter().cloned().collect();
+    urls.push(well_known_url(server, PROTECTED_RESOURCE));
+    urls.push(at_path(server, PROTECTED_RESOURCE));
     urls.dedup();
     for candidate in urls {
         let is_advertised = advertised.as_ref() == Some(&candidate);
@@ -102,7 +110,7 @@ async fn resource_metadata(
         if !covers(&resource, server) {
             let problem =
                 format!("its metadata is that of `{}`; tokens for that are not for it", shortened(&resource));
-            return Err(authorization_error(&display_url(server), &problem));
+            return Err(Error::at_url(server, problem));
         }
         return Ok(Some((resource, metadata)));
     }
@@ -117,19 +125,15 @@ async fn discover_without_metadata(
 ) -> Result<Discovery, Error> {
     let issuer = server.origin().ascii_serialization();
     if wanted.is_some_and(|wanted| !is_same_issuer(wanted, &issuer)) {
-        return Err(authorization_error(
-            &display_url(server),
-            "it does not say that its tokens come from `auth.issuer`",
-        ));
+        let problem = "it does not say that its tokens come from `auth.issuer`";
+        return Err(Error::at_url(server, problem));
     }
-    let found = match server_metadata(http_client, &issuer).await? {
-        Some(found) => found,
-        None => ServerMetadata::without_metadata(server)?,
-    };
+    let found = server_metadata(http_client, &issuer).await?;
     Ok(Discovery {
-        resource: canonical(server),
+        // Without a query, which may contain a key.
+        resource: display_url(server).trim_end_matches('/').to_owned(),
         scopes: Vec::new(),
-        server: found,
+        server: found.unwrap_or_else(|| ServerMetadata::without_metadata(server)),
         binding: TokenBinding::Unsupported,
     })
 }
@@ -143,18 +147,10 @@ pub(super) async fn server_metadata(
         .ok()
         .filter(|url| issuer.len() <= MAX_URL_BYTES && url.query().is_none() && url.fragment().is_none());
     let Some(url) = url else {
-        return Err(authorization_error(&shortened(issuer), "it is not the URL of an authorization server"));
+        return Err(Error::at(&shortened(issuer), "it is not the URL of an authorization server"));
     };
     http_client.check(&url)?;
-    let path = url.path().trim_end_matches('/');
-    let mut urls = vec![
-        well_known_url(&url, "oauth-authorization-server", path),
-        well_known_url(&url, "openid-configuration", path),
-    ];
-    if !path.is_empty() {
-        urls.push(url.join(&format!("{path}/.well-known/openid-configuration")).ok());
-    }
-    for candidate in urls.into_iter().flatten() {
+    for candidate in issuer_metadata_urls(&url) {
         if let Some(wire) = http_client.document::<WireServerMetadata>(&candidate).await? {
             return ServerMetadata::new(wire, issuer, http_client).map(Some);
         }
@@ -162,36 +158,6 @@ pub(super) async fn server_metadata(
     Ok(None)
 }
 
-fn well_known_url(url: &Url, name: &str, path: &str) -> Option<Url> {
-    let mut well_known = url.join(&format!("/.well-known/{name}")).ok()?;
-    let full = format!("{}{path}", well_known.path());
-    well_known.set_path(&full);
-    well_known.set_query(None);
-    well_known.set_fragment(None);
-    Some(well_known)
-}
-
-/// Returns true if a resource identifier applies to this server: the origins are equal, and its path is that of the
-/// server or a parent of it.
-pub(super) fn covers(resource: &str, server: &Url) -> bool {
-    if resource.len() > MAX_URL_BYTES {
-        return false;
-    }
-    let Ok(url) = Url::parse(resource) else { return false };
-    let above = url.path().trim_end_matches('/');
-    let path = server.path();
-    let is_above = path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    url.origin() == server.origin() && url.fragment().is_none() && url.query().is_none() && is_above
-}
-
-/// Returns the identifier of a server that publishes none, without a query that may contain a key.
-pub(super) fn canonical(server: &Url) -> String {
-    display_url(server).trim_end_matches('/').to_owned()
-}
-
 fn shortened(text: &str) -> String {
-    crate::text::clean(text, MAX_SHOWN_CHARS)
+    clean_text(text, MAX_REPORTED_CHARS)
 }
-
-/// The largest number of characters of a server's text that an error repeats.
-const MAX_SHOWN_CHARS: usize = 200;

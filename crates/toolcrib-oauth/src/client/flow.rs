@@ -1,42 +1,40 @@
 //! The flows that obtain tokens: by a user's login, or without.
 
-use toolcrib_model::Secret;
+use toolcrib_model::{Secret, clean_text};
 use url::Url;
 
 use super::challenge::Challenge;
-use super::client::{ClientOrigin, OAuthClient};
-use super::credentials::StoredCredentials;
+use super::context::Context;
+use super::credentials::{StoredCredentials, VERSION};
 use super::discovery::{Discovery, TokenBinding, discover};
 use super::grant;
-use super::http_client::display_url;
-use super::metadata::{ServerMetadata, authorization_error, is_same_issuer};
-use super::random::{pkce_challenge, random};
+use super::pkce::{digest, random};
 use super::redirect::{Authorize, Redirect};
+use super::registration::{ClientOrigin, OAuthClient};
 use super::scopes::{self, OFFLINE_ACCESS};
+use super::server_metadata::{S256, ServerMetadata};
 use super::signing_key::PrivateKey;
-use super::token_manager::TokenManager;
-use super::token_request::{TokenError, TokenRequest};
-use crate::error::Error;
-use crate::text::clean;
-
-/// The largest number of characters of an authorization server's error that is reported.
-const MAX_REPORTED_CHARS: usize = 200;
+use super::token_request::{Fields, TokenError};
+use super::token_response::MAX_REPORTED_CHARS;
+use crate::Error;
+use crate::metadata::is_same_issuer;
 
 /// Obtains tokens by a user's login. `before` are the stored credentials, if any.
 pub(super) async fn log_in(
-    inner: &TokenManager,
+    context: &Context,
     authorize: &dyn Authorize,
     challenge: &Challenge,
     before: Option<&StoredCredentials>,
 ) -> Result<StoredCredentials, Error> {
-    let discovered = discover_server(inner, challenge, before).await?;
+    let discovered = discover_server(context, challenge, before).await?;
     let server = &discovered.server;
     let endpoint = server.login_endpoint()?;
     let same = before.filter(|before| before.issuer == server.issuer);
     let redirect_uri = authorize.redirect_uri();
     let known = same.map(|before| &before.client);
-    let client = OAuthClient::for_login(&inner.auth, &inner.http_client, server, redirect_uri, known).await?;
-    let scopes = scopes_to_request(inner, challenge, &discovered, same);
+    let (settings, http_client) = (&context.settings, &context.http_client);
+    let client = OAuthClient::for_login(settings, http_client, server, redirect_uri, known).await?;
+    let scopes = scopes_to_request(context, challenge, &discovered, same);
     let key = binding_key(&discovered, same)?;
 
     let (state, verifier) = (random()?, random()?);
@@ -48,8 +46,8 @@ pub(super) async fn log_in(
             .append_pair("client_id", &client.id)
             .append_pair("redirect_uri", redirect_uri)
             .append_pair("state", &state)
-            .append_pair("code_challenge", &pkce_challenge(&verifier))
-            .append_pair("code_challenge_method", "S256")
+            .append_pair("code_challenge", &digest(&verifier))
+            .append_pair("code_challenge_method", S256)
             .append_pair("resource", &discovered.resource);
         if !scopes.is_empty() {
             query.append_pair("scope", &scopes.join(" "));
@@ -65,10 +63,7 @@ pub(super) async fn log_in(
             query.append_pair("prompt", "consent");
         }
     }
-    let redirect = authorize
-        .authorize(&url)
-        .await
-        .map_err(|problem| authorization_error(&display_url(endpoint), &problem))?;
+    let redirect = authorize.authorize(&url).await.map_err(|problem| Error::at_url(endpoint, problem))?;
     let code = authorization_code(redirect, &state, server)?;
     let fields = vec![
         ("grant_type", "authorization_code".to_owned()),
@@ -76,48 +71,44 @@ pub(super) async fn log_in(
         ("redirect_uri", redirect_uri.to_owned()),
         ("code_verifier", verifier),
     ];
-    request_tokens(inner, &discovered, client, key, fields, scopes).await.map_err(TokenError::error)
+    request_tokens(context, &discovered, client, key, fields, scopes).await.map_err(TokenError::error)
 }
 
 /// Returns the key to bind tokens to, if they have to be bound: the stored one, else a new one.
 fn binding_key(discovered: &Discovery, before: Option<&StoredCredentials>) -> Result<Option<Secret>, Error> {
-    let is_used = match (discovered.binding, discovered.server.binds_tokens) {
-        (TokenBinding::Unsupported, _) | (TokenBinding::Supported, Some(false)) => false,
+    match (discovered.binding, discovered.server.binds_tokens) {
+        (TokenBinding::Unsupported, _) | (TokenBinding::Supported, Some(false)) => return Ok(None),
         (TokenBinding::Required, Some(false)) => {
             let problem =
                 "the server takes tokens only that are bound to a key, and it binds none to keys of ES256";
-            return Err(authorization_error(&discovered.server.issuer, problem));
+            return Err(Error::at(&discovered.server.issuer, problem));
         }
-        (TokenBinding::Supported | TokenBinding::Required, _) => true,
-    };
-    if !is_used {
-        return Ok(None);
+        (TokenBinding::Supported | TokenBinding::Required, _) => {}
     }
     let key = before.and_then(|before| before.key.clone()).or_else(PrivateKey::generate);
-    key.map(Some).ok_or_else(|| authorization_error("this machine", "it has no random numbers"))
+    key.map(Some).ok_or_else(|| Error::at("this machine", "it has no random numbers"))
 }
 
 /// Obtains tokens without a login, by the grant that the operator has configured.
 pub(super) async fn without_login(
-    inner: &TokenManager,
+    context: &Context,
     challenge: &Challenge,
     before: Option<&StoredCredentials>,
 ) -> Result<StoredCredentials, Error> {
-    let discovered = discover_server(inner, challenge, before).await?;
-    let client = OAuthClient::configured(&inner.auth, &discovered.server).ok_or_else(|| {
-        authorization_error(
-            &discovered.server.issuer,
-            "without a login there has to be a client; set `auth.client_id`, and its secret where it has one",
-        )
+    let discovered = discover_server(context, challenge, before).await?;
+    let client = OAuthClient::configured(&context.settings, &discovered.server).ok_or_else(|| {
+        let problem =
+            "without a login there has to be a client; set `auth.client_id`, and its secret where it has one";
+        Error::at(&discovered.server.issuer, problem)
     })?;
     let same = before.filter(|before| before.issuer == discovered.server.issuer);
-    let mut scopes = scopes_to_request(inner, challenge, &discovered, same);
+    let mut scopes = scopes_to_request(context, challenge, &discovered, same);
     // Without a user there is no offline access.
     scopes.retain(|scope| scope != OFFLINE_ACCESS);
     let key = binding_key(&discovered, same)?;
     let asked = async {
-        let fields = grant::fields(inner, &discovered.resource, &discovered.server.issuer, &scopes).await?;
-        request_tokens(inner, &discovered, client, key, fields, scopes.clone()).await
+        let fields = grant::fields(context, &discovered.resource, &discovered.server.issuer, &scopes).await?;
+        request_tokens(context, &discovered, client, key, fields, scopes.clone()).await
     };
     asked.await.map_err(TokenError::error)
 }
@@ -125,22 +116,22 @@ pub(super) async fn without_login(
 /// Discovers the authorization server. A client that the operator has registered may only be used at the authorization
 /// server of its first use: no other knows it, and another would learn its secret.
 async fn discover_server(
-    inner: &TokenManager,
+    context: &Context,
     challenge: &Challenge,
     before: Option<&StoredCredentials>,
 ) -> Result<Discovery, Error> {
-    let issuer = inner.auth.issuer.as_deref();
-    let discovered = discover(&inner.http_client, &inner.server, challenge, issuer).await?;
+    let issuer = context.settings.issuer.as_deref();
+    let discovered = discover(&context.http_client, &context.server, challenge, issuer).await?;
     if issuer.is_none()
         && let Some(before) = before.filter(|before| before.client.origin == ClientOrigin::Configured)
         && !is_same_issuer(&before.issuer, &discovered.server.issuer)
     {
         let problem = format!(
             "its tokens now come from `{}`, and the client in `auth` belongs to `{}`; if that is intended, set `auth.issuer`",
-            clean(&discovered.server.issuer, MAX_REPORTED_CHARS),
-            clean(&before.issuer, MAX_REPORTED_CHARS),
+            clean_text(&discovered.server.issuer, MAX_REPORTED_CHARS),
+            clean_text(&before.issuer, MAX_REPORTED_CHARS),
         );
-        return Err(authorization_error(&display_url(&inner.server), &problem));
+        return Err(Error::at_url(&context.server, problem));
     }
     Ok(discovered)
 }
@@ -148,12 +139,12 @@ async fn discover_server(
 /// Returns the scopes to request: those of the operator, those of the challenge, and the earlier ones. If neither the
 /// operator nor the challenge names any, all scopes that the server declares.
 fn scopes_to_request(
-    inner: &TokenManager,
+    context: &Context,
     challenge: &Challenge,
     discovered: &Discovery,
     before: Option<&StoredCredentials>,
 ) -> Vec<String> {
-    let chosen = &inner.auth.scopes;
+    let chosen = &context.settings.scopes;
     let asked =
         if challenge.scopes.is_empty() && chosen.is_empty() { &discovered.scopes } else { &challenge.scopes };
     let (requested, since): (&[String], &[String]) =
@@ -168,7 +159,7 @@ fn scopes_to_request(
 
 /// Returns the code of a redirect, after checking that it answers this login and comes from this server.
 fn authorization_code(redirect: Redirect, state: &str, server: &ServerMetadata) -> Result<Secret, Error> {
-    let wrong = |problem: &str| Err(authorization_error(&server.issuer, problem));
+    let wrong = |problem: &str| Err(Error::at(&server.issuer, problem));
     if redirect.state.as_deref() != Some(state) {
         return wrong("what came back is not the answer to this login (`state` differs); start again");
     }
@@ -188,82 +179,62 @@ fn authorization_code(redirect: Redirect, state: &str, server: &ServerMetadata) 
     }
     if let Some(error) = redirect.error {
         let told = redirect.error_description.map_or(error.clone(), |words| format!("{error}: {words}"));
-        return wrong(&format!("the login failed: {}", clean(&told, MAX_REPORTED_CHARS)));
+        return wrong(&format!("the login failed: {}", clean_text(&told, MAX_REPORTED_CHARS)));
     }
     redirect.code.map_or_else(|| wrong("the answer to the login has no code"), Ok)
 }
 
 /// Requests the tokens, and returns the credentials to store.
 async fn request_tokens(
-    inner: &TokenManager,
+    context: &Context,
     discovered: &Discovery,
     client: OAuthClient,
     key: Option<Secret>,
-    fields: Vec<(&'static str, String)>,
+    fields: Fields,
     requested: Vec<String>,
 ) -> Result<StoredCredentials, TokenError> {
-    let server = &discovered.server;
-    let request = TokenRequest {
-        auth: &inner.auth,
-        http_client: &inner.http_client,
-        endpoint: &server.token_endpoint,
-        issuer: &server.issuer,
-        resource: &discovered.resource,
-        client: &client,
-        key: key.as_ref(),
-        nonce: &inner.issuer_nonce,
-    };
-    let mut tokens = request.send(fields).await?;
+    let (server, resource) = (&discovered.server, &discovered.resource);
+    let issuer = (server.issuer.as_str(), &server.token_endpoint);
+    let mut tokens = context.token_request(issuer, resource, &client, key.as_ref()).send(fields).await?;
     if discovered.binding == TokenBinding::Required && !tokens.is_bound {
         let problem = "the token that it issues is bound to no key, and the server takes no other";
-        return Err(TokenError::Failed(authorization_error(&server.issuer, problem)));
+        return Err(Error::at(&server.issuer, problem).into());
     }
     if tokens.scopes.is_empty() {
         // All requested scopes were granted (RFC 6749, section 5.1).
         tokens.scopes.clone_from(&requested);
     }
-    let (resource, issuer) = (discovered.resource.clone(), server.issuer.clone());
-    let mut record =
-        StoredCredentials::new(&inner.namespace, resource, issuer, &server.token_endpoint, client);
-    record.tokens = Some(tokens);
-    record.key = key;
-    record.requested = requested;
-    Ok(record)
+    Ok(StoredCredentials {
+        version: VERSION,
+        namespace: context.namespace.clone(),
+        resource: resource.clone(),
+        issuer: server.issuer.clone(),
+        token_endpoint: server.token_endpoint.to_string(),
+        client,
+        tokens: Some(tokens),
+        key,
+        requested,
+        wanted: Vec::new(),
+    })
 }
 
 /// Requests new tokens for stored credentials.
 pub(super) async fn renew(
-    inner: &TokenManager,
+    context: &Context,
     record: &StoredCredentials,
-    fields: Vec<(&'static str, String)>,
+    fields: Fields,
 ) -> Result<StoredCredentials, TokenError> {
-    let wrong = || {
-        TokenError::Failed(authorization_error(
-            &record.issuer,
-            "its token endpoint is not a URL; log in again",
-        ))
-    };
-    let endpoint = Url::parse(&record.token_endpoint).map_err(|_| wrong())?;
-    let request = TokenRequest {
-        auth: &inner.auth,
-        http_client: &inner.http_client,
-        endpoint: &endpoint,
-        issuer: &record.issuer,
-        resource: &record.resource,
-        client: &record.client,
-        key: record.key.as_ref(),
-        nonce: &inner.issuer_nonce,
-    };
+    let endpoint = Url::parse(&record.token_endpoint)
+        .map_err(|_| Error::at(&record.issuer, "its token endpoint is not a URL; log in again"))?;
+    let issuer = (record.issuer.as_str(), &endpoint);
+    let request = context.token_request(issuer, &record.resource, &record.client, record.key.as_ref());
     let mut tokens = request.send(fields).await?;
-    let before = record.tokens.as_ref();
-    if tokens.refresh.is_none() {
+    if let Some(before) = &record.tokens {
         // The old refresh token remains valid if there is no new one (RFC 6749, section 6).
-        tokens.refresh = before.and_then(|before| before.refresh.clone());
+        tokens.refresh = tokens.refresh.or_else(|| before.refresh.clone());
+        if tokens.scopes.is_empty() {
+            tokens.scopes.clone_from(&before.scopes);
+        }
     }
-    if tokens.scopes.is_empty() {
-        tokens.scopes = before.map(|before| before.scopes.clone()).unwrap_or_default();
-    }
-    let mut renew = record.clone();
-    renew.tokens = Some(tokens);
-    Ok(renew)
+    Ok(StoredCredentials { tokens: Some(tokens), ..record.clone() })
 }

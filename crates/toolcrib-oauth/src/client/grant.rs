@@ -1,18 +1,19 @@
 //! The grants without a user's login: by client credentials, or by an assertion of an identity provider.
 
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::Path;
 
 use toolcrib_model::Secret;
 
-use super::client::{OAuthClient, secret_method};
-use super::discovery::server_metadata;
-use super::metadata::authorization_error;
-use super::token_manager::TokenManager;
-use super::token_request::{MAX_TOKEN_BYTES, TokenError, TokenRequest, is_valid_token};
-use super::{Grant, IdentityToken};
-use crate::error::Error;
+use super::context::Context;
+use super::discovery::{NO_METADATA, server_metadata};
+use super::registration::OAuthClient;
+use super::settings::{Grant, IdentityProvider, IdentityToken};
+use super::token_request::{Fields, TokenError};
+use super::token_response::is_valid_token;
+use crate::{Error, MAX_TOKEN_BYTES};
 
 /// The grant by a third party's assertion (RFC 7523).
 const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
@@ -28,56 +29,49 @@ const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
 /// Returns the fields of a token request, by the grant that the operator has configured. `resource` is the server,
 /// `issuer` the issuer of the tokens.
 pub(super) async fn fields(
-    inner: &TokenManager,
+    context: &Context,
     resource: &str,
     issuer: &str,
     scopes: &[String],
-) -> Result<Vec<(&'static str, String)>, TokenError> {
-    let mut fields = match inner.auth.grant {
-        Grant::ClientCredentials | Grant::AuthorizationCode => {
-            vec![("grant_type", "client_credentials".to_owned())]
-        }
-        Grant::WorkloadIdentity => assertion_fields(&identity_token(inner).map_err(TokenError::Failed)?),
-        Grant::EnterpriseManaged => {
-            assertion_fields(&exchange_identity_token(inner, resource, issuer, scopes).await?)
+) -> Result<Fields, TokenError> {
+    let assertion = match &context.settings.grant {
+        Grant::ClientCredentials | Grant::AuthorizationCode => None,
+        Grant::WorkloadIdentity(token) => Some(identity_token(context, token)?),
+        Grant::EnterpriseManaged(provider, token) => {
+            let subject = identity_token(context, token)?;
+            let exchanged = exchange(context, provider, &subject, (resource, issuer), scopes).await?;
+            Some(Cow::Owned(exchanged))
         }
     };
-    if !scopes.is_empty() {
-        fields.push(("scope", scopes.join(" ")));
-    }
+    let mut fields = match assertion {
+        None => vec![("grant_type", "client_credentials".to_owned())],
+        Some(assertion) => {
+            vec![("grant_type", JWT_BEARER.to_owned()), ("assertion", assertion.expose().to_owned())]
+        }
+    };
+    push_scopes(&mut fields, scopes);
     Ok(fields)
 }
 
-fn assertion_fields(assertion: &Secret) -> Vec<(&'static str, String)> {
-    vec![("grant_type", JWT_BEARER.to_owned()), ("assertion", assertion.expose().to_owned())]
+/// Adds the scopes to the fields of a request, if there are any.
+fn push_scopes(fields: &mut Fields, scopes: &[String]) {
+    if !scopes.is_empty() {
+        fields.push(("scope", scopes.join(" ")));
+    }
 }
 
-/// Obtains the identity provider's assertion of the user's identity to the issuer.
-async fn exchange_identity_token(
-    inner: &TokenManager,
-    resource: &str,
-    issuer: &str,
+/// Exchanges the user's identity token for the provider's assertion of the identity to the issuer.
+async fn exchange(
+    context: &Context,
+    provider: &IdentityProvider,
+    subject: &Secret,
+    (resource, issuer): (&str, &str),
     scopes: &[String],
 ) -> Result<Secret, TokenError> {
-    let provider = inner.auth.identity_provider.as_ref();
-    let provider = provider.ok_or_else(|| wrong(inner, "`auth.identity_provider` is missing"))?;
-    let server = server_metadata(&inner.http_client, &provider.issuer).await.map_err(TokenError::Failed)?;
-    let server = server.ok_or_else(|| {
-        TokenError::Failed(authorization_error(&provider.issuer, "it publishes no metadata"))
-    })?;
-    let secret = provider.client_secret.clone();
-    let client = OAuthClient::of_provider(&provider.client_id, secret, || secret_method(&server));
-    let request = TokenRequest {
-        auth: &inner.auth,
-        http_client: &inner.http_client,
-        endpoint: &server.token_endpoint,
-        issuer: &server.issuer,
-        resource,
-        client: &client,
-        key: None,
-        nonce: &inner.issuer_nonce,
-    };
-    let subject = identity_token(inner).map_err(TokenError::Failed)?;
+    let server = server_metadata(&context.http_client, &provider.issuer).await?;
+    let server = server.ok_or_else(|| Error::at(&provider.issuer, NO_METADATA))?;
+    let client = OAuthClient::at_provider(provider, &server);
+    let at_provider = (server.issuer.as_str(), &server.token_endpoint);
     let mut fields = vec![
         ("grant_type", TOKEN_EXCHANGE.to_owned()),
         ("requested_token_type", ID_JAG.to_owned()),
@@ -85,30 +79,23 @@ async fn exchange_identity_token(
         ("subject_token", subject.expose().to_owned()),
         ("subject_token_type", ID_TOKEN.to_owned()),
     ];
-    if !scopes.is_empty() {
-        fields.push(("scope", scopes.join(" ")));
-    }
-    request.exchange(fields, ID_JAG).await
-}
-
-fn wrong(inner: &TokenManager, problem: &str) -> TokenError {
-    TokenError::Failed(authorization_error(&inner.namespace, problem))
+    push_scopes(&mut fields, scopes);
+    context.token_request(at_provider, resource, &client, None).exchange(fields, ID_JAG).await
 }
 
 /// Returns the current identity token: its issuer writes a new one into the file before the last one expires.
-fn identity_token(inner: &TokenManager) -> Result<Secret, Error> {
-    let wrong = |problem: &str| authorization_error(&inner.namespace, problem);
-    let token = match &inner.auth.identity_token {
-        Some(IdentityToken::Text(token)) => token.clone(),
-        Some(IdentityToken::File(path)) => read(path).map_err(|problem| {
+fn identity_token<'a>(context: &Context, token: &'a IdentityToken) -> Result<Cow<'a, Secret>, Error> {
+    let wrong = |problem: &str| Error::at(&context.namespace, problem);
+    let token = match token {
+        IdentityToken::Text(token) => Cow::Borrowed(token),
+        IdentityToken::File(path) => Cow::Owned(read(path).map_err(|problem| {
             wrong(&format!("`auth.identity_token_file` {} cannot be used: {problem}", path.display()))
-        })?,
-        None => return Err(wrong("`auth.identity_token` is missing; set it, or `identity_token_file`")),
+        })?),
     };
     if !is_valid_token(token.expose()) {
         return Err(wrong("its identity token is not a valid token"));
     }
-    inner.register_secret(&token);
+    context.settings.register_secret(&token);
     Ok(token)
 }
 

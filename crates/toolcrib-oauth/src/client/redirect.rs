@@ -37,7 +37,7 @@ impl Redirect {
     /// Parses the query of the redirect. A parameter that occurs twice is ignored: its value is ambiguous.
     ///
     /// ```
-    /// use toolcrib_loader_mcp::Redirect;
+    /// use toolcrib_oauth::client::Redirect;
     ///
     /// let redirect = Redirect::from_url(&"http://127.0.0.1:1/callback?code=c&state=s".parse()?);
     /// assert_eq!(redirect.state.as_deref(), Some("s"));

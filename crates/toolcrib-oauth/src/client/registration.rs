@@ -1,24 +1,34 @@
 //! The OAuth client at an authorization server: its registration and its authentication.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use http::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+use std::time::Duration;
+
+use http::header::{AUTHORIZATION, HeaderMap};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use toolcrib_model::Secret;
-use url::form_urlencoded;
 
-use super::credentials::{exposed_optional, unix_now};
-use super::http_client::{AuthHttpClient, failed, is_transient};
-use super::metadata::{ServerMetadata, authorization_error};
-use super::{McpAuth, client_assertion};
-use crate::error::Error;
+use super::basic_auth::basic_auth;
+use super::clock::unix_now;
+use super::http_client::{AuthHttpClient, is_transient};
+use super::pkce::random;
+use super::server_metadata::ServerMetadata;
+use super::settings::{ClientSettings, IdentityProvider};
+use super::signing_key::{ALGORITHM, PrivateKey};
+use super::stored_secret::exposed_optional;
+use super::token_request::Fields;
+use crate::Error;
 
 /// The name of the client at authorization servers.
 const CLIENT_NAME: &str = "Toolcrib";
 
 /// The longest id or secret of a client, in bytes.
 const MAX_CLIENT_BYTES: usize = 8 * 1024;
+
+/// The type of a client's signed assertion (RFC 7523).
+const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+
+/// The validity of an assertion.
+const ASSERTION_LIFE: Duration = Duration::from_mins(5);
 
 /// The method by which a client authenticates.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
@@ -69,64 +79,44 @@ pub(super) struct OAuthClient {
 }
 
 impl OAuthClient {
+    fn new(id: &str, proof: ClientAuthMethod, origin: ClientOrigin) -> Self {
+        Self { id: id.to_owned(), secret: None, proof, origin, redirect_uri: None, expires_at: None }
+    }
+
     /// Returns the client that the operator has configured, if any.
-    pub(super) fn configured(auth: &McpAuth, server: &ServerMetadata) -> Option<Self> {
-        let id = auth.client_id.clone()?;
-        let proof = if auth.private_key.is_some() {
+    pub(super) fn configured(settings: &ClientSettings, server: &ServerMetadata) -> Option<Self> {
+        let proof = if settings.private_key.is_some() {
             ClientAuthMethod::PrivateKeyJwt
-        } else if auth.client_secret.is_some() {
+        } else if settings.client_secret.is_some() {
             secret_method(server)
         } else {
             ClientAuthMethod::None
         };
-        Some(Self {
-            id,
-            secret: None,
-            proof,
-            origin: ClientOrigin::Configured,
-            redirect_uri: None,
-            expires_at: None,
-        })
+        Some(Self::new(settings.client_id.as_ref()?, proof, ClientOrigin::Configured))
     }
 
-    /// Returns the client at an identity provider. `secret_method` returns the method for sending its secret.
-    pub(super) fn of_provider(
-        id: &str,
-        secret: Option<Secret>,
-        secret_method: impl FnOnce() -> ClientAuthMethod,
-    ) -> Self {
-        Self {
-            id: id.to_owned(),
-            proof: if secret.is_some() { secret_method() } else { ClientAuthMethod::None },
-            secret,
-            // The secret is stored in the client.
-            origin: ClientOrigin::Registered,
-            redirect_uri: None,
-            expires_at: None,
-        }
+    /// Returns the client at an identity provider.
+    pub(super) fn at_provider(provider: &IdentityProvider, server: &ServerMetadata) -> Self {
+        let secret = provider.client_secret.clone();
+        let proof = if secret.is_some() { secret_method(server) } else { ClientAuthMethod::None };
+        // Its secret is that of the provider, and not that of the settings.
+        Self { secret, ..Self::new(&provider.client_id, proof, ClientOrigin::Registered) }
     }
 
     /// Returns the client for a login: the operator's, else one that a metadata document describes, else the one that
     /// is registered with the same redirect URI, else a new one.
     pub(super) async fn for_login(
-        auth: &McpAuth,
+        settings: &ClientSettings,
         http_client: &AuthHttpClient,
         server: &ServerMetadata,
         redirect_uri: &str,
         known: Option<&Self>,
     ) -> Result<Self, Error> {
-        if let Some(client) = Self::configured(auth, server) {
+        if let Some(client) = Self::configured(settings, server) {
             return Ok(client);
         }
-        if let Some(url) = auth.client_metadata_url.as_ref().filter(|_| server.takes_metadata_documents) {
-            return Ok(Self {
-                id: url.clone(),
-                secret: None,
-                proof: ClientAuthMethod::None,
-                origin: ClientOrigin::Document,
-                redirect_uri: None,
-                expires_at: None,
-            });
+        if let Some(url) = settings.client_metadata_url.as_ref().filter(|_| server.takes_metadata_documents) {
+            return Ok(Self::new(url, ClientAuthMethod::None, ClientOrigin::Document));
         }
         let fits = |client: &&Self| {
             client.origin == ClientOrigin::Registered
@@ -146,7 +136,7 @@ impl OAuthClient {
     ) -> Result<Self, Error> {
         let Some(url) = &server.registration_endpoint else {
             let problem = "it registers no clients by itself; register one there and set `auth.client_id`";
-            return Err(authorization_error(&server.issuer, problem));
+            return Err(Error::at(&server.issuer, problem));
         };
         // A program on a user's machine cannot protect a secret, so it requests none unless it has to.
         let wants_secret =
@@ -161,16 +151,15 @@ impl OAuthClient {
         });
         let response = http_client.post(url, "application/json", HeaderMap::new(), body.to_string()).await?;
         if !response.status.is_success() {
-            let problem = format!(
-                "it registers no client ({}); register one there and set `auth.client_id`",
-                response.status
-            );
-            return Err(failed(url, &problem, is_transient(response.status)));
+            let status = response.status;
+            let problem =
+                format!("it registers no client ({status}); register one there and set `auth.client_id`");
+            return Err(Error::at_url(url, problem).transient(is_transient(status)));
         }
         let answer: Registration = serde_json::from_slice(&response.body)
             .ok()
             .filter(Registration::is_sendable)
-            .ok_or_else(|| failed(url, "its response to the registration is invalid", false))?;
+            .ok_or_else(|| Error::at_url(url, "its response to the registration is invalid"))?;
         let secret = answer.client_secret.filter(|secret| !secret.expose().is_empty());
         let proof = match (&secret, answer.token_endpoint_auth_method.as_deref()) {
             (None, _) | (_, Some("none")) => ClientAuthMethod::None,
@@ -179,12 +168,10 @@ impl OAuthClient {
             _ => secret_method(server),
         };
         Ok(Self {
-            id: answer.client_id,
             secret,
-            proof,
-            origin: ClientOrigin::Registered,
             redirect_uri: Some(redirect_uri.to_owned()),
             expires_at: answer.client_secret_expires_at.filter(|end| *end > 0),
+            ..Self::new(&answer.client_id, proof, ClientOrigin::Registered)
         })
     }
 
@@ -192,55 +179,72 @@ impl OAuthClient {
     /// secrets in it, which must not be shown.
     pub(super) fn authenticate(
         &self,
-        auth: &McpAuth,
+        settings: &ClientSettings,
         issuer: &str,
-        fields: &mut Vec<(&'static str, String)>,
+        fields: &mut Fields,
         headers: &mut HeaderMap,
     ) -> Result<Vec<Secret>, Error> {
-        let wrong = |problem: &str| authorization_error(issuer, problem);
-        let secret = if self.origin == ClientOrigin::Configured { &auth.client_secret } else { &self.secret };
+        let wrong = |problem: &str| Error::at(issuer, problem);
+        let secret = match self.origin {
+            ClientOrigin::Configured => &settings.client_secret,
+            ClientOrigin::Document | ClientOrigin::Registered => &self.secret,
+        };
         let secret = || {
-            secret
-                .clone()
-                .ok_or_else(|| wrong("the secret of the client is not there; set `auth.client_secret`"))
+            let secret = secret.clone();
+            secret.ok_or_else(|| wrong("the secret of the client is not there; set `auth.client_secret`"))
         };
         match self.proof {
-            ClientAuthMethod::None => fields.push(("client_id", self.id.clone())),
+            ClientAuthMethod::None => {
+                fields.push(("client_id", self.id.clone()));
+                Ok(Vec::new())
+            }
             ClientAuthMethod::SecretPost => {
                 let secret = secret()?;
                 fields.push(("client_id", self.id.clone()));
                 fields.push(("client_secret", secret.expose().to_owned()));
-                return Ok(vec![secret]);
+                Ok(vec![secret])
             }
             ClientAuthMethod::SecretBasic => {
                 let secret = secret()?;
-                // RFC 6749, section 2.3.1: both are form-encoded first.
-                let encode =
-                    |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
-                let pair = STANDARD.encode(format!("{}:{}", encode(&self.id), encode(secret.expose())));
-                let mut value = HeaderValue::from_str(&format!("Basic {pair}"))
-                    .map_err(|_| wrong("the credentials of the client cannot be sent"))?;
-                value.set_sensitive(true);
-                headers.insert(AUTHORIZATION, value);
-                return Ok(vec![secret, Secret::new(pair)]);
+                let (header, pair) = basic_auth(&self.id, &secret)
+                    .ok_or_else(|| wrong("the credentials of the client cannot be sent"))?;
+                headers.insert(AUTHORIZATION, header);
+                Ok(vec![secret, pair])
             }
             ClientAuthMethod::PrivateKeyJwt => {
-                let key =
-                    auth.private_key.as_ref().ok_or_else(|| wrong("`auth.private_key` is not there"))?;
-                let client_assertion = client_assertion::sign(key, &self.id, issuer)?;
-                fields.push(("client_assertion_type", client_assertion::ASSERTION_TYPE.to_owned()));
-                fields.push(("client_assertion", client_assertion.expose().to_owned()));
-                return Ok(vec![client_assertion]);
+                let key = settings.private_key.as_ref();
+                let key = key.ok_or_else(|| wrong("`auth.private_key` is not there"))?;
+                let assertion = sign_assertion(key, &self.id, issuer)?;
+                fields.push(("client_assertion_type", ASSERTION_TYPE.to_owned()));
+                fields.push(("client_assertion", assertion.expose().to_owned()));
+                Ok(vec![assertion])
             }
         }
-        Ok(Vec::new())
     }
 }
 
+/// Returns a JWT with the client's identity for this issuer (RFC 7523), signed with the key.
+fn sign_assertion(key: &Secret, client_id: &str, issuer: &str) -> Result<Secret, Error> {
+    let key = PrivateKey::from_pem(key).ok_or_else(|| {
+        Error::at(issuer, "`auth.private_key` is not a key of the curve P-256 in PKCS #8 and PEM")
+    })?;
+    let now = unix_now();
+    let head = json!({"alg": ALGORITHM, "typ": "JWT"});
+    let claims = json!({
+        "iss": client_id,
+        "sub": client_id,
+        "aud": issuer,
+        "iat": now,
+        "exp": now + ASSERTION_LIFE.as_secs(),
+        "jti": random()?,
+    });
+    let signed = key.sign(&head, &claims).map(Secret::new);
+    signed.ok_or_else(|| Error::at(issuer, "the assertion cannot be signed"))
+}
+
 /// Returns the method for sending a secret. A server that does not list its methods accepts the header (RFC 8414).
-pub(super) fn secret_method(server: &ServerMetadata) -> ClientAuthMethod {
-    let Some(methods) = &server.auth_methods else { return ClientAuthMethod::SecretBasic };
-    let takes = |name: &str| methods.iter().any(|method| method == name);
+fn secret_method(server: &ServerMetadata) -> ClientAuthMethod {
+    let takes = |name: &str| server.auth_methods.iter().flatten().any(|method| method == name);
     if takes("client_secret_basic") {
         ClientAuthMethod::SecretBasic
     } else if takes("client_secret_post") {

@@ -1,5 +1,7 @@
 //! Sets of scopes.
 
+use crate::metadata::is_scope;
+
 /// The largest number of scopes in a request.
 pub(super) const MAX_SCOPES: usize = 100;
 
@@ -20,7 +22,7 @@ where
     L: IntoIterator<Item = &'a str>,
 {
     let mut all: Vec<String> = Vec::new();
-    for scope in lists.into_iter().flatten().filter(|scope| is_scope(scope)) {
+    for scope in lists.into_iter().flatten().filter(|scope| is_scope(scope, MAX_SCOPE_BYTES)) {
         if all.len() < MAX_SCOPES && !all.iter().any(|known| known == scope) {
             all.push(scope.to_owned());
         }
@@ -36,9 +38,4 @@ pub(super) fn list(scopes: &[String]) -> impl Iterator<Item = &str> {
 /// Returns true if all of the scopes are among the others.
 pub(super) fn is_subset(scopes: &[String], others: &[String]) -> bool {
     scopes.iter().all(|scope| others.contains(scope))
-}
-
-fn is_scope(text: &str) -> bool {
-    let is_letter = |byte: u8| matches!(byte, 0x21 | 0x23..=0x5b | 0x5d..=0x7e);
-    (1..=MAX_SCOPE_BYTES).contains(&text.len()) && text.bytes().all(is_letter)
 }

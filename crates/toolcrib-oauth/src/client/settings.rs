@@ -3,18 +3,20 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use toolcrib_model::Secret;
 use toolcrib_policy::Access;
 
-use super::{Authorize, TokenStore};
+use super::redirect::Authorize;
+use super::token_store::TokenStore;
 
 /// A callback that receives each secret that a server issues, for redaction.
 pub type SecretSink = Arc<dyn Fn(&Secret) + Send + Sync>;
 
 /// The grant by which tokens are requested.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum Grant {
     /// On behalf of a user, who logs in once.
@@ -23,10 +25,17 @@ pub enum Grant {
     /// On behalf of a client that the operator has registered.
     ClientCredentials,
     /// On behalf of a client, with an identity token of the platform that it runs on (RFC 7523).
-    WorkloadIdentity,
+    WorkloadIdentity(IdentityToken),
     /// On behalf of a user, whose identity an identity provider confirms to the authorization server: without a login
-    /// there.
-    EnterpriseManaged,
+    /// there. The token is the user's identity token that the provider has issued.
+    EnterpriseManaged(IdentityProvider, IdentityToken),
+}
+
+impl Grant {
+    /// Returns true if a user has to log in.
+    pub(super) fn needs_user(&self) -> bool {
+        matches!(self, Self::AuthorizationCode)
+    }
 }
 
 /// The identity token, by which a third party confirms the identity of the client or user.
@@ -62,7 +71,7 @@ impl IdentityProvider {
 /// tokens in memory, and needs a login by another process.
 #[derive(Clone, Default)]
 #[non_exhaustive]
-pub struct McpAuth {
+pub struct ClientSettings {
     /// The grant.
     pub grant: Grant,
     /// The id of a client that the operator has registered.
@@ -76,10 +85,6 @@ pub struct McpAuth {
     pub client_metadata_url: Option<String>,
     /// The only permitted authorization server. It may have a private address if the server itself may.
     pub issuer: Option<String>,
-    /// The identity token, for the grants that need one.
-    pub identity_token: Option<IdentityToken>,
-    /// The identity provider that has issued the token, and confirms it to the authorization server.
-    pub identity_provider: Option<IdentityProvider>,
     /// The scopes to request in any case.
     pub scopes: Vec<String>,
     /// The redirect port on this machine, for a client that is registered with one. Any free port by default.
@@ -94,37 +99,14 @@ pub struct McpAuth {
     pub authorize: Option<Arc<dyn Authorize>>,
     /// The callback that receives each secret.
     pub on_secret: Option<SecretSink>,
-    /// The secrets that were issued last. Clones share them.
-    pub(crate) issued: Issued,
+    /// The secrets that the server has issued last, so that no text that contains one is stored. Clones share them.
+    issued: Arc<Mutex<VecDeque<Secret>>>,
 }
 
 /// The largest number of secrets to remember for one server: those of a login, and of some renewals.
 const MAX_ISSUED: usize = 16;
 
-/// The secrets that a server issued last, so that no text that contains one is stored.
-#[derive(Clone, Default)]
-pub(crate) struct Issued(Arc<Mutex<VecDeque<Secret>>>);
-
-impl Issued {
-    pub(crate) fn all(&self) -> Vec<Secret> {
-        self.lock().iter().cloned().collect()
-    }
-
-    pub(super) fn add(&self, secret: &Secret) {
-        let mut issued = self.lock();
-        issued.retain(|other| other.expose() != secret.expose());
-        issued.push_back(secret.clone());
-        if issued.len() > MAX_ISSUED {
-            issued.pop_front();
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Secret>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl McpAuth {
+impl ClientSettings {
     /// Returns the default configuration.
     pub fn new() -> Self {
         Self::default()
@@ -134,6 +116,12 @@ impl McpAuth {
     pub fn with_client(mut self, id: impl Into<String>, secret: Option<Secret>) -> Self {
         self.client_id = Some(id.into());
         self.client_secret = secret;
+        self
+    }
+
+    /// Sets the grant.
+    pub fn with_grant(mut self, grant: Grant) -> Self {
+        self.grant = grant;
         self
     }
 
@@ -149,40 +137,34 @@ impl McpAuth {
         self
     }
 
-    /// Requests tokens on behalf of the client.
-    pub fn with_client_credentials(mut self) -> Self {
-        self.grant = Grant::ClientCredentials;
-        self
+    /// Returns the secrets of the client, and those that the server has issued last.
+    pub fn secrets(&self) -> Vec<Secret> {
+        let own = [&self.client_secret, &self.private_key].into_iter().flatten();
+        own.chain(&*self.issued.lock()).cloned().collect()
     }
 
-    /// Requests tokens with an identity token of the platform that the client runs on.
-    pub fn with_workload_identity(mut self, token: IdentityToken) -> Self {
-        self.grant = Grant::WorkloadIdentity;
-        self.identity_token = Some(token);
-        self
-    }
-
-    /// Requests tokens with the assertion of an identity provider. The token is the user's identity token that it has
-    /// issued.
-    pub fn with_enterprise_managed(mut self, provider: IdentityProvider, token: IdentityToken) -> Self {
-        self.grant = Grant::EnterpriseManaged;
-        self.identity_provider = Some(provider);
-        self.identity_token = Some(token);
-        self
+    /// Registers a secret that the server has issued.
+    pub(super) fn register_secret(&self, secret: &Secret) {
+        let mut issued = self.issued.lock();
+        issued.retain(|other| other != secret);
+        issued.push_back(secret.clone());
+        if issued.len() > MAX_ISSUED {
+            issued.pop_front();
+        }
+        drop(issued);
+        if let Some(on_secret) = &self.on_secret {
+            on_secret(secret);
+        }
     }
 }
 
-impl fmt::Debug for McpAuth {
+impl fmt::Debug for ClientSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("McpAuth")
+        f.debug_struct("ClientSettings")
             .field("grant", &self.grant)
             .field("client_id", &self.client_id)
             .field("client_secret", &self.client_secret)
-            .field("private_key", &self.private_key)
-            .field("client_metadata_url", &self.client_metadata_url)
             .field("issuer", &self.issuer)
-            .field("identity_token", &self.identity_token)
-            .field("identity_provider", &self.identity_provider)
             .field("scopes", &self.scopes)
             .field("store", &self.store)
             .finish_non_exhaustive()

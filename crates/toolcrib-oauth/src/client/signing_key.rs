@@ -5,8 +5,9 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _};
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 use toolcrib_model::Secret;
+
+use super::pkce::digest;
 
 /// The name of the signature algorithm.
 pub(super) const ALGORITHM: &str = "ES256";
@@ -34,21 +35,15 @@ impl PrivateKey {
 
     /// Parses a stored key.
     pub(super) fn from_stored(key: &Secret) -> Option<Self> {
-        Self::from_der(&STANDARD.decode(key.expose()).ok()?)
+        let (der, random) = (STANDARD.decode(key.expose()).ok()?, SystemRandom::new());
+        let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &der, &random).ok()?;
+        Some(Self { pair, random })
     }
 
     /// Parses a key of the operator: PKCS #8 in PEM.
     pub(super) fn from_pem(pem: &Secret) -> Option<Self> {
-        let (_, rest) = pem.expose().split_once(BEGIN)?;
-        let (body, _) = rest.split_once(END)?;
-        let body: String = body.chars().filter(|c| !c.is_whitespace()).collect();
-        Self::from_der(&STANDARD.decode(body).ok()?)
-    }
-
-    fn from_der(der: &[u8]) -> Option<Self> {
-        let random = SystemRandom::new();
-        let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, der, &random).ok()?;
-        Some(Self { pair, random })
+        let (body, _) = pem.expose().split_once(BEGIN)?.1.split_once(END)?;
+        Self::from_stored(&Secret::new(body.split_whitespace().collect::<String>()))
     }
 
     /// Returns a JWT with this header and these claims.
@@ -68,8 +63,7 @@ impl PrivateKey {
     /// Returns the thumbprint of the public key (RFC 7638).
     pub(super) fn thumbprint(&self) -> Option<String> {
         let (x, y) = self.coordinates()?;
-        let members = format!(r#"{{"crv":"P-256","kty":"EC","x":"{x}","y":"{y}"}}"#);
-        Some(URL_SAFE_NO_PAD.encode(Sha256::digest(members)))
+        Some(digest(&format!(r#"{{"crv":"P-256","kty":"EC","x":"{x}","y":"{y}"}}"#)))
     }
 
     fn coordinates(&self) -> Option<(String, String)> {

@@ -1,40 +1,33 @@
-//! Token requests and their responses.
+//! Token requests, and the tokens that they obtain.
 
 use http::Method;
 use http::header::HeaderMap;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use toolcrib_io::http::Response;
 use toolcrib_model::Secret;
 use url::{Url, form_urlencoded};
 
-use super::McpAuth;
-use super::client::OAuthClient;
-use super::credentials::{exposed, exposed_optional, unix_now};
+use super::clock::unix_now;
 use super::dpop::{self, Nonce};
-use super::http_client::{AuthHttpClient, display_url, failed, is_transient};
+use super::http_client::{AuthHttpClient, is_transient};
+use super::registration::OAuthClient;
 use super::scopes;
-use crate::error::Error;
-use crate::text::clean;
-
-/// The longest accepted token, in bytes. Servers rarely accept longer headers.
-pub(super) const MAX_TOKEN_BYTES: usize = 16 * 1024;
-
-/// The time before its expiry at which a token is renewed, in seconds: a request takes a while, and clocks differ. For
-/// a short-lived token, half of its lifetime.
-const EXPIRY_MARGIN: u64 = 30;
-
-/// The longest lifetime of a token that is believed, in seconds: a year.
-const MAX_LIFE: f64 = 365.0 * 24.0 * 3_600.0;
-
-/// The largest number of characters of an issuer's error that is reported.
-const MAX_REPORTED_CHARS: usize = 200;
+use super::settings::ClientSettings;
+use super::stored_secret::{exposed, exposed_optional};
+use super::token_response::TokenResponse;
+use crate::Error;
+use crate::metadata::display_url;
 
 /// The fields of a request that are secret.
 const SECRET_FIELDS: &[&str] = &["code", "code_verifier", "refresh_token", "assertion", "subject_token"];
 
-/// The replacement for a secret that an issuer repeats.
-const MASK: &str = "[secret]";
+/// The errors that a later request with the same grant gets as well.
+const FINAL_ERRORS: &[&str] = &["invalid_grant", "invalid_client", "unauthorized_client", "invalid_scope"];
+
+/// The media type of requests.
+pub(super) const FORM: &str = "application/x-www-form-urlencoded";
+
+/// The fields of a request, which may be secret.
+pub(super) type Fields = Vec<(&'static str, String)>;
 
 /// The tokens of one response.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -84,9 +77,15 @@ impl TokenError {
     }
 }
 
+impl From<Error> for TokenError {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
 /// The parameters of a token request.
 pub(super) struct TokenRequest<'a> {
-    pub(super) auth: &'a McpAuth,
+    pub(super) settings: &'a ClientSettings,
     pub(super) http_client: &'a AuthHttpClient,
     pub(super) endpoint: &'a Url,
     pub(super) issuer: &'a str,
@@ -99,132 +98,84 @@ pub(super) struct TokenRequest<'a> {
 }
 
 impl TokenRequest<'_> {
-    /// Requests tokens with these fields, which may be secret.
-    pub(super) async fn send(&self, fields: Vec<(&'static str, String)>) -> Result<Tokens, TokenError> {
-        let answer = self.ask(fields).await?;
-        read(self.endpoint, &answer, self.key.is_some())
+    /// Requests tokens. Bound ones are accepted only if there is a key.
+    pub(super) async fn send(&self, fields: Fields) -> Result<Tokens, TokenError> {
+        let response = self.ask(fields).await?;
+        let is_bound =
+            self.key.is_some() && response.text("token_type").is_some() && response.is_of_type("dpop");
+        if !is_bound && !response.is_of_type("bearer") {
+            return Err(Error::at_url(self.endpoint, "the token that it issues is not a bearer token").into());
+        }
+        let life = response.lifetime();
+        let now = unix_now();
+        let tokens = Tokens {
+            access: self.access_token(&response)?,
+            refresh: response.token("refresh_token"),
+            renew_at: life.map(|life| now + life.usable.as_secs()),
+            expires_at: life.map(|life| now + life.whole.as_secs()),
+            scopes: response.text("scope").map(scopes::read).unwrap_or_default(),
+            is_bound,
+        };
+        tracing::debug!(
+            endpoint = display_url(self.endpoint),
+            life = life.map(|life| life.whole.as_secs()),
+            "a token was issued"
+        );
+        Ok(tokens)
     }
 
     /// Exchanges a token for one of this type, which is not for requests to a server.
-    pub(super) async fn exchange(
-        &self,
-        fields: Vec<(&'static str, String)>,
-        kind: &str,
-    ) -> Result<Secret, TokenError> {
-        let answer = self.ask(fields).await?;
-        let wrong = |problem: &str| TokenError::Failed(failed(self.endpoint, problem, false));
-        let text = |key: &str| answer.get(key).and_then(Value::as_str);
-        if text("issued_token_type") != Some(kind) {
-            return Err(wrong("what it gives in exchange is not what it was asked for"));
+    pub(super) async fn exchange(&self, fields: Fields, kind: &str) -> Result<Secret, TokenError> {
+        let response = self.ask(fields).await?;
+        if response.text("issued_token_type") != Some(kind) {
+            let problem = "what it gives in exchange is not what it was asked for";
+            return Err(Error::at_url(self.endpoint, problem).into());
         }
-        let token = text("access_token").filter(|text| is_valid_token(text)).map(Secret::new);
-        token.ok_or_else(|| wrong("its answer has no `access_token` that can be sent"))
+        Ok(self.access_token(&response)?)
+    }
+
+    fn access_token(&self, response: &TokenResponse) -> Result<Secret, Error> {
+        let missing = || Error::at_url(self.endpoint, "its answer has no `access_token` that can be sent");
+        response.token("access_token").ok_or_else(missing)
     }
 
     /// Sends the request. Returns the response if it is not an error.
-    async fn ask(&self, mut fields: Vec<(&'static str, String)>) -> Result<Value, TokenError> {
-        let mut secrets: Vec<Secret> = fields
-            .iter()
-            .filter(|(name, _)| SECRET_FIELDS.contains(name))
-            .map(|(_, value)| Secret::new(value.as_str()))
-            .collect();
+    async fn ask(&self, mut fields: Fields) -> Result<TokenResponse, TokenError> {
+        let is_secret = |(name, _): &&(&str, String)| SECRET_FIELDS.contains(name);
+        let mut secrets: Vec<Secret> =
+            fields.iter().filter(is_secret).map(|(_, value)| Secret::new(value)).collect();
         fields.push(("resource", self.resource.to_owned()));
         let mut is_second = false;
         loop {
             let (mut fields, mut headers) = (fields.clone(), HeaderMap::new());
-            let proof = self.client.authenticate(self.auth, self.issuer, &mut fields, &mut headers);
-            secrets.extend(proof.map_err(TokenError::Failed)?);
+            secrets.extend(self.client.authenticate(
+                self.settings,
+                self.issuer,
+                &mut fields,
+                &mut headers,
+            )?);
             if let Some(key) = self.key {
-                let proof = dpop::proof(key, &Method::POST, self.endpoint, self.nonce, None);
-                headers.insert(dpop::PROOF, proof.map_err(TokenError::Failed)?);
+                let proof = dpop::proof(key, &Method::POST, self.endpoint, self.nonce, None)?;
+                headers.insert(dpop::PROOF, proof);
             }
             let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
-            let posted = self
-                .http_client
-                .post(self.endpoint, "application/x-www-form-urlencoded", headers, body)
-                .await;
-            let response = posted.map_err(TokenError::Failed)?;
-            let answer: Value = serde_json::from_slice(&response.body).unwrap_or(Value::Null);
-            let has_nonce = self.key.is_some() && self.nonce.note(&response.headers);
-            let error = answer.get("error").and_then(Value::as_str);
+            let posted = self.http_client.post(self.endpoint, FORM, headers, body).await?;
+            let response = TokenResponse::new(&posted);
+            let error = response.text("error");
+            let has_nonce = self.key.is_some() && self.nonce.note(&posted.headers);
             if has_nonce && error == Some(dpop::USE_NONCE) && !is_second {
                 is_second = true;
                 continue;
             }
-            return match token_error(self.endpoint, &response, &answer, &secrets) {
-                Some(token_error) => Err(token_error),
-                None => Ok(answer),
-            };
+            // Some servers report errors with status 200.
+            if response.status.is_success() && error.is_none() {
+                return Ok(response);
+            }
+            let is_transient = is_transient(response.status);
+            let problem = format!("it issues no token ({}", response.error(")", &secrets));
+            let failure = Error::at_url(self.endpoint, problem).transient(is_transient);
+            let is_final = !is_transient && error.is_some_and(|error| FINAL_ERRORS.contains(&error));
+            return Err(if is_final { TokenError::Rejected(failure) } else { failure.into() });
         }
     }
-}
-
-/// Returns the error of a response, if it is one.
-fn token_error(
-    endpoint: &Url,
-    response: &Response,
-    answer: &Value,
-    secrets: &[Secret],
-) -> Option<TokenError> {
-    let text = |key: &str| answer.get(key).and_then(Value::as_str);
-    // Some servers report errors with status 200.
-    if response.status.is_success() && text("error").is_none() {
-        return None;
-    }
-    let description: Vec<&str> = ["error", "error_description"].iter().filter_map(|key| text(key)).collect();
-    let description = secrets
-        .iter()
-        .filter(|secret| !secret.expose().is_empty())
-        .fold(description.join(": "), |description, secret| description.replace(secret.expose(), MASK));
-    let description = clean(&description, MAX_REPORTED_CHARS);
-    let colon = if description.is_empty() { "" } else { ": " };
-    let is_transient = is_transient(response.status);
-    let error = failed(
-        endpoint,
-        &format!("it issues no token ({}){colon}{description}", response.status),
-        is_transient,
-    );
-    let is_final = matches!(
-        text("error"),
-        Some("invalid_grant" | "invalid_client" | "unauthorized_client" | "invalid_scope")
-    );
-    Some(if is_final && !is_transient { TokenError::Rejected(error) } else { TokenError::Failed(error) })
-}
-
-/// Parses the tokens of a response. Bound ones are accepted only if there is a key.
-fn read(endpoint: &Url, answer: &Value, has_key: bool) -> Result<Tokens, TokenError> {
-    let text = |key: &str| answer.get(key).and_then(Value::as_str);
-    let wrong = |problem: &str| TokenError::Failed(failed(endpoint, problem, false));
-    let is_bound = has_key && text("token_type").is_some_and(|kind| kind.eq_ignore_ascii_case("dpop"));
-    if !is_bound && text("token_type").is_some_and(|kind| !kind.eq_ignore_ascii_case("bearer")) {
-        return Err(wrong("the token that it issues is not a bearer token"));
-    }
-    let token = |key: &str| text(key).filter(|text| is_valid_token(text)).map(Secret::new);
-    let access =
-        token("access_token").ok_or_else(|| wrong("its answer has no `access_token` that can be sent"))?;
-    let life = answer.get("expires_in").and_then(parse_seconds);
-    let now = unix_now();
-    tracing::debug!(endpoint = display_url(endpoint), life, "a token was issued");
-    Ok(Tokens {
-        access,
-        refresh: token("refresh_token"),
-        renew_at: life.map(|life| now + life.saturating_sub(EXPIRY_MARGIN.min(life / 2))),
-        expires_at: life.map(|life| now + life),
-        scopes: text("scope").map(scopes::read).unwrap_or_default(),
-        is_bound,
-    })
-}
-
-/// Returns true if the token can be sent in a header, and needs no escapes in JSON. RFC 6750 permits less, and some
-/// servers ignore that.
-pub(super) fn is_valid_token(text: &str) -> bool {
-    (1..=MAX_TOKEN_BYTES).contains(&text.len())
-        && text.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\'))
-}
-
-/// Parses a number of seconds. Some issuers write it as a string, or with a fraction.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is within bounds before")]
-fn parse_seconds(value: &Value) -> Option<u64> {
-    let seconds = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())?;
-    Some(seconds.clamp(0.0, MAX_LIFE) as u64)
 }

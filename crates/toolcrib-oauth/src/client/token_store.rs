@@ -8,19 +8,16 @@ use std::fmt;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use sha2::{Digest as _, Sha256};
+use parking_lot::Mutex;
 use tokio::time::{Instant, sleep};
 use url::Url;
 
 use super::credentials::StoredCredentials;
-use super::metadata::authorization_error;
-use super::random::random;
-use crate::error::Error;
+use super::pkce::{digest, random};
+use crate::Error;
 
 /// The largest credentials file, in bytes.
 const MAX_FILE_BYTES: u64 = 256 * 1024;
@@ -51,12 +48,8 @@ pub(super) struct CredentialsKey(String);
 
 impl CredentialsKey {
     pub(super) fn new(namespace: &str, server: &Url) -> Self {
-        let mut hash = Sha256::new();
         // Neither a namespace nor a URL contains a line break.
-        hash.update(namespace);
-        hash.update("\n");
-        hash.update(server.as_str());
-        Self(URL_SAFE_NO_PAD.encode(hash.finalize()))
+        Self(digest(&format!("{namespace}\n{server}")))
     }
 }
 
@@ -83,7 +76,7 @@ impl TokenStore {
 
     pub(super) fn load(&self, key: &CredentialsKey) -> Result<Option<StoredCredentials>, Error> {
         match &self.0 {
-            Backend::Memory(records) => Ok(lock(records).get(key).cloned()),
+            Backend::Memory(records) => Ok(records.lock().get(key).cloned()),
             Backend::Folder(folder) => {
                 let path = file(folder, key);
                 read(folder, &path).map_err(|error| store_error(&path, &error))
@@ -94,7 +87,7 @@ impl TokenStore {
     pub(super) fn save(&self, key: &CredentialsKey, record: &StoredCredentials) -> Result<(), Error> {
         match &self.0 {
             Backend::Memory(records) => {
-                lock(records).insert(key.clone(), record.clone());
+                records.lock().insert(key.clone(), record.clone());
                 Ok(())
             }
             Backend::Folder(folder) => {
@@ -108,7 +101,7 @@ impl TokenStore {
     /// Removes credentials. Returns true if there were any.
     pub(super) fn forget(&self, key: &CredentialsKey) -> Result<bool, Error> {
         match &self.0 {
-            Backend::Memory(records) => Ok(lock(records).remove(key).is_some()),
+            Backend::Memory(records) => Ok(records.lock().remove(key).is_some()),
             Backend::Folder(folder) => {
                 let path = file(folder, key);
                 match fs::remove_file(&path) {
@@ -153,18 +146,12 @@ impl fmt::Debug for TokenStore {
     }
 }
 
-fn lock(
-    records: &Mutex<HashMap<CredentialsKey, StoredCredentials>>,
-) -> std::sync::MutexGuard<'_, HashMap<CredentialsKey, StoredCredentials>> {
-    records.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn file(folder: &Path, key: &CredentialsKey) -> PathBuf {
     folder.join(&key.0).with_extension("json")
 }
 
 fn store_error(path: &Path, error: &io::Error) -> Error {
-    authorization_error(&path.display().to_string(), &format!("tokens cannot be kept there: {error}"))
+    Error::at(&path.display().to_string(), format!("tokens cannot be kept there: {error}"))
 }
 
 fn read(folder: &Path, path: &Path) -> io::Result<Option<StoredCredentials>> {

@@ -11,10 +11,10 @@ use http::header::AUTHORIZATION;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use toolcrib_app::App;
+use toolcrib_oauth::server::TokenError;
 use url::Url;
 
-pub(super) use self::oauth::WELL_KNOWN;
-use self::oauth::{OAuth, TokenError};
+use self::oauth::OAuth;
 use crate::Error;
 use crate::client::Client;
 use crate::server::Shared;

@@ -13,10 +13,10 @@ use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
 use http_body_util::Full;
 use rmcp::model::ErrorData;
 use serde_json::Value;
+use toolcrib_oauth::metadata::PROTECTED_RESOURCE;
 
 use super::HttpState;
 use super::admission::AdmissionRules;
-use super::auth::WELL_KNOWN;
 use super::body::{self, BodyError};
 use super::event_stream::AnsweredStream;
 use super::rate_limit::ClientKey;
@@ -211,7 +211,7 @@ pub(super) async fn resource(
         Err(wait) => return reply::too_many(wait),
     };
     let path = request.uri().path();
-    let below = path.strip_prefix(WELL_KNOWN).unwrap_or(path).trim_end_matches('/');
+    let below = path.strip_prefix(PROTECTED_RESOURCE).unwrap_or(path).trim_end_matches('/');
     let found = rules.auth.metadata();
     let found = found.filter(|(url, _)| matches!(below, "" | "/mcp") || url.path() == path);
     let Some((_, metadata)) = found else {

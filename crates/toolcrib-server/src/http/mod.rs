@@ -37,6 +37,7 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use toolcrib_app::sections::serve::MAX_BODY_BYTES;
+use toolcrib_oauth::metadata::PROTECTED_RESOURCE;
 
 pub use connections::{MAX_HEAD_BYTES, MAX_HEADERS};
 pub use memory_budget::{FREE_BODY_BYTES, MAX_BODY_BYTES_AT_ONCE, MAX_UNREAD_BYTES};
@@ -170,8 +171,8 @@ impl HttpServer {
             .route("/answer", post(page::answer))
             .route("/reply", post(page::reply))
             .route("/metrics", get(endpoint::metrics))
-            .route(auth::WELL_KNOWN, get(endpoint::resource))
-            .route(&format!("{}/{{*path}}", auth::WELL_KNOWN), get(endpoint::resource))
+            .route(PROTECTED_RESOURCE, get(endpoint::resource))
+            .route(&format!("{PROTECTED_RESOURCE}/{{*path}}"), get(endpoint::resource))
             .route("/healthz", get(endpoint::healthz))
             .route("/readyz", get(endpoint::readyz))
             .with_state(state);

@@ -4,8 +4,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toolcrib_document::Error as DocumentError;
 use toolcrib_model::Risk;
+use toolcrib_oauth::metadata::{is_loopback, is_scope};
+use toolcrib_oauth::server::{ResourceServer, SignatureAlgorithm};
 use toolcrib_policy::Scope;
-use url::{Host, Url};
+use url::Url;
 
 use crate::sections::values::present;
 use crate::{AppFile, Error, variables};
@@ -44,22 +46,6 @@ pub struct OAuthConfig {
     pub clients: Vec<OAuthClient>,
 }
 
-/// A signature algorithm of tokens with a private key (RFC 7518, RFC 8037).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "these are the names of the RFCs")]
-pub enum SignatureAlgorithm {
-    RS256,
-    RS384,
-    RS512,
-    PS256,
-    PS384,
-    PS512,
-    ES256,
-    ES384,
-    #[serde(rename = "EdDSA")]
-    EdDsa,
-}
-
 /// One entry of `serve.oauth.clients`. It matches tokens that satisfy all of its conditions, of which there must be
 /// one.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -87,39 +73,10 @@ pub struct OAuthClient {
 /// `serve.oauth` with what its variables hold now.
 #[derive(Clone, Debug)]
 pub struct ServedOAuth {
-    /// The exact issuer of the tokens.
-    pub issuer: String,
-    /// The same, as a URL: `https`, or `http` on this machine.
-    pub issuer_url: Url,
-    /// The exact audience of the tokens.
-    pub audience: String,
-    /// By which URL clients call this server, to the letter.
-    pub resource: String,
-    /// The same, as a URL.
-    pub resource_url: Url,
-    /// The URL of the keys; the one that the issuer publishes when absent. `https`, or `http` on this machine.
-    pub jwks_url: Option<Url>,
-    /// True if names may resolve to addresses that are not public.
-    pub allow_private: bool,
-    /// The permitted signature algorithms.
-    pub algorithms: Vec<SignatureAlgorithm>,
+    /// The authorization server, and the tokens of it that are taken.
+    pub server: ResourceServer,
     /// The clients by their tokens.
     pub clients: Vec<OAuthClient>,
-}
-
-impl SignatureAlgorithm {
-    /// All that there are.
-    pub const ALL: [Self; 9] = [
-        Self::RS256,
-        Self::RS384,
-        Self::RS512,
-        Self::PS256,
-        Self::PS384,
-        Self::PS512,
-        Self::ES256,
-        Self::ES384,
-        Self::EdDsa,
-    ];
 }
 
 impl OAuthClient {
@@ -157,7 +114,7 @@ impl OAuthConfig {
                 ..client.clone()
             })
         });
-        Ok(ServedOAuth {
+        let server = ResourceServer {
             issuer,
             issuer_url,
             audience: text(&self.audience, "audience")?,
@@ -166,8 +123,8 @@ impl OAuthConfig {
             jwks_url: jwks_url.map(|(_, url)| url),
             allow_private: self.allow_private,
             algorithms: self.algorithms.clone().unwrap_or_else(|| SignatureAlgorithm::ALL.to_vec()),
-            clients: clients.collect::<Result<_, Error>>()?,
-        })
+        };
+        Ok(ServedOAuth { server, clients: clients.collect::<Result<_, Error>>()? })
     }
 }
 
@@ -215,7 +172,7 @@ pub(super) fn check(config: &OAuthConfig, file: &AppFile, errors: &mut Vec<Docum
             wrong(&format!("clients/{position}/scopes"), format!("there are at most {MAX_SCOPES} scopes"));
         }
         for (at, scope) in client.scopes.iter().enumerate() {
-            if !is_scope(scope) {
+            if !is_scope(scope, MAX_TEXT_BYTES) {
                 let message =
                     format!("`{scope}` is no scope: it has visible ASCII letters without `\"` and `\\`");
                 wrong(&format!("clients/{position}/scopes/{at}"), message);
@@ -228,12 +185,6 @@ pub(super) fn check(config: &OAuthConfig, file: &AppFile, errors: &mut Vec<Docum
     }
 }
 
-/// Returns true if a text is a scope (RFC 6749, section 3.3).
-fn is_scope(text: &str) -> bool {
-    let is_plain = |c: char| c.is_ascii_graphic() && !matches!(c, '"' | '\\');
-    !text.is_empty() && text.len() <= MAX_TEXT_BYTES && text.chars().all(is_plain)
-}
-
 /// Returns a URL that tokens may depend on, at this key.
 fn url_of(text: &str, key: &str) -> Result<Url, String> {
     let wrong = |what: &str| Err(format!("`{key}` {what}"));
@@ -243,14 +194,9 @@ fn url_of(text: &str, key: &str) -> Result<Url, String> {
             _ => "is no URL",
         });
     };
-    let is_local = match url.host() {
-        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    };
     let is_named = matches!(key, "audience" | "resource");
-    if !(url.scheme() == "https" || url.scheme() == "http" && (is_local || is_named)) || url.host().is_none()
+    if !(url.scheme() == "https" || url.scheme() == "http" && (is_loopback(&url) || is_named))
+        || url.host().is_none()
     {
         return wrong("has to be `https`, or `http` on this machine");
     }

@@ -11,7 +11,7 @@ use toolcrib_model::ErrorKind;
 use toolcrib_port::{RejectKind, ToolEngine as _, ToolLoader as _};
 
 use super::*;
-use crate::{Authorization, TokenStore};
+use crate::{Grant, TokenStore};
 
 #[tokio::test]
 async fn a_login_registers_a_client_and_the_tools_are_there() {
@@ -65,7 +65,7 @@ async fn a_login_by_itself_serves_the_next_connection() {
     let world = World::start(Rules::default()).await;
     let folder = tempfile::tempdir().unwrap();
     let auth = || McpAuth::new().with_store(TokenStore::folder(folder.path().join("oauth")));
-    let authorization = Authorization::of(&source(&world, auth())).unwrap().unwrap();
+    let authorization = source(&world, auth()).authorization().unwrap().unwrap();
     let logged_in = authorization.login(&*Browser::new()).await.unwrap();
     assert_eq!((logged_in.issuer.as_str(), logged_in.resource), (world.issuer(), world.url()));
     assert!(logged_in.is_renewed);
@@ -133,7 +133,7 @@ async fn a_call_that_needs_more_scopes_ends_with_the_command_and_the_next_login_
         Rules { challenge: r#", scope="basic""#.into(), write_scope: Some("write"), ..Rules::default() };
     let world = World::start(rules).await;
     let auth = McpAuth::new();
-    let authorization = Authorization::of(&source(&world, auth.clone())).unwrap().unwrap();
+    let authorization = source(&world, auth.clone()).authorization().unwrap().unwrap();
     authorization.login(&*Browser::new()).await.unwrap();
     let (_, engine) = connect(&world, auth);
     let error = call(&engine, "write").await.error.unwrap();
@@ -253,7 +253,8 @@ async fn an_app_is_authorized_on_its_own_behalf() {
     let world =
         World::start(Rules { metadata: methods, challenge: r#", scope="a""#.into(), ..Rules::default() })
             .await;
-    let auth = McpAuth::new().with_client("me", Some(Secret::new("s3cret"))).with_client_credentials();
+    let auth =
+        McpAuth::new().with_client("me", Some(Secret::new("s3cret"))).with_grant(Grant::ClientCredentials);
     let (loader, engine) = connect(&world, auth);
     assert_eq!(loader.load().await.rejected, []);
     world.revoke();
@@ -275,7 +276,7 @@ async fn an_app_signs_who_it_is() {
     let pem =
         format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", STANDARD.encode(&pkcs8));
     let world = World::start(Rules::default()).await;
-    let mut auth = McpAuth::new().with_client("me", None).with_client_credentials();
+    let mut auth = McpAuth::new().with_client("me", None).with_grant(Grant::ClientCredentials);
     auth.private_key = Some(Secret::new(pem));
     let (loader, engine) = connect(&world, auth.clone());
     assert_eq!(loader.load().await.rejected, []);

@@ -7,7 +7,7 @@ use toolcrib_model::Secret;
 use toolcrib_port::{ToolEngine as _, ToolLoader as _};
 
 use super::{Browser, Rules, World, call, connect, reason, source, told};
-use crate::{Authorization, IdentityProvider, IdentityToken, McpAuth};
+use crate::{Grant, IdentityProvider, IdentityToken, McpAuth};
 
 const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 
@@ -16,7 +16,7 @@ fn text(token: &str) -> IdentityToken {
 }
 
 fn workload(token: IdentityToken) -> McpAuth {
-    McpAuth::new().with_client("workload", None).with_workload_identity(token)
+    McpAuth::new().with_client("workload", None).with_grant(Grant::WorkloadIdentity(token))
 }
 
 #[tokio::test]
@@ -78,7 +78,7 @@ async fn a_refusal_is_the_end_and_no_other_grant_is_tried() {
     assert!(reason.contains("invalid_grant: [secret] is too old"), "{reason}");
     assert_eq!((world.hits("/token"), world.hits("/authorize"), world.hits("/register")), (1, 0, 0));
 
-    let authorization = Authorization::of(&source(&world, auth)).unwrap().unwrap();
+    let authorization = source(&world, auth).authorization().unwrap().unwrap();
     let error = authorization.login(&*Browser::new()).await.unwrap_err().to_string();
     assert!(error.contains("no user logs in there"), "{error}");
 }
@@ -92,7 +92,7 @@ async fn company(rules: Rules, provider: Rules) -> (World, World, McpAuth) {
     at_provider.client_secret = Some(Secret::new("idp-s3cret"));
     let auth = McpAuth::new()
         .with_client("toolcrib", Some(Secret::new("s3cret")))
-        .with_enterprise_managed(at_provider, text("id-token-0"));
+        .with_grant(Grant::EnterpriseManaged(at_provider, text("id-token-0")));
     (world, provider, auth)
 }
 

@@ -1,11 +1,9 @@
 //! Against a real server and its authorization server, both on sockets.
 
 mod bound;
-mod challenge;
 mod flow;
 mod grants;
 mod hostile;
-mod loopback;
 mod renewal;
 mod server;
 mod store;
@@ -22,9 +20,10 @@ use toolcrib_port::ToolEngine as _;
 use url::Url;
 
 use self::server::{Rules, World};
-use super::{Authorize, McpAuth, Redirect};
 use crate::tests::{authorized, context, invoke};
-use crate::{HttpProtocol, McpConnection, McpEngine, McpLoader, McpSource, McpTransport};
+use crate::{
+    Authorize, HttpProtocol, McpAuth, McpConnection, McpEngine, McpLoader, McpSource, McpTransport, Redirect,
+};
 
 /// Does what a browser does for a user who agrees to everything.
 struct Browser {
@@ -87,7 +86,7 @@ async fn reason(world: &World, auth: McpAuth) -> String {
 }
 
 /// Collects the secrets that are told of.
-fn told() -> (Arc<Mutex<Vec<String>>>, super::SecretSink) {
+fn told() -> (Arc<Mutex<Vec<String>>>, crate::SecretSink) {
     let told = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&told);
     (told, Arc::new(move |secret| sink.lock().unwrap().push(secret.expose().to_owned())))

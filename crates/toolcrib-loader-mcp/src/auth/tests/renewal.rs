@@ -19,7 +19,7 @@ fn short() -> Rules {
 }
 
 async fn logged_in(world: &World, auth: &McpAuth) -> Authorization {
-    let authorization = Authorization::of(&source(world, auth.clone())).unwrap().unwrap();
+    let authorization = source(world, auth.clone()).authorization().unwrap().unwrap();
     authorization.login(&*Browser::new()).await.unwrap();
     authorization
 }

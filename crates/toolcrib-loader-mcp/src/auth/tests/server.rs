@@ -16,11 +16,10 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE};
 use http::{HeaderMap, StatusCode, Uri};
 use ring::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, mpsc};
 use url::{Url, form_urlencoded};
-
-use super::super::random::pkce_challenge;
 
 /// How the servers behave; a test changes what it is about.
 pub(super) struct Rules {
@@ -325,7 +324,10 @@ async fn token(State(world): State<World>, headers: HeaderMap, body: Bytes) -> R
         "authorization_code" => {
             let number: usize = fields["code"].strip_prefix("authorization-code-").unwrap().parse().unwrap();
             let asked = world.shared.asked.lock().unwrap()[number].clone();
-            assert_eq!(asked["code_challenge"], pkce_challenge(&fields["code_verifier"]));
+            assert_eq!(
+                asked["code_challenge"],
+                URL_SAFE_NO_PAD.encode(Sha256::digest(&fields["code_verifier"]))
+            );
             assert_eq!(asked["redirect_uri"], fields["redirect_uri"]);
             assert_eq!(asked["resource"], fields["resource"]);
             asked.get("scope").cloned().unwrap_or_default()

@@ -28,7 +28,7 @@ impl Kept {
     }
 
     fn authorization(&self) -> Authorization {
-        Authorization::of(&source(&self.world, self.auth())).unwrap().unwrap()
+        source(&self.world, self.auth()).authorization().unwrap().unwrap()
     }
 
     fn folder(&self) -> PathBuf {

@@ -1,9 +1,10 @@
 //! The cached keys of an authorization server, and the times of their refresh.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::{BoxFuture, FutureExt as _};
+use parking_lot::Mutex;
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::Instant;
 
@@ -25,7 +26,7 @@ pub(super) const EARLY_INTERVAL: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub(super) struct Unavailable;
 
-type Fetch = dyn Fn() -> BoxFuture<'static, Result<KeySet, String>> + Send + Sync;
+type Fetch = dyn Fn() -> Pin<Box<dyn Future<Output = Result<KeySet, String>> + Send>> + Send + Sync;
 
 /// A cache of the keys. One task fetches them at a time, and it does not end with the request that started it.
 pub(super) struct KeyCache {
@@ -48,15 +49,15 @@ impl KeyCache {
     where
         F: Future<Output = Result<KeySet, String>> + Send + 'static,
     {
-        Self { fetch: Arc::new(move || fetch().boxed()), known: Arc::default(), fetching: Arc::default() }
+        Self { fetch: Arc::new(move || Box::pin(fetch())), known: Arc::default(), fetching: Arc::default() }
     }
 
     /// Returns the keys. Old ones are refreshed in the background.
     pub(super) async fn current(&self) -> Result<Arc<KeySet>, Unavailable> {
-        let usable = self.known().usable();
+        let usable = self.known.lock().usable();
         if let Some((keys, is_fresh)) = usable {
             if !is_fresh && let Ok(turn) = Arc::clone(&self.fetching).try_lock_owned() {
-                let mut known = self.known();
+                let mut known = self.known.lock();
                 if known.is_due() {
                     self.start(&mut known, turn);
                 }
@@ -65,7 +66,7 @@ impl KeyCache {
         }
         let turn = Arc::clone(&self.fetching).lock_owned().await;
         self.fetched(turn, CachedKeys::is_due).await;
-        self.known().usable().map(|(keys, _)| keys).ok_or(Unavailable)
+        self.known.lock().usable().map(|(keys, _)| keys).ok_or(Unavailable)
     }
 
     /// Returns the keys that replaced `seen`, which lack the key that a token names. Returns `None` if it is too early
@@ -76,7 +77,7 @@ impl KeyCache {
         // Requests that arrive during a fetch wait for its keys.
         let turn = Arc::clone(&self.fetching).lock_owned().await;
         self.fetched(turn, |known| is_new(known).is_none() && known.may_ask_early()).await;
-        let known = self.known();
+        let known = self.known.lock();
         match is_new(&known) {
             None if known.failed.is_some() => Err(Unavailable),
             newer => Ok(newer),
@@ -86,7 +87,7 @@ impl KeyCache {
     /// Fetches the keys if that is still necessary.
     async fn fetched(&self, turn: OwnedMutexGuard<()>, is_called_for: impl FnOnce(&mut CachedKeys) -> bool) {
         let task = {
-            let mut known = self.known();
+            let mut known = self.known.lock();
             if !is_called_for(&mut known) {
                 return;
             }
@@ -102,7 +103,7 @@ impl KeyCache {
         let (fetching, known) = ((self.fetch)(), Arc::clone(&self.known));
         tokio::spawn(async move {
             let fetched = fetching.await;
-            let mut known = lock(&known);
+            let mut known = known.lock();
             match fetched {
                 Ok(keys) => {
                     known.keys = Some((Arc::new(keys), Instant::now()));
@@ -115,10 +116,6 @@ impl KeyCache {
             }
             drop((known, turn));
         })
-    }
-
-    fn known(&self) -> MutexGuard<'_, CachedKeys> {
-        lock(&self.known)
     }
 }
 
@@ -147,8 +144,4 @@ impl CachedKeys {
         }
         may
     }
-}
-
-fn lock(known: &Mutex<CachedKeys>) -> MutexGuard<'_, CachedKeys> {
-    known.lock().unwrap_or_else(PoisonError::into_inner)
 }

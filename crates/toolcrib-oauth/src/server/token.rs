@@ -9,10 +9,9 @@ use serde_json::{Map, Value};
 use toolcrib_app::sections::serve::{ServedOAuth, SignatureAlgorithm};
 use toolcrib_document::{Format, Limits, parse};
 
-use super::TokenError;
-
-/// The maximum length of a token, in bytes.
-pub(super) const MAX_TOKEN_BYTES: usize = 16 * 1024;
+use super::algorithm::SignatureAlgorithm;
+use super::resource_server::ResourceServer;
+use crate::MAX_TOKEN_BYTES;
 
 /// The tolerated difference between the clocks of the authorization server and this machine, in seconds.
 pub(super) const LEEWAY_SECONDS: f64 = 30.0;
@@ -31,17 +30,55 @@ pub(super) struct Token<'a> {
     pub(super) claims: Claims,
 }
 
+/// A defect of a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "their texts say it")]
+pub enum TokenError {
+    #[error("the token is too long")]
+    TooLong,
+    #[error("this is neither a token of this server nor a JWT")]
+    NoToken,
+    #[error("the signature algorithm of the token is not accepted")]
+    Algorithm,
+    #[error("the token is not an access token")]
+    Kind,
+    #[error("the token is from another issuer")]
+    Issuer,
+    #[error("the token is for another server")]
+    Audience,
+    /// The token requires a proof of possession of a key (RFC 7800), which is not supported.
+    #[error("the token requires proof of a key, which this server does not support")]
+    Bound,
+    #[error("the token has no expiry time")]
+    NoTime,
+    #[error("the token has expired")]
+    Expired,
+    #[error("the token is not valid yet")]
+    Early,
+    #[error("the token has no subject")]
+    Subject,
+    #[error("the token is signed with a key that its issuer does not publish")]
+    UnknownKey,
+    #[error("the signature of the token is wrong")]
+    Signature,
+}
+
 /// The claims about the holder of a token.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Claims {
-    pub(super) subject: String,
-    pub(super) client_id: Option<String>,
-    pub(super) scopes: Vec<String>,
+#[non_exhaustive]
+pub struct Claims {
+    /// The subject.
+    pub subject: String,
+    /// The client that the token was issued to, if the token names it.
+    pub client_id: Option<String>,
+    /// The granted scopes.
+    pub scopes: Vec<String>,
 }
 
 impl<'a> Token<'a> {
     /// Parses a token and checks everything except its signature. `now` is in seconds since 1970.
-    pub(super) fn read(text: &'a str, expected: &ServedOAuth, now: f64) -> Result<Self, TokenError> {
+    pub(super) fn read(text: &'a str, expected: &ResourceServer, now: f64) -> Result<Self, TokenError> {
         if text.len() > MAX_TOKEN_BYTES {
             return Err(TokenError::TooLong);
         }
@@ -66,7 +103,7 @@ impl<'a> Token<'a> {
 }
 
 impl Claims {
-    fn read(claims: &Map<String, Value>, expected: &ServedOAuth, now: f64) -> Result<Self, TokenError> {
+    fn read(claims: &Map<String, Value>, expected: &ResourceServer, now: f64) -> Result<Self, TokenError> {
         if claims.get("iss").and_then(Value::as_str) != Some(&expected.issuer) {
             return Err(TokenError::Issuer);
         }

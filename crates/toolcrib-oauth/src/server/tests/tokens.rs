@@ -4,9 +4,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
-use super::super::token::{Claims, LEEWAY_SECONDS, MAX_TOKEN_BYTES, Token};
-use super::super::{OAuth, TokenError};
+use super::super::token::{Claims, LEEWAY_SECONDS, Token, TokenError};
 use super::{NOW, served};
+use crate::MAX_TOKEN_BYTES;
 
 /// Members in the place of the usual ones; `null` takes one out.
 fn laid(mut object: Value, members: &Value) -> String {
@@ -142,24 +142,4 @@ fn scopes_and_the_client_are_found_where_servers_write_them() {
             (client, scopes.into_iter().map(str::to_owned).collect())
         );
     }
-}
-
-#[test]
-fn each_subject_has_a_session_that_stays_the_same_and_that_nobody_else_can_tell() {
-    let first = OAuth::new(served(), None).unwrap();
-    let ada = first.person("desk", "ada");
-    assert!(ada.session.starts_with("serve/desk/") && ada.name == "desk", "{ada:?}");
-    assert_eq!(first.person("desk", "ada"), ada);
-    for other in [
-        first.person("desk", "bob"),
-        first.person("other", "ada"),
-        OAuth::new(served(), None).unwrap().person("desk", "ada"),
-    ] {
-        assert!(other.session != ada.session && other.owner != ada.owner, "{other:?}");
-    }
-    // Another version of the app keeps it, unless the subject is one of another issuer.
-    assert_eq!(OAuth::new(served(), Some(&first)).unwrap().person("desk", "ada"), ada);
-    let mut elsewhere = served();
-    elsewhere.issuer = "https://elsewhere.example.com".to_owned();
-    assert_ne!(OAuth::new(elsewhere, Some(&first)).unwrap().person("desk", "ada"), ada);
 }

@@ -1,4 +1,4 @@
-//! The metadata documents of resources and authorization servers.
+//! The metadata of authorization servers, with validated URLs.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -6,37 +6,11 @@ use url::Url;
 
 use super::http_client::AuthHttpClient;
 use super::signing_key::ALGORITHM;
-use crate::error::Error;
-
-/// The longest URL or identifier in a document, in bytes.
-pub(super) const MAX_URL_BYTES: usize = 2_048;
+use crate::Error;
+use crate::metadata::{MAX_URL_BYTES, at_path, is_same_issuer};
 
 /// The only supported method of PKCE.
-const S256: &str = "S256";
-
-/// The metadata of a protected resource (RFC 9728).
-#[derive(Debug, Deserialize)]
-pub(super) struct ResourceMetadata {
-    pub(super) resource: Option<String>,
-    pub(super) authorization_servers: Option<Vec<String>>,
-    pub(super) scopes_supported: Option<Vec<String>>,
-    #[serde(default)]
-    dpop_bound_access_tokens_required: Option<bool>,
-    dpop_signing_alg_values_supported: Option<Vec<String>>,
-}
-
-impl ResourceMetadata {
-    /// Returns true if the server accepts only tokens that are bound to a key.
-    pub(super) fn requires_binding(&self) -> bool {
-        self.dpop_bound_access_tokens_required == Some(true)
-    }
-
-    /// Returns true if the server supports tokens that are bound to a key.
-    pub(super) fn knows_binding(&self) -> bool {
-        let algorithms = self.dpop_signing_alg_values_supported.as_ref();
-        self.requires_binding() || algorithms.is_some_and(|all| all.iter().any(|one| one == ALGORITHM))
-    }
-}
+pub(super) const S256: &str = "S256";
 
 /// The metadata of an authorization server (RFC 8414, and `OpenID` Connect Discovery).
 #[derive(Debug, Deserialize)]
@@ -50,9 +24,7 @@ pub(super) struct WireServerMetadata {
     code_challenge_methods_supported: Option<Vec<String>>,
     token_endpoint_auth_methods_supported: Option<Vec<String>>,
     dpop_signing_alg_values_supported: Option<Vec<String>>,
-    #[serde(default)]
     client_id_metadata_document_supported: Option<bool>,
-    #[serde(default)]
     authorization_response_iss_parameter_supported: Option<bool>,
     /// Ignored.
     #[serde(default, rename = "signed_metadata")]
@@ -89,31 +61,29 @@ impl ServerMetadata {
         if !is_same_issuer(&wire.issuer, issuer) {
             let problem =
                 "its metadata is that of another issuer; the operator of the server has to correct that";
-            return Err(authorization_error(issuer, problem));
+            return Err(Error::at(issuer, problem));
         }
-        let endpoint = |name: &str, text: Option<&str>| {
-            let read = |text: &str| {
-                let url = Url::parse(text)
-                    .ok()
-                    .filter(|url| text.len() <= MAX_URL_BYTES && url.fragment().is_none());
-                let url =
-                    url.ok_or_else(|| authorization_error(issuer, &format!("its `{name}` is not a URL")))?;
+        let endpoint = |name: &str, text: Option<&String>| {
+            let read = |text: &String| {
+                let url = Url::parse(text).ok();
+                let url = url.filter(|url| text.len() <= MAX_URL_BYTES && url.fragment().is_none());
+                let url = url.ok_or_else(|| Error::at(issuer, format!("its `{name}` is not a URL")))?;
                 http_client.check(&url)?;
-                Ok(url)
+                Ok::<_, Error>(url)
             };
             text.map(read).transpose()
         };
-        let token_endpoint = endpoint("token_endpoint", wire.token_endpoint.as_deref())?
-            .ok_or_else(|| authorization_error(issuer, "its metadata has no `token_endpoint`"))?;
+        let token_endpoint = endpoint("token_endpoint", wire.token_endpoint.as_ref())?
+            .ok_or_else(|| Error::at(issuer, "its metadata has no `token_endpoint`"))?;
         let lists = |list: &Option<Vec<String>>, word: &str| {
             list.as_ref().map(|list| list.iter().any(|one| one == word))
         };
-        let login = wire.authorization_endpoint.as_deref();
+        let login = wire.authorization_endpoint.as_ref();
         // A server that issues no codes has no login.
         let login = login.filter(|_| lists(&wire.response_types_supported, "code").unwrap_or(true));
         Ok(Self {
             authorization_endpoint: endpoint("authorization_endpoint", login)?,
-            registration_endpoint: endpoint("registration_endpoint", wire.registration_endpoint.as_deref())?,
+            registration_endpoint: endpoint("registration_endpoint", wire.registration_endpoint.as_ref())?,
             token_endpoint,
             has_pkce: lists(&wire.code_challenge_methods_supported, S256).unwrap_or(false),
             binds_tokens: lists(&wire.dpop_signing_alg_values_supported, ALGORITHM),
@@ -127,14 +97,11 @@ impl ServerMetadata {
 
     /// Returns the conventional endpoints of servers without metadata (revision 2025-03-26). They are at the origin of
     /// the server itself.
-    pub(super) fn without_metadata(server: &Url) -> Result<Self, Error> {
-        let origin = server.origin().ascii_serialization();
-        let at =
-            |path: &str| server.join(path).map_err(|_| authorization_error(&origin, "it has no endpoints"));
-        Ok(Self {
-            authorization_endpoint: Some(at("/authorize")?),
-            token_endpoint: at("/token")?,
-            registration_endpoint: Some(at("/register")?),
+    pub(super) fn without_metadata(server: &Url) -> Self {
+        Self {
+            authorization_endpoint: Some(at_path(server, "/authorize")),
+            token_endpoint: at_path(server, "/token"),
+            registration_endpoint: Some(at_path(server, "/register")),
             scopes: Vec::new(),
             auth_methods: None,
             binds_tokens: None,
@@ -142,42 +109,17 @@ impl ServerMetadata {
             sends_issuer: false,
             // That revision requires PKCE of every authorization server.
             has_pkce: true,
-            issuer: origin,
-        })
+            issuer: server.origin().ascii_serialization(),
+        }
     }
 
     /// Returns the login endpoint. Fails if users cannot log in safely.
     pub(super) fn login_endpoint(&self) -> Result<&Url, Error> {
-        let endpoint = self.authorization_endpoint.as_ref().ok_or_else(|| {
-            authorization_error(
-                &self.issuer,
-                "users cannot log in there; set `grant: client_credentials` if you have a client",
-            )
-        })?;
-        if !self.has_pkce {
-            return Err(authorization_error(
-                &self.issuer,
-                "it does not support PKCE with S256, without which a login is not safe",
-            ));
-        }
-        Ok(endpoint)
-    }
-}
-
-/// Returns true if two identifiers are equal. The comparison is exact, except that a URL without a path is equal to one
-/// with the path `/`, since both lead to the same document.
-pub(super) fn is_same_issuer(one: &str, other: &str) -> bool {
-    let bare = |text: &str| {
-        let is_root = Url::parse(text).is_ok_and(|url| url.path() == "/" && url.query().is_none());
-        if is_root { text.trim_end_matches('/').to_owned() } else { text.to_owned() }
-    };
-    bare(one) == bare(other)
-}
-
-pub(super) fn authorization_error(at: &str, problem: &str) -> Error {
-    Error::Authorization {
-        at: crate::text::clean(at, MAX_URL_BYTES),
-        problem: problem.to_owned(),
-        is_transient: false,
+        let problem = match &self.authorization_endpoint {
+            Some(endpoint) if self.has_pkce => return Ok(endpoint),
+            Some(_) => "it does not support PKCE with S256, without which a login is not safe",
+            None => "users cannot log in there; set `grant: client_credentials` if you have a client",
+        };
+        Err(Error::at(&self.issuer, problem))
     }
 }

@@ -1,11 +1,10 @@
 //! Signatures and the keys that they are checked by.
 
 use serde_json::{Value, json};
-use toolcrib_app::sections::serve::SignatureAlgorithm;
 
-use super::super::TokenError;
+use super::super::algorithm::SignatureAlgorithm;
 use super::super::keys::{KeySet, MAX_KEYS, SignatureCheck};
-use super::super::token::Token;
+use super::super::token::{Token, TokenError};
 use super::{NOW, served, vectors};
 
 fn set(keys: &[&Value]) -> KeySet {

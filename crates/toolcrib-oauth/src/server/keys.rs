@@ -12,10 +12,9 @@ use serde_json::{Map, Value};
 use toolcrib_app::sections::serve::SignatureAlgorithm;
 use toolcrib_document::{Format, Limits, parse};
 
+use super::algorithm::SignatureAlgorithm;
 use super::token::Token;
-
-/// The maximum size of a key set, in bytes.
-pub(super) const MAX_JWKS_BYTES: usize = 256 * 1024;
+use crate::http::MAX_ANSWER_BYTES;
 
 /// The maximum number of keys in a set.
 pub(super) const MAX_KEYS: usize = 64;
@@ -54,9 +53,8 @@ pub(super) enum SignatureCheck {
 impl KeySet {
     /// Parses a set. Skips keys of other types and for other uses. Returns an error if the set has no usable key.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, String> {
-        let limits = Limits { max_bytes: MAX_JWKS_BYTES, ..Limits::default() };
-        let document = parse(bytes, Format::Json, &limits).map_err(|error| error.to_string())?;
-        let Some(keys) = document.value.get("keys").and_then(Value::as_array) else {
+        let document = parse_document(bytes)?;
+        let Some(keys) = document.get("keys").and_then(Value::as_array) else {
             return Err("it has no list `keys`".to_owned());
         };
         if keys.len() > MAX_KEYS {
@@ -150,4 +148,10 @@ fn without_zeros(bytes: &[u8]) -> Vec<u8> {
 /// Returns the uncompressed encoding of a point on a curve.
 fn point(x: &[u8], y: &[u8], size: usize) -> Option<Vec<u8>> {
     (x.len() == size && y.len() == size).then(|| [&[4], x, y].concat())
+}
+
+/// Parses a document within bounds.
+pub(super) fn parse_document(bytes: &[u8]) -> Result<Value, String> {
+    let limits = Limits { max_bytes: MAX_ANSWER_BYTES, ..Limits::default() };
+    parse(bytes, Format::Json, &limits).map(|document| document.value).map_err(|error| error.to_string())
 }

@@ -1,0 +1,4 @@
+mod challenge;
+mod client_credentials;
+mod hostile;
+mod loopback;

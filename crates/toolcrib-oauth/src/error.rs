@@ -1,0 +1,52 @@
+//! The errors of obtaining a token.
+
+use url::Url;
+
+use crate::metadata::{MAX_URL_BYTES, display_url};
+use toolcrib_model::clean_text;
+
+/// An error that leaves a request without a token.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Error {
+    /// The server requires a login, and no user has logged in.
+    #[error("needs login: {login} ({why})")]
+    NeedsLogin {
+        /// The command to log in with.
+        login: String,
+        /// The reason that a login is needed.
+        why: String,
+    },
+    /// Authorization failed.
+    #[error("authorization at `{at}` failed: {problem}")]
+    Failed {
+        /// The server, authorization server or file that failed.
+        at: String,
+        /// The problem, and the remedy.
+        problem: String,
+        /// True if a later attempt may succeed.
+        is_transient: bool,
+    },
+}
+
+impl Error {
+    pub(crate) fn at(at: &str, problem: impl Into<String>) -> Self {
+        Self::Failed { at: clean_text(at, MAX_URL_BYTES), problem: problem.into(), is_transient: false }
+    }
+
+    pub(crate) fn at_url(url: &Url, problem: impl Into<String>) -> Self {
+        Self::at(&display_url(url), problem)
+    }
+
+    /// Sets whether a later attempt may succeed.
+    pub(crate) fn transient(mut self, is_so: bool) -> Self {
+        if let Self::Failed { is_transient, .. } = &mut self {
+            *is_transient = is_so;
+        }
+        self
+    }
+
+    /// Returns true if a later attempt may succeed without any action.
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Self::Failed { is_transient: true, .. })
+    }
+}

@@ -1,0 +1,32 @@
+//! OAuth 2.1 for both sides of a request.
+//!
+//! - [`client`] obtains, stores and renews the tokens for requests to a server. It discovers the authorization server,
+//!   registers a client, has a user log in, and binds tokens to keys.
+//! - [`server`] validates the tokens that a server receives.
+//! - [`metadata`] has the documents by which the two sides find each other.
+//!
+//! All requests go through [`toolcrib_io::http`], so its address guard and its limits apply to each URL that a server
+//! names.
+//!
+//! The crates `oauth2` and `jsonwebtoken` are not used. `oauth2` 5.0 would replace the request and the response of the
+//! token endpoint, about 60 lines, and add `chrono` and second versions of `rand`, `getrandom` and `thiserror`; it
+//! rejects lifetimes written as strings, and has neither client assertions nor key-bound tokens. `jsonwebtoken` 10 has
+//! two backends, AWS-LC and the RSA implementation of RUSTSEC-2023-0071; both would be a second cryptographic library.
+
+#[cfg(feature = "client")]
+pub mod client;
+pub mod metadata;
+
+#[cfg(feature = "server")]
+pub mod server;
+
+#[cfg(feature = "client")]
+mod error;
+mod http;
+
+#[cfg(feature = "client")]
+pub use error::Error;
+pub use http::MAX_ANSWER_BYTES;
+
+/// The length of the longest token that is sent or accepted, in bytes. Servers rarely accept longer headers.
+pub const MAX_TOKEN_BYTES: usize = 16 * 1024;
