@@ -6,12 +6,11 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use toolcrib_io::http::{HttpClient, Request, Response};
 use toolcrib_model::Secret;
-use url::{Url, form_urlencoded};
+use url::Url;
 
 use super::authorization::FAILURE_PAUSE;
-use super::basic_auth::basic_auth;
+use super::form::{FORM, Fields, basic_auth, form_body};
 use super::http_client::is_transient;
-use super::token_request::{FORM, Fields};
 use super::token_response::TokenResponse;
 use crate::Error;
 use crate::http::JSON;
@@ -122,8 +121,8 @@ impl TokenSource {
                 .ok_or_else(|| self.failed("the client credentials cannot be sent"))?;
             headers.insert(AUTHORIZATION, header);
         }
-        let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
-        Ok(Request::new(Method::POST, self.url.clone()).with_headers(headers).with_body(body))
+        let request = Request::new(Method::POST, self.url.clone());
+        Ok(request.with_headers(headers).with_body(form_body(fields)))
     }
 
     pub(super) fn read(&self, response: &Response, now: Instant, number: u64) -> Result<Token, Error> {

@@ -9,9 +9,10 @@ use toolcrib_model::Secret;
 
 use super::context::Context;
 use super::discovery::{NO_METADATA, server_metadata};
+use super::form::Fields;
 use super::registration::OAuthClient;
 use super::settings::{Grant, IdentityProvider, IdentityToken};
-use super::token_request::{Fields, TokenError};
+use super::token_request::TokenError;
 use super::token_response::is_valid_token;
 use crate::{Error, MAX_TOKEN_BYTES};
 

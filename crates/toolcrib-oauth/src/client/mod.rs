@@ -13,9 +13,9 @@ mod pkce;
 mod signing_key;
 mod stored_secret;
 
-mod basic_auth;
 mod challenge;
 mod dpop;
+mod form;
 mod http_client;
 mod scopes;
 mod token_response;

@@ -7,15 +7,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use toolcrib_model::Secret;
 
-use super::basic_auth::basic_auth;
 use super::clock::unix_now;
+use super::form::{Fields, basic_auth};
 use super::http_client::{AuthHttpClient, is_transient};
 use super::pkce::random;
 use super::server_metadata::ServerMetadata;
 use super::settings::{ClientSettings, IdentityProvider};
 use super::signing_key::{ALGORITHM, PrivateKey};
 use super::stored_secret::exposed_optional;
-use super::token_request::Fields;
 use crate::Error;
 
 /// The name of the client at authorization servers.

@@ -4,10 +4,11 @@ use http::Method;
 use http::header::HeaderMap;
 use serde::{Deserialize, Serialize};
 use toolcrib_model::Secret;
-use url::{Url, form_urlencoded};
+use url::Url;
 
 use super::clock::unix_now;
 use super::dpop::{self, Nonce};
+use super::form::{FORM, Fields, form_body};
 use super::http_client::{AuthHttpClient, is_transient};
 use super::registration::OAuthClient;
 use super::scopes;
@@ -22,12 +23,6 @@ const SECRET_FIELDS: &[&str] = &["code", "code_verifier", "refresh_token", "asse
 
 /// The errors that a later request with the same grant gets as well.
 const FINAL_ERRORS: &[&str] = &["invalid_grant", "invalid_client", "unauthorized_client", "invalid_scope"];
-
-/// The media type of requests.
-pub(super) const FORM: &str = "application/x-www-form-urlencoded";
-
-/// The fields of a request, which may be secret.
-pub(super) type Fields = Vec<(&'static str, String)>;
 
 /// The tokens of one response.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -158,8 +153,7 @@ impl TokenRequest<'_> {
                 let proof = dpop::proof(key, &Method::POST, self.endpoint, self.nonce, None)?;
                 headers.insert(dpop::PROOF, proof);
             }
-            let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
-            let posted = self.http_client.post(self.endpoint, FORM, headers, body).await?;
+            let posted = self.http_client.post(self.endpoint, FORM, headers, form_body(fields)).await?;
             let response = TokenResponse::new(&posted);
             let error = response.text("error");
             let has_nonce = self.key.is_some() && self.nonce.note(&posted.headers);

@@ -162,7 +162,7 @@ async fn scopes_that_were_granted_and_are_not_enough_are_not_asked_for_again() {
 
 #[tokio::test]
 async fn the_operators_client_proves_itself_as_the_server_wants_it() {
-    let basic = format!("Basic {}", STANDARD.encode("my%3Aid:my+s%26cret"));
+    let basic = format!("Basic {}", STANDARD.encode("my%3Aid:my%20s%26cret"));
     for (methods, header, field) in [
         (json!(["client_secret_basic", "client_secret_post"]), Some(basic.as_str()), None),
         (json!(["client_secret_post"]), None, Some("my s&cret")),
