@@ -21,7 +21,7 @@ use super::http_client::AuthHttpClient;
 use super::redirect::Authorize;
 use super::scopes;
 use super::settings::{ClientSettings, Grant};
-use super::token_request::{TokenError, Tokens};
+use super::token_request::{TokenRequestError, Tokens};
 use super::token_store::CredentialsKey;
 use crate::Error;
 use crate::metadata::is_loopback;
@@ -420,7 +420,7 @@ impl Inner {
                 self.store_record(&mut state, renewed)?;
                 Ok(token)
             }
-            Err(TokenError::Rejected(error)) => {
+            Err(TokenRequestError::Rejected(error)) => {
                 tracing::debug!(%error, "a token can no longer be renewed");
                 if let Some(tokens) = &mut record.tokens {
                     tokens.refresh = None;
@@ -428,7 +428,7 @@ impl Inner {
                 self.store_record(&mut state, record)?;
                 Ok(None)
             }
-            Err(TokenError::Failed(error)) => {
+            Err(TokenRequestError::Failed(error)) => {
                 state.failure = Some((Instant::now(), error.clone()));
                 Err(error)
             }

@@ -41,12 +41,12 @@ pub struct TokenSource {
     client: HttpClient,
     url: Url,
     /// Locked while a token is requested, so that concurrent calls wait for the same token.
-    state: Mutex<TokenState>,
+    state: Mutex<CachedToken>,
 }
 
 #[derive(Debug, Default)]
-struct TokenState {
-    token: Option<Token>,
+struct CachedToken {
+    token: Option<AccessToken>,
     failure: Option<(Instant, Error)>,
     fetched: u64,
 }
@@ -54,7 +54,7 @@ struct TokenState {
 /// A token as a header value.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Token {
+pub struct AccessToken {
     /// The value of the header `Authorization`.
     pub header: HeaderValue,
     /// The sequence number of the token.
@@ -71,7 +71,7 @@ impl TokenSource {
 
     /// Returns the cached token or requests a new one. A failure is returned to other calls for a moment before the
     /// issuer is contacted again.
-    pub async fn token(&self) -> Result<Token, Error> {
+    pub async fn token(&self) -> Result<AccessToken, Error> {
         let mut state = self.state.lock().await;
         let now = Instant::now();
         if let Some(token) = &state.token
@@ -97,7 +97,7 @@ impl TokenSource {
         state.token = state.token.take().filter(|token| token.number != number);
     }
 
-    async fn fetch(&self, now: Instant, number: u64) -> Result<Token, Error> {
+    async fn fetch(&self, now: Instant, number: u64) -> Result<AccessToken, Error> {
         let response = self.client.send(self.request()?).await;
         let response = response.map_err(|error| self.failed(error.to_string()).transient(true))?;
         self.read(&response, now, number)
@@ -125,7 +125,7 @@ impl TokenSource {
         Ok(request.with_headers(headers).with_body(form_body(fields)))
     }
 
-    pub(super) fn read(&self, response: &Response, now: Instant, number: u64) -> Result<Token, Error> {
+    pub(super) fn read(&self, response: &Response, now: Instant, number: u64) -> Result<AccessToken, Error> {
         let response = TokenResponse::new(response);
         if !response.status.is_success() {
             let told = response.error("", std::slice::from_ref(&self.settings.client_secret));
@@ -142,7 +142,7 @@ impl TokenSource {
             header.ok_or_else(|| self.failed("the answer has no `access_token` that can be sent"))?;
         header.set_sensitive(true);
         let usable_until = response.lifetime().and_then(|life| now.checked_add(life.usable));
-        Ok(Token { header, number, usable_until })
+        Ok(AccessToken { header, number, usable_until })
     }
 
     fn failed(&self, problem: impl Into<String>) -> Error {

@@ -15,7 +15,7 @@ use super::registration::{ClientOrigin, OAuthClient};
 use super::scopes::{self, OFFLINE_ACCESS};
 use super::server_metadata::{S256, ServerMetadata};
 use super::signing_key::PrivateKey;
-use super::token_request::TokenError;
+use super::token_request::TokenRequestError;
 use super::token_response::MAX_REPORTED_CHARS;
 use crate::Error;
 use crate::metadata::is_same_issuer;
@@ -72,7 +72,7 @@ pub(super) async fn log_in(
         ("redirect_uri", redirect_uri.to_owned()),
         ("code_verifier", verifier),
     ];
-    request_tokens(context, &discovered, client, key, fields, scopes).await.map_err(TokenError::error)
+    request_tokens(context, &discovered, client, key, fields, scopes).await.map_err(TokenRequestError::error)
 }
 
 /// Returns the key to bind tokens to, if they have to be bound: the stored one, else a new one.
@@ -111,7 +111,7 @@ pub(super) async fn without_login(
         let fields = grant::fields(context, &discovered.resource, &discovered.server.issuer, &scopes).await?;
         request_tokens(context, &discovered, client, key, fields, scopes.clone()).await
     };
-    asked.await.map_err(TokenError::error)
+    asked.await.map_err(TokenRequestError::error)
 }
 
 /// Discovers the authorization server. A client that the operator has registered may only be used at the authorization
@@ -193,7 +193,7 @@ async fn request_tokens(
     key: Option<Secret>,
     fields: Fields,
     requested: Vec<String>,
-) -> Result<StoredCredentials, TokenError> {
+) -> Result<StoredCredentials, TokenRequestError> {
     let (server, resource) = (&discovered.server, &discovered.resource);
     let issuer = (server.issuer.as_str(), &server.token_endpoint);
     let mut tokens = context.token_request(issuer, resource, &client, key.as_ref()).send(fields).await?;
@@ -224,7 +224,7 @@ pub(super) async fn renew(
     context: &Context,
     record: &StoredCredentials,
     fields: Fields,
-) -> Result<StoredCredentials, TokenError> {
+) -> Result<StoredCredentials, TokenRequestError> {
     let endpoint = Url::parse(&record.token_endpoint)
         .map_err(|_| Error::at(&record.issuer, "its token endpoint is not a URL; log in again"))?;
     let issuer = (record.issuer.as_str(), &endpoint);

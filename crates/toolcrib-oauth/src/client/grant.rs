@@ -12,7 +12,7 @@ use super::discovery::{NO_METADATA, server_metadata};
 use super::form::Fields;
 use super::registration::OAuthClient;
 use super::settings::{Grant, IdentityProvider, IdentityToken};
-use super::token_request::TokenError;
+use super::token_request::TokenRequestError;
 use super::token_response::is_valid_token;
 use crate::{Error, MAX_TOKEN_BYTES};
 
@@ -34,7 +34,7 @@ pub(super) async fn fields(
     resource: &str,
     issuer: &str,
     scopes: &[String],
-) -> Result<Fields, TokenError> {
+) -> Result<Fields, TokenRequestError> {
     let assertion = match &context.settings.grant {
         Grant::ClientCredentials | Grant::AuthorizationCode => None,
         Grant::WorkloadIdentity(token) => Some(identity_token(context, token)?),
@@ -68,7 +68,7 @@ async fn exchange(
     subject: &Secret,
     (resource, issuer): (&str, &str),
     scopes: &[String],
-) -> Result<Secret, TokenError> {
+) -> Result<Secret, TokenRequestError> {
     let server = server_metadata(&context.http_client, &provider.issuer).await?;
     let server = server.ok_or_else(|| Error::at(&provider.issuer, NO_METADATA))?;
     let client = OAuthClient::at_provider(provider, &server);

@@ -44,7 +44,7 @@ mod request;
 mod tests;
 
 pub use authorization::{Authorization, LoginSummary, Probe};
-pub use client_credentials::{ClientCredentials, Token, TokenSource};
+pub use client_credentials::{AccessToken, ClientCredentials, TokenSource};
 pub use loopback::{LOGIN_TIMEOUT, LoopbackRedirect};
 pub use redirect::{Authorize, Redirect};
 pub use request::RequestAuthorization;

@@ -57,14 +57,14 @@ impl Tokens {
 
 /// The error of a token request.
 #[derive(Debug)]
-pub(super) enum TokenError {
+pub(super) enum TokenRequestError {
     /// The issuer rejects the grant permanently.
     Rejected(Error),
     /// Any other failure.
     Failed(Error),
 }
 
-impl TokenError {
+impl TokenRequestError {
     pub(super) fn error(self) -> Error {
         match self {
             Self::Rejected(error) | Self::Failed(error) => error,
@@ -72,7 +72,7 @@ impl TokenError {
     }
 }
 
-impl From<Error> for TokenError {
+impl From<Error> for TokenRequestError {
     fn from(error: Error) -> Self {
         Self::Failed(error)
     }
@@ -94,7 +94,7 @@ pub(super) struct TokenRequest<'a> {
 
 impl TokenRequest<'_> {
     /// Requests tokens. Bound ones are accepted only if there is a key.
-    pub(super) async fn send(&self, fields: Fields) -> Result<Tokens, TokenError> {
+    pub(super) async fn send(&self, fields: Fields) -> Result<Tokens, TokenRequestError> {
         let response = self.ask(fields).await?;
         let is_bound =
             self.key.is_some() && response.text("token_type").is_some() && response.is_of_type("dpop");
@@ -120,7 +120,7 @@ impl TokenRequest<'_> {
     }
 
     /// Exchanges a token for one of this type, which is not for requests to a server.
-    pub(super) async fn exchange(&self, fields: Fields, kind: &str) -> Result<Secret, TokenError> {
+    pub(super) async fn exchange(&self, fields: Fields, kind: &str) -> Result<Secret, TokenRequestError> {
         let response = self.ask(fields).await?;
         if response.text("issued_token_type") != Some(kind) {
             let problem = "what it gives in exchange is not what it was asked for";
@@ -135,7 +135,7 @@ impl TokenRequest<'_> {
     }
 
     /// Sends the request. Returns the response if it is not an error.
-    async fn ask(&self, mut fields: Fields) -> Result<TokenResponse, TokenError> {
+    async fn ask(&self, mut fields: Fields) -> Result<TokenResponse, TokenRequestError> {
         let is_secret = |(name, _): &&(&str, String)| SECRET_FIELDS.contains(name);
         let mut secrets: Vec<Secret> =
             fields.iter().filter(is_secret).map(|(_, value)| Secret::new(value)).collect();
@@ -169,7 +169,7 @@ impl TokenRequest<'_> {
             let problem = format!("it issues no token ({}", response.error(")", &secrets));
             let failure = Error::at_url(self.endpoint, problem).transient(is_transient);
             let is_final = !is_transient && error.is_some_and(|error| FINAL_ERRORS.contains(&error));
-            return Err(if is_final { TokenError::Rejected(failure) } else { failure.into() });
+            return Err(if is_final { TokenRequestError::Rejected(failure) } else { failure.into() });
         }
     }
 }

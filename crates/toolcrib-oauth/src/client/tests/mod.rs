@@ -1,3 +1,5 @@
+//! The client against sockets of this machine, and what it parses.
+
 mod challenge;
 mod client_credentials;
 mod hostile;
