@@ -9,7 +9,6 @@ use ring::signature::{
     UnparsedPublicKey, VerificationAlgorithm,
 };
 use serde_json::{Map, Value};
-use toolcrib_app::sections::serve::SignatureAlgorithm;
 use toolcrib_document::{Format, Limits, parse};
 
 use super::algorithm::SignatureAlgorithm;

@@ -6,7 +6,6 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value};
-use toolcrib_app::sections::serve::{ServedOAuth, SignatureAlgorithm};
 use toolcrib_document::{Format, Limits, parse};
 
 use super::algorithm::SignatureAlgorithm;
