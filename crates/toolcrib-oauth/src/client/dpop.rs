@@ -6,7 +6,7 @@
 use http::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use http::{HeaderMap, Method};
 use parking_lot::Mutex;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use toolcrib_model::Secret;
 use url::Url;
 
@@ -61,18 +61,15 @@ pub(super) fn proof(
 ) -> Result<HeaderValue, Error> {
     let key = PrivateKey::from_stored(key)
         .ok_or_else(|| Error::at_url(url, "the key that its token is bound to is broken; log in again"))?;
-    let mut claims = json!({
-        "jti": random()?,
-        "htm": method.as_str(),
-        "htu": display_url(url),
-        "iat": unix_now(),
-    });
-    if let Some(nonce) = &*nonce.0.lock() {
-        claims["nonce"] = json!(nonce);
-    }
-    if let Some(token) = token {
-        claims["ath"] = json!(digest(token.expose()));
-    }
+    let mut claims = Map::from_iter([
+        ("jti".to_owned(), json!(random()?)),
+        ("htm".to_owned(), json!(method.as_str())),
+        ("htu".to_owned(), json!(display_url(url))),
+        ("iat".to_owned(), json!(unix_now())),
+    ]);
+    claims.extend(nonce.0.lock().as_ref().map(|nonce| ("nonce".to_owned(), json!(nonce))));
+    claims.extend(token.map(|token| ("ath".to_owned(), json!(digest(token.expose())))));
+    let claims = Value::Object(claims);
     let signed = || {
         let head = json!({"typ": "dpop+jwt", "alg": ALGORITHM, "jwk": key.public()?});
         HeaderValue::from_str(&key.sign(&head, &claims)?).ok()

@@ -49,10 +49,10 @@ impl TokenValidator {
     /// Returns the claims of a token that the issuer has signed for this server and that is currently valid.
     pub async fn validate(&self, token: &str) -> Result<Claims, ValidationError> {
         let token = Token::read(token, &self.server, now())?;
-        let keys = self.keys.current().await.map_err(unavailable)?;
+        let keys = self.keys.current().await.map_err(|Unavailable| UNAVAILABLE)?;
         let mut checked = keys.check(&token);
         if checked == SignatureCheck::UnknownKey
-            && let Some(newer) = self.keys.after(&keys).await.map_err(unavailable)?
+            && let Some(newer) = self.keys.after(&keys).await.map_err(|Unavailable| UNAVAILABLE)?
         {
             checked = newer.check(&token);
         }
@@ -96,9 +96,8 @@ fn keys_of(server: &Arc<ResourceServer>) -> Arc<KeyCache> {
     }))
 }
 
-fn unavailable(_: Unavailable) -> ValidationError {
-    ValidationError::Unavailable(RETRY_INTERVAL)
-}
+/// The error while no keys are available.
+const UNAVAILABLE: ValidationError = ValidationError::Unavailable(RETRY_INTERVAL);
 
 /// Returns the current time in seconds since 1970.
 fn now() -> f64 {
