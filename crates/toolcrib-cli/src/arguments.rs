@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use toolcrib_app::LOGIN_TIMEOUT;
 
-pub(crate) use caller::{Caller, Identity};
+pub(crate) use caller::{Caller, Otlp, SESSION, principal};
 pub(crate) use clients::{Client, Import, Install};
 pub(crate) use new::{Language, New, NewCommand};
 pub(crate) use serve::{Approve, Serve, SurfaceArgument};
@@ -196,15 +196,6 @@ pub(crate) enum TasksCommand {
     },
     /// A line for each that begins, ends or stands otherwise than before, until Ctrl-C.
     Tail,
-}
-
-/// The destination of spans.
-#[derive(Args, Debug)]
-pub(crate) struct Otlp {
-    /// Send spans to a collector that takes OTLP over HTTP, at `http://localhost:4318` unless another is given. Without
-    /// the flag they are sent where `OTEL_EXPORTER_OTLP_ENDPOINT` says.
-    #[arg(long, value_name = "ENDPOINT", num_args = 0..=1, default_missing_value = "")]
-    pub(crate) otlp: Option<String>,
 }
 
 #[derive(Args, Debug)]

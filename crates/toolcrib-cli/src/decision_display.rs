@@ -1,12 +1,19 @@
 //! A decision of the policy, as the operator reads it.
 
 use serde_json::{Value, json};
-use toolcrib_policy::{Capabilities, Condition, Decision, Rule};
-
-use crate::ui::output::effect_word;
+use toolcrib_policy::{Capabilities, Condition, Decision, Effect, Rule};
 
 /// The most characters of a condition that are shown in a line.
 const MAX_CONDITION_CHARS: usize = 40;
+
+/// Returns the word of an app file for an effect.
+pub(crate) fn effect_word(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Grant => "grant",
+        Effect::Approve => "approve",
+        Effect::Deny => "deny",
+    }
+}
 
 /// Returns a decision in words, with what it depends on: `grant (if /argv/0 is "git")`.
 pub(crate) fn in_words(decision: &Decision, rules: &Capabilities) -> String {

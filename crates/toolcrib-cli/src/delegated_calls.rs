@@ -1,7 +1,5 @@
 //! Calls of agents that the agent at the terminal gave work to.
 
-use std::sync::OnceLock;
-
 use toolcrib_exec::audit::{AuditSink, Outcome, Record};
 
 use crate::ui::output::tell_raw;
@@ -11,22 +9,19 @@ use crate::ui::printable::excerpt;
 const MAX_NAME_BYTES: usize = 60;
 
 /// Observer of the calls of a run, which shows those of other agents and of other apps.
-#[derive(Default)]
 pub(crate) struct DelegatedCalls {
-    agent: OnceLock<String>,
+    /// The agent whose own calls are shown elsewhere.
+    agent: String,
 }
 
 impl DelegatedCalls {
-    /// Sets the agent whose own calls are shown elsewhere. Nothing is shown before that.
-    pub(crate) fn watch(&self, agent: &str) {
-        // One process runs one agent.
-        let _ = self.agent.set(agent.to_owned());
+    pub(crate) fn new(agent: &str) -> Self {
+        Self { agent: agent.to_owned() }
     }
 
     /// Returns the line of a call by another agent.
     fn line(&self, record: &Record) -> Option<String> {
-        let own = self.agent.get()?;
-        let agent = record.agent.as_ref().filter(|agent| *agent != own)?;
+        let agent = record.agent.as_ref().filter(|agent| **agent != self.agent)?;
         let tool = record.tool.as_deref().or(record.called.as_deref()).unwrap_or_default();
         let tool = excerpt(&tool.replacen("::", ".", 1), MAX_NAME_BYTES);
         let outcome = match record.outcome {
@@ -66,13 +61,8 @@ mod tests {
         {
             drop(audit.begin(&ToolCall::new("notes.read", toolcrib_model::JsonObject::new()), &context));
         }
-        let calls = DelegatedCalls::default();
-        let lines = |calls: &DelegatedCalls| {
-            kept.records().iter().filter_map(|record| calls.line(record)).collect::<Vec<_>>()
-        };
-        assert_eq!(lines(&calls), Vec::<String>::new(), "nothing before the run has begun");
-        calls.watch("lead");
-        let shown = lines(&calls);
+        let calls = DelegatedCalls::new("lead");
+        let shown: Vec<_> = kept.records().iter().filter_map(|record| calls.line(record)).collect();
         assert_eq!(shown.len(), 1, "{shown:?}");
         assert!(shown[0].starts_with("   scout: notes.read dropped in "), "{shown:?}");
     }

@@ -44,7 +44,7 @@ pub fn main_with(extensions: Extensions) -> ExitCode {
             return Exit::BadInput.into();
         }
     };
-    extensions::set(if arguments.strict { extensions.strict() } else { extensions });
+    let extensions = extensions::of_process(if arguments.strict { extensions.strict() } else { extensions });
     allocator::limit(&arguments.command);
     let telemetry = match telemetry_of(&arguments) {
         Ok(settings) => settings.map(telemetry::prepare),
@@ -75,7 +75,7 @@ pub fn main_with(extensions: Extensions) -> ExitCode {
     };
     let code = runtime.block_on(async {
         let telemetry = queue.and_then(|queue| queue.start().map_err(|error| tell_unsent(&error)).ok());
-        let code = commands::run(arguments).await;
+        let code = commands::run(arguments, extensions).await;
         if let Some(telemetry) = telemetry
             && let Some(unsent) = telemetry.finish().await
         {

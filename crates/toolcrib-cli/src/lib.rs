@@ -30,6 +30,7 @@
 //! command prints exactly one JSON document on standard output; text for people that is not the result goes to standard
 //! error.
 
+mod app_start;
 mod arguments;
 mod entry;
 mod exit;

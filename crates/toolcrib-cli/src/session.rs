@@ -4,6 +4,7 @@
 //! line is an entry, written as soon as its event has happened. The file is locked while a run uses it, and an incomplete last
 //! line after a crash is removed. Results with handles in the conversation are stored next to it, in `ID.results/`.
 
+mod format;
 mod stored;
 
 #[cfg(test)]
@@ -15,25 +16,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use toolcrib_agent::{Conversation, Entry, Journal};
-use toolcrib_app::{state_folder, state_name};
 
 use crate::exit::Failure;
+use format::{EXTENSION, Head, MAX_SESSION_BYTES, VERSION, check, folder_of, results_of};
 
 pub(crate) use stored::{StoredConversation, age, list, read, recalled, remove};
-
-/// The largest file of a session, in bytes. There is no room for more then, and another session has to be begun.
-const MAX_SESSION_BYTES: u64 = 64 * 1024 * 1024;
-
-/// The longest id.
-const MAX_ID_CHARS: usize = 64;
-
-/// The extension of the files.
-const EXTENSION: &str = "jsonl";
-
-/// The form of the file.
-const VERSION: u32 = 1;
 
 /// A session that this process has for itself.
 #[derive(Clone)]
@@ -46,14 +35,6 @@ pub(crate) struct SessionFile {
 struct OpenFile {
     file: File,
     bytes: u64,
-}
-
-/// The first line.
-#[derive(Serialize, Deserialize)]
-struct Head {
-    session: String,
-    version: u32,
-    agent: String,
 }
 
 impl SessionFile {
@@ -142,19 +123,6 @@ impl Journal for SessionFile {
     }
 }
 
-/// Returns the folder with the sessions of an app, which may not exist yet.
-fn folder_of(app: &Path) -> Result<PathBuf, Failure> {
-    let folder = state_folder("sessions").ok_or_else(|| {
-        Failure::bad_input("there is no place for sessions; set `XDG_STATE_HOME` to an absolute path")
-    })?;
-    Ok(folder.join(state_name(app)))
-}
-
-/// Returns the folder with the results of the session in this file.
-fn results_of(path: &Path) -> PathBuf {
-    path.with_extension("results")
-}
-
 /// Something as a line of the file.
 fn line(value: &impl Serialize) -> io::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(value)?;
@@ -201,15 +169,4 @@ fn prepare(folder: &Path, path: &Path) -> io::Result<Option<(File, String)>> {
     #[cfg(unix)]
     File::open(folder)?.sync_all()?;
     Ok(Some((file, text)))
-}
-
-/// Returns an id is part of the name of a file.
-fn check(id: &str) -> Result<(), Failure> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    if !id.is_empty() && id.len() <= MAX_ID_CHARS && !id.starts_with('.') && id.chars().all(is_plain) {
-        return Ok(());
-    }
-    Err(Failure::bad_input(format!(
-        "--session: an id has up to {MAX_ID_CHARS} letters, digits, `-`, `_` and `.`, and begins with none of the last"
-    )))
 }

@@ -1,9 +1,18 @@
-//! Options that say for whom calls are made.
+//! Options that say for whom calls are made, and where their spans are sent.
 
 use clap::Args;
+use toolcrib_policy::Principal;
 use toolcrib_port::{CallContext, CallScope};
 
 use crate::exit::Failure;
+
+/// The session of commands that make single calls, or ask what a call would meet.
+pub(crate) const SESSION: &str = "cli";
+
+/// Returns the principal of the command line.
+pub(crate) fn principal() -> Principal<'static> {
+    Principal::new(SESSION)
+}
 
 /// The user and the scope of calls, for every command that makes or serves calls.
 #[derive(Args, Debug)]
@@ -24,6 +33,15 @@ pub(crate) struct Caller {
     /// The thread within the conversation, for tools that ask for it. For a started agent, the thread is its run.
     #[arg(long, value_name = "ID")]
     thread: Option<String>,
+}
+
+/// The destination of spans.
+#[derive(Args, Debug)]
+pub(crate) struct Otlp {
+    /// Send spans to a collector that takes OTLP over HTTP, at `http://localhost:4318` unless another is given. Without
+    /// the flag they are sent where `OTEL_EXPORTER_OTLP_ENDPOINT` says.
+    #[arg(long, value_name = "ENDPOINT", num_args = 0..=1, default_missing_value = "")]
+    pub(crate) otlp: Option<String>,
 }
 
 impl Identity {

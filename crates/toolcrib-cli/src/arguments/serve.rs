@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{Identity, Otlp};
+use super::caller::{Identity, Otlp};
 
 #[derive(Args, Debug)]
 pub(crate) struct Serve {

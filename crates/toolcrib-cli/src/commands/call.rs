@@ -4,14 +4,14 @@ use std::io::Read;
 use std::path::Path;
 
 use serde_json::Value;
-use toolcrib_app::TaskStore;
+use toolcrib_app::{Extensions, TaskStore};
 use toolcrib_document::{Format, Limits, parse};
 use toolcrib_io::files::read_bounded;
 use toolcrib_model::{ErrorKind, JsonObject, ToolCall};
 
-use super::{SESSION, exit_of_rejects, open_with, patient, start_briefly};
+use crate::app_start::{exit_of_rejects, open_with, patient, start_briefly};
 use crate::approver::approver_of_one_call;
-use crate::arguments::Call;
+use crate::arguments::{Call, SESSION};
 use crate::exit::{Exit, Failure, advice};
 use crate::interrupt::Interrupts;
 use crate::ui::output;
@@ -20,14 +20,14 @@ use crate::ui::printable::{Layout, printable};
 /// The most bytes of arguments.
 const MAX_ARGUMENTS_BYTES: u64 = 16 * 1024 * 1024;
 
-pub(crate) async fn run(arguments: &Call, json: bool) -> Result<Exit, Failure> {
+pub(crate) async fn run(arguments: &Call, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
     let call = ToolCall::new(arguments.name.as_str(), read(&arguments.arguments)?);
     let mut options = patient();
     if toolcrib_tasks::makes_tasks(&call.name) {
         // Schedules and watchers are stored for the process that runs the app later.
         options.tasks = TaskStore::Kept;
     }
-    let blueprint = open_with(&arguments.app, options)?;
+    let blueprint = open_with(&arguments.app, extensions, options)?;
     let runtime = start_briefly(blueprint, approver_of_one_call(arguments.yes)).await?;
     let interrupts = Interrupts::watch();
     let turn = interrupts.turn();
@@ -35,7 +35,7 @@ pub(crate) async fn run(arguments: &Call, json: bool) -> Result<Exit, Failure> {
     let context = context.with_cancel(turn.cancel()).with_full_results();
     let result = runtime.executor().call(call, &context).await;
     let rejected = runtime.snapshot().rejected().to_vec();
-    super::tell_missing_records(&runtime);
+    crate::app_start::tell_missing_records(&runtime);
     runtime.close().await;
     if json {
         output::json(&result);

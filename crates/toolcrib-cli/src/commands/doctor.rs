@@ -4,12 +4,13 @@ use std::env;
 
 use serde::Serialize;
 use serde_json::json;
+use toolcrib_app::Extensions;
 use toolcrib_app::sections::search::{DEFAULT_MODEL, SearchTier, models_folder};
 use toolcrib_port::RejectKind;
 use toolcrib_runtime::Runtime;
 use toolcrib_search::embedding::{BuiltinEmbedder, Embedder, Embeddings};
 
-use super::look_closely;
+use crate::app_start::look_closely;
 use crate::arguments::Doctor;
 use crate::exit::{Exit, Failure};
 use crate::ui::output;
@@ -47,7 +48,7 @@ impl Check {
     }
 }
 
-pub(crate) async fn run(arguments: &Doctor, json: bool) -> Result<Exit, Failure> {
+pub(crate) async fn run(arguments: &Doctor, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
     let mut checks = vec![
         Check::ok("toolcrib", env!("CARGO_PKG_VERSION")),
         builtin(),
@@ -60,7 +61,7 @@ pub(crate) async fn run(arguments: &Doctor, json: bool) -> Result<Exit, Failure>
     ];
     let mut exit = Exit::Ok;
     if let Some(path) = &arguments.app {
-        match look_closely(path).await {
+        match look_closely(path, extensions).await {
             Ok(runtime) => {
                 if runtime.app().config.tools.search.tier == SearchTier::Fastembed {
                     require(&mut checks, &[FASTEMBED, MODELS]);
@@ -228,5 +229,5 @@ fn app(runtime: &Runtime, checks: &mut Vec<Check>) -> Exit {
         let tool = reject.name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
         checks.push(Check::not_ok(&reject.source, "failed", format!("{tool}{}", reject.reason), next));
     }
-    super::exit_of_rejects(snapshot.rejected())
+    crate::app_start::exit_of_rejects(snapshot.rejected())
 }

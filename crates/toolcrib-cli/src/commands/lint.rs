@@ -1,18 +1,19 @@
 //! `toolcrib lint`.
 
 use serde_json::json;
+use toolcrib_app::Extensions;
 use toolcrib_meta::lint::{Finding, LintReport, lint};
 use toolcrib_policy::RUNTIME_NAMESPACE;
 use toolcrib_runtime::Runtime;
 use toolcrib_search::embedding::Embeddings;
 
-use super::{exit_of_rejects, look, principal};
-use crate::arguments::Lint;
+use crate::app_start::{exit_of_rejects, look};
+use crate::arguments::{Lint, principal};
 use crate::exit::{Exit, Failure};
 use crate::ui::output;
 
-pub(crate) async fn run(arguments: &Lint, json: bool) -> Result<Exit, Failure> {
-    let runtime = look(&arguments.app).await?;
+pub(crate) async fn run(arguments: &Lint, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
+    let runtime = look(&arguments.app, extensions).await?;
     let snapshot = runtime.snapshot();
     let linted = linted(&runtime);
     runtime.close().await;

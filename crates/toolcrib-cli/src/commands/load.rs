@@ -5,7 +5,7 @@ use toolcrib_policy::{Capabilities, Policy};
 use toolcrib_port::RejectKind;
 use toolcrib_registry::ToolRegistry;
 
-use super::{STARTUP_PATIENCE, exit_of_rejects};
+use crate::app_start::{STARTUP_PATIENCE, exit_of_rejects};
 use crate::arguments::Load;
 use crate::exit::{Exit, Failure};
 use crate::ui::output;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use toolcrib_app::{Authorization, AuthorizationError, LoopbackRedirect};
+use toolcrib_app::{Authorization, AuthorizationError, Extensions, LoopbackRedirect};
 use toolcrib_io::process::{Command, RunLimits, run as run_command};
 use url::Url;
 
@@ -14,9 +14,9 @@ use crate::ui::output;
 /// The command that opens a URL in the user's browser.
 const OPENER: &str = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
 
-pub(crate) async fn run(arguments: &Login, json: bool) -> Result<Exit, Failure> {
+pub(crate) async fn run(arguments: &Login, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
     let namespace = &arguments.namespace;
-    let authorization = super::open(&arguments.app)?.authorization(namespace)?;
+    let authorization = crate::app_start::open(&arguments.app, extensions)?.authorization(namespace)?;
     if arguments.logout {
         return log_out(&authorization, namespace, json).await;
     }

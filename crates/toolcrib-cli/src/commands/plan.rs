@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
+use toolcrib_app::Extensions;
 use toolcrib_app::sections::serve::SurfaceMode;
 use toolcrib_server::{ListCost, Server, ServerSettings};
 
-use super::look;
 use super::run::SESSION;
+use crate::app_start::look;
 use crate::arguments::Plan;
 use crate::exit::{Exit, Failure};
 use crate::ui::output;
 
-pub(crate) async fn run(arguments: &Plan, json: bool) -> Result<Exit, Failure> {
-    let runtime = look(&arguments.app).await?;
+pub(crate) async fn run(arguments: &Plan, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
+    let runtime = look(&arguments.app, extensions).await?;
     if arguments.serve {
         let runtime = Arc::new(runtime);
         let settings = ServerSettings::default().with_surface(arguments.surface.map(SurfaceMode::from));

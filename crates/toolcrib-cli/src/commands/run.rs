@@ -12,15 +12,15 @@ use std::sync::Arc;
 use toolcrib_agent::{
     Agent, ChatModel, Conversation, Journal, Message, Observer, Outcome, Provider, Recorder, RunReport,
 };
+use toolcrib_app::{App, Extensions};
 use toolcrib_port::{CallContext, ToolCaller};
 use toolcrib_runtime::{AgentSetup, ChosenModel, Runtime};
 
-use super::start;
+use crate::app_start::{start, tell_missing_records};
 use crate::approver::approver;
 use crate::arguments::{Reasoning, Run};
 use crate::delegated_calls::DelegatedCalls;
 use crate::exit::{Exit, Failure};
-use crate::extensions::extensions;
 use crate::interrupt::Interrupts;
 use crate::session::{SessionFile, recalled};
 use crate::terminal::console;
@@ -33,18 +33,21 @@ pub(super) const SESSION: &str = "run";
 /// The most bytes of a prompt from standard input.
 const MAX_PROMPT_BYTES: u64 = 1024 * 1024;
 
-pub(crate) async fn run(arguments: Run, json: bool) -> Result<Exit, Failure> {
+pub(crate) async fn run(arguments: Run, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
     let interrupts = Interrupts::watch();
-    let delegated = Arc::new(DelegatedCalls::default());
-    let extensions =
-        if json { extensions() } else { extensions().with_observer(Arc::clone(&delegated) as _) };
+    let mut app = App::open_with(&arguments.app, extensions.clone())?;
+    let first = app.config.agents.first().map(|agent| agent.id.as_str());
+    if let Some(agent) = arguments.agent.as_deref().or(first).filter(|_| !json) {
+        let observer = Arc::new(DelegatedCalls::new(agent));
+        Arc::make_mut(&mut app.extensions).observer = Some(observer);
+    }
     let runtime = tokio::select! {
         biased;
         () = interrupts.left() => return Err(interrupted()),
-        runtime = start(&arguments.app, extensions, approver(arguments.yes)) => runtime?,
+        runtime = start(app, approver(arguments.yes)) => runtime?,
     };
-    let outcome = drive(&runtime, &interrupts, &delegated, arguments, json).await;
-    super::tell_missing_records(&runtime);
+    let outcome = drive(&runtime, &interrupts, arguments, json).await;
+    tell_missing_records(&runtime);
     runtime.close().await;
     outcome
 }
@@ -52,7 +55,6 @@ pub(crate) async fn run(arguments: Run, json: bool) -> Result<Exit, Failure> {
 async fn drive(
     runtime: &Runtime,
     interrupts: &Interrupts,
-    delegated: &DelegatedCalls,
     arguments: Run,
     json: bool,
 ) -> Result<Exit, Failure> {
@@ -70,7 +72,6 @@ async fn drive(
     }
     runtime.ask_context_windows().await;
     let setup = runtime.agent_in(arguments.agent.as_deref(), id)?;
-    delegated.watch(&setup.id);
     for warning in setup.warnings() {
         tell(&format!("note: {warning}"));
     }

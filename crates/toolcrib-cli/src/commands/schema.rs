@@ -1,20 +1,19 @@
 //! `toolcrib schema`.
 
 use serde_json::{Value, json};
-use toolcrib_app::{Blueprint, ModuleSchema};
+use toolcrib_app::{Blueprint, Extensions, ModuleSchema};
 use toolcrib_model::Tool;
 
 use crate::arguments::Schema;
 use crate::exit::{Exit, Failure};
-use crate::extensions::extensions;
 use crate::ui::output;
 
 /// The name of the app file in place of a module.
 const APP: &str = "app";
 
-pub(crate) fn run(arguments: &Schema, json: bool) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &Schema, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
     if arguments.module.as_deref() == Some(APP) {
-        let schema = extensions().app_schema();
+        let schema = extensions.app_schema();
         if json {
             output::json(&schema);
         } else {
@@ -23,8 +22,8 @@ pub(crate) fn run(arguments: &Schema, json: bool) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     }
     let blueprint = match &arguments.app {
-        Some(path) => super::open(path)?,
-        None => Blueprint::from_text_with("the command line", "", extensions())?,
+        Some(path) => crate::app_start::open(path, extensions)?,
+        None => Blueprint::from_text_with("the command line", "", extensions.clone())?,
     };
     let Some(module) = &arguments.module else {
         list(&blueprint, json);

@@ -1,16 +1,17 @@
 //! `toolcrib search`.
 
 use serde_json::Value;
+use toolcrib_app::Extensions;
 use toolcrib_search::embedding::Embeddings;
 use toolcrib_search::{Explain, RetrieverScore};
 
-use super::{look, principal};
-use crate::arguments::Search;
+use crate::app_start::look;
+use crate::arguments::{Search, principal};
 use crate::exit::{Exit, Failure};
 use crate::ui::output;
 
-pub(crate) async fn run(arguments: &Search, json: bool) -> Result<Exit, Failure> {
-    let runtime = look(&arguments.app).await?;
+pub(crate) async fn run(arguments: &Search, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
+    let runtime = look(&arguments.app, extensions).await?;
     let found = runtime.discovery().search(&arguments.query, arguments.limit.into(), principal());
     let snapshot = runtime.snapshot();
     output::rejects(snapshot.rejected());

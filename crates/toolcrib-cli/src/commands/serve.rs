@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 
 use toolcrib_app::sections::serve::SurfaceMode;
-use toolcrib_app::{App, Blueprint};
+use toolcrib_app::{App, Extensions};
 use toolcrib_exec::DenyAll;
 use toolcrib_port::Approver;
 use toolcrib_runtime::Runtime;
@@ -14,28 +14,26 @@ use toolcrib_server::{
     ClientApprover, OperatorListener, PendingApprovals, Server, ServerSettings, StatusPage,
 };
 
-use super::{resident, start_app};
+use crate::app_start::start;
 use crate::approver::approver;
 use crate::arguments::{Serve, SurfaceArgument};
 use crate::exit::{Exit, Failure};
-use crate::extensions::extensions;
 use crate::interrupt::Interrupts;
 use crate::ui::output;
 
-pub(crate) async fn run(arguments: &Serve) -> Result<Exit, Failure> {
+pub(crate) async fn run(arguments: &Serve, extensions: &Extensions) -> Result<Exit, Failure> {
     let scope = arguments.identity.scope()?;
     // Who serves over HTTP may sit at a terminal. Standard input belongs to the protocol otherwise.
     let operator: Arc<dyn Approver> =
         if arguments.http.is_some() { approver(false) } else { Arc::new(DenyAll) };
     let pending = PendingApprovals::default();
     let page = StatusPage::new(&pending).map_err(|error| failure(&error))?;
-    let (mut extensions, approver) = (extensions(), pending.approver(ClientApprover::new(operator)));
+    let (mut extensions, approver) = (extensions.clone(), pending.approver(ClientApprover::new(operator)));
     if arguments.http.is_some() {
         extensions = extensions.with_observer(page.observer());
     }
     let read = || App::open_with(&arguments.app, extensions.clone());
-    let blueprint = Blueprint::new(read()?, resident())?;
-    let runtime = Arc::new(start_app(blueprint, Arc::clone(&approver)).await?);
+    let runtime = Arc::new(start(read()?, Arc::clone(&approver)).await?);
     output::rejects(runtime.snapshot().rejected());
     let interrupts = Interrupts::watch();
     let settings = ServerSettings::default()
@@ -132,6 +130,8 @@ impl From<SurfaceArgument> for SurfaceMode {
 
 #[cfg(test)]
 mod tests {
+    use toolcrib_app::Blueprint;
+
     use super::*;
 
     #[tokio::test]

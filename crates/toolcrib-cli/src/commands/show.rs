@@ -1,15 +1,16 @@
 //! `toolcrib show`.
 
+use toolcrib_app::Extensions;
 use toolcrib_meta::ToolCard;
 use toolcrib_policy::Decision;
 
-use super::{look, principal};
-use crate::arguments::Show;
+use crate::app_start::look;
+use crate::arguments::{Show, principal};
 use crate::exit::{Exit, Failure};
 use crate::{decision_display, ui::output};
 
-pub(crate) async fn run(arguments: &Show, json: bool) -> Result<Exit, Failure> {
-    let runtime = look(&arguments.app).await?;
+pub(crate) async fn run(arguments: &Show, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
+    let runtime = look(&arguments.app, extensions).await?;
     let card = runtime.discovery().inspect(&arguments.name, principal());
     let (snapshot, policy) = (runtime.snapshot(), runtime.executor().policy().clone());
     let rules = runtime.app().config.tools.capabilities.clone();
@@ -48,7 +49,8 @@ fn print(card: &ToolCard, policies: &[String]) {
         if let Some(description) = &form.description {
             output::say(&format!("another form of it:\n  {}", description.trim().replace('\n', "\n  ")));
         }
-        let policy = policies.get(position).map_or_else(|| output::effect_word(form.policy), String::as_str);
+        let policy =
+            policies.get(position).map_or_else(|| decision_display::effect_word(form.policy), String::as_str);
         output::say(&format!("risk: {}   policy: {policy}", form.risk));
         let schema = serde_json::to_string_pretty(&form.parameters).unwrap_or_default();
         output::say(&format!("parameters:\n{schema}"));

@@ -3,17 +3,18 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use toolcrib_app::Extensions;
 use toolcrib_model::ToolError;
 use toolcrib_runtime::{TaskSummary, Tasks};
 
-use super::open;
+use crate::app_start::open;
 use crate::arguments::{Tasks as Arguments, TasksCommand};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupts;
 use crate::ui::output::{self, say, tell};
 
-pub(crate) async fn run(arguments: &Arguments, json: bool) -> Result<Exit, Failure> {
-    let app = open(&arguments.app)?.app;
+pub(crate) async fn run(arguments: &Arguments, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
+    let app = open(&arguments.app, extensions)?.app;
     let tasks = Tasks::look(&app).await?;
     for warning in tasks.warnings() {
         tell(&format!("warning: {}: {warning}", app.file.name));

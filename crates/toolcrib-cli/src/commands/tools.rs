@@ -1,19 +1,20 @@
 //! `toolcrib tools`.
 
+use toolcrib_app::Extensions;
 use toolcrib_policy::RUNTIME_NAMESPACE;
 use toolcrib_registry::Entry;
 
-use super::{exit_of_rejects, look, look_at_approvals};
+use crate::app_start::{exit_of_rejects, look, look_at_approvals};
 use crate::arguments::Tools;
 use crate::exit::{Exit, Failure};
 use crate::trust_changes;
 use crate::ui::output;
 
-pub(crate) async fn run(arguments: &Tools, json: bool) -> Result<Exit, Failure> {
+pub(crate) async fn run(arguments: &Tools, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
     if arguments.changed {
-        return changed(arguments, json).await;
+        return changed(arguments, extensions, json).await;
     }
-    let runtime = look(&arguments.app).await?;
+    let runtime = look(&arguments.app, extensions).await?;
     let (snapshot, policy) = (runtime.snapshot(), runtime.executor().policy().clone());
     let rules = &runtime.app().config.tools.capabilities;
     // The runtime's own tools are the same in every app.
@@ -38,8 +39,8 @@ pub(crate) async fn run(arguments: &Tools, json: bool) -> Result<Exit, Failure> 
 }
 
 /// Prints the tools that have changed since their approval.
-async fn changed(arguments: &Tools, json: bool) -> Result<Exit, Failure> {
-    let runtime = look_at_approvals(&arguments.app).await?;
+async fn changed(arguments: &Tools, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
+    let runtime = look_at_approvals(&arguments.app, extensions).await?;
     let exit = exit_of_rejects(runtime.snapshot().rejected());
     let pins = runtime.app().pins().map_err(|error| Failure::bad_input(error.to_string()))?;
     let changed = pins.map(|pins| pins.changes()).unwrap_or_default();

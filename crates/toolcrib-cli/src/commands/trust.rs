@@ -2,16 +2,16 @@
 
 use std::fmt::Display;
 
-use toolcrib_app::Change;
+use toolcrib_app::{Change, Extensions};
 
-use super::look_at_approvals;
+use crate::app_start::look_at_approvals;
 use crate::arguments::Trust;
 use crate::exit::{Exit, Failure};
 use crate::trust_changes;
 use crate::ui::output;
 
-pub(crate) async fn run(arguments: &Trust, json: bool) -> Result<Exit, Failure> {
-    let runtime = look_at_approvals(&arguments.app).await?;
+pub(crate) async fn run(arguments: &Trust, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
+    let runtime = look_at_approvals(&arguments.app, extensions).await?;
     let failed = |error: &dyn Display| Failure::bad_input(error.to_string());
     let Some(pins) = runtime.app().pins().map_err(|error| failed(&error))? else {
         return Err(Failure::bad_input("approvals need an app file"));

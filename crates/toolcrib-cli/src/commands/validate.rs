@@ -3,23 +3,23 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolcrib_app::{Error, LaunchOptions};
+use toolcrib_app::{Error, Extensions, LaunchOptions};
 use toolcrib_exec::DenyAll;
 use toolcrib_runtime::Runtime;
 
-use super::{STARTUP_PATIENCE, exit_of_rejects};
+use crate::app_start::{STARTUP_PATIENCE, exit_of_rejects};
 use crate::arguments::Validate;
 use crate::exit::{Exit, Failure};
 use crate::ui::output;
 
-pub(crate) async fn run(arguments: &Validate, json: bool) -> Result<Exit, Failure> {
+pub(crate) async fn run(arguments: &Validate, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
     let mut options = LaunchOptions::default();
     if arguments.connect {
         options.startup_timeout = STARTUP_PATIENCE;
         // A server is asked, not what was kept of its last answer.
         options.lazy = false;
     }
-    let blueprint = match super::open_with(&arguments.app, options) {
+    let blueprint = match crate::app_start::open_with(&arguments.app, extensions, options) {
         Ok(blueprint) => blueprint,
         Err(error @ Error::App { .. }) => return Ok(wrong(&error, json)),
         Err(error) => return Err(error.into()),

@@ -1,18 +1,20 @@
 //! `toolcrib why`.
 
 use serde_json::json;
+use toolcrib_app::Extensions;
 use toolcrib_model::ToolError;
 use toolcrib_policy::{Call, Decision, Policy, Principal, Verdict};
 use toolcrib_registry::Entry;
 
-use super::{SESSION, call, look};
-use crate::arguments::Why;
+use super::call;
+use crate::app_start::look;
+use crate::arguments::{SESSION, Why};
 use crate::exit::{Exit, Failure};
 use crate::{decision_display, ui::output};
 
-pub(crate) async fn run(arguments: &Why, json: bool) -> Result<Exit, Failure> {
+pub(crate) async fn run(arguments: &Why, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
     let given = arguments.arguments.as_deref().map(call::read).transpose()?;
-    let runtime = look(&arguments.app).await?;
+    let runtime = look(&arguments.app, extensions).await?;
     let (snapshot, policy) = (runtime.snapshot(), runtime.executor().policy().clone());
     let rules = runtime.app().config.tools.capabilities.clone();
     let rejected = snapshot.rejected().to_vec();

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use serde::Serialize;
 use toolcrib_agent::{Conversation, Entry, Message};
 
-use super::{EXTENSION, Head, MAX_SESSION_BYTES, check, folder_of, results_of};
+use super::format::{EXTENSION, Head, MAX_SESSION_BYTES, check, folder_of, results_of};
 use crate::exit::Failure;
 use crate::ui::printable::{Layout, cut, excerpt};
 

@@ -9,11 +9,11 @@ use std::io::{IsTerminal, Write};
 use serde::Serialize;
 use serde_json::{Value, json};
 use toolcrib_model::Tool;
-use toolcrib_policy::{Capabilities, Decision, Effect, Policy};
+use toolcrib_policy::{Capabilities, Decision, Policy};
 use toolcrib_port::Reject;
 use toolcrib_registry::{Entry, Snapshot};
 
-use crate::commands::principal;
+use crate::arguments::principal;
 use crate::decision_display;
 use crate::terminal::{Author, Stream, screen};
 use crate::ui::printable::{Layout, cut, printable, printable_json};
@@ -165,14 +165,6 @@ pub(crate) fn rejects(rejected: &[Reject]) {
     for reject in rejected {
         let reject = cut(&reject.to_string(), Layout::Lines, MAX_REJECT_BYTES);
         tell(&format!("rejected: {reject}"));
-    }
-}
-
-pub(crate) fn effect_word(effect: Effect) -> &'static str {
-    match effect {
-        Effect::Grant => "grant",
-        Effect::Approve => "approve",
-        Effect::Deny => "deny",
     }
 }
 

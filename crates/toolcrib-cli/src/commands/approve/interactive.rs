@@ -16,7 +16,7 @@ use toolcrib_server::{
     WaitingCall, WaitingQuestion, serving,
 };
 
-use super::{Answer, failure};
+use super::answer::{Answer, failure};
 use crate::approver::ask_operator;
 use crate::approver::reply::{Confirmation, Reach, Reply, reply};
 use crate::approver::show::{self, Sizes};

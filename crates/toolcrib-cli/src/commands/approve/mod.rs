@@ -1,5 +1,6 @@
 //! `toolcrib approve`.
 
+mod answer;
 mod interactive;
 
 use std::path::Path;
@@ -8,11 +9,14 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::time::timeout;
+use toolcrib_app::Extensions;
 use toolcrib_server::{
     CallDecision, Error, OperatorClient, QuestionReply, ServerMessage, WaitingCall, WaitingQuestion, serving,
 };
 
-use super::open;
+use answer::{Answer, failure};
+
+use crate::app_start::open;
 use crate::arguments::Approve;
 use crate::exit::{Exit, Failure};
 use crate::ui::output::{self, say, tell};
@@ -20,8 +24,8 @@ use crate::ui::output::{self, say, tell};
 /// The time that a process has to list its questions, or to confirm an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-pub(crate) async fn run(arguments: &Approve, json: bool) -> Result<Exit, Failure> {
-    let app = open(&arguments.app)?.app;
+pub(crate) async fn run(arguments: &Approve, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
+    let app = open(&arguments.app, extensions)?.app;
     if !app.config.serve.approve {
         return Err(Failure::bad_input(format!(
             "{}: its calls are not answered here; set `serve.approve: true` and serve it again, after reading docs/reference/serve.md, \
@@ -42,12 +46,6 @@ pub(crate) async fn run(arguments: &Approve, json: bool) -> Result<Exit, Failure
         (None, None) if json => list(path).await,
         (None, None) => interactive::run(path).await,
     }
-}
-
-/// The answer to a call or a question.
-enum Answer {
-    Say(CallDecision),
-    Reply(QuestionReply),
 }
 
 /// The pending approvals of a process.
@@ -165,13 +163,4 @@ async fn told(client: &mut OperatorClient) -> Result<ServerMessage, Error> {
     let gone = |message: &str| Error::Operator { message: message.to_owned() };
     let told = timeout(PATIENCE, client.messages.next()).await.map_err(|_| gone("it says nothing"))??;
     told.ok_or_else(|| gone("it is gone"))
-}
-
-fn failure(error: &Error) -> Failure {
-    let exit = match error {
-        Error::Operator { .. } => Exit::Unavailable,
-        Error::NoOperatorDirectory | Error::NoSockets => Exit::BadInput,
-        _ => Exit::Failed,
-    };
-    Failure::new(exit, error.to_string())
 }

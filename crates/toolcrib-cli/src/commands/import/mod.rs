@@ -2,7 +2,6 @@
 
 mod app;
 mod entries;
-mod secret;
 mod server;
 mod texts;
 mod variables;
@@ -14,8 +13,6 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::{Value, json};
-
-pub(crate) use secret::{in_arguments as secrets_of_arguments, parts as secrets_in};
 
 use super::install::Target;
 use crate::arguments::Import;

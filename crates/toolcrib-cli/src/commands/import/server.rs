@@ -232,7 +232,7 @@ impl<'a> Entry<'a> {
     fn names(&self, key: &str) -> Vec<String> {
         let items = self.get(key).and_then(Value::as_array).into_iter().flatten();
         let name = |item: &Value| Some(item.as_str().or_else(|| item.get("name")?.as_str())?.to_owned());
-        items.filter_map(name).filter(|name| crate::commands::install::is_variable(name)).collect()
+        items.filter_map(name).filter(|name| crate::commands::entry_secrets::is_variable(name)).collect()
     }
 
     fn pairs(&self, key: &str) -> Result<Vec<(String, String)>, String> {

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::app::namespace;
-use super::secret::{in_arguments, is_plain_header, is_plain_variable};
 use super::texts::Texts;
 use super::variables::Variables;
 use crate::arguments::Client;
+use crate::commands::entry_secrets::{in_arguments, is_plain_header, is_plain_variable};
 
 #[test]
 fn what_looks_like_a_key_is_found_among_the_arguments_and_nothing_else_is() {

@@ -5,10 +5,9 @@ use std::path::Path;
 
 use toolcrib_document::expand;
 
-use super::secret;
 use super::variables::{Variables, variable_name};
 use crate::arguments::Client;
-use crate::commands::install::is_variable;
+use crate::commands::entry_secrets::{self as secret, is_variable};
 
 /// The context in which the texts of an entry are read.
 pub(super) struct Texts<'a, 'b> {

@@ -1,6 +1,6 @@
 //! The variables that stand in the place of secrets.
 
-use crate::commands::install::is_variable;
+use crate::commands::entry_secrets::is_variable;
 
 /// The number of names that are tried for one variable. Each name in use belongs to another value.
 const MAX_NAMES_TRIED: usize = 1_000;

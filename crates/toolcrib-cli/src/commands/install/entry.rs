@@ -5,10 +5,12 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
+use toolcrib_app::Extensions;
 use toolcrib_document::{Format, Limits, parse};
 use toolcrib_io::files::read_bounded;
 
-use crate::commands::open;
+use crate::app_start::open;
+use crate::commands::entry_secrets::is_variable;
 use crate::exit::Failure;
 
 /// The most bytes of an app file, as `App` reads it.
@@ -31,8 +33,8 @@ pub(super) struct Served {
 
 impl Served {
     /// This program, serving this app. The app has to be one that opens.
-    pub(super) fn new(app: &Path) -> Result<Self, Failure> {
-        open(app)?;
+    pub(super) fn new(app: &Path, extensions: &Extensions) -> Result<Self, Failure> {
+        open(app, extensions)?;
         let absolute = app.canonicalize().or_else(|_| std::path::absolute(app));
         let absolute = absolute.map_err(|error| Failure::bad_input(format!("{}: {error}", app.display())))?;
         let program = program()?;
@@ -93,12 +95,6 @@ fn references(text: &str) -> impl Iterator<Item = String> {
         _ => None,
     });
     names.collect::<Vec<_>>().into_iter()
-}
-
-/// Returns true for a valid name of a variable.
-pub(crate) fn is_variable(name: &str) -> bool {
-    let is_begun = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    is_begun && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 /// Returns true if an entry starts `toolcrib serve APP --stdio`, as this command writes it.

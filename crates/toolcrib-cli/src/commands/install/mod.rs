@@ -12,10 +12,10 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use toolcrib_app::Extensions;
 
 pub(crate) use clients::{CLIENTS, Places};
 pub(crate) use edit::Edit;
-pub(crate) use entry::is_variable;
 pub(crate) use file::Target;
 
 use crate::arguments::{Client, Install};
@@ -58,12 +58,15 @@ struct Change {
     variables: Vec<String>,
 }
 
-pub(crate) async fn run(arguments: &Install, json: bool) -> Result<Exit, Failure> {
+pub(crate) async fn run(arguments: &Install, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
     let Some(client) = arguments.client.filter(|_| !arguments.list) else { return list::run(json) };
     check_name(&arguments.name)?;
     let target = Target::read(path(arguments, client)?)?;
-    let plan =
-        if arguments.undo { undo(arguments, client, &target)? } else { install(arguments, client, &target)? };
+    let plan = if arguments.undo {
+        undo(arguments, client, &target)?
+    } else {
+        install(arguments, extensions, client, &target)?
+    };
     let report = Report { client, name: &arguments.name, target: &target, plan: &plan };
     if matches!(plan.action, Action::Keep | Action::Nothing) {
         report.done(false, None, json);
@@ -115,12 +118,17 @@ fn wrong(target: &Target, problem: &edit::Problem) -> Failure {
     ))
 }
 
-fn install(arguments: &Install, client: Client, target: &Target) -> Result<Change, Failure> {
+fn install(
+    arguments: &Install,
+    extensions: &Extensions,
+    client: Client,
+    target: &Target,
+) -> Result<Change, Failure> {
     let edit = client.edit();
     let failed = |problem: edit::Problem| wrong(target, &problem);
     let text = target.text.as_deref();
     let before = edit.entry(text.unwrap_or_default(), &arguments.name).map_err(failed)?;
-    let served = Served::new(&arguments.app)?;
+    let served = Served::new(&arguments.app, extensions)?;
     let new = client.entry(&served.command, &served.arguments, &served.variables);
     let entry = merged(before.as_ref(), new);
     let was_ours = before.as_ref().is_some_and(is_ours);

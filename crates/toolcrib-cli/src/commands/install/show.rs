@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 
 use super::edit::Edit;
-use crate::commands::import::{secrets_in, secrets_of_arguments};
+use crate::commands::entry_secrets::{in_arguments, parts as secrets_in};
 use crate::ui::printable::{Layout, cut};
 
 /// The most bytes of a line that are shown.
@@ -56,7 +56,7 @@ fn masked(entry: &Value) -> Value {
 
 fn masked_arguments(items: &[Value]) -> Value {
     let texts: Vec<&str> = items.iter().map(|item| item.as_str().unwrap_or_default()).collect();
-    let secrets = secrets_of_arguments(&texts);
+    let secrets = in_arguments(&texts);
     let masked = items.iter().enumerate().map(|(at, item)| match item {
         Value::String(text) => {
             let own = secrets.iter().filter(|(argument, _)| *argument == at);

@@ -7,7 +7,7 @@ use toolcrib_port::Approver;
 use toolcrib_runtime::AppWatch;
 use toolcrib_server::Server;
 
-use crate::commands::tell_warnings;
+use crate::app_start::tell_warnings;
 use crate::ui::output;
 
 /// Reloads the app when its file is saved. A file that cannot be served is reported, and changes nothing.

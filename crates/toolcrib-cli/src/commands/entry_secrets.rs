@@ -4,8 +4,6 @@ use std::ops::Range;
 
 use toolcrib_results::is_secret;
 
-use crate::commands::install::is_variable;
-
 /// The prefixes of tokens of well-known services.
 const TOKEN_STARTS: [&str; 18] = [
     "sk-",
@@ -49,8 +47,14 @@ fn is_named_secret(name: &str) -> bool {
     is_secret("", "", name)
 }
 
+/// Returns true for a valid name of a variable.
+pub(crate) fn is_variable(name: &str) -> bool {
+    let is_begun = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    is_begun && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
 /// Returns true if the value of a variable is not secret.
-pub(super) fn is_plain_variable(name: &str, value: &str) -> bool {
+pub(crate) fn is_plain_variable(name: &str, value: &str) -> bool {
     if is_harmless(value) {
         return true;
     }
@@ -63,7 +67,7 @@ pub(super) fn is_plain_variable(name: &str, value: &str) -> bool {
 }
 
 /// Returns true if the value of a header is not secret.
-pub(super) fn is_plain_header(name: &str, value: &str) -> bool {
+pub(crate) fn is_plain_header(name: &str, value: &str) -> bool {
     is_harmless(value) || PLAIN_HEADERS.contains(&name.to_ascii_lowercase().as_str())
 }
 
@@ -75,7 +79,7 @@ fn is_harmless(value: &str) -> bool {
 }
 
 /// Returns the position of the secret in the value of a header.
-pub(super) fn behind_scheme(value: &str) -> usize {
+pub(crate) fn behind_scheme(value: &str) -> usize {
     SCHEMES.iter().find(|scheme| value.starts_with(**scheme)).map_or(0, |scheme| scheme.len())
 }
 
