@@ -10,12 +10,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde::Deserialize;
-use toolcrib_app::{Blueprint, EntryContext, Extensions, Source};
+use toolcrib_app::{Blueprint, Extensions};
 use toolcrib_exec::DenyAll;
 use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Risk, Tool, ToolCall, ToolResult};
 use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{CallContext, LoadOutcome, Reject, RejectKind, ToolEngine, ToolLoader};
 use toolcrib_runtime::Runtime;
+use toolcrib_sdk::{AppEntry, Source};
 
 /// The settings of `type: csv`.
 #[derive(Deserialize)]
@@ -33,13 +34,13 @@ struct Table {
 }
 
 impl Table {
-    fn open(settings: Settings, place: &EntryContext<'_>) -> Result<Source, String> {
+    fn open(settings: Settings, entry: &dyn AppEntry) -> Result<Source, String> {
         if PathBuf::from(&settings.path).extension().is_none_or(|ending| ending != "csv") {
             return Err(format!("`{}` is no csv file", settings.path));
         }
         let source = format!("csv {}", settings.path);
         let table =
-            Arc::new(Self { source, path: place.path(&settings.path), namespace: settings.namespace });
+            Arc::new(Self { source, path: entry.path(&settings.path), namespace: settings.namespace });
         Ok(Source::new(table.clone()).with_engine(table).local())
     }
 }
@@ -99,7 +100,7 @@ impl ToolEngine for Table {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let extensions = Extensions::default().with_loader("csv", Table::open);
+    let extensions = Extensions::default().with_loader("csv", |settings, entry| Table::open(settings, entry));
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/app.yaml");
     let runtime = Runtime::start(Blueprint::open_with(path, extensions)?, Arc::new(DenyAll)).await?;
     let found = runtime.discovery().search("when is the shop open", 1, "example".into())?;

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use toolcrib_document::{Document, Error as DocumentError, Format, Limits, parse};
-use toolcrib_io::files::{ProtectedFiles, make_private, read_bounded};
+use toolcrib_io::files::{ProtectedFiles, make_private, read_bounded, state_folder};
 use toolcrib_loader_mcp::{TrustLock, TrustLockError};
 use toolcrib_modules::memory::Memory;
 use toolcrib_results::Secrets;
 
-use crate::sources::{state_folder, state_name};
+use crate::state_name::state_name;
 use crate::{AppConfig, AppFile, Error, Extensions, empty_sections, former_names, variables};
 
 /// The most bytes of an app file.

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use toolcrib_document::Error as DocumentError;
 use toolcrib_exec::FlowSettings;
-use toolcrib_loader_mcp::Authorization;
 use toolcrib_policy::{Access, Policy, RUNTIME_NAMESPACE};
 use toolcrib_port::{ToolEngine as _, ToolLoader};
 use toolcrib_registry::{Enrichment, SessionTools, Snapshot, ToolRegistry};
@@ -19,7 +18,7 @@ use crate::sections::channels::NamedChannel;
 use crate::sections::{
     agents, app, audit, capabilities, channels, execution, limits, modules, runtime, search, serve, skills,
 };
-use crate::sources::{self, Source};
+use crate::sources::{self, BuiltSource};
 use crate::{App, Error, Extensions, LaunchOptions, called_apps, former_names, protected_files};
 
 /// An app that is checked and built. Nothing of it is loaded or started yet.
@@ -43,7 +42,7 @@ pub struct Blueprint {
     /// Its modules.
     pub modules: Vec<Module>,
     /// The sources of its tools.
-    pub sources: Vec<Source>,
+    pub sources: Vec<BuiltSource>,
     /// The limits on concurrency, rate and time.
     pub flow: FlowSettings,
     /// The destinations of notifications.
@@ -64,7 +63,7 @@ struct Parts {
     modules: Vec<Module>,
     channels: Vec<NamedChannel>,
     policy: Option<Policy>,
-    sources: Vec<Source>,
+    sources: Vec<BuiltSource>,
     flow: Option<FlowSettings>,
 }
 
@@ -168,35 +167,11 @@ impl Blueprint {
         others.iter().cloned().chain(search::enrichment(search, &self.app.file, others, patience))
     }
 
-    /// Returns the authorization at the MCP server of this namespace, for a login.
-    pub fn authorization(&self, namespace: &str) -> Result<Authorization, Error> {
-        let failed = |message: String| Error::Part { part: self.app.file.name.clone(), message };
-        let mut unusable =
-            self.sources.iter().filter(|source| source.loader.source() == format!("mcp {namespace}"));
-        if let Some(reason) = unusable.find_map(|source| source.unusable.clone()) {
-            return Err(failed(reason));
-        }
-        let servers: Vec<_> = self.sources.iter().filter_map(|source| source.mcp.as_ref()).collect();
-        let Some(server) = servers.iter().find(|server| server.namespace == namespace) else {
-            let known: Vec<_> = servers.iter().map(|server| format!("`{}`", server.namespace)).collect();
-            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            return Err(failed(format!(
-                "there is no MCP server of the namespace `{namespace}`; there is: {known}"
-            )));
-        };
-        match server.authorization() {
-            Some(authorization) => authorization.map_err(|error| failed(error.to_string())),
-            None => Err(failed(format!(
-                "`{namespace}` needs no login: it is a command, or its `headers` hold the credentials"
-            ))),
-        }
-    }
-
     /// Loads the modules and the sources that are files: what they hold, what of it cannot be used, and warnings about
     /// the rest. Nothing is started, and nothing remote is reached.
     pub async fn load_local_sources(self) -> (Arc<Snapshot>, Vec<String>) {
-        let local: Vec<_> =
-            self.sources.into_iter().filter(|source| source.is_local).map(|source| source.loader).collect();
+        let sources = self.sources.into_iter().map(|built| built.source);
+        let local: Vec<_> = sources.filter(|source| source.is_local).map(|source| source.loader).collect();
         // Their namespaces, and that of the runtime, are their own, as they are when the app starts.
         let own = Module::new(RUNTIME_NAMESPACE, "");
         let modules: Vec<_> = [own].into_iter().chain(self.modules).map(Arc::new).collect();
@@ -278,7 +253,7 @@ impl Parts {
         let of_sources = parts
             .sources
             .iter()
-            .filter_map(|source| Some((source.loader.source().to_owned(), source.limits.clone()?)));
+            .filter_map(|source| Some((source.source.loader.source().to_owned(), source.limits.clone()?)));
         let of_modules = (&config.modules, &parts.modules[..]);
         match limits::flow(&config.tools.limits, file, of_modules, of_sources) {
             Ok(flow) => parts.flow = Some(flow),

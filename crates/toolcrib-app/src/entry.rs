@@ -8,14 +8,19 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use toolcrib_document::{Document, Error as DocumentError};
 use toolcrib_io::files::ProtectedFiles;
-use toolcrib_loader_mcp::TrustLock;
+use toolcrib_loader_mcp::entry::ServerEntry;
+use toolcrib_loader_mcp::{SecretSink, TrustLock};
+use toolcrib_model::Secret;
 use toolcrib_modules::ModuleContext;
 use toolcrib_modules::memory::Memory;
 use toolcrib_policy::Access;
 use toolcrib_registry::SessionTools;
 use toolcrib_results::Secrets;
+use toolcrib_sdk::AppEntry;
 use toolcrib_tasks::Scheduler;
+use url::Url;
 
+use crate::variables::secret_values;
 use crate::{AppFile, nesting};
 
 /// The parts of an app that its extensions share while it is built.
@@ -47,75 +52,15 @@ pub struct EntryContext<'a> {
 }
 
 impl EntryContext<'_> {
-    /// Returns a path of the app file, relative to its folder.
-    pub fn path(&self, path: &str) -> PathBuf {
-        self.app.file.path(path)
-    }
-
-    /// Returns the folder that the paths of the app file are relative to.
-    pub fn folder(&self) -> &Path {
-        &self.app.file.folder
-    }
-
-    /// Returns the folder that the app's tools work in.
-    pub fn workspace(&self) -> Result<PathBuf, String> {
-        self.app.file.workspace().map_err(|error| error.to_string())
-    }
-
-    /// Returns the name of the app file, for messages.
-    pub fn file(&self) -> &str {
-        &self.app.file.name
-    }
-
-    /// Returns the app file as it was read.
-    pub fn document(&self) -> &Document {
-        &self.app.file.document
-    }
-
     /// Returns the secrets of the app, for a source that is given some while it runs.
     pub fn secrets(&self) -> &Secrets {
         &self.app.file.secrets
     }
 
-    /// Returns the JSON pointer of the entry.
-    pub fn pointer(&self) -> &str {
-        self.pointer
-    }
-
-    /// Returns the default startup timeout of a server.
-    pub fn startup_timeout(&self) -> Duration {
-        self.app.startup_timeout
-    }
-
-    /// Returns the key of this app in the caches of its sources.
-    pub(crate) fn scope(&self) -> String {
-        let folder = self.folder();
-        folder.canonicalize().unwrap_or_else(|_| folder.to_owned()).display().to_string()
-    }
-
-    /// Returns true if a command line in this folder serves the app that names it.
-    pub(crate) fn serves_itself(&self, command: &[String], cwd: &Path) -> bool {
-        self.app.file.is_on_disk && nesting::serves(command, cwd, Path::new(self.file()))
-    }
-
-    /// Returns whether sources may be told of from memory, without being started. A strict app asks all of them: one
-    /// that cannot be loaded stops it.
-    pub(crate) fn is_lazy(&self) -> bool {
-        self.app.is_lazy
-    }
-
-    /// Returns the approved state of the app's servers; `None` for an app that is not in a file.
-    pub(crate) fn pins(&self) -> Result<Option<Arc<TrustLock>>, String> {
-        self.app.pins.clone()
-    }
-
-    /// Returns the access of the tools of this entry, for engines to enforce.
-    pub fn access(&self) -> Result<Access, String> {
-        let access = self.app.access.clone().map_err(|error| error.to_string())?;
-        Ok(match self.access {
-            Some(own) => access.and(own),
-            None => access,
-        })
+    /// Returns the files that the app consists of, for a module that opens a separate
+    /// [`Root`](toolcrib_io::files::Root).
+    pub fn protected(&self) -> &ProtectedFiles {
+        self.app.protected
     }
 
     /// Returns the context of a built-in module.
@@ -126,12 +71,6 @@ impl EntryContext<'_> {
             .with_protected(self.app.protected.clone()))
     }
 
-    /// Returns the files that the app consists of, for a module that opens a separate
-    /// [`Root`](toolcrib_io::files::Root).
-    pub fn protected(&self) -> &ProtectedFiles {
-        self.app.protected
-    }
-
     pub(crate) fn typed<T: DeserializeOwned>(&self) -> Result<T, DocumentError> {
         let file = self.app.file;
         let typed = file.document.deserialize_value(self.settings, self.pointer);
@@ -140,5 +79,99 @@ impl EntryContext<'_> {
 
     pub(crate) fn error(&self, message: impl Into<String>) -> DocumentError {
         self.app.file.readable(self.app.file.error_at(self.pointer, message), self.pointer)
+    }
+}
+
+impl AppEntry for EntryContext<'_> {
+    fn file(&self) -> &str {
+        &self.app.file.name
+    }
+
+    fn document(&self) -> &Document {
+        &self.app.file.document
+    }
+
+    fn pointer(&self) -> &str {
+        self.pointer
+    }
+
+    fn folder(&self) -> &Path {
+        &self.app.file.folder
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.app.file.path(path)
+    }
+
+    fn workspace(&self) -> Result<PathBuf, String> {
+        self.app.file.workspace().map_err(|error| error.to_string())
+    }
+
+    fn access(&self) -> Result<Access, String> {
+        let access = self.app.access.clone().map_err(|error| error.to_string())?;
+        Ok(match self.access {
+            Some(own) => access.and(own),
+            None => access,
+        })
+    }
+
+    fn may_start(&self, program: &str) -> Result<(), String> {
+        if self.access()?.allows_program(program) {
+            return Ok(());
+        }
+        Err(format!("`{program}` may not be started; add it to `tools.capabilities.access.system`"))
+    }
+
+    fn may_reach(&self, url: &str) -> Result<(), String> {
+        let Ok(url) = Url::parse(url) else { return Ok(()) };
+        let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else { return Ok(()) };
+        if self.access()?.allows_host(host, port) {
+            return Ok(());
+        }
+        Err(format!("`{host}:{port}` may not be reached; add it to `tools.capabilities.access.network`"))
+    }
+
+    /// A strict app asks all sources: one that cannot be loaded stops it.
+    fn is_lazy(&self) -> bool {
+        self.app.is_lazy
+    }
+}
+
+impl ServerEntry for EntryContext<'_> {
+    fn startup_timeout(&self) -> Duration {
+        self.app.startup_timeout
+    }
+
+    fn scope(&self) -> String {
+        let folder = self.folder();
+        folder.canonicalize().unwrap_or_else(|_| folder.to_owned()).display().to_string()
+    }
+
+    fn serves_itself(&self, command: &[String], cwd: &Path) -> bool {
+        self.app.file.is_on_disk && nesting::serves(command, cwd, Path::new(self.file()))
+    }
+
+    fn trust_lock(&self) -> Result<Option<Arc<TrustLock>>, String> {
+        self.app.pins.clone()
+    }
+
+    fn secrets_in(&self, keys: &[&str]) -> Vec<Secret> {
+        let entry = self.document().value.pointer(self.pointer);
+        let mut secrets = Vec::new();
+        for key in keys {
+            let texts = match entry.and_then(|entry| entry.get(key)) {
+                Some(Value::Array(words)) => words.iter().filter_map(Value::as_str).collect(),
+                Some(Value::String(text)) => vec![text.as_str()],
+                _ => Vec::new(),
+            };
+            let pointer = format!("{}/{key}", self.pointer);
+            secrets.extend(texts.into_iter().flat_map(|text| secret_values(text, &pointer)));
+        }
+        secrets
+    }
+
+    fn secret_sink(&self, name: String, latest: usize) -> SecretSink {
+        let secrets = self.app.file.secrets.clone();
+        Arc::new(move |secret| _ = secrets.add_latest(name.as_str(), secret.clone(), latest))
     }
 }

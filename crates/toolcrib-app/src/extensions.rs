@@ -12,13 +12,12 @@ use toolcrib_exec::audit::{AuditSink, TraceSource};
 use toolcrib_port::ToolEngine;
 use toolcrib_registry::{DataflowEnrichment, Enrichment};
 use toolcrib_results::Secrets;
-use toolcrib_sdk::{Module, schema_of};
+use toolcrib_sdk::{Module, Source, schema_of};
 use toolcrib_tasks::Terminal;
 
 use crate::entry::EntryContext;
 use crate::sections::modules;
 use crate::sources;
-use crate::sources::Source;
 
 type LoaderFactory = Arc<dyn Fn(&EntryContext<'_>) -> Result<Source, DocumentError> + Send + Sync>;
 /// Makes the schema of a configuration within a larger one.
@@ -44,7 +43,8 @@ struct ModuleFactory {
 /// use std::sync::Arc;
 /// use serde::Deserialize;
 /// use toolcrib_port::{LoadOutcome, ToolLoader};
-/// use toolcrib_app::{Blueprint, EntryContext, Extensions, Source};
+/// use toolcrib_app::{Blueprint, Extensions};
+/// use toolcrib_sdk::Source;
 ///
 /// #[derive(Deserialize)]
 /// #[serde(deny_unknown_fields)]
@@ -65,7 +65,7 @@ struct ModuleFactory {
 ///     }
 /// }
 ///
-/// let extensions = Extensions::default().with_loader("grpc", |settings: Settings, _: &EntryContext<'_>| {
+/// let extensions = Extensions::default().with_loader("grpc", |settings: Settings, _| {
 ///     Ok(Source::new(Arc::new(Grpc(format!("grpc {}", settings.address)))))
 /// });
 /// let app = "tools: {registry: [{type: grpc, adress: here}]}";
@@ -79,7 +79,7 @@ struct ModuleFactory {
 /// use schemars::JsonSchema;
 /// use serde::Deserialize;
 /// use toolcrib_app::{Blueprint, EntryContext, Extensions};
-/// use toolcrib_sdk::Module;
+/// use toolcrib_sdk::{AppEntry, Module};
 ///
 /// #[derive(Deserialize, JsonSchema)]
 /// #[serde(deny_unknown_fields)]
@@ -114,7 +114,7 @@ pub struct Extensions {
 
 impl Default for Extensions {
     fn default() -> Self {
-        let mut extensions = sources::register(Self {
+        let mut extensions = sources::built_in(Self {
             modules: BTreeMap::new(),
             loaders: BTreeMap::new(),
             engines: BTreeMap::new(),

@@ -17,6 +17,7 @@ mod error;
 mod extensions;
 mod file;
 mod former_names;
+mod login;
 mod module_schema;
 mod nesting;
 mod options;
@@ -24,6 +25,7 @@ mod protected_files;
 mod schema;
 mod settings;
 mod sources;
+mod state_name;
 mod templates;
 mod variables;
 
@@ -42,7 +44,8 @@ pub use module_schema::ModuleSchema;
 pub use nesting::{MAX_PROCESS_DEPTH, MAX_SERVED_APPS, serve_arguments, too_deep};
 pub use options::{LaunchOptions, TaskStore};
 pub use settings::{AppConfig, ToolsSection};
-pub use sources::{CheckedLoader, Source, SourceRequest, state_folder, state_name};
+pub use sources::{BuiltSource, CheckedLoader, SourceRequest};
+pub use state_name::state_name;
 pub use toolcrib_loader_mcp::{
     Authorization, Change, LOGIN_TIMEOUT, LoopbackRedirect, TrustLock, TrustLockError,
 };

@@ -7,14 +7,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 use toolcrib_document::{Format, Limits, parse};
-use toolcrib_io::files::read_bounded;
+use toolcrib_io::files::{cache_folder, read_bounded, state_folder};
 use toolcrib_loader_file::{MANIFEST, MAX_MANIFEST_BYTES};
 use toolcrib_model::pointer_part;
 use toolcrib_tasks::{Skill, Skills};
 
 use crate::sections::agents::BrainConfig;
 use crate::sections::skills;
-use crate::sources::{cache_folder, state_folder};
 use crate::{App, variables};
 
 /// The longest text of an app file that is taken for a path, in bytes.

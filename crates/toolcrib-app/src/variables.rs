@@ -1,5 +1,7 @@
 //! Environment variables in the values of an app file.
 
+use std::cell::RefCell;
+
 use serde_json::Value;
 use toolcrib_document::{Error, expand, expand_path};
 use toolcrib_model::{Secret, pointer_part};
@@ -104,4 +106,18 @@ pub fn expanded(file: &AppFile, text: &str, pointer: &str, is_path: bool) -> Res
     };
     let filled = if is_path { expand_path(text, &noting) } else { expand(text, &noting) };
     filled.map_err(|unset| file.error_at(pointer, unset.to_string()))
+}
+
+/// Returns the values of the secret variables in a text.
+pub(crate) fn secret_values(text: &str, pointer: &str) -> Vec<Secret> {
+    let found = RefCell::new(Vec::new());
+    // A variable that is not set has been reported before.
+    let _ = expand(text, &|name: &str| {
+        let value = lookup(name)?;
+        if is_secret(pointer, text, name) {
+            found.borrow_mut().push(Secret::new(value.as_str()));
+        }
+        Some(value)
+    });
+    found.into_inner()
 }

@@ -36,6 +36,8 @@ mod inline_loader;
 mod tool_file;
 mod unknown_keys;
 
+pub mod entry;
+
 mod command_engine;
 mod command_template;
 mod mock_engine;

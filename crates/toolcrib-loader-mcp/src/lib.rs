@@ -35,6 +35,8 @@
 
 mod source;
 
+pub mod entry;
+
 mod auth;
 mod calls;
 mod connection;

@@ -45,6 +45,8 @@
 mod selection;
 mod source;
 
+pub mod entry;
+
 mod document_cache;
 mod fetch;
 mod loader;

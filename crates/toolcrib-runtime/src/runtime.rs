@@ -112,7 +112,7 @@ impl Runtime {
             .with_results(Arc::clone(&results))
             .with_approval_wait(app.config.tools.limits.approval_wait())
             .with_audit(audit);
-        let loaders: Vec<_> = sources.iter().map(|source| Arc::clone(&source.loader)).collect();
+        let loaders: Vec<_> = sources.iter().map(|built| Arc::clone(&built.source.loader)).collect();
         let discovery = Arc::new(discovery(&app, &registry, policy, &modules).with_sources(loaders.clone()));
         let own = toolcrib_results::tools(Arc::clone(&results))
             .into_iter()
@@ -126,7 +126,7 @@ impl Runtime {
         add(&executor, own.clone(), Some(own));
         add_modules(&executor, modules, not_set_up, app.secrets()).await;
         let mut watched = Vec::new();
-        for source in sources {
+        for source in sources.into_iter().map(|built| built.source) {
             let name = source.loader.source();
             watched.extend(source.watched.into_iter().map(|path| (path, name.to_owned())));
             add(&executor, source.loader, source.engine);

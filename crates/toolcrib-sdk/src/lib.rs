@@ -105,6 +105,7 @@ mod function;
 mod inputs;
 mod module;
 mod outcome;
+mod source;
 mod tool_access;
 
 /// Support for the code that the macros generate.
@@ -125,6 +126,7 @@ pub use function::{FunctionTool, schema_of};
 pub use inputs::Inputs;
 pub use module::{Lifecycle, Module};
 pub use outcome::{ErrorCode, Outcome, Status};
+pub use source::{AppEntry, Seconds, Source};
 pub use tool_access::Tools;
 pub use toolcrib_macros::{module, tool};
 pub use toolcrib_model::ToolError;

@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use toolcrib_app::sections::serve::SurfaceMode;
-use toolcrib_app::{Blueprint, EntryContext, Extensions, Source};
+use toolcrib_app::{Blueprint, EntryContext, Extensions};
 use toolcrib_exec::DenyAll;
 use toolcrib_model::{
     ErrorKind, FieldKind, FormField, JsonObject, QualifiedName, Risk, Tool, ToolError, ToolResult,
@@ -24,6 +24,7 @@ use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{Approver, CallContext, LoadOutcome, Progress, ToolEngine, ToolLoader};
 use toolcrib_registry::ToolRegistry;
 use toolcrib_runtime::Runtime;
+use toolcrib_sdk::Source;
 use toolcrib_server::{ClientApprover, Server, ServerSettings};
 
 const APP: &str = "

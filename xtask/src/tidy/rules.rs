@@ -69,6 +69,7 @@ pub(super) const CRATES: &[CrateRule] = &[
     CrateRule::new("toolcrib-port", 2).only(&["toolcrib-model", "toolcrib-policy", "toolcrib-schema"]),
     CrateRule::new("toolcrib-registry", 3),
     CrateRule::new("toolcrib-sdk", 3).only(&[
+        "toolcrib-document",
         "toolcrib-macros",
         "toolcrib-model",
         "toolcrib-policy",

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use toolcrib_document::Error as DocumentError;
 use toolcrib_io::files::Root;
-use toolcrib_io::http::HttpClient;
+use toolcrib_io::http::{HttpClient, is_private_url};
 use toolcrib_model::{JsonObject, NAMESPACE_SEPARATOR, QualifiedName, Secret, Tool, pointer_part};
 use toolcrib_policy::{Policy, Principal, RUNTIME_NAMESPACE};
 use toolcrib_sdk::Module;
@@ -22,7 +22,6 @@ use url::Url;
 
 use crate::entry::AppContext;
 use crate::sections::values::{check_name, unknown};
-use crate::sources::is_private;
 use crate::{AppConfig, AppFile, variables};
 
 /// The most channels of an app.
@@ -215,7 +214,7 @@ fn webhook(app: &AppContext<'_>, settings: &Value, place: &str) -> Result<Webhoo
     let url = Url::parse(&entry.url)
         .map_err(|error| wrong("url", format!("it is no URL: {error}; write `https://…`")))?;
     let access = app.access.clone()?;
-    let allow_private = entry.allow_private.unwrap_or_else(|| is_private(&entry.url));
+    let allow_private = entry.allow_private.unwrap_or_else(|| is_private_url(&entry.url));
     let http = HttpClient::new(WebhookChannel::http_policy(allow_private))
         .map_err(|error| wrong("url", error.to_string()))?
         .with_guard(move |host, port| access.allows_host(host, port));

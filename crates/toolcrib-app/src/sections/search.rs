@@ -7,6 +7,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toolcrib_document::Error as DocumentError;
+use toolcrib_io::files::cache_folder;
 use toolcrib_registry::Enrichment;
 use toolcrib_search::embedding::{
     BuiltinEmbedder, EmbedError, Embedder, Embeddings, EmbeddingsEnrichment, OpenedEmbedder,
@@ -14,7 +15,6 @@ use toolcrib_search::embedding::{
 use toolcrib_search::{MAX_SYNONYM_GROUPS, MAX_SYNONYM_WORDS, Ranking, SearchSettings};
 
 use crate::AppFile;
-use crate::sources::cache_folder;
 
 /// The model of the `fastembed` tier unless another is named.
 pub const DEFAULT_MODEL: &str = "paraphrase-multilingual-MiniLM-L12-v2";

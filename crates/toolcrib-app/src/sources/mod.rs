@@ -1,19 +1,11 @@
 //! From an entry of `tools.registry` to a loader and its engine.
 
-mod auth;
 mod built_in;
 mod checked_loader;
-mod exec;
-mod folders;
-mod mcp;
-mod mcp_auth;
-mod rest;
-mod selection;
 mod single_source;
 mod unavailable_source;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,15 +13,13 @@ use serde_json::Value;
 use toolcrib_document::Error as DocumentError;
 use toolcrib_exec::SourceLimits;
 use toolcrib_loader_file::{ExecModule, MANIFEST};
-use toolcrib_loader_mcp::McpSource;
 use toolcrib_model::pointer_part;
 use toolcrib_port::{ToolEngine, ToolLoader};
+use toolcrib_sdk::Source;
 use toolcrib_tasks::Skills;
 
-pub(crate) use self::built_in::{is_private, register};
+pub(crate) use self::built_in::built_in;
 pub use self::checked_loader::CheckedLoader;
-pub(crate) use self::folders::cache_folder;
-pub use self::folders::{state_folder, state_name};
 pub use self::single_source::SourceRequest;
 use self::unavailable_source::unusable;
 use crate::entry::{AppContext, EntryContext};
@@ -48,49 +38,19 @@ const MIN_REFRESH_SECONDS: u64 = 10;
 /// The longest such time: a week.
 const MAX_REFRESH_SECONDS: u64 = 7 * 24 * 60 * 60;
 
-/// A loader with the engine that runs its tools; a tool file may have none.
-#[derive(Clone)]
-pub struct Source {
-    /// The loader of the tools.
-    pub loader: Arc<dyn ToolLoader>,
-    /// The engine of the tools.
-    pub engine: Option<Arc<dyn ToolEngine>>,
-    /// True if loading it only reads files, without starting or contacting anything.
-    pub is_local: bool,
-    /// The file whose saving loads it again.
-    pub watched: Vec<PathBuf>,
+/// A source of an app.
+pub struct BuiltSource {
+    /// The loader, which checks and redacts its tools, and the engine.
+    pub source: Source,
     /// The `limits` of its entry.
     pub(crate) limits: Option<SourceLimits>,
-    /// The MCP server that it is.
-    pub(crate) mcp: Option<McpSource>,
     /// The reason why it has no tools: a variable that it names is not set.
     pub(crate) unusable: Option<String>,
 }
 
-impl Source {
-    /// Creates a source whose tools need an engine that its entry names.
-    pub fn new(loader: Arc<dyn ToolLoader>) -> Self {
-        Self {
-            loader,
-            engine: None,
-            is_local: false,
-            watched: Vec::new(),
-            limits: None,
-            mcp: None,
-            unusable: None,
-        }
-    }
-
-    /// Sets the engine; one that the entry names with `engine:` is taken instead.
-    pub fn with_engine(mut self, engine: Arc<dyn ToolEngine>) -> Self {
-        self.engine = Some(engine);
-        self
-    }
-
-    /// Says that loading it only reads files, so that `validate` does it too.
-    pub fn local(mut self) -> Self {
-        self.is_local = true;
-        self
+impl BuiltSource {
+    fn new(source: Source) -> Self {
+        Self { source, limits: None, unusable: None }
     }
 }
 
@@ -101,16 +61,16 @@ pub(crate) fn build(
     extensions: &Extensions,
     app: &AppContext<'_>,
     skills: &Skills,
-) -> Result<Vec<Source>, Vec<DocumentError>> {
+) -> Result<Vec<BuiltSource>, Vec<DocumentError>> {
     let engines = engines(config, extensions, app).map_err(|error| vec![error])?;
-    let mut sources: Vec<Source> = Vec::new();
+    let mut sources: Vec<BuiltSource> = Vec::new();
     let mut errors = Vec::new();
     let mut served = ServedApps::of_this_process();
     for (position, entry) in config.tools.registry.iter().enumerate() {
         let place = format!("/tools/registry/{position}");
         match source((extensions, &engines), app, entry, &place, &mut served) {
             Ok(source) => {
-                if let Some(message) = taken(config, &sources, source.loader.as_ref()) {
+                if let Some(message) = taken(config, &sources, source.source.loader.as_ref()) {
                     errors.push(app.file.error_at(&place, message));
                 }
                 sources.push(source);
@@ -127,7 +87,7 @@ pub(crate) fn build(
 
 /// Returns the programs that come with skills, each folder with a manifest under the name of its skill. They are tools
 /// like any: what the gate does not let through, does not run.
-fn of_skills(skills: &Skills, app: &AppContext<'_>) -> Result<Vec<Source>, DocumentError> {
+fn of_skills(skills: &Skills, app: &AppContext<'_>) -> Result<Vec<BuiltSource>, DocumentError> {
     let access = app.access.clone()?;
     let workspace = app.file.workspace()?;
     let with_programs = skills.iter().filter(|skill| skill.holds(MANIFEST));
@@ -138,15 +98,15 @@ fn of_skills(skills: &Skills, app: &AppContext<'_>) -> Result<Vec<Source>, Docum
                 .with_workspace(&workspace)
                 .with_access(access.clone());
             let module = Arc::new(module);
-            Some(Source::new(module.clone()).local().with_engine(module))
+            Some(BuiltSource::new(Source::new(module.clone()).local().with_engine(module)))
         })
         .collect())
 }
 
 /// Returns an error message where the name or the namespace of a source is that of another one.
-fn taken(config: &AppConfig, sources: &[Source], loader: &dyn ToolLoader) -> Option<String> {
+fn taken(config: &AppConfig, sources: &[BuiltSource], loader: &dyn ToolLoader) -> Option<String> {
     let name = loader.source();
-    if sources.iter().any(|other| other.loader.source() == name) {
+    if sources.iter().any(|other| other.source.loader.source() == name) {
         return Some(format!("duplicate `{name}`; give each a different namespace"));
     }
     let namespace = loader.exclusive_namespace()?;
@@ -155,8 +115,8 @@ fn taken(config: &AppConfig, sources: &[Source], loader: &dyn ToolLoader) -> Opt
             "the namespace `{namespace}` is that of the module `{namespace}`; use another one"
         ));
     }
-    let owner =
-        sources.iter().find(|other| other.loader.exclusive_namespace() == Some(namespace))?.loader.source();
+    let mut loaders = sources.iter().map(|other| &other.source.loader);
+    let owner = loaders.find(|other| other.exclusive_namespace() == Some(namespace))?.source();
     Some(format!("the namespace `{namespace}` is that of `{owner}`; use another one"))
 }
 
@@ -189,18 +149,15 @@ fn source(
     entry: &Value,
     pointer: &str,
     served: &mut ServedApps,
-) -> Result<Source, DocumentError> {
-    let (kind, mut settings) = match settings(app.file, entry, pointer) {
-        Ok(settings) => settings,
-        Err(unset) => return Ok(unusable(app.file, entry, pointer, unset)),
-    };
+) -> Result<BuiltSource, DocumentError> {
+    let SourceSettings { kind, settings, engine, limits, refresh } =
+        match settings_of_source(app.file, entry, pointer) {
+            Ok(settings) => settings,
+            Err(unset) => return Ok(unusable(app.file, entry, pointer, unset)),
+        };
     if let Err(message) = served.add(&settings) {
         return Ok(unusable(app.file, entry, pointer, app.file.error_at(pointer, message)));
     }
-    // Every loader takes an engine and limits, so none has to know of them.
-    let mut taken = |key| settings.as_object_mut().and_then(|map| map.shift_remove(key));
-    let (engine, limits) = (taken("engine"), taken("limits"));
-    let refresh = if REFRESHED.contains(&&*kind) { taken("refresh_seconds") } else { None };
     let refresh = refresh.map(|seconds| refresh_time(app.file, &seconds, pointer)).transpose()?;
     let place = format!("{pointer}/limits");
     let limits = limits
@@ -211,7 +168,6 @@ fn source(
     }
     let mut source =
         extensions.loader(&kind, &EntryContext { app, pointer, settings: &settings, access: None })?;
-    source.limits = limits;
     match engine.as_ref().and_then(Value::as_str).and_then(|name| engines.get(name)) {
         Some(Ok(engine)) => source.engine = Some(Arc::clone(engine)),
         Some(Err(unset)) => return Ok(unusable(app.file, entry, pointer, unset.clone())),
@@ -219,7 +175,7 @@ fn source(
     }
     let engine = source.engine.clone();
     source.loader = Arc::new(CheckedLoader::new(source.loader, engine, app.file.secrets.clone(), refresh));
-    Ok(source)
+    Ok(BuiltSource { source, limits, unusable: None })
 }
 
 /// Reads after which time a source is loaded again.
@@ -231,6 +187,30 @@ fn refresh_time(file: &AppFile, seconds: &Value, pointer: &str) -> Result<Durati
         );
         file.error_at(&format!("{pointer}/refresh_seconds"), message)
     })
+}
+
+/// The settings of a source, with variables filled in.
+pub(crate) struct SourceSettings {
+    kind: String,
+    /// Those of its loader.
+    pub(crate) settings: Value,
+    engine: Option<Value>,
+    limits: Option<Value>,
+    refresh: Option<Value>,
+}
+
+/// Returns the settings of a source. Every loader takes an engine and limits, so none has to know of them. An error is a
+/// variable that is not set.
+pub(crate) fn settings_of_source(
+    file: &AppFile,
+    entry: &Value,
+    pointer: &str,
+) -> Result<SourceSettings, DocumentError> {
+    let (kind, mut settings) = settings(file, entry, pointer)?;
+    let mut taken = |key| settings.as_object_mut().and_then(|map| map.shift_remove(key));
+    let (engine, limits) = (taken("engine"), taken("limits"));
+    let refresh = if REFRESHED.contains(&&*kind) { taken("refresh_seconds") } else { None };
+    Ok(SourceSettings { kind, settings, engine, limits, refresh })
 }
 
 /// Returns the type of an entry, and its settings with variables filled in and without the type. An error is a variable

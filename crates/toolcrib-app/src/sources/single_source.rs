@@ -4,15 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use toolcrib_io::http::is_private_url;
 use toolcrib_loader_file::FileLoader;
+use toolcrib_loader_mcp::entry as mcp;
 use toolcrib_loader_mcp::{McpAuth, McpSource, McpTransport};
 use toolcrib_loader_rest::RestSource;
+use toolcrib_loader_rest::entry as rest;
+use toolcrib_sdk::Source;
 
-use super::Source;
-use super::built_in::is_private;
-use super::mcp::mcp_source;
-use super::rest::rest_source;
-use super::selection::by_default;
 use crate::Error;
 
 /// One source by itself, as `toolcrib load` takes it.
@@ -42,14 +41,15 @@ impl SourceRequest {
             Self::OpenApi(spec) => {
                 let source =
                     RestSource::new(&spec, namespace.map_or_else(|| namespace_of(&spec), str::to_owned));
-                rest_source(by_default(source)).map_err(|message| Error::Part { part: spec, message })
+                rest::source(rest::with_default_cache(source))
+                    .map_err(|message| Error::Part { part: spec, message })
             }
             Self::McpCommand(command) => {
                 let source = McpSource::stdio(namespace.unwrap_or("mcp"), command);
-                Ok(mcp_source(source.with_startup_timeout(startup_timeout), None))
+                Ok(mcp::source(source.with_startup_timeout(startup_timeout), None))
             }
             Self::McpUrl(url) => {
-                let allow_private = is_private(&url);
+                let allow_private = is_private_url(&url);
                 let mut transport = McpTransport::http(url);
                 if let McpTransport::Http { allow_private: allowed, .. } = &mut transport {
                     *allowed = allow_private;
@@ -58,7 +58,7 @@ impl SourceRequest {
                 auth.login_command =
                     Some("write the server into an app file, then run `toolcrib login APP NAMESPACE`".into());
                 let source = McpSource::new(namespace.unwrap_or("mcp"), transport).with_auth(auth);
-                Ok(mcp_source(source.with_startup_timeout(startup_timeout), None))
+                Ok(mcp::source(source.with_startup_timeout(startup_timeout), None))
             }
         }
     }

@@ -6,8 +6,9 @@ use async_trait::async_trait;
 use serde_json::Value;
 use toolcrib_document::{Error as DocumentError, path_of};
 use toolcrib_port::{LoadOutcome, RejectKind, ToolLoader};
+use toolcrib_sdk::Source;
 
-use super::Source;
+use super::BuiltSource;
 use crate::AppFile;
 
 /// A source that names a variable which is not set: no tools, and a reject that says why.
@@ -19,7 +20,7 @@ struct Unusable {
 
 /// Makes a source without tools of an entry that cannot be read, for this reason. Its namespace stays its own, so that no
 /// other source acts under what is granted to it.
-pub(super) fn unusable(file: &AppFile, entry: &Value, pointer: &str, error: DocumentError) -> Source {
+pub(super) fn unusable(file: &AppFile, entry: &Value, pointer: &str, error: DocumentError) -> BuiltSource {
     let text = |key: &str| entry.get(key).and_then(Value::as_str).filter(|text| !text.contains("${"));
     let kind = text("type").unwrap_or("source");
     let namespace = text("namespace").map(str::to_owned);
@@ -30,7 +31,8 @@ pub(super) fn unusable(file: &AppFile, entry: &Value, pointer: &str, error: Docu
     let namespace = namespace.filter(|_| !["file", "inline"].contains(&kind));
     let reason = file.readable(error, pointer).at(&file.name);
     let loader = Unusable { source: format!("{kind} {label}"), namespace, reason: reason.clone() };
-    Source { unusable: Some(reason), ..Source::new(Arc::new(loader)).local() }
+    let source = Source::new(Arc::new(loader)).local();
+    BuiltSource { unusable: Some(reason), ..BuiltSource::new(source) }
 }
 
 #[async_trait]

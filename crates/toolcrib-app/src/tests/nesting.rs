@@ -59,7 +59,7 @@ fn sources_that_serve_more_apps_than_one_app_may_start_are_rejected() {
     let entries: Vec<String> = (0..=most).map(|number| entry.replace('N', &number.to_string())).collect();
     let text = format!("tools:\n  registry:\n    - {}", entries.join("\n    - "));
     let app = Blueprint::from_text("app.yaml", &text).unwrap();
-    let unusable: Vec<_> = app.sources.into_iter().filter_map(|source| source.unusable).collect();
+    let unusable: Vec<_> = app.sources.into_iter().filter_map(|built| built.unusable).collect();
     insta::assert_snapshot!(
         unusable.join("\n"),
         @"app.yaml:19:7: it is not started: at most 16 sources of an app with 0 Toolcrib processes above it may serve other apps; remove the source, or name the other app under `tools.apps`"

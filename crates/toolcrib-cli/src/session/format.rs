@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use toolcrib_app::{state_folder, state_name};
+use toolcrib_app::state_name;
+use toolcrib_io::files::state_folder;
 
 use crate::exit::Failure;
 

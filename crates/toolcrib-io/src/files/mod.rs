@@ -21,6 +21,7 @@ mod atomic_replace;
 mod bounded;
 mod locked_update;
 mod rotating_file;
+mod user_folders;
 #[cfg(feature = "watch")]
 mod watch;
 
@@ -43,6 +44,7 @@ pub use locked_update::{MAX_LOCK_WAIT, update};
 pub use mutations::{Existing, MAX_MOVED_ENTRIES, MAX_TREE_DEPTH};
 pub use protected::{MAX_PROTECTED, ProtectedFiles, ProtectionGuard};
 pub use root::{Metadata, Root, Slice};
+pub use user_folders::{cache_folder, state_folder};
 pub use walk::{DEFAULT_WALK_DEPTH, DEFAULT_WALK_ENTRIES, MAX_WALK_DEPTH, Walk, WalkEntry, WalkLimits};
 #[cfg(feature = "watch")]
 pub use watch::{MAX_SETTLE_TIME, MAX_WATCHED_FOLDERS, SETTLE_TIME, Watch};

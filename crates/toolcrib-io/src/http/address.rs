@@ -72,6 +72,11 @@ pub fn names_private_address(url: &Url) -> bool {
     }
 }
 
+/// Returns true if a text is a URL whose host is a private address, or a name of this machine.
+pub fn is_private_url(url: &str) -> bool {
+    Url::parse(url).is_ok_and(|url| names_private_address(&url))
+}
+
 fn classify_v4(address: Ipv4Addr) -> Option<AddressClass> {
     match address.octets() {
         [0, ..] => Some(AddressClass::Unspecified),

@@ -17,7 +17,7 @@ mod tls;
 #[cfg(test)]
 mod tests;
 
-pub use address::{AddressClass, names_private_address};
+pub use address::{AddressClass, is_private_url, names_private_address};
 pub use client::{HttpClient, causes};
 pub use headers::{all_headers, header_text, may_pass, retry_after, selected_headers};
 pub use message::{Incoming, Request, Response};

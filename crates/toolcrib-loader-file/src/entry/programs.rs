@@ -1,20 +1,19 @@
-//! Folders of programs, and workers, of an app file.
+//! Folders of programs, and workers: `type: exec`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Deserialize;
-use toolcrib_loader_file::{DEFAULT_START_LIMIT, ExecModule, WorkerModule};
 use toolcrib_model::Secret;
+use toolcrib_sdk::{AppEntry, Seconds, Source};
 
-use super::Source;
-use super::built_in::Seconds;
-use crate::entry::EntryContext;
+use crate::{DEFAULT_START_LIMIT, ExecModule, WorkerModule};
 
-#[derive(Deserialize)]
+/// The settings of `type: exec`.
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ExecEntry {
+pub struct ExecEntry {
     /// The folder with the manifest; of a worker the folder that it starts in, by default that of the app file.
     path: Option<String>,
     /// The words that start a process which serves the tools itself.
@@ -31,16 +30,20 @@ pub(super) struct ExecEntry {
     watch: bool,
 }
 
-/// Makes the source. Which programs may be started is asked when the manifest is read, and of each call; of a worker when it
-/// is started.
-pub(super) fn open(mut entry: ExecEntry, place: &EntryContext<'_>) -> Result<Source, String> {
+/// Opens the source of a folder of programs, or of a worker. Which programs may be started is asked when the manifest
+/// is read, and of each call; of a worker when it is started.
+///
+/// # Errors
+///
+/// Returns a message for the operator if the settings are wrong.
+pub fn exec(mut entry: ExecEntry, place: &dyn AppEntry) -> Result<Source, String> {
     match entry.worker.take() {
         Some(argv) => worker(argv, entry, place),
         None => programs(entry, place),
     }
 }
 
-fn programs(entry: ExecEntry, place: &EntryContext<'_>) -> Result<Source, String> {
+fn programs(entry: ExecEntry, place: &dyn AppEntry) -> Result<Source, String> {
     let path = entry
         .path
         .ok_or("missing field `path`, the folder of the manifest; or `worker`, the words that start one")?;
@@ -51,13 +54,13 @@ fn programs(entry: ExecEntry, place: &EntryContext<'_>) -> Result<Source, String
     if let Some(namespace) = entry.namespace {
         module = module.with_namespace(namespace);
     }
-    let watched = entry.watch.then(|| module.manifest()).into_iter().collect();
+    let watched = entry.watch.then(|| module.manifest());
     let module = Arc::new(module);
-    Ok(Source { watched, ..Source::new(module.clone()).local().with_engine(module) })
+    Ok(Source::new(module.clone()).local().with_engine(module).with_watched(watched))
 }
 
 /// Loading it starts a process, so `validate` leaves it alone.
-fn worker(argv: Vec<String>, entry: ExecEntry, place: &EntryContext<'_>) -> Result<Source, String> {
+fn worker(argv: Vec<String>, entry: ExecEntry, place: &dyn AppEntry) -> Result<Source, String> {
     if argv.first().is_none_or(String::is_empty) {
         return Err("`worker` is empty; its first word names the program".into());
     }
@@ -72,7 +75,7 @@ fn worker(argv: Vec<String>, entry: ExecEntry, place: &EntryContext<'_>) -> Resu
         module = module.with_namespace(namespace);
     }
     let module = Arc::new(module);
-    Ok(Source { watched, ..Source::new(module.clone()).with_engine(module) })
+    Ok(Source::new(module.clone()).with_engine(module).with_watched(watched))
 }
 
 /// Returns the files and folders that the words of a worker name in its folder, or the folder itself.

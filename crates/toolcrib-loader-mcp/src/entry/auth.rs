@@ -1,16 +1,13 @@
 //! `auth` of an MCP server: how we are authorized there, as an app file writes it.
 
-use std::sync::Arc;
-
 use serde::Deserialize;
-use toolcrib_loader_mcp::{Grant, IdentityProvider, IdentityToken, McpAuth, TokenStore};
+use toolcrib_io::files::state_folder;
 use toolcrib_model::Secret;
-use toolcrib_policy::Access;
+use toolcrib_sdk::AppEntry;
 use url::Url;
 
-use super::built_in::may_reach;
-use super::state_folder;
-use crate::entry::EntryContext;
+use super::ServerEntry;
+use crate::{Grant, IdentityProvider, IdentityToken, McpAuth, TokenStore};
 
 /// The number of issued secrets of one server that are masked: the tokens of the last renewals, the secret of the
 /// client, and the key that tokens are bound to.
@@ -58,7 +55,7 @@ enum GrantEntry {
 pub(super) fn open(
     entry: Option<McpAuthEntry>,
     headers: &[(String, Secret)],
-    place: &EntryContext<'_>,
+    place: &dyn ServerEntry,
     namespace: &str,
 ) -> Result<Option<McpAuth>, String> {
     let is_in_headers = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
@@ -72,13 +69,9 @@ pub(super) fn open(
     }
 }
 
-fn by_default(place: &EntryContext<'_>, namespace: &str) -> Result<McpAuth, String> {
+fn by_default(place: &dyn ServerEntry, namespace: &str) -> Result<McpAuth, String> {
     let mut auth = McpAuth::new().with_store(store());
-    let secrets = place.secrets().clone();
-    let name = format!("{namespace}.token");
-    auth.on_secret = Some(Arc::new(move |secret| {
-        secrets.add_latest(name.as_str(), secret.clone(), KNOWN_SECRETS);
-    }));
+    auth.on_secret = Some(place.secret_sink(format!("{namespace}.token"), KNOWN_SECRETS));
     auth.login_command = Some(format!("toolcrib login {} {namespace}", quoted(place.file())));
     auth.access = place.access()?;
     Ok(auth)
@@ -86,7 +79,7 @@ fn by_default(place: &EntryContext<'_>, namespace: &str) -> Result<McpAuth, Stri
 
 impl McpAuthEntry {
     /// Returns the grant with the token by which others say who we are, where it wants one.
-    fn grant(&mut self, access: &Access, place: &EntryContext<'_>) -> Result<Grant, String> {
+    fn grant(&mut self, place: &dyn AppEntry) -> Result<Grant, String> {
         use GrantEntry::{AuthorizationCode, ClientCredentials, EnterpriseManaged, WorkloadIdentity};
         let identity = match (self.identity_token.take(), self.identity_token_file.take()) {
             (Some(_), Some(_)) => {
@@ -112,7 +105,7 @@ impl McpAuthEntry {
             (EnterpriseManaged, Some(token), Some(entry)) => {
                 Url::parse(&entry.issuer)
                     .map_err(|error| format!("`identity_provider.issuer` is not a URL: {error}"))?;
-                may_reach(access, &entry.issuer)?;
+                place.may_reach(&entry.issuer)?;
                 let mut provider = IdentityProvider::new(entry.issuer, entry.client_id);
                 provider.client_secret = entry.client_secret;
                 Ok(Grant::EnterpriseManaged(provider, token))
@@ -127,7 +120,7 @@ impl McpAuthEntry {
     }
 
     /// Returns the settings laid over the defaults, or what is wrong with them.
-    fn settings(mut self, mut auth: McpAuth, place: &EntryContext<'_>) -> Result<McpAuth, String> {
+    fn settings(mut self, mut auth: McpAuth, place: &dyn AppEntry) -> Result<McpAuth, String> {
         let has_proof = self.client_secret.is_some() || self.private_key.is_some();
         if has_proof && self.client_id.is_none() {
             return Err("`auth` has a secret and no client; set `client_id` too".into());
@@ -138,7 +131,7 @@ impl McpAuthEntry {
                     .into(),
             );
         }
-        auth.grant = self.grant(&auth.access, place)?;
+        auth.grant = self.grant(place)?;
         if matches!(auth.grant, Grant::ClientCredentials) && !has_proof {
             return Err(
                 "`grant: client_credentials` needs a `client_id`, and its `client_secret` or `private_key`"
@@ -147,7 +140,7 @@ impl McpAuthEntry {
         }
         if let Some(issuer) = &self.issuer {
             Url::parse(issuer).map_err(|error| format!("`issuer` is not a URL: {error}"))?;
-            may_reach(&auth.access, issuer)?;
+            place.may_reach(issuer)?;
         }
         if let Some(document) = &self.client_metadata_url {
             let url = Url::parse(document).ok().filter(|url| url.scheme() == "https" && url.path() != "/");

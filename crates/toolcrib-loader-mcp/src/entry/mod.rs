@@ -1,31 +1,52 @@
-//! MCP servers of an app file.
+//! The entry of an MCP server in an app file: `type: mcp` of `tools.registry`.
 
-use std::cell::RefCell;
+mod auth;
+
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use toolcrib_document::expand;
-use toolcrib_loader_mcp::{
-    DEFAULT_SESSION_SERVERS, HttpProtocol, McpConnection, McpEngine, McpLoader, McpSource, McpTransport,
-    NAMESPACE_PREFIX, SessionEngines, ToolsCache,
-};
+use toolcrib_io::files::cache_folder;
+use toolcrib_io::http::is_private_url;
 use toolcrib_model::Secret;
 use toolcrib_port::ToolEngine;
-use toolcrib_results::is_secret;
+use toolcrib_sdk::{AppEntry, Seconds, Source};
 
-use super::Source;
-use super::built_in::{Seconds, is_private, may_reach, may_start};
-use super::folders::cache_folder;
-use super::mcp_auth::{self, McpAuthEntry};
-use crate::entry::EntryContext;
-use crate::variables::lookup;
+use self::auth::McpAuthEntry;
+use crate::{
+    DEFAULT_SESSION_SERVERS, HttpProtocol, McpConnection, McpEngine, McpLoader, McpSource, McpTransport,
+    NAMESPACE_PREFIX, SecretSink, SessionEngines, ToolsCache, TrustLock,
+};
 
+/// What an app knows of its servers, beyond their entries.
+pub trait ServerEntry: AppEntry {
+    /// Returns the default startup timeout of a server.
+    fn startup_timeout(&self) -> Duration;
+
+    /// Returns the key of this app in the caches of its sources.
+    fn scope(&self) -> String;
+
+    /// Returns true if a command line in this folder serves the app that names it.
+    fn serves_itself(&self, command: &[String], cwd: &Path) -> bool;
+
+    /// Returns the approved state of the app's servers; `None` for an app that is not in a file.
+    fn trust_lock(&self) -> Result<Option<Arc<TrustLock>>, String>;
+
+    /// Returns the values of secret variables in these settings of the entry.
+    fn secrets_in(&self, keys: &[&str]) -> Vec<Secret>;
+
+    /// Returns a sink of secrets that a server issues, of which the app masks the latest ones.
+    fn secret_sink(&self, name: String, latest: usize) -> SecretSink;
+}
+
+/// The settings of `type: mcp`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct McpEntry {
+pub struct McpEntry {
     /// The server's own name: `slack` gives the namespace `mcp_slack`.
     name: Option<String>,
     namespace: Option<String>,
@@ -62,9 +83,22 @@ enum TransportEntry {
     Sse,
 }
 
-/// Makes the source.
-pub(super) fn open(entry: McpEntry, place: &EntryContext<'_>) -> Result<Source, String> {
-    let access = place.access()?;
+/// Opens the source of an entry.
+///
+/// # Errors
+///
+/// Returns a message for the operator if the settings are wrong.
+pub fn open(entry: McpEntry, place: &dyn ServerEntry) -> Result<Source, String> {
+    let (server, sessions) = server(entry, place)?;
+    Ok(source(server, sessions))
+}
+
+/// Returns the server of an entry, and the number of sessions with one of their own.
+///
+/// # Errors
+///
+/// Returns a message for the operator if the settings are wrong.
+pub fn server(entry: McpEntry, place: &dyn ServerEntry) -> Result<(McpSource, Option<NonZeroUsize>), String> {
     let namespace = match (entry.namespace, entry.name) {
         (Some(namespace), _) => namespace,
         (None, Some(name)) => format!("{NAMESPACE_PREFIX}{name}"),
@@ -80,8 +114,8 @@ pub(super) fn open(entry: McpEntry, place: &EntryContext<'_>) -> Result<Source, 
         return Err("`transport: stdio` goes with a `command`; `http` and `sse` go with a `url`".into());
     }
     match (&entry.command, &entry.url) {
-        (Some(command), None) => command.first().map_or(Ok(()), |program| may_start(&access, program))?,
-        (None, Some(url)) => may_reach(&access, url)?,
+        (Some(command), None) => command.first().map_or(Ok(()), |program| place.may_start(program))?,
+        (None, Some(url)) => place.may_reach(url)?,
         _ => {}
     }
     let cwd = entry.cwd.map_or_else(|| place.folder().to_owned(), |cwd| place.path(&cwd));
@@ -97,22 +131,23 @@ pub(super) fn open(entry: McpEntry, place: &EntryContext<'_>) -> Result<Source, 
             McpTransport::Stdio { command, env: entry.env, cwd: Some(cwd) }
         }
         (None, Some(url)) => {
-            let allow_private = entry.allow_private.unwrap_or_else(|| is_private(&url));
+            let allow_private = entry.allow_private.unwrap_or_else(|| is_private_url(&url));
             let protocol = match entry.transport {
                 Some(TransportEntry::Http) => HttpProtocol::Streamable,
                 Some(TransportEntry::Sse) => HttpProtocol::Sse,
                 Some(TransportEntry::Stdio) | None => HttpProtocol::Any,
             };
             let headers: Vec<_> = entry.headers.into_iter().collect();
-            let auth = mcp_auth::open(entry.auth, &headers, place, &namespace)?.map(Box::new);
+            let auth = auth::open(entry.auth, &headers, place, &namespace)?.map(Box::new);
             McpTransport::Http { url, headers, allow_private, protocol, auth }
         }
         _ => {
             return Err("an MCP server needs either a `command`, a list of words, or a `url`".into());
         }
     };
-    let mut source =
-        McpSource::new(namespace, transport).with_identity(identity(place)).with_secrets(secrets(place));
+    let mut source = McpSource::new(namespace, transport)
+        .with_identity(identity(place))
+        .with_secrets(place.secrets_in(&["command", "url"]));
     if let Some(folder) = cache_folder("mcp") {
         source = source.with_tools_cache(ToolsCache::new(folder).with_scope(place.scope()));
     }
@@ -120,7 +155,7 @@ pub(super) fn open(entry: McpEntry, place: &EntryContext<'_>) -> Result<Source, 
         source = source.eager();
     }
     if entry.pin.unwrap_or(true)
-        && let Some(pins) = place.pins()?
+        && let Some(pins) = place.trust_lock()?
     {
         source = source.with_trust_lock(pins);
     }
@@ -135,11 +170,11 @@ pub(super) fn open(entry: McpEntry, place: &EntryContext<'_>) -> Result<Source, 
         (false, None) => None,
         (false, Some(_)) => return Err("`max_sessions` goes with `per_session: true`".into()),
     };
-    Ok(mcp_source(source, sessions))
+    Ok((source, sessions))
 }
 
 /// Returns the identity of the server as the operator wrote it: with the names of variables, not their values.
-fn identity(place: &EntryContext<'_>) -> String {
+fn identity(place: &dyn AppEntry) -> String {
     let entry = place.document().value.pointer(place.pointer());
     let names = |value: &Value| match value {
         Value::Object(map) => map.keys().cloned().map(Value::String).collect(),
@@ -153,41 +188,13 @@ fn identity(place: &EntryContext<'_>) -> String {
     Value::Object(all).to_string()
 }
 
-/// Returns the values of the secret variables in the command line and the URL of the entry.
-fn secrets(place: &EntryContext<'_>) -> Vec<Secret> {
-    let entry = place.document().value.pointer(place.pointer());
-    let mut secrets = Vec::new();
-    for key in ["command", "url"] {
-        let texts = match entry.and_then(|entry| entry.get(key)) {
-            Some(Value::Array(words)) => words.iter().filter_map(Value::as_str).collect(),
-            Some(Value::String(text)) => vec![text.as_str()],
-            _ => Vec::new(),
-        };
-        let pointer = format!("{}/{key}", place.pointer());
-        for text in texts {
-            let found = RefCell::new(Vec::new());
-            // A variable that is not set has been reported before.
-            let _ = expand(text, &|name: &str| {
-                let value = lookup(name)?;
-                if is_secret(&pointer, text, name) {
-                    found.borrow_mut().push(Secret::new(value.as_str()));
-                }
-                Some(value)
-            });
-            secrets.extend(found.into_inner());
-        }
-    }
-    secrets
-}
-
 /// Returns the source of one server for all sessions, or of one server for each session.
-pub(super) fn mcp_source(source: McpSource, sessions: Option<NonZeroUsize>) -> Source {
-    let connection = McpConnection::new(source);
-    let mcp = Some(connection.source().clone());
+pub fn source(server: McpSource, sessions: Option<NonZeroUsize>) -> Source {
+    let connection = McpConnection::new(server);
     let source = Source::new(Arc::new(McpLoader::new(connection.clone())));
     let engine: Arc<dyn ToolEngine> = match sessions {
         Some(most) => Arc::new(SessionEngines::new(connection, most)),
         None => Arc::new(McpEngine::new(connection)),
     };
-    Source { mcp, ..source.with_engine(engine) }
+    source.with_engine(engine)
 }

@@ -6,8 +6,9 @@ use std::marker::PhantomData;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use toolcrib_loader_rest::{ClientCredentials, Credential, CredentialKind, KeyLocation};
 use toolcrib_model::Secret;
+
+use crate::{ClientCredentials, Credential, CredentialKind, KeyLocation};
 
 /// One credential. Which of the settings there must be depends on `type`.
 #[derive(Deserialize)]

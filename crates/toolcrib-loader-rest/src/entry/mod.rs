@@ -1,25 +1,28 @@
-//! OpenAPI documents of an app file.
+//! The entry of an OpenAPI document in an app file: `type: rest` of `tools.registry`.
+
+mod auth;
+mod selection;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use toolcrib_loader_rest::{RestSource, SpecLocation};
 use toolcrib_model::Secret;
+use toolcrib_sdk::{AppEntry, Seconds, Source};
 
-use super::Source;
-use super::auth::{AuthEntry, one_or_many};
-use super::built_in::{Seconds, may_reach};
-use super::selection::{CacheEntry, SelectorEntry, keep, select};
-use crate::entry::EntryContext;
+use self::auth::{AuthEntry, one_or_many};
+pub use self::selection::with_default_cache;
+use self::selection::{CacheEntry, SelectorEntry, keep, select};
+use crate::{RestSource, SpecLocation};
 
 /// The largest answer that an app file can have read, in bytes.
 const MAX_RESPONSE_BYTES: usize = 100 * 1024 * 1024;
 
+/// The settings of `type: rest`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct RestEntry {
+pub struct RestEntry {
     namespace: String,
     spec: String,
     base_url: Option<String>,
@@ -46,13 +49,17 @@ pub(super) struct RestEntry {
     cache: Option<CacheEntry>,
 }
 
-/// Makes the source.
-pub(super) fn open(entry: RestEntry, place: &EntryContext<'_>) -> Result<Source, String> {
+/// Opens the source of an entry.
+///
+/// # Errors
+///
+/// Returns a message for the operator if the settings are wrong.
+pub fn open(entry: RestEntry, place: &dyn AppEntry) -> Result<Source, String> {
     let spec = located(place.folder(), &entry.spec);
     let access = place.access()?;
     let issuers = entry.auth.iter().filter_map(AuthEntry::token_url);
     for url in entry.base_url.iter().chain(Some(&spec).filter(|spec| is_url(spec))).chain(issuers) {
-        may_reach(&access, url)?;
+        place.may_reach(url)?;
     }
     let mut source = RestSource::new(&spec, entry.namespace.clone())
         .with_access(access)
@@ -87,10 +94,15 @@ pub(super) fn open(entry: RestEntry, place: &EntryContext<'_>) -> Result<Source,
     for credential in entry.auth {
         source = source.with_credential(credential.credential()?);
     }
-    rest_source(source)
+    self::source(source)
 }
 
-pub(super) fn rest_source(source: RestSource) -> Result<Source, String> {
+/// Opens a source with the settings that it has.
+///
+/// # Errors
+///
+/// Returns a message for the operator if they are wrong.
+pub fn source(source: RestSource) -> Result<Source, String> {
     let is_local = matches!(source.spec, SpecLocation::File(_));
     let (loader, engine) = source.open().map_err(|error| error.to_string())?;
     let source = Source::new(Arc::new(loader)).with_engine(Arc::new(engine));

@@ -1,12 +1,12 @@
 //! The selection of operations of an OpenAPI document, and the cache of the document.
 
 use serde::Deserialize;
+use toolcrib_io::files::cache_folder;
 use toolcrib_io::http::names_private_address;
-use toolcrib_loader_rest::{DocumentCache, OperationSelector, RestSource, SpecLocation};
 use toolcrib_model::Risk;
+use toolcrib_sdk::AppEntry;
 
-use super::folders::cache_folder;
-use crate::entry::EntryContext;
+use crate::{DocumentCache, OperationSelector, RestSource, SpecLocation};
 
 /// Some of the operations of a document.
 #[derive(Deserialize)]
@@ -72,20 +72,20 @@ pub(super) fn select(
     Ok(source)
 }
 
-/// Keeps the document where the app file says, else [`by_default`].
-pub(super) fn keep(source: RestSource, cache: Option<&CacheEntry>, place: &EntryContext<'_>) -> RestSource {
+/// Keeps the document where the app file says, else as [`with_default_cache`] does.
+pub(super) fn keep(source: RestSource, cache: Option<&CacheEntry>, place: &dyn AppEntry) -> RestSource {
     match cache {
         // A request for the current state is not answered from the cache.
         _ if !place.is_lazy() => source,
         Some(CacheEntry::Switch(false)) => source,
         Some(CacheEntry::Folder(folder)) => source.with_cache(DocumentCache::new(place.path(folder))),
-        Some(CacheEntry::Switch(true)) | None => by_default(source),
+        Some(CacheEntry::Switch(true)) | None => with_default_cache(source),
     }
 }
 
 /// Keeps a document from a server in the user's folder for caches: `toolcrib/openapi` in `$XDG_CACHE_HOME`, or in
 /// `.cache` of `$HOME`; nowhere when neither is set, or when the server is plainly a private one, which is near.
-pub(super) fn by_default(source: RestSource) -> RestSource {
+pub fn with_default_cache(source: RestSource) -> RestSource {
     let SpecLocation::Url(url) = &source.spec else { return source };
     if names_private_address(url) {
         return source;

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use toolcrib_app::{App, TaskStore, expanded, state_folder, state_name};
+use toolcrib_app::{App, TaskStore, expanded, state_name};
+use toolcrib_io::files::state_folder;
 use toolcrib_tasks::{MemoryStore, SqliteStore, Store, StoreError};
 
 use crate::Error;

@@ -9,7 +9,7 @@ use toolcrib_model::{ErrorKind, ToolCall, ToolResult};
 use toolcrib_modules::NoConfig;
 use toolcrib_policy::{Access, Mode};
 use toolcrib_port::CallContext;
-use toolcrib_sdk::{FunctionTool, Module, ToolError, Tools, module};
+use toolcrib_sdk::{AppEntry as _, FunctionTool, Module, ToolError, Tools, module};
 
 use crate::Runtime;
 

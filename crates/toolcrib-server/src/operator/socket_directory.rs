@@ -8,7 +8,8 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as 
 use std::path::{Path, PathBuf};
 
 use tokio::net::{UnixListener, UnixStream};
-use toolcrib_app::{state_folder, state_name};
+use toolcrib_app::state_name;
+use toolcrib_io::files::state_folder;
 
 use super::limits::MAX_SERVING;
 use crate::Error;

@@ -1,0 +1,49 @@
+//! The login at an MCP server of an app.
+
+use serde_json::Value;
+use toolcrib_document::Error as DocumentError;
+use toolcrib_loader_mcp::entry as mcp;
+use toolcrib_loader_mcp::{Authorization, McpSource};
+
+use crate::entry::{AppContext, EntryContext};
+use crate::sources::{BuiltSource, settings_of_source};
+use crate::{Blueprint, Error};
+
+impl Blueprint {
+    /// Returns the authorization at the MCP server of this namespace, for a login.
+    pub fn authorization(&self, namespace: &str) -> Result<Authorization, Error> {
+        let failed = |message: String| Error::Part { part: self.app.file.name.clone(), message };
+        let is_named = |built: &&BuiltSource| built.source.loader.source() == format!("mcp {namespace}");
+        if let Some(reason) = self.sources.iter().filter(is_named).find_map(|built| built.unusable.clone()) {
+            return Err(failed(reason));
+        }
+        let entries = self.app.config.tools.registry.iter().enumerate().zip(&self.sources);
+        let servers: Vec<_> = entries
+            .filter(|((_, entry), built)| {
+                entry.get("type") == Some(&"mcp".into()) && built.unusable.is_none()
+            })
+            .filter_map(|(entry, built)| Some((entry, built.source.loader.exclusive_namespace()?)))
+            .collect();
+        let Some(((position, entry), _)) = servers.iter().find(|(_, known)| *known == namespace) else {
+            let known: Vec<_> = servers.iter().map(|(_, known)| format!("`{known}`")).collect();
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            return Err(failed(format!(
+                "there is no MCP server of the namespace `{namespace}`; there is: {known}"
+            )));
+        };
+        let pointer = format!("/tools/registry/{position}");
+        let server = server(&self.context(), entry, &pointer).map_err(|error| self.app.file.wrong(error))?;
+        match server.authorization() {
+            Some(authorization) => authorization.map_err(|error| failed(error.to_string())),
+            None => Err(failed(format!(
+                "`{namespace}` needs no login: it is a command, or its `headers` hold the credentials"
+            ))),
+        }
+    }
+}
+
+fn server(app: &AppContext<'_>, entry: &Value, pointer: &str) -> Result<McpSource, DocumentError> {
+    let settings = settings_of_source(app.file, entry, pointer)?.settings;
+    let place = EntryContext { app, pointer, settings: &settings, access: None };
+    mcp::server(place.typed()?, &place).map(|(server, _)| server).map_err(|message| place.error(message))
+}
