@@ -1,12 +1,10 @@
 //! The channels of an app, as its callers are told them.
 
-use std::sync::Arc;
-
 use toolcrib_app::sections::channels::{NamedChannel, TELLING};
 use toolcrib_model::Tool;
 use toolcrib_policy::Principal;
 use toolcrib_registry::{Entry, Snapshot};
-use toolcrib_tasks::{Channel, SCHEDULER};
+use toolcrib_tasks::SCHEDULER;
 
 use crate::services::{AppServices, is_own};
 
@@ -42,9 +40,4 @@ impl AppServices {
         });
         usable.map(|channel| (channel.name.clone(), channel.about.clone())).collect()
     }
-}
-
-/// Returns the channels as tasks take them.
-pub(crate) fn by_name(channels: &[NamedChannel]) -> Vec<(String, Arc<dyn Channel>)> {
-    channels.iter().map(|channel| (channel.name.clone(), Arc::clone(&channel.channel))).collect()
 }

@@ -1,6 +1,7 @@
 //! The services of an app.
 
 use std::collections::BTreeMap;
+use std::mem::take;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,11 +10,12 @@ use toolcrib_agent::AgentPool;
 use toolcrib_app::sections::modules::may_be_of_session;
 use toolcrib_app::sections::serve::SurfaceMode;
 use toolcrib_app::sections::{limits, search};
-use toolcrib_app::{App, Blueprint, CheckedLoader, LaunchOptions, too_deep};
+use toolcrib_app::{App, Blueprint, BuiltSource, CheckedLoader, too_deep};
 use toolcrib_exec::Executor;
+use toolcrib_exec::audit::Audit;
 use toolcrib_io::process::depth;
 use toolcrib_meta::Discovery;
-use toolcrib_policy::{Capabilities, Policy, Rule};
+use toolcrib_policy::{Capabilities, Rule};
 use toolcrib_port::{Approver, Reject, ToolCaller, ToolEngine, ToolLoader};
 use toolcrib_prompt::Tokenizer;
 use toolcrib_registry::{Snapshot, ToolRegistry};
@@ -32,7 +34,6 @@ use crate::{Error, Surface, agent::factory, audit, channels, setup, skills, stri
 /// An app that runs.
 pub struct Runtime {
     services: Arc<AppServices>,
-    options: LaunchOptions,
     /// The agents that coordinators have started.
     pool: Option<AgentPool>,
     /// The background calls, watchers and schedules.
@@ -56,7 +57,7 @@ impl Runtime {
     /// one, and shares its memory.
     pub fn next_version(&self, mut app: App) -> Result<Blueprint, Error> {
         app.memory = self.app().memory.clone();
-        Ok(Blueprint::new(app, self.options)?)
+        Ok(Blueprint::new(app, self.services.options)?)
     }
 
     /// Starts another version of the same app while calls of this one continue. Both share the state of sessions. Tasks
@@ -69,95 +70,52 @@ impl Runtime {
     }
 
     async fn start_with(
-        blueprint: Blueprint,
+        mut blueprint: Blueprint,
         approver: Arc<dyn Approver>,
         results: Results,
     ) -> Result<Self, Error> {
         if let Some(message) = too_deep(depth()) {
             return Err(Error::Start { what: blueprint.app.file.name, message });
         }
-        let registry = Arc::new(registry(&blueprint)?);
-        let Blueprint {
-            app,
-            options,
-            is_strict,
-            mut policy,
-            modules,
-            sources,
-            flow,
-            channels,
-            skills,
-            scheduler,
-            called,
-            ..
-        } = blueprint;
-        let (factory, pool) = factory::pool(&app.config).unzip();
-        if let Some(pool) = &pool {
-            policy = factory::reserved(policy, &app.config, pool)?;
-        }
-        let policy = Arc::new(policy);
-        let results = Arc::new(results);
-        let audit = audit::open(&app)?;
-        let not_set_up = if options.setup {
-            setup::run(&app, &modules, flow.clone(), Arc::clone(&results), audit.clone()).await?
-        } else {
-            BTreeMap::new()
-        };
-        let tasks = Tasks::open(&app, options.tasks, &scheduler, &channels::by_name(&channels)).await?;
-        let tasks = Arc::new(tasks);
-        let apps = Apps::new(called, &app.config.tools.apps, &approver);
-        let executor = Executor::new(Arc::clone(&registry), Arc::clone(&policy), Arc::clone(&approver))
-            .with_earlier_names(toolcrib_tasks::resolve_former_name)
-            .with_flow(flow)
-            .with_results(Arc::clone(&results))
-            .with_approval_wait(app.config.tools.limits.approval_wait())
-            .with_audit(audit);
-        let loaders: Vec<_> = sources.iter().map(|built| Arc::clone(&built.source.loader)).collect();
-        let discovery = Arc::new(discovery(&app, &registry, policy, &modules).with_sources(loaders.clone()));
+        let (results, audit) = (Arc::new(results), audit::open(&blueprint.app)?);
+        let not_set_up = setup::run(&blueprint, &results, &audit).await?;
+        let (modules, sources) = (take(&mut blueprint.modules), take(&mut blueprint.sources));
+        let (called, is_strict) = (take(&mut blueprint.called), blueprint.is_strict);
+        let services = connect(blueprint, (&modules, &sources), &approver, &results, audit)?;
+        let executor = &services.executor;
+        let pool = factory::pool(&services);
+        let tasks = Arc::new(Tasks::open(&services).await?);
+        let apps = Apps::new(called, &services.app.config.tools.apps, &approver);
         let own = toolcrib_results::tools(Arc::clone(&results))
             .into_iter()
             .chain(toolcrib_tasks::tools(approver))
-            .chain(tasks.tools(&app, &scheduler))
-            .chain(skills::tools(&skills, &app.config))
+            .chain(tasks.tools(&services))
+            .chain(skills::tools(&services.skills, &services.app.config))
             .chain(apps.tools())
             .chain(pool.iter().flat_map(AgentPool::tools));
-        let own = own.fold(toolcrib_meta::module(Arc::clone(&discovery)), Module::with_tool);
-        let own = Arc::new(own);
-        add(&executor, own.clone(), Some(own));
-        add_modules(&executor, modules, not_set_up, app.secrets()).await;
+        let meta = toolcrib_meta::module(Arc::clone(&services.discovery));
+        let own = Arc::new(own.fold(meta, Module::with_tool));
+        add(executor, own.clone(), Some(own));
+        add_modules(executor, modules, not_set_up, services.app.secrets()).await;
         let mut watched = Vec::new();
         for source in sources.into_iter().map(|built| built.source) {
             let name = source.loader.source();
             watched.extend(source.watched.into_iter().map(|path| (path, name.to_owned())));
-            add(&executor, source.loader, source.engine);
+            add(executor, source.loader, source.engine);
         }
+        let registry = executor.registry();
         registry
             .refresh()
             .await
             .map_err(|error| Error::Start { what: "the tools".into(), message: error.to_string() })?;
-        if is_strict && let Err(error) = strict::check(&app.file.name, &registry.snapshot()) {
+        if is_strict && let Err(error) = strict::check(&services.app.file.name, &registry.snapshot()) {
             executor.close().await;
             tasks.close_store().await;
             return Err(error);
         }
-        let watcher = Watcher::start(watched, loaders.clone(), &registry)?;
-        let executor = Arc::new(executor);
-        let services = AppServices {
-            app,
-            executor,
-            discovery,
-            loaders,
-            setups: Setups::default(),
-            skills,
-            channels,
-            windows: ContextWindows::default(),
-        };
-        let services = Arc::new(services);
-        if let Some(factory) = factory {
-            factory.open(&services);
-        }
-        tasks.start(&services).await?;
-        Ok(Self { services, options, pool, tasks, apps, results, watcher })
+        let watcher = Watcher::start(watched, services.loaders.clone(), registry)?;
+        tasks.start().await?;
+        Ok(Self { services, pool, tasks, apps, results, watcher })
     }
 
     /// Returns the app as it was read.
@@ -309,12 +267,45 @@ impl Runtime {
     }
 }
 
-fn discovery(app: &App, registry: &Arc<ToolRegistry>, policy: Arc<Policy>, modules: &[Module]) -> Discovery {
+/// Connects the parts of an app around the entrance to execution, which exists before anything that makes calls.
+fn connect(
+    blueprint: Blueprint,
+    (modules, sources): (&[Module], &[BuiltSource]),
+    approver: &Arc<dyn Approver>,
+    results: &Arc<Results>,
+    audit: Audit,
+) -> Result<Arc<AppServices>, Error> {
+    let registry = ToolRegistry::new()
+        .with_enrichments(blueprint.enrichments())
+        .map_err(|error| Error::Start { what: "the enrichments".into(), message: error.to_string() })?;
+    let registry = Arc::new(registry.with_session_tools(blueprint.session_tools));
+    let Blueprint { app, options, policy, flow, channels, skills, scheduler, .. } = blueprint;
+    let policy = Arc::new(factory::reserved(policy, &app.config)?);
+    let executor = Executor::new(Arc::clone(&registry), Arc::clone(&policy), Arc::clone(approver))
+        .with_earlier_names(toolcrib_tasks::resolve_former_name)
+        .with_flow(flow)
+        .with_results(Arc::clone(results))
+        .with_approval_wait(app.config.tools.limits.approval_wait())
+        .with_audit(audit);
     let descriptions = modules.iter().map(|module| (module.id().to_owned(), module.description().to_owned()));
-    Discovery::new(registry, policy)
+    let loaders: Vec<_> = sources.iter().map(|built| Arc::clone(&built.source.loader)).collect();
+    let discovery = Discovery::new(&registry, policy)
+        .with_sources(loaders.clone())
         .with_descriptions(descriptions.collect())
         .with_search(app.config.tools.search.settings())
-        .with_word_cache(search::words_folder())
+        .with_word_cache(search::words_folder());
+    Ok(Arc::new(AppServices {
+        app,
+        options,
+        executor: Arc::new(executor),
+        discovery: Arc::new(discovery),
+        loaders,
+        skills,
+        channels,
+        scheduler,
+        setups: Setups::default(),
+        windows: ContextWindows::default(),
+    }))
 }
 
 async fn add_modules(
@@ -354,12 +345,4 @@ fn results(app: &App) -> Results {
     };
     let counter = TokenCounter::new(move |text| tokenizer.count(text));
     Results::new(limits).with_counter(counter).with_secrets(app.secrets().clone())
-}
-
-/// Returns the registry of an app, with its enrichments and without tools.
-fn registry(blueprint: &Blueprint) -> Result<ToolRegistry, Error> {
-    ToolRegistry::new()
-        .with_enrichments(blueprint.enrichments())
-        .map(|registry| registry.with_session_tools(blueprint.session_tools.clone()))
-        .map_err(|error| Error::Start { what: "the enrichments".into(), message: error.to_string() })
 }

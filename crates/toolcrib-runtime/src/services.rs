@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use toolcrib_app::App;
 use toolcrib_app::sections::channels::NamedChannel;
+use toolcrib_app::{App, LaunchOptions};
 use toolcrib_exec::Executor;
 use toolcrib_meta::Discovery;
 use toolcrib_model::Tool;
@@ -12,7 +12,7 @@ use toolcrib_policy::{Principal, RUNTIME_NAMESPACE};
 use toolcrib_port::ToolLoader;
 use toolcrib_prompt::WireNames;
 use toolcrib_registry::{Entry, Snapshot};
-use toolcrib_tasks::Skills;
+use toolcrib_tasks::{Scheduler, Skills};
 
 use crate::agent::context_windows::ContextWindows;
 use crate::agent::setup::Setups;
@@ -20,16 +20,19 @@ use crate::agent::setup::Setups;
 /// The shared services of a running app. Agents that are started by others use them too.
 pub(crate) struct AppServices {
     pub(crate) app: App,
+    pub(crate) options: LaunchOptions,
     pub(crate) executor: Arc<Executor>,
     pub(crate) discovery: Arc<Discovery>,
     /// The sources.
     pub(crate) loaders: Vec<Arc<dyn ToolLoader>>,
-    pub(crate) setups: Setups,
-    pub(crate) windows: ContextWindows,
     /// The skills that agents can load.
     pub(crate) skills: Arc<Skills>,
     /// The channels of notifications in addition to the conversation.
     pub(crate) channels: Vec<NamedChannel>,
+    /// The tools of schedules.
+    pub(crate) scheduler: Scheduler,
+    pub(crate) setups: Setups,
+    pub(crate) windows: ContextWindows,
 }
 
 /// Returns true if a tool is one of the runtime's tools with one of these names.

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use toolcrib_app::App;
+use toolcrib_app::Blueprint;
 use toolcrib_app::sections::module_entry::SetupAction;
 use toolcrib_app::sections::setup::{Setup, place};
 use toolcrib_exec::audit::Audit;
-use toolcrib_exec::{DenyAll, Executor, FlowSettings};
+use toolcrib_exec::{DenyAll, Executor};
 use toolcrib_model::{ErrorKind, ToolCall, ToolError};
 use toolcrib_modules::SETUP_SESSION as SESSION;
 use toolcrib_port::{CallContext, LoadOutcome, Reject, RejectKind, ToolLoader};
@@ -25,28 +25,26 @@ use crate::Error;
 /// Runs the actions of all modules, one at a time. Returns the failures: a module that is set up in part cannot be
 /// used.
 pub(crate) async fn run(
-    app: &App,
-    modules: &[Module],
-    flow: FlowSettings,
-    results: Arc<Results>,
-    audit: Audit,
+    blueprint: &Blueprint,
+    results: &Arc<Results>,
+    audit: &Audit,
 ) -> Result<BTreeMap<String, Reject>, Error> {
-    let setup = Setup::of(app);
+    let setup = Setup::of(&blueprint.app);
     let with_setup = || {
-        let actions = modules.iter().map(|module| (module, setup.actions(module.id())));
+        let actions = blueprint.modules.iter().map(|module| (module, setup.actions(module.id())));
         actions.filter(|(_, actions)| !actions.is_empty())
     };
     let mut failed = BTreeMap::new();
-    if with_setup().next().is_none() {
+    if !blueprint.options.setup || with_setup().next().is_none() {
         return Ok(failed);
     }
     let loaders = with_setup().map(|(module, _)| Arc::new(module.clone()) as Arc<dyn ToolLoader>);
     let registry = ToolRegistry::from_loaders(loaders).await;
-    let policy = setup.policy().map_err(|error| app.file.wrong(error))?;
+    let policy = setup.policy().map_err(|error| blueprint.app.file.wrong(error))?;
     let mut executor = Executor::new(Arc::new(registry), Arc::new(policy), Arc::new(DenyAll))
-        .with_flow(flow)
-        .with_results(Arc::clone(&results))
-        .with_audit(audit);
+        .with_flow(blueprint.flow.clone())
+        .with_results(Arc::clone(results))
+        .with_audit(audit.clone());
     for (module, _) in with_setup() {
         executor = executor.with_engine(module.source(), Arc::new(module.clone()));
     }

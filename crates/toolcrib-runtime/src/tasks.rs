@@ -10,16 +10,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toolcrib_agent::NotificationQueue;
+use toolcrib_app::sections::channels::NamedChannel;
 use toolcrib_app::{App, TaskStore};
 use toolcrib_exec::Executor;
 use toolcrib_port::ToolCaller;
 use toolcrib_sdk::FunctionTool;
 use toolcrib_tasks::{
-    Background, BackgroundSettings, BackgroundingCaller, Channel, MAX_NOTIFICATIONS, MemoryStore,
-    OperatorRequest, SCHEDULER, ScheduleSettings, Scheduler, Schedules, Services, Store, StoreError,
-    SystemClock, WatcherSettings, Watchers, channel_tools,
+    Background, BackgroundSettings, BackgroundingCaller, MAX_NOTIFICATIONS, MemoryStore, OperatorRequest,
+    SCHEDULER, ScheduleSettings, Scheduler, Schedules, Services, Store, StoreError, SystemClock,
+    WatcherSettings, Watchers, channel_tools,
 };
 
+use self::location::TaskLocation;
 use self::notifications::SessionNotifications;
 use self::prompter::Prompts;
 use crate::Error;
@@ -30,9 +32,6 @@ pub use self::operator::{OwnedTask, TaskSummary};
 /// The time that tasks have to end when an app is closed.
 pub const DRAIN_TIME: Duration = Duration::from_secs(10);
 
-/// The channels of an app, by name.
-pub(crate) type Channels = Vec<(String, Arc<dyn Channel>)>;
-
 /// The tasks of an app.
 pub struct Tasks {
     services: Arc<Services>,
@@ -40,7 +39,6 @@ pub struct Tasks {
     background: Background,
     watchers: Option<Watchers>,
     schedules: Option<Schedules>,
-    prompts: Arc<Prompts>,
     background_after: Option<Duration>,
     mode: TaskStore,
     /// True if another process runs them, and this one only inspects them.
@@ -48,93 +46,43 @@ pub struct Tasks {
     warnings: Vec<String>,
 }
 
-impl Tasks {
-    /// Opens where they are kept. Where that cannot be, they are kept with this process, and a warning says so.
-    pub(crate) async fn open(
-        app: &App,
-        mode: TaskStore,
-        scheduler: &Scheduler,
-        channels: &Channels,
-    ) -> Result<Self, Error> {
-        let failed =
-            |error: StoreError| Error::Start { what: "the tasks".into(), message: error.to_string() };
-        let location::TaskLocation { store, is_beside, mut warnings } = location::open(app, mode).await?;
-        let opened = Self::over(app, mode, scheduler, store, channels).await;
-        let mut tasks = match opened {
-            Err(error) if mode != TaskStore::Operator => {
-                warnings.push(location::not_kept(&error));
-                Self::over(app, mode, scheduler, Arc::new(MemoryStore::new()), channels)
-                    .await
-                    .map_err(failed)?
-            }
-            opened => opened.map_err(failed)?,
-        };
-        (tasks.is_beside, tasks.warnings) = (is_beside, warnings);
-        Ok(tasks)
-    }
+/// The parts of an app that its tasks depend on.
+struct Opening<'a> {
+    app: &'a App,
+    mode: TaskStore,
+    scheduler: &'a Scheduler,
+    channels: &'a [NamedChannel],
+    /// The app that runs, whose tools and agents they use; `None` for an operator who only looks at them.
+    running: Option<&'a Arc<AppServices>>,
+}
 
-    async fn over(
-        app: &App,
-        mode: TaskStore,
-        scheduler: &Scheduler,
-        store: Arc<dyn Store>,
-        channels: &Channels,
-    ) -> Result<Self, StoreError> {
-        let execution = &app.config.execution;
-        let services = Services::open(Arc::clone(&store), Arc::new(SystemClock), execution.shared).await?;
-        let add = |services: Services, (name, channel): &(String, Arc<dyn Channel>)| {
-            services.with_channel(name, Arc::clone(channel))
-        };
-        let services = Arc::new(channels.iter().fold(services, add));
-        let background = Background::open(Arc::clone(&services), BackgroundSettings::default()).await?;
-        // An operator also sees tasks of kinds that agents may no longer create.
-        let is_looking = mode == TaskStore::Operator;
-        let watchers = if execution.watchers || is_looking {
-            Some(Watchers::open(Arc::clone(&services), WatcherSettings::default()).await?)
-        } else {
-            None
-        };
-        let has_module = app.config.modules.contains_key(SCHEDULER);
-        let schedules = if execution.scheduler || has_module || is_looking {
-            Some(Schedules::open(Arc::clone(&services), ScheduleSettings::default()).await?)
-        } else {
-            None
-        };
-        if let Some(schedules) = &schedules {
-            scheduler.open(schedules);
+impl Tasks {
+    /// Opens the tasks of an app that runs.
+    pub(crate) async fn open(services: &Arc<AppServices>) -> Result<Self, Error> {
+        Opening {
+            app: &services.app,
+            mode: services.options.tasks,
+            scheduler: &services.scheduler,
+            channels: &services.channels,
+            running: Some(services),
         }
-        let prompts = Arc::new(Prompts::default());
-        if !app.config.agents.is_empty() {
-            services.set_prompter(Arc::clone(&prompts) as _);
-        }
-        let seconds = execution.background_after.map(NonZeroU32::get);
-        Ok(Self {
-            services,
-            store,
-            background,
-            watchers,
-            schedules,
-            prompts,
-            background_after: seconds.map(|seconds| Duration::from_secs(seconds.into())),
-            mode,
-            is_beside: false,
-            warnings: Vec::new(),
-        })
+        .open()
+        .await
     }
 
     /// Returns the tools of the runtime's own that make tasks.
-    pub(crate) fn tools(&self, app: &App, scheduler: &Scheduler) -> Vec<FunctionTool> {
+    pub(crate) fn tools(&self, services: &AppServices) -> Vec<FunctionTool> {
         let mut tools = self.background.tools();
         tools.extend(channel_tools(&self.services));
         tools.extend(self.watchers.iter().flat_map(Watchers::tools));
-        tools.extend(app.config.execution.scheduler.then(|| scheduler.tools()).into_iter().flatten());
+        if services.app.config.execution.scheduler {
+            tools.extend(services.scheduler.tools());
+        }
         tools
     }
 
-    /// Resumes stored tasks, now that the executor exists.
-    pub(crate) async fn start(self: &Arc<Self>, services: &Arc<AppServices>) -> Result<(), Error> {
-        self.services.set_tool_caller(services.executor.tool_caller());
-        self.prompts.open(services);
+    /// Resumes stored tasks.
+    pub(crate) async fn start(self: &Arc<Self>) -> Result<(), Error> {
         if !matches!(self.mode, TaskStore::Process | TaskStore::Resident) {
             return Ok(());
         }
@@ -254,5 +202,67 @@ impl Tasks {
     /// Closes where they are kept. Nothing can be kept any more.
     pub(crate) async fn close_store(&self) {
         self.store.close().await;
+    }
+}
+
+impl Opening<'_> {
+    /// Opens where they are kept. Where that cannot be, they are kept with this process, and a warning says so.
+    async fn open(&self) -> Result<Tasks, Error> {
+        let failed =
+            |error: StoreError| Error::Start { what: "the tasks".into(), message: error.to_string() };
+        let TaskLocation { store, is_beside, mut warnings } = location::open(self.app, self.mode).await?;
+        let mut tasks = match self.over(store).await {
+            Err(error) if self.mode != TaskStore::Operator => {
+                warnings.push(location::not_kept(&error));
+                self.over(Arc::new(MemoryStore::new())).await.map_err(failed)?
+            }
+            opened => opened.map_err(failed)?,
+        };
+        (tasks.is_beside, tasks.warnings) = (is_beside, warnings);
+        Ok(tasks)
+    }
+
+    async fn over(&self, store: Arc<dyn Store>) -> Result<Tasks, StoreError> {
+        let execution = &self.app.config.execution;
+        let services = Services::open(Arc::clone(&store), Arc::new(SystemClock), execution.shared).await?;
+        let add = |services: Services, named: &NamedChannel| {
+            services.with_channel(&named.name, Arc::clone(&named.channel))
+        };
+        let services = Arc::new(self.channels.iter().fold(services, add));
+        if let Some(running) = self.running {
+            services.set_tool_caller(running.executor.tool_caller());
+            if !self.app.config.agents.is_empty() {
+                services.set_prompter(Arc::new(Prompts(Arc::downgrade(running))));
+            }
+        }
+        let background = Background::open(Arc::clone(&services), BackgroundSettings::default()).await?;
+        // An operator also sees tasks of kinds that agents may no longer create.
+        let is_looking = self.mode == TaskStore::Operator;
+        let watchers = if execution.watchers || is_looking {
+            Some(Watchers::open(Arc::clone(&services), WatcherSettings::default()).await?)
+        } else {
+            None
+        };
+        let has_module = self.app.config.modules.contains_key(SCHEDULER);
+        let schedules = if execution.scheduler || has_module || is_looking {
+            Some(Schedules::open(Arc::clone(&services), ScheduleSettings::default()).await?)
+        } else {
+            None
+        };
+        if let Some(schedules) = &schedules {
+            self.scheduler.open(schedules);
+        }
+        let seconds = execution.background_after.map(NonZeroU32::get);
+        Ok(Tasks {
+            services,
+            store,
+            background,
+            watchers,
+            schedules,
+            background_after: seconds.map(|seconds| Duration::from_secs(seconds.into())),
+            mode: self.mode,
+            is_beside: false,
+            warnings: Vec::new(),
+        })
     }
 }

@@ -41,6 +41,13 @@ impl AgentPool {
     /// The bare name of the tool that starts an agent.
     pub const SPAWN: &str = "agent_spawn";
 
+    const WAIT: &str = "agent_wait";
+
+    const CANCEL: &str = "agent_cancel";
+
+    /// The bare names of all tools.
+    pub const TOOLS: [&str; 3] = [Self::SPAWN, Self::WAIT, Self::CANCEL];
+
     /// Creates a pool of the agents that a factory makes.
     pub fn new(factory: Arc<dyn AgentFactory>) -> Self {
         Self { factory, runs: Arc::default() }
@@ -63,7 +70,7 @@ impl AgentPool {
             },
         );
         let wait = FunctionTool::new(
-            "agent_wait",
+            Self::WAIT,
             "Wait for agents that were started, and read their reports.",
             move |arguments: Wait, context: CallContext| {
                 let pool = wait.clone();
@@ -71,7 +78,7 @@ impl AgentPool {
             },
         );
         let cancel = FunctionTool::new(
-            "agent_cancel",
+            Self::CANCEL,
             "End an agent that was started.",
             move |arguments: Cancel, context: CallContext| {
                 let pool = cancel.clone();

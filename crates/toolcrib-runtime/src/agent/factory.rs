@@ -1,6 +1,6 @@
 //! The agents that a coordinator can start.
 
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
 
 use toolcrib_agent::{Agent, AgentFactory, AgentPool, SpawnedAgent};
 use toolcrib_app::AppConfig;
@@ -13,45 +13,39 @@ use toolcrib_registry::Entry;
 use crate::Error;
 use crate::services::{AppServices, is_own};
 
-/// Makes the agents of an app file, once it runs.
-#[derive(Default)]
-pub(crate) struct AppAgentFactory {
+/// Makes the agents of an app while it runs.
+struct AppAgentFactory {
     ids: Vec<String>,
-    services: OnceLock<Weak<AppServices>>,
+    services: Weak<AppServices>,
 }
 
 /// Returns a pool for the coordinators of an app; `None` if there is no coordinator, or no agent to start.
-pub(crate) fn pool(config: &AppConfig) -> Option<(Arc<AppAgentFactory>, AgentPool)> {
-    let has_coordinator = config.agents.iter().any(AgentConfig::is_coordinator);
-    if !has_coordinator || config.agents.len() < 2 {
+pub(crate) fn pool(services: &Arc<AppServices>) -> Option<AgentPool> {
+    if !has_pool(&services.app.config) {
         return None;
     }
-    let ids = config.agents.iter().map(|agent| agent.id.clone()).collect();
-    let factory = Arc::new(AppAgentFactory { ids, services: OnceLock::new() });
-    let pool = AgentPool::new(Arc::clone(&factory) as Arc<dyn AgentFactory>);
-    Some((factory, pool))
+    let ids = services.app.config.agents.iter().map(|agent| agent.id.clone()).collect();
+    Some(AgentPool::new(Arc::new(AppAgentFactory { ids, services: Arc::downgrade(services) })))
+}
+
+fn has_pool(config: &AppConfig) -> bool {
+    config.agents.iter().any(AgentConfig::is_coordinator) && config.agents.len() > 1
 }
 
 /// Leaves the tools of a pool to the coordinators.
-pub(crate) fn reserved(mut policy: Policy, config: &AppConfig, pool: &AgentPool) -> Result<Policy, Error> {
+pub(crate) fn reserved(policy: Policy, config: &AppConfig) -> Result<Policy, Error> {
+    if !has_pool(config) {
+        return Ok(policy);
+    }
     let coordinators =
         || config.agents.iter().filter(|agent| agent.is_coordinator()).map(|agent| agent.id.clone());
-    for tool in pool.tools() {
-        let name = QualifiedName::new(RUNTIME_NAMESPACE, tool.name()).map_err(|error| Error::Start {
+    AgentPool::TOOLS.into_iter().try_fold(policy, |policy, name| {
+        let name = QualifiedName::new(RUNTIME_NAMESPACE, name).map_err(|error| Error::Start {
             what: "the tools of coordinators".into(),
             message: error.to_string(),
         })?;
-        policy = policy.with_reserved(name, coordinators(), "agents[].role");
-    }
-    Ok(policy)
-}
-
-impl AppAgentFactory {
-    /// Says what runs now.
-    pub(crate) fn open(&self, services: &Arc<AppServices>) {
-        // It is said once, at start.
-        let _ = self.services.set(Arc::downgrade(services));
-    }
+        Ok(policy.with_reserved(name, coordinators(), "agents[].role"))
+    })
 }
 
 impl AgentFactory for AppAgentFactory {
@@ -60,7 +54,7 @@ impl AgentFactory for AppAgentFactory {
     }
 
     fn make(&self, id: &str, context: &CallContext) -> Result<SpawnedAgent, String> {
-        let services = self.services.get().and_then(Weak::upgrade).ok_or("the app is closing")?;
+        let services = self.services.upgrade().ok_or("the app is closing")?;
         let config = services.app.config.agents.iter().enumerate().find(|(_, agent)| agent.id == id);
         services.spawned(config, context).map_err(|error| error.to_string())
     }

@@ -9,7 +9,7 @@ use toolcrib_app::{App, TaskStore};
 use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_tasks::{OperatorRequest, ScheduleStatus, Scheduler, TaskStatus, WatcherStatus, WithOwner};
 
-use super::Tasks;
+use super::{Opening, Tasks};
 use crate::Error;
 
 /// The interval of checks of [`Tasks::changed`].
@@ -114,7 +114,11 @@ impl OwnedTask {
 impl Tasks {
     /// Opens the tasks of an app to look at them and to end some, without the app.
     pub async fn look(app: &App) -> Result<Self, Error> {
-        Self::open(app, TaskStore::Operator, &Scheduler::default(), &Vec::new()).await
+        Self::looked_at(app, &Scheduler::default()).open().await
+    }
+
+    fn looked_at<'a>(app: &'a App, scheduler: &'a Scheduler) -> Opening<'a> {
+        Opening { app, mode: TaskStore::Operator, scheduler, channels: &[], running: None }
     }
 
     /// Comes back when another process has changed them, with how they stand then.
@@ -126,10 +130,9 @@ impl Tasks {
         while !self.store.has_changed().await.map_err(failed)? {
             tokio::time::sleep(LOOK).await;
         }
-        let mut changed =
-            Self::over(app, self.mode, &Scheduler::default(), Arc::clone(&self.store), &Vec::new())
-                .await
-                .map_err(failed)?;
+        let scheduler = Scheduler::default();
+        let looked_at = Self::looked_at(app, &scheduler);
+        let mut changed = looked_at.over(Arc::clone(&self.store)).await.map_err(failed)?;
         changed.is_beside = self.is_beside;
         Ok(changed)
     }

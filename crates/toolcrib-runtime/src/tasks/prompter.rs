@@ -1,6 +1,6 @@
 //! Prompts that are put before agents when their time has come.
 
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::Weak;
 
 use async_trait::async_trait;
 use toolcrib_agent::{Conversation, Outcome, SpawnedAgent};
@@ -10,24 +10,14 @@ use toolcrib_tasks::Prompter;
 
 use crate::services::AppServices;
 
-/// Runs the agents of an app, once it runs.
-#[derive(Default)]
-pub(super) struct Prompts(OnceLock<Weak<AppServices>>);
-
-impl Prompts {
-    /// Says what runs now.
-    pub(super) fn open(&self, services: &Arc<AppServices>) {
-        // It is said once, at start.
-        let _ = self.0.set(Arc::downgrade(services));
-    }
-}
+/// Runs the agents of an app while it runs.
+pub(super) struct Prompts(pub(super) Weak<AppServices>);
 
 #[async_trait]
 impl Prompter for Prompts {
     async fn prompt(&self, prompt: &str, context: &CallContext) -> Result<String, ToolError> {
         let failed = |message: String| ToolError::new(ErrorKind::Unavailable, message);
-        let services =
-            self.0.get().and_then(Weak::upgrade).ok_or_else(|| failed("the app is closing".to_owned()))?;
+        let services = self.0.upgrade().ok_or_else(|| failed("the app is closing".to_owned()))?;
         let agents = &services.app.config.agents;
         let config = match context.agent.as_deref() {
             Some(id) => agents.iter().enumerate().find(|(_, agent)| agent.id == *id),
