@@ -16,8 +16,6 @@ use toolcrib_sdk::{Module, Source, schema_of};
 use toolcrib_tasks::Terminal;
 
 use crate::entry::EntryContext;
-use crate::sections::modules;
-use crate::sources;
 
 type LoaderFactory = Arc<dyn Fn(&EntryContext<'_>) -> Result<Source, DocumentError> + Send + Sync>;
 /// Makes the schema of a configuration within a larger one.
@@ -112,9 +110,10 @@ pub struct Extensions {
     pub(crate) is_strict: bool,
 }
 
-impl Default for Extensions {
-    fn default() -> Self {
-        let mut extensions = sources::built_in(Self {
+impl Extensions {
+    /// Returns extensions without any.
+    pub(crate) fn empty() -> Self {
+        Self {
             modules: BTreeMap::new(),
             loaders: BTreeMap::new(),
             engines: BTreeMap::new(),
@@ -124,13 +123,9 @@ impl Default for Extensions {
             observer: None,
             trace_source: None,
             is_strict: false,
-        });
-        modules::register(&mut extensions);
-        extensions
+        }
     }
-}
 
-impl Extensions {
     /// Adds a module, or takes the place of the one of that id. Its configuration is what stands under `config`, or an
     /// empty mapping; it is checked against its type before the function sees it. An error of the function is said at
     /// the place of the configuration.

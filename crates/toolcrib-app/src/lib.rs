@@ -10,6 +10,7 @@
 
 mod app;
 mod blueprint;
+mod built_in;
 mod called_apps;
 mod empty_sections;
 mod entry;

@@ -42,8 +42,8 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 
+pub use agent::agent_setup::{AgentSetup, ChosenModel};
 pub use agent::injection::SourceNote;
-pub use agent::setup::{AgentSetup, ChosenModel};
 pub use agent::surface::Surface;
 pub use call_app::MAX_RUNNING_APPS;
 pub use error::Error;

@@ -22,8 +22,8 @@ use toolcrib_registry::{Snapshot, ToolRegistry};
 use toolcrib_results::{ResultLimits, Results, Secrets, TokenCounter};
 use toolcrib_sdk::Module;
 
+use crate::agent::agent_setup::{AgentSetup, ChosenModel, Setups};
 use crate::agent::context_windows::ContextWindows;
-use crate::agent::setup::{AgentSetup, ChosenModel, Setups};
 use crate::call_app::Apps;
 use crate::services::AppServices;
 use crate::setup::NotSetUp;

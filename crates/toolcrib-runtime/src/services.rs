@@ -14,8 +14,8 @@ use toolcrib_prompt::WireNames;
 use toolcrib_registry::{Entry, Snapshot};
 use toolcrib_tasks::{Scheduler, Skills};
 
+use crate::agent::agent_setup::Setups;
 use crate::agent::context_windows::ContextWindows;
-use crate::agent::setup::Setups;
 
 /// The shared services of a running app. Agents that are started by others use them too.
 pub(crate) struct AppServices {

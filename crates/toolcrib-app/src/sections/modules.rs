@@ -1,12 +1,8 @@
 //! From an entry of `modules` to a module.
 
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use toolcrib_document::Error as DocumentError;
-use toolcrib_loader_mcp::McpModuleConfig;
 use toolcrib_model::{Secret, pointer_part};
-use toolcrib_modules::{Error, ModuleContext, ModuleTable, NoConfig, built_in};
 use toolcrib_policy::Access;
 use toolcrib_results::{Secrets, is_secret};
 use toolcrib_sdk::Module;
@@ -20,32 +16,6 @@ use crate::{AppConfig, AppFile, former_names, templates};
 
 /// The actions of a module that agents may not call.
 const BLOCKED: &str = "blocked_actions";
-
-/// Adds the built-in modules, by the door that is there for those of other crates.
-pub(crate) fn register(extensions: &mut Extensions) {
-    built_in(extensions);
-    extensions.add_module(
-        toolcrib_loader_mcp::MODULE_ID.to_owned(),
-        |config: McpModuleConfig, place: &EntryContext<'_>| {
-            let session_tools = place.app.session_tools.clone();
-            toolcrib_loader_mcp::module(&config, place.access()?, place.workspace()?, session_tools)
-        },
-    );
-    extensions.add_module(toolcrib_tasks::SCHEDULER.to_owned(), |NoConfig {}, place: &EntryContext<'_>| {
-        Ok(place.app.scheduler.module())
-    });
-}
-
-impl ModuleTable for Extensions {
-    fn add<C>(&mut self, id: &'static str, make: fn(C, &ModuleContext) -> Result<Module, Error>)
-    where
-        C: DeserializeOwned + JsonSchema + 'static,
-    {
-        self.add_module(id.to_owned(), move |config: C, place: &EntryContext<'_>| {
-            make(config, &place.module_context()?).map_err(|error| error.to_string())
-        });
-    }
-}
 
 /// Makes a module. Nothing of it runs.
 pub(crate) fn module(

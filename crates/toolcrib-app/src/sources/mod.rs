@@ -1,6 +1,5 @@
 //! From an entry of `tools.registry` to a loader and its engine.
 
-mod built_in;
 mod checked_loader;
 mod single_source;
 mod unavailable_source;
@@ -18,7 +17,6 @@ use toolcrib_port::{ToolEngine, ToolLoader};
 use toolcrib_sdk::Source;
 use toolcrib_tasks::Skills;
 
-pub(crate) use self::built_in::built_in;
 pub use self::checked_loader::CheckedLoader;
 pub use self::single_source::SourceRequest;
 use self::unavailable_source::unusable;

@@ -1,0 +1,48 @@
+//! The modules, loaders and engines that Toolcrib comes with.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use toolcrib_loader_file::entry as file;
+use toolcrib_loader_file::{MockEngine, MockSettings};
+use toolcrib_loader_mcp::McpModuleConfig;
+use toolcrib_loader_mcp::entry as mcp;
+use toolcrib_loader_rest::entry as rest;
+use toolcrib_modules::{Error, ModuleContext, ModuleTable, NoConfig};
+use toolcrib_sdk::{AppEntry as _, Module};
+
+use crate::entry::EntryContext;
+use crate::extensions::Extensions;
+
+/// The built-in ones, added by the door that is there for those of other crates.
+impl Default for Extensions {
+    fn default() -> Self {
+        let mut extensions = Self::empty()
+            .with_loader("exec", |settings, entry| file::exec(settings, entry))
+            .with_loader("file", |settings, entry| Ok(file::file(settings, entry)))
+            .with_loader("inline", |settings, entry| Ok(file::inline(&settings, entry)))
+            .with_loader("mcp", |settings, entry| mcp::open(settings, entry))
+            .with_loader("rest", |settings, entry| rest::open(settings, entry))
+            .with_engine("command", |settings, entry| file::command(settings, entry))
+            .with_engine("mock", |settings: MockSettings, _| Ok(Arc::new(MockEngine::new(settings))))
+            .with_module(toolcrib_loader_mcp::MODULE_ID, |config: McpModuleConfig, entry| {
+                let session_tools = entry.app.session_tools.clone();
+                toolcrib_loader_mcp::module(&config, entry.access()?, entry.workspace()?, session_tools)
+            })
+            .with_module(toolcrib_tasks::SCHEDULER, |NoConfig {}, entry| Ok(entry.app.scheduler.module()));
+        toolcrib_modules::built_in(&mut extensions);
+        extensions
+    }
+}
+
+impl ModuleTable for Extensions {
+    fn add<C>(&mut self, id: &'static str, make: fn(C, &ModuleContext) -> Result<Module, Error>)
+    where
+        C: DeserializeOwned + JsonSchema + 'static,
+    {
+        self.add_module(id.to_owned(), move |config: C, entry: &EntryContext<'_>| {
+            make(config, &entry.module_context()?).map_err(|error| error.to_string())
+        });
+    }
+}

@@ -1,0 +1,150 @@
+//! The models of agents, and their context windows.
+
+use std::num::NonZeroU32;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use toolcrib_agent::{Brain, FallbackModel, OpenAiModel, OpenAiSettings, Prices, Provider};
+use toolcrib_app::expanded;
+use toolcrib_app::sections::agents::{AgentConfig, BrainConfig, PricesConfig};
+use toolcrib_io::http::{HttpClient, HttpPolicy};
+use toolcrib_model::Secret;
+
+use crate::Error;
+use crate::agent::agent_setup::{AgentSetup, ChosenModel};
+use crate::services::AppServices;
+
+/// The total time to wait for servers to report their context windows.
+const MAX_WAIT: Duration = Duration::from_secs(2);
+
+impl AppServices {
+    /// See [`Runtime::model`](crate::Runtime::model).
+    pub(crate) fn model(&self, agent: &AgentSetup) -> Result<ChosenModel, Error> {
+        let Some((position, config)) = &agent.config else {
+            return Err(Error::UnknownAgent { id: agent.id.clone(), known: Vec::new() });
+        };
+        let brain = &config.brain;
+        let chosen = self.model_of(brain, &format!("/agents/{position}/brain"), agent)?;
+        // A recording replaces the fallbacks too.
+        if brain.fallback.is_empty() || chosen.notice.is_some() || brain.provider == Provider::Recorded {
+            return Ok(chosen);
+        }
+        let mut others = Vec::with_capacity(brain.fallback.len());
+        for (number, other) in brain.fallback.iter().enumerate() {
+            let place = format!("/agents/{position}/brain/fallback/{number}");
+            let model = self.model_of(other, &place, agent)?.model;
+            others.push(Brain { name: other.model.clone(), model });
+        }
+        let first = Brain { name: brain.model.clone(), model: chosen.model };
+        Ok(ChosenModel { model: Arc::new(FallbackModel::new(first, others)), notice: None })
+    }
+
+    fn model_of(&self, brain: &BrainConfig, place: &str, agent: &AgentSetup) -> Result<ChosenModel, Error> {
+        let key_variable = brain.provider.key_variable();
+        let own_key = key_variable.and_then(|name| std::env::var(name).ok()).filter(|key| !key.is_empty());
+        let recording = brain.recording.as_deref();
+        let notice = match (brain.provider, recording, key_variable) {
+            (Provider::Recorded, None, _) => {
+                let message = "`provider: recorded` needs a `recording`, a file of turns, or `--replay FILE`";
+                return Err(self.app.file.wrong(self.app.file.error_at(place, message)).into());
+            }
+            (Provider::Recorded, ..) => Some(None),
+            (_, Some(path), Some(variable)) if own_key.is_none() && brain.api_key.is_none() => {
+                Some(Some(format!("{variable} is not set: the model's turns are played from {path}")))
+            }
+            _ => None,
+        };
+        if let (Some(notice), Some(path)) = (notice, recording) {
+            let path = expanded(&self.app.file, path, &format!("{place}/recording"), true)
+                .map_err(|error| self.app.file.wrong(error))?;
+            let model = agent.recorded(&self.app.file.folder.join(path), brain.call_style())?;
+            return Ok(ChosenModel { model, notice });
+        }
+        let model = self.open_ai(brain, place, own_key)?;
+        let model = agent.in_style(brain.call_style(), Arc::new(model));
+        Ok(ChosenModel { model, notice: None })
+    }
+
+    /// Opens the model of a brain, unless a recording replaces it.
+    pub(crate) fn open_ai(
+        &self,
+        brain: &BrainConfig,
+        place: &str,
+        own_key: Option<String>,
+    ) -> Result<OpenAiModel, Error> {
+        let filled = |key: &str, text: &Option<String>| self.filled(place, key, text.as_deref());
+        let key_variable = brain.provider.key_variable();
+        let mut settings = OpenAiSettings::new(brain.provider)
+            .with_stream(brain.stream.unwrap_or(true))
+            .with_parameters(brain.parameters());
+        let mut shares_key = true;
+        if let Some(base_url) = filled("base_url", &brain.base_url)? {
+            shares_key = brain.provider.shares_key_with(&base_url);
+            settings = settings.with_base_url(base_url);
+        }
+        let own_key = own_key.map(Secret::new);
+        if let Some(key) = &own_key {
+            self.app.secrets().add(key_variable.unwrap_or("api_key"), key.clone());
+        }
+        if let Some(key) = filled("api_key", &brain.api_key)? {
+            let key = Secret::new(key);
+            self.app.secrets().add(key_variable.unwrap_or("api_key"), key.clone());
+            settings = settings.with_api_key(key);
+        } else if let Some(key) = own_key.filter(|_| shares_key) {
+            // Any other server gets the provider's key only where the app file says so.
+            settings = settings.with_api_key(key);
+        }
+        if let Some(seconds) = brain.timeout_seconds {
+            settings = settings.with_timeout(Duration::from_secs(seconds.get().into()));
+        }
+        if let Some(PricesConfig { input, cached_input, output }) = brain.prices {
+            settings = settings.with_prices(Prices { input, cached_input, output });
+        }
+        // The operator wrote the address of the model's server, so any address is allowed.
+        let http = HttpClient::new(HttpPolicy { allow_private: true, ..HttpPolicy::default() })
+            .map_err(|error| Error::Start { what: "the HTTP client".into(), message: error.to_string() })?;
+        Ok(OpenAiModel::new(settings, &http)?)
+    }
+
+    /// Returns the text of a key, with the variables in it; `None` where it is absent or empty.
+    fn filled(&self, place: &str, key: &str, text: Option<&str>) -> Result<Option<String>, Error> {
+        let Some(text) = text else { return Ok(None) };
+        let filled = expanded(&self.app.file, text, &format!("{place}/{key}"), false)
+            .map_err(|error| self.app.file.wrong(error))?;
+        Ok(Some(filled).filter(|text| !text.is_empty()))
+    }
+
+    /// Returns the context window of an agent's model as known so far, in tokens.
+    pub(crate) fn context_window(&self, agent: &AgentConfig) -> u32 {
+        let known = self.windows.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let set = agent.brain.context_window.map(NonZeroU32::get);
+        set.or_else(|| known.get(&agent.id).copied())
+            .unwrap_or_else(|| agent.brain.provider.default_context_window())
+    }
+
+    /// See [`Runtime::ask_context_windows`](crate::Runtime::ask_context_windows).
+    pub(crate) async fn ask_context_windows(&self) {
+        let ask = async {
+            for (position, agent) in self.app.config.agents.iter().enumerate() {
+                let brain = &agent.brain;
+                if brain.context_window.is_some() || !brain.provider.is_local() {
+                    continue;
+                }
+                // What is wrong with the brain is said when it is asked something.
+                let Ok(model) = self.open_ai(brain, &format!("/agents/{position}/brain"), None) else {
+                    continue;
+                };
+                if let Some(window) = model.context_window(&brain.model).await {
+                    let mut known = self.windows.known.lock().unwrap_or_else(PoisonError::into_inner);
+                    known.insert(agent.id.clone(), window);
+                }
+            }
+        };
+        let ask = async {
+            // Those that answered by then are known.
+            let _late = tokio::time::timeout(MAX_WAIT, ask).await;
+            self.setups.forget();
+        };
+        self.windows.asked.get_or_init(|| ask).await;
+    }
+}
