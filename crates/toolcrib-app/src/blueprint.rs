@@ -15,6 +15,7 @@ use toolcrib_tasks::{ActionSupport, Scheduler, Skills};
 
 use crate::entry::AppContext;
 use crate::sections::channels::NamedChannel;
+use crate::sections::setup::{Setup, SetupRules};
 use crate::sections::{
     agents, app, audit, capabilities, channels, execution, limits, modules, runtime, search, serve, skills,
 };
@@ -41,6 +42,8 @@ pub struct Blueprint {
     pub policy: Policy,
     /// Its modules.
     pub modules: Vec<Module>,
+    /// The calls of its modules before agents use them.
+    pub setup: Setup,
     /// The sources of its tools.
     pub sources: Vec<BuiltSource>,
     /// The limits on concurrency, rate and time.
@@ -61,6 +64,7 @@ pub struct Blueprint {
 /// The parts that are built one after the other.
 struct Parts {
     modules: Vec<Module>,
+    setup: Option<Setup>,
     channels: Vec<NamedChannel>,
     policy: Option<Policy>,
     sources: Vec<BuiltSource>,
@@ -125,8 +129,10 @@ impl Blueprint {
             BTreeMap::new()
         });
         found.errors.sort_by_key(DocumentError::position);
-        let (Parts { modules, channels, sources, policy: Some(policy), flow: Some(flow) }, true) =
-            (parts, found.errors.is_empty())
+        let (
+            Parts { modules, channels, sources, setup: Some(setup), policy: Some(policy), flow: Some(flow) },
+            true,
+        ) = (parts, found.errors.is_empty())
         else {
             return Err(app.file.all_wrong(found.errors));
         };
@@ -138,6 +144,7 @@ impl Blueprint {
             is_strict,
             policy,
             modules,
+            setup,
             sources,
             flow,
             channels,
@@ -216,7 +223,7 @@ impl Parts {
         let Findings { errors, warnings } = found;
         app::check(&config.app, file, errors);
         agents::check(&config.agents, file, errors);
-        let modules = modules::build(config, extensions, context, errors, warnings);
+        let (modules, calls) = modules::build(config, extensions, context, errors, warnings);
         sources::check_engines(config, extensions, file, errors);
         sources::check_registry(config, extensions, file, errors);
         capabilities::rules(app, (&modules, skills), errors, warnings);
@@ -240,10 +247,15 @@ impl Parts {
         warnings.extend(skills::warnings(skills));
         warnings.extend(rules.as_ref().ok().and_then(|rules| channels::unreachable(config, rules)));
         warnings.extend(agents::warnings(&config.agents, file));
-        let mut parts = Self { modules, channels, policy: None, sources: Vec::new(), flow: None };
+        let mut parts =
+            Self { modules, setup: None, channels, policy: None, sources: Vec::new(), flow: None };
         let Some(rules) = rules.ok().filter(|_| errors.is_empty()) else { return parts };
         match serve::scoped(former_names::with_former_names(rules), &config.serve, file) {
             Ok(policy) => parts.policy = Some(policy),
+            Err(error) => errors.push(error),
+        }
+        match SetupRules::of(config, file).policy() {
+            Ok(policy) => parts.setup = Some(Setup { policy: Arc::new(policy), calls }),
             Err(error) => errors.push(error),
         }
         match sources::build(config, extensions, context, skills) {

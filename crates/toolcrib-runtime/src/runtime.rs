@@ -78,7 +78,7 @@ impl Runtime {
             return Err(Error::Start { what: blueprint.app.file.name, message });
         }
         let (results, audit) = (Arc::new(results), audit::open(&blueprint.app)?);
-        let not_set_up = setup::run(&blueprint, &results, &audit).await?;
+        let not_set_up = setup::run(&blueprint, &results, &audit).await;
         let (modules, sources) = (take(&mut blueprint.modules), take(&mut blueprint.sources));
         let (called, is_strict) = (take(&mut blueprint.called), blueprint.is_strict);
         let services = connect(blueprint, (&modules, &sources), &approver, &results, audit)?;

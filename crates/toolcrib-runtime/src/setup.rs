@@ -9,8 +9,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use toolcrib_app::Blueprint;
-use toolcrib_app::sections::module_entry::SetupAction;
-use toolcrib_app::sections::setup::{Setup, place};
+use toolcrib_app::sections::setup::{Setup, SetupCall};
 use toolcrib_exec::audit::Audit;
 use toolcrib_exec::{DenyAll, Executor};
 use toolcrib_model::{ErrorKind, ToolCall, ToolError};
@@ -18,42 +17,36 @@ use toolcrib_modules::SETUP_SESSION as SESSION;
 use toolcrib_port::{CallContext, LoadOutcome, Reject, RejectKind, ToolLoader};
 use toolcrib_registry::ToolRegistry;
 use toolcrib_results::Results;
-use toolcrib_sdk::Module;
 
-use crate::Error;
-
-/// Runs the actions of all modules, one at a time. Returns the failures: a module that is set up in part cannot be
-/// used.
+/// Makes the calls of all modules, one at a time. Returns the failures: a module that is set up in part cannot be used.
 pub(crate) async fn run(
     blueprint: &Blueprint,
     results: &Arc<Results>,
     audit: &Audit,
-) -> Result<BTreeMap<String, Reject>, Error> {
-    let setup = Setup::of(&blueprint.app);
-    let with_setup = || {
-        let actions = blueprint.modules.iter().map(|module| (module, setup.actions(module.id())));
-        actions.filter(|(_, actions)| !actions.is_empty())
-    };
+) -> BTreeMap<String, Reject> {
     let mut failed = BTreeMap::new();
-    if !blueprint.options.setup || with_setup().next().is_none() {
-        return Ok(failed);
+    let Blueprint { options, setup: Setup { policy, calls }, app, .. } = blueprint;
+    if calls.is_empty() || !options.setup {
+        return failed;
     }
-    let loaders = with_setup().map(|(module, _)| Arc::new(module.clone()) as Arc<dyn ToolLoader>);
+    let with_setup =
+        || blueprint.modules.iter().filter(|module| calls.iter().any(|call| call.module == module.id()));
+    let loaders = with_setup().map(|module| Arc::new(module.clone()) as Arc<dyn ToolLoader>);
     let registry = ToolRegistry::from_loaders(loaders).await;
-    let policy = setup.policy().map_err(|error| blueprint.app.file.wrong(error))?;
-    let mut executor = Executor::new(Arc::new(registry), Arc::new(policy), Arc::new(DenyAll))
+    let mut executor = Executor::new(Arc::new(registry), Arc::clone(policy), Arc::new(DenyAll))
         .with_flow(blueprint.flow.clone())
         .with_results(Arc::clone(results))
         .with_audit(audit.clone());
-    for (module, _) in with_setup() {
+    for module in with_setup() {
         executor = executor.with_engine(module.source(), Arc::new(module.clone()));
     }
     let executor = Arc::new(executor);
-    for (module, actions) in with_setup() {
-        for (position, action) in actions.iter().enumerate() {
-            if let Err(reject) =
-                run_one(&setup, &executor, module, action, &place(module.id(), position)).await
-            {
+    for module in with_setup() {
+        for call in calls.iter().filter(|call| call.module == module.id()) {
+            if let Err((kind, message)) = make(&executor, call).await {
+                let file = &app.file;
+                let error = file.readable(file.error_at(&call.place, message), &call.place);
+                let reject = Reject::source(module.source(), kind, error.at(&file.name));
                 failed.insert(module.id().to_owned(), reject);
                 break;
             }
@@ -61,37 +54,16 @@ pub(crate) async fn run(
     }
     // What the actions have opened stays: it is for the agents. What they gave is of no use to anybody.
     results.forget(SESSION);
-    Ok(failed)
+    failed
 }
 
-async fn run_one(
-    setup: &Setup<'_>,
-    executor: &Arc<Executor>,
-    module: &Module,
-    action: &SetupAction,
-    place: &str,
-) -> Result<(), Reject> {
-    let file = setup.file();
-    let rejected = |kind, message: String| {
-        let error = file.error_at(place, message);
-        Reject::source(module.source(), kind, file.readable(error, place).at(&file.name))
-    };
-    let params = setup
-        .params(action, place)
-        .map_err(|error| Reject::source(module.source(), RejectKind::Unsupported, error.at(&file.name)))?;
-    let call = ToolCall::new(format!("{}::{}", module.id(), action.action), params);
+async fn make(executor: &Arc<Executor>, setup: &SetupCall) -> Result<(), (RejectKind, String)> {
+    let call = ToolCall::new(format!("{}::{}", setup.module, setup.action), setup.params.clone());
     let context = CallContext::new(SESSION).with_full_results();
-    match executor.call(call, &context).await.error {
-        None => Ok(()),
-        Some(error) => Err(rejected(
-            kind_of(&error),
-            format!(
-                "the setup action `{}` failed, so the module is left out: {}",
-                action.action,
-                said(&error)
-            ),
-        )),
-    }
+    let Some(error) = executor.call(call, &context).await.error else { return Ok(()) };
+    let (action, said) = (&setup.action, said(&error));
+    let message = format!("the setup action `{action}` failed, so the module is left out: {said}");
+    Err((kind_of(&error), message))
 }
 
 fn kind_of(error: &ToolError) -> RejectKind {

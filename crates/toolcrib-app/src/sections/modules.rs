@@ -10,7 +10,7 @@ use toolcrib_sdk::Module;
 use crate::entry::{AppContext, EntryContext};
 use crate::extensions::Extensions;
 use crate::sections::module_entry::ModuleConfig;
-use crate::sections::setup::Setup;
+use crate::sections::setup::{SetupCall, SetupRules};
 use crate::sections::values::{is_literal, unknown};
 use crate::{AppConfig, AppFile, former_names, templates};
 
@@ -70,25 +70,25 @@ pub fn may_be_of_session(config: &AppConfig, namespaces: &str) -> bool {
     connects && namespaces.starts_with(toolcrib_loader_mcp::NAMESPACE_PREFIX)
 }
 
-/// Builds and checks the modules of an app; those that can be built.
+/// Builds and checks the modules of an app, and the calls of their setup; those that can be built.
 pub(crate) fn build(
     config: &AppConfig,
     extensions: &Extensions,
     app: &AppContext<'_>,
     errors: &mut Vec<DocumentError>,
     warnings: &mut Vec<String>,
-) -> Vec<Module> {
+) -> (Vec<Module>, Vec<SetupCall>) {
     if let Err(error) = app.file.workspace() {
         errors.push(error);
-        return Vec::new();
+        return Default::default();
     }
     if app.access.is_err() {
         // It is said once, with the rules, and not for each module.
-        return Vec::new();
+        return Default::default();
     }
     let known: Vec<&str> = extensions.modules().collect();
-    let setup = Setup { file: app.file, capabilities: &config.tools.capabilities, modules: &config.modules };
-    let mut modules = Vec::new();
+    let setup = SetupRules::of(config, app.file);
+    let (mut modules, mut calls) = (Vec::new(), Vec::new());
     for (id, entry) in &config.modules {
         if !known.contains(&id.as_str()) {
             let place = format!("/modules/{}", pointer_part(id));
@@ -107,11 +107,11 @@ pub(crate) fn build(
         });
         if let Ok(module) = module {
             constraints(app.file, entry, &module, errors, warnings);
-            setup.check(&module, errors);
+            calls.extend(setup.calls(&module, errors));
             modules.push(module);
         }
     }
-    modules
+    (modules, calls)
 }
 
 /// Reports the actions that constraints name and the module does not have. Blocking one that does not exist takes nothing away, so

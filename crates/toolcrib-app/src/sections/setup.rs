@@ -17,44 +17,54 @@ use toolcrib_sdk::Module;
 
 use crate::sections::module_entry::{ModuleConfig, SetupAction};
 use crate::sections::values::unknown;
-use crate::{App, AppFile, templates};
+use crate::{AppConfig, AppFile, templates};
 
-/// The `setup` actions of the modules of an app.
-#[derive(Clone, Copy, Debug)]
-pub struct Setup<'a> {
-    pub(crate) file: &'a AppFile,
-    pub(crate) capabilities: &'a Capabilities,
-    pub(crate) modules: &'a BTreeMap<String, ModuleConfig>,
+/// The calls of modules by the operator, before agents use them.
+pub struct Setup {
+    /// The policy: the named actions may be called, unless a rule denies them.
+    pub policy: Arc<Policy>,
+    /// The calls, in their order.
+    pub calls: Vec<SetupCall>,
 }
 
-impl<'a> Setup<'a> {
-    /// Returns those of an app.
-    pub fn of(app: &'a App) -> Self {
-        let (capabilities, modules) = (&app.config.tools.capabilities, &app.config.modules);
-        Self { file: &app.file, capabilities, modules }
+/// A call of a module by the operator.
+#[derive(Clone, Debug)]
+pub struct SetupCall {
+    /// The id of the module.
+    pub module: String,
+    /// The bare name of the tool.
+    pub action: String,
+    /// The arguments, with their variables.
+    pub params: JsonObject,
+    /// The JSON pointer of the entry.
+    pub place: String,
+}
+
+/// The rules and the actions of an app.
+#[derive(Clone, Copy)]
+pub(crate) struct SetupRules<'a> {
+    file: &'a AppFile,
+    capabilities: &'a Capabilities,
+    modules: &'a BTreeMap<String, ModuleConfig>,
+}
+
+impl<'a> SetupRules<'a> {
+    pub(crate) fn of(config: &'a AppConfig, file: &'a AppFile) -> Self {
+        Self { file, capabilities: &config.tools.capabilities, modules: &config.modules }
     }
 
-    /// Returns the app file.
-    pub fn file(&self) -> &'a AppFile {
-        self.file
-    }
-
-    /// Returns the actions of a module.
-    pub fn actions(&self, module: &str) -> &'a [SetupAction] {
-        self.modules.get(module).map_or(&[], |module| &module.setup)
-    }
-
-    /// Checks the actions of a module before they run.
-    pub(crate) fn check(&self, module: &Module, errors: &mut Vec<DocumentError>) {
-        let actions = self.actions(module.id());
+    /// Builds and checks the calls of a module; those that can be made.
+    pub(crate) fn calls(&self, module: &Module, errors: &mut Vec<DocumentError>) -> Vec<SetupCall> {
+        let actions: &[SetupAction] = self.modules.get(module.id()).map_or(&[], |module| &module.setup);
+        let mut calls = Vec::new();
         if actions.is_empty() {
-            return;
+            return calls;
         }
         if let Some(reason) = module.setup_refusal() {
             let pointer = format!("/modules/{}/setup", pointer_part(module.id()));
             let message = format!("the module `{}` has no use for `setup`: {reason}", module.id());
             errors.push(self.file.error_at(&pointer, message));
-            return;
+            return calls;
         }
         let tools: Vec<Tool> = module.definitions().collect();
         let known: Vec<&str> = tools.iter().map(|tool| tool.name.name()).collect();
@@ -75,7 +85,7 @@ impl<'a> Setup<'a> {
                     continue;
                 }
             };
-            let fitting = self.fitting(tool, params, &place, errors);
+            let fitting = self.fitting(tool, params.clone(), &place, errors);
             if let (Some(policy), Some(params)) = (&policy, fitting)
                 && let Some(rule) = denied(policy, tool, params)
             {
@@ -87,7 +97,10 @@ impl<'a> Setup<'a> {
                 );
                 errors.push(self.file.error_at(&format!("{place}/action"), message));
             }
+            let (module, action) = (module.id().to_owned(), action.action.clone());
+            calls.push(SetupCall { module, action, params, place });
         }
+        calls
     }
 
     /// Returns the arguments as the tool gets them, or what is wrong with them.
@@ -114,7 +127,7 @@ impl<'a> Setup<'a> {
     }
 
     /// Returns the arguments of an action at a place, with their variables.
-    pub fn params(&self, action: &SetupAction, place: &str) -> Result<JsonObject, DocumentError> {
+    fn params(&self, action: &SetupAction, place: &str) -> Result<JsonObject, DocumentError> {
         let pointer = format!("{place}/params");
         match templates::filled(self.file, &Value::Object(action.params.clone()), &pointer)? {
             Value::Object(params) => Ok(params),
@@ -123,7 +136,7 @@ impl<'a> Setup<'a> {
     }
 
     /// Returns the policy of setup: the named actions, unless a rule denies them.
-    pub fn policy(&self) -> Result<Policy, DocumentError> {
+    pub(crate) fn policy(&self) -> Result<Policy, DocumentError> {
         let rules = self.capabilities;
         let capabilities = Capabilities {
             default_policy: Effect::Deny,
@@ -155,6 +168,6 @@ fn denied(policy: &Policy, tool: &Tool, arguments: JsonObject) -> Option<Arc<str
 }
 
 /// Returns the place of an action.
-pub fn place(module: &str, position: usize) -> String {
+fn place(module: &str, position: usize) -> String {
     format!("/modules/{}/setup/{position}", pointer_part(module))
 }

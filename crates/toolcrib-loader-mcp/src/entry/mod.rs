@@ -22,7 +22,7 @@ use crate::{
     NAMESPACE_PREFIX, SecretSink, SessionEngines, ToolsCache, TrustLock,
 };
 
-/// What an app knows of its servers, beyond their entries.
+/// The entry of a server, with what its app knows of its servers.
 pub trait ServerEntry: AppEntry {
     /// Returns the default startup timeout of a server.
     fn startup_timeout(&self) -> Duration;
@@ -93,7 +93,7 @@ pub fn open(entry: McpEntry, place: &dyn ServerEntry) -> Result<Source, String> 
     Ok(source(server, sessions))
 }
 
-/// Returns the server of an entry, and the number of sessions with one of their own.
+/// Returns the server of an entry, and the number of sessions that each have a separate one.
 ///
 /// # Errors
 ///
