@@ -80,11 +80,11 @@ pub(crate) fn build(
 ) -> (Vec<Module>, Vec<SetupCall>) {
     if let Err(error) = app.file.workspace() {
         errors.push(error);
-        return Default::default();
+        return (Vec::new(), Vec::new());
     }
     if app.access.is_err() {
         // It is said once, with the rules, and not for each module.
-        return Default::default();
+        return (Vec::new(), Vec::new());
     }
     let known: Vec<&str> = extensions.modules().collect();
     let setup = SetupRules::of(config, app.file);

@@ -34,17 +34,14 @@ pub(super) enum CacheEntry {
 
 impl SelectorEntry {
     fn selector(self, setting: &str) -> Result<(OperationSelector, Option<Risk>), String> {
-        let mut selector = OperationSelector::default();
-        selector.operations = self.operations;
-        selector.tags = self.tags;
-        selector.methods = self.methods;
-        selector.paths = self.paths;
+        let Self { operations, tags, methods, paths, risk } = self;
+        let selector = OperationSelector { operations, tags, methods, paths };
         if selector == OperationSelector::default() {
             return Err(format!(
                 "an entry of `{setting}` names none of `operations`, `tags`, `methods` and `paths`, and would fit all"
             ));
         }
-        Ok((selector, self.risk))
+        Ok((selector, risk))
     }
 }
 
