@@ -1,8 +1,9 @@
 //! Tasks that outlast one step of an agent: background calls, watchers, schedules, channels, skills and `ask_user`.
 //!
 //! [`Background`] runs calls in the background, [`Watchers`] calls tools at intervals and reports changes, and
-//! [`Schedules`] runs actions at given times. They share [`Services`], which holds the [`Store`], the [`Clock`], the
-//! tool caller and the [`Channel`]s.
+//! [`Schedules`] runs actions at given times. Each is a policy over a ledger, which keeps the tasks with their owners,
+//! limits, runs, leases and due times, and recovers them after a restart. They share [`Services`], which holds the
+//! [`Store`], the [`Clock`], the tool caller and the [`Channel`]s.
 //!
 //! [`tools`] creates `ask_user` for one [`Approver`](toolcrib_port::Approver), as a function for the namespace of the
 //! runtime's built-in tools:
@@ -31,6 +32,7 @@ mod clock;
 mod condition;
 mod error;
 mod id;
+mod ledger;
 mod notifications;
 mod operator_request;
 mod owner;

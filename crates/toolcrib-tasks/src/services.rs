@@ -5,7 +5,6 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 use toolcrib_model::{ErrorKind, ToolCall, ToolError};
 use toolcrib_port::{CallContext, ToolCaller};
@@ -13,9 +12,6 @@ use toolcrib_port::{CallContext, ToolCaller};
 use crate::id::random_id;
 use crate::owner::Owner;
 use crate::{Channel, Clock, MAX_MESSAGE_CHARS, Message, Notifications, Store, StoreError};
-
-/// The longest sleep before the clock is read again, since the wall clock may be set meanwhile.
-const CLOCK_CHECK: Duration = Duration::from_secs(15);
 
 /// The duration of a lease on a task in a shared store, unless it is renewed.
 pub(crate) const LEASE_TIME: Duration = Duration::from_secs(30);
@@ -106,13 +102,6 @@ impl Services {
         &self.closing
     }
 
-    /// Sleeps until `due`, but at most [`CLOCK_CHECK`]. The caller reads the clock again afterwards.
-    pub(crate) async fn sleep_towards(&self, due: Timestamp) {
-        let left = due.duration_since(self.clock.now());
-        let left = Duration::try_from(left).unwrap_or(Duration::ZERO);
-        tokio::time::sleep(left.min(CLOCK_CHECK)).await;
-    }
-
     /// Notifies the owner of a task: by the named channel, or at the next turn of its session without one.
     pub(crate) async fn notify(
         &self,
@@ -132,6 +121,13 @@ impl Services {
         context.caller = self.tool_caller().ok().cloned();
         context.run_key = run_key.map(Into::into);
         self.send(name, text, context).await
+    }
+
+    /// Notifies the owner of a task at the next turn of its session. A failure is logged.
+    pub(crate) async fn tell(&self, owner: &Owner, text: &str) {
+        if let Err(error) = self.notifications.push(&owner.session, text).await {
+            tracing::warn!(%error, "a notification about a task cannot be persisted");
+        }
     }
 
     /// Sends a message by a channel, on behalf of the caller of this context. Long messages are truncated.
@@ -181,7 +177,7 @@ impl Services {
     pub(crate) async fn lease(&self, id: &str) -> Result<bool, StoreError> {
         match &self.lessee {
             None => Ok(true),
-            Some(lessee) => self.store.lease(id, lessee, self.clock.now(), LEASE_TIME).await,
+            Some(lessee) => self.store.lease(id, lessee, LEASE_TIME).await,
         }
     }
 

@@ -64,8 +64,8 @@ impl Store for YieldingStore {
     async fn apply(&self, changes: Vec<Change>) -> Result<(), StoreError> {
         self.yielding(self.0.apply(changes)).await
     }
-    async fn lease(&self, id: &str, owner: &str, now: Timestamp, time: Duration) -> Result<bool, StoreError> {
-        self.yielding(self.0.lease(id, owner, now, time)).await
+    async fn lease(&self, id: &str, owner: &str, time: Duration) -> Result<bool, StoreError> {
+        self.yielding(self.0.lease(id, owner, time)).await
     }
     async fn release(&self, id: &str, owner: &str) -> Result<(), StoreError> {
         self.yielding(self.0.release(id, owner)).await

@@ -14,3 +14,11 @@ pub(crate) fn truncate_chars(text: &str, chars: usize) -> String {
         None => text.to_owned(),
     }
 }
+
+/// Truncates a text to a number of bytes. A truncated text ends with `…`.
+pub(crate) fn truncate_bytes(text: &str, bytes: usize) -> String {
+    if text.len() <= bytes {
+        return text.to_owned();
+    }
+    format!("{}…", text.get(..text.floor_char_boundary(bytes)).unwrap_or_default())
+}

@@ -13,10 +13,10 @@ use toolcrib_policy::RUNTIME_NAMESPACE;
 use toolcrib_port::{CallContext, Catalogue, Progress, ProgressListener, ResultStore, ToolCaller};
 use tracing::Instrument as _;
 
-use super::table::LiveTask;
-use super::task::Task;
-use super::{Background, BackgroundInner};
-use crate::id::random_id;
+use super::call::{LiveCall, LocalCall};
+use super::task::BackgroundTask;
+use super::{Background, BackgroundInner, TaskStatus};
+use crate::ledger::Live;
 
 /// The built-in tools that only forward calls. The other built-in tools bound their own duration.
 const FORWARDING_TOOLS: [&str; 2] = ["execute_tool", "run_parallel"];
@@ -53,41 +53,45 @@ impl BackgroundingCaller {
 #[async_trait]
 impl ToolCaller for BackgroundingCaller {
     async fn call(&self, call: ToolCall, context: &CallContext) -> ToolResult {
-        let id = random_id("task");
-        let Some(id) = id.ok().filter(|_| self.may_detach(&call, context)) else {
+        if !self.may_detach(&call, context) {
             return self.tool_caller.call(call, context).await;
-        };
+        }
         let inner = &self.background.inner;
         let may_repeat = self.tool_caller.catalogue().may_repeat(&call, context);
-        let task = Task::new(call.clone(), context, inner.services.clock.now(), may_repeat);
-        let live = LiveTask::new(task, context.phase.child());
-        let mut within = context.clone().with_cancel(live.cancel.clone()).with_run_key(id.as_str());
+        let now = inner.ledger.services.clock.now();
+        let task = BackgroundTask::new(call.clone(), context, now, may_repeat);
+        let Ok(live) = Live::create(task, LocalCall::new(context.phase.child())) else {
+            return self.tool_caller.call(call, context).await;
+        };
+        let cancel = &live.local.cancel;
+        let mut within = context.clone().with_cancel(cancel.clone()).with_run_key(Arc::clone(&live.id));
         within.deadline = Instant::now().checked_add(inner.settings.max_duration);
-        within.phase = live.phase.clone();
+        within.phase = live.local.phase.clone();
         within.progress =
-            Some(Arc::new(ProgressFanout { live: live.clone(), caller: context.progress.clone() }));
+            Some(Arc::new(ProgressFanout { live: Arc::clone(&live), caller: context.progress.clone() }));
         let (name, call_id) = (call.name.clone(), call.call_id.clone());
         let tool_caller = Arc::clone(&self.tool_caller);
         // The call runs on the Tokio task of its caller while the caller waits, and ends with it.
         let mut work: CallFuture = Box::pin(async move { tool_caller.call(call, &within).await });
         // While the call is in the foreground, dropping this future cancels it.
-        let mut guard = live.cancel.clone().drop_guard();
+        let mut guard = cancel.clone().drop_guard();
         // While a person is asked, the call has not started: its question stays in the foreground, and the time does
         // not count.
         let in_time = tokio::select! {
             biased;
             ended = wait_or_cancel(&mut work, context, &live) => Some(ended),
-            () = live.phase.sleep_until(Instant::now() + self.after) => None,
+            () = live.local.phase.sleep_until(Instant::now() + self.after) => None,
         };
         let ended = if let Some(ended) = in_time {
             ended
         } else {
-            guard = match inner.detach(&id, &live, guard).await {
+            guard = match inner.detach(&live, guard).await {
                 Ok(status) => {
                     let work = tokio::spawn(work.in_current_span());
-                    Arc::clone(inner).follow(id.clone(), live, work);
+                    inner.follow(&live, work);
                     let status = json!(status.with_move_note(self.after));
-                    return ToolResult::ok(call_id, name, status).with_metadata(BACKGROUND_TASK_KEY, id);
+                    return ToolResult::ok(call_id, name, status)
+                        .with_metadata(BACKGROUND_TASK_KEY, &*live.id);
                 }
                 // The limit of background calls is reached, so the call stays in the foreground.
                 Err(guard) => guard,
@@ -115,27 +119,22 @@ impl ToolCaller for BackgroundingCaller {
 type CallFuture = Pin<Box<dyn Future<Output = ToolResult> + Send>>;
 
 /// Waits for the end of a call, and cancels it if its caller is cancelled.
-async fn wait_or_cancel(work: &mut CallFuture, context: &CallContext, live: &LiveTask) -> ToolResult {
+async fn wait_or_cancel(work: &mut CallFuture, context: &CallContext, live: &LiveCall) -> ToolResult {
     tokio::select! {
         biased;
         ended = &mut *work => return ended,
-        () = context.cancel.cancelled() => live.cancel.cancel(),
+        () = context.cancel.cancelled() => live.local.cancel.cancel(),
     }
     work.await
 }
 
 impl BackgroundInner {
     /// Registers a running call as a background task. Returns the guard to its caller if that is not possible.
-    async fn detach(
-        &self,
-        id: &str,
-        live: &LiveTask,
-        guard: DropGuard,
-    ) -> Result<super::TaskStatus, DropGuard> {
-        if self.services.tool_caller().is_err() {
+    async fn detach(&self, live: &Arc<LiveCall>, guard: DropGuard) -> Result<TaskStatus, DropGuard> {
+        if self.ledger.services.tool_caller().is_err() {
             return Err(guard);
         }
-        match self.insert(id, live).await {
+        match self.insert(live).await {
             Ok(status) => {
                 guard.disarm();
                 Ok(status)
@@ -145,7 +144,7 @@ impl BackgroundInner {
     }
 }
 
-impl super::TaskStatus {
+impl TaskStatus {
     /// Adds a note that explains the move to the background.
     fn with_move_note(self, time: Duration) -> Self {
         let seconds = time.as_secs_f64();
@@ -156,13 +155,13 @@ impl super::TaskStatus {
 
 /// Forwards the progress of a call to its background task and to its caller.
 struct ProgressFanout {
-    live: LiveTask,
+    live: Arc<LiveCall>,
     caller: Option<Arc<dyn ProgressListener>>,
 }
 
 impl ProgressListener for ProgressFanout {
     fn progress(&self, progress: &Progress) {
-        self.live.set_progress(progress);
+        self.live.progress(progress);
         if let Some(caller) = &self.caller {
             caller.progress(progress);
         }

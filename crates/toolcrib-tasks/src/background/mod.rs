@@ -6,8 +6,8 @@
 
 mod arguments;
 mod auto_background;
+mod call;
 mod former_names;
-mod table;
 mod task;
 mod tools;
 
@@ -18,18 +18,21 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde::Deserialize as _;
+use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
-use toolcrib_port::{CallContext, CallPhase, PhaseTracker, Progress, ProgressListener, ToolCaller};
+use toolcrib_port::{CallContext, CallPhase, ToolCaller};
 
-use self::table::{LiveTask, TaskTable, WaiterGuard};
-use self::task::Task;
-use crate::id::random_id;
+use self::call::{LiveCall, LocalCall, WaiterGuard};
+use self::task::BackgroundTask;
+use crate::ledger::{CANCEL_WAIT, Ledger, Live};
 use crate::owner::WithOwner;
+use crate::run_detached::run_detached;
+use crate::services::LEASE_TIME;
 use crate::text::{shown_name, truncate_chars};
-use crate::{Change, Record, RecordKind, Services, StoreError};
+use crate::{Change, RecordKind, Services, StoreError};
 
 pub use auto_background::{BACKGROUND_TASK_KEY, BackgroundingCaller};
 pub use former_names::{former_names, makes_tasks, resolve_former_name};
@@ -40,9 +43,6 @@ pub const DEFAULT_TASK_WAIT: Duration = Duration::from_mins(1);
 
 /// The maximum time to wait for a background call.
 pub const MAX_TASK_WAIT: Duration = Duration::from_hours(1);
-
-/// The time that a cancelled call has to end.
-const CANCEL_WAIT: Duration = Duration::from_secs(5);
 
 /// The time that a launch waits to find out if its call needs approval.
 const APPROVAL_CHECK_TIME: Duration = Duration::from_secs(1);
@@ -86,49 +86,50 @@ pub struct Background {
 
 /// A handle to a background call whose end its holder tracks. While the handle exists, the session is not notified.
 pub struct TaskObserver {
-    live: LiveTask,
-    _waiting: WaiterGuard,
+    waiting: WaiterGuard,
 }
 
 impl TaskObserver {
     /// Returns true if the call has ended.
     pub fn is_over(&self) -> bool {
-        self.live.has_ended()
+        self.waiting.0.task().has_ended()
     }
 }
 
 struct BackgroundInner {
-    services: Arc<Services>,
+    ledger: Ledger<BackgroundTask>,
     settings: BackgroundSettings,
-    table: TaskTable,
 }
 
 impl Background {
     /// Loads the calls from the store. Those that were running wait for [`resume`](Self::resume).
     pub async fn open(services: Arc<Services>, settings: BackgroundSettings) -> Result<Self, StoreError> {
-        let table = TaskTable::default();
-        for Record { id, body, .. } in services.store.load(RecordKind::Background).await? {
-            match serde_json::from_value::<Task>(body) {
-                Ok(task) => table.put(id, LiveTask::new(task, PhaseTracker::new())),
-                Err(error) => tracing::warn!(%error, %id, "a stored background call cannot be read"),
-            }
-        }
-        Ok(Self { inner: Arc::new(BackgroundInner { services, settings, table }) })
+        let read = |body: &Value| match BackgroundTask::deserialize(body) {
+            Ok(task) => Ok((task, LocalCall::default())),
+            Err(error) => Err(error.to_string()),
+        };
+        let (ledger, _) = Ledger::open(services, read).await?;
+        Ok(Self { inner: Arc::new(BackgroundInner { ledger, settings }) })
     }
 
     /// Resumes the calls that were running when the process ended. The tool caller must be set.
     pub async fn resume(&self) -> Result<(), ToolError> {
-        let tool_caller = self.inner.services.tool_caller()?;
-        for (id, live) in self.inner.table.running() {
-            if live.task.may_repeat {
-                // The agent run that made the call has ended, and its budget with it.
-                self.inner.spawn(tool_caller, id, &live, None);
+        self.inner.ledger.services.tool_caller()?;
+        for live in self.inner.ledger.matching(|task| !task.has_ended()) {
+            if self.inner.recover(&live).await {
                 continue;
             }
-            let message = format!("the program ended while `{}` was running", shown_name(&live.task.tool));
-            let error = ToolError::new(ErrorKind::OutcomeUnknown, message)
-                .with_hint("check if it took effect before you call it again");
-            self.inner.finish(&id, TaskOutcome::failed(TaskState::OutcomeUnknown, error)).await;
+            // The process that runs the call may end before the call does.
+            let inner = Arc::clone(&self.inner);
+            tokio::spawn(async move {
+                let closing = inner.ledger.services.closing().clone();
+                let retries = async {
+                    while !inner.recover(&live).await {
+                        tokio::time::sleep(LEASE_TIME).await;
+                    }
+                };
+                closing.run_until_cancelled(retries).await
+            });
         }
         Ok(())
     }
@@ -136,18 +137,18 @@ impl Background {
     /// Starts a call, and returns its status with the id of the task.
     pub async fn launch(&self, call: ToolCall, context: &CallContext) -> Result<TaskStatus, ToolError> {
         let inner = &self.inner;
-        let tool_caller = inner.services.tool_caller()?;
-        inner.services.check_call(&call, context)?;
+        let services = &inner.ledger.services;
+        let tool_caller = services.tool_caller()?;
+        services.check_call(&call, context)?;
         inner.remove_expired().await;
-        let id = random_id("task").map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))?;
         let may_repeat = tool_caller.catalogue().may_repeat(&call, context);
-        let task = Task::new(call, context, inner.services.clock.now(), may_repeat);
-        let live = LiveTask::new(task, PhaseTracker::new());
-        let status = inner.insert(&id, &live).await?;
-        inner.spawn(tool_caller, id.clone(), &live, context.budget.clone());
+        let task = BackgroundTask::new(call, context, services.clock.now(), may_repeat);
+        let live = Live::create(task, LocalCall::default())?;
+        let status = inner.insert(&live).await?;
+        inner.spawn(tool_caller, &live, context.budget.clone());
         // The status of a call that waits for a person says so.
         let _ = tokio::time::timeout(APPROVAL_CHECK_TIME, live.decided()).await;
-        Ok(match live.status(&id) {
+        Ok(match live.status() {
             waiting if waiting.status == TaskState::WaitingForApproval => waiting,
             _ => status,
         })
@@ -156,9 +157,9 @@ impl Background {
     /// Returns the status of a call.
     pub async fn status(&self, id: &str, context: &CallContext) -> Result<TaskStatus, ToolError> {
         self.inner.remove_expired().await;
-        let live = self.inner.table.find(id, context)?;
-        let status = live.status(id);
-        self.inner.remove_read(id, &live).await;
+        let live = self.inner.ledger.find(id, context)?;
+        let status = live.status();
+        self.inner.remove_read(&live).await;
         Ok(status)
     }
 
@@ -169,8 +170,8 @@ impl Background {
         time: Duration,
         context: &CallContext,
     ) -> Result<TaskStatus, ToolError> {
-        let live = self.inner.table.find(id, context)?;
-        let _waiting = live.add_waiter();
+        let live = self.inner.ledger.find(id, context)?;
+        let _waiting = WaiterGuard::new(&live);
         let end = Instant::now() + time.min(MAX_TASK_WAIT);
         // After a timeout the status says that the call is running.
         let _ = tokio::time::timeout_at(end, context.cancel.run_until_cancelled(live.ended())).await;
@@ -180,8 +181,8 @@ impl Background {
     /// Returns a handle by which the caller tracks the end of a call. While the handle exists, the session is not
     /// notified.
     pub fn observe(&self, id: &str, context: &CallContext) -> Result<TaskObserver, ToolError> {
-        let live = self.inner.table.find(id, context)?;
-        Ok(TaskObserver { _waiting: live.add_waiter(), live })
+        let live = self.inner.ledger.find(id, context)?;
+        Ok(TaskObserver { waiting: WaiterGuard::new(&live) })
     }
 
     /// Returns the time that a result is retained.
@@ -191,9 +192,9 @@ impl Background {
 
     /// Cancels a call.
     pub async fn cancel(&self, id: &str, context: &CallContext) -> Result<TaskStatus, ToolError> {
-        let live = self.inner.table.find(id, context)?;
-        let _waiting = live.add_waiter();
-        live.cancel.cancel();
+        let live = self.inner.ledger.find(id, context)?;
+        let _waiting = WaiterGuard::new(&live);
+        live.local.cancel.cancel();
         // After a timeout the status says that the call is running.
         let _ = tokio::time::timeout(CANCEL_WAIT, live.ended()).await;
         self.status(id, context).await
@@ -202,44 +203,45 @@ impl Background {
     /// Returns the calls of the caller, in the order in which they were started.
     pub async fn list(&self, context: &CallContext) -> Vec<TaskStatus> {
         self.inner.remove_expired().await;
-        self.inner.table.of(context).iter().map(|(id, live)| live.status(id).without_result()).collect()
+        self.inner.ledger.of(context).iter().map(|live| live.status().without_result()).collect()
     }
 
     /// Returns the calls of all owners, in the order in which they were started. For operators.
     pub async fn all(&self) -> Vec<WithOwner<TaskStatus>> {
         self.inner.remove_expired().await;
-        let all = self.inner.table.all();
-        all.iter().map(|(id, live)| live.task.owner.attach_to(live.status(id).without_result())).collect()
+        let all = self.inner.ledger.all();
+        all.iter().map(|live| live.owner.attach_to(live.status().without_result())).collect()
     }
 
     /// Returns the status of a call of any owner. For operators: the result stays unread for its owner.
     pub fn status_of_any(&self, id: &str) -> Result<WithOwner<TaskStatus>, ToolError> {
-        let live = self.inner.table.get(id).ok_or_else(|| not_found(id))?;
-        Ok(live.task.owner.attach_to(live.status(id)))
+        let live = self.inner.ledger.get(id)?;
+        Ok(live.owner.attach_to(live.status()))
     }
 
     /// Cancels a call of any owner. For operators.
     pub async fn cancel_any(&self, id: &str) -> Result<WithOwner<TaskStatus>, ToolError> {
-        let live = self.inner.table.get(id).ok_or_else(|| not_found(id))?;
-        live.cancel.cancel();
-        if !live.is_over() && self.inner.services.tool_caller().is_err() {
+        let live = self.inner.ledger.get(id)?;
+        live.local.cancel.cancel();
+        if !live.task().has_ended() && self.inner.ledger.services.tool_caller().is_err() {
             // No process runs the call any more.
             let error = ToolError::new(
                 ErrorKind::OutcomeUnknown,
                 "it was cancelled after the program that ran it had ended",
             );
-            self.inner.finish(id, TaskOutcome::failed(TaskState::OutcomeUnknown, error)).await;
+            self.inner.finish(&live, |task| task.fail(TaskState::OutcomeUnknown, error)).await;
         }
         // After a timeout the status says that the call is running.
         let _ = tokio::time::timeout(CANCEL_WAIT, live.ended()).await;
-        self.status_of_any(id)
+        Ok(live.owner.attach_to(live.status()))
     }
 
     /// Waits until no call of a session waits for an approval.
     pub async fn wait_for_approvals(&self, session: &str) {
-        while let Some(live) = self.inner.table.waiting_in(session) {
+        let waits = |live: &Arc<LiveCall>| live.state() == TaskState::WaitingForApproval;
+        while let Some(live) = self.inner.ledger.of_session(session).into_iter().find(waits) {
             tokio::select! {
-                () = live.phase.wait_until(|phase| phase != CallPhase::WaitingForPerson) => {}
+                () = live.local.phase.wait_until(|phase| phase != CallPhase::WaitingForPerson) => {}
                 () = live.ended() => {}
             }
         }
@@ -247,163 +249,152 @@ impl Background {
 
     /// Cancels and removes the calls of a session that has ended.
     pub async fn end_session(&self, session: &str) {
-        let calls = self.inner.table.take_session(session);
-        for (_, live) in &calls {
-            live.cancel.cancel();
+        let (inner, calls) = (Arc::clone(&self.inner), self.inner.ledger.of_session(session));
+        for live in &calls {
+            live.local.cancel.cancel();
         }
-        let removed =
-            calls.iter().map(|(id, _)| Change::remove(RecordKind::Background, id.as_str())).collect();
-        self.inner.apply(removed).await;
-        let ended = futures::future::join_all(calls.iter().map(|(_, live)| live.ended()));
-        // A call that does not end in time ends later.
-        let _ = tokio::time::timeout(CANCEL_WAIT, ended).await;
+        let removing = async move {
+            inner.ledger.remove_all(&calls).await;
+            let ended = futures::future::join_all(calls.iter().map(|live| live.ended()));
+            // A call that does not end in time ends later.
+            let _ = tokio::time::timeout(CANCEL_WAIT, ended).await;
+        };
+        run_detached(removing).await;
     }
 
-    /// Waits for the running calls to end, and cancels them after the given time. New calls are refused after
-    /// [`Services::stop_intake`].
+    /// Waits for the running calls to end, and cancels them after the given time. The outcome of a call that does not
+    /// end is unknown after the next start. New calls are refused after [`Services::stop_intake`].
     pub async fn close(&self, time: Duration) {
-        let running = self.inner.table.running();
-        let ended = || futures::future::join_all(running.iter().map(|(_, live)| live.ended()));
-        if tokio::time::timeout(time, ended()).await.is_err() {
-            for (_, live) in &running {
-                live.cancel.cancel();
-            }
-            // The outcome of a call that does not end is unknown after the next start.
-            let _ = tokio::time::timeout(CANCEL_WAIT, ended()).await;
-        }
+        self.inner.ledger.close(time).await;
     }
 }
 
 impl BackgroundInner {
-    /// Adds a running call to the table and the store, and returns its status.
-    async fn insert(&self, id: &str, live: &LiveTask) -> Result<TaskStatus, ToolError> {
-        let forgotten = self.table.add(id, live, &self.settings)?;
-        let mut changes = vec![record(id, &live.task)];
-        changes.extend(forgotten.into_iter().map(|id| Change::remove(RecordKind::Background, id)));
-        let saved = self.services.store.apply(changes).await;
-        Ok(live.status(id).with_note(match saved {
+    /// Adds a running call to the ledger, and returns its status.
+    async fn insert(&self, live: &Arc<LiveCall>) -> Result<TaskStatus, ToolError> {
+        let saved = self.ledger.insert(live, &self.settings.bounds()).await?;
+        // Its id is new, so no other process holds the lease.
+        self.ledger.renew_lease(live).await;
+        Ok(live.status().with_note(match saved {
             Ok(()) => "it runs in the background; you are notified when it has ended".to_owned(),
             Err(error) => format!("it runs, and is lost when the program ends: {error}"),
         }))
     }
 
-    /// Executes a call that is in the table. It draws on the budget of the run that started it.
+    /// Repeats or ends a call that was running when its process ended. Returns false if another process runs it.
+    async fn recover(self: &Arc<Self>, live: &Arc<LiveCall>) -> bool {
+        let change_lock = live.change_lock.lock().await;
+        match self.ledger.acquire(live).await {
+            Ok(true) => {}
+            Ok(false) => return live.is_removed(),
+            Err(error) => {
+                tracing::warn!(%error, id = %live.id, "a background task cannot be recovered");
+                return false;
+            }
+        }
+        drop(change_lock);
+        let task = live.task();
+        match self.ledger.services.tool_caller() {
+            _ if task.has_ended() => self.ledger.release_if_idle(live).await,
+            // The agent run that made the call has ended, and its budget with it.
+            Ok(tool_caller) if task.may_repeat => self.spawn(tool_caller, live, None),
+            _ => {
+                let message = format!("the program ended while `{}` was running", shown_name(&task.tool));
+                let error = ToolError::new(ErrorKind::OutcomeUnknown, message)
+                    .with_hint("check if it took effect before you call it again");
+                self.finish(live, |task| task.fail(TaskState::OutcomeUnknown, error)).await;
+                self.ledger.release_if_idle(live).await;
+            }
+        }
+        true
+    }
+
+    /// Executes a call that is in the ledger. It draws on the budget of the run that started it.
     fn spawn(
         self: &Arc<Self>,
         tool_caller: &Arc<dyn ToolCaller>,
-        id: String,
-        live: &LiveTask,
+        live: &Arc<LiveCall>,
         budget: Option<Arc<dyn Any + Send + Sync>>,
     ) {
-        let (inner, tool_caller, live) = (Arc::clone(self), Arc::clone(tool_caller), live.clone());
+        let (tool_caller, task) = (Arc::clone(tool_caller), live.task());
         let mut context =
-            live.task.owner.context().with_cancel(live.cancel.clone()).with_run_key(id.as_str());
+            live.owner.context().with_cancel(live.local.cancel.clone()).with_run_key(Arc::clone(&live.id));
         context.deadline = Instant::now().checked_add(self.settings.max_duration);
-        context.phase = live.phase.clone();
-        context.progress = Some(Arc::new(ProgressRecorder(live.clone())));
+        context.phase = live.local.phase.clone();
+        context.progress = Some(Arc::clone(live) as _);
         context.budget = budget;
         context.depth = 1;
-        let call = ToolCall::new(&live.task.tool, live.task.arguments.clone()).with_call_id(&id);
+        let call = ToolCall::new(&task.tool, task.arguments.clone()).with_call_id(&*live.id);
         let work = tokio::spawn(async move { tool_caller.call(call, &context).await });
-        inner.follow(id, live, work);
+        self.follow(live, work);
     }
 
-    /// Waits for the end of a call that is in the table, and records its outcome.
-    fn follow(self: Arc<Self>, id: String, live: LiveTask, work: JoinHandle<ToolResult>) {
+    /// Waits for the end of a call that is in the ledger, and records its outcome.
+    fn follow(self: &Arc<Self>, live: &Arc<LiveCall>, mut work: JoinHandle<ToolResult>) {
+        let (inner, live) = (Arc::clone(self), Arc::clone(live));
+        let run = inner.ledger.begin_run(&live, live.created, live.local.cancel.clone());
         tokio::spawn(async move {
-            let work = work.await.map(|result| (result.facts(), result));
-            let outcome = match work {
-                Ok((facts, ToolResult { error: None, result, metadata, .. })) => {
-                    let handle = metadata.get("handle").and_then(Value::as_str).map(str::to_owned);
-                    TaskOutcome { result, handle, facts, ..TaskOutcome::new(TaskState::Completed) }
-                }
-                Ok((facts, ToolResult { error: Some(error), .. })) => {
-                    let is_cancelled = live.cancel.is_cancelled() && error.kind == ErrorKind::Cancelled;
-                    let state = if is_cancelled { TaskState::Cancelled } else { TaskState::Failed };
-                    TaskOutcome { facts, ..TaskOutcome::failed(state, error) }
-                }
-                Err(error) => {
-                    let error = ToolError::new(ErrorKind::Internal, format!("the call was aborted: {error}"));
-                    TaskOutcome::failed(TaskState::Failed, error)
+            let work = tokio::select! {
+                biased;
+                work = &mut work => work,
+                () = inner.ledger.lease_lost(&live) => {
+                    live.local.cancel.cancel();
+                    work.await
                 }
             };
-            self.finish(&id, outcome).await;
+            let is_cancelled = live.local.cancel.is_cancelled();
+            let record = |task: &mut BackgroundTask| match work {
+                Ok(result) => task.record(result, is_cancelled),
+                Err(error) => {
+                    let message = format!("the call was aborted: {error}");
+                    task.fail(TaskState::Failed, ToolError::new(ErrorKind::Internal, message));
+                }
+            };
+            inner.finish(&live, record).await;
+            drop(run);
+            inner.ledger.release_if_idle(&live).await;
         });
     }
 
     /// Records the outcome of a call, and notifies its session.
-    async fn finish(&self, id: &str, outcome: TaskOutcome) {
+    async fn finish(&self, live: &LiveCall, record: impl FnOnce(&mut BackgroundTask)) {
+        let change_lock = live.change_lock.lock().await;
+        let mut task = BackgroundTask::clone(&live.task());
+        record(&mut task);
+        task.ended = Some(self.ledger.services.clock.now());
         // A call that was removed meanwhile ends without a notification.
-        let Some(live) = self.table.get(id) else { return };
-        let mut task = Task::clone(&live.task);
-        let TaskOutcome { state, result, handle, facts, error } = outcome;
-        (task.state, task.ended) = (state, Some(self.services.clock.now()));
-        (task.result, task.handle, task.facts, task.error) = (result, handle, facts, error);
-        let (session, text) = (task.owner.session.clone(), notification_text(id, &task));
-        // The outcome is persisted before the session is notified.
-        self.apply(vec![record(id, &task)]).await;
-        if self.table.complete(id, task) == Some(false)
-            && let Err(error) = self.services.notifications.push(&session, &text).await
-        {
-            tracing::warn!(%error, %id, "the notification of the end of a call cannot be persisted");
+        if live.is_removed() {
+            return live.set(task);
+        }
+        let text = notification_text(&live.id, &task);
+        // The outcome is persisted before the session is notified. After a failure it is visible in this process.
+        let _ = self.ledger.persist(live, &task, Vec::new()).await;
+        let is_awaited = live.local.is_awaited();
+        live.set(task);
+        drop(change_lock);
+        if !is_awaited {
+            self.ledger.services.tell(&live.owner, &text).await;
         }
     }
 
     /// Removes a result that was read from the store: it is not needed after a crash.
-    async fn remove_read(&self, id: &str, live: &LiveTask) {
-        if live.is_over() {
-            self.apply(vec![Change::remove(RecordKind::Background, id)]).await;
+    async fn remove_read(&self, live: &LiveCall) {
+        if !live.task().has_ended() {
+            return;
+        }
+        let read = Change::remove(RecordKind::Background, live.id.as_ref());
+        if let Err(error) = self.ledger.services.store.apply(vec![read]).await {
+            tracing::warn!(%error, id = %live.id, "a result that was read cannot be removed from the store");
         }
     }
 
     async fn remove_expired(&self) {
-        let now = self.services.clock.now();
-        let oldest = now.checked_sub(self.settings.retention).unwrap_or(now);
-        let removed = self.table.remove_ended_before(oldest);
-        if !removed.is_empty() {
-            let removed = removed.into_iter().map(|id| Change::remove(RecordKind::Background, id)).collect();
-            self.apply(removed).await;
-        }
+        self.ledger.remove_expired(self.settings.retention).await;
     }
-
-    /// Applies changes to the store. A call continues if they cannot be persisted.
-    async fn apply(&self, changes: Vec<Change>) {
-        if let Err(error) = self.services.store.apply(changes).await {
-            tracing::warn!(%error, "a background call cannot be persisted");
-        }
-    }
-}
-
-/// The outcome of a call.
-struct TaskOutcome {
-    state: TaskState,
-    result: Value,
-    handle: Option<String>,
-    facts: Option<String>,
-    error: Option<ToolError>,
-}
-
-impl TaskOutcome {
-    fn new(state: TaskState) -> Self {
-        Self { state, result: Value::Null, handle: None, facts: None, error: None }
-    }
-
-    fn failed(state: TaskState, error: ToolError) -> Self {
-        Self { error: Some(error), ..Self::new(state) }
-    }
-}
-
-fn not_found(id: &str) -> ToolError {
-    ToolError::new(ErrorKind::NotFound, format!("there is no background task `{id}`"))
-}
-
-fn record(id: &str, task: &Task) -> Change {
-    let (id, session) = (id.to_owned(), task.owner.session.clone());
-    Change::Put(Record { kind: RecordKind::Background, id, session, body: json!(task) })
 }
 
 /// Returns the notification about a call that has ended.
-fn notification_text(id: &str, task: &Task) -> String {
+fn notification_text(id: &str, task: &BackgroundTask) -> String {
     let value = match &task.error {
         None if task.result.is_null() && task.facts.is_some() => String::new(),
         None => task.result.to_string(),
@@ -419,13 +410,4 @@ fn notification_text(id: &str, task: &Task) -> String {
         TaskState::Failed | TaskState::Running | TaskState::WaitingForApproval => "has failed",
     };
     format!("The background task {id} ({tool}) {how}: {}", truncate_chars(&what, MAX_NOTIFIED_CHARS))
-}
-
-/// A listener that records the progress of a call.
-struct ProgressRecorder(LiveTask);
-
-impl ProgressListener for ProgressRecorder {
-    fn progress(&self, progress: &Progress) {
-        self.0.set_progress(progress);
-    }
 }

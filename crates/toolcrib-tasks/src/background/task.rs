@@ -1,12 +1,15 @@
-//! One background call.
+//! The stored state and the status of a background call.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolcrib_model::{JsonObject, ToolCall, ToolError};
+use toolcrib_model::{ErrorKind, JsonObject, ToolCall, ToolError, ToolResult};
 use toolcrib_port::CallContext;
 
+use super::call::LocalCall;
+use crate::RecordKind;
+use crate::ledger::Task;
 use crate::owner::Owner;
 
 /// The state of a background call.
@@ -30,7 +33,7 @@ pub enum TaskState {
 
 /// A background call, as it is stored.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Task {
+pub(super) struct BackgroundTask {
     pub(super) owner: Owner,
     pub(super) tool: String,
     pub(super) arguments: JsonObject,
@@ -51,7 +54,7 @@ pub(super) struct Task {
     pub(super) error: Option<ToolError>,
 }
 
-impl Task {
+impl BackgroundTask {
     /// Creates a running call.
     pub(super) fn new(call: ToolCall, context: &CallContext, now: Timestamp, may_repeat: bool) -> Self {
         Self {
@@ -67,6 +70,53 @@ impl Task {
             facts: None,
             error: None,
         }
+    }
+
+    /// Records the result of the call.
+    pub(super) fn record(&mut self, result: ToolResult, is_cancelled: bool) {
+        self.facts = result.facts();
+        let ToolResult { error, result, metadata, .. } = result;
+        match error {
+            None => {
+                let handle = metadata.get("handle").and_then(Value::as_str).map(str::to_owned);
+                (self.state, self.result, self.handle) = (TaskState::Completed, result, handle);
+            }
+            Some(error) if is_cancelled && error.kind == ErrorKind::Cancelled => {
+                self.fail(TaskState::Cancelled, error);
+            }
+            Some(error) => self.fail(TaskState::Failed, error),
+        }
+    }
+
+    /// Records the end of the call without a result.
+    pub(super) fn fail(&mut self, state: TaskState, error: ToolError) {
+        (self.state, self.error) = (state, Some(error));
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.state != TaskState::Running
+    }
+}
+
+impl Task for BackgroundTask {
+    const KIND: RecordKind = RecordKind::Background;
+    const NAME: &'static str = "background task";
+    const ID_PREFIX: &'static str = "task";
+    const HINT_WITHOUT_TASKS: &'static str =
+        "none was started, or all results have been forgotten; start the call again";
+    type Due = Timestamp;
+    type Local = LocalCall;
+
+    fn owner(&self) -> &Owner {
+        &self.owner
+    }
+
+    fn created(&self) -> Timestamp {
+        self.started
+    }
+
+    fn ended(&self) -> Option<Timestamp> {
+        self.ended
     }
 }
 

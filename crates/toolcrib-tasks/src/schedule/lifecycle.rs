@@ -2,20 +2,19 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use serde_json::json;
-use toolcrib_model::{ErrorKind, ToolCall, ToolError};
+use toolcrib_model::{ToolCall, ToolError};
 use toolcrib_port::CallContext;
 
-use super::leases::remove_cancel_marker;
 use super::record::Schedule;
 use super::status::{NEXT_RUNS, ScheduleStatus};
-use super::table::LiveSchedule;
 use super::time::{MIN_CRON_INTERVAL, ScheduleTime, format_moment};
 use super::{
-    CANCEL_WAIT, MAX_ACTION_BYTES, MAX_CATCH_UP, MAX_LABEL_CHARS, MIN_CATCH_UP, PAST_TOLERANCE,
-    ScheduleRequest, SchedulesInner, invalid,
+    MAX_ACTION_BYTES, MAX_CATCH_UP, MAX_LABEL_CHARS, MIN_CATCH_UP, PAST_TOLERANCE, ScheduleRequest,
+    SchedulesInner, invalid,
 };
-use crate::id::random_id;
+use crate::ledger::{CANCEL_WAIT, Live, remove_cancel_marker};
 use crate::owner::Owner;
 use crate::{Action, Change, MAX_NOTIFICATION_CHARS, RecordKind};
 
@@ -28,7 +27,7 @@ impl SchedulesInner {
     ) -> Result<Schedule, ToolError> {
         let ScheduleRequest { time, action, label, overlap, catch_up, max_runs } = request;
         self.check(action, context)?;
-        let now = self.services.clock.now();
+        let now = self.ledger.services.clock.now();
         let next = match time {
             ScheduleTime::Once(at) if now.duration_since(at.timestamp()) > PAST_TOLERANCE => {
                 let at = format_moment(at.timestamp(), at.time_zone());
@@ -60,8 +59,8 @@ impl SchedulesInner {
     /// Checks an action when it is scheduled. A call is checked again when it is made, and approvals are requested only
     /// then.
     fn check(&self, action: &Action, context: &CallContext) -> Result<(), ToolError> {
-        self.services.tool_caller()?;
-        action.check(&self.services)?;
+        self.ledger.services.tool_caller()?;
+        action.check(&self.ledger.services)?;
         let bytes = json!(action).to_string().len();
         if bytes > MAX_ACTION_BYTES {
             let message = format!("the action has {bytes} bytes; the limit is {MAX_ACTION_BYTES}");
@@ -69,7 +68,7 @@ impl SchedulesInner {
         }
         match action {
             Action::ToolCall { tool, params } => {
-                self.services.check_call(&ToolCall::new(tool, params.clone()), context)
+                self.ledger.services.check_call(&ToolCall::new(tool, params.clone()), context)
             }
             Action::Notification { message: text, .. } | Action::LlmPrompt { prompt: text }
                 if text.trim().is_empty() =>
@@ -91,17 +90,12 @@ impl SchedulesInner {
         schedule: Schedule,
         time: ScheduleTime,
     ) -> Result<ScheduleStatus, ToolError> {
-        let id =
-            random_id("schedule").map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))?;
-        let live = LiveSchedule::new(id, schedule.clone(), time, false);
-        let _change_lock = live.change_lock.lock().await;
-        let forgotten = self.table.add(&live, &self.settings)?;
-        let forgotten = forgotten.into_iter().map(|id| Change::remove(RecordKind::Schedule, id));
-        let saved = self.save(&live, schedule, forgotten.collect()).await;
+        let live = Live::create(schedule, time)?;
+        let saved = self.ledger.insert(&live, &self.settings.bounds()).await?;
         self.wake(&live);
         let status = live.status(NEXT_RUNS);
         Ok(match saved {
-            Ok(()) if self.services.store.is_durable() => status,
+            Ok(()) if self.ledger.services.store.is_durable() => status,
             Ok(()) => status.with_note("it is lost when the program ends: tasks are not stored in a file"),
             Err(error) => {
                 status.with_note(format!("it is lost if the program ends before this is resolved: {error}"))
@@ -109,34 +103,30 @@ impl SchedulesInner {
         })
     }
 
-    pub(super) async fn cancel(&self, live: &Arc<LiveSchedule>) -> ScheduleStatus {
+    pub(super) async fn cancel(&self, live: &Arc<Live<Schedule>>) -> ScheduleStatus {
         let change_lock = live.change_lock.lock().await;
         let has_lease = self.acquire(live).await;
-        let now = self.services.clock.now();
-        let mut schedule = Schedule::clone(&live.schedule());
+        let now = self.ledger.services.clock.now();
+        let mut schedule = Schedule::clone(&live.task());
         if !schedule.is_active() {
-            self.release_if_idle(live).await;
+            self.ledger.release_if_idle(live).await;
             drop(change_lock);
             return live.status(0).with_note("it had already ended");
         }
         schedule.cancel(now);
         let saved = if has_lease {
-            let saved = self.save(live, schedule, Vec::new()).await;
-            self.release_if_idle(live).await;
+            let saved = self.ledger.commit(live, schedule, Vec::new()).await;
+            self.ledger.release_if_idle(live).await;
             saved
         } else {
             live.set(schedule);
-            self.put_cancel_marker(live).await
+            self.ledger.put_cancel_marker(live).await
         };
         self.wake(live);
         drop(change_lock);
         live.cancel_runs();
-        let ended = async {
-            // `self` holds the sender, so this cannot fail.
-            let _ = self.running.subscribe().wait_for(|_| !live.is_running()).await;
-        };
         // After a timeout the status says that the run is in progress.
-        let _ = tokio::time::timeout(CANCEL_WAIT, ended).await;
+        let _ = tokio::time::timeout(CANCEL_WAIT, self.ledger.run_ended(|_| !live.is_running())).await;
         let status = live.status(0);
         match saved {
             Ok(()) if has_lease => status,
@@ -147,37 +137,60 @@ impl SchedulesInner {
         }
     }
 
-    /// Returns a schedule after reloading the changes of other processes.
-    pub(super) async fn reloaded<'a>(&self, live: &'a Arc<LiveSchedule>) -> &'a LiveSchedule {
-        if self.services.is_shared() && live.is_stored() {
-            let _change_lock = live.change_lock.lock().await;
-            if !live.is_running()
-                && let Err(error) = self.reload(live).await
-            {
-                tracing::warn!(%error, id = live.id, "the changes of other processes to a schedule cannot be read");
+    /// Acquires the lease of a schedule. Applies the changes and the cancel marker of other processes. Returns false if
+    /// this process may not run the schedule. The caller holds the change lock.
+    pub(super) async fn acquire(&self, live: &Live<Schedule>) -> bool {
+        match self.ledger.acquire(live).await {
+            Ok(true) => {}
+            Ok(false) => return false,
+            Err(error) => {
+                tracing::warn!(%error, id = %live.id, "the lease of a schedule cannot be acquired");
+                return false;
             }
         }
-        live
+        if !live.is_running() {
+            let (now, mut schedule) = (self.ledger.services.clock.now(), Schedule::clone(&live.task()));
+            let also = self.apply_cancel_marker(live, &mut schedule, now).await;
+            if !also.is_empty() {
+                // After a failure the marker still exists, so this is retried.
+                let _ = self.ledger.commit(live, schedule, also).await;
+            }
+        }
+        true
+    }
+
+    /// Cancels a schedule that has a cancel marker, and returns the change that removes the marker.
+    pub(super) async fn apply_cancel_marker(
+        &self,
+        live: &Live<Schedule>,
+        schedule: &mut Schedule,
+        now: Timestamp,
+    ) -> Vec<Change> {
+        if !self.ledger.has_cancel_marker(live).await {
+            return Vec::new();
+        }
+        schedule.cancel(now);
+        vec![remove_cancel_marker(RecordKind::Schedule, &live.id)]
     }
 
     /// Applies the cancel markers of processes that have ended.
-    pub(super) async fn apply_cancel_markers(&self, ids: impl Iterator<Item = &str>) {
+    pub(super) async fn apply_left_cancel_markers(&self, ids: &[String]) {
         // In a shared store, the process that runs a schedule applies its marker.
-        if self.services.is_shared() {
+        if self.ledger.services.is_shared() {
             return;
         }
         for id in ids {
-            let also = vec![remove_cancel_marker(id)];
-            let Some(live) = self.table.get(id) else {
-                if let Err(error) = self.services.store.apply(also).await {
+            let also = vec![remove_cancel_marker(RecordKind::Schedule, id)];
+            let Ok(live) = self.ledger.get(id) else {
+                if let Err(error) = self.ledger.services.store.apply(also).await {
                     tracing::warn!(%error, %id, "the cancel marker of a schedule cannot be removed");
                 }
                 continue;
             };
-            let mut schedule = Schedule::clone(&live.schedule());
-            schedule.cancel(self.services.clock.now());
-            let _ = self.save(&live, schedule, also).await;
-            self.wake_interrupted(&live);
+            let mut schedule = Schedule::clone(&live.task());
+            schedule.cancel(self.ledger.services.clock.now());
+            // A failed write is retried later.
+            let _ = self.ledger.commit(&live, schedule, also).await;
         }
     }
 }

@@ -1,19 +1,15 @@
 //! Schedules: actions that run once at a time, or repeatedly according to a cron pattern.
 //!
 //! A [`Schedule`](record::Schedule) belongs to its creator, whose session is notified of its runs at the next turn. It
-//! outlives that session, and ends when it is completed or cancelled. One Tokio task waits for all schedules
-//! ([`timer`]). [`transitions`] are pure functions that decide about due and interrupted runs. [`run`] persists these
-//! decisions before it acts on them.
+//! outlives that session, and ends when it is completed or cancelled. [`transitions`] are pure functions that decide
+//! about due and interrupted runs. [`run`] persists these decisions before it acts on them.
 
 mod arguments;
-mod leases;
 mod lifecycle;
 mod record;
 mod run;
 mod status;
-mod table;
 mod time;
-mod timer;
 mod tools;
 mod transitions;
 
@@ -21,22 +17,20 @@ mod transitions;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
-use tokio::sync::{Notify, Semaphore, watch};
-use tokio_util::sync::CancellationToken;
+use tokio::sync::Semaphore;
 use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_port::CallContext;
 
-use self::leases::cancel_marker_target;
-use self::table::{LiveSchedule, ScheduleTable, not_found};
+use self::record::Schedule;
+use crate::ledger::{Bound, Counted, Ledger, Scope, start_timer};
 use crate::owner::WithOwner;
 use crate::run_detached::run_detached;
-use crate::{Action, RecordKind, Services, StoreError};
+use crate::{Action, Services, StoreError};
 
 pub use record::{LastRun, Overlap, RunOutcome, ScheduleState};
 pub use status::{NEXT_RUNS, ScheduleStatus};
@@ -58,9 +52,6 @@ pub const MAX_ACTION_BYTES: usize = 32 * 1024;
 
 /// The age up to which a past time of a single run means now, since writing the request takes time.
 const PAST_TOLERANCE: SignedDuration = SignedDuration::from_mins(1);
-
-/// The time that a cancelled run has to end.
-const CANCEL_WAIT: Duration = Duration::from_secs(5);
 
 /// The limits of schedules.
 #[derive(Clone, Debug)]
@@ -95,6 +86,29 @@ impl Default for ScheduleSettings {
             retention: Duration::from_hours(24),
             time_zone: TimeZone::system(),
         }
+    }
+}
+
+impl ScheduleSettings {
+    /// Returns the limits of schedules. That of active schedules also applies to ended ones.
+    fn bounds(&self) -> [Bound; 4] {
+        [
+            Bound::new(Scope::Session, Counted::Active, self.max_per_session).refusing(|active, _| {
+                limit_reached(format!("this session has {active} active schedules, which is the limit"))
+                    .with_hint("cancel one with `schedule_cancel`; `schedule_list` lists them")
+            }),
+            Bound::new(Scope::Session, Counted::Ended, self.max_per_session).evicting(),
+            Bound::new(Scope::Client, Counted::Both, self.max_per_client).refusing(|all, limit| {
+                limit_reached(format!(
+                    "this client has {all} schedules in all its sessions; the limit is {limit}"
+                ))
+                .with_hint("cancel one with `schedule_cancel`; ended schedules are removed after a day")
+            }),
+            Bound::new(Scope::All, Counted::Both, self.max_total).refusing(|all, _| {
+                limit_reached(format!("there are {all} schedules in all, which is the limit"))
+                    .with_hint("tell the user to cancel schedules that are not needed")
+            }),
+        ]
     }
 }
 
@@ -134,45 +148,21 @@ pub struct Schedules {
 }
 
 struct SchedulesInner {
-    services: Arc<Services>,
+    ledger: Ledger<Schedule>,
     settings: ScheduleSettings,
-    table: ScheduleTable,
     /// The permits for concurrent runs.
     permits: Arc<Semaphore>,
-    /// The number of runs in progress.
-    running: watch::Sender<usize>,
-    /// Cancelled when all runs must end.
-    ending: CancellationToken,
-    /// Wakes the timer when a schedule may be due earlier.
-    woken: Arc<Notify>,
-    has_timer: AtomicBool,
-    /// The ids of unreadable records in the store, with the reasons.
-    unreadable: Mutex<BTreeMap<String, String>>,
 }
 
 impl Schedules {
     /// Loads the schedules from the store. They run after [`resume`](Self::resume).
     pub async fn open(services: Arc<Services>, settings: ScheduleSettings) -> Result<Self, StoreError> {
-        let records = services.store.load(RecordKind::Schedule).await?;
         let permits = Arc::new(Semaphore::new(settings.max_running.clamp(1, Semaphore::MAX_PERMITS)));
-        let inner = SchedulesInner {
-            services,
-            settings,
-            table: ScheduleTable::default(),
-            permits,
-            running: watch::Sender::new(0),
-            ending: CancellationToken::new(),
-            woken: Arc::default(),
-            has_timer: AtomicBool::new(false),
-            unreadable: Mutex::default(),
-        };
-        records
-            .iter()
-            .filter(|record| cancel_marker_target(&record.id).is_none())
-            .for_each(|record| inner.load_record(record));
-        inner
-            .apply_cancel_markers(records.iter().filter_map(|record| cancel_marker_target(&record.id)))
-            .await;
+        let zone = settings.time_zone.clone();
+        let (ledger, marked) = Ledger::open(services, move |body| Schedule::read(body, &zone)).await?;
+        let inner = SchedulesInner { ledger, settings, permits };
+        inner.apply_left_cancel_markers(&marked).await;
+        inner.wake_all();
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -180,19 +170,19 @@ impl Schedules {
     /// key; the others are reported to their sessions.
     pub async fn resume(&self) -> Result<(), ToolError> {
         let inner = &self.inner;
-        inner.services.tool_caller()?;
-        if inner.has_timer.swap(true, Ordering::AcqRel) {
+        inner.ledger.services.tool_caller()?;
+        if !inner.ledger.begin_timer() {
             return Ok(());
         }
-        for live in inner.table.matching(|live| !live.schedule().running.is_empty()) {
+        for live in inner.ledger.matching(|schedule| !schedule.running.is_empty()) {
             let change_lock = live.change_lock.lock().await;
             if inner.acquire(&live).await {
                 inner.resolve_interrupted(&live, &change_lock).await;
-                inner.release_if_idle(&live).await;
+                inner.ledger.release_if_idle(&live).await;
             }
         }
         inner.reset_all().await;
-        tokio::spawn(timer::run(Arc::downgrade(inner)));
+        start_timer(inner);
         Ok(())
     }
 
@@ -211,96 +201,64 @@ impl Schedules {
 
     /// Returns the schedules of the caller, in the order of their creation.
     pub fn list(&self, context: &CallContext) -> Vec<ScheduleStatus> {
-        let own = self.inner.table.of(context);
+        let own = self.inner.ledger.of(context);
         own.iter().map(|live| live.status(1).without_run_detail()).collect()
     }
 
     /// Returns the status of a schedule of the caller.
     pub async fn status(&self, id: &str, context: &CallContext) -> Result<ScheduleStatus, ToolError> {
-        let live = self.inner.table.find(id, context)?;
-        Ok(self.inner.reloaded(&live).await.status(NEXT_RUNS))
+        let live = self.inner.ledger.find(id, context)?;
+        self.inner.ledger.refresh(&live).await;
+        Ok(live.status(NEXT_RUNS))
     }
 
     /// Cancels a schedule of the caller, and its current run.
     pub async fn cancel(&self, id: &str, context: &CallContext) -> Result<ScheduleStatus, ToolError> {
-        let live = self.inner.table.find(id, context)?;
+        let live = self.inner.ledger.find(id, context)?;
         let inner = Arc::clone(&self.inner);
         Ok(run_detached(async move { inner.cancel(&live).await }).await)
     }
 
     /// Returns the schedules of all owners, in the order of their creation. For operators.
     pub async fn all(&self) -> Vec<WithOwner<ScheduleStatus>> {
-        let inner = &self.inner;
-        if inner.services.is_shared()
-            && let Err(error) = inner.reload_all().await
-        {
-            tracing::warn!(%error, "the schedules of other processes cannot be read");
+        let ledger = &self.inner.ledger;
+        if ledger.services.is_shared() {
+            ledger.reload_all().await;
+            self.inner.wake_all();
         }
-        let all = inner.table.all();
-        all.iter().map(|live| live.attach_to(live.status(1).without_run_detail())).collect()
+        ledger.all().iter().map(|live| live.owner.attach_to(live.status(1).without_run_detail())).collect()
     }
 
     /// Returns the status of a schedule of any owner. For operators.
     pub async fn status_of_any(&self, id: &str) -> Result<WithOwner<ScheduleStatus>, ToolError> {
-        let live = self.inner.table.get(id).ok_or_else(|| not_found(id))?;
-        let status = self.inner.reloaded(&live).await.status(NEXT_RUNS);
-        Ok(live.attach_to(status))
+        let live = self.inner.ledger.get(id)?;
+        self.inner.ledger.refresh(&live).await;
+        Ok(live.owner.attach_to(live.status(NEXT_RUNS)))
     }
 
     /// Cancels a schedule of any owner. For operators.
     pub async fn cancel_any(&self, id: &str) -> Result<WithOwner<ScheduleStatus>, ToolError> {
-        let live = self.inner.table.get(id).ok_or_else(|| not_found(id))?;
+        let live = self.inner.ledger.get(id)?;
         let (inner, cancelled) = (Arc::clone(&self.inner), Arc::clone(&live));
         let status = run_detached(async move { inner.cancel(&cancelled).await }).await;
-        Ok(live.attach_to(status))
+        Ok(live.owner.attach_to(status))
     }
 
     /// Returns the ids of the stored schedules that cannot be read, with the reasons. A newer version may have written
     /// them, so they stay in the store unchanged.
     pub fn unreadable(&self) -> BTreeMap<String, String> {
-        self.inner.unreadable().clone()
+        self.inner.ledger.unreadable()
     }
 
     /// Waits for the current runs to end, and cancels them after the given time. The next start treats cancelled runs
     /// like runs that a crash has interrupted. No runs start after [`Services::stop_intake`].
     pub async fn close(&self, time: Duration) {
-        let inner = &self.inner;
-        let ended = || async {
-            // `inner` holds the sender, so this cannot fail.
-            let _ = inner.running.subscribe().wait_for(|running| *running == 0).await;
-        };
-        if tokio::time::timeout(time, ended()).await.is_err() {
-            inner.ending.cancel();
-            // A run that does not end in time is dropped with the program.
-            let _ = tokio::time::timeout(2 * CANCEL_WAIT, ended()).await;
-        }
+        self.inner.ledger.close(time).await;
     }
 }
 
-impl SchedulesInner {
-    fn add_unreadable(&self, id: &str, reason: &str) {
-        if self.unreadable().insert(id.to_owned(), reason.to_owned()).is_none() {
-            tracing::warn!(%id, %reason, "a stored schedule cannot be read, and stays unchanged");
-        }
-    }
-
-    fn unreadable(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, String>> {
-        self.unreadable.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn retention(&self) -> SignedDuration {
-        SignedDuration::try_from(self.settings.retention).unwrap_or(SignedDuration::MAX)
-    }
-}
-
-impl LiveSchedule {
-    fn status(&self, next_runs: usize) -> ScheduleStatus {
-        ScheduleStatus::of(&self.id, &self.schedule(), &self.time, next_runs)
-    }
-
-    fn attach_to(&self, status: ScheduleStatus) -> WithOwner<ScheduleStatus> {
-        self.schedule().owner.attach_to(status)
-    }
+fn limit_reached(message: String) -> ToolError {
+    ToolError::new(ErrorKind::LimitReached, message)
 }
 
 fn invalid(message: impl Into<String>) -> ToolError {

@@ -4,11 +4,12 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::Value;
 
 use super::time::ScheduleTime;
+use crate::ledger::Task;
 use crate::owner::Owner;
-use crate::{Action, Change, Cron, Error, Record, RecordKind};
+use crate::{Action, Cron, Error, RecordKind};
 
 /// The version of the format that is written and read. Records of another version stay unchanged.
 const FORMAT_VERSION: u32 = 1;
@@ -190,9 +191,9 @@ impl Schedule {
         }
     }
 
-    /// Parses a record. Returns the schedule and its times, or the reason why the record is unreadable.
-    pub(super) fn read(record: &Record, zone: &TimeZone) -> Result<(Self, ScheduleTime), String> {
-        let schedule = Self::deserialize(&record.body).map_err(|error| error.to_string())?;
+    /// Parses the body of a record. Returns the schedule and its times, or the reason why the record is unreadable.
+    pub(super) fn read(body: &Value, zone: &TimeZone) -> Result<(Self, ScheduleTime), String> {
+        let schedule = Self::deserialize(body).map_err(|error| error.to_string())?;
         if schedule.form != FORMAT_VERSION {
             return Err(format!(
                 "it has format {}, and this version supports format {FORMAT_VERSION}",
@@ -213,12 +214,6 @@ impl Schedule {
         Ok((schedule, time))
     }
 
-    /// Returns the change that stores it.
-    pub(super) fn put(&self, id: &str) -> Change {
-        let (id, session) = (id.to_owned(), self.owner.session.clone());
-        Change::Put(Record { kind: RecordKind::Schedule, id, session, body: json!(self) })
-    }
-
     /// Returns the maximum delay of a run.
     pub(super) fn catch_up(&self) -> SignedDuration {
         SignedDuration::from_secs(i64::try_from(self.catch_up).unwrap_or(i64::MAX))
@@ -226,6 +221,28 @@ impl Schedule {
 
     pub(super) fn is_active(&self) -> bool {
         self.state == ScheduleState::Active
+    }
+}
+
+impl Task for Schedule {
+    const KIND: RecordKind = RecordKind::Schedule;
+    const NAME: &'static str = "schedule";
+    const ID_PREFIX: &'static str = "schedule";
+    const HINT_WITHOUT_TASKS: &'static str =
+        "there are no schedules; create one with `schedule_once` or `schedule_cron`";
+    type Due = Timestamp;
+    type Local = ScheduleTime;
+
+    fn owner(&self) -> &Owner {
+        &self.owner
+    }
+
+    fn created(&self) -> Timestamp {
+        self.created
+    }
+
+    fn ended(&self) -> Option<Timestamp> {
+        self.ended
     }
 }
 

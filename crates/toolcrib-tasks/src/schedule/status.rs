@@ -5,8 +5,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::record::{LastRun, Overlap, Schedule, ScheduleState};
-use super::time::{ScheduleTime, format_moment};
+use super::time::format_moment;
 use crate::Action;
+use crate::ledger::Live;
 use crate::text::truncate_chars;
 
 /// The number of next runs in the status of a schedule.
@@ -68,14 +69,15 @@ pub struct ScheduleStatus {
     pub note: Option<String>,
 }
 
-impl ScheduleStatus {
-    /// Creates the status, with up to `next_runs` next runs.
-    pub(super) fn of(id: &str, schedule: &Schedule, time: &ScheduleTime, next_runs: usize) -> Self {
+impl Live<Schedule> {
+    /// Returns the status, with up to `next_runs` next runs.
+    pub(super) fn status(&self, next_runs: usize) -> ScheduleStatus {
+        let (schedule, time) = (self.task(), &self.local);
         let left = schedule.max_runs.map_or(u64::MAX, |max| max.saturating_sub(schedule.runs));
         let next_runs = usize::try_from(left).unwrap_or(usize::MAX).min(next_runs);
         let next_runs = time.from(schedule.next, next_runs);
-        Self {
-            schedule_id: id.to_owned(),
+        ScheduleStatus {
+            schedule_id: self.id.as_ref().to_owned(),
             label: schedule.label.clone(),
             status: schedule.displayed_state(),
             when: time.description(),
@@ -94,7 +96,9 @@ impl ScheduleStatus {
                 .then(|| WAITING_NOTE.to_owned()),
         }
     }
+}
 
+impl ScheduleStatus {
     /// Removes the detail of the last run, which may be long, for lists.
     pub(super) fn without_run_detail(mut self) -> Self {
         if let Some(last) = &mut self.last_run {

@@ -176,6 +176,6 @@ impl Schedules {
     /// Returns the current time in a time zone, or in that of the settings.
     pub(super) fn now(&self, zone: Option<TimeZone>) -> Zoned {
         let zone = zone.unwrap_or_else(|| self.inner.settings.time_zone.clone());
-        self.inner.services.clock.now().to_zoned(zone)
+        self.inner.ledger.services.clock.now().to_zoned(zone)
     }
 }

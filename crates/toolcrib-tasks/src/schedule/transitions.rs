@@ -4,15 +4,13 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::record::{ActiveRun, LastRun, Overlap, RunOutcome, Schedule, ScheduleState, run_key};
 use super::time::ScheduleTime;
+use crate::ledger::CLOCK_SET_BACK;
 
 /// The maximum number of concurrent runs of one schedule.
 pub const MAX_OVERLAPPING: usize = 4;
 
 /// The maximum number of attempts of a run that the end of the program interrupts.
 pub(super) const MAX_ATTEMPTS: u32 = 3;
-
-/// The amount by which the clock must be set back for the schedules to be reset.
-pub(super) const CLOCK_SET_BACK: SignedDuration = SignedDuration::from_hours(24);
 
 /// The decision about an interrupted run.
 pub(super) enum InterruptedRun {

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use jiff::Timestamp;
+use tokio::time::Instant;
 
 use super::{Change, Record, RecordKind, Store, StoreError};
 
@@ -18,7 +18,7 @@ pub struct MemoryStore {
 #[derive(Default)]
 struct MemoryState {
     records: BTreeMap<(RecordKind, String), Record>,
-    leases: HashMap<String, (String, Timestamp)>,
+    leases: HashMap<String, (String, Instant)>,
 }
 
 impl MemoryStore {
@@ -58,12 +58,11 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    async fn lease(&self, id: &str, owner: &str, now: Timestamp, time: Duration) -> Result<bool, StoreError> {
-        let mut state = self.state();
+    async fn lease(&self, id: &str, owner: &str, time: Duration) -> Result<bool, StoreError> {
+        let (mut state, now) = (self.state(), Instant::now());
         let is_taken = state.leases.get(id).is_some_and(|(holder, until)| holder != owner && *until > now);
         if !is_taken {
-            let until = now.checked_add(time).unwrap_or(Timestamp::MAX);
-            state.leases.insert(id.to_owned(), (owner.to_owned(), until));
+            state.leases.insert(id.to_owned(), (owner.to_owned(), now + time));
         }
         Ok(!is_taken)
     }

@@ -14,7 +14,6 @@ mod tests;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use jiff::Timestamp;
 
 pub use error::StoreError;
 pub use memory::MemoryStore;
@@ -33,8 +32,9 @@ pub trait Store: Send + Sync {
     /// Applies all changes or none. They are persisted when this returns.
     async fn apply(&self, changes: Vec<Change>) -> Result<(), StoreError>;
 
-    /// Acquires a lease for a time, or extends it. Returns false if another owner holds it.
-    async fn lease(&self, id: &str, owner: &str, now: Timestamp, time: Duration) -> Result<bool, StoreError>;
+    /// Acquires a lease for a time, or extends it. Returns false if another owner holds it. The time is that of the
+    /// store, since the clocks of several machines differ.
+    async fn lease(&self, id: &str, owner: &str, time: Duration) -> Result<bool, StoreError>;
 
     /// Releases a lease.
     async fn release(&self, id: &str, owner: &str) -> Result<(), StoreError>;

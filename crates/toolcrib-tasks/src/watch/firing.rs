@@ -8,10 +8,12 @@ use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_port::PhaseTracker;
 
 use super::WatchersInner;
+use super::local::LiveWatcher;
 use super::request::check_takes_values;
-use super::watcher::{MAX_NOTIFIED_BYTES, error_text, truncate_bytes};
+use super::watcher::{MAX_NOTIFIED_BYTES, error_text};
 use crate::Action;
 use crate::owner::Owner;
+use crate::text::truncate_bytes;
 
 /// The maximum duration of an action.
 const MAX_ACTION_TIME: Duration = Duration::from_mins(10);
@@ -74,42 +76,39 @@ impl Firing {
 impl WatchersInner {
     /// Sends the pending notification of a watcher, and performs its follow-up actions. Returns false if that was
     /// interrupted or the watcher was removed.
-    pub(super) async fn fire(&self, id: &str, cancel: &CancellationToken) -> bool {
+    pub(super) async fn fire(&self, live: &LiveWatcher, cancel: &CancellationToken) -> bool {
         loop {
-            let next = self.table.with(id, |entry| {
-                let watcher = &entry.watcher;
-                let firing = watcher.firing.as_ref()?;
-                let next = firing.next(watcher.request.channel.as_deref());
-                Some((next, firing.key.clone(), watcher.owner.clone(), watcher.title(id)))
-            });
-            // The watcher was removed, or has no notification.
-            let Some(next) = next else { return false };
-            let Some((next, check_key, owner, title)) = next else { return true };
-            match next {
+            if live.is_removed() {
+                return false;
+            }
+            let (watcher, owner) = (live.task(), &live.owner);
+            let Some(firing) = &watcher.firing else { return true };
+            let title = watcher.title(&live.id);
+            match firing.next(watcher.request.channel.as_deref()) {
                 NextStep::Tell { channel, text } => {
-                    self.notify(&owner, channel.as_deref(), &text, &check_key).await;
-                    self.change_firing(id, |firing| firing.is_told = true);
+                    self.notify(owner, channel.as_deref(), &text, &firing.key).await;
+                    change_firing(live, |firing| firing.is_told = true);
                 }
-                NextStep::Act { step, key, was_under_way: true } => {
+                NextStep::Act { step, was_under_way: true, .. } => {
                     let what = what(&step.action);
                     let text = format!(
                         "{title} had begun to {what} when the program ended: the outcome is unknown, and it is not \
                         repeated"
                     );
-                    self.notify(&owner, None, &text, &key).await;
-                    self.change_firing(id, Firing::advance);
-                    self.save_or_warn(id).await;
+                    self.ledger.services.tell(owner, &text).await;
+                    change_firing(live, Firing::advance);
+                    self.save_or_warn(live).await;
                 }
                 NextStep::Act { step, key, was_under_way: false } => {
-                    if !self.perform_follow_up(id, &owner, &title, &step, &key, cancel).await {
+                    if !self.perform_follow_up(live, &title, &step, &key, cancel).await {
                         return false;
                     }
-                    self.change_firing(id, Firing::advance);
-                    self.save_or_warn(id).await;
+                    change_firing(live, Firing::advance);
+                    self.save_or_warn(live).await;
                 }
                 NextStep::Nothing => {
-                    self.table.with(id, |entry| entry.watcher.firing = None);
-                    self.save_or_warn(id).await;
+                    live.update(|watcher| watcher.firing = None);
+                    self.save_or_warn(live).await;
                     return true;
                 }
             }
@@ -119,32 +118,31 @@ impl WatchersInner {
     /// Performs a follow-up action. Returns false if it was interrupted.
     async fn perform_follow_up(
         &self,
-        id: &str,
-        owner: &Owner,
+        live: &LiveWatcher,
         title: &str,
         step: &FollowUp,
         key: &str,
         cancel: &CancellationToken,
     ) -> bool {
-        let is_over = || cancel.is_cancelled() || self.services.closing().is_cancelled();
-        if is_over() {
+        let (owner, services) = (&live.owner, &self.ledger.services);
+        if self.is_over(cancel) {
             return false;
         }
-        if !step.action.may_repeat(&self.services, owner) {
-            self.change_firing(id, |firing| firing.is_under_way = true);
-            if let Err(error) = self.save(id).await {
+        if !step.action.may_repeat(services, owner) {
+            change_firing(live, |firing| firing.is_under_way = true);
+            if let Err(error) = self.ledger.save(live).await {
                 let what = what(&step.action);
                 let text = format!("{title} did not {what}, since its start could not be persisted: {error}");
-                self.notify(owner, None, &text, key).await;
+                services.tell(owner, &text).await;
                 return true;
             }
         }
         let done = match self.check_follow_up(owner, step) {
             Ok(()) => {
                 let phase = PhaseTracker::new();
-                let acting = self.services.perform(owner, &step.action, key, cancel, &phase);
+                let acting = services.perform(owner, &step.action, key, cancel, &phase);
                 let acting = tokio::time::timeout(MAX_ACTION_TIME, acting);
-                self.track_approval(id, &phase, acting).await.unwrap_or_else(|_| {
+                self.track_approval(live, &phase, acting).await.unwrap_or_else(|_| {
                     let message = format!("it has not ended within {} s", MAX_ACTION_TIME.as_secs());
                     Err(ToolError::new(ErrorKind::OutcomeUnknown, message))
                 })
@@ -152,7 +150,7 @@ impl WatchersInner {
             Err(error) => Err(error),
         };
         let notification = match (&done, &step.action) {
-            (Err(_), _) if is_over() => return false,
+            (Err(_), _) if self.is_over(cancel) => return false,
             (Err(error), action) => Some(format!("{title} was to {}: {}", what(action), error_text(error))),
             (Ok(result), Action::ToolCall { tool, .. }) => Some(format!(
                 "{title} has called `{tool}`: {}",
@@ -162,7 +160,7 @@ impl WatchersInner {
             (Ok(_), Action::Notification { .. } | Action::LlmPrompt { .. }) => None,
         };
         if let Some(text) = notification {
-            self.notify(owner, None, &text, key).await;
+            services.tell(owner, &text).await;
         }
         true
     }
@@ -171,7 +169,7 @@ impl WatchersInner {
     fn check_follow_up(&self, owner: &Owner, step: &FollowUp) -> Result<(), ToolError> {
         match &step.action {
             Action::ToolCall { tool, .. } if step.is_filled => {
-                check_takes_values(tool, self.services.tool_caller()?.catalogue(), &owner.context())
+                check_takes_values(tool, self.ledger.services.tool_caller()?.catalogue(), &owner.context())
             }
             _ => Ok(()),
         }
@@ -179,20 +177,18 @@ impl WatchersInner {
 
     /// Sends a notification by a channel, or in the conversation if the channel fails.
     async fn notify(&self, owner: &Owner, channel: Option<&str>, text: &str, key: &str) {
-        let Err(error) = self.services.notify(owner, channel, text, Some(key)).await else { return };
-        let Some(channel) = channel else {
-            tracing::warn!(%error, %key, "the notification of a watcher cannot be persisted");
-            return;
-        };
-        let text = format!("{text} (the channel `{channel}` did not deliver this: {})", error_text(&error));
-        if let Err(error) = self.services.notify(owner, None, &text, Some(key)).await {
-            tracing::warn!(%error, %key, "the notification of a watcher cannot be persisted");
+        let services = &self.ledger.services;
+        let Some(channel) = channel else { return services.tell(owner, text).await };
+        if let Err(error) = services.notify(owner, Some(channel), text, Some(key)).await {
+            let reason = error_text(&error);
+            let text = format!("{text} (the channel `{channel}` did not deliver this: {reason})");
+            services.tell(owner, &text).await;
         }
     }
+}
 
-    fn change_firing(&self, id: &str, change: impl FnOnce(&mut Firing)) {
-        self.table.with(id, |entry| entry.watcher.firing.as_mut().map(change));
-    }
+fn change_firing(live: &LiveWatcher, change: impl FnOnce(&mut Firing)) {
+    live.update(|watcher| watcher.firing.as_mut().map(change));
 }
 
 /// Returns a description of an action that continues a sentence after `to`.

@@ -1,7 +1,7 @@
 //! Watchers: calls that are repeated at intervals, and notifications about their results.
 //!
 //! A watcher calls a tool at intervals on behalf of its owner. It sends a notification when the result changes, fails
-//! or meets a condition, and then performs its follow-up actions. One Tokio task ([`timer`]) waits for all watchers.
+//! or meets a condition, and then performs its follow-up actions.
 //!
 //! The store holds the watcher with its state, its last result, the result of its last notification, its metrics, and
 //! the notification in progress. It is saved after each event and every five minutes otherwise; an uneventful check
@@ -17,12 +17,10 @@
 
 mod concurrency;
 mod firing;
-mod leases;
+mod local;
 mod request;
 mod status;
-mod table;
 mod template;
-mod timer;
 mod tools;
 mod turn;
 mod watcher;
@@ -31,29 +29,26 @@ mod watcher;
 mod tests;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_port::CallContext;
 
 use self::concurrency::CheckLimits;
-use self::table::{Entry, Viewer, WatcherTable};
-use self::turn::record;
+use self::local::{LiveWatcher, LocalWatcher};
 use self::watcher::Watcher;
-use crate::id::random_id;
+use crate::ledger::{Ledger, Live, start_timer};
 use crate::owner::{Owner, WithOwner};
 use crate::run_detached::run_detached;
-use crate::{Change, Record, RecordKind, Services, StoreError};
+use crate::{Services, StoreError};
 
+pub use local::MAX_WATCH_HISTORY;
 pub use request::{
     DEFAULT_WATCH_INTERVAL, MAX_WATCH_ACTIONS, MAX_WATCH_INTERVAL, MAX_WATCH_LABEL_CHARS,
     MAX_WATCH_REQUEST_BYTES, MIN_WATCH_INTERVAL, NotifyWhen, WatchRequest,
 };
 pub use status::{CheckOutcome, WatcherCheck, WatcherMetrics, WatcherState, WatcherStatus};
-pub use table::MAX_WATCH_HISTORY;
 pub use watcher::{MAX_COMPARED_BYTES, MAX_SHOWN_BYTES, MAX_WATCH_BACKOFF, MAX_WATCHED_BYTES};
 
 /// The maximum duration of a check.
@@ -65,8 +60,14 @@ const CHECKPOINT: Duration = Duration::from_mins(5);
 /// The interval between the checks that are overdue at start.
 const OVERDUE_SPACING: Duration = Duration::from_millis(25);
 
-/// The time that a cancelled check has to end.
-const CANCEL_WAIT: Duration = Duration::from_secs(5);
+/// The time that a watcher is retained after it has ended by itself.
+const ENDED_RETENTION: Duration = Duration::from_hours(24);
+
+/// The time that a change waits for the check of another process.
+const LEASE_WAIT: Duration = Duration::from_secs(5);
+
+/// The interval at which a change polls for the lease.
+const LEASE_POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The limits of watchers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,54 +109,27 @@ pub struct Watchers {
 }
 
 struct WatchersInner {
-    services: Arc<Services>,
+    ledger: Ledger<Watcher>,
     settings: WatcherSettings,
-    table: WatcherTable,
     check_limits: CheckLimits,
-    /// The number of turns in progress.
-    turns: watch::Sender<usize>,
-    /// Wakes the timer when a watcher is due before all others, and when `self` is dropped.
-    wake: Arc<Notify>,
-    is_resumed: AtomicBool,
-}
-
-impl Drop for WatchersInner {
-    fn drop(&mut self) {
-        self.wake.notify_one();
-    }
 }
 
 impl Watchers {
     /// Loads the watchers from the store. They check after [`resume`](Self::resume).
     pub async fn open(services: Arc<Services>, settings: WatcherSettings) -> Result<Self, StoreError> {
-        let table = WatcherTable::default();
-        for record in services.store.load(RecordKind::Watcher).await? {
-            if let Some((id, entry)) = parse_entry(record) {
-                table.insert(&id, entry);
-            }
-        }
-        let inner = WatchersInner {
-            services,
-            settings,
-            table,
-            check_limits: CheckLimits::new(&settings),
-            turns: watch::Sender::new(0),
-            wake: Arc::default(),
-            is_resumed: AtomicBool::new(false),
-        };
+        let (ledger, _) = Ledger::open(services, Watcher::read).await?;
+        let inner = WatchersInner { ledger, settings, check_limits: CheckLimits::new(&settings) };
         Ok(Self { inner: Arc::new(inner) })
     }
 
     /// Resumes the active watchers. The tool caller must be set. Repeated calls have no effect.
     pub fn resume(&self) -> Result<(), ToolError> {
         let inner = &self.inner;
-        inner.services.tool_caller()?;
-        if inner.is_resumed.swap(true, Ordering::AcqRel) {
-            return Ok(());
+        inner.ledger.services.tool_caller()?;
+        if inner.ledger.begin_timer() {
+            inner.schedule_all();
+            start_timer(inner);
         }
-        inner.schedule_all();
-        let closing = inner.services.closing().clone();
-        tokio::spawn(timer::run(Arc::downgrade(inner), Arc::clone(&inner.wake), closing));
         Ok(())
     }
 
@@ -167,15 +141,17 @@ impl Watchers {
     ) -> Result<WatcherStatus, ToolError> {
         let inner = Arc::clone(&self.inner);
         request.max_checks = request.max_checks.filter(|most| *most > 0);
-        let tool_caller = inner.services.tool_caller()?;
-        let condition = request.check(&inner.services, tool_caller.catalogue(), context)?;
-        let watcher = Watcher::new(Owner::of(context), request, inner.services.clock.now());
-        run_detached(async move { inner.start(Entry::new(watcher, condition)).await }).await
+        let services = &inner.ledger.services;
+        let tool_caller = services.tool_caller()?;
+        let condition = request.check(services, tool_caller.catalogue(), context)?;
+        let watcher = Watcher::new(Owner::of(context), request, services.clock.now());
+        run_detached(async move { inner.start(watcher, LocalWatcher::new(condition)).await }).await
     }
 
     /// Stops and removes a watcher, and cancels its current check.
     pub async fn stop(&self, id: &str, context: &CallContext) -> Result<WatcherStatus, ToolError> {
-        self.inner.stop(id, Viewer::Owner(context)).await
+        let (inner, live) = (Arc::clone(&self.inner), self.inner.ledger.find(id, context)?);
+        run_detached(async move { inner.stop(&live).await }).await
     }
 
     /// Pauses a watcher until it is [unpaused](Self::unpause). A check in progress is not cancelled.
@@ -194,139 +170,99 @@ impl Watchers {
         context: &CallContext,
         state: WatcherState,
     ) -> Result<WatcherStatus, ToolError> {
-        let inner = Arc::clone(&self.inner);
-        let id = inner.table.find(id, Viewer::Owner(context))?;
-        run_detached(async move { inner.change(&id, state).await }).await
+        let (inner, live) = (Arc::clone(&self.inner), self.inner.ledger.find(id, context)?);
+        run_detached(async move {
+            inner.take_lease(&live).await?;
+            let changed = inner.change(&live, state).await;
+            inner.ledger.release_if_idle(&live).await;
+            changed
+        })
+        .await
     }
 
     /// Returns the status of a watcher.
     pub async fn status(&self, id: &str, context: &CallContext) -> Result<WatcherStatus, ToolError> {
-        self.inner.remove_expired().await;
-        self.inner.status(id, Viewer::Owner(context))
+        self.inner.ledger.remove_expired(ENDED_RETENTION).await;
+        let live = self.inner.ledger.find(id, context)?;
+        Ok(self.inner.status(&live))
     }
 
     /// Returns the watchers of the caller, in the order in which they were started.
     pub async fn list(&self, context: &CallContext) -> Vec<WatcherStatus> {
-        self.inner.remove_expired().await;
-        self.inner.list(Viewer::Owner(context))
+        self.inner.ledger.remove_expired(ENDED_RETENTION).await;
+        let own = self.inner.ledger.of(context);
+        own.iter().map(|live| self.inner.status(live).without_value()).collect()
     }
 
     /// Returns up to [`MAX_WATCH_HISTORY`] checks of a watcher, the last one first.
     pub fn history(&self, id: &str, context: &CallContext) -> Result<Vec<WatcherCheck>, ToolError> {
-        self.inner.history(id, Viewer::Owner(context))
+        let live = self.inner.ledger.find(id, context)?;
+        Ok(live.local.history().iter().map(WatcherCheck::from).collect())
     }
 
     /// Returns the watchers of all owners, in the order in which they were started. For operators.
     pub fn all(&self) -> Vec<WithOwner<WatcherStatus>> {
-        let statuses = self.inner.list(Viewer::Operator).into_iter();
-        statuses.filter_map(|status| self.inner.with_owner(status)).collect()
+        let all = self.inner.ledger.all();
+        all.iter().map(|live| live.owner.attach_to(self.inner.status(live).without_value())).collect()
     }
 
     /// Returns the status of a watcher of any owner. For operators.
     pub fn status_of_any(&self, id: &str) -> Result<WithOwner<WatcherStatus>, ToolError> {
-        let status = self.inner.status(id, Viewer::Operator)?;
-        self.inner.with_owner(status).ok_or_else(|| no_longer_exists(id))
+        let live = self.inner.ledger.get(id)?;
+        Ok(live.owner.attach_to(self.inner.status(&live)))
     }
 
     /// Stops and removes a watcher of any owner. For operators.
     pub async fn stop_any(&self, id: &str) -> Result<WatcherStatus, ToolError> {
-        self.inner.stop(id, Viewer::Operator).await
+        let (inner, live) = (Arc::clone(&self.inner), self.inner.ledger.get(id)?);
+        run_detached(async move { inner.stop(&live).await }).await
     }
 
     /// Returns the checks of a watcher of any owner in this process, the last one first. For operators.
     pub fn history_of_any(&self, id: &str) -> Result<Vec<WatcherCheck>, ToolError> {
-        self.inner.history(id, Viewer::Operator)
+        let live = self.inner.ledger.get(id)?;
+        Ok(live.local.history().iter().map(WatcherCheck::from).collect())
     }
 
     /// Stops and removes the watchers of a session that has ended, since no one reads their notifications. A session
     /// that resumes after a restart has not ended, and keeps its watchers.
     pub async fn end_session(&self, session: &str) {
-        let inner = Arc::clone(&self.inner);
-        let ids = inner.table.of_session(session);
-        let removing = async move {
-            for id in ids {
-                if let Err(error) = inner.remove(&id).await {
-                    tracing::warn!(%error, %id, "a watcher of a session that has ended comes back");
-                }
-            }
-        };
+        let (inner, own) = (Arc::clone(&self.inner), self.inner.ledger.of_session(session));
+        // A watcher that cannot be removed from the store comes back, which was logged.
+        let removing = async move { inner.ledger.remove_all(&own).await };
         run_detached(removing).await;
     }
 
     /// Waits for the current checks to end, cancels them after the given time, and saves all watchers. No checks start
     /// after [`Services::stop_intake`].
     pub async fn close(&self, time: Duration) {
-        let inner = &self.inner;
-        let mut turns = inner.turns.subscribe();
-        if tokio::time::timeout(time, turns.wait_for(|turns| *turns == 0)).await.is_err() {
-            inner.table.cancel_turns();
-            // The outcome of a check that does not end is unknown after the next start.
-            let _ = tokio::time::timeout(CANCEL_WAIT, turns.wait_for(|turns| *turns == 0)).await;
-        }
-        let unsaved = inner.table.unsaved();
-        let saved = futures::future::join_all(unsaved.iter().map(|id| inner.save(id))).await;
-        if let Some(error) = saved.into_iter().find_map(Result::err) {
-            tracing::warn!(%error, "the state of watchers cannot be persisted");
-        }
+        // The outcome of a check that does not end is unknown after the next start.
+        self.inner.ledger.close(time).await;
+        self.inner.ledger.save_unsaved().await;
     }
 }
 
 impl WatchersInner {
-    /// Adds the owner to a status. Returns `None` if the watcher was removed meanwhile.
-    fn with_owner(&self, status: WatcherStatus) -> Option<WithOwner<WatcherStatus>> {
-        self.table
-            .with(&status.watcher_id, |entry| entry.watcher.owner.clone())
-            .map(|owner| owner.attach_to(status))
+    fn status(&self, live: &LiveWatcher) -> WatcherStatus {
+        live.status(self.ledger.services.clock.now(), self.ledger.due(live))
     }
 
-    fn status(&self, id: &str, viewer: Viewer<'_>) -> Result<WatcherStatus, ToolError> {
-        let (id, now) = (self.table.find(id, viewer)?, self.services.clock.now());
-        self.table.with(&id, |entry| entry.status(&id, now)).ok_or_else(|| no_longer_exists(&id))
-    }
-
-    fn list(&self, viewer: Viewer<'_>) -> Vec<WatcherStatus> {
-        let known = self.table.of(viewer);
-        known.iter().filter_map(|id| Some(self.status(id, viewer).ok()?.without_value())).collect()
-    }
-
-    fn history(&self, id: &str, viewer: Viewer<'_>) -> Result<Vec<WatcherCheck>, ToolError> {
-        let id = self.table.find(id, viewer)?;
-        let checks =
-            self.table.with(&id, |entry| entry.history.iter().rev().map(WatcherCheck::from).collect());
-        checks.ok_or_else(|| no_longer_exists(&id))
-    }
-
-    async fn start(&self, entry: Entry) -> Result<WatcherStatus, ToolError> {
-        self.remove_expired().await;
-        let id =
-            random_id("watch").map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))?;
-        let id: Arc<str> = id.into();
-        let mut changes = vec![record(&id, &entry.watcher)];
-        let forgotten = self.table.begin(&id, entry, &self.settings)?;
-        changes.extend(forgotten.into_iter().map(|id| Change::remove(RecordKind::Watcher, &*id)));
-        let kept = self.services.store.apply(changes).await;
-        if let Err(error) = &kept {
-            tracing::warn!(%error, %id, "a watcher is not kept");
-            self.table.with(&id, |entry| entry.unsaved = Some(Instant::now()));
-        }
-        self.schedule(&id, Some(Instant::now()));
-        Ok(self.status(&id, Viewer::Operator)?.with_note(match kept {
+    async fn start(&self, watcher: Watcher, local: LocalWatcher) -> Result<WatcherStatus, ToolError> {
+        self.ledger.remove_expired(ENDED_RETENTION).await;
+        let live = Live::create(watcher, local)?;
+        let saved = self.ledger.insert(&live, &self.settings.bounds()).await?;
+        self.ledger.set_due(&live, Some(Instant::now()));
+        Ok(self.status(&live).with_note(match saved {
             Ok(()) => "it checks in the background; you are told".to_owned(),
             Err(error) => format!("it checks, and is forgotten when the program ends: {error}"),
         }))
     }
 
-    async fn stop(self: &Arc<Self>, id: &str, viewer: Viewer<'_>) -> Result<WatcherStatus, ToolError> {
-        let inner = Arc::clone(self);
-        let id = self.table.find(id, viewer)?;
-        run_detached(async move { inner.stop_known(&id).await }).await
-    }
-
-    async fn stop_known(&self, id: &str) -> Result<WatcherStatus, ToolError> {
-        let mut status = self.status(id, Viewer::Operator)?;
-        self.take_lease(id).await?;
-        let removed = self.remove(id).await;
-        self.services.release(id).await;
+    async fn stop(&self, live: &LiveWatcher) -> Result<WatcherStatus, ToolError> {
+        let mut status = self.status(live);
+        self.take_lease(live).await?;
+        let removed = self.ledger.remove(live).await;
+        self.ledger.services.release(&live.id).await;
         (status.status, status.next_check) = (WatcherState::Ended, None);
         Ok(status.with_note(match removed {
             Ok(()) => "it is stopped and removed".to_owned(),
@@ -334,123 +270,74 @@ impl WatchersInner {
         }))
     }
 
-    /// Pauses or resumes a watcher.
-    async fn change(&self, id: &Arc<str>, state: WatcherState) -> Result<WatcherStatus, ToolError> {
-        self.take_lease(id).await?;
-        let changed = self.table.with(id, |entry| {
-            let watcher = &mut entry.watcher;
-            if watcher.state == WatcherState::Ended {
-                let message = format!("the watcher `{id}` has ended");
-                return Err(ToolError::new(ErrorKind::InvalidArgs, message)
-                    .with_hint("start another one with `watch_start`"));
-            }
-            let is_changed = watcher.state != state;
+    /// Pauses or resumes a watcher. The caller holds its lease.
+    async fn change(&self, live: &LiveWatcher, state: WatcherState) -> Result<WatcherStatus, ToolError> {
+        let is_changed = live.update(|watcher| {
+            let is_changed = watcher.state != state && watcher.state != WatcherState::Ended;
             if is_changed {
                 (watcher.state, watcher.reason, watcher.errors_in_row) = (state, None, 0);
-                entry.unsaved.get_or_insert_with(Instant::now);
             }
-            Ok(is_changed)
+            is_changed
         });
-        let note = match changed.ok_or_else(|| no_longer_exists(id)) {
-            Ok(Ok(true)) => {
-                let saved = self.save(id).await;
-                let is_active = state == WatcherState::Active;
-                self.schedule(id, is_active.then(Instant::now));
-                match saved {
-                    Ok(()) => None,
-                    Err(error) => Some(format!("this is lost when the program ends: {error}")),
-                }
-            }
-            Ok(Ok(false)) => Some("it already had this state".to_owned()),
-            Ok(Err(error)) | Err(error) => {
-                self.release_lease(id).await;
-                return Err(error);
-            }
-        };
-        self.release_lease(id).await;
-        let status = self.status(id, Viewer::Operator)?;
-        Ok(match note {
-            Some(note) => status.with_note(note),
-            None => status,
+        if live.task().state == WatcherState::Ended {
+            let message = format!("the watcher `{}` has ended", live.id);
+            return Err(ToolError::new(ErrorKind::InvalidArgs, message)
+                .with_hint("start another one with `watch_start`"));
+        }
+        if !is_changed {
+            return Ok(self.status(live).with_note("it already had this state"));
+        }
+        live.mark_unsaved();
+        let saved = self.ledger.save(live).await;
+        self.ledger.set_due(live, (state == WatcherState::Active).then(Instant::now));
+        let status = self.status(live);
+        Ok(match saved {
+            Ok(()) => status,
+            Err(error) => status.with_note(format!("this is lost when the program ends: {error}")),
         })
     }
 
-    async fn remove(&self, id: &str) -> Result<(), StoreError> {
-        let Some(writing) = self.table.writing(id) else { return Ok(()) };
-        let _turn = writing.lock().await;
-        self.table.remove(id);
-        self.services.store.apply(vec![Change::remove(RecordKind::Watcher, id)]).await
-    }
-
-    async fn remove_expired(&self) {
-        for id in self.table.expired(self.services.clock.now()) {
-            if let Err(error) = self.remove(&id).await {
-                tracing::warn!(%error, %id, "an ended watcher cannot be removed from the store");
+    /// Acquires the lease to change a watcher that other processes may be checking.
+    async fn take_lease(&self, live: &LiveWatcher) -> Result<(), ToolError> {
+        let end = Instant::now() + LEASE_WAIT;
+        loop {
+            let change_lock = live.change_lock.lock().await;
+            let acquired = self.ledger.acquire(live).await;
+            drop(change_lock);
+            match acquired {
+                Ok(true) => return Ok(()),
+                // Another process has removed it.
+                Ok(false) if live.is_removed() => return self.ledger.get(&live.id).map(drop),
+                Ok(false) if Instant::now() < end => tokio::time::sleep(LEASE_POLL_INTERVAL).await,
+                Ok(false) => {
+                    let message = format!("another process is checking `{}`", live.id);
+                    return Err(ToolError::new(ErrorKind::Unavailable, message).with_hint("try again"));
+                }
+                Err(error) => return Err(ToolError::new(ErrorKind::Unavailable, error.to_string())),
             }
-        }
-    }
-
-    fn schedule(&self, id: &Arc<str>, due: Option<Instant>) {
-        if self.table.schedule(id, due) {
-            self.wake.notify_one();
         }
     }
 
     /// Schedules all unscheduled watchers for the end of their intervals. Overdue watchers are scheduled one after the
     /// other.
     fn schedule_all(&self) {
-        let (now, mut overdue) = (self.services.clock.now(), Duration::ZERO);
-        for id in self.table.of(Viewer::Operator) {
-            let left = self.table.with(&id, |entry| {
-                let watcher = &entry.watcher;
-                if entry.is_scheduled() || !watcher.has_work() {
-                    return None;
-                }
-                let wait = watcher.wait();
-                let since = watcher.last_check.map_or(wait, |last| {
-                    // The clock may have been set back.
-                    Duration::try_from(now.duration_since(last)).unwrap_or(Duration::ZERO)
-                });
-                let is_left = watcher.firing.is_some() || watcher.is_under_way;
-                Some(if is_left { Duration::ZERO } else { wait.saturating_sub(since) })
+        let (now, mut overdue) = (self.ledger.services.clock.now(), Duration::ZERO);
+        for live in self.ledger.all() {
+            let watcher = live.task();
+            if self.ledger.due(&live).is_some() || live.is_running() || !watcher.has_work() {
+                continue;
+            }
+            let wait = watcher.wait();
+            let since = watcher.last_check.map_or(wait, |last| {
+                // The clock may have been set back.
+                Duration::try_from(now.duration_since(last)).unwrap_or(Duration::ZERO)
             });
-            let Some(Some(left)) = left else { continue };
-            let left = if left.is_zero() {
+            let mut left = wait.saturating_sub(since);
+            if left.is_zero() || watcher.is_interrupted() {
                 overdue += OVERDUE_SPACING;
-                overdue
-            } else {
-                left
-            };
-            self.schedule(&id, Some(Instant::now() + left));
+                left = overdue;
+            }
+            self.ledger.set_due(&live, Some(Instant::now() + left));
         }
     }
-}
-
-impl Watcher {
-    /// Returns true if the watcher has work to do.
-    fn has_work(&self) -> bool {
-        self.state == WatcherState::Active || self.firing.is_some() || self.is_under_way
-    }
-}
-
-/// Parses a stored watcher.
-fn parse_entry(record: Record) -> Option<(Arc<str>, Entry)> {
-    let Record { id, body, .. } = record;
-    let read = serde_json::from_value::<Watcher>(body).map_err(|error| error.to_string());
-    let read = read.and_then(|watcher| match watcher.request.parsed_condition() {
-        Ok(condition) => Ok(Entry::new(watcher, condition)),
-        Err(error) => Err(error.to_string()),
-    });
-    match read {
-        Ok(entry) => Some((id.into(), entry)),
-        Err(error) => {
-            tracing::warn!(%error, %id, "a stored watcher cannot be read");
-            None
-        }
-    }
-}
-
-/// Returns the error for a watcher that was removed meanwhile.
-fn no_longer_exists(id: &str) -> ToolError {
-    ToolError::new(ErrorKind::NotFound, format!("there is no watcher `{id}` any more"))
 }

@@ -5,8 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::NotifyWhen;
-use super::watcher::{Check, Metrics};
+use super::request::NotifyWhen;
 
 /// The state of a watcher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -128,26 +127,6 @@ pub struct WatcherCheck {
     pub took_ms: u64,
     /// True if it caused a notification.
     pub fired: bool,
-}
-
-impl From<&Metrics> for WatcherMetrics {
-    fn from(metrics: &Metrics) -> Self {
-        let Metrics { checks, changes, errors, notifications, last_ms, max_ms, .. } = *metrics;
-        Self { checks, changes, errors, notifications, last_ms, mean_ms: metrics.mean_ms(), max_ms }
-    }
-}
-
-impl From<&Check> for WatcherCheck {
-    fn from(check: &Check) -> Self {
-        Self {
-            at: check.at,
-            outcome: check.outcome,
-            value: check.shown.as_deref().cloned(),
-            error: check.error.as_deref().map(str::to_owned),
-            took_ms: check.took_ms,
-            fired: check.fired,
-        }
-    }
 }
 
 impl WatcherStatus {

@@ -7,9 +7,9 @@
 
 use serde_json::Value;
 
-use super::watcher::truncate_bytes;
 use crate::Action;
 use crate::condition::Path;
+use crate::text::truncate_bytes;
 
 /// The maximum size of an inserted part in bytes of JSON. A longer part is truncated to a text.
 const MAX_FILLED_BYTES: usize = 4_096;

@@ -1,88 +1,135 @@
 //! The turn of one watcher: its check and the notification about it.
 
-use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
+use jiff::Timestamp;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use toolcrib_model::{ErrorKind, ToolError};
-use toolcrib_port::{CallPhase, PhaseTracker};
+use toolcrib_port::PhaseTracker;
 
+use super::local::{LiveWatcher, next_due};
 use super::status::WatcherState;
-use super::table::Entry;
 use super::watcher::{CompletedCheck, Watcher};
 use super::{CHECKPOINT, MAX_CHECK_TIME, WatchersInner};
-use crate::{Change, Record, RecordKind, StoreError};
+use crate::ledger::{Ledger, Policy, Run, track_waiting};
 
 /// A guard that ends the turn of a watcher when it is dropped.
 struct Turn {
     inner: Arc<WatchersInner>,
-    id: Arc<str>,
+    live: Arc<LiveWatcher>,
+    due: Timestamp,
     began: Instant,
+    _run: Run<Watcher>,
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        if self.inner.table.end_turn(&self.id, self.began) {
-            self.inner.wake.notify_one();
+        self.live.end_run(self.due);
+        let watcher = self.live.task();
+        let due = (watcher.state == WatcherState::Active).then(|| next_due(&watcher, self.began));
+        self.inner.ledger.set_due(&self.live, due);
+    }
+}
+
+impl Policy for WatchersInner {
+    type Task = Watcher;
+
+    fn ledger(&self) -> &Ledger<Watcher> {
+        &self.ledger
+    }
+
+    fn process(self: &Arc<Self>, live: Arc<LiveWatcher>) {
+        // The end of a turn sets the next due time.
+        if live.is_running() {
+            return;
         }
-        self.inner.turns.send_modify(|turns| *turns = turns.saturating_sub(1));
+        let (cancel, due) = (self.ledger.run_token(), self.ledger.services.clock.now());
+        let run = self.ledger.begin_run(&live, due, cancel.clone());
+        let turn = Turn { inner: Arc::clone(self), live, due, began: Instant::now(), _run: run };
+        tokio::spawn(turn.take(cancel));
+    }
+
+    async fn maintain(self: Arc<Self>, _was_set_back: bool) {
+        if self.ledger.services.is_shared() {
+            self.schedule_all();
+        }
+    }
+}
+
+impl Turn {
+    /// Takes the turn when the concurrency limits permit it.
+    async fn take(mut self, cancel: CancellationToken) {
+        let (inner, live) = (Arc::clone(&self.inner), Arc::clone(&self.live));
+        let tool = live.task().request.name.clone();
+        let waiting = async {
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => None,
+                () = inner.ledger.services.closing().cancelled() => None,
+                permit = inner.check_limits.acquire(&tool) => permit,
+            }
+        };
+        let Some(_permit) = waiting.await else { return };
+        self.began = Instant::now();
+        Box::pin(inner.turn(&live, &cancel)).await;
     }
 }
 
 impl WatchersInner {
-    /// Spawns the turn of a watcher.
-    pub(super) fn start_turn(self: &Arc<Self>, id: Arc<str>, cancel: CancellationToken) {
-        self.turns.send_modify(|turns| *turns += 1);
-        let inner = Arc::clone(self);
-        tokio::spawn(async move {
-            let mut turn = Turn { inner: Arc::clone(&inner), id: Arc::clone(&id), began: Instant::now() };
-            let tool = inner.table.with(&id, |entry| entry.watcher.request.name.clone());
-            let Some(tool) = tool else { return };
-            let waiting = async {
-                tokio::select! {
-                    biased;
-                    () = cancel.cancelled() => None,
-                    () = inner.services.closing().cancelled() => None,
-                    permit = inner.check_limits.acquire(&tool) => permit,
-                }
-            };
-            let Some(_permit) = waiting.await else { return };
-            turn.began = Instant::now();
-            Box::pin(inner.turn(&id, &cancel)).await;
-        });
-    }
-
     /// Runs a turn, under a lease if the store is shared.
-    async fn turn(&self, id: &str, cancel: &CancellationToken) {
-        if self.services.is_shared() {
-            Box::pin(self.shared_turn(id, self.check_and_notify(id, cancel))).await;
-        } else {
-            self.check_and_notify(id, cancel).await;
+    async fn turn(&self, live: &LiveWatcher, cancel: &CancellationToken) {
+        let change_lock = live.change_lock.lock().await;
+        let acquired = self.ledger.acquire_for_run(live).await;
+        drop(change_lock);
+        match acquired {
+            Ok(true) if self.is_due(live) => tokio::select! {
+                biased;
+                () = self.check_and_notify(live, cancel) => {}
+                () = self.ledger.lease_lost(live) => {
+                    tracing::warn!(id = %live.id, "another process has taken over the turn of a watcher");
+                }
+            },
+            Ok(_) => {}
+            Err(error) => {
+                tracing::warn!(%error, id = %live.id, "a check is skipped, since the lease of its watcher cannot be acquired");
+            }
         }
+        self.ledger.services.release(&live.id).await;
     }
 
-    async fn check_and_notify(&self, id: &str, cancel: &CancellationToken) {
+    /// Returns true if no other process has made the check that is due.
+    fn is_due(&self, live: &LiveWatcher) -> bool {
+        if !self.ledger.services.is_shared() {
+            return true;
+        }
+        let (now, watcher) = (self.ledger.services.clock.now(), live.task());
+        let since = watcher.last_check.and_then(|last| Duration::try_from(now.duration_since(last)).ok());
+        // The timers of two processes differ slightly.
+        let is_early = since.is_some_and(|since| since < watcher.wait() * 9 / 10);
+        !is_early || watcher.is_interrupted()
+    }
+
+    async fn check_and_notify(&self, live: &LiveWatcher, cancel: &CancellationToken) {
         // An approval that the last process waited for is requested again.
-        self.table.with(id, |entry| entry.watcher.waits_for_person = false);
+        live.update(|watcher| watcher.waits_for_person = false);
         // A notification in progress comes first.
-        if !self.fire(id, cancel).await {
+        if !self.fire(live, cancel).await {
             return;
         }
-        let Some(checked) = self.check(id, cancel).await else { return };
-        let is_eventful = self.table.with(id, |entry| self.record_check(id, entry, checked));
-        if is_eventful.is_some_and(|is_eventful| is_eventful || self.services.is_shared()) {
-            self.save_or_warn(id).await;
+        let Some(checked) = self.check(live, cancel).await else { return };
+        if self.record_check(live, checked) || self.ledger.services.is_shared() {
+            self.save_or_warn(live).await;
         }
-        self.fire(id, cancel).await;
+        self.fire(live, cancel).await;
     }
 
     /// Makes the call of a check. Returns `None` if the call is not made, or its result is not needed.
-    async fn check(&self, id: &str, cancel: &CancellationToken) -> Option<CompletedCheck> {
-        let now = self.services.clock.now();
+    async fn check(&self, live: &LiveWatcher, cancel: &CancellationToken) -> Option<CompletedCheck> {
+        let now = self.ledger.services.clock.now();
         let began = Instant::now();
-        let (call, owner, left) = self.table.with(id, |entry| {
-            let watcher = &mut entry.watcher;
+        let (call, left) = live.update(|watcher| {
             // A watcher has one turn at a time, so an unfinished check is from before the program ended.
             let left = watcher.last_check.filter(|_| watcher.is_under_way);
             if watcher.state != WatcherState::Active && left.is_none() {
@@ -91,28 +138,28 @@ impl WatchersInner {
             if left.is_none() {
                 watcher.last_check = Some(now);
             }
-            Some((watcher.request.call(), watcher.owner.clone(), left))
-        })??;
+            Some((watcher.request.call(), left))
+        })?;
         if let Some(at) = left {
             let message = format!("the program ended while `{}` was running", call.name);
             let error = ToolError::new(ErrorKind::OutcomeUnknown, message);
-            let key = Watcher::run_key(id, at);
+            let key = Watcher::run_key(&live.id, at);
             return Some(CompletedCheck { result: Err(error), at, took: began.elapsed(), key });
         }
-        let key = Watcher::run_key(id, now);
-        let mut context = owner.context().with_cancel(cancel.clone()).with_run_key(key.as_str());
+        let key = Watcher::run_key(&live.id, now);
+        let mut context = live.owner.context().with_cancel(cancel.clone()).with_run_key(key.as_str());
         context.deadline = began.checked_add(MAX_CHECK_TIME);
         context.depth = 1;
         // The result is compared with others, so a preview would not do.
         context.full_results = true;
-        let tool_caller = self.services.tool_caller().ok()?;
+        let tool_caller = self.ledger.services.tool_caller().ok()?;
         if !tool_caller.catalogue().may_repeat(&call, &context) {
-            self.table.with(id, |entry| entry.watcher.is_under_way = true);
-            self.save_or_warn(id).await;
+            live.update(|watcher| watcher.is_under_way = true);
+            self.save_or_warn(live).await;
         }
         let phase = context.phase.clone();
         let result =
-            self.track_approval(id, &phase, tool_caller.call(call.with_call_id(&key), &context)).await;
+            self.track_approval(live, &phase, tool_caller.call(call.with_call_id(&key), &context)).await;
         let is_shortened = result.metadata.contains_key("truncated_bytes");
         let result = match result.error {
             Some(error) if error.kind == ErrorKind::Cancelled && self.is_over(cancel) => return None,
@@ -130,72 +177,36 @@ impl WatchersInner {
     /// Makes a call of a turn, and persists meanwhile whether it waits for a person.
     pub(super) async fn track_approval<T>(
         &self,
-        id: &str,
+        live: &LiveWatcher,
         phase: &PhaseTracker,
         call: impl Future<Output = T>,
     ) -> T {
-        let done = tokio::select! {
-            biased;
-            done = call => done,
-            never = self.track_phase(id, phase) => match never {},
-        };
-        self.set_waiting(id, false).await;
+        let done = track_waiting(phase, call, |waits| Box::pin(self.set_waiting(live, waits))).await;
+        self.set_waiting(live, false).await;
         done
     }
 
-    async fn track_phase(&self, id: &str, phase: &PhaseTracker) -> Infallible {
-        loop {
-            phase.wait_until(|phase| phase == CallPhase::WaitingForPerson).await;
-            self.set_waiting(id, true).await;
-            phase.wait_until(|phase| phase != CallPhase::WaitingForPerson).await;
-            self.set_waiting(id, false).await;
+    async fn set_waiting(&self, live: &LiveWatcher, waits: bool) {
+        if live.update(|watcher| std::mem::replace(&mut watcher.waits_for_person, waits)) != waits {
+            self.save_or_warn(live).await;
         }
     }
 
-    async fn set_waiting(&self, id: &str, waits: bool) {
-        let set = |entry: &mut Entry| std::mem::replace(&mut entry.watcher.waits_for_person, waits) != waits;
-        if self.table.with(id, set) == Some(true) {
-            self.save_or_warn(id).await;
-        }
-    }
-
-    fn is_over(&self, cancel: &CancellationToken) -> bool {
-        cancel.is_cancelled() || self.services.closing().is_cancelled()
+    pub(super) fn is_over(&self, cancel: &CancellationToken) -> bool {
+        cancel.is_cancelled() || self.ledger.services.closing().is_cancelled()
     }
 
     /// Records the outcome of a check, and returns true if the watcher must be saved now.
-    fn record_check(&self, id: &str, entry: &mut Entry, checked: CompletedCheck) -> bool {
-        let settled = entry.watcher.record_check(id, checked, entry.condition.as_ref(), &self.settings);
-        entry.remember(settled.check);
-        let since = *entry.unsaved.get_or_insert_with(Instant::now);
-        settled.is_eventful || since.elapsed() >= CHECKPOINT
+    fn record_check(&self, live: &LiveWatcher, checked: CompletedCheck) -> bool {
+        let condition = live.local.condition.as_ref();
+        let settled =
+            live.update(|watcher| watcher.record_check(&live.id, checked, condition, &self.settings));
+        live.local.remember(settled.check);
+        settled.is_eventful || live.mark_unsaved().elapsed() >= CHECKPOINT
     }
 
-    /// Saves the current state of a watcher.
-    pub(super) async fn save(&self, id: &str) -> Result<(), StoreError> {
-        let Some(writing) = self.table.writing(id) else { return Ok(()) };
-        let _turn = writing.lock().await;
-        let record = self.table.with(id, |entry| {
-            entry.unsaved = None;
-            record(id, &entry.watcher)
-        });
-        // A watcher that was stopped meanwhile is not saved.
-        let Some(record) = record else { return Ok(()) };
-        let saved = self.services.store.apply(vec![record]).await;
-        if saved.is_err() {
-            self.table.with(id, |entry| *entry.unsaved.get_or_insert_with(Instant::now));
-        }
-        saved
+    /// Saves a watcher. A failure is logged.
+    pub(super) async fn save_or_warn(&self, live: &LiveWatcher) {
+        let _ = self.ledger.save(live).await;
     }
-
-    pub(super) async fn save_or_warn(&self, id: &str) {
-        if let Err(error) = self.save(id).await {
-            tracing::warn!(%error, %id, "the state of a watcher cannot be persisted");
-        }
-    }
-}
-
-pub(super) fn record(id: &str, watcher: &Watcher) -> Change {
-    let (id, session) = (id.to_owned(), watcher.owner.session.clone());
-    Change::Put(Record { kind: RecordKind::Watcher, id, session, body: serde_json::json!(watcher) })
 }

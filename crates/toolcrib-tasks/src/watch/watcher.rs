@@ -6,14 +6,18 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, Fingerprint, ToolError};
 
 use super::firing::{Firing, FollowUp};
+use super::local::LocalWatcher;
 use super::request::{NotifyWhen, WatchRequest};
-use super::status::{CheckOutcome, WatcherState};
+use super::status::{CheckOutcome, WatcherCheck, WatcherMetrics, WatcherState};
 use super::{WatcherSettings, template};
-use crate::Condition;
+use crate::ledger::Task;
 use crate::owner::Owner;
+use crate::text::truncate_bytes;
+use crate::{Condition, RecordKind};
 
 /// The maximum size of a watched result in bytes of JSON.
 pub const MAX_WATCHED_BYTES: usize = 1024 * 1024;
@@ -132,7 +136,36 @@ struct BoundedResult {
     json: String,
 }
 
+impl Task for Watcher {
+    const KIND: RecordKind = RecordKind::Watcher;
+    const NAME: &'static str = "watcher";
+    const ID_PREFIX: &'static str = "watch";
+    const HINT_WITHOUT_TASKS: &'static str = "there are no watchers; start one with `watch_start`";
+    const KEEPS_UNSAVED: bool = true;
+    type Due = Instant;
+    type Local = LocalWatcher;
+
+    fn owner(&self) -> &Owner {
+        &self.owner
+    }
+
+    fn created(&self) -> Timestamp {
+        self.created
+    }
+
+    fn ended(&self) -> Option<Timestamp> {
+        self.ended
+    }
+}
+
 impl Watcher {
+    /// Parses the body of a record, or returns the reason why it is unreadable.
+    pub(super) fn read(body: &Value) -> Result<(Self, LocalWatcher), String> {
+        let watcher = Self::deserialize(body).map_err(|error| error.to_string())?;
+        let condition = watcher.request.parsed_condition().map_err(|error| error.to_string())?;
+        Ok((watcher, LocalWatcher::new(condition)))
+    }
+
     pub(super) fn new(owner: Owner, request: WatchRequest, created: Timestamp) -> Self {
         Self {
             owner,
@@ -168,6 +201,16 @@ impl Watcher {
         let interval = self.request.wait();
         let factor = 2_u32.checked_pow(self.errors_in_row).unwrap_or(u32::MAX);
         interval.saturating_mul(factor).min(MAX_WATCH_BACKOFF.max(interval))
+    }
+
+    /// Returns true if the watcher has work to do.
+    pub(super) fn has_work(&self) -> bool {
+        self.state == WatcherState::Active || self.is_interrupted()
+    }
+
+    /// Returns true if a notification or a check is in progress.
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.firing.is_some() || self.is_under_way
     }
 
     /// Returns the key of a check, which contains its unique time.
@@ -365,6 +408,26 @@ impl Metrics {
     }
 }
 
+impl From<&Metrics> for WatcherMetrics {
+    fn from(metrics: &Metrics) -> Self {
+        let Metrics { checks, changes, errors, notifications, last_ms, max_ms, .. } = *metrics;
+        Self { checks, changes, errors, notifications, last_ms, mean_ms: metrics.mean_ms(), max_ms }
+    }
+}
+
+impl From<&Check> for WatcherCheck {
+    fn from(check: &Check) -> Self {
+        Self {
+            at: check.at,
+            outcome: check.outcome,
+            value: check.shown.as_deref().cloned(),
+            error: check.error.as_deref().map(str::to_owned),
+            took_ms: check.took_ms,
+            fired: check.fired,
+        }
+    }
+}
+
 impl BoundedResult {
     fn of(value: Value, condition: Option<&Condition>) -> Result<Self, ToolError> {
         let json = value.to_string();
@@ -404,12 +467,4 @@ impl BoundedResult {
 /// Returns the text of an error as one line, so that the text of a tool cannot imitate other parts of a notification.
 pub(super) fn error_text(error: &ToolError) -> String {
     truncate_bytes(&error.to_string(), MAX_NOTIFIED_BYTES).replace(char::is_control, " ")
-}
-
-/// Truncates a text to a number of bytes. A truncated text ends with `…`.
-pub(super) fn truncate_bytes(text: &str, bytes: usize) -> String {
-    if text.len() <= bytes {
-        return text.to_owned();
-    }
-    format!("{}…", text.get(..text.floor_char_boundary(bytes)).unwrap_or_default())
 }

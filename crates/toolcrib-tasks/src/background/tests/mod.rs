@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ use toolcrib_sdk::{FunctionTool, Module};
 
 use super::*;
 use crate::testing::{self, TestClock};
-use crate::{Change, MemoryStore, SqliteStore, Store};
+use crate::{Change, MemoryStore, Record, SqliteStore, Store};
 
 #[derive(Deserialize, JsonSchema)]
 struct Nothing {}
@@ -122,7 +122,7 @@ impl Shop {
 
     /// Lets the machine end, and comes back when the call has, which nobody waited for.
     async fn end(&self, id: &str) {
-        let live = self.background.inner.table.get(id).unwrap();
+        let live = self.background.inner.ledger.get(id).unwrap();
         self.end.notify_one();
         live.ended().await;
     }
@@ -251,7 +251,7 @@ async fn after_a_crash_what_may_be_repeated_is_and_of_the_other_the_outcome_is_u
     let machine = shop.launch("shop.machine").await.unwrap().task_id;
     let mill = shop.launch("shop.mill").await.unwrap().task_id;
     let unread = shop.launch("shop.broken").await.unwrap().task_id;
-    shop.background.inner.table.get(&unread).unwrap().ended().await;
+    shop.background.inner.ledger.get(&unread).unwrap().ended().await;
     // As a killed process leaves it: nothing is told that it ends.
     for part in ["", "-wal"] {
         let name = format!("tasks.db{part}");
@@ -323,8 +323,8 @@ impl Store for FullStore {
     async fn apply(&self, _changes: Vec<Change>) -> Result<(), StoreError> {
         Err(StoreError::Full { path: "tasks.db".into() })
     }
-    async fn lease(&self, id: &str, owner: &str, now: Timestamp, time: Duration) -> Result<bool, StoreError> {
-        self.0.lease(id, owner, now, time).await
+    async fn lease(&self, id: &str, owner: &str, time: Duration) -> Result<bool, StoreError> {
+        self.0.lease(id, owner, time).await
     }
     async fn release(&self, id: &str, owner: &str) -> Result<(), StoreError> {
         self.0.release(id, owner).await

@@ -104,9 +104,9 @@ impl Store for FaultyStore {
         Ok(())
     }
 
-    async fn lease(&self, id: &str, owner: &str, now: Timestamp, time: Duration) -> Result<bool, StoreError> {
+    async fn lease(&self, id: &str, owner: &str, time: Duration) -> Result<bool, StoreError> {
         self.alive().await;
-        self.kept.lease(id, owner, now, time).await
+        self.kept.lease(id, owner, time).await
     }
 
     async fn release(&self, id: &str, owner: &str) -> Result<(), StoreError> {

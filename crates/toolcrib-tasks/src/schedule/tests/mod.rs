@@ -24,7 +24,7 @@ use toolcrib_sdk::{FunctionTool, Module};
 
 use super::*;
 use crate::testing::{self, TestClock};
-use crate::{Clock as _, Cron, MemoryStore, Store};
+use crate::{Clock as _, Cron, MemoryStore, RecordKind, Store};
 
 /// Where every test begins, unless it says otherwise: a Sunday, at nine.
 const START: &str = "2026-03-01T09:00:00Z";

@@ -106,7 +106,7 @@ async fn one_that_the_other_runs_is_cancelled_by_a_mark_that_it_finds() {
     let id = one.cron("* * * * *", "shop.machine").await;
     let two = setup.start().await;
     pass(minutes(1) + Duration::from_secs(1)).await;
-    let is_ones = one.schedules.inner.table.get(&id).unwrap().is_running();
+    let is_ones = one.schedules.inner.ledger.get(&id).unwrap().is_running();
     let (runner, other) = if is_ones { (&one, &two) } else { (&two, &one) };
     let cancelled = other.schedules.cancel(&id, &context()).await.unwrap();
     assert_eq!(cancelled.status, ScheduleState::Cancelled);

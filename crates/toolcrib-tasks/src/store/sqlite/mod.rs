@@ -10,7 +10,7 @@ mod writer;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -23,6 +23,7 @@ use tokio::task::JoinHandle;
 use self::errors::ErrorContext;
 use self::writer::{Command, Lease, MAX_WAITING};
 use super::{Change, Record, RecordKind, Store, StoreError};
+use crate::{Clock, SystemClock};
 
 /// The time to wait for another process to finish writing to the file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -33,6 +34,7 @@ const MAX_QUARANTINED: u32 = 100;
 /// A store in a SQLite file.
 pub struct SqliteStore {
     path: PathBuf,
+    clock: Arc<dyn Clock>,
     commands: mpsc::Sender<Command>,
     writer: Mutex<Option<JoinHandle<()>>>,
     /// The lock file, which is held while the store is open. The system releases it when the process ends.
@@ -75,7 +77,15 @@ impl SqliteStore {
     fn with_connection(path: PathBuf, connection: SqliteConnection, lock: Option<File>) -> Self {
         let (commands, waiting) = mpsc::channel(MAX_WAITING);
         let writer = tokio::spawn(writer::run(connection, waiting, path.clone()));
-        Self { path, commands, writer: Mutex::new(Some(writer)), lock: Mutex::new(lock) }
+        let (writer, lock) = (Mutex::new(Some(writer)), Mutex::new(lock));
+        Self { path, clock: Arc::new(SystemClock), commands, writer, lock }
+    }
+
+    /// Sets the clock of leases.
+    #[cfg(test)]
+    pub(in crate::store) fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
     }
 
     /// Returns the path of the file.
@@ -115,7 +125,9 @@ impl Store for SqliteStore {
         self.execute(|answer| Command::Apply { changes, answer }).await
     }
 
-    async fn lease(&self, id: &str, owner: &str, now: Timestamp, time: Duration) -> Result<bool, StoreError> {
+    async fn lease(&self, id: &str, owner: &str, time: Duration) -> Result<bool, StoreError> {
+        // All processes that share a file run on one machine.
+        let now = self.clock.now();
         let until = now.checked_add(time).unwrap_or(Timestamp::MAX);
         let lease = Lease { id: id.to_owned(), owner: owner.to_owned(), now: Some(now), until };
         self.execute(|answer| Command::Lease { lease, answer }).await

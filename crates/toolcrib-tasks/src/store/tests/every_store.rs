@@ -1,17 +1,19 @@
 //! What holds for every store.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use super::{put, record};
 use crate::store::{Change, MemoryStore, RecordKind, SqliteStore, Store};
+use crate::testing::TestClock;
 
 /// Both, the second with the folder that it is in.
 async fn stores() -> Vec<(Box<dyn Store>, Option<tempfile::TempDir>)> {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = SqliteStore::open(folder.path().join("tasks.db"), false).await.unwrap().store;
+    let sqlite = sqlite.with_clock(Arc::new(TestClock::at("2026-03-01T09:00:00Z")));
     vec![(Box::new(MemoryStore::new()), None), (Box::new(sqlite), Some(folder))]
 }
 
@@ -40,22 +42,24 @@ async fn records_are_kept_by_kind_and_id_until_they_are_removed() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn of_two_owners_one_has_the_lease_until_it_ends_or_is_given_back() {
     for (store, _folder) in stores().await {
-        let start: Timestamp = "2026-03-01T09:00:00Z".parse().unwrap();
         let minute = Duration::from_mins(1);
-        let later = |seconds| start.checked_add(SignedDuration::from_secs(seconds)).unwrap();
-        assert!(store.lease("a", "one", start, minute).await.unwrap());
-        assert!(!store.lease("a", "two", later(59), minute).await.unwrap());
-        assert!(store.lease("b", "two", start, minute).await.unwrap(), "it is another");
-        assert!(store.lease("a", "one", later(59), minute).await.unwrap(), "its owner keeps it");
-        assert!(!store.lease("a", "two", later(61), minute).await.unwrap());
-        assert!(store.lease("a", "two", later(119), minute).await.unwrap(), "it has ended");
+        let pass = |seconds| tokio::time::advance(Duration::from_secs(seconds));
+        assert!(store.lease("a", "one", minute).await.unwrap());
+        assert!(store.lease("b", "two", minute).await.unwrap(), "it is another");
+        pass(59).await;
+        assert!(!store.lease("a", "two", minute).await.unwrap());
+        assert!(store.lease("a", "one", minute).await.unwrap(), "its owner keeps it");
+        pass(2).await;
+        assert!(!store.lease("a", "two", minute).await.unwrap());
+        pass(58).await;
+        assert!(store.lease("a", "two", minute).await.unwrap(), "it has ended");
         store.release("a", "one").await.unwrap();
-        assert!(!store.lease("a", "one", later(120), minute).await.unwrap(), "only its owner gives it back");
+        assert!(!store.lease("a", "one", minute).await.unwrap(), "only its owner gives it back");
         store.release("a", "two").await.unwrap();
-        assert!(store.lease("a", "one", later(120), minute).await.unwrap());
+        assert!(store.lease("a", "one", minute).await.unwrap());
         store.close().await;
     }
 }
@@ -63,9 +67,9 @@ async fn of_two_owners_one_has_the_lease_until_it_ends_or_is_given_back() {
 #[tokio::test]
 async fn changes_that_come_at_once_are_all_made() {
     for (store, _folder) in stores().await {
-        let store = std::sync::Arc::<dyn Store>::from(store);
+        let store = Arc::<dyn Store>::from(store);
         let changes = (0..500).map(|number| {
-            let store = std::sync::Arc::clone(&store);
+            let store = Arc::clone(&store);
             async move { store.apply(vec![put(&format!("{number:03}"), number)]).await }
         });
         for applied in futures::future::join_all(changes).await {

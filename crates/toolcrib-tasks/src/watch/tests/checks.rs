@@ -38,7 +38,7 @@ async fn a_slow_tool_is_not_called_beside_itself_and_the_beats_it_misses_are_lef
         office.plant.go_on.notify_one();
         office.checked(&id, check as u64).await;
         // The next one is that of 30 s, and not those of 10 s and 20 s.
-        let mut calls = office.watchers.inner.turns.subscribe();
+        let mut calls = office.watchers.inner.ledger.running();
         calls.wait_for(|turns| *turns > 0).await.unwrap();
     }
     assert_eq!(office.plant.most_at_once.load(Ordering::SeqCst), 1);
@@ -177,7 +177,7 @@ async fn one_that_is_stopped_in_the_middle_of_a_check_ends_there() {
     }
     let stopped = office.watchers.stop(&id, &context()).await.unwrap();
     assert_eq!((stopped.status, stopped.next_check), (WatcherState::Ended, None));
-    office.watchers.inner.turns.subscribe().wait_for(|turns| *turns == 0).await.unwrap();
+    office.watchers.inner.ledger.running().wait_for(|turns| *turns == 0).await.unwrap();
     assert_eq!(office.told().await, [""; 0]);
     assert_eq!(office.store.load(RecordKind::Watcher).await.unwrap(), []);
     assert_eq!(office.watchers.status(&id, &context()).await.unwrap_err().kind, ErrorKind::NotFound);
@@ -197,12 +197,8 @@ async fn the_last_hundred_checks_are_remembered_the_last_one_first() {
         [(Some(json!(64)), CheckOutcome::Unchanged, false), (Some(json!(64)), CheckOutcome::Changed, true)]
     );
     // Values that stay are held once.
-    let shared = office.watchers.inner.table.with(&id, |entry| {
-        let shown: Vec<_> =
-            entry.history.iter().rev().take(2).filter_map(|check| check.shown.clone()).collect();
-        Arc::ptr_eq(&shown[0], &shown[1])
-    });
-    assert_eq!(shared, Some(true));
+    let checks = office.live(&id).unwrap().local.history();
+    assert!(Arc::ptr_eq(checks[0].shown.as_ref().unwrap(), checks[1].shown.as_ref().unwrap()));
 }
 
 #[tokio::test(start_paused = true)]
@@ -303,7 +299,7 @@ async fn without_anybody_who_knows_them_the_timer_ends() {
     let office = Office::new().await;
     office.start(json!({})).await;
     let inner = Arc::downgrade(&office.watchers.inner);
-    office.watchers.inner.turns.subscribe().wait_for(|turns| *turns == 0).await.unwrap();
+    office.watchers.inner.ledger.running().wait_for(|turns| *turns == 0).await.unwrap();
     drop(office);
     while inner.strong_count() > 0 {
         tokio::task::yield_now().await;

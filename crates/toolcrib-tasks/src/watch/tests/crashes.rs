@@ -64,8 +64,8 @@ impl Store for Counting {
             _ => self.inner.apply(changes).await,
         }
     }
-    async fn lease(&self, id: &str, owner: &str, now: Timestamp, time: Duration) -> Result<bool, StoreError> {
-        self.inner.lease(id, owner, now, time).await
+    async fn lease(&self, id: &str, owner: &str, time: Duration) -> Result<bool, StoreError> {
+        self.inner.lease(id, owner, time).await
     }
     async fn release(&self, id: &str, owner: &str) -> Result<(), StoreError> {
         self.inner.release(id, owner).await
@@ -89,17 +89,12 @@ async fn live(office: &Office, tool: &str, action: &str, acknowledged: &Mutex<Op
         *acknowledged.lock().unwrap() = Some(id.clone());
         id
     };
-    let is_seen =
-        |office: &Office| office.watchers.inner.table.with(&id, |entry| entry.watcher.seen.is_some());
-    let mut turns = office.watchers.inner.turns.subscribe();
-    turns.wait_for(|turns| *turns == 0 && is_seen(office).expect("it is not lost")).await.unwrap();
+    let task = || office.live(&id).expect("it is not lost").task();
+    let mut turns = office.watchers.inner.ledger.running();
+    turns.wait_for(|turns| *turns == 0 && task().seen.is_some()).await.unwrap();
     office.plant.shows([json!({"level": 2})]);
-    let is_done = |office: &Office| {
-        office.watchers.inner.table.with(&id, |entry| {
-            entry.watcher.metrics.changes == 1 && entry.watcher.firing.is_none() && !entry.has_turn()
-        })
-    };
-    turns.wait_for(|_| is_done(office).expect("it is not lost")).await.unwrap();
+    let is_done = |turns: &usize| *turns == 0 && task().metrics.changes == 1 && task().firing.is_none();
+    turns.wait_for(is_done).await.unwrap();
 }
 
 /// What came of a life that ended at a statement, and of one after it. Gives how many statements there were.

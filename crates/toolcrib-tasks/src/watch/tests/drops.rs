@@ -5,7 +5,6 @@ use std::time::Duration;
 use toolcrib_testkit::dropped_after;
 
 use super::*;
-use crate::Clock as _;
 use crate::testing::YieldingStore;
 
 /// The most polls that a request of these tests takes.
@@ -34,7 +33,7 @@ async fn states(office: &Office, polls: usize) -> Vec<WatcherState> {
     let mut states = Vec::new();
     for WithOwner { task, .. } in &known {
         let id = &task.watcher_id;
-        let is_free = office.store.lease(id, "other", office.clock.now(), Duration::from_secs(1)).await;
+        let is_free = office.store.lease(id, "other", Duration::from_secs(1)).await;
         assert!(is_free.unwrap(), "a lease is left after {polls} polls");
         office.store.release(id, "other").await.unwrap();
         states.push(task.status);

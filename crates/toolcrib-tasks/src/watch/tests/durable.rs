@@ -86,7 +86,7 @@ async fn those_that_are_overdue_are_checked_one_after_the_other_and_the_others_w
     let office = setup("2026-03-01T09:30:00Z").open().await;
     let begun = Instant::now();
     while office.plant.calls() < 40 {
-        let (before, mut turns) = (office.plant.calls(), office.watchers.inner.turns.subscribe());
+        let (before, mut turns) = (office.plant.calls(), office.watchers.inner.ledger.running());
         turns.changed().await.unwrap();
         assert!(office.plant.calls() - before <= 2, "not all at once");
     }

@@ -26,7 +26,7 @@ use toolcrib_sdk::{FunctionTool, Module};
 
 use super::*;
 use crate::testing::{self, TestClock};
-use crate::{Action, Channel, MemoryStore, Message, Store};
+use crate::{Action, Change, Channel, MemoryStore, Message, Record, RecordKind, Store};
 
 const START: &str = "2026-03-01T09:00:00Z";
 
@@ -241,12 +241,15 @@ impl Office {
 
     /// Comes back when so many checks have been made, and what follows them.
     async fn checked(&self, id: &str, checks: u64) {
-        let inner = &self.watchers.inner;
         let is_there = |_: &usize| {
-            inner.table.with(id, |entry| entry.watcher.metrics.checks >= checks && !entry.has_turn())
-                != Some(false)
+            self.live(id).is_none_or(|live| live.task().metrics.checks >= checks && !live.is_running())
         };
-        inner.turns.subscribe().wait_for(is_there).await.unwrap();
+        self.watchers.inner.ledger.running().wait_for(is_there).await.unwrap();
+    }
+
+    /// The watcher as this process knows it, if it does.
+    fn live(&self, id: &str) -> Option<Arc<LiveWatcher>> {
+        self.watchers.inner.ledger.get(id).ok()
     }
 
     async fn status(&self, id: &str) -> WatcherStatus {
@@ -257,7 +260,7 @@ impl Office {
     async fn told(&self) -> Vec<String> {
         let told = self.services.notifications.take("s").await;
         let ids: Vec<String> =
-            self.watchers.inner.table.of(Viewer::Operator).iter().map(ToString::to_string).collect();
+            self.watchers.inner.ledger.all().iter().map(|live| live.id.to_string()).collect();
         let plain = |text: String| ids.iter().fold(text, |text, id| text.replace(id, "watch_1"));
         told.into_iter().map(|told| plain(told.text)).collect()
     }

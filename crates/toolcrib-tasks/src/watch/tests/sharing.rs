@@ -49,9 +49,7 @@ async fn a_slow_check_keeps_its_lease_and_who_wants_to_change_it_is_told_to_try_
         tokio::task::yield_now().await;
     }
     assert_eq!((plant.calls(), plant.most_at_once.load(Ordering::SeqCst)), (2, 1));
-    let holder = [&one, &other]
-        .into_iter()
-        .position(|office| office.watchers.inner.table.with(&id, |entry| entry.has_turn()) == Some(true));
+    let holder = [&one, &other].into_iter().position(|office| office.live(&id).unwrap().is_running());
     let stranger = if holder == Some(0) { &other } else { &one };
     let error = stranger.watchers.pause(&id, &context()).await.unwrap_err();
     assert_eq!((error.kind, error.hint.as_deref()), (ErrorKind::Unavailable, Some("try again")));
@@ -68,11 +66,10 @@ async fn one_that_is_stopped_or_paused_by_one_is_so_for_the_other() {
     one.watchers.stop(&stopped, &context()).await.unwrap();
     one.watchers.pause(&paused, &context()).await.unwrap();
     let calls = plant.calls();
-    let mut turns = other.watchers.inner.turns.subscribe();
-    let table = &other.watchers.inner.table;
+    let mut turns = other.watchers.inner.ledger.running();
     let is_known = |_: &usize| {
-        let state = table.with(&paused, |entry| entry.watcher.state);
-        table.with(&stopped, |_| ()).is_none() && state == Some(WatcherState::Paused)
+        let is_paused = other.live(&paused).unwrap().task().state == WatcherState::Paused;
+        other.live(&stopped).is_none() && is_paused
     };
     turns.wait_for(is_known).await.unwrap();
     assert_eq!(plant.calls(), calls);

@@ -127,12 +127,12 @@ async fn the_type_of_an_action_may_be_left_out_and_an_error_shows_the_form_by_ex
     };
     let started = start(json!([{"tool": "plant.bell"}, {"message": "It is {{value}}."}])).await;
     let id = started.result["watcher_id"].as_str().unwrap().to_owned();
-    let actions = office.watchers.inner.table.with(&id, |entry| json!(entry.watcher.request.actions));
+    let actions = json!(office.live(&id).unwrap().task().request.actions);
     let typed = json!([
         {"type": "tool_call", "tool": "plant.bell", "params": {}},
         {"type": "notification", "message": "It is {{value}}."},
     ]);
-    assert_eq!(actions, Some(typed));
+    assert_eq!(actions, typed);
     let mut errors = Vec::new();
     for action in [
         json!({}),
@@ -154,9 +154,9 @@ async fn a_result_can_name_no_tool_even_when_names_come_to_mean_others() {
     office.checked(&id, 1).await;
     // As if the name had come to mean a tool of the runtime.
     with_tools(&office).await;
-    office.watchers.inner.table.with(&id, |entry| {
+    office.live(&id).unwrap().update(|watcher| {
         let params = json!({"name": "{{value}}"}).as_object().unwrap().clone();
-        entry.watcher.request.actions = vec![Action::ToolCall { tool: "watch_start".into(), params }];
+        watcher.request.actions = vec![Action::ToolCall { tool: "watch_start".into(), params }];
     });
     office.checked(&id, 2).await;
     assert_eq!(office.watchers.list(&context()).await.len(), 1, "none was started");
