@@ -162,7 +162,7 @@ impl ToolLoader for Changing {
         let mut tools = self.tools.clone();
         let first = load * CHANGED % TOOLS;
         for (position, tool) in tools.iter_mut().skip(first).take(CHANGED).enumerate() {
-            tool.parameters = catalogue::schema(TOOLS + load * CHANGED + position, 6);
+            tool.parameters = catalogue::schema(TOOLS + load * CHANGED + position, 6).into();
         }
         LoadOutcome { tools, rejected: Vec::new() }
     }

@@ -54,7 +54,7 @@ fn first_calls() -> Result<(), Box<dyn Error>> {
 
 /// Returns the schema of the overload that is tried last.
 fn last_schema<'a>(snapshot: &'a Snapshot, name: &QualifiedName) -> Option<&'a Value> {
-    snapshot.get(name)?.iter().last().map(|entry| &entry.tool.parameters)
+    snapshot.get(name)?.iter().last().map(|entry| entry.tool.parameters.root())
 }
 
 fn tools(overloads: usize) -> Result<Vec<Tool>, Box<dyn Error>> {

@@ -81,7 +81,7 @@ impl Finder for Ratel {
                 name: tool.name.name().to_owned(),
                 description: tool.description.clone(),
                 experimental_searchable_description: None,
-                input_schema: tool.parameters.clone(),
+                input_schema: tool.parameters.to_value().into_owned(),
                 output_schema: serde_json::Value::Null,
             });
         }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 use toolcrib_document::nearest;
-use toolcrib_model::{JsonObject, Tool};
+use toolcrib_model::{JsonObject, Schema, Tool};
 
 /// The placeholder for the bare name of the tool.
 const TOOL_PLACEHOLDER: &str = "@tool";
@@ -174,7 +174,7 @@ impl Word {
 }
 
 /// Returns true if a schema permits arguments that it does not name.
-fn accepts_any_argument(schema: &Value) -> bool {
+fn accepts_any_argument(schema: &Schema) -> bool {
     const ELSEWHERE: [&str; 6] = ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "patternProperties"];
     let Some(schema) = schema.as_object() else { return true };
     let declares_none = !schema.contains_key("properties")

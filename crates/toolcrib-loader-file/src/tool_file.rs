@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 use toolcrib_document::{Document, Error};
-use toolcrib_model::{JsonObject, NAMESPACE_SEPARATOR, QualifiedName, Tool, pointer_part};
+use toolcrib_model::{JsonObject, NAMESPACE_SEPARATOR, QualifiedName, Schema, Tool, pointer_part};
 
 use crate::DEFAULT_NAMESPACE;
 use crate::unknown_keys::UnknownKeys;
@@ -187,7 +187,7 @@ fn tool(
     };
     let mut tool = Tool::new(name)
         .with_description(description)
-        .with_exact_parameters(parameters, &exact)
+        .with_parameters(Schema::exact(parameters, &exact))
         .with_output_parameters(output);
     unknown.check(bare, &map).map_err(|(key, correction)| ToolProblem {
         within: format!("{wrapped}/{}", pointer_part(&key)),

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use serde_json::Value;
+use toolcrib_model::Schema;
 
 /// The most references that are followed from one schema to the next.
 const MAX_REFERENCES: usize = 8;
@@ -19,7 +20,7 @@ const MAX_ALTERNATIVES: usize = 32;
 /// A schema, and the document that its references point into.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Node<'a> {
-    root: &'a Value,
+    root: &'a Schema,
     schema: &'a Value,
 }
 
@@ -32,8 +33,8 @@ pub(crate) struct Field<'a> {
 }
 
 impl<'a> Node<'a> {
-    pub(crate) fn new(root: &'a Value) -> Self {
-        Self { root, schema: root }
+    pub(crate) fn new(root: &'a Schema) -> Self {
+        Self { root, schema: root.root() }
     }
 
     fn at(self, schema: &'a Value) -> Self {

@@ -2,7 +2,7 @@
 //! deeper parts to be requested by their paths.
 
 use serde_json::{Value, json};
-use toolcrib_model::JsonObject;
+use toolcrib_model::{JsonObject, Schema};
 
 use crate::schema::{Field, Node};
 use crate::summary::{cut, first_sentence, folded};
@@ -95,10 +95,10 @@ pub(crate) struct NoSuchPart {
 }
 
 /// Shows the part of a schema at a path in at most `room` bytes of JSON.
-pub(crate) fn schema_view(schema: &Value, path: &str, room: usize) -> Result<SchemaView, NoSuchPart> {
+pub(crate) fn schema_view(schema: &Schema, path: &str, room: usize) -> Result<SchemaView, NoSuchPart> {
     let (node, path) = opened(schema, path)?;
     if path.is_empty() {
-        let whole = without_noise(schema);
+        let whole = without_noise(&schema.to_value());
         if size(&whole) <= room {
             return Ok(SchemaView { schema: whole, is_cut: false });
         }
@@ -149,7 +149,7 @@ fn has_fixed_length<'a>(keyword: impl Fn(&str) -> Option<&'a Value>) -> bool {
 }
 
 /// Returns the schema at a path, and the canonical form of the path.
-fn opened<'a>(schema: &'a Value, path: &str) -> Result<(Node<'a>, String), NoSuchPart> {
+fn opened<'a>(schema: &'a Schema, path: &str) -> Result<(Node<'a>, String), NoSuchPart> {
     let mut node = Node::new(schema);
     let mut place = String::new();
     let separators: &[char] = if path.starts_with('/') { &['/'] } else { &['/', '.'] };

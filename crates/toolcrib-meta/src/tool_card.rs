@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Risk, Tool, ToolError, words_of_name};
+use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Risk, Schema, Tool, ToolError, words_of_name};
 use toolcrib_policy::{Effect, Policy, Principal};
 use toolcrib_registry::{Dataflow, Entry, Overloads, Snapshot, Supplier};
 
@@ -80,10 +80,10 @@ pub struct ToolForm {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// JSON Schema of the arguments.
-    pub parameters: Value,
+    pub parameters: Schema,
     /// JSON Schema of the result, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub output_parameters: Option<Value>,
+    pub output_parameters: Option<Schema>,
     /// The risk of a call.
     pub risk: Risk,
     /// The decision of the policy: a call runs, or needs approval first.

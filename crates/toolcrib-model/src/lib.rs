@@ -16,6 +16,7 @@
 //! Nothing here does I/O, is async, or reads a clock.
 
 mod name;
+mod schema;
 mod text;
 mod tool;
 
@@ -46,6 +47,7 @@ pub use media::{MediaHandle, media_handles};
 pub use name::{MAX_NAME_CHARS, NAMESPACE_SEPARATOR, NameError, QualifiedName, RUNTIME_NAMESPACE};
 pub use result::ToolResult;
 pub use risk::Risk;
+pub use schema::{Definition, PerDefinition, Rewritten, Schema, SharedDefinitions};
 pub use secret::Secret;
 pub use text::canonical::{ExactIntegers, canonical_json, canonical_json_with};
 pub use text::invisible::{clean_text, is_hidden, is_invisible, is_joiner, visible_text};

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
-    EquivalentCall, ExactIntegers, Fingerprint, JsonObject, NAMESPACE_SEPARATOR, NameError, QualifiedName,
-    RUNTIME_NAMESPACE, Risk,
+    EquivalentCall, Fingerprint, JsonObject, NAMESPACE_SEPARATOR, NameError, QualifiedName,
+    RUNTIME_NAMESPACE, Risk, Schema,
 };
 
 /// The definition of a tool from any source.
@@ -16,20 +16,18 @@ use crate::{
 /// properties (risk, tags, aliases, …) are stored in `metadata` under the name of the method that reads them, so that
 /// they survive every storage and wire format.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "ToolForm", into = "ToolForm")]
+#[serde(try_from = "ToolForm<Value>", into = "ToolForm<Schema>")]
 pub struct Tool {
     /// The full name.
     pub name: QualifiedName,
     /// The description for the model.
     pub description: String,
     /// JSON Schema of the arguments.
-    pub parameters: Value,
+    pub parameters: Schema,
     /// JSON Schema of the result; `{}` when it is not known.
-    pub output_parameters: Value,
+    pub output_parameters: Schema,
     /// Everything else.
     pub metadata: JsonObject,
-    /// The digest of `parameters` as they were written, where they hold integers beyond 64 bits.
-    exact_fingerprint: Option<Fingerprint>,
     /// The equivalent call of another tool. Only the runtime sets it: sources cannot write it.
     equivalent: Option<Arc<EquivalentCall>>,
 }
@@ -68,10 +66,9 @@ impl Tool {
         Self {
             name,
             description: String::new(),
-            parameters: json!({"type": "object", "properties": {}}),
-            output_parameters: json!({}),
+            parameters: json!({"type": "object", "properties": {}}).into(),
+            output_parameters: json!({}).into(),
             metadata: JsonObject::new(),
-            exact_fingerprint: None,
             equivalent: None,
         }
     }
@@ -83,23 +80,14 @@ impl Tool {
     }
 
     /// Sets the schema of the arguments.
-    pub fn with_parameters(mut self, parameters: Value) -> Self {
-        self.parameters = parameters;
-        self.exact_fingerprint = None;
-        self
-    }
-
-    /// Sets the schema of the arguments with integers that its value cannot hold, so that its fingerprint is that of
-    /// the schema as it was written.
-    pub fn with_exact_parameters(mut self, parameters: Value, exact: &ExactIntegers) -> Self {
-        self.exact_fingerprint = (!exact.is_empty()).then(|| Fingerprint::of_exact(&parameters, exact));
-        self.parameters = parameters;
+    pub fn with_parameters(mut self, parameters: impl Into<Schema>) -> Self {
+        self.parameters = parameters.into();
         self
     }
 
     /// Sets the schema of the result.
-    pub fn with_output_parameters(mut self, output_parameters: Value) -> Self {
-        self.output_parameters = output_parameters;
+    pub fn with_output_parameters(mut self, output_parameters: impl Into<Schema>) -> Self {
+        self.output_parameters = output_parameters.into();
         self
     }
 
@@ -127,7 +115,7 @@ impl Tool {
 
     /// Returns the digest of the argument schema, which tells overloads apart.
     pub fn fingerprint(&self) -> Fingerprint {
-        self.exact_fingerprint.unwrap_or_else(|| Fingerprint::of(&self.parameters))
+        self.parameters.fingerprint()
     }
 
     /// Returns the risk of a call; medium if the tool does not declare one.
@@ -225,24 +213,24 @@ impl Tool {
 
 /// The serialized form of a [`Tool`].
 #[derive(Clone, Serialize, Deserialize)]
-struct ToolForm {
+struct ToolForm<S> {
     name: String,
     #[serde(default)]
     namespace: String,
     #[serde(default)]
     description: String,
     #[serde(default)]
-    parameters: Value,
+    parameters: S,
     #[serde(default)]
-    output_parameters: Value,
+    output_parameters: S,
     #[serde(default)]
     metadata: JsonObject,
 }
 
-impl TryFrom<ToolForm> for Tool {
+impl TryFrom<ToolForm<Value>> for Tool {
     type Error = ToolFormError;
 
-    fn try_from(form: ToolForm) -> Result<Self, ToolFormError> {
+    fn try_from(form: ToolForm<Value>) -> Result<Self, ToolFormError> {
         let name = match form.name.split_once(NAMESPACE_SEPARATOR) {
             Some((namespace, name)) if form.namespace.is_empty() || form.namespace == namespace => {
                 QualifiedName::new(namespace, name)?
@@ -255,21 +243,20 @@ impl TryFrom<ToolForm> for Tool {
             parameters: schema("parameters", form.parameters)?,
             output_parameters: schema("output_parameters", form.output_parameters)?,
             metadata: form.metadata,
-            exact_fingerprint: None,
             equivalent: None,
         })
     }
 }
 
-fn schema(field: &'static str, value: Value) -> Result<Value, ToolFormError> {
+fn schema(field: &'static str, value: Value) -> Result<Schema, ToolFormError> {
     match value {
-        Value::Null => Ok(json!({})),
-        Value::Object(_) | Value::Bool(_) => Ok(value),
+        Value::Null => Ok(json!({}).into()),
+        Value::Object(_) | Value::Bool(_) => Ok(value.into()),
         _ => Err(ToolFormError::Schema { field }),
     }
 }
 
-impl From<Tool> for ToolForm {
+impl From<Tool> for ToolForm<Schema> {
     fn from(tool: Tool) -> Self {
         Self {
             name: tool.name.name().into(),

@@ -1,8 +1,10 @@
 //! A tool as it is offered to a model.
 
+use std::sync::{Arc, OnceLock};
+
 use serde::Serialize;
 use serde_json::{Value, json};
-use toolcrib_model::{JsonObject, Presence, QualifiedName, Tool};
+use toolcrib_model::{JsonObject, Presence, QualifiedName, Schema, Tool};
 use toolcrib_schema::{Profile, Sent};
 
 use crate::sanitize::{clean, defuse_json, one_line};
@@ -57,8 +59,6 @@ pub struct OfferedTool {
     pub name: QualifiedName,
     /// The description: at most [`MAX_DESCRIPTION_CHARS`] and a note, without hidden characters and call markers.
     pub description: String,
-    /// The schema of the arguments, an object schema of at most [`MAX_PARAMETERS_BYTES`].
-    pub parameters: Value,
     /// The role of the tool.
     pub role: Role,
     /// The step that a discovery tool serves.
@@ -69,34 +69,67 @@ pub struct OfferedTool {
     pub(crate) presence: Presence,
     /// The index of the tool among all tools of the plan.
     pub(crate) place: usize,
+    schema: SentSchema,
+}
+
+/// The schema of a tool in the form in which it is sent, made when it is first needed: most tools are never sent.
+#[derive(Clone, Debug)]
+struct SentSchema {
+    declared: Schema,
+    profile: Option<Profile>,
+    made: OnceLock<Arc<MadeSchema>>,
+}
+
+#[derive(Debug)]
+struct MadeSchema {
+    parameters: Value,
     /// The schema adapted to the API that it is sent to.
     fitted: Option<Sent>,
+}
+
+impl SentSchema {
+    fn get(&self) -> &MadeSchema {
+        self.made.get_or_init(|| {
+            let parameters = offered_parameters(&self.declared.to_value());
+            let fitted = self.profile.map(|profile| Sent::new(&parameters, profile));
+            Arc::new(MadeSchema { parameters, fitted })
+        })
+    }
+}
+
+impl PartialEq for SentSchema {
+    fn eq(&self, other: &Self) -> bool {
+        self.declared == other.declared && self.profile == other.profile
+    }
 }
 
 impl OfferedTool {
     /// Creates an offered tool with its schema as an API accepts it. Calls are still checked against the original
     /// schema; [`restore`](Self::restore) maps the names of arguments back.
     pub(crate) fn new(tool: &Tool, wire_name: &str, is_runtime: bool, profile: Option<Profile>) -> Self {
-        let parameters = offered_parameters(&tool.parameters);
-        let fitted = profile.map(|profile| Sent::new(&parameters, profile));
         let role = Role::of(tool, is_runtime);
         Self {
             wire_name: wire_name.to_owned(),
             name: tool.name.clone(),
             description: clean(&tool.description, MAX_DESCRIPTION_CHARS),
-            parameters: fitted.as_ref().map_or(parameters, |sent| sent.schema.clone()),
             role,
             step: DiscoveryStep::of(tool).filter(|_| role == Role::Discovery),
             is_runtime,
             presence: tool.presence(),
             place: 0,
-            fitted,
+            schema: SentSchema { declared: tool.parameters.clone(), profile, made: OnceLock::new() },
         }
+    }
+
+    /// Returns the schema of the arguments, an object schema of at most [`MAX_PARAMETERS_BYTES`].
+    pub fn parameters(&self) -> &Value {
+        let made = self.schema.get();
+        made.fitted.as_ref().map_or(&made.parameters, |sent| &sent.schema)
     }
 
     /// Returns the arguments of a model under the names that the tool has for them.
     pub fn restore(&self, arguments: JsonObject) -> JsonObject {
-        match &self.fitted {
+        match &self.schema.get().fitted {
             Some(sent) => sent.restore(arguments),
             None => arguments,
         }
@@ -115,14 +148,14 @@ impl OfferedTool {
             "function": {
                 "name": self.wire_name,
                 "description": self.description,
-                "parameters": self.parameters,
+                "parameters": self.parameters(),
             },
         })
     }
 
     /// Returns the tool as a block of the system prompt, for models that write their calls as text.
     pub(crate) fn block(&self) -> String {
-        let parameters = defuse_json(&self.parameters.to_string());
+        let parameters = defuse_json(&self.parameters().to_string());
         let description = one_line(&self.description, usize::MAX);
         format!("### {}\n{description}\nParameters: {parameters}", self.wire_name)
     }

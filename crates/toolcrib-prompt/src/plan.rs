@@ -237,17 +237,20 @@ impl Plan {
 
     /// Returns true if the offered tools take at most this number of tokens.
     fn fits(&self, tokens: u64) -> bool {
+        // Few tools are looked at where many do not fit, and their schemas are made for nothing else.
+        let mut bytes = 0;
+        let certainly_fits = self.offered.iter().all(|tool| {
+            bytes += tool.sent(self.style).len() + ROUNDED_UP;
+            self.tokenizer.fits(bytes, tokens)
+        });
         let mut left = tokens;
-        let sent: Vec<String> = self.offered.iter().map(|tool| tool.sent(self.style)).collect();
-        if self.tokenizer.fits(sent.iter().map(|text| text.len() + ROUNDED_UP).sum(), tokens) {
-            return true;
-        }
-        sent.iter().all(|text| {
-            let tokens = u64::from(self.tokenizer.count(text));
-            let fits = tokens <= left;
-            left = left.saturating_sub(tokens);
-            fits
-        })
+        certainly_fits
+            || self.offered.iter().all(|tool| {
+                let tokens = u64::from(tool.tokens(self.style, self.tokenizer));
+                let fits = tokens <= left;
+                left = left.saturating_sub(tokens);
+                fits
+            })
     }
 }
 

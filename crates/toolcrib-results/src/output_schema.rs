@@ -51,7 +51,7 @@ impl OutputSchemas {
             return schema.clone();
         }
         // Compiling under the lock makes concurrent calls compile a schema once.
-        let schema = CompiledSchema::compile(&tool.output_parameters).ok().map(Arc::new);
+        let schema = CompiledSchema::compile(&tool.output_parameters.to_value()).ok().map(Arc::new);
         known.retain(|(other, _)| other.strong_count() > 0);
         if known.len() == MAX_SCHEMAS {
             known.pop_front();

@@ -7,19 +7,14 @@ use serde_json::Value;
 use toolcrib_model::JsonObject;
 
 use crate::argument_names::{self, ArgumentNames};
-use crate::pattern_cost::{Cost, MAX_PATTERN_STATES};
+use crate::contents::Contents;
+use crate::pattern_cost::MAX_PATTERN_STATES;
 use crate::repair::{self, Plan};
 use crate::schema_cost::{Graph, MAX_CHECK_DEPTH};
 use crate::unchecked_patterns::{self, Unchecked};
 use crate::validation_cost::MAX_VALUE_CHECKS;
 use crate::value_size::Shape;
 use crate::{Error, MAX_VALUE_DEPTH, MAX_VIOLATIONS, Repaired, Violation, Violations, example, validator};
-
-/// The deepest nesting of a schema.
-pub const MAX_SCHEMA_DEPTH: usize = 128;
-
-/// The most values in a schema: objects, lists and scalars. The largest public ones have some 20,000.
-pub const MAX_SCHEMA_NODES: u64 = 30_000;
 
 /// A schema, ready to check values.
 #[derive(Debug)]
@@ -47,7 +42,8 @@ impl CompiledSchema {
     /// Compiles a schema of the draft that `$schema` names: 2020-12, 2019-09, 7, 6 or 4. Without `$schema`, or with any
     /// other draft, it is read as 2020-12.
     pub fn compile(schema: &Value) -> Result<Self, Error> {
-        let contents = Contents::of(schema)?;
+        let contents = Contents::of(schema, 0);
+        contents.check()?;
         let levels = Graph::new(schema).check()?;
         let draft = validator::draft_of(schema);
         let whole = if contents.pattern_states > MAX_PATTERN_STATES {
@@ -76,13 +72,6 @@ impl CompiledSchema {
             has_integers: contents.has_integers,
             plan: OnceLock::new(),
         })
-    }
-
-    /// Checks that a schema is within the limits of size, depth and work of [`compile`](Self::compile). It finds no other
-    /// errors, and takes a fraction of the time.
-    pub fn check_bounds(schema: &Value) -> Result<(), Error> {
-        Contents::of(schema)?;
-        Graph::new(schema).check().map(|_| ())
     }
 
     /// Returns the schema as it was given.
@@ -268,57 +257,4 @@ struct Look {
 enum Refusal {
     BySchema,
     ByNames,
-}
-
-/// Properties of a schema that are computed in one pass.
-#[derive(Default)]
-struct Contents {
-    weight: u64,
-    pattern_states: u64,
-    has_defaults: bool,
-    has_integers: bool,
-}
-
-impl Contents {
-    /// Refuses a schema that is too large or too deep.
-    fn of(schema: &Value) -> Result<Self, Error> {
-        let mut contents = Self::default();
-        // A list of what is left to look at, so that the check itself needs no stack.
-        let mut left = vec![(schema, 0)];
-        let mut nodes = 0_u64;
-        while let Some((value, depth)) = left.pop() {
-            nodes += 1;
-            if nodes > MAX_SCHEMA_NODES {
-                return Err(Error::TooLarge);
-            }
-            if depth > MAX_SCHEMA_DEPTH {
-                return Err(Error::TooDeep);
-            }
-            match value {
-                Value::Array(items) => left.extend(items.iter().map(|item| (item, depth + 1))),
-                Value::Object(map) => {
-                    contents.add_patterns(map);
-                    contents.has_defaults |= map.get("default").is_some_and(|default| !default.is_null());
-                    left.extend(map.values().map(|item| (item, depth + 1)));
-                }
-                Value::String(text) => contents.has_integers |= text == "integer",
-                _ => {}
-            }
-        }
-        contents.weight = contents.weight.saturating_add(nodes);
-        Ok(contents)
-    }
-
-    fn add_patterns(&mut self, map: &JsonObject) {
-        let own = map.get("pattern").and_then(Value::as_str);
-        let names = map.get("patternProperties").and_then(Value::as_object);
-        for pattern in own.into_iter().chain(names.into_iter().flat_map(JsonObject::keys).map(String::as_str))
-        {
-            if self.pattern_states <= MAX_PATTERN_STATES {
-                let cost = Cost::of(pattern);
-                self.pattern_states = self.pattern_states.saturating_add(cost.to_compile());
-                self.weight = self.weight.saturating_add(cost.width);
-            }
-        }
-    }
 }

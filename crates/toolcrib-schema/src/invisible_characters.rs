@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
-use toolcrib_model::{is_hidden, visible_text};
+use toolcrib_model::{Definition, is_hidden, visible_text};
 
 use crate::MAX_SCHEMA_DEPTH;
 use crate::schema_cost::Subschemas;
@@ -35,6 +35,13 @@ fn first(text: &str) -> u32 {
 /// escapes. Schemas deeper than [`MAX_SCHEMA_DEPTH`] stay as they are below that: they compile in no case.
 pub fn without_hidden(schema: &Value) -> Result<Option<Value>, HiddenCharacter> {
     if has_hidden(schema) { cleaned(schema, 0).map(Some) } else { Ok(None) }
+}
+
+/// Returns a definition without hidden characters; `None` when it has none.
+pub fn definition_without_hidden(definition: &Definition) -> Result<Option<Definition>, HiddenCharacter> {
+    exact("the property or definition", &definition.name)?;
+    let schema = without_hidden(&definition.schema)?;
+    Ok(schema.map(|schema| Definition { name: definition.name.clone(), schema }))
 }
 
 /// Returns data without hidden characters in its texts; `None` when it has none.

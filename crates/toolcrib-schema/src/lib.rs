@@ -22,6 +22,7 @@
 //! ```
 
 mod compiled;
+mod contents;
 mod error;
 mod exclusive_bounds;
 mod unchecked_patterns;
@@ -44,14 +45,15 @@ mod provider_profile;
 #[cfg(test)]
 mod tests;
 
-pub use compiled::{CompiledSchema, MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES};
+pub use compiled::CompiledSchema;
+pub use contents::{BoundsCheck, MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES};
 pub use error::Error;
 pub use exclusive_bounds::with_numeric_bounds;
-pub use invisible_characters::{HiddenCharacter, visible_data, without_hidden};
+pub use invisible_characters::{HiddenCharacter, definition_without_hidden, visible_data, without_hidden};
 pub use provider_profile::{MAX_SENT_DEPTH, MAX_SENT_PARTS, Profile, Sent};
 pub use repair::{Change, MAX_REPAIR_STEPS, MAX_REPAIRS, Repair, Repaired};
 pub use schema_cost::{MAX_REFERENCE_DEPTH, MAX_SCHEMA_CHECKS};
-pub use unchecked_patterns::Unchecked;
+pub use unchecked_patterns::{Unchecked, is_small_pattern};
 pub use validation_cost::MAX_VALUE_CHECKS;
 pub use value_size::MAX_VALUE_DEPTH;
 pub use violation::{MAX_VIOLATIONS, Violation, Violations};

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
-use toolcrib_model::pointer_part;
+use toolcrib_model::{Schema, pointer_part};
 
 use crate::Error;
 
@@ -84,12 +84,17 @@ impl Subschemas {
     }
 }
 
+/// The keywords that name a schema.
+pub(crate) const NAMING: [&str; 4] = ["$id", "id", "$anchor", "$dynamicAnchor"];
+
 /// The keywords that repeat the checks of their siblings, to find the properties left over.
 const REPEATING: [&str; 2] = ["unevaluatedProperties", "unevaluatedItems"];
 
 /// A schema with the places that references may name.
 pub(crate) struct Graph<'a> {
     root: &'a Value,
+    /// The schema with its definitions, if the root does not contain them.
+    shared: Option<&'a Schema>,
     /// Schemas by the last part of their `$id`, and by `$anchor` and `$dynamicAnchor`. Of several with one name, all
     /// are meant, so that the count is never too low.
     named: HashMap<&'a str, Vec<&'a Value>>,
@@ -102,27 +107,28 @@ pub(crate) struct Graph<'a> {
 }
 
 impl<'a> Graph<'a> {
+    /// Creates the graph of a schema whose definitions may be shared, of which only `named` have names in them.
+    pub(crate) fn of(schema: &'a Schema, named: &[&'a Value]) -> Self {
+        let mut graph = Self::new(schema.root());
+        graph.shared = Some(schema);
+        for definition in named {
+            graph.register_all(definition);
+        }
+        graph
+    }
+
     pub(crate) fn new(root: &'a Value) -> Self {
         let draft = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
         let has_plain_ids = draft.contains("draft-04") || draft.contains("draft-03");
         let mut graph = Self {
             root,
+            shared: None,
             named: HashMap::new(),
             resources: Vec::new(),
             has_plain_ids,
             searches: Cell::new(MAX_SEARCHES),
         };
-        let mut left = vec![root];
-        while let Some(value) = left.pop() {
-            match value {
-                Value::Array(items) => left.extend(items),
-                Value::Object(map) => {
-                    graph.register(map, value);
-                    left.extend(map.values());
-                }
-                _ => {}
-            }
-        }
+        graph.register_all(root);
         graph
     }
 
@@ -131,8 +137,27 @@ impl<'a> Graph<'a> {
         self.root
     }
 
+    /// Returns the value at a pointer into the whole schema.
+    fn at(&self, pointer: &str) -> Option<&'a Value> {
+        self.shared.map_or_else(|| self.root.pointer(pointer), |shared| shared.pointer(pointer))
+    }
+
+    fn register_all(&mut self, value: &'a Value) {
+        let mut left = vec![value];
+        while let Some(value) = left.pop() {
+            match value {
+                Value::Array(items) => left.extend(items),
+                Value::Object(map) => {
+                    self.register(map, value);
+                    left.extend(map.values());
+                }
+                _ => {}
+            }
+        }
+    }
+
     fn register(&mut self, map: &'a Map<String, Value>, value: &'a Value) {
-        for key in ["$id", "id", "$anchor", "$dynamicAnchor"] {
+        for key in NAMING {
             let Some(name) = map.get(key).and_then(Value::as_str) else { continue };
             if key == "$id" || key == "id" && self.has_plain_ids {
                 self.resources.push(value);
@@ -205,7 +230,7 @@ impl<'a> Graph<'a> {
             Some(fragment) => percent_decode_str(fragment).decode_utf8_lossy().into_owned(),
             None => self.pointer_to(target)?,
         };
-        let is_there = self.root.pointer(&pointer).is_some_and(|found| std::ptr::eq(found, *target));
+        let is_there = self.at(&pointer).is_some_and(|found| std::ptr::eq(found, *target));
         is_there.then_some((*target, pointer))
     }
 
@@ -245,7 +270,7 @@ impl<'a> Graph<'a> {
         };
         let around = bases.iter().filter(|base| !std::ptr::eq(**base, self.root));
         let is_root_meant = base.is_empty() || bases.iter().any(|base| std::ptr::eq(*base, self.root));
-        parts.extend(self.root.pointer(&pointer).filter(|_| is_root_meant));
+        parts.extend(self.at(&pointer).filter(|_| is_root_meant));
         parts.extend(around.filter_map(|base| base.pointer(&pointer)));
     }
 }

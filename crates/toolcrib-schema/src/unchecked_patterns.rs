@@ -185,6 +185,14 @@ impl Marks {
     }
 }
 
+/// The most states of a small pattern, so that those of a simple schema are within the limits together.
+const MAX_SMALL_STATES: u64 = 200;
+
+/// Returns true if a pattern is certain to be checked, wherever it stands: it is small and can be matched in linear time.
+pub fn is_small_pattern(pattern: &str) -> bool {
+    Cost::of(pattern).to_compile() <= MAX_SMALL_STATES && validator::is_linear(pattern)
+}
+
 fn patterns_of(part: &Value) -> impl Iterator<Item = &str> {
     let own = part.get("pattern").and_then(Value::as_str);
     let names = part.get("patternProperties").and_then(Value::as_object);

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 use serde_json::Value;
-use toolcrib_model::Tool;
+use toolcrib_model::{Schema, Tool};
 
 use crate::text::truncated;
 
@@ -124,16 +124,16 @@ impl<'a, F: FnMut(Field, &'a str)> Pieces<F> {
         }
     }
 
-    fn schema(&mut self, field: Field, root: &'a Value) {
+    fn schema(&mut self, field: Field, schema: &'a Schema) {
         let mut left = MAX_PROPERTIES;
-        self.properties(field, root, root, MAX_DEPTH, &mut left);
+        self.properties(field, schema, schema.root(), MAX_DEPTH, &mut left);
     }
 
     /// Visits the properties of `schema`, those of its items and those of its branches.
     fn properties(
         &mut self,
         field: Field,
-        root: &'a Value,
+        root: &'a Schema,
         schema: &'a Value,
         depth: usize,
         left: &mut usize,
@@ -179,7 +179,7 @@ impl<'a, F: FnMut(Field, &'a str)> Pieces<F> {
 }
 
 /// Follows one reference within the same document.
-fn resolved<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
+fn resolved<'a>(root: &'a Schema, schema: &'a Value) -> &'a Value {
     let reference = schema.get("$ref").and_then(Value::as_str).and_then(|text| text.strip_prefix('#'));
     reference.and_then(|pointer| root.pointer(pointer)).unwrap_or(schema)
 }

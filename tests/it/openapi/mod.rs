@@ -221,13 +221,13 @@ struct Bench<'a> {
 
 impl Bench<'_> {
     async fn run(&self, outcome: &mut Outcome) {
-        let schema = match CompiledSchema::compile(&self.tool.parameters) {
+        let schema = match CompiledSchema::compile(&self.tool.parameters.to_value()) {
             Ok(schema) => schema,
             Err(error) => {
                 return outcome.found(&self.place, &format!("a schema that does not compile: {error}"));
             }
         };
-        let binding = match binding::bind(&self.tool.parameters, self.operation) {
+        let binding = match binding::bind(self.tool.parameters.root(), self.operation) {
             Ok(binding) => binding,
             Err(problem) => return outcome.found(&self.place, &problem),
         };
@@ -249,7 +249,7 @@ impl Bench<'_> {
     fn arguments(&self, schema: &CompiledSchema, mode: Mode, round: usize) -> Option<Map<String, Value>> {
         (0..MAX_TRIES).find_map(|attempt| {
             let seed = format!("{} {mode:?} {round} {attempt}", self.place);
-            let root = &self.tool.parameters;
+            let root = schema.schema();
             // Where all of it never fits together, what must be there does.
             let spare = attempt > MAX_TRIES / 2;
             let mut generator = Generator { root, mode, random: Random::new(&seed), made: 0, spare };

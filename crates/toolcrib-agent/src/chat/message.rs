@@ -124,7 +124,7 @@ impl From<&OfferedTool> for ToolFunction {
         Self {
             name: tool.wire_name.clone(),
             description: tool.description.clone(),
-            parameters: tool.parameters.clone(),
+            parameters: tool.parameters().clone(),
         }
     }
 }

@@ -112,7 +112,7 @@ impl<'a> SetupRules<'a> {
         errors: &mut Vec<DocumentError>,
     ) -> Option<JsonObject> {
         // A schema that cannot be used is said to be so when the tool is loaded.
-        let schema = CompiledSchema::compile(&tool.parameters).ok()?;
+        let schema = CompiledSchema::compile(&tool.parameters.to_value()).ok()?;
         match schema.repair(params) {
             Ok(repaired) => Some(repaired.arguments),
             Err(violations) => {

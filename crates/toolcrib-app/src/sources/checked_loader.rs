@@ -2,13 +2,15 @@
 //! where its entry says so.
 
 use std::borrow::Cow;
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::time::timeout;
+use toolcrib_model::{Definition, PerDefinition, Rewritten, Schema};
 use toolcrib_port::{LoadOutcome, Reject, RejectKind, ToolEngine, ToolLoader};
-use toolcrib_results::Secrets;
+use toolcrib_results::{Redactor, Secrets};
 
 /// The most tools of one source of which something is told.
 const MAX_WARNED_TOOLS: usize = 20;
@@ -82,10 +84,14 @@ impl ToolLoader for CheckedLoader {
             let reason = "its name holds a secret of this app; give the tool another name, or the secret another value";
             Reject::tool(self.source(), tool.name.to_string(), RejectKind::InvalidTool, reason)
         }));
+        let known = PerDefinition::default();
         for tool in &mut loaded.tools {
             tool.description = redactor.redact(&tool.description).into_owned();
-            redactor.redact_value(&mut tool.parameters);
-            redactor.redact_value(&mut tool.output_parameters);
+            for schema in [&mut tool.parameters, &mut tool.output_parameters] {
+                if let Some(redacted) = redacted(schema, &redactor, &known) {
+                    *schema = redacted;
+                }
+            }
             redactor.redact_object(&mut tool.metadata);
         }
         for reject in &mut loaded.rejected {
@@ -128,6 +134,23 @@ impl ToolLoader for CheckedLoader {
             None => self.loader.changed().await,
         }
     }
+}
+
+/// Returns a schema without the secrets in it, or `None` if it has none.
+fn redacted(
+    schema: &Schema,
+    redactor: &Redactor,
+    known: &PerDefinition<Rewritten<Infallible>>,
+) -> Option<Schema> {
+    let definition = |definition: &Definition| {
+        let name = redactor.redact(&definition.name);
+        let schema = redactor.redacted(&definition.schema);
+        let is_same = schema.is_none() && *name == *definition.name;
+        let schema = || schema.unwrap_or_else(|| definition.schema.clone());
+        Ok((!is_same).then(|| Definition { name: name.as_ref().into(), schema: schema() }))
+    };
+    let Ok(redacted) = schema.rewritten(known, |root| Ok(redactor.redacted(root)), definition);
+    redacted
 }
 
 #[cfg(test)]

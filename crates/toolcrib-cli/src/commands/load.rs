@@ -31,7 +31,7 @@ pub(crate) async fn run(arguments: Load, strict: bool, json: bool) -> Result<Exi
     let rules = Capabilities::default();
     let policy = Policy::new(&rules, []).map_err(|error| Failure::bad_input(error.to_string()))?;
     if json {
-        output::json(&output::snapshot(&snapshot, &policy, &rules, |_| true));
+        output::snapshot_json(&snapshot, &policy, &rules, |_| true);
     } else {
         output::snapshot_lines(&snapshot, &policy, &rules, |_| true);
     }

@@ -83,9 +83,9 @@ fn print(schema: &ModuleSchema) {
     for tool in &schema.actions {
         output::say(&format!("\n{} ({} risk)", tool.name.dotted(), tool.risk().as_str()));
         output::say(&format!("  {}", tool.description.trim().replace('\n', "\n  ")));
-        output::say(&format!("parameters:\n{}", pretty(&tool.parameters)));
+        output::say(&format!("parameters:\n{}", pretty(&tool.parameters.to_value())));
         if tool.output_parameters != json!({}) {
-            output::say(&format!("result:\n{}", pretty(&tool.output_parameters)));
+            output::say(&format!("result:\n{}", pretty(&tool.output_parameters.to_value())));
         }
     }
 }

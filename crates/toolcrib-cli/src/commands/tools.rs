@@ -21,7 +21,7 @@ pub(crate) async fn run(arguments: &Tools, extensions: &Extensions, json: bool) 
     let is_own = |entry: &Entry| entry.tool.name.namespace() == RUNTIME_NAMESPACE;
     let shown = |entry: &Entry| !is_own(entry) && (arguments.all || entry.tool.is_user_selectable());
     if json {
-        output::json(&output::snapshot(&snapshot, &policy, rules, shown));
+        output::snapshot_json(&snapshot, &policy, rules, shown);
         output::rejects(snapshot.rejected());
     } else {
         output::snapshot_lines(&snapshot, &policy, rules, shown);

@@ -4,12 +4,13 @@
 mod tests;
 
 use std::borrow::Cow;
-use std::io::{IsTerminal, Write};
+use std::io::{BufWriter, IsTerminal, Write};
 
-use serde::Serialize;
-use serde_json::{Value, json};
-use toolcrib_model::Tool;
-use toolcrib_policy::{Capabilities, Decision, Policy};
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+use toolcrib_model::{Fingerprint, JsonObject, QualifiedName, Risk, Schema, Tool};
+use toolcrib_policy::{Capabilities, Decision, Effect, Policy};
 use toolcrib_port::Reject;
 use toolcrib_registry::{Entry, Snapshot};
 
@@ -21,10 +22,29 @@ use crate::ui::printable::{Layout, cut, printable, printable_json};
 /// The most bytes of what was rejected that are shown; `--json` has all of it.
 const MAX_REJECT_BYTES: usize = 4096;
 
-/// Prints one JSON document.
+/// The bytes of a JSON document that are printed at a time.
+const JSON_CHUNK_BYTES: usize = 64 * 1024;
+
+/// Prints one JSON document, without holding all of its text.
 pub(crate) fn json(value: &impl Serialize) {
-    let text = serde_json::to_string_pretty(value).unwrap_or_default();
-    say_raw(&(printable_json(&text) + "\n"));
+    let mut out = BufWriter::with_capacity(JSON_CHUNK_BYTES, JsonWriter);
+    // The writer does not fail, and neither do values whose keys are texts.
+    let _written = serde_json::to_writer_pretty(&mut out, value);
+    let _written = out.write_all(b"\n").and_then(|()| out.flush());
+}
+
+/// Writer of a JSON document to standard output. Each write consists of whole characters.
+struct JsonWriter;
+
+impl Write for JsonWriter {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        say_raw(&printable_json(&String::from_utf8_lossy(bytes)));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Prints lines on standard output.
@@ -92,36 +112,81 @@ pub(crate) fn result_text(text: &str) {
     }
 }
 
-/// Returns a tool as `load` and `tools` print it.
-pub(crate) fn tool(entry: &Entry, decision: &Decision, rules: &Capabilities) -> Value {
-    let tool = &entry.tool;
-    json!({
-        "qualified_name": tool.name,
-        "namespace": tool.name.namespace(),
-        "name": tool.name.name(),
-        "description": tool.description,
-        "parameters": tool.parameters,
-        "output_parameters": tool.output_parameters,
-        "fingerprint": entry.fingerprint,
-        "source": entry.source.as_ref(),
-        "risk": tool.risk(),
-        "policy": decision.effect,
-        "decision": decision_display::to_json(decision, rules),
-        "metadata": tool.metadata,
-    })
+/// A tool as `load` and `tools` print it.
+#[derive(Serialize)]
+struct PrintedTool<'a> {
+    qualified_name: &'a QualifiedName,
+    namespace: &'a str,
+    name: &'a str,
+    description: &'a str,
+    parameters: &'a Schema,
+    output_parameters: &'a Schema,
+    fingerprint: Fingerprint,
+    source: &'a str,
+    risk: Risk,
+    policy: Effect,
+    decision: Value,
+    metadata: &'a JsonObject,
 }
 
-/// Returns the tools that pass, and what was rejected.
-pub(crate) fn snapshot(
+impl<'a> PrintedTool<'a> {
+    fn new(entry: &'a Entry, decision: &Decision, rules: &Capabilities) -> Self {
+        let tool = &entry.tool;
+        Self {
+            qualified_name: &tool.name,
+            namespace: tool.name.namespace(),
+            name: tool.name.name(),
+            description: &tool.description,
+            parameters: &tool.parameters,
+            output_parameters: &tool.output_parameters,
+            fingerprint: entry.fingerprint,
+            source: &entry.source,
+            risk: tool.risk(),
+            policy: decision.effect,
+            decision: decision_display::to_json(decision, rules),
+            metadata: &tool.metadata,
+        }
+    }
+}
+
+/// Prints the tools that pass, and what was rejected, as one JSON document.
+pub(crate) fn snapshot_json(
     snapshot: &Snapshot,
     policy: &Policy,
     rules: &Capabilities,
     shown: impl Fn(&Entry) -> bool,
-) -> Value {
-    let tools = snapshot.iter().filter(|entry| shown(entry));
-    let tools: Vec<_> =
-        tools.map(|entry| tool(entry, &policy.decide(&entry.tool, principal()), rules)).collect();
-    json!({"generation": snapshot.generation(), "tools": tools, "rejected": snapshot.rejected()})
+) {
+    json(&PrintedSnapshot { snapshot, policy, rules, shown });
+}
+
+struct PrintedSnapshot<'a, F> {
+    snapshot: &'a Snapshot,
+    policy: &'a Policy,
+    rules: &'a Capabilities,
+    shown: F,
+}
+
+impl<F: Fn(&Entry) -> bool> Serialize for PrintedSnapshot<'_, F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(3))?;
+        map.serialize_entry("generation", &self.snapshot.generation())?;
+        map.serialize_entry("tools", &PrintedTools(self))?;
+        map.serialize_entry("rejected", self.snapshot.rejected())?;
+        map.end()
+    }
+}
+
+/// The list of tools, each made when it is printed: all of them together may be very large.
+struct PrintedTools<'a, F>(&'a PrintedSnapshot<'a, F>);
+
+impl<F: Fn(&Entry) -> bool> Serialize for PrintedTools<'_, F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let PrintedSnapshot { snapshot, policy, rules, shown } = self.0;
+        let tools = snapshot.iter().filter(|entry| shown(entry));
+        serializer.collect_seq(
+            tools.map(|entry| PrintedTool::new(entry, &policy.decide(&entry.tool, principal()), rules)),
+        )
+    }
 }
 
 /// Returns the same as lines for people.

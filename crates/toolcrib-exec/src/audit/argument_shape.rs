@@ -1,7 +1,7 @@
 //! The shape of arguments, without their values.
 
 use serde_json::{Map, Value, json};
-use toolcrib_model::JsonObject;
+use toolcrib_model::{JsonObject, Schema};
 
 use super::bounded_text::shown;
 
@@ -22,9 +22,9 @@ const UNLISTED: &str = "?";
 
 /// Returns the types of arguments and the names that the schema lists: `{"path": "string(12)", "n": "integer"}`. A list
 /// is shown by its first items; an object or list that is too deep is shown by its length.
-pub(super) fn shape(arguments: &JsonObject, schema: &Value) -> Value {
+pub(super) fn shape(arguments: &JsonObject, schema: Option<&Schema>) -> Value {
     let mut left = MAX_NODES;
-    object(arguments, &Schemas::of(schema, [schema]), 0, &mut left)
+    object(arguments, &Schemas::of(schema, schema.map(Schema::root)), 0, &mut left)
 }
 
 fn value(given: &Value, schemas: &Schemas<'_>, depth: usize, left: &mut usize) -> Value {
@@ -85,20 +85,20 @@ fn more(count: usize) -> Value {
 
 /// All subschemas that describe one value.
 struct Schemas<'a> {
-    root: &'a Value,
+    root: Option<&'a Schema>,
     all: Vec<&'a Value>,
 }
 
 impl<'a> Schemas<'a> {
     /// Collects these subschemas and those that they refer to.
-    fn of(root: &'a Value, start: impl IntoIterator<Item = &'a Value>) -> Self {
+    fn of(root: Option<&'a Schema>, start: impl IntoIterator<Item = &'a Value>) -> Self {
         let mut all: Vec<&Value> = start.into_iter().take(MAX_SCHEMAS).collect();
         let mut at = 0;
         while let Some(schema) = all.get(at).copied() {
             at += 1;
             let reference = schema.get("$ref").and_then(Value::as_str).and_then(|to| to.strip_prefix('#'));
             let mut found: Vec<&Value> =
-                reference.and_then(|pointer| root.pointer(pointer)).into_iter().collect();
+                reference.and_then(|pointer| root?.pointer(pointer)).into_iter().collect();
             for key in ["allOf", "anyOf", "oneOf"] {
                 found.extend(schema.get(key).and_then(Value::as_array).into_iter().flatten());
             }

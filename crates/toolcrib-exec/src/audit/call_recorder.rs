@@ -259,7 +259,7 @@ impl OpenRecord {
     }
 
     fn describe_arguments(&mut self) {
-        let schema = self.tool.as_ref().map_or(&Value::Null, |tool| &tool.parameters);
+        let schema = self.tool.as_ref().map(|tool| &tool.parameters);
         if let Some(arguments) = &self.arguments {
             self.record.arguments_hash = self.settings.key.map(|key| key.digest(arguments));
             self.record.arguments_shape = shape(arguments, schema);

@@ -1,7 +1,7 @@
 //! Fields of an object argument that a call gives next to that argument.
 
 use serde_json::Value;
-use toolcrib_model::{JsonObject, Tool, pointer_part};
+use toolcrib_model::{JsonObject, Schema, Tool, pointer_part};
 use toolcrib_schema::{Change, Repair};
 
 /// Keywords that let a schema accept arguments beyond its `properties`, or describe them elsewhere.
@@ -55,7 +55,7 @@ pub(crate) fn nest_fields(tool: &Tool, arguments: &mut JsonObject) -> Vec<Repair
 }
 
 /// Returns the properties of an object schema, which may be behind a reference into the schema of all arguments.
-fn fields<'a>(schema: &'a Value, root: &'a Value) -> Option<&'a JsonObject> {
+fn fields<'a>(schema: &'a Value, root: &'a Schema) -> Option<&'a JsonObject> {
     let mut schema = schema;
     for _ in 0..MAX_REFERENCES {
         let Some(reference) = schema.get("$ref") else { break };

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use toolcrib_document::{Document, Error};
 use toolcrib_io::process::{Command, find_program};
-use toolcrib_model::{JsonObject, QualifiedName, Risk, Tool, pointer_part};
+use toolcrib_model::{JsonObject, QualifiedName, Risk, Schema, Tool, pointer_part};
 use toolcrib_policy::Access;
 use toolcrib_port::{LoadOutcome, Reject, RejectKind};
 
@@ -169,7 +169,7 @@ impl ToolReader<'_> {
         let exact = self.document.exact_integers(parameters_at);
         let mut tool = Tool::new(name)
             .with_description(declared_tool.description)
-            .with_exact_parameters(parameters, &exact)
+            .with_parameters(Schema::exact(parameters, &exact))
             .with_output_parameters(Value::Object(declared_tool.output_parameters));
         let metadata = [
             ("title", declared_tool.title.map(Value::from)),

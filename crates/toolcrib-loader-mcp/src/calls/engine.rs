@@ -332,7 +332,7 @@ fn request(call: &Call, round: Round, context: &CallContext) -> ClientRequest {
     params.request_state = round.state;
     params.input_responses = round.answers;
     let mut request = CallToolRequest::new(params);
-    request.extensions.insert(ArgumentHeaders::of(&call.tool.parameters, &call.arguments));
+    request.extensions.insert(ArgumentHeaders::of(&call.tool.parameters.to_value(), &call.arguments));
     with_metadata(ClientRequest::CallToolRequest(request), context)
 }
 

@@ -153,7 +153,7 @@ impl Mcp {
         let offered = |tool: &Arc<toolcrib_model::Tool>| ToolSummary {
             name: tool.name.name().to_owned(),
             description: tool.description.clone(),
-            parameters: tool.parameters.clone(),
+            parameters: tool.parameters.to_value().into_owned(),
         };
         Ok(ConnectOutput {
             server: server.name.clone(),

@@ -6,27 +6,33 @@ use serde_json::{Value, json};
 use super::swagger;
 use crate::Error;
 use crate::media_type::{self, MediaKind};
-use crate::schema::{Converter, Direction, Schemas};
+use crate::schema::{BundledDefinition, Converter, Direction, Schemas};
 use crate::spec::{Dialect, Node, Spec};
 
+/// The schema of a result; `{}` by default.
+pub(crate) struct ResultSchema {
+    pub(crate) root: Value,
+    /// The definitions that it refers to, the nearest first.
+    pub(crate) definitions: Vec<BundledDefinition>,
+    pub(crate) notes: Vec<String>,
+}
+
+impl Default for ResultSchema {
+    fn default() -> Self {
+        Self { root: json!({}), definitions: Vec::new(), notes: Vec::new() }
+    }
+}
+
 /// Returns the schema of the first successful JSON response, or `{}` without such a response, and notes about it.
-pub(crate) fn schema<'a>(
-    operation: Node<'a>,
-    schemas: &mut Schemas<'a>,
-) -> Result<(Value, Vec<String>), Error> {
+pub(crate) fn schema<'a>(operation: Node<'a>, schemas: &mut Schemas<'a>) -> Result<ResultSchema, Error> {
     for response in successes(operation, schemas.spec)? {
         let Some(schema) = schema_of(response, operation, schemas.spec)? else { continue };
         let mut converter = Converter::new(schemas, Direction::Output);
-        let mut schema = converter.convert_top(schema)?;
+        let root = converter.convert_top(schema)?;
         let (definitions, notes) = converter.definitions()?;
-        if !definitions.is_empty()
-            && let Some(map) = schema.as_object_mut()
-        {
-            map.insert("$defs".into(), definitions.into());
-        }
-        return Ok((schema, notes));
+        return Ok(ResultSchema { root, definitions, notes });
     }
-    Ok((json!({}), Vec::new()))
+    Ok(ResultSchema::default())
 }
 
 fn schema_of<'a>(response: Node<'a>, operation: Node<'a>, spec: Spec<'a>) -> Result<Option<Node<'a>>, Error> {

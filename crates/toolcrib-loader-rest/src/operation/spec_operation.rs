@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use http::Method;
-use serde_json::json;
 use toolcrib_document::plain_text;
 use toolcrib_model::{QualifiedName, Risk, Tool, words_of_name};
 
@@ -11,6 +10,7 @@ use super::arguments::{self, Arguments};
 use super::body::BodyDraft;
 use super::names::{self, OperationIdentity};
 use super::parameter::{self, Parameter, ParameterLocation};
+use super::response::ResultSchema;
 use super::{ConversionSettings, Operation, PathTemplate, response, swagger};
 use crate::Error;
 use crate::schema::{Converter, Direction, Schemas, left_open};
@@ -87,20 +87,19 @@ impl<'a> SpecOperation<'a> {
         };
         let bound = arguments::bind(parameters, body);
         let exploded = bound.exploded();
-        let Arguments { parameters, body, mut schema } = bound;
+        let Arguments { parameters, body, schema } = bound;
         let (definitions, of_schema) = converter.definitions()?;
         notes.extend(of_schema);
-        if !definitions.is_empty() {
-            schema.insert("$defs".into(), definitions.into());
-        }
-        let mut schema = schema.into();
-        notes.extend(schemas.fit(&mut schema));
+        let (schema, note) = schemas.fit(schema.into(), definitions);
+        notes.extend(note);
         // The tool can be called anyway, so it is not rejected because of its result schema.
-        let (mut result, of_schema) = response::schema(self.operation, schemas).unwrap_or_else(|error| {
-            (json!({}), vec![format!("the schema of the result is left out: {error}")])
+        let result = response::schema(self.operation, schemas).unwrap_or_else(|error| {
+            let note = format!("the schema of the result is left out: {error}");
+            ResultSchema { notes: vec![note], ..ResultSchema::default() }
         });
-        notes.extend(of_schema);
-        notes.extend(schemas.fit(&mut result).map(|note| format!("of the result, {note}")));
+        notes.extend(result.notes);
+        let (result, note) = schemas.fit(result.root, result.definitions);
+        notes.extend(note.map(|note| format!("of the result, {note}")));
         let qualified = QualifiedName::new(settings.namespace, name)
             .map_err(|error| Error::malformed(format!("`{name}` cannot be the name of a tool: {error}")))?;
         let tool = self.describe(Tool::new(qualified), settings, schemas, notes)?;

@@ -5,9 +5,10 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 use toolcrib_model::{JsonObject, kind_of};
 
-use super::definitions::{BYTES_OF_NODE, ConvertedSchema, Direction, Schemas, size, values};
+use super::definitions::{
+    BYTES_OF_NODE, BundledDefinition, ConvertedSchema, Direction, Schemas, size, values,
+};
 use super::keyword::{self, KeywordKind};
-use super::limits::is_composed;
 use super::nullable::{ANNOTATIONS, with_null};
 use super::read_write_only::{hidden_names, is_hidden, required};
 use crate::Error;
@@ -85,8 +86,8 @@ impl<'s, 'a> Converter<'s, 'a> {
         }
     }
 
-    /// Returns the definitions that the converted schemas refer to, by name in `$defs`, and all notes.
-    pub(crate) fn definitions(self) -> Result<(JsonObject, Vec<String>), Error> {
+    /// Returns the definitions that the converted schemas refer to, the nearest first, and all notes.
+    pub(crate) fn definitions(self) -> Result<(Vec<BundledDefinition>, Vec<String>), Error> {
         let Self { schemas, direction, mut converted, .. } = self;
         let mut notes = std::mem::take(&mut converted.notes);
         let definitions = schemas.bundle(direction, &converted, &mut notes)?;
@@ -94,8 +95,8 @@ impl<'s, 'a> Converter<'s, 'a> {
         Ok((definitions, notes))
     }
 
-    pub(super) fn finish(self, value: Value) -> ConvertedSchema {
-        ConvertedSchema { is_composed: is_composed(&value), value, ..self.converted }
+    pub(super) fn finish(self) -> ConvertedSchema {
+        self.converted
     }
 
     fn object(&mut self, schema: Node<'a>, map: &'a JsonObject) -> Result<Value, Error> {

@@ -2,12 +2,14 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolcrib_model::JsonObject;
+use toolcrib_model::Definition;
+use toolcrib_schema::BoundsCheck;
 
 use super::Converter;
-use super::limits::loosened;
+use super::limits::{is_composed, loosened};
 use crate::Error;
 use crate::spec::{Node, Spec, ValueLocation};
 use crate::unique_names::UniqueNames;
@@ -19,7 +21,8 @@ pub(super) const MAX_INPUT_NODES: usize = 25_000;
 /// The most values of a result schema. Definitions beyond the limit permit any value.
 pub(super) const MAX_OUTPUT_NODES: usize = 5_000;
 
-/// The most values of all schemas of one document, because each tool contains a copy of its `$defs`.
+/// The most values of all schemas of one document, with those of shared definitions counted for each schema: a tool
+/// that is sent or called is made of a separate copy of them.
 const MAX_DOCUMENT_NODES: usize = 4_000_000;
 
 /// The longest name in `$defs`, without the number that makes it unique.
@@ -53,12 +56,13 @@ impl Direction {
 pub(crate) struct Schemas<'a> {
     pub(crate) spec: Spec<'a>,
     known: HashMap<ValueLocation, usize>,
-    definitions: Vec<Definition<'a>>,
+    definitions: Vec<ReferencedSchema<'a>>,
     taken: UniqueNames,
     /// The remaining budget of values.
     left: usize,
     /// The remaining budget of values that are checked for their validation cost.
     checks: usize,
+    pub(super) bounds: BoundsCheck,
     /// The number of definitions that fit into a schema, if one had too many.
     pub(super) fitting: Option<usize>,
     /// The number of schemas that have not used their share of the budget.
@@ -66,26 +70,64 @@ pub(crate) struct Schemas<'a> {
 }
 
 /// A schema that a reference names.
-struct Definition<'a> {
+struct ReferencedSchema<'a> {
     name: String,
     node: Node<'a>,
-    input: Option<Result<Rc<ConvertedSchema>, Error>>,
-    output: Option<Result<Rc<ConvertedSchema>, Error>>,
+    input: Option<Result<Rc<ConvertedDefinition>, Error>>,
+    output: Option<Result<Rc<ConvertedDefinition>, Error>>,
+    /// The definition that permits any value.
+    open: Option<BundledDefinition>,
 }
 
-/// A converted schema.
+/// The measures of a converted schema, and the definitions that it needs.
 #[derive(Debug, Default)]
 pub(super) struct ConvertedSchema {
-    pub(super) value: Value,
     /// The number of its values.
     pub(super) nodes: usize,
     /// Its cost: its values, and its texts by their length.
     pub(super) cost: usize,
     /// The definitions that it refers to.
     pub(super) references: Vec<usize>,
+    pub(super) notes: Vec<String>,
+}
+
+struct ConvertedDefinition {
+    schema: ConvertedSchema,
+    whole: BundledDefinition,
+}
+
+/// A definition that the schemas of several tools share.
+#[derive(Clone, Debug)]
+pub(crate) struct BundledDefinition {
+    pub(super) definition: Arc<Definition>,
+    /// Its cost in a schema.
+    pub(super) size: usize,
     /// True if a value is validated against several schemas in it.
     pub(super) is_composed: bool,
-    pub(super) notes: Vec<String>,
+    /// The definition with its type and its annotations alone; `None` if that is this one.
+    pub(super) loosened: Option<Rc<BundledDefinition>>,
+}
+
+impl BundledDefinition {
+    pub(super) fn new(name: &str, schema: Value) -> Self {
+        let loosened = Some(Rc::new(Self::last(name, loosened(&schema))));
+        Self { loosened, ..Self::last(name, schema) }
+    }
+
+    /// Creates a definition that is not loosened any further.
+    fn last(name: &str, schema: Value) -> Self {
+        Self {
+            size: name.len() / BYTES_OF_NODE + size(&schema),
+            is_composed: is_composed(&schema),
+            loosened: None,
+            definition: Arc::new(Definition { name: name.into(), schema }),
+        }
+    }
+
+    /// Returns the definition with its type and its annotations alone.
+    pub(super) fn loosened(self) -> Self {
+        self.loosened.as_deref().cloned().unwrap_or(self)
+    }
 }
 
 impl<'a> Schemas<'a> {
@@ -97,6 +139,7 @@ impl<'a> Schemas<'a> {
             taken: UniqueNames::default(),
             left: MAX_DOCUMENT_NODES,
             checks: MAX_CHECKED_NODES,
+            bounds: BoundsCheck::default(),
             fitting: None,
             shares: 0,
         }
@@ -139,7 +182,7 @@ impl<'a> Schemas<'a> {
         let wanted = definition_name(self.spec.stem(key.file), &key.pointer);
         let name = self.taken.take_numbered(&wanted, |wanted, count| format!("{wanted}_{count}"));
         let id = self.definitions.len();
-        self.definitions.push(Definition { name, node, input: None, output: None });
+        self.definitions.push(ReferencedSchema { name, node, input: None, output: None, open: None });
         self.known.insert(key, id);
         Ok(id)
     }
@@ -155,7 +198,7 @@ impl<'a> Schemas<'a> {
         direction: Direction,
         top: &ConvertedSchema,
         notes: &mut Vec<String>,
-    ) -> Result<JsonObject, Error> {
+    ) -> Result<Vec<BundledDefinition>, Error> {
         // The unused budget of earlier tools is available to later ones.
         let share = (self.left / self.shares.max(1)).max(top.cost);
         self.shares = self.shares.saturating_sub(1);
@@ -164,46 +207,43 @@ impl<'a> Schemas<'a> {
         let mut left_out = 0;
         let mut seen: HashSet<usize> = HashSet::new();
         let mut pending: VecDeque<usize> = VecDeque::new();
-        // Shared until their number is known, since copying is expensive.
-        let mut found: Vec<(String, Option<Rc<ConvertedSchema>>)> = Vec::new();
+        let mut found: Vec<Result<Rc<ConvertedDefinition>, BundledDefinition>> = Vec::new();
         pending.extend(top.references.iter().filter(|id| seen.insert(**id)));
         while let Some(id) = pending.pop_front() {
             let converted = match self.converted(id, direction) {
-                Err(Error::TooLarge { .. }) => {
-                    Rc::new(ConvertedSchema { nodes: max_nodes, ..ConvertedSchema::default() })
-                }
-                converted => converted?,
+                Err(Error::TooLarge { .. }) => None,
+                converted => Some(converted?),
             };
-            let name = self.definitions.get(id).map_or("", |definition| &definition.name).to_owned();
-            if nodes.saturating_add(converted.nodes) > max_nodes
-                || cost.saturating_add(converted.cost) > share
-            {
+            let has_room = |schema: &ConvertedSchema| {
+                nodes.saturating_add(schema.nodes) <= max_nodes && cost.saturating_add(schema.cost) <= share
+            };
+            let Some(converted) = converted.filter(|converted| has_room(&converted.schema)) else {
                 left_out += 1;
                 nodes += 1;
-                found.push((name, None));
+                found.push(Err(self.open(id)));
                 continue;
-            }
-            nodes += converted.nodes;
-            cost += converted.cost;
-            pending.extend(converted.references.iter().filter(|id| seen.insert(**id)));
-            found.push((name, Some(converted)));
+            };
+            nodes += converted.schema.nodes;
+            cost += converted.schema.cost;
+            pending.extend(converted.schema.references.iter().filter(|id| seen.insert(**id)));
+            found.push(Ok(converted));
         }
-        let is_composed = found.iter().filter_map(|(_, found)| found.as_ref()).any(|found| found.is_composed);
+        let is_composed = found.iter().flatten().any(|found| found.whole.is_composed);
         let kept = self.expected_to_fit(found.len(), is_composed);
-        let mut bundled = JsonObject::new();
-        for (index, (name, converted)) in found.into_iter().enumerate() {
-            let value = match converted {
-                None => json!({}),
-                Some(converted) if index < kept => {
-                    self.take(converted.cost)?;
-                    notes.extend(converted.notes.iter().cloned());
-                    bundled.insert(name, converted.value.clone());
+        let mut bundled = Vec::with_capacity(found.len());
+        for (index, converted) in found.into_iter().enumerate() {
+            let definition = match converted {
+                Ok(converted) if index < kept => {
+                    self.take(converted.schema.cost)?;
+                    notes.extend(converted.schema.notes.iter().cloned());
+                    bundled.push(converted.whole.clone());
                     continue;
                 }
-                Some(converted) => loosened(&converted.value),
+                Ok(converted) => converted.whole.clone().loosened(),
+                Err(open) => open,
             };
-            self.take(size(&value))?;
-            bundled.insert(name, value);
+            self.take(size(&definition.definition.schema))?;
+            bundled.push(definition);
         }
         if left_out > 0 {
             notes.push(format!(
@@ -213,21 +253,37 @@ impl<'a> Schemas<'a> {
         Ok(bundled)
     }
 
-    fn converted(&mut self, id: usize, direction: Direction) -> Result<Rc<ConvertedSchema>, Error> {
-        let Some(definition) = self.definitions.get(id) else { return Ok(Rc::default()) };
-        let (node, known) = match direction {
-            Direction::Input => (definition.node, &definition.input),
-            Direction::Output => (definition.node, &definition.output),
+    fn open(&mut self, id: usize) -> BundledDefinition {
+        let Some(referenced) = self.definitions.get_mut(id) else {
+            return BundledDefinition::last("", json!({}));
+        };
+        let make = || BundledDefinition::last(&referenced.name, json!({}));
+        referenced.open.get_or_insert_with(make).clone()
+    }
+
+    fn converted(&mut self, id: usize, direction: Direction) -> Result<Rc<ConvertedDefinition>, Error> {
+        let referenced =
+            self.definitions.get(id).ok_or_else(|| Error::malformed("a definition is missing"))?;
+        let (known, other) = match direction {
+            Direction::Input => (&referenced.input, &referenced.output),
+            Direction::Output => (&referenced.output, &referenced.input),
         };
         if let Some(known) = known {
             return known.clone();
         }
+        let (name, node, other) = (referenced.name.clone(), referenced.node, other.clone());
         let mut converter = Converter::new(self, direction);
-        let converted = converter.convert(node).map(|value| Rc::new(converter.finish(value)));
-        if let Some(definition) = self.definitions.get_mut(id) {
+        let converted = converter.convert(node).map(|value| {
+            let whole = BundledDefinition::new(&name, value);
+            // Most schemas are the same in both directions.
+            let is_same = |other: &BundledDefinition| other.definition == whole.definition;
+            let same = other.and_then(Result::ok).map(|other| other.whole.clone()).filter(is_same);
+            Rc::new(ConvertedDefinition { schema: converter.finish(), whole: same.unwrap_or(whole) })
+        });
+        if let Some(referenced) = self.definitions.get_mut(id) {
             match direction {
-                Direction::Input => definition.input = Some(converted.clone()),
-                Direction::Output => definition.output = Some(converted.clone()),
+                Direction::Input => referenced.input = Some(converted.clone()),
+                Direction::Output => referenced.output = Some(converted.clone()),
             }
         }
         converted

@@ -1,12 +1,12 @@
 //! Reduction of schemas to the limits of the validator.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolcrib_model::JsonObject;
-use toolcrib_schema::CompiledSchema;
+use toolcrib_model::{JsonObject, Schema};
 
-use super::definitions::{Schemas, size};
+use super::definitions::{BundledDefinition, Schemas, size};
 
 /// Keywords that validate one value against several schemas.
 const COMPOSING: [&str; 6] = ["allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas"];
@@ -18,24 +18,23 @@ const MAX_UNCHECKED: usize = 64;
 const DEFINITIONS: &str = "#/$defs/";
 
 impl Schemas<'_> {
-    /// Sorts the definitions of a schema, which must be ordered by their distance from the top. If validation could
-    /// take too long, the farther half of the definitions, or more, is replaced by ones that permit any value. Returns
-    /// a note about it.
+    /// Makes a schema of its keywords and its definitions, which must be ordered by their distance from the top. If
+    /// validation could take too long, the farther half of the definitions, or more, is replaced by ones that permit any
+    /// value. Returns a note about it.
     ///
     /// Documents compose schemas of schemas, which is cheap to write and may be expensive to validate. A usable tool is
     /// worth more than full validation of its arguments.
-    pub(crate) fn fit(&mut self, schema: &mut Value) -> Option<String> {
-        let definitions = schema.get("$defs").and_then(Value::as_object)?;
-        let count = definitions.len();
-        let note = if needs_check(count, definitions.values().any(is_composed)) {
-            self.loosen(schema, count)
-        } else {
-            None
-        };
-        if let Some(definitions) = schema.get_mut("$defs").and_then(Value::as_object_mut) {
-            definitions.sort_keys();
+    pub(crate) fn fit(
+        &mut self,
+        root: Value,
+        definitions: Vec<BundledDefinition>,
+    ) -> (Schema, Option<String>) {
+        let Value::Object(keywords) = root else { return (root.into(), None) };
+        let is_composed = definitions.iter().any(|definition| definition.is_composed);
+        if needs_check(definitions.len(), is_composed) {
+            return self.loosen(keywords, definitions);
         }
-        note
+        (sorted(keywords, &definitions), None)
     }
 
     /// Returns the number of definitions that a schema with `count` definitions can keep, according to earlier schemas.
@@ -48,15 +47,21 @@ impl Schemas<'_> {
         }
     }
 
-    fn loosen(&mut self, schema: &mut Value, count: usize) -> Option<String> {
+    fn loosen(
+        &mut self,
+        keywords: JsonObject,
+        mut definitions: Vec<BundledDefinition>,
+    ) -> (Schema, Option<String>) {
+        let count = definitions.len();
         let mut kept = self.expected_to_fit(count, true);
         let mut reason = None;
+        let mut schema = Schema::new(keywords, Vec::new());
         loop {
-            let definitions = schema.get_mut("$defs").and_then(Value::as_object_mut)?;
-            for definition in definitions.values_mut().skip(kept) {
-                *definition = loosened(definition);
+            for definition in definitions.iter_mut().skip(kept) {
+                *definition = definition.clone().loosened();
             }
-            match self.check(schema) {
+            schema = sorted(schema.as_object().cloned().unwrap_or_default(), &definitions);
+            match self.check(&schema, &definitions) {
                 Err(error) if kept > 0 => {
                     reason = Some(error);
                     kept /= 2;
@@ -66,28 +71,37 @@ impl Schemas<'_> {
             }
         }
         if kept == count {
-            return None;
+            return (schema, None);
         }
         let reason = reason.unwrap_or_else(|| "it would take too long to check".into());
-        let left_out = drop_unreachable(schema, kept);
-        Some(format!("{left_out} parts of the schema are omitted and allow any value: {reason}"))
+        let reached = reached(&schema);
+        let is_reached = |definition: &BundledDefinition| reached.contains(&*definition.definition.name);
+        let left_out = definitions.iter().skip(kept).filter(|definition| is_reached(definition)).count();
+        definitions.retain(is_reached);
+        let schema = sorted(schema.as_object().cloned().unwrap_or_default(), &definitions);
+        (schema, Some(format!("{left_out} parts of the schema are omitted and allow any value: {reason}")))
     }
 
-    fn check(&mut self, schema: &Value) -> Result<(), String> {
-        if self.take_check(size(schema)) {
-            CompiledSchema::check_bounds(schema).map_err(|error| error.to_string())
+    fn check(&mut self, schema: &Schema, definitions: &[BundledDefinition]) -> Result<(), String> {
+        let of_definitions = 1 + definitions.iter().map(|definition| definition.size).sum::<usize>();
+        if self.take_check(size(schema.root()) + of_definitions) {
+            self.bounds.check(schema).map_err(|error| error.to_string())
         } else {
             Err("the schemas of the document take too long to check".into())
         }
     }
 }
 
-/// Removes the definitions without references. Returns how many of the remaining definitions are at or behind the
-/// position `first`.
-fn drop_unreachable(schema: &mut Value, first: usize) -> usize {
-    let mut reached: HashSet<String> = HashSet::new();
-    let mut pending: Vec<&Value> = vec![schema];
-    let definitions = schema.get("$defs");
+fn sorted(keywords: JsonObject, definitions: &[BundledDefinition]) -> Schema {
+    let mut shared: Vec<_> = definitions.iter().map(|found| Arc::clone(&found.definition)).collect();
+    shared.sort_by(|one, other| one.name.cmp(&other.name));
+    Schema::new(keywords, shared)
+}
+
+/// Returns the names of the definitions that the root refers to, directly or indirectly.
+fn reached(schema: &Schema) -> HashSet<&str> {
+    let mut reached: HashSet<&str> = HashSet::new();
+    let mut pending: Vec<&Value> = vec![schema.root()];
     while let Some(value) = pending.pop() {
         match value {
             Value::Array(items) => pending.extend(items),
@@ -95,20 +109,16 @@ fn drop_unreachable(schema: &mut Value, first: usize) -> usize {
                 let name =
                     map.get("$ref").and_then(Value::as_str).and_then(|text| text.strip_prefix(DEFINITIONS));
                 if let Some(name) = name
-                    && reached.insert(name.to_owned())
+                    && reached.insert(name)
                 {
-                    pending.extend(definitions.and_then(|definitions| definitions.get(name)));
+                    pending.extend(schema.definition(name));
                 }
-                let is_all = |value: &Value| definitions.is_some_and(|all| std::ptr::eq(all, value));
-                pending.extend(map.values().filter(|value| !is_all(value)));
+                pending.extend(map.values());
             }
             _ => {}
         }
     }
-    let Some(definitions) = schema.get_mut("$defs").and_then(Value::as_object_mut) else { return 0 };
-    let left_out = definitions.keys().skip(first).filter(|name| reached.contains(*name)).count();
-    definitions.retain(|name, _| reached.contains(name));
-    left_out
+    reached
 }
 
 /// Returns true if this many definitions may exceed the limits of a validator.

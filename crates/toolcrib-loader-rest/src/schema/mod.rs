@@ -12,4 +12,4 @@ mod read_write_only;
 mod tests;
 
 pub(crate) use convert::{Converter, is_plain_example, left_open};
-pub(crate) use definitions::{Direction, Schemas};
+pub(crate) use definitions::{BundledDefinition, Direction, Schemas};

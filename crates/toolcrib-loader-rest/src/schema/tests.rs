@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Converter, Direction, Schemas};
+use super::{BundledDefinition, Converter, Direction, Schemas};
 use crate::Error;
 use crate::spec::{Documents, Spec};
 
@@ -23,7 +23,21 @@ fn convert(document: &Value, schema: &Value, direction: Direction) -> Result<(Va
     let mut converter = Converter::new(&mut schemas, direction);
     let result = converter.convert(spec.root().get_or_nothing("schema"))?;
     let (definitions, _) = converter.definitions()?;
-    Ok((result, definitions.into()))
+    Ok((result, values(&definitions)))
+}
+
+fn values(definitions: &[BundledDefinition]) -> Value {
+    let definitions = definitions.iter().map(|bundled| &bundled.definition);
+    definitions.map(|definition| (definition.name.to_string(), definition.schema.clone())).collect()
+}
+
+/// A schema within the limits, and the note about it.
+fn fit(schemas: &mut Schemas<'_>, mut schema: Value) -> (Value, Option<String>) {
+    let definitions = schema.as_object_mut().unwrap().shift_remove("$defs").unwrap();
+    let definitions = definitions.as_object().unwrap().iter();
+    let definitions = definitions.map(|(name, schema)| BundledDefinition::new(name, schema.clone()));
+    let (schema, note) = schemas.fit(schema, definitions.collect());
+    (schema.to_value().into_owned(), note)
 }
 
 fn input(schema: Value) -> Value {
@@ -252,8 +266,9 @@ fn a_schema_that_would_take_too_long_to_check_refers_to_anything() {
         .collect();
     let documents = Documents::single(document("3.1.0", json!({})));
     let mut schemas = Schemas::new(Spec::new(&documents).unwrap());
-    let mut schema = json!({"properties": {"a": {"$ref": "#/$defs/S0"}}, "$defs": definitions});
-    let note = schemas.fit(&mut schema).unwrap();
+    let schema = json!({"properties": {"a": {"$ref": "#/$defs/S0"}}, "$defs": definitions});
+    let (schema, note) = fit(&mut schemas, schema);
+    let note = note.unwrap();
     assert!(
         note.contains(" parts of the schema are omitted and allow any value: checking one value may take"),
         "{note}"
@@ -261,8 +276,8 @@ fn a_schema_that_would_take_too_long_to_check_refers_to_anything() {
     assert_eq!(schema["$defs"]["S19"], json!({"type": "object"}));
     assert!(schema["$defs"]["S0"]["properties"].is_object());
     toolcrib_schema::CompiledSchema::compile(&schema).unwrap();
-    let mut plain = json!({"$defs": {"A": {"allOf": [{"type": "object"}]}}, "$ref": "#/$defs/A"});
-    assert_eq!(schemas.fit(&mut plain), None);
+    let plain = json!({"$defs": {"A": {"allOf": [{"type": "object"}]}}, "$ref": "#/$defs/A"});
+    assert_eq!(fit(&mut schemas, plain).1, None);
     let deep: serde_json::Map<String, Value> = (0..300)
         .map(|index| {
             (
@@ -272,8 +287,8 @@ fn a_schema_that_would_take_too_long_to_check_refers_to_anything() {
         })
         .collect();
     let mut schemas = Schemas::new(Spec::new(&documents).unwrap());
-    let mut deep = json!({"$ref": "#/$defs/S0", "$defs": deep});
-    let note = schemas.fit(&mut deep).unwrap();
+    let (deep, note) = fit(&mut schemas, json!({"$ref": "#/$defs/S0", "$defs": deep}));
+    let note = note.unwrap();
     assert!(note.contains("nested deeper than 128 levels"), "{note}");
     // What lay behind the first that is left out is not there at all.
     assert!(note.starts_with("1 parts "), "{note}");
@@ -298,7 +313,7 @@ fn all_schemas_of_a_document_share_a_bound_and_each_has_its_part_of_it() {
     };
     let (definitions, notes) = bundled();
     let note = "1 parts of the schema are omitted and allow any value: it is too large";
-    assert_eq!((definitions["Large"].clone(), notes), (json!({}), vec![note.to_owned()]));
+    assert_eq!((values(&definitions), notes), (json!({"Large": {}}), vec![note.to_owned()]));
     // What the first ones have not used is there for the others.
     for _ in 0..2500 {
         bundled();

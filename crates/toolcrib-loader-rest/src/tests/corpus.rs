@@ -33,10 +33,11 @@ async fn every_operation_of_a_real_document_becomes_a_tool_whose_schemas_compile
         assert_eq!(names.len(), loaded.tools.len(), "{file}");
         for tool in &loaded.tools {
             for (which, schema) in [("parameters", &tool.parameters), ("output", &tool.output_parameters)] {
-                if let Err(error) = CompiledSchema::compile(schema) {
+                let schema = schema.to_value();
+                if let Err(error) = CompiledSchema::compile(&schema) {
                     problems.push(format!("{file}: {which} of {}: {error}", tool.name));
                 }
-                for reference in dangling(schema) {
+                for reference in dangling(&schema) {
                     problems.push(format!("{file}: {which} of {}: {reference} leads nowhere", tool.name));
                 }
             }

@@ -23,9 +23,9 @@ fn outcome(text: &str) -> Result<Value, (RejectKind, String)> {
     let loaded = load(text);
     match (loaded.tools.as_slice(), loaded.rejected.as_slice()) {
         ([tool], []) => {
-            CompiledSchema::compile(&tool.parameters).unwrap();
-            CompiledSchema::compile(&tool.output_parameters).unwrap();
-            Ok(tool.parameters.clone())
+            CompiledSchema::compile(&tool.parameters.to_value()).unwrap();
+            CompiledSchema::compile(&tool.output_parameters.to_value()).unwrap();
+            Ok(tool.parameters.to_value().into_owned())
         }
         ([], [reject]) => {
             assert!(reject.reason.len() < 1000, "{}", reject.reason);

@@ -34,11 +34,11 @@ async fn files_that_name_one_another_in_a_circle_make_recursive_schemas() {
     ]);
     let loaded = load(&folder).await;
     let [tool] = loaded.tools.as_slice() else { panic!("{loaded:?}") };
-    let schema = CompiledSchema::compile(&tool.parameters).unwrap();
+    let schema = CompiledSchema::compile(&tool.parameters.to_value()).unwrap();
     let nested = |wrong: Value| json!({"body": [{"a": {"b": {"a": {"self": {"here": {"b": wrong}}}}}}]});
     assert!(schema.validate(&nested(json!({}))).is_ok());
     assert!(schema.validate(&nested(json!(7))).is_err());
-    assert_eq!(tool.parameters["$defs"].as_object().unwrap().len(), 2);
+    assert_eq!(tool.parameters.definitions().len(), 2);
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! Schemas that are too large, or have patterns that are not checked.
 
 use serde_json::Value;
+use toolcrib_model::Schema;
 use toolcrib_schema::CompiledSchema;
 
 use super::{Kind, RawFinding, Tools};
@@ -32,7 +33,7 @@ pub(super) fn unchecked<'a>(tools: &Tools<'a>) -> Vec<RawFinding<'a>> {
     let found = tools.iter().filter_map(|(name, (_, overloads))| {
         let schemas = overloads.iter().map(|tool| &tool.parameters).filter(|schema| has_pattern(schema));
         let unchecked = schemas.filter_map(|schema| {
-            let compiled = CompiledSchema::compile(schema).ok()?;
+            let compiled = CompiledSchema::compile(&schema.to_value()).ok()?;
             Some((compiled.unchecked().first()?.to_string(), compiled.unchecked().len()))
         });
         let unchecked: Vec<_> = unchecked.collect();
@@ -50,8 +51,9 @@ pub(super) fn unchecked<'a>(tools: &Tools<'a>) -> Vec<RawFinding<'a>> {
 }
 
 /// Returns true if a schema may have a pattern. Compiling all schemas of a large catalogue would take long.
-fn has_pattern(schema: &Value) -> bool {
-    let mut pending = vec![schema];
+fn has_pattern(schema: &Schema) -> bool {
+    let definitions = schema.definitions().iter().map(|definition| &definition.schema);
+    let mut pending: Vec<&Value> = definitions.chain([schema.root()]).collect();
     while let Some(part) = pending.pop() {
         match part {
             Value::Object(map) if map.contains_key("pattern") || map.contains_key("patternProperties") => {

@@ -71,8 +71,8 @@ fn what_is_told_is_bounded_and_the_rest_is_counted() {
 fn patterns_that_are_not_checked_are_a_finding() {
     let schema = |pattern: &str| json!({"type": "object", "properties": {"p": {"type": "string", "pattern": pattern}}});
     let mut tools = sound();
-    tools[0].parameters = schema("^[a-z]+$");
-    tools[1].parameters = schema(r"^(?!.*\.\.)[a-z/]+$");
+    tools[0].parameters = schema("^[a-z]+$").into();
+    tools[1].parameters = schema(r"^(?!.*\.\.)[a-z/]+$").into();
     let linted = lint(tools.iter().map(|tool| (tool, "s")), None);
     let [finding] = linted.findings.as_slice() else { panic!("{linted:?}") };
     assert_eq!((finding.kind, finding.tools[0].name.as_str()), (Kind::UncheckedPattern, "files.remove"));

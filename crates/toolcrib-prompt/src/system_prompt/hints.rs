@@ -28,7 +28,7 @@ pub(super) fn hints(plan: &Plan, style: CallStyle) -> String {
 }
 
 fn template(tool: &OfferedTool) -> Map<String, Value> {
-    let properties = tool.parameters.get("properties").and_then(Value::as_object).into_iter().flatten();
+    let properties = tool.parameters().get("properties").and_then(Value::as_object).into_iter().flatten();
     let short = properties.filter(|(name, _)| name.chars().count() <= MAX_NAME_CHARS);
     short.take(MAX_ARGUMENTS).map(|(name, schema)| (name.clone(), placeholder(name, schema))).collect()
 }

@@ -13,7 +13,7 @@ fn offer(tool: Tool) -> OfferedTool {
 }
 
 fn parameters(schema: Value) -> Value {
-    offer(tool("a", "b").with_parameters(schema)).parameters
+    offer(tool("a", "b").with_parameters(schema)).parameters().clone()
 }
 
 #[test]

@@ -245,7 +245,7 @@ fn overloads_are_offered_one_by_one() {
     let plan = plan(&tools, &window(5_000));
     assert_eq!(plan.offered.len(), 2);
     assert_eq!(plan.offered[0].wire_name, "a__get");
-    assert!(plan.offered[0].parameters["properties"].get("name").is_some());
+    assert!(plan.offered[0].parameters()["properties"].get("name").is_some());
 }
 
 #[test]

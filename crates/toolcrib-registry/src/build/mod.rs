@@ -10,19 +10,20 @@ use std::collections::HashMap;
 use std::collections::hash_map;
 use std::sync::Arc;
 
-use toolcrib_model::{QualifiedName, Tool};
+use toolcrib_model::{QualifiedName, SharedDefinitions, Tool};
 use toolcrib_port::{LoadOutcome, Reject, RejectKind};
 use toolcrib_schema::Error as SchemaError;
 
 use crate::snapshot::{NamedTools, warning};
 use crate::{Entry, Snapshot};
 
+pub(crate) use simple_schema::SimpleDefinitions;
 #[cfg(test)]
 pub(crate) use simple_schema::is_simple;
 pub use tool_schema::ToolSchema;
 
-use key_order::{is_identical, is_identical_tool};
-use sanitize::sanitized;
+use key_order::{is_identical_schema, is_identical_tool};
+use sanitize::{SanitizedDefinitions, sanitized};
 
 /// The last load of a source.
 #[derive(Clone, Debug)]
@@ -35,10 +36,11 @@ pub(crate) struct LoadedSource {
 
 impl LoadedSource {
     pub(crate) fn new(name: &str, exclusive_namespace: Option<&str>, loaded: LoadOutcome) -> Self {
+        let mut shared = SharedDefinitions::default();
         Self {
             name: name.into(),
             exclusive_namespace: exclusive_namespace.map(Into::into),
-            tools: loaded.tools.into_iter().map(Arc::new).collect(),
+            tools: loaded.tools.into_iter().map(|tool| Arc::new(shared.tool(tool))).collect(),
             rejected: loaded.rejected,
         }
     }
@@ -63,7 +65,8 @@ pub(crate) fn build(before: &Snapshot, sources: &mut [LoadedSource]) -> Snapshot
     }
     let tools: Vec<(&LoadedSource, &Arc<Tool>)> =
         sources.iter().flat_map(|source| source.tools.iter().map(move |tool| (source, tool))).collect();
-    let entries = parallel::map(&tools, |(source, tool)| entry(before, &owners, source, tool));
+    let known = KnownDefinitions::default();
+    let entries = parallel::map(&tools, |(source, tool)| entry(before, &owners, &known, source, tool));
 
     let mut builder = SnapshotBuilder::default();
     let mut entries = entries.into_iter();
@@ -80,10 +83,18 @@ pub(crate) fn build(before: &Snapshot, sources: &mut [LoadedSource]) -> Snapshot
     Snapshot::new(before.generation() + 1, builder.entries, names, builder.rejected)
 }
 
+/// The definitions that several tools share, each of which is looked at once.
+#[derive(Default)]
+struct KnownDefinitions {
+    sanitized: SanitizedDefinitions,
+    simple: SimpleDefinitions,
+}
+
 /// Creates the entry of a tool, and reuses the unchanged parts of the entry before.
 fn entry(
     before: &Snapshot,
     owners: &Owners<'_>,
+    known: &KnownDefinitions,
     source: &LoadedSource,
     tool: &Arc<Tool>,
 ) -> Result<Arc<Entry>, Reject> {
@@ -101,17 +112,18 @@ fn entry(
     if let Some(old) = overloads.iter().find(|old| Arc::ptr_eq(&old.tool, tool) && is_of_source(old)) {
         return Ok(Arc::clone(old));
     }
-    let sanitized_tool = sanitized(tool).map_err(|error| reject(RejectKind::InvalidSchema, error))?;
+    let sanitized_tool =
+        sanitized(tool, &known.sanitized).map_err(|error| reject(RejectKind::InvalidSchema, error))?;
     let tool = sanitized_tool.as_ref().unwrap_or(tool);
     let fingerprint = tool.fingerprint();
-    let old = overloads
-        .iter()
-        .find(|old| old.fingerprint == fingerprint && is_identical(&old.tool.parameters, &tool.parameters));
+    let old = overloads.iter().find(|old| {
+        old.fingerprint == fingerprint && is_identical_schema(&old.tool.parameters, &tool.parameters)
+    });
     let schema = match old {
         Some(old) if is_of_source(old) && is_identical_tool(&old.tool, tool) => return Ok(Arc::clone(old)),
         Some(old) => old.schema.clone(),
         None => {
-            let schema = ToolSchema::new(tool)
+            let schema = ToolSchema::new(tool, &known.simple)
                 .map_err(|error| reject(kind_of(&error), format!("`parameters`: {error}")))?;
             for unchecked in schema.unchecked() {
                 tracing::warn!("{}", warning(tool, &source.name, unchecked));

@@ -4,19 +4,24 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use toolcrib_model::{JsonObject, Tool, visible_text};
-use toolcrib_schema::{visible_data, with_numeric_bounds, without_hidden};
+use serde_json::{Value, json};
+use toolcrib_model::{Definition, JsonObject, PerDefinition, Rewritten, Schema, Tool, visible_text};
+use toolcrib_schema::{
+    HiddenCharacter, definition_without_hidden, visible_data, with_numeric_bounds, without_hidden,
+};
+
+/// The definitions that were sanitized for several tools.
+pub(super) type SanitizedDefinitions = PerDefinition<Rewritten<HiddenCharacter>>;
 
 /// Returns the tool with visible text only, and with exclusive bounds as numbers; `None` if nothing has to change. The
 /// error names the part that cannot be cleaned.
-pub(super) fn sanitized(tool: &Tool) -> Result<Option<Arc<Tool>>, String> {
-    let parameters = without_hidden(&tool.parameters).map_err(|error| format!("`parameters`: {error}"))?;
-    let parameters = with_numeric_bounds(parameters.as_ref().unwrap_or(&tool.parameters)).or(parameters);
-    let output = without_hidden(&tool.output_parameters).unwrap_or_else(|error| {
+pub(super) fn sanitized(tool: &Tool, known: &SanitizedDefinitions) -> Result<Option<Arc<Tool>>, String> {
+    let parameters =
+        sanitized_schema(&tool.parameters, known).map_err(|error| format!("`parameters`: {error}"))?;
+    let output = sanitized_schema(&tool.output_parameters, known).unwrap_or_else(|error| {
         tracing::warn!(tool = %tool.name, "the schema of its results is not used: {error}");
-        Some(JsonObject::new().into())
+        Some(json!({}).into())
     });
-    let output = with_numeric_bounds(output.as_ref().unwrap_or(&tool.output_parameters)).or(output);
     let description = visible_text(&tool.description);
     let metadata = visible_metadata(&tool.metadata);
     if parameters.is_none() && output.is_none() && metadata.is_none() && description == tool.description {
@@ -33,6 +38,22 @@ pub(super) fn sanitized(tool: &Tool) -> Result<Option<Arc<Tool>>, String> {
         visible.metadata = metadata;
     }
     Ok(Some(Arc::new(visible)))
+}
+
+fn sanitized_schema(
+    schema: &Schema,
+    known: &SanitizedDefinitions,
+) -> Result<Option<Schema>, HiddenCharacter> {
+    let sanitized = |schema: &Value| {
+        let visible = without_hidden(schema)?;
+        Ok(with_numeric_bounds(visible.as_ref().unwrap_or(schema)).or(visible))
+    };
+    let definition = |definition: &Definition| {
+        let visible = definition_without_hidden(definition)?;
+        let bounds = with_numeric_bounds(&visible.as_ref().unwrap_or(definition).schema);
+        Ok(bounds.map(|schema| Definition { name: definition.name.clone(), schema }).or(visible))
+    };
+    schema.rewritten(known, sanitized, definition)
 }
 
 fn visible_metadata(metadata: &JsonObject) -> Option<JsonObject> {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use toolcrib_model::Tool;
 use toolcrib_schema::{CompiledSchema, Error, Unchecked};
 
-use super::simple_schema::is_simple;
+use super::simple_schema::{SimpleDefinitions, is_simple};
 
 /// The argument schema of a tool, which dereferences to its [`CompiledSchema`].
 ///
@@ -36,12 +36,12 @@ static NOTHING: LazyLock<Option<CompiledSchema>> =
 
 impl ToolSchema {
     /// Creates the schema of a tool, or returns an error if it is broken.
-    pub(crate) fn new(tool: &Arc<Tool>) -> Result<Self, Error> {
+    pub(crate) fn new(tool: &Arc<Tool>, known: &SimpleDefinitions) -> Result<Self, Error> {
         let state = match NOTHING.as_ref() {
-            Some(fallback) if is_simple(&tool.parameters) => {
+            Some(fallback) if is_simple(&tool.parameters, known) => {
                 LazySchema::Later { tool: Arc::clone(tool), compiled: OnceLock::new(), fallback }
             }
-            _ => LazySchema::Compiled(CompiledSchema::compile(&tool.parameters)?),
+            _ => LazySchema::Compiled(CompiledSchema::compile(&tool.parameters.to_value())?),
         };
         Ok(Self(Arc::new(state)))
     }
@@ -71,7 +71,7 @@ impl Deref for ToolSchema {
             LazySchema::Compiled(schema) => schema,
             LazySchema::Later { tool, compiled, fallback } => {
                 let compile = || {
-                    let schema = CompiledSchema::compile(&tool.parameters);
+                    let schema = CompiledSchema::compile(&tool.parameters.to_value());
                     let fault = |error: &Error| tracing::error!(tool = %tool.name, "a simple schema does not compile: {error}");
                     schema.inspect_err(fault).ok()
                 };

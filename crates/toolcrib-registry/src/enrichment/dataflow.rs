@@ -115,7 +115,7 @@ impl Dataflow {
         let mut dataflow = Self::default();
         for entry in tools.iter().filter(|entry| takes_part(&entry.tool)) {
             let name = &entry.tool.name;
-            for (argument, schema) in properties(&entry.tool.parameters) {
+            for (argument, schema) in properties(entry.tool.parameters.root()) {
                 let is_common = COMMON_NAMES.contains(&normalized(argument).as_str());
                 let mut best: Vec<Supplier> = Vec::new();
                 for output in outputs.get(&normalized(argument)).into_iter().flatten() {
@@ -178,7 +178,7 @@ fn outputs(tools: &Snapshot) -> HashMap<String, Vec<Output<'_>>> {
     let mut outputs: HashMap<String, Vec<Output<'_>>> = HashMap::new();
     for entry in tools.iter().filter(|entry| takes_part(&entry.tool)) {
         let tool = &entry.tool.name;
-        for (property, schema) in properties(&entry.tool.output_parameters) {
+        for (property, schema) in properties(entry.tool.output_parameters.root()) {
             let name = normalized(property);
             for word in words_of_name(tool.name()) {
                 let noun = format!("{word}{name}");

@@ -119,6 +119,14 @@ impl Redactor {
         }
     }
 
+    /// Returns a value without the secrets in its texts and keys, or `None` if it has none.
+    pub fn redacted(&self, value: &Value) -> Option<Value> {
+        self.search.as_ref()?;
+        let mut redacted = value.clone();
+        self.redact_value(&mut redacted);
+        (redacted != *value).then_some(redacted)
+    }
+
     /// Redacts an object.
     pub fn redact_object(&self, map: &mut JsonObject) {
         let Some(search) = &self.search else { return };

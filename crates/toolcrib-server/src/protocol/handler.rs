@@ -131,7 +131,7 @@ impl ServerHandler for Handler {
         let shown = self.shared.shown(&self.shared.local.name).ok()?;
         let plan = &shown.surface.plan;
         let offered = plan.offered.iter().chain(&plan.hidden).find(|tool| tool.wire_name == name)?;
-        let schema = offered.parameters.as_object().cloned().unwrap_or_default();
+        let schema = offered.parameters().as_object().cloned().unwrap_or_default();
         Some(WireTool::new(offered.wire_name.clone(), offered.description.clone(), schema))
     }
 

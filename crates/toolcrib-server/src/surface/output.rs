@@ -19,14 +19,14 @@ const TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "obje
 /// their validator cannot read. The schema therefore contains only the keywords that all validators interpret alike,
 /// and accepts each result that the declared one accepts.
 pub(super) fn output_schema(tool: &Tool) -> Option<JsonObject> {
-    let declared = &tool.output_parameters;
-    let is_object = declared.get("type").and_then(Value::as_str) == Some("object");
+    let is_object = tool.output_parameters.get("type").and_then(Value::as_str) == Some("object");
+    let declared = tool.output_parameters.to_value();
     if !is_object || declared.to_string().len() > MAX_OUTPUT_SCHEMA_BYTES {
         return None;
     }
     // Results are not checked against a schema that does not compile, so clients must not check them either.
-    CompiledSchema::compile(declared).ok()?;
-    let mut schema = loosened(declared, 0);
+    CompiledSchema::compile(&declared).ok()?;
+    let mut schema = loosened(&declared, 0);
     let whole = schema.clone();
     drop_broken_references(&mut schema, &whole);
     match schema {

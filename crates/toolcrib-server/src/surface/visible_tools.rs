@@ -39,7 +39,7 @@ impl VisibleTools {
             let found = surface.wire_names.resolve(&offered.wire_name);
             let overloads = found.and_then(|target| snapshot.get(&target.name));
             let tool = overloads.as_ref().and_then(|overloads| Some(&overloads.first()?.tool));
-            let schema = offered.parameters.as_object().cloned().unwrap_or_default();
+            let schema = offered.parameters().as_object().cloned().unwrap_or_default();
             let wire = WireTool::new(offered.wire_name.clone(), offered.description.clone(), schema);
             let Some(tool) = tool else { return wire };
             let mut wire = wire.with_annotations(annotations(tool));

@@ -16,7 +16,7 @@ pub(super) fn read(file: &Path, corpus: &mut Corpus) -> Result<()> {
     let tools: Vec<Tool> = serde_json::from_slice(&fs::read(file)?)?;
     for tool in &tools {
         let name = words_of_name(tool.name.name()).join(" ");
-        push(corpus, &name, &tool.description, &lines_of(&tool.parameters).join("\n"));
+        push(corpus, &name, &tool.description, &lines_of(tool.parameters.root()).join("\n"));
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ mod dialects;
 mod exploded;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use toolcrib_model::{Risk, Tool};
@@ -58,7 +59,7 @@ fn names(loaded: &LoadOutcome) -> Vec<&str> {
 fn parameters_of(operation: Value) -> Value {
     let loaded = read(json!({"/pets/{id}": {"post": operation}}));
     assert_eq!(loaded.rejected, []);
-    loaded.tools[0].parameters.clone()
+    loaded.tools[0].parameters.to_value().into_owned()
 }
 
 fn json_body(required: bool, schema: Value) -> Value {
@@ -159,8 +160,22 @@ fn references_are_followed_everywhere() {
         "$defs": {"Pet": pet},
     });
     assert_eq!(loaded.tools[0].parameters, expected);
-    assert_eq!(loaded.tools[0].output_parameters["$defs"]["Pet"], pet);
+    assert_eq!(loaded.tools[0].output_parameters.definition("Pet"), Some(&pet));
     assert_eq!(loaded.tools[0].output_parameters["properties"], pet["properties"]);
+}
+
+#[test]
+fn the_tools_of_a_document_share_their_definitions() {
+    let body =
+        json!({"content": {"application/json": {"schema": {"items": {"$ref": "#/components/schemas/Pet"}}}}});
+    let loaded = read(json!({
+        "/a": {"post": {"requestBody": body}},
+        "/b": {"post": {"requestBody": body, "responses": {"200": {"$ref": "#/components/responses/Pet"}}}},
+    }));
+    let [one, two] = [0, 1].map(|at| &loaded.tools[at].parameters.definitions()[0]);
+    assert!(Arc::ptr_eq(one, two));
+    // Nothing in it is read-only or write-only, so that both directions have the same.
+    assert!(Arc::ptr_eq(one, &loaded.tools[1].output_parameters.definitions()[0]));
 }
 
 #[test]
