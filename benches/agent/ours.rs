@@ -1,10 +1,10 @@
 //! The measured agent: ten tools, and calls that return at once.
 
 use std::error::Error;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use toolcrib_agent::{
     Agent, AgentSettings, Conversation, Limit, OpenAiModel, OpenAiSettings, Outcome, Provider, RunLimits,
@@ -89,9 +89,9 @@ impl<'a> Line<'a> {
 #[async_trait]
 impl ToolCaller for Line<'_> {
     async fn call(&self, call: ToolCall, _context: &CallContext) -> ToolResult {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last.lock();
         last.0 += 1;
-        (self.turned.lock().unwrap_or_else(PoisonError::into_inner))(last.0, last.1.elapsed());
+        (self.turned.lock())(last.0, last.1.elapsed());
         let result = format!("{}: {RESULT}", call.arguments.get("number").unwrap_or(&Value::Null));
         last.1 = Instant::now();
         ToolResult::ok(call.call_id, call.name, json!(result))

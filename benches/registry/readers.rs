@@ -13,12 +13,13 @@
 //! a user notices.
 
 use std::error::Error;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use std::{hint, thread};
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use toolcrib_bench::catalogue;
 use toolcrib_bench::report::{Row, title};
 use toolcrib_bench::timings::Timings;
@@ -103,14 +104,14 @@ fn reads_during(
             let (is_over, all) = (&is_over, &all);
             scope.spawn(move || {
                 let reads = read_until(is_over, registry, calls, reader);
-                all.lock().unwrap_or_else(PoisonError::into_inner).merge(&reads);
+                all.lock().merge(&reads);
             });
         }
         let outcome = work();
         is_over.store(true, Ordering::Relaxed);
         outcome
     })?;
-    let reads = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let reads = all.into_inner();
     Ok(Stretch { reads, taken: start.elapsed() })
 }
 

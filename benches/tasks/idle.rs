@@ -40,7 +40,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
             shop.watchers.start(request, &context()).await?;
         }
         // The first check of each runs at once, and is not part of the idle phase.
-        while shop.entrance.0.lock().map_or(0, |calls| calls.len()) < WATCHERS {
+        while shop.entrance.0.lock().len() < WATCHERS {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
         tokio::time::sleep(Duration::from_secs(2)).await;

@@ -34,7 +34,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
         });
         let dues = dues.collect::<Result<Vec<_>, _>>()?;
         try_join_all(dues.into_iter().map(|due| shop.schedule(due))).await?;
-        let calls = || shop.entrance.0.lock().map(|calls| calls.clone()).unwrap_or_default();
+        let calls = || shop.entrance.0.lock().clone();
         while calls().len() < DUE as usize {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }

@@ -1,12 +1,13 @@
 //! Test setup: a store on disk, and a tool caller that records the time of each call.
 
 use std::error::Error;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::{Timestamp, Zoned};
+use parking_lot::Mutex;
 use serde_json::json;
 use tempfile::TempDir;
 use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Tool, ToolCall, ToolError, ToolResult};
@@ -23,7 +24,7 @@ pub(crate) struct Entrance(pub(crate) Arc<Mutex<Vec<(Timestamp, JsonObject)>>>);
 #[async_trait]
 impl ToolCaller for Entrance {
     async fn call(&self, call: ToolCall, _context: &CallContext) -> ToolResult {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((Timestamp::now(), call.arguments));
+        self.0.lock().push((Timestamp::now(), call.arguments));
         ToolResult::ok(call.call_id, call.name, json!({"level": 3}))
     }
 

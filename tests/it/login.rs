@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -86,12 +87,12 @@ async fn authorize(State(server): State<Server>, Query(query): Query<HashMap<Str
         "{}?code={}&state={}&iss={}",
         query["redirect_uri"], SECRETS[3], query["state"], server.origin
     );
-    server.asked.lock().unwrap().push(query);
+    server.asked.lock().push(query);
     (axum::http::StatusCode::FOUND, [("location", to)]).into_response()
 }
 
 async fn token(State(server): State<Server>, body: String) -> Json<Value> {
-    server.exchanges.lock().unwrap().push(body);
+    server.exchanges.lock().push(body);
     Json(json!({
         "access_token": SECRETS[0],
         "refresh_token": SECRETS[1],
@@ -215,8 +216,8 @@ async fn a_server_that_needs_a_login_says_the_command_and_serves_after_it() {
     let done = format!("crm: logged in at {} for read offline_access", server.origin);
     assert!(printed.contains(&done), "{printed}");
     assert_no_secrets(&printed);
-    assert_eq!(server.asked.lock().unwrap().len(), 1);
-    assert!(!server.exchanges.lock().unwrap()[0].contains("forged"));
+    assert_eq!(server.asked.lock().len(), 1);
+    assert!(!server.exchanges.lock()[0].contains("forged"));
 
     let folder = lab.path("home/.local/state/toolcrib/oauth");
     let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;

@@ -1,10 +1,11 @@
 //! Several models, of which a later one is asked where the ones before it cannot answer.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::chat::ShownPieces;
@@ -119,7 +120,7 @@ struct Breaker {
 impl Breaker {
     /// Returns true if the model is not to be asked. After the pause, the first request may try.
     fn is_open(&self, now: Instant) -> bool {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         let (_, until) = &mut *state;
         match until {
             Some(time) if now < *time => true,
@@ -132,7 +133,7 @@ impl Breaker {
     }
 
     fn failed(&self) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         let (failures, until) = &mut *state;
         *failures = failures.saturating_add(1);
         if *failures >= BREAKER_FAILURES {
@@ -141,7 +142,7 @@ impl Breaker {
     }
 
     fn succeeded(&self) {
-        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = (0, None);
+        *self.state.lock() = (0, None);
     }
 }
 
@@ -164,11 +165,11 @@ mod tests {
             request: &ChatRequest<'_>,
             sink: &mut TextSink<'_>,
         ) -> Result<ChatReply, Error> {
-            *self.asked.lock().unwrap() += 1;
+            *self.asked.lock() += 1;
             if self.speaks {
                 sink(Piece::Text("I "));
             }
-            match &*self.error.lock().unwrap() {
+            match &*self.error.lock() {
                 Some(error) => Err(error()),
                 None => Ok(ChatReply { content: request.model.to_owned(), ..ChatReply::default() }),
             }
@@ -224,7 +225,7 @@ mod tests {
         let reply = both.complete(&request, &mut sink).await.unwrap();
         assert_eq!(reply.model.as_deref(), Some("second"));
         assert_eq!(notices, ["the model at http://a answered 503: no; asking `second` instead"]);
-        *first.error.lock().unwrap() = None;
+        *first.error.lock() = None;
         assert_eq!(both.complete(&request, &mut |_| ()).await.unwrap().model, None);
     }
 
@@ -232,14 +233,14 @@ mod tests {
     async fn what_is_wrong_with_the_request_is_an_error_at_once() {
         let (first, second) = (model(Some(|| refused(400)), false), model(None, false));
         assert!(matches!(ask(&pair(&first, &second)).await, Err(Error::Refused { status: 400, .. })));
-        assert_eq!(*second.asked.lock().unwrap(), 0);
+        assert_eq!(*second.asked.lock(), 0);
     }
 
     #[tokio::test]
     async fn what_was_said_is_not_said_again_by_another() {
         let (first, second) = (model(Some(|| refused(500)), true), model(None, false));
         assert!(matches!(ask(&pair(&first, &second)).await, Err(Error::Refused { status: 500, .. })));
-        assert_eq!(*second.asked.lock().unwrap(), 0);
+        assert_eq!(*second.asked.lock(), 0);
     }
 
     #[tokio::test(start_paused = true)]
@@ -249,14 +250,14 @@ mod tests {
         for _ in 0..5 {
             assert_eq!(ask(&both).await.unwrap(), "second");
         }
-        assert_eq!(*first.asked.lock().unwrap(), BREAKER_FAILURES);
+        assert_eq!(*first.asked.lock(), BREAKER_FAILURES);
         tokio::time::advance(BREAKER_PAUSE).await;
         for _ in 0..2 {
             assert_eq!(ask(&both).await.unwrap(), "second");
         }
-        assert_eq!(*first.asked.lock().unwrap(), BREAKER_FAILURES + 1);
+        assert_eq!(*first.asked.lock(), BREAKER_FAILURES + 1);
         tokio::time::advance(BREAKER_PAUSE).await;
-        *first.error.lock().unwrap() = None;
+        *first.error.lock() = None;
         for _ in 0..2 {
             assert_eq!(ask(&both).await.unwrap(), "first");
         }

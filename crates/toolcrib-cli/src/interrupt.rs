@@ -6,8 +6,9 @@
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use crate::exit::Exit;
@@ -61,7 +62,7 @@ impl Interrupts {
     /// Begins a turn, which ends when it is dropped.
     pub(crate) fn turn(&self) -> Turn<'_> {
         let cancel = self.leave.child_token();
-        *self.lock() = Some(cancel.clone());
+        *self.turn.lock() = Some(cancel.clone());
         Turn { interrupts: self, cancel }
     }
 
@@ -76,7 +77,7 @@ impl Interrupts {
     }
 
     fn heed(&self, signal: Signal) -> Effect {
-        let turn = self.lock();
+        let turn = self.turn.lock();
         match (signal, &*turn) {
             (Signal::Interrupt, Some(turn)) if !turn.is_cancelled() => {
                 turn.cancel();
@@ -89,10 +90,6 @@ impl Interrupts {
                 Effect::ProcessLeaves
             }
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<CancellationToken>> {
-        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -111,7 +108,7 @@ impl Turn<'_> {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        *self.interrupts.lock() = None;
+        *self.interrupts.turn.lock() = None;
     }
 }
 

@@ -13,9 +13,10 @@ mod tests;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde::Serialize;
 use toolcrib_agent::{Conversation, Entry, Journal};
 
@@ -94,7 +95,7 @@ impl SessionFile {
     }
 
     fn append(&self, lines: &[u8], lasts: bool) -> io::Result<()> {
-        let mut open = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.file.lock();
         let bytes = open.bytes.saturating_add(lines.len() as u64);
         if bytes > MAX_SESSION_BYTES {
             let message = format!(

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use toolcrib_model::ellipsize_chars;
+
 use crate::{MAX_ALIAS_BYTES, MAX_ALIAS_NODES, MAX_DEPTH, MAX_VALUES};
 
 /// A place in a text, counted from 1.
@@ -160,8 +162,5 @@ const MAX_SHOWN_CHARS: usize = 120;
 
 /// Returns the start of a text, for an error: what is wrong with a key of megabytes can be seen at its start.
 pub(crate) fn shown(text: &str) -> String {
-    match text.char_indices().nth(MAX_SHOWN_CHARS) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-    }
+    ellipsize_chars(text, MAX_SHOWN_CHARS).into_owned()
 }

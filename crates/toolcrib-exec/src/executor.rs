@@ -5,10 +5,11 @@ mod checks;
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use parking_lot::RwLock;
 use serde_json::Value;
 use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, JsonObject, Tool, ToolCall, ToolError, ToolResult};
@@ -110,7 +111,7 @@ impl Executor {
     /// Adds the engine of a source, and gives it the approver.
     pub fn add_engine(&self, source: impl Into<String>, engine: Arc<dyn ToolEngine>) {
         engine.attend(&self.approver);
-        self.engines.write().unwrap_or_else(PoisonError::into_inner).insert(source.into(), engine);
+        self.engines.write().insert(source.into(), engine);
     }
 
     /// Returns the registry that calls are resolved against.
@@ -202,14 +203,13 @@ impl Executor {
         self.approvals.forget(session);
         self.results.forget(session);
         self.registry.end_session(session);
-        let engines: Vec<_> =
-            self.engines.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
+        let engines: Vec<_> = self.engines.read().values().cloned().collect();
         futures::future::join_all(engines.iter().map(|engine| engine.end_session(session))).await;
     }
 
     /// Closes all engines concurrently.
     pub async fn close(&self) {
-        let engines = std::mem::take(&mut *self.engines.write().unwrap_or_else(PoisonError::into_inner));
+        let engines = std::mem::take(&mut *self.engines.write());
         futures::future::join_all(engines.values().map(|engine| engine.close())).await;
     }
 
@@ -307,7 +307,7 @@ impl Executor {
 
     /// Returns the engine for the source of a call: one of the app, or one that the session of the call has added.
     fn engine(&self, call: &Call, context: &CallContext) -> Option<Arc<dyn ToolEngine>> {
-        let engines = self.engines.read().unwrap_or_else(PoisonError::into_inner);
+        let engines = self.engines.read();
         let of_app = engines.get(&*call.source).cloned();
         of_app.or_else(|| self.registry.session_engine(&context.session, &call.source))
     }

@@ -1,8 +1,9 @@
 //! Deadlines of calls that report their progress.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use toolcrib_port::{PhaseTracker, Progress, ProgressListener};
 use toolcrib_results::Redactor;
@@ -50,7 +51,7 @@ impl Heartbeat {
 
     /// Returns the current deadline.
     pub(crate) fn deadline(&self) -> Instant {
-        self.lock().extended(self.phase.waited())
+        self.deadline.lock().extended(self.phase.waited())
     }
 
     /// Waits until the deadline has passed.
@@ -63,17 +64,13 @@ impl Heartbeat {
             self.phase.sleep_until(deadline).await;
         }
     }
-
-    fn lock(&self) -> MutexGuard<'_, Deadline> {
-        self.deadline.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl ProgressListener for Heartbeat {
     fn progress(&self, progress: &Progress) {
         let waited = self.phase.waited();
         let at = (Instant::now() + self.time_limit).min(self.latest.extended(waited));
-        *self.lock() = Deadline { at, waited };
+        *self.deadline.lock() = Deadline { at, waited };
         if let Some(listener) = &self.listener {
             let message =
                 progress.message.as_deref().map(|message| self.redactor.redact(message).into_owned());

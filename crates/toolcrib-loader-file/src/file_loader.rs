@@ -1,9 +1,10 @@
 //! A tool file as a source of tools.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde_json::Value;
 use toolcrib_document::{Document, Error, Format, Limits, MAX_BYTES, parse};
 use toolcrib_io::files::read_bounded;
@@ -53,7 +54,7 @@ impl FileLoader {
         let file = self.path.display().to_string();
         let (loaded, warnings) =
             collect(value, &document, "", self.namespace.as_deref(), &self.source, &file);
-        *self.warnings.lock().unwrap_or_else(PoisonError::into_inner) = warnings;
+        *self.warnings.lock() = warnings;
         loaded
     }
 
@@ -141,6 +142,6 @@ impl ToolLoader for FileLoader {
     }
 
     fn warnings(&self) -> Vec<String> {
-        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.warnings.lock().clone()
     }
 }

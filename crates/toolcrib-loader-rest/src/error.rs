@@ -1,6 +1,6 @@
 //! The errors of a source, its document and its calls.
 
-use toolcrib_model::{ErrorKind, ToolError};
+use toolcrib_model::{ErrorKind, ToolError, ellipsize_chars};
 use toolcrib_port::RejectKind;
 
 /// An error in the settings of a source, in its document, or in the arguments of a call.
@@ -114,10 +114,7 @@ const MAX_REPORTED_CHARS: usize = 200;
 
 /// Returns the beginning of a text from the document, for messages.
 pub(crate) fn beginning(text: &str) -> String {
-    match text.char_indices().nth(MAX_REPORTED_CHARS) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
+    ellipsize_chars(text, MAX_REPORTED_CHARS).into_owned()
 }
 
 impl Error {

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
+use parking_lot::RwLock;
 use serde_json::Value;
 use toolcrib_document::{Document, Format, parse};
 use toolcrib_io::files::Root;
@@ -136,7 +137,7 @@ impl ToolLoader for RestLoader {
     }
 
     fn about(&self) -> Option<String> {
-        self.shared.title.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.shared.title.read().clone()
     }
 
     async fn load(&self) -> LoadOutcome {
@@ -260,7 +261,7 @@ impl SharedState {
             has_workspace: self.source.workspace.is_some(),
         };
         let converted = read_documents(spec, &setting).map_err(failed)?;
-        *self.title.write().unwrap_or_else(PoisonError::into_inner) = title.filter(|title| !title.is_empty());
+        *self.title.write() = title.filter(|title| !title.is_empty());
         Ok(converted)
     }
 

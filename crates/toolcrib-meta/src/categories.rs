@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use toolcrib_model::{ErrorKind, ToolError, words_of_name};
+use toolcrib_model::{ErrorKind, ToolError, truncate_bytes, words_of_name};
 use toolcrib_policy::Principal;
 
 use crate::discovery::Discovery;
@@ -130,7 +130,7 @@ impl Discovery {
         if let Some(exact) = known.iter().find(|name| **name == given.trim()) {
             return Ok((*exact).to_owned());
         }
-        let given = given.get(..given.floor_char_boundary(MAX_GIVEN_BYTES)).unwrap_or(given);
+        let given = truncate_bytes(given, MAX_GIVEN_BYTES);
         let wanted = words_of_name(given);
         let is_same = |name: &&str| words_of_name(name) == wanted;
         let is_part = |name: &&str| {

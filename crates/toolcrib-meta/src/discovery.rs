@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Risk, ToolError};
+use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Risk, ToolError, truncate_bytes};
 use toolcrib_policy::{Policy, Principal, RUNTIME_NAMESPACE};
 use toolcrib_port::ToolLoader;
 use toolcrib_registry::{Entry, Overloads, Snapshot, ToolRegistry};
@@ -218,7 +218,7 @@ impl Discovery {
             })
         });
         SearchResults {
-            query: truncated(query).to_owned(),
+            query: truncate_bytes(query, MAX_QUERY_BYTES).to_owned(),
             outcome: match no_match {
                 Some(_) => NO_MATCH,
                 None if is_weak => WEAK,
@@ -300,9 +300,4 @@ fn call(entry: &Entry) -> Value {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
 fn is_zero(count: &usize) -> bool {
     *count == 0
-}
-
-/// Returns the part of a query that is read.
-fn truncated(query: &str) -> &str {
-    query.get(..query.floor_char_boundary(MAX_QUERY_BYTES)).unwrap_or(query)
 }

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
+use parking_lot::Mutex;
 use toolcrib_model::{ErrorKind, Presence, Tool, ToolError};
 use toolcrib_policy::RUNTIME_NAMESPACE;
 use toolcrib_registry::{Snapshot, ToolRegistry};
@@ -84,7 +85,7 @@ impl CurrentIndex {
         registry: &ToolRegistry,
         snapshot: Arc<Snapshot>,
     ) -> Result<Arc<IndexedSnapshot>, ToolError> {
-        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sessions = self.sessions.lock();
         sessions.retain(|session, indexed| Arc::ptr_eq(&indexed.snapshot, &registry.snapshot_of(session)));
         if let Some(indexed) = sessions.get(session) {
             indexed.attach();
@@ -100,7 +101,7 @@ impl CurrentIndex {
     /// models are not indexed.
     fn of_app(&self, registry: &ToolRegistry) -> Result<Arc<IndexedSnapshot>, ToolError> {
         let asked = registry.snapshot().generation();
-        let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut built = self.built.lock();
         // A caller that waited for another build takes its result, though there may be a newer snapshot by now: if
         // tools change all the time, each waiting caller would build another index otherwise.
         if let Some(indexed) = built.as_ref().filter(|indexed| indexed.snapshot.generation() >= asked) {

@@ -1,9 +1,10 @@
 //! Notes of sources on the use of their tools, for callers that search.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use toolcrib_model::JsonObject;
+use parking_lot::Mutex;
+use toolcrib_model::{JsonObject, ellipsize_chars};
 use toolcrib_policy::Principal;
 use toolcrib_port::ToolLoader;
 
@@ -46,11 +47,7 @@ impl SourceNotes {
     /// Returns the note of a namespace's source, shortened.
     pub(crate) fn note(&self, namespace: &str) -> Option<String> {
         let text = self.of(namespace, |loader| loader.instructions())?;
-        let text = text.trim();
-        match text.char_indices().nth(MAX_SOURCE_NOTE) {
-            Some((end, _)) => Some(format!("{}…", text.get(..end).unwrap_or_default())),
-            None => Some(text.to_owned()).filter(|text| !text.is_empty()),
-        }
+        Some(ellipsize_chars(text.trim(), MAX_SOURCE_NOTE).into_owned()).filter(|text| !text.is_empty())
     }
 
     /// Returns the notes of sources whose tools were found, each once per session. An agent has them in its prompt.
@@ -62,7 +59,7 @@ impl SourceNotes {
         if principal.agent.is_some() || self.loaders.is_empty() {
             return JsonObject::new();
         }
-        let mut all = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.told.lock();
         let mut told = match all.iter().position(|(session, _)| session == principal.session) {
             Some(place) => all.remove(place).map(|(_, told)| told).unwrap_or_default(),
             None => BTreeSet::new(),

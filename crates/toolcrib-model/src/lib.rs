@@ -13,7 +13,7 @@
 //! # Ok::<(), toolcrib_model::NameError>(())
 //! ```
 //!
-//! Nothing here does I/O, is async, or reads a clock.
+//! Nothing here does I/O, is async, or reads a clock. [`random_bytes`] alone asks the operating system.
 
 mod name;
 mod schema;
@@ -30,6 +30,7 @@ mod equivalent;
 mod fingerprint;
 mod load_outcome;
 mod media;
+mod random;
 mod result_facts;
 mod risk;
 mod secret;
@@ -45,6 +46,7 @@ pub use fingerprint::{Fingerprint, ParseFingerprintError};
 pub use load_outcome::{LoadOutcome, Reject, RejectKind};
 pub use media::{MediaHandle, media_handles};
 pub use name::{MAX_NAME_CHARS, NAMESPACE_SEPARATOR, NameError, QualifiedName, RUNTIME_NAMESPACE};
+pub use random::{NoRandomNumbers, hex, random_bytes};
 pub use result::ToolResult;
 pub use risk::Risk;
 pub use schema::{Definition, PerDefinition, Rewritten, Schema, SharedDefinitions};
@@ -52,6 +54,7 @@ pub use secret::Secret;
 pub use text::canonical::{ExactIntegers, canonical_json, canonical_json_with};
 pub use text::invisible::{clean_text, is_hidden, is_invisible, is_joiner, visible_text};
 pub use text::json::{AnySeed, kind_of, pointer_part};
+pub use text::truncate::{ellipsize_bytes, ellipsize_chars, truncate_bytes, truncate_chars};
 pub use text::words::words_of_name;
 pub use tool::{Presence, Tool, ToolFormError};
 pub use user_question::{FieldKind, FormField, UserAnswer, UserQuestion};

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::ToolResult;
+use crate::text::truncate::ellipsize_chars;
 
 /// The most repairs, and the most schema violations, that are listed.
 const MAX_LISTED: usize = 5;
@@ -152,11 +153,7 @@ fn address(url: &str) -> String {
 
 /// Returns the beginning of a text, on one line.
 fn short(text: &str, chars: usize) -> String {
-    let mut short: String = text.chars().take(chars).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if text.chars().nth(chars).is_some() {
-        short.push('…');
-    }
-    short
+    ellipsize_chars(text, chars).replace(char::is_control, " ")
 }
 
 #[cfg(test)]

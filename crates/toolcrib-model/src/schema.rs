@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Index;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -306,7 +307,7 @@ impl<T: Clone> PerDefinition<T> {
     pub fn get(&self, definition: &Arc<Definition>, make: impl FnOnce(&Definition) -> T) -> T {
         // The map keeps the definition, so that no other can have its address.
         let address = Arc::as_ptr(definition).addr();
-        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || self.0.lock();
         if let Some((_, result)) = known().get(&address) {
             return result.clone();
         }

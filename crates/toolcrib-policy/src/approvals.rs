@@ -1,7 +1,8 @@
 //! Approvals that outlast one call.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::digest::Memory;
 use crate::{Authorized, Call, PendingApproval, Remember};
@@ -41,12 +42,12 @@ impl Approvals {
     /// all arguments or the same values.
     pub fn recall(&self, pending: PendingApproval) -> Result<Authorized<Call>, Box<PendingApproval>> {
         // Most sessions remember nothing, and digests cost more than the look.
-        if !self.lock().sessions.contains_key(pending.session()) {
+        if !self.0.lock().sessions.contains_key(pending.session()) {
             return Err(Box::new(pending));
         }
         let wanted = [Remember::Tool, Remember::Arguments].map(|remember| pending.memory(remember));
         let is_remembered = {
-            let mut state = self.lock();
+            let mut state = self.0.lock();
             let session = state.used(pending.session());
             session.is_some_and(|session| wanted.iter().any(|memory| session.remembered.contains(memory)))
         };
@@ -55,11 +56,11 @@ impl Approvals {
 
     /// Forgets what was approved for a session, as when it ends.
     pub fn forget(&self, session: &str) {
-        self.lock().sessions.remove(session);
+        self.0.lock().sessions.remove(session);
     }
 
     pub(crate) fn insert(&self, session: &str, memory: Memory) {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         if !state.sessions.contains_key(session) {
             if state.sessions.len() >= MAX_REMEMBERED_SESSIONS {
                 let quietest = state.sessions.iter().min_by_key(|(_, session)| session.last_use);
@@ -75,10 +76,6 @@ impl Approvals {
             session.remembered.remove(0);
         }
         session.remembered.push(memory);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,8 +1,9 @@
 //! The rules together, and the decision.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use parking_lot::RwLock;
 use toolcrib_model::{JsonObject, QualifiedName, Risk, Tool};
 
 use crate::condition::{self, Arguments, MAX_REGEXES};
@@ -260,14 +261,14 @@ impl Policy {
             return Arc::new(self.new_profile(tool, facts));
         }
         {
-            let profiles = self.profiles.read().unwrap_or_else(PoisonError::into_inner);
+            let profiles = self.profiles.read();
             let known = profiles.get(&tool.name).into_iter().flatten();
             if let Some(profile) = known.into_iter().find(|profile| profile.facts == facts) {
                 return Arc::clone(profile);
             }
         }
         let profile = Arc::new(self.new_profile(tool, facts));
-        let mut profiles = self.profiles.write().unwrap_or_else(PoisonError::into_inner);
+        let mut profiles = self.profiles.write();
         if profiles.len() < MAX_PROFILES || profiles.contains_key(&tool.name) {
             let known = profiles.entry(tool.name.clone()).or_default();
             if !known.iter().any(|known| known.facts == facts) {

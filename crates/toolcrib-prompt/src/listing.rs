@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use toolcrib_model::QualifiedName;
+use toolcrib_model::{QualifiedName, truncate_chars};
 
 use crate::OfferedTool;
 use crate::sanitize::one_line;
@@ -50,10 +50,8 @@ pub(crate) fn first_sentence(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let sentence = line.split_once(". ").map_or(line.as_str(), |(sentence, _)| sentence);
     let sentence = sentence.strip_suffix('.').unwrap_or(sentence);
-    match sentence.char_indices().nth(MAX_SENTENCE_CHARS) {
-        Some((end, _)) => format!("{}…", sentence.get(..end).unwrap_or_default().trim_end()),
-        None => sentence.to_owned(),
-    }
+    let kept = truncate_chars(sentence, MAX_SENTENCE_CHARS);
+    if kept.len() == sentence.len() { sentence.to_owned() } else { format!("{}…", kept.trim_end()) }
 }
 
 /// Returns one line for each name, within the budget, sorted by name. Selects the first tool of each namespace, then

@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
+use parking_lot::RwLock;
 use toolcrib_model::Tool;
 use toolcrib_port::{LoadOutcome, Reject, RejectKind, ToolEngine, ToolLoader};
 
@@ -120,7 +121,7 @@ impl ToolRegistry {
 
     /// Adds a source, which the next [`refresh`](Self::refresh) loads.
     pub fn add_loader(&self, loader: Arc<dyn ToolLoader>) {
-        self.loaders.write().unwrap_or_else(PoisonError::into_inner).push(loader);
+        self.loaders.write().push(loader);
     }
 
     /// Returns the current snapshot. Later refreshes do not change it.
@@ -153,7 +154,7 @@ impl ToolRegistry {
     /// keeps its previous tools, in addition to the reject.
     pub async fn refresh(&self) -> Result<Arc<Snapshot>, RefreshError> {
         let mut known = self.sources.lock().await;
-        let loaders = self.loaders.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let loaders = self.loaders.read().clone();
         let loaded = futures::future::join_all(loaders.iter().map(|loader| load(loader.as_ref()))).await;
         let sources = loaded.into_iter().map(|source| {
             let before = known.iter().find(|before| before.name == source.name);
@@ -167,7 +168,7 @@ impl ToolRegistry {
     pub async fn refresh_source(&self, source: &str) -> Result<Arc<Snapshot>, RefreshError> {
         let mut known = self.sources.lock().await;
         let loader = {
-            let loaders = self.loaders.read().unwrap_or_else(PoisonError::into_inner);
+            let loaders = self.loaders.read();
             loaders.iter().find(|loader| loader.source() == source).cloned()
         };
         let unknown = || RefreshError::UnknownSource { source_name: source.to_owned() };

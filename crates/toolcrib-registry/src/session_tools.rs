@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::Arc;
 
+use parking_lot::RwLock;
 use toolcrib_model::{QualifiedName, Tool};
 use toolcrib_port::{LoadOutcome, Reject, RejectKind, ToolEngine};
 
@@ -29,7 +30,9 @@ pub struct SessionTools {
 
 impl fmt::Debug for SessionTools {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SessionTools").field("sessions", &self.read().sessions.len()).finish_non_exhaustive()
+        f.debug_struct("SessionTools")
+            .field("sessions", &self.state.read().sessions.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -126,7 +129,7 @@ impl SessionTools {
             build(&Snapshot::default(), &mut [LoadedSource::new(&compiled_as, None, loaded)])
         })
         .await;
-        let mut state = self.write();
+        let mut state = self.state.write();
         // Another source may have been added meanwhile.
         state.check(session, &namespace)?;
         let (kept, mut rejected) = state.split_addable(session, &name, &tools);
@@ -146,12 +149,12 @@ impl SessionTools {
     ///
     /// Returns the error that adding it would return.
     pub fn check(&self, session: &str, namespace: &str) -> Result<(), SessionToolsError> {
-        self.read().check(session, namespace)
+        self.state.read().check(session, namespace)
     }
 
     /// Removes a source from a session.
     pub fn remove(&self, session: &str, source: &str) {
-        let mut state = self.write();
+        let mut state = self.state.write();
         let SessionsState { base, taken, sessions } = &mut *state;
         let Some(of_session) = sessions.get_mut(session) else { return };
         of_session.sources.retain(|added| *added.name != *source);
@@ -164,17 +167,17 @@ impl SessionTools {
 
     /// Removes all sources of a session.
     pub fn remove_session(&self, session: &str) {
-        self.write().sessions.remove(session);
+        self.state.write().sessions.remove(session);
     }
 
     /// Returns the tools of the app with those of a session; `None` for a session that has added none.
     pub(crate) fn snapshot(&self, session: &str) -> Option<Arc<Snapshot>> {
-        self.read().sessions.get(session).map(|session| Arc::clone(&session.snapshot))
+        self.state.read().sessions.get(session).map(|session| Arc::clone(&session.snapshot))
     }
 
     /// Returns the engine of a source that a session has added.
     pub(crate) fn engine(&self, session: &str, source: &str) -> Option<Arc<dyn ToolEngine>> {
-        let state = self.read();
+        let state = self.state.read();
         let added = state.sessions.get(session)?.sources.iter().find(|added| *added.name == *source)?;
         Some(Arc::clone(&added.engine))
     }
@@ -182,7 +185,7 @@ impl SessionTools {
     /// Replaces the tools of the app below those of all sessions. The namespaces in `owned` belong to sources, even if
     /// they have no tools.
     pub(crate) fn rebase<'a>(&self, base: &Arc<Snapshot>, owned: impl Iterator<Item = &'a str>) {
-        let mut state = self.write();
+        let mut state = self.state.write();
         state.base = Arc::clone(base);
         state.taken = base.namespaces().map(fold).collect();
         state.taken.extend(owned.map(fold));
@@ -190,14 +193,6 @@ impl SessionTools {
         for session in sessions.values_mut() {
             session.rebuild(base, taken);
         }
-    }
-
-    fn read(&self) -> RwLockReadGuard<'_, SessionsState> {
-        self.state.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self) -> RwLockWriteGuard<'_, SessionsState> {
-        self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,8 +1,9 @@
 //! Validation of results against the output schemas of their tools.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use toolcrib_model::Tool;
 use toolcrib_schema::CompiledSchema;
@@ -44,7 +45,7 @@ impl OutputSchemas {
 
     fn compiled(&self, tool: &Arc<Tool>) -> Compiled {
         let weak = Arc::downgrade(tool);
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         // A dropped tool cannot be mistaken for this one: its address is not reused while a weak reference to it
         // exists.
         if let Some((_, schema)) = known.iter().find(|(other, _)| other.ptr_eq(&weak)) {

@@ -8,9 +8,10 @@ mod run;
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::{OnceCell, Semaphore};
 use tokio_util::sync::CancellationToken;
 use toolcrib_app::sections::apps::CalledAppConfig;
@@ -154,7 +155,7 @@ impl Called {
     ) -> Boxed<'a, Result<&'a Runtime, Error>> {
         Box::pin(async move {
             let start = async || {
-                let checked = self.blueprint.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let checked = self.blueprint.lock().take();
                 let blueprint = checked.map_or_else(|| Blueprint::new(self.app.clone(), self.options), Ok)?;
                 Runtime::start(blueprint, Arc::new(InApp::new(name, Arc::clone(approver)))).await
             };

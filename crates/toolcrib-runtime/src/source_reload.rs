@@ -1,9 +1,10 @@
 //! Loading a source again when its file is saved, or when it says that it has changed.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::task::JoinSet;
 use toolcrib_app::App;
 use toolcrib_io::files::Watch;
@@ -63,7 +64,7 @@ impl Watcher {
 
     /// Loads nothing any more.
     pub(crate) fn stop(&self) {
-        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
+        self.tasks.lock().abort_all();
     }
 }
 

@@ -9,6 +9,7 @@ use std::fmt;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use toolcrib_model::ellipsize_bytes;
 
 use crate::argument_names::pointer_below;
 use crate::pattern_cost::{Cost, MAX_PATTERN_STATES};
@@ -133,11 +134,9 @@ impl Marks {
         let mut tell = |path: String, pattern: &str| {
             let reason = self.patterns.get(pattern).copied();
             if let Some(reason) = reason.filter(|_| unchecked.len() < MAX_PATTERNS) {
-                let shown = pattern.get(..pattern.floor_char_boundary(MAX_SHOWN_BYTES)).unwrap_or_default();
-                let mark = if shown.len() < pattern.len() { "…" } else { "" };
                 unchecked.push(Unchecked {
                     path,
-                    pattern: format!("{shown}{mark}"),
+                    pattern: ellipsize_bytes(pattern, MAX_SHOWN_BYTES).into_owned(),
                     reason: reason.to_owned(),
                 });
             }

@@ -8,6 +8,7 @@ use jsonschema::error::ValidationErrorKind;
 use jsonschema::paths::Location;
 use serde::Serialize;
 use serde_json::Value;
+use toolcrib_model::ellipsize_chars;
 
 use crate::argument_names::pointer_below;
 use crate::repair::read_text;
@@ -87,7 +88,7 @@ impl fmt::Display for Violations {
             _ => violation.message.as_str(),
         });
         let messages: Vec<&str> = messages.collect();
-        f.write_str(&cut(&messages.join("; "), MAX_DISPLAY_CHARS))
+        f.write_str(&ellipsize_chars(&messages.join("; "), MAX_DISPLAY_CHARS))
     }
 }
 
@@ -168,7 +169,7 @@ pub(crate) fn mistaken_name(path: &str, name: &str, meant: &str) -> Violation {
         "unknown {} {}, did you mean `{}`? Similar names are refused, since some parsers confuse them",
         what(path),
         place(&full),
-        cut(meant, MAX_NAME_CHARS),
+        ellipsize_chars(meant, MAX_NAME_CHARS),
     );
     Violation {
         path: full,
@@ -200,7 +201,8 @@ fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a 
 
 /// Returns the first of the names, and how many there are beyond them.
 fn listed(names: &[&str]) -> String {
-    let shown: Vec<_> = names.iter().take(MAX_LISTED_NAMES).map(|name| cut(name, MAX_NAME_CHARS)).collect();
+    let shown: Vec<_> =
+        names.iter().take(MAX_LISTED_NAMES).map(|name| ellipsize_chars(name, MAX_NAME_CHARS)).collect();
     match names.len().saturating_sub(MAX_LISTED_NAMES) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
@@ -223,10 +225,10 @@ fn place(path: &str) -> String {
             if !text.is_empty() {
                 text.push('.');
             }
-            text.push_str(&cut(&segment, MAX_NAME_CHARS));
+            text.push_str(&ellipsize_chars(&segment, MAX_NAME_CHARS));
         }
     }
-    format!("`{}`", cut(&text, MAX_PLACE_CHARS))
+    format!("`{}`", ellipsize_chars(&text, MAX_PLACE_CHARS))
 }
 
 /// Returns the rest of the sentence that starts with the place.
@@ -319,15 +321,7 @@ fn fixed_values(context: &[Vec<ValidationError<'static>>], place: &Location) -> 
 }
 
 fn quoted(text: &str) -> String {
-    cut(text, MAX_QUOTED_CHARS)
-}
-
-/// Cuts a text to at most `most` characters, with a mark for a cut.
-fn cut(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
+    ellipsize_chars(text, MAX_QUOTED_CHARS).into_owned()
 }
 
 /// The schema whose keyword the error names. Behind a `$ref` the path runs through the reference, and the part is

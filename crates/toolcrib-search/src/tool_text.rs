@@ -4,9 +4,7 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 use serde_json::Value;
-use toolcrib_model::{Schema, Tool};
-
-use crate::text::truncated;
+use toolcrib_model::{Schema, Tool, truncate_bytes};
 
 /// The most bytes of one piece of text (a description, an alias) that are indexed. Real descriptions stay below 2 KB;
 /// the rest of a long one adds noise.
@@ -98,7 +96,7 @@ impl<'a> ToolText<'a> {
     pub(crate) fn add(&mut self, tool: &'a Tool) {
         each_piece(tool, |field, piece| {
             let Some(field) = self.fields.get_mut(field as usize) else { return };
-            let piece = truncated(piece, MAX_FIELD_BYTES.saturating_sub(field.text.len()));
+            let piece = truncate_bytes(piece, MAX_FIELD_BYTES.saturating_sub(field.text.len()));
             if !piece.is_empty() && field.seen.insert(piece) {
                 field.text.push_str(piece);
                 field.text.push('\n');
@@ -118,7 +116,7 @@ struct Pieces<F> {
 
 impl<'a, F: FnMut(Field, &'a str)> Pieces<F> {
     fn push(&mut self, field: Field, piece: &'a str) {
-        let piece = truncated(piece.trim(), MAX_PIECE_BYTES);
+        let piece = truncate_bytes(piece.trim(), MAX_PIECE_BYTES);
         if !piece.is_empty() {
             (self.found)(field, piece);
         }

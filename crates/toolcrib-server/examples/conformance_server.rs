@@ -7,10 +7,11 @@
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use toolcrib_app::sections::serve::SurfaceMode;
@@ -210,7 +211,7 @@ impl ToolEngine for Suite {
     }
 
     fn attend(&self, approver: &Arc<dyn Approver>) {
-        *self.approver.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(approver));
+        *self.approver.lock() = Some(Arc::clone(approver));
     }
 
     async fn invoke(&self, call: &Authorized<Call>, context: &CallContext) -> ToolResult {
@@ -354,7 +355,7 @@ impl Suite {
         fields: Vec<FormField>,
         context: &CallContext,
     ) -> Result<Value, ToolError> {
-        let approver = self.approver.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let approver = self.approver.lock().clone();
         let Some(approver) = approver else { return Err(failed(ErrorKind::Internal, "nobody attends")) };
         let server = Some(NAMESPACE.into());
         let key = fields.first().map(|field| format!("user_{}", field.name));

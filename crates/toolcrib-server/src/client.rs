@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use toolcrib_app::sections::serve::{LOCAL_CLIENT, sessions_of};
+use toolcrib_model::{hex, random_bytes};
 
 use crate::Error;
-use crate::random::{hex, random};
 
 /// A client: the holder of a token, or a local process.
 #[derive(Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ const SESSION_BYTES: usize = 16;
 
 /// Returns an unguessable name for a new session of this client.
 pub(crate) fn new_session(client: &str) -> Result<Arc<str>, Error> {
-    Ok(session_of(client, &random::<SESSION_BYTES>()?))
+    Ok(session_of(client, &random_bytes::<SESSION_BYTES>()?))
 }
 
 fn session_of(client: &str, bytes: &[u8]) -> Arc<str> {

@@ -2,6 +2,8 @@
 
 use std::net::SocketAddr;
 
+use toolcrib_model::NoRandomNumbers;
+
 /// An error that keeps the server from starting or ends it early.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -67,6 +69,12 @@ pub enum Error {
     /// The operating system provides no random numbers, which sessions and approvals need.
     #[error("the operating system provides no random numbers")]
     NoRandomness,
+}
+
+impl From<NoRandomNumbers> for Error {
+    fn from(_: NoRandomNumbers) -> Self {
+        Self::NoRandomness
+    }
 }
 
 /// Returns advice for an address that cannot be listened on.

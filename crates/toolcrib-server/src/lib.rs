@@ -35,7 +35,6 @@ mod settings;
 mod app_reload;
 mod client;
 mod metrics;
-mod random;
 mod server;
 
 mod surface;

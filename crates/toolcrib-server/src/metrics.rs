@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+
+use parking_lot::Mutex;
+use toolcrib_model::truncate_chars;
 
 /// The upper bounds of the histogram buckets of call durations, in milliseconds.
 const BUCKETS_MS: [u64; 9] = [5, 25, 100, 250, 1_000, 5_000, 15_000, 60_000, 300_000];
@@ -31,11 +33,11 @@ pub(crate) struct Metrics {
 
 impl Metrics {
     pub(crate) fn request(&self, status: u16) {
-        *self.requests.lock().unwrap_or_else(PoisonError::into_inner).entry(status).or_default() += 1;
+        *self.requests.lock().entry(status).or_default() += 1;
     }
 
     pub(crate) fn call(&self, outcome: &'static str, took: Duration) {
-        *self.calls.lock().unwrap_or_else(PoisonError::into_inner).entry(outcome).or_default() += 1;
+        *self.calls.lock().entry(outcome).or_default() += 1;
         let ms = milliseconds(took);
         self.calls_ms.fetch_add(ms, Ordering::Relaxed);
         for (bound, count) in BUCKETS_MS.iter().zip(&self.buckets) {
@@ -52,10 +54,10 @@ impl Metrics {
         let plain = |value: String| vec![(String::new(), value)];
         let mut text = Text::default();
 
-        let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let requests = self.requests.lock().clone();
         let requests = requests.iter().map(|(status, count)| (labelled("status", status), count.to_string()));
         text.family("http_requests_total", "counter", "HTTP requests by status.", requests);
-        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let calls = self.calls.lock().clone();
         let all: u64 = calls.values().sum();
         let calls = calls.iter().map(|(outcome, count)| (labelled("outcome", outcome), count.to_string()));
         text.family("calls_total", "counter", "Calls of tools by outcome.", calls);
@@ -93,8 +95,7 @@ pub(crate) fn milliseconds(time: Duration) -> u64 {
 
 /// Returns a client's text, truncated for a log line.
 pub(crate) fn logged(text: &str) -> &str {
-    let end = text.char_indices().nth(MAX_LOGGED_CHARS).map(|(end, _)| end);
-    end.and_then(|end| text.get(..end)).unwrap_or(text)
+    truncate_chars(text, MAX_LOGGED_CHARS)
 }
 
 #[derive(Default)]

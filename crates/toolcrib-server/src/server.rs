@@ -1,8 +1,9 @@
 //! The state that all clients share.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
+use parking_lot::Mutex;
 use rmcp::model::ErrorData;
 use tokio::sync::{Mutex as AsyncMutex, watch};
 use tokio_util::sync::CancellationToken;
@@ -137,7 +138,7 @@ impl Shared {
     ) -> Result<Arc<VisibleTools>, ErrorData> {
         let generation = runtime.snapshot().generation();
         {
-            let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+            let shown = self.shown.lock();
             if let Some(known) = shown.get(client).filter(|known| known.is_of(runtime, generation)) {
                 return Ok(Arc::clone(known));
             }
@@ -148,7 +149,7 @@ impl Shared {
             .surface(self.mode(runtime), &session)
             .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
         let shown = Arc::new(VisibleTools::new(surface, runtime));
-        let mut all = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.shown.lock();
         all.insert(client.to_owned(), Arc::clone(&shown));
         Ok(shown)
     }

@@ -1,17 +1,15 @@
 //! Unguessable ids.
 
-use std::fmt::Write as _;
+use toolcrib_model::{hex, random_bytes};
 
 use crate::StoreError;
 
+/// The number of random bytes of an id.
+const ID_BYTES: usize = 8;
+
 /// Returns a random id with the kind of object as a prefix.
 pub(crate) fn random_id(kind: &str) -> Result<String, StoreError> {
-    let mut bytes = [0; 8];
-    getrandom::fill(&mut bytes).map_err(|error| StoreError::NoRandomNumbers { reason: error.to_string() })?;
-    let mut id = format!("{kind}_");
-    for byte in bytes {
-        // Writing to a string does not fail.
-        let _ = write!(id, "{byte:02x}");
-    }
-    Ok(id)
+    let bytes = random_bytes::<ID_BYTES>()
+        .map_err(|error| StoreError::NoRandomNumbers { reason: error.to_string() })?;
+    Ok(format!("{kind}_{}", hex(&bytes)))
 }

@@ -1,9 +1,10 @@
 //! The notifications that sessions read at their next turn.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
@@ -65,7 +66,7 @@ impl Notifications {
         };
         let mut changes = vec![Change::Put(record)];
         {
-            let mut waiting = self.waiting();
+            let mut waiting = self.waiting.lock();
             let waiting = waiting.entry(session.to_owned()).or_default();
             waiting.push_back((id, notification));
             while waiting.len() > MAX_NOTIFICATIONS {
@@ -82,7 +83,7 @@ impl Notifications {
     pub async fn peek(&self, session: &str, most: usize) -> Vec<(String, Notification)> {
         let oldest = self.clock.now().checked_sub(NOTIFICATION_AGE).unwrap_or(Timestamp::MIN);
         let (unread, expired) = {
-            let mut waiting = self.waiting();
+            let mut waiting = self.waiting.lock();
             let Some(of_session) = waiting.get_mut(session) else { return Vec::new() };
             let (loaded, expired): (VecDeque<_>, VecDeque<_>) = std::mem::take(of_session)
                 .into_iter()
@@ -97,7 +98,7 @@ impl Notifications {
     /// Marks notifications as read, and removes them.
     pub async fn read(&self, session: &str, ids: &[String]) {
         {
-            let mut waiting = self.waiting();
+            let mut waiting = self.waiting.lock();
             if let Some(of_session) = waiting.get_mut(session) {
                 of_session.retain(|(id, _)| !ids.contains(id));
                 if of_session.is_empty() {
@@ -131,9 +132,5 @@ impl Notifications {
     pub fn changed(&self) -> impl Future<Output = ()> + Send + use<> {
         let changed = Arc::clone(&self.changed);
         async move { changed.notified().await }
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, HashMap<String, VecDeque<(String, Notification)>>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

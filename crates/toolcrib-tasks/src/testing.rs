@@ -1,10 +1,11 @@
 //! Test support for tasks.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -29,14 +30,14 @@ impl TestClock {
 
     /// Sets the clock forward or back.
     pub(crate) fn jump(&self, by: SignedDuration) {
-        let mut set = self.set.lock().unwrap();
+        let mut set = self.set.lock();
         *set = set.checked_add(by).unwrap();
     }
 }
 
 impl Clock for TestClock {
     fn now(&self) -> Timestamp {
-        self.set.lock().unwrap().checked_add(self.start.elapsed()).unwrap()
+        self.set.lock().checked_add(self.start.elapsed()).unwrap()
     }
 }
 

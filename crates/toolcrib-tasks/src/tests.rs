@@ -1,9 +1,10 @@
 //! What asking the user promises.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use toolcrib_exec::{Callback, DenyAll};
@@ -41,7 +42,7 @@ fn answering(answer: UserAnswer) -> (Callback, Arc<Mutex<Vec<UserQuestion>>>) {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&asked);
     let callback = Callback::new(|_| async { Answer::Nobody }).with_user(move |question| {
-        kept.lock().unwrap().push(question);
+        kept.lock().push(question);
         let answer = answer.clone();
         async move { answer }
     });
@@ -118,7 +119,7 @@ async fn the_question_says_who_asks_and_what_to_fill_in() {
     let fields = json!([{"name": "on", "label": "Turn it on", "type": "boolean", "default": true}]);
     let arguments = json!({"question": "Sure?", "fields": fields, "choices": ["a"]});
     assert!(ask(approver, arguments).await.is_ok());
-    let asked = asked.lock().unwrap();
+    let asked = asked.lock();
     let question = asked.first().unwrap();
     assert_eq!((&*question.session, question.agent.as_deref()), ("s", Some("clerk")));
     let field = question.fields.first().unwrap();
@@ -150,7 +151,7 @@ async fn what_cannot_be_asked_is_said_and_nobody_is_asked() {
         let (approver, asked) = answering(UserAnswer::Denied(None));
         let error = ask(approver, arguments).await.error.unwrap();
         assert_eq!(error.kind, ErrorKind::InvalidArgs, "{error}");
-        assert!(asked.lock().unwrap().is_empty(), "{error}");
+        assert!(asked.lock().is_empty(), "{error}");
         messages.push(error.message);
     }
     insta::assert_snapshot!(messages.join("\n"));

@@ -1,12 +1,13 @@
 //! A server that records requests and answers as a test specifies.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use anyhow::Result;
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
+use parking_lot::Mutex;
 use tokio::net::TcpListener;
 
 use crate::http_service::{HttpService, free_port};
@@ -84,7 +85,7 @@ impl Canary {
 
     /// Returns the requests, in order.
     pub fn hits(&self) -> Vec<Hit> {
-        self.hits.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.hits.lock().clone()
     }
 }
 
@@ -94,7 +95,7 @@ async fn take<F: Fn(&Hit) -> Response>(State(asked): State<CanaryState<F>>, requ
         return StatusCode::PAYLOAD_TOO_LARGE.into_response();
     };
     let hit = {
-        let mut hits = asked.hits.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut hits = asked.hits.lock();
         let hit = Hit {
             number: hits.len() + 1,
             method: parts.method.to_string(),

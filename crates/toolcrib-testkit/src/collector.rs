@@ -1,13 +1,14 @@
 //! A collector of spans, by OTLP/JSON over HTTP.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use anyhow::Result;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
 use axum::{Json, Router};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::http_service::HttpService;
@@ -68,7 +69,7 @@ impl Collector {
 
     /// Returns the batches, in order.
     pub fn exports(&self) -> Vec<Export> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).requests.clone()
+        self.seen.lock().requests.clone()
     }
 
     /// Returns the accepted spans, in the order in which they came: `{name, kind, traceId, …}`, with `attributes` as an
@@ -85,7 +86,7 @@ async fn take(
     Json(body): Json<Value>,
 ) -> (StatusCode, Json<Value>) {
     let (status, is_silent) = {
-        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = seen.lock();
         let status = seen.answers.pop_front().unwrap_or(StatusCode::OK);
         let was_taken = status.is_success() && !seen.is_silent;
         seen.requests.push(Export { headers, body, was_taken });

@@ -1,12 +1,13 @@
 //! A server that writes down what it is asked, by the first segment of the path.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::header::CONTENT_TYPE;
+use parking_lot::Mutex;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
@@ -44,12 +45,12 @@ impl Server {
 
     /// Takes what came in under a first segment.
     pub(super) fn take(&self, segment: &str) -> Vec<Recorded> {
-        self.records.lock().unwrap().remove(segment).unwrap_or_default()
+        self.records.lock().remove(segment).unwrap_or_default()
     }
 
     /// What came in and nobody has taken.
     pub(super) fn left(&self) -> Vec<Recorded> {
-        self.records.lock().unwrap().drain().flat_map(|(_, records)| records).collect()
+        self.records.lock().drain().flat_map(|(_, records)| records).collect()
     }
 }
 
@@ -70,6 +71,6 @@ async fn record(State(records): State<Records>, request: Request) -> axum::http:
         .map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec()))
         .collect();
     let recorded = Recorded { method: parts.method.as_str().to_owned(), target, headers, body };
-    records.lock().unwrap().entry(segment).or_default().push(recorded);
+    records.lock().entry(segment).or_default().push(recorded);
     axum::http::Response::builder().header(CONTENT_TYPE, "application/json").body(Body::from("{}")).unwrap()
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use toolcrib_document::StrictValue;
-use toolcrib_model::{ErrorKind, JsonObject, ToolError};
+use toolcrib_model::{ErrorKind, JsonObject, ToolError, truncate_chars};
 
 use crate::ToolFunction;
 
@@ -47,8 +47,6 @@ pub(super) fn malformed(name: &str, problem: &str, raw: &str, tools: &[ToolFunct
 }
 
 fn excerpt(raw: &str) -> String {
-    match raw.char_indices().nth(MAX_EXCERPT_CHARS) {
-        Some((end, _)) => format!("{}… ({} bytes)", raw.get(..end).unwrap_or_default(), raw.len()),
-        None => raw.to_owned(),
-    }
+    let kept = truncate_chars(raw, MAX_EXCERPT_CHARS);
+    if kept.len() == raw.len() { raw.to_owned() } else { format!("{kept}… ({} bytes)", raw.len()) }
 }

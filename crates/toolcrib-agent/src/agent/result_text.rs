@@ -1,7 +1,7 @@
 //! A result as the model reads it.
 
 use serde_json::{Value, json};
-use toolcrib_model::{ToolError, ToolResult};
+use toolcrib_model::{ToolError, ToolResult, truncate_bytes};
 
 /// Returns a result as the model reads it: a text as it is, anything else as compact JSON, an error as
 /// `{"error": {"kind", "message", "hint", "retryable"}}`; of all, the first `max_bytes`. Before it stands the line of
@@ -27,13 +27,12 @@ pub(super) fn error_text(error: &ToolError) -> String {
 }
 
 fn cut(text: String, max_bytes: usize) -> String {
-    let total = text.len();
-    if total <= max_bytes {
+    let kept = truncate_bytes(&text, max_bytes);
+    let (shown, total) = (kept.len(), text.len());
+    if shown == total {
         return text;
     }
-    let end = text.floor_char_boundary(max_bytes);
-    let kept = text.get(..end).unwrap_or_default();
-    format!("{kept}\n\n[Cut: the first {end} of {total} bytes. Ask for less, or for a part.]")
+    format!("{kept}\n\n[Cut: the first {shown} of {total} bytes. Ask for less, or for a part.]")
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! The budget of a run and of all runs that it starts.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use toolcrib_port::CallContext;
@@ -142,7 +143,7 @@ impl Budget {
     /// Takes one call, if one is left here and above.
     #[must_use]
     pub fn take_call(&self) -> bool {
-        let _guard = self.tree.lock();
+        let _guard = self.tree.lock.lock();
         let is_left = !self.has_no_calls();
         if is_left {
             self.add_spent(Amount { calls: 1, ..Amount::default() });
@@ -152,7 +153,7 @@ impl Budget {
 
     /// Counts what was spent, here and above.
     pub fn charge(&self, amount: Amount) {
-        let _guard = self.tree.lock();
+        let _guard = self.tree.lock.lock();
         self.add_spent(amount);
     }
 
@@ -176,7 +177,7 @@ impl Budget {
     }
 
     fn try_admit(self: &Arc<Self>, most: Amount) -> Result<Option<Admission>, Resource> {
-        let _guard = self.tree.lock();
+        let _guard = self.tree.lock.lock();
         if let Some(resource) = self.exhausted() {
             return Err(resource);
         }
@@ -210,18 +211,14 @@ impl Drop for Admission {
     fn drop(&mut self) {
         let tree = &self.budget.tree;
         {
-            let _guard = tree.lock();
+            let _guard = tree.lock.lock();
             self.budget.chain().for_each(|budget| budget.under_way.subtract(self.most));
         }
         tree.over.notify_waiters();
     }
 }
 
-impl Tree {
-    fn lock(&self) -> MutexGuard<'_, ()> {
-        self.lock.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+impl Tree {}
 
 impl Amount {
     /// Returns both together.

@@ -6,6 +6,7 @@ use http::header::LOCATION;
 use http::{HeaderMap, HeaderName, StatusCode};
 use serde_json::Value;
 use toolcrib_io::http::header_text;
+use toolcrib_model::ellipsize_chars;
 
 use super::Endpoint;
 use super::context_overflow::is_overflow;
@@ -106,10 +107,7 @@ pub(super) fn clean(endpoint: &Endpoint, message: &str) -> String {
     let message =
         message.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
     let message = message.collect::<Vec<_>>().join(" ");
-    match message.char_indices().nth(MAX_MESSAGE_CHARS) {
-        Some((end, _)) => format!("{}…", message.get(..end).unwrap_or_default()),
-        None => message,
-    }
+    ellipsize_chars(&message, MAX_MESSAGE_CHARS).into_owned()
 }
 
 fn hint(endpoint: &Endpoint, status: StatusCode) -> String {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use toolcrib_model::random_bytes;
+
 use super::settings::MAX_RETRY_DELAY;
 use crate::Error;
 
@@ -48,7 +50,7 @@ impl Retries {
 /// Returns a number from 0 to below 1.
 pub(super) fn chance() -> f64 {
     // Without a source of chance all wait equally long.
-    getrandom::u32().map_or(0.5, |number| f64::from(number) / (f64::from(u32::MAX) + 1.0))
+    random_bytes().map_or(0.5, |bytes| f64::from(u32::from_ne_bytes(bytes)) / (f64::from(u32::MAX) + 1.0))
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 //! It is the service below `async-openai`, in place of the default one, which retries and reads without a limit.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use bytes::{Bytes, BytesMut};
 use futures::{Stream, StreamExt as _, stream};
 use http::HeaderMap;
 use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE};
+use parking_lot::Mutex;
 use toolcrib_io::http::causes;
 use tower_service::Service;
 
@@ -47,12 +48,12 @@ pub(super) struct StreamOutcome {
 
 impl StreamOutcome {
     fn fail(&self, error: Error) {
-        *self.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        *self.error.lock() = Some(error);
     }
 
     /// Takes the error. Later calls return `None`.
     pub(super) fn take_error(&self) -> Option<Error> {
-        self.error.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.error.lock().take()
     }
 }
 

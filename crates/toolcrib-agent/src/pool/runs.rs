@@ -1,8 +1,9 @@
 //! The agents that were started.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -136,7 +137,7 @@ impl RunTable {
         phase: PhaseTracker,
         cancel: CancellationToken,
     ) -> Result<(Run, Reporter), ToolError> {
-        let mut sessions = self.lock();
+        let mut sessions = self.sessions.lock();
         let session = sessions.entry(Arc::clone(&context.session)).or_default();
         if session.runs.iter().filter(|run| run.is_running()).count() >= MAX_RUNNING {
             let message = format!("{MAX_RUNNING} agents are at work, and no more can be");
@@ -158,7 +159,7 @@ impl RunTable {
 
     /// Returns the runs with these ids that the caller started, or all of its runs if there are no ids.
     pub(super) fn find(&self, context: &CallContext, ids: &[String]) -> Result<Vec<Run>, ToolError> {
-        let sessions = self.lock();
+        let sessions = self.sessions.lock();
         let runs = sessions.get(&context.session).map_or(&[][..], |session| &session.runs);
         let own = || runs.iter().filter(|run| run.is_of(context.agent.as_deref()));
         if let Some(id) = ids.iter().find(|id| !own().any(|run| run.id == **id)) {
@@ -177,15 +178,11 @@ impl RunTable {
 
     /// Forgets a session, or all, and gives back its runs.
     pub(super) fn take(&self, session: Option<&str>) -> Vec<Run> {
-        let mut sessions = self.lock();
+        let mut sessions = self.sessions.lock();
         let taken: Vec<Session> = match session {
             Some(session) => sessions.remove(session).into_iter().collect(),
             None => sessions.drain().map(|(_, session)| session).collect(),
         };
         taken.into_iter().flat_map(|session| session.runs).collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Session>> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

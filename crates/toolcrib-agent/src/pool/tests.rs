@@ -1,8 +1,9 @@
 //! What a pool of agents promises.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use toolcrib_model::{ErrorKind, QualifiedName, Tool, ToolCall, ToolError, ToolResult};
@@ -59,8 +60,8 @@ impl ToolCaller for Door {
         let above = context.on_behalf_of.iter().map(ToString::to_string).collect();
         let agent = context.agent.as_deref().unwrap_or_default().to_owned();
         assert_ne!(agent, "writer", "the writer's entrance is broken");
-        self.callers.lock().unwrap().push((agent, above));
-        self.threads.lock().unwrap().push(context.thread.as_deref().map(str::to_owned));
+        self.callers.lock().push((agent, above));
+        self.threads.lock().push(context.thread.as_deref().map(str::to_owned));
         tokio::select! {
             permit = self.open.acquire() => permit.unwrap().forget(),
             () = context.cancel.cancelled() => {
@@ -123,7 +124,7 @@ async fn tools_that_a_started_agent_calls_see_its_run_as_the_thread() {
         desk.call("agent_spawn", json!({"agent": "helper", "task": "Look."})).await;
         desk.call("agent_wait", json!({"runs": [run]})).await;
     }
-    let threads = desk.door.threads.lock().unwrap().clone();
+    let threads = desk.door.threads.lock().clone();
     assert_eq!(threads, [Some("helper-1".to_owned()), Some("helper-2".to_owned())]);
 }
 
@@ -167,7 +168,7 @@ async fn what_it_calls_is_called_on_behalf_of_its_coordinators_too() {
     desk.result("agent_wait", json!({}), &below).await;
     desk.call("agent_spawn", json!({"agent": "helper", "task": "Look."})).await;
     desk.call("agent_wait", json!({})).await;
-    let callers = desk.door.callers.lock().unwrap().clone();
+    let callers = desk.door.callers.lock().clone();
     let helper = |above: &[&str]| ("helper".to_owned(), above.iter().map(ToString::to_string).collect());
     assert_eq!(callers, [helper(&["lead", "chief"]), helper(&["lead"])]);
 }

@@ -1,9 +1,9 @@
 //! Playing turns from a file.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use toolcrib_prompt::CallStyle;
 
 use super::format::{RecordedCall, Turn, read};
@@ -47,7 +47,7 @@ impl RecordedModel {
 
     /// Compares what is asked with what was recorded. In a text it is not as the loop asks it.
     fn compare(&self, turn: usize, asked: &RequestDelta, request: &ChatRequest<'_>) -> Result<(), Error> {
-        let mut recorded = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut recorded = self.asked.lock();
         recorded.then(asked);
         if self.style == CallStyle::Text {
             return Ok(());

@@ -2,9 +2,9 @@
 
 use std::fmt;
 use std::io::{self, Write};
-use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::request::RecordedRequest;
@@ -34,13 +34,13 @@ impl<M, W: Write> Recorder<M, W> {
 
     /// Ends the recording, and gives the writer back.
     pub fn into_writer(self) -> W {
-        self.file.into_inner().unwrap_or_else(PoisonError::into_inner).writer
+        self.file.into_inner().writer
     }
 
     fn record(&self, request: &ChatRequest<'_>, reply: &ChatReply) -> io::Result<()> {
         let (text, calls) = turn(reply);
         let whole = RecordedRequest::of(request);
-        let mut output = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut output = self.file.lock();
         let mut lines = Vec::new();
         if !std::mem::replace(&mut output.has_turns, true) {
             writeln!(lines, "turns:")?;

@@ -3,10 +3,11 @@
 
 use std::borrow::Cow;
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use tokio::time::timeout;
 use toolcrib_model::{Definition, PerDefinition, Rewritten, Schema};
 use toolcrib_port::{LoadOutcome, Reject, RejectKind, ToolEngine, ToolLoader};
@@ -72,7 +73,7 @@ impl ToolLoader for CheckedLoader {
     async fn load(&self) -> LoadOutcome {
         let mut loaded = self.loader.load().await;
         let warnings = self.fit(&mut loaded);
-        *self.warnings.lock().unwrap_or_else(PoisonError::into_inner) = warnings;
+        *self.warnings.lock() = warnings;
         let redactor = self.secrets.redactor();
         // A name cannot be told in part, and is told wherever there is the tool.
         let (tools, named) = loaded
@@ -103,7 +104,7 @@ impl ToolLoader for CheckedLoader {
 
     fn warnings(&self) -> Vec<String> {
         let redactor = self.secrets.redactor();
-        let own = self.warnings.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let own = self.warnings.lock().clone();
         let warnings = self.loader.warnings().into_iter().chain(own);
         warnings.map(|warning| redactor.redact(&warning).into_owned()).collect()
     }

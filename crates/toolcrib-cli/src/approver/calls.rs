@@ -1,8 +1,8 @@
 //! Questions about calls: one by itself, several together.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use toolcrib_model::JsonObject;
 use toolcrib_policy::{Approval, Question, Remember};
 use toolcrib_port::{Answer, ApprovalRequest};
@@ -29,7 +29,7 @@ pub(super) struct Drafts(Mutex<VecDeque<(u64, JsonObject)>>);
 
 impl Drafts {
     fn keep(&self, question: u64, arguments: JsonObject) {
-        let mut drafts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut drafts = self.0.lock();
         if drafts.len() >= MAX_DRAFTS {
             drafts.pop_front();
         }
@@ -37,7 +37,7 @@ impl Drafts {
     }
 
     fn take(&self, question: u64) -> Option<JsonObject> {
-        let mut drafts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut drafts = self.0.lock();
         let at = drafts.iter().rposition(|(known, _)| *known == question)?;
         drafts.remove(at).map(|(_, arguments)| arguments)
     }

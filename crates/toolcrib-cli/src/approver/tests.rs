@@ -6,9 +6,9 @@ mod editor;
 mod user;
 
 use std::collections::VecDeque;
-use std::sync::Mutex;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde_json::Value;
 use toolcrib_model::JsonObject;
 
@@ -46,15 +46,15 @@ impl Script {
     }
 
     fn put(&self, text: &str) {
-        self.screen.lock().unwrap().push_str(&printable(text, Layout::Lines));
+        self.screen.lock().push_str(&printable(text, Layout::Lines));
     }
 }
 
 impl TerminalApprover<Script> {
     /// All that was shown and typed. Nothing of what was to be said is left.
     fn transcript(&self) -> String {
-        assert!(self.prompter.lines.lock().unwrap().is_empty(), "{:?}", self.prompter.lines);
-        let screen = self.prompter.screen.lock().unwrap();
+        assert!(self.prompter.lines.lock().is_empty(), "{:?}", self.prompter.lines);
+        let screen = self.prompter.screen.lock();
         // Prompts end with a space, which no snapshot keeps.
         screen.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
     }
@@ -78,7 +78,7 @@ impl Dialogue for &Script {
     }
 
     async fn ask(&self, text: &str, prompt: &str) -> Option<String> {
-        let line = self.lines.lock().unwrap().pop_front();
+        let line = self.lines.lock().pop_front();
         let typed = line.as_deref().unwrap_or("<end>");
         let newline = if text.is_empty() { "" } else { "\n" };
         self.put(&format!("{text}{newline}{prompt}{typed}\n"));
@@ -91,7 +91,7 @@ impl Dialogue for &Script {
 
     async fn edit(&self, text: &str, ending: &str) -> Result<String, String> {
         self.put(&format!("<editor on {ending}>\n{text}\n</editor>\n"));
-        let mut edits = self.edits.as_ref().unwrap().lock().unwrap();
+        let mut edits = self.edits.as_ref().unwrap().lock();
         edits.pop_front().unwrap_or_else(|| Err("the editor is gone".into()))
     }
 

@@ -95,7 +95,7 @@ fn nobody_else_may_read_a_session() {
 async fn a_session_without_room_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let (session, _) = opened(folder.path(), "a");
-    session.file.lock().unwrap().bytes = MAX_SESSION_BYTES;
+    session.file.lock().bytes = MAX_SESSION_BYTES;
     let error = session.write(&[Entry::Ended], false).await.unwrap_err().to_string();
     assert!(error.contains("go on in another session"), "{error}");
 }

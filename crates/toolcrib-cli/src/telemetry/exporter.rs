@@ -1,11 +1,12 @@
 //! From the queue to the collector.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use http::Method;
 use http::header::{CONTENT_TYPE, HeaderValue};
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use toolcrib_io::http::{HttpClient, HttpPolicy, Request};
@@ -51,7 +52,7 @@ impl Counts {
     /// Returns the number of spans that were not sent, and the first reason.
     pub(super) fn unsent(&self) -> Option<(u64, String)> {
         let unsent = self.unsent.load(Ordering::Relaxed);
-        let why = self.why.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let why = self.why.lock().clone();
         (unsent > 0).then(|| (unsent, why.unwrap_or_default()))
     }
 
@@ -59,7 +60,7 @@ impl Counts {
         let before = self.unsent.fetch_add(spans, Ordering::Relaxed);
         if before == 0 && spans > 0 {
             tracing::warn!(why, "spans are not sent");
-            *self.why.lock().unwrap_or_else(PoisonError::into_inner) = Some(why.to_owned());
+            *self.why.lock() = Some(why.to_owned());
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use toolcrib_model::random_bytes;
+
 /// The id of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TraceId(u128);
@@ -68,5 +70,5 @@ impl fmt::Display for SpanId {
 
 /// No id is zero.
 fn random() -> Option<u64> {
-    getrandom::u64().ok().map(|id| id.max(1))
+    random_bytes().ok().map(|bytes| u64::from_ne_bytes(bytes).max(1))
 }

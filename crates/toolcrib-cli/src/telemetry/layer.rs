@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use tokio::sync::mpsc;
+use toolcrib_model::truncate_bytes;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Span, Subscriber};
@@ -152,7 +153,7 @@ impl Fields {
     }
 
     fn text(&mut self, field: &Field, text: &str) {
-        let text = text.get(..text.floor_char_boundary(MAX_TEXT_BYTES)).unwrap_or_default();
+        let text = truncate_bytes(text, MAX_TEXT_BYTES);
         match field.name() {
             "otel.name" => self.name = Some(text.to_owned()),
             "otel.kind" => {

@@ -5,9 +5,10 @@
 
 use std::io::{self, ErrorKind};
 use std::mem;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 
+use parking_lot::{Condvar, Mutex};
 use tokio::sync::oneshot;
 
 use super::tty::Input;
@@ -83,18 +84,18 @@ impl Keyboard {
     /// Discards what was typed so far, shows the prompt, and reads the answer to the question that stands on the screen;
     /// `None` at the end of the input. What is typed once the prompt is there is never discarded.
     pub(super) async fn answer(&self, show_prompt: impl FnOnce()) -> Option<String> {
-        self.shared.lock().is_stale = true;
+        self.shared.state.lock().is_stale = true;
         self.shared.discard().ok()?;
         show_prompt();
         let line = self.next().await;
-        self.shared.lock().is_stale = false;
+        self.shared.state.lock().is_stale = false;
         line
     }
 
     /// Reads the next line; `None` at the end of the input. It may have been typed ahead, unless it may have been the answer
     /// to a question that was withdrawn.
     pub(super) async fn line(&self) -> Option<String> {
-        if mem::take(&mut self.shared.lock().is_stale) {
+        if mem::take(&mut self.shared.state.lock().is_stale) {
             self.shared.discard().ok()?;
         }
         self.next().await
@@ -103,7 +104,7 @@ impl Keyboard {
     /// Calls this for each line until the next one is requested: its question was withdrawn.
     pub(super) fn expect_late_answers(&self, too_late: Box<dyn Fn() + Send>) {
         {
-            let mut state = self.shared.lock();
+            let mut state = self.shared.state.lock();
             if state.is_over {
                 return;
             }
@@ -116,7 +117,7 @@ impl Keyboard {
     async fn next(&self) -> Option<String> {
         let (sender, line) = oneshot::channel();
         {
-            let mut state = self.shared.lock();
+            let mut state = self.shared.state.lock();
             if state.is_over {
                 return None;
             }
@@ -133,13 +134,9 @@ impl Keyboard {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, KeyboardState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Discards what was typed. The reader reads under the same lock, so it cannot hold a line back.
     fn discard(&self) -> io::Result<()> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.partial.clear();
         self.input.as_ref().map_or(Ok(()), |input| input.discard())
     }
@@ -147,7 +144,7 @@ impl Shared {
     /// Returns true if a line is requested.
     #[cfg(test)]
     pub(super) fn is_reading(&self) -> bool {
-        !self.lock().reader.is_gone()
+        !self.state.lock().reader.is_gone()
     }
 
     fn read_lines(&self) {
@@ -158,7 +155,7 @@ impl Shared {
     }
 
     fn end(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.is_over = true;
         // Dropped, it tells the recipient.
         state.reader = Reader::None;
@@ -166,15 +163,13 @@ impl Shared {
 
     /// Waits until a line is requested and there is input.
     fn wait(&self, input: &dyn Input) -> io::Result<()> {
-        let state = self.lock();
-        let idle = self.wanted.wait_while(state, |state| matches!(state.reader, Reader::None));
-        drop(idle.unwrap_or_else(PoisonError::into_inner));
+        self.wanted.wait_while(&mut self.state.lock(), |state| matches!(state.reader, Reader::None));
         input.wait()
     }
 
     /// Reads what is typed, if it is still wanted.
     pub(super) fn read_some(&self, input: &dyn Input) -> io::Result<()> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.reader.is_gone() {
             state.reader = Reader::None;
             return Ok(());

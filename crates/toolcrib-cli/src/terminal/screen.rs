@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
-use std::sync::{LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{LazyLock, OnceLock};
+
+use parking_lot::Mutex;
 
 /// The most bytes of output that are held back. Of more, the oldest are left out.
 const MAX_HELD_BYTES: usize = 4 * 1024 * 1024;
@@ -66,7 +68,7 @@ impl Screen {
 
     /// Writes, now or after the open dialogue.
     pub(crate) fn write(&self, stream: Stream, author: Author, text: &str) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.is_in_dialogue && self.display.is_terminal(stream) {
             state.hold(stream, author, text);
         } else {
@@ -78,21 +80,21 @@ impl Screen {
 
     /// Begins a dialogue, and returns the author of the last output before it.
     pub(super) fn begin_dialogue(&self) -> Author {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.is_in_dialogue = true;
         state.last_author
     }
 
     /// Writes as the open dialogue.
     pub(super) fn write_dialogue(&self, text: &str) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.last_author = Author::Program;
         self.display.write(Stream::Err, text);
     }
 
     /// Ends the dialogue and writes all that was held back.
     pub(crate) fn end_dialogue(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.is_in_dialogue = false;
         state.held_bytes = 0;
         if std::mem::take(&mut state.is_cut) {
@@ -107,10 +109,6 @@ impl Screen {
     /// Returns true if a person reads the stream.
     pub(crate) fn is_terminal(&self, stream: Stream) -> bool {
         self.display.is_terminal(stream)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, ScreenState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,9 +1,7 @@
 //! Keyed digests of arguments, which reveal nothing without the key.
 
-use std::fmt::Write as _;
-
 use sha2::{Digest, Sha256};
-use toolcrib_model::{JsonObject, canonical_json};
+use toolcrib_model::{JsonObject, canonical_json, hex, random_bytes};
 
 /// The block size of SHA-256 in bytes.
 const BLOCK: usize = 64;
@@ -31,8 +29,7 @@ impl DigestKey {
 
     /// Creates a random key that is never revealed; `None` on a system without random numbers.
     pub(super) fn random() -> Option<Self> {
-        let mut block = [0; BLOCK];
-        getrandom::fill(&mut block).ok().map(|()| Self(block))
+        random_bytes().ok().map(Self)
     }
 
     /// Returns the digest of arguments as 64 hexadecimal digits.
@@ -44,11 +41,7 @@ impl DigestKey {
         let inner =
             Sha256::new().chain_update(self.0.map(|byte| byte ^ 0x36)).chain_update(message).finalize();
         let outer = Sha256::new().chain_update(self.0.map(|byte| byte ^ 0x5c)).chain_update(inner).finalize();
-        outer.iter().fold(String::with_capacity(64), |mut text, byte| {
-            // Writing to a string cannot fail.
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+        hex(&outer)
     }
 }
 

@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 use std::io;
 
 use serde_json::Value;
-use toolcrib_model::{JsonObject, is_invisible};
+use toolcrib_model::{JsonObject, is_invisible, truncate_bytes};
 
 /// The maximum size of a text in a record, before invisible characters are escaped.
 pub(super) const MAX_TEXT_BYTES: usize = 256;
 
 /// Returns a text of limited length, on one line, with its invisible characters escaped.
 pub(super) fn shown(text: &str) -> String {
-    let kept = text.get(..text.floor_char_boundary(MAX_TEXT_BYTES)).unwrap_or_default();
+    let kept = truncate_bytes(text, MAX_TEXT_BYTES);
     let mut out = String::with_capacity(kept.len());
     for c in kept.chars() {
         if is_invisible(c) {

@@ -4,7 +4,8 @@ use std::fmt;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::{AuditSink, Record};
 
@@ -66,17 +67,13 @@ impl JsonLines {
 
     /// Returns the number of records that could not be written since the last one that was.
     pub fn lost(&self) -> u64 {
-        self.lock().lost
-    }
-
-    fn lock(&self) -> MutexGuard<'_, FileState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().lost
     }
 
     fn write_record(&self, record: &Record) -> Option<MutexGuard<'_, FileState>> {
         let mut line = serde_json::to_vec(record).ok()?;
         line.push(b'\n');
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         self.write(&mut state, &line);
         Some(state)
     }
@@ -148,7 +145,7 @@ impl AuditSink for JsonLines {
         if !self.is_required {
             return Ok(());
         }
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.failure.is_some() {
             // An empty line, which readers of JSON lines skip, shows if writing works again.
             self.write(&mut state, b"\n");
@@ -171,7 +168,7 @@ impl AuditSink for JsonLines {
     }
 
     fn problem(&self) -> Option<String> {
-        let state = self.lock();
+        let state = self.state.lock();
         let why = state.failure.as_deref().filter(|_| state.lost > 0)?;
         Some(format!("{}; {} of its records are missing", self.unwritable(why), state.lost))
     }

@@ -1,7 +1,9 @@
 //! Destinations of audit records.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::Record;
 
@@ -80,13 +82,13 @@ impl MemorySink {
 
     /// Returns the records, the oldest first.
     pub fn records(&self) -> Vec<Record> {
-        self.records.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        self.records.lock().iter().cloned().collect()
     }
 }
 
 impl AuditSink for MemorySink {
     fn record(&self, record: &Record) {
-        let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut records = self.records.lock();
         if records.len() == MAX_MEMORY_RECORDS {
             records.pop_front();
         }

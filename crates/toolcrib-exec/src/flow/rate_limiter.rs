@@ -4,9 +4,9 @@
 //! early by as much as the burst allows. Calls that are too early wait in order. Only the first of them waits for the
 //! clock, so a call that gives up does not affect the others.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
@@ -52,7 +52,7 @@ impl RateLimiter {
 
     /// Returns the time that a call would wait behind a number of others.
     pub(super) fn wait_behind(&self, others: usize, now: Instant) -> Duration {
-        let on_time = *self.on_time.lock().unwrap_or_else(PoisonError::into_inner);
+        let on_time = *self.on_time.lock();
         let until_next = on_time.map_or(Duration::ZERO, |at| at.saturating_duration_since(now));
         let others = u32::try_from(others).unwrap_or(u32::MAX);
         (until_next + self.interval.saturating_mul(others)).saturating_sub(self.tolerance)
@@ -60,12 +60,12 @@ impl RateLimiter {
 
     /// Returns true if the state equals that of a new one.
     pub(super) fn is_idle(&self, now: Instant) -> bool {
-        self.on_time.lock().unwrap_or_else(PoisonError::into_inner).is_none_or(|at| at <= now)
+        self.on_time.lock().is_none_or(|at| at <= now)
     }
 
     /// Counts a call, or returns the time at which it can be counted.
     fn count(&self, now: Instant) -> Result<(), Instant> {
-        let mut on_time = self.on_time.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut on_time = self.on_time.lock();
         let at = on_time.map_or(now, |at| at.max(now));
         if at - now > self.tolerance {
             return Err(at - self.tolerance);

@@ -4,9 +4,10 @@
 //! time serves both purposes, and no expired entry outlives the next lookup.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use toolcrib_model::ToolResult;
 
@@ -50,7 +51,7 @@ impl ResultCache {
 
     /// Returns a result and its age.
     pub(super) fn get(&self, key: &CacheKey) -> Option<(Arc<ToolResult>, Duration)> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.results.is_empty() {
             return None;
         }
@@ -66,7 +67,7 @@ impl ResultCache {
         if ttl.is_zero() || self.limits.max_entries == 0 || bytes > self.limits.max_bytes {
             return;
         }
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let now = Instant::now();
         state.remove_expired(now);
         state.remove(&key);
@@ -80,13 +81,9 @@ impl ResultCache {
         state.results.insert(key, CacheEntry { result, since: now, end, bytes });
     }
 
-    fn state(&self) -> MutexGuard<'_, CacheState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     #[cfg(test)]
     pub(super) fn usage(&self) -> (usize, usize) {
-        let state = self.state();
+        let state = self.state.lock();
         assert_eq!(state.results.len(), state.expiries.len());
         assert_eq!(state.bytes, state.results.values().map(|entry| entry.bytes).sum::<usize>());
         (state.results.len(), state.bytes)

@@ -4,8 +4,9 @@
 //! followers try again, and the first of them becomes the leader.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use toolcrib_model::ToolResult;
 
@@ -47,7 +48,7 @@ pub(super) struct Follower(watch::Receiver<Option<SharedOutcome>>);
 impl SingleFlight {
     /// Joins the flight of this call, which may have a limited number of followers.
     pub(super) fn join(&self, key: &Arc<CacheKey>, queue: usize) -> Role<'_> {
-        let mut flights = self.in_flight();
+        let mut flights = self.0.lock();
         match flights.get(key) {
             Some(sender) if sender.receiver_count() >= queue => Role::TooMany,
             Some(sender) => Role::Follows(Follower(sender.subscribe())),
@@ -59,13 +60,9 @@ impl SingleFlight {
         }
     }
 
-    fn in_flight(&self) -> MutexGuard<'_, HashMap<Arc<CacheKey>, Arc<Sender>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     #[cfg(test)]
     pub(super) fn count(&self) -> usize {
-        self.in_flight().len()
+        self.0.lock().len()
     }
 }
 
@@ -83,7 +80,7 @@ impl Leader<'_> {
 
 impl Drop for Leader<'_> {
     fn drop(&mut self) {
-        self.flights.in_flight().remove(&self.key);
+        self.flights.0.lock().remove(&self.key);
     }
 }
 

@@ -3,8 +3,9 @@
 use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, RwLock};
 use tokio::time::Instant;
 use toolcrib_model::{QualifiedName, Tool};
 
@@ -64,12 +65,12 @@ impl SourceState {
 
     /// Returns an error while the circuit is open.
     pub(super) fn check(&self) -> Result<(), CircuitOpen> {
-        self.health().breaker.check(Instant::now)
+        self.health.lock().breaker.check(Instant::now)
     }
 
     /// Permits an attempt.
     pub(super) fn permit(self: &Arc<Self>, is_retry: bool) -> Result<AttemptPermit, CircuitOpen> {
-        let mut health = self.health();
+        let mut health = self.health.lock();
         let ticket = health.breaker.admit(Instant::now)?;
         if !is_retry {
             health.budget.add_share();
@@ -79,7 +80,7 @@ impl SourceState {
 
     /// Returns true if a retry is left, and spends it.
     pub(super) fn spend_retry(&self) -> bool {
-        self.health().budget.spend(Instant::now())
+        self.health.lock().budget.spend(Instant::now())
     }
 
     /// Returns the source's limit and those of its tools.
@@ -92,15 +93,11 @@ impl SourceState {
 
     #[cfg(test)]
     pub(super) fn is_probing(&self) -> bool {
-        self.health().breaker.is_probing()
-    }
-
-    fn health(&self) -> MutexGuard<'_, Health> {
-        self.health.lock().unwrap_or_else(PoisonError::into_inner)
+        self.health.lock().breaker.is_probing()
     }
 
     fn settle(&self, ticket: Ticket, report: AttemptReport) {
-        let change = self.health().breaker.settle(ticket, report, Instant::now);
+        let change = self.health.lock().breaker.settle(ticket, report, Instant::now);
         match change {
             Some(CircuitChange::Opened(time)) => {
                 tracing::warn!(source = %self.name, seconds = time.as_secs_f64(), "left alone: it does not answer");
@@ -142,7 +139,7 @@ impl Evictable for ConcurrencyLimit {
 
 impl Evictable for SourceState {
     fn is_idle(&self, now: Instant) -> bool {
-        let health = self.health();
+        let health = self.health.lock();
         let is_well = health.breaker.is_idle(now) && health.budget.is_idle(now);
         is_well && self.limit.is_idle(now) && self.tools.are_idle(now)
     }
@@ -178,10 +175,10 @@ impl<K: Eq + Hash, V: Evictable> StateMap<K, V> {
         K: Borrow<Q>,
     {
         let find = |states: &HashMap<K, Arc<V>>| states.get(key).filter(|state| fits(state)).cloned();
-        if let Some(state) = find(&self.0.read().unwrap_or_else(PoisonError::into_inner).states) {
+        if let Some(state) = find(&self.0.read().states) {
             return state;
         }
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.write();
         if let Some(state) = find(&known.states) {
             return state;
         }
@@ -198,12 +195,12 @@ impl<K: Eq + Hash, V: Evictable> StateMap<K, V> {
     }
 
     fn are_idle(&self, now: Instant) -> bool {
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.0.read();
         known.states.values().all(|state| Arc::strong_count(state) == 1 && state.is_idle(now))
     }
 
     #[cfg(test)]
     pub(super) fn all(&self) -> Vec<Arc<V>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).states.values().cloned().collect()
+        self.0.read().states.values().cloned().collect()
     }
 }

@@ -1,10 +1,10 @@
 //! What an answer lets through, and what it does not.
 
 use std::sync::Arc;
-use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Tool, ToolCall};
 use toolcrib_policy::{Approval, Capabilities, Policy, Question, Remember};
@@ -32,7 +32,7 @@ async fn an_edit_that_does_not_fit_is_given_back_with_the_reason() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let problems = Arc::clone(&seen);
     let fixture = answering(move |question| {
-        problems.lock().unwrap().push(question.problem.clone());
+        problems.lock().push(question.problem.clone());
         let left = if question.problem.is_none() { json!("x") } else { json!(5) };
         let edited = json!({"left": left, "right": 2});
         Answer::Approved(question.approve_edited(edited.as_object().unwrap().clone()))
@@ -40,7 +40,7 @@ async fn an_edit_that_does_not_fit_is_given_back_with_the_reason() {
     let result = fixture.call("t.sum", json!({"left": 1, "right": 2})).await;
     assert_eq!(result.result, json!({"left": 5, "right": 2}));
     assert_eq!(result.metadata["edited_arguments"], json!({"left": 5, "right": 2}));
-    let problems = seen.lock().unwrap().clone();
+    let problems = seen.lock().clone();
     assert_eq!(problems, [None, Some("`left` must be of type integer, not \"x\"".to_owned())]);
 }
 
@@ -68,7 +68,7 @@ async fn an_edit_cannot_do_what_policy_denies() {
 async fn an_approval_of_one_call_is_no_approval_of_the_next() {
     let first: Arc<Mutex<Option<Approval>>> = Arc::default();
     let fixture = answering(move |question| {
-        let mut first = first.lock().unwrap();
+        let mut first = first.lock();
         Answer::Approved(first.get_or_insert_with(|| question.approve()).clone())
     });
     assert!(fixture.call("t.sum", json!({"left": 1, "right": 2})).await.is_ok());
@@ -82,7 +82,7 @@ async fn an_approval_for_the_session_asks_no_more_there_and_again_elsewhere() {
     let asked = Arc::new(Mutex::new(0));
     let count = Arc::clone(&asked);
     let fixture = answering(move |question| {
-        *count.lock().unwrap() += 1;
+        *count.lock() += 1;
         let remember =
             if question.arguments.contains_key("values") { Remember::Arguments } else { Remember::Tool };
         Answer::Approved(question.approve().remember(remember))
@@ -91,7 +91,7 @@ async fn an_approval_for_the_session_asks_no_more_there_and_again_elsewhere() {
         let call = ToolCall::new("t.echo", arguments.as_object().unwrap().clone());
         let result = fixture.executor.call(call, &CallContext::new(session.to_owned())).await;
         assert!(result.is_ok(), "{result:?}");
-        *asked.lock().unwrap()
+        *asked.lock()
     };
     assert_eq!(call("a", json!({"values": 1})).await, 1);
     assert_eq!(call("a", json!({"values": 1})).await, 1);
@@ -109,7 +109,7 @@ struct Swapping(Mutex<Option<Arc<ToolRegistry>>>);
 #[async_trait]
 impl Approver for Swapping {
     async fn ask(&self, batch: &mut [ApprovalRequest], _context: &CallContext) {
-        let registry = self.0.lock().unwrap().clone().unwrap();
+        let registry = self.0.lock().clone().unwrap();
         registry.refresh().await.unwrap();
         for asked in batch {
             asked.answer = Some(yes(asked.question()));
@@ -128,7 +128,7 @@ impl ToolLoader for Shifting {
     }
 
     async fn load(&self) -> LoadOutcome {
-        let mut loads = self.0.lock().unwrap();
+        let mut loads = self.0.lock();
         *loads += 1;
         let tool =
             Tool::new(QualifiedName::new("t", "echo").unwrap()).with_description(format!("Form {loads}."));
@@ -168,12 +168,12 @@ async fn nobody_is_asked_about_a_call_that_its_engine_refuses_anyway() {
     let asked = Arc::new(Mutex::new(0));
     let count = Arc::clone(&asked);
     let fixture = answering(move |question| {
-        *count.lock().unwrap() += 1;
+        *count.lock() += 1;
         yes(question)
     });
     let error = fixture.error("t.sum", json!({"left": 13, "right": 2})).await;
     assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Denied, "not thirteen"));
-    assert_eq!((*asked.lock().unwrap(), fixture.calls()), (0, 0));
+    assert_eq!((*asked.lock(), fixture.calls()), (0, 0));
     assert_eq!(fixture.call("t.sum", json!({"left": 12, "right": 2})).await.error, None);
-    assert_eq!((*asked.lock().unwrap(), fixture.calls()), (1, 1));
+    assert_eq!((*asked.lock(), fixture.calls()), (1, 1));
 }

@@ -1,9 +1,10 @@
 //! Several calls at once, and checks of one's own.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use toolcrib_model::{ErrorKind, JsonObject, ToolCall, ToolError, ToolResult};
@@ -52,9 +53,8 @@ struct Noting {
 #[async_trait]
 impl Approver for Noting {
     async fn ask(&self, batch: &mut [ApprovalRequest], _context: &CallContext) {
-        let ran =
-            self.engine.lock().unwrap().as_ref().unwrap().calls.load(std::sync::atomic::Ordering::SeqCst);
-        self.seen.lock().unwrap().push((batch.len(), ran));
+        let ran = self.engine.lock().as_ref().unwrap().calls.load(std::sync::atomic::Ordering::SeqCst);
+        self.seen.lock().push((batch.len(), ran));
         for asked in batch {
             asked.answer = Some(Answer::Approved(asked.question().approve()));
         }
@@ -66,11 +66,11 @@ async fn all_is_asked_together_before_anything_runs() {
     let approver = Arc::new(Noting { engine: Mutex::default(), seen: Mutex::default() });
     let capabilities = json!({"default_policy": "grant", "approve": [{"actions": ["sum", "echo"]}]});
     let fixture = fixture(capabilities, approver.clone());
-    *approver.engine.lock().unwrap() = Some(fixture.engine.clone());
+    *approver.engine.lock() = Some(fixture.engine.clone());
     let names = ["t.flood", "t.sum", "t.echo", "t.sum"];
     let results = fixture.executor.call_all(calls(&names), &CallContext::new("s")).await;
     assert_eq!(kinds(&results), [None; 4]);
-    assert_eq!(*approver.seen.lock().unwrap(), [(3, 0)]);
+    assert_eq!(*approver.seen.lock(), [(3, 0)]);
 }
 
 /// Answers the first question and then nothing.
@@ -133,7 +133,7 @@ async fn nobody_is_asked_about_a_call_that_a_check_stops() {
     let executor: Executor = Arc::into_inner(executor).unwrap().with_hook(Arc::new(Check));
     let fixture = Fixture { engine, executor: Arc::new(executor) };
     assert_eq!(fixture.error("t.echo", json!({})).await.kind, ErrorKind::Denied);
-    assert!(approver.seen.lock().unwrap().is_empty());
+    assert!(approver.seen.lock().is_empty());
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,7 +1,6 @@
 //! What the entrance promises of calls that tell how far they are.
 
-use std::sync::Mutex;
-
+use parking_lot::Mutex;
 use toolcrib_model::Secret;
 use toolcrib_port::{Progress, ProgressListener};
 use toolcrib_results::{Results, Secrets};
@@ -37,7 +36,7 @@ struct Heard(Mutex<Vec<Progress>>);
 
 impl ProgressListener for Heard {
     fn progress(&self, progress: &Progress) {
-        self.0.lock().unwrap().push(progress.clone());
+        self.0.lock().push(progress.clone());
     }
 }
 
@@ -57,7 +56,7 @@ async fn work(arguments: Value) -> (ToolResult, Vec<Progress>, Duration) {
     let started = tokio::time::Instant::now();
     let call = ToolCall::new("t.work", arguments.as_object().unwrap().clone());
     let result = Arc::new(executor).call(call, &context).await;
-    let heard = std::mem::take(&mut *heard.0.lock().unwrap());
+    let heard = std::mem::take(&mut *heard.0.lock());
     (result, heard, started.elapsed())
 }
 

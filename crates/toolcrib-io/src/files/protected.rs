@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use cap_std::fs::{Dir, Metadata};
+use parking_lot::RwLock;
 
 use super::guard::Purpose;
 
@@ -40,7 +41,7 @@ pub struct ProtectionGuard {
 
 impl Drop for ProtectionGuard {
     fn drop(&mut self) {
-        let mut entries = self.files.entries.write().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.files.entries.write();
         entries.retain(|entry| !entry.key.as_ref().is_some_and(|key| Arc::ptr_eq(key, &self.key)));
     }
 }
@@ -93,14 +94,14 @@ impl ProtectedFiles {
 
     /// Returns the paths that are protected for good, as they were given.
     pub fn paths(&self) -> Vec<PathBuf> {
-        let entries = self.entries();
+        let entries = self.entries.read();
         entries.iter().filter(|entry| entry.key.is_none()).map(|entry| entry.path.clone()).collect()
     }
 
     fn add(&self, path: &Path, kind: Protection) {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let steps = steps(&path);
-        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.entries.write();
         let is_same = |known: &Protected| {
             known.path == path && known.kind == kind && known.steps == steps && known.key.is_none()
         };
@@ -125,7 +126,7 @@ impl ProtectedFiles {
             key: Some(Arc::clone(&key)),
         });
         let new: Vec<_> = new.collect();
-        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.entries.write();
         if entries.len() + new.len() > MAX_PROTECTED {
             return None;
         }
@@ -134,12 +135,8 @@ impl ProtectedFiles {
         Some(ProtectionGuard { files: self.clone(), key })
     }
 
-    fn entries(&self) -> std::sync::RwLockReadGuard<'_, Vec<Protected>> {
-        self.entries.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn any(&self, matches: impl Fn(&Protected) -> bool) -> bool {
-        self.entries().iter().any(matches)
+        self.entries.read().iter().any(matches)
     }
 
     /// Returns true if an absolute path without symlinks is protected.

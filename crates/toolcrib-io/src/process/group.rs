@@ -3,8 +3,9 @@
 
 use std::io;
 use std::process::{Child, ExitStatus};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tokio::sync::watch;
@@ -59,7 +60,7 @@ impl Group {
     }
 
     fn signal(&self, signal: Signal) {
-        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = self.held.lock();
         if *held {
             // It fails only if no process is left, which is the purpose of the signal.
             let _ = kill_process_group(self.leader, signal);
@@ -87,7 +88,7 @@ fn reap(
     while waitid(WaitId::Pid(leader), options).is_err_and(|error| error == Errno::INTR) {}
     let _ = kill_process_group(leader, Signal::KILL);
     mark.end_bearers();
-    let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut held = held.lock();
     watchdog::unregister(leader);
     let collected = child.wait();
     *held = false;

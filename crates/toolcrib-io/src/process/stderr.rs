@@ -1,8 +1,9 @@
 //! The standard error of a server, which is logged line by line. The last lines are kept for error messages.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::watch;
 
@@ -54,7 +55,7 @@ impl StderrTail {
 
     /// Returns the lines so far, oldest first, at most [`STDERR_TAIL_LINES`].
     pub fn lines(&self) -> Vec<String> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        self.lines.lock().iter().cloned().collect()
     }
 
     /// Returns the lines so far. If the child has ended, waits up to [`DRAIN_GRACE`] for its very last lines.
@@ -102,7 +103,7 @@ fn keep(name: &str, line: &[u8], lines: &Mutex<VecDeque<String>>) {
         .map(|character| if character.is_control() && character != '\t' { ' ' } else { character })
         .collect();
     tracing::debug!(child = name, "{line}");
-    let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut lines = lines.lock();
     if lines.len() == STDERR_TAIL_LINES {
         lines.pop_front();
     }

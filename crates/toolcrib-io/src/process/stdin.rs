@@ -2,9 +2,10 @@
 
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use parking_lot::Mutex;
 use tokio::io::AsyncWrite;
 use tokio::process::ChildStdin;
 
@@ -20,14 +21,10 @@ struct Shared {
 pub(super) struct StdinCloser(Arc<Mutex<Shared>>);
 
 impl StdinCloser {
-    fn lock(&self) -> MutexGuard<'_, Shared> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Closes the pipe: the child reads the end of its input, the writer gets an error.
     pub(super) fn close(&self) {
         let (pipe, waiting) = {
-            let mut shared = self.lock();
+            let mut shared = self.0.lock();
             (shared.pipe.take(), shared.waiting.take())
         };
         drop(pipe);
@@ -53,7 +50,7 @@ impl StdinWriter {
         context: &mut Context<'_>,
         act: impl FnOnce(Pin<&mut ChildStdin>, &mut Context<'_>) -> Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
-        let mut shared = self.0.lock();
+        let mut shared = self.0.0.lock();
         let Some(pipe) = &mut shared.pipe else { return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())) };
         let polled = act(Pin::new(pipe), context);
         shared.waiting = polled.is_pending().then(|| context.waker().clone());

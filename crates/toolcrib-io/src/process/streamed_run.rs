@@ -1,10 +1,10 @@
 //! One run of a program, its output handed on as it comes.
 
 use std::process::ExitStatus;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::time::timeout;
@@ -69,7 +69,7 @@ pub async fn follow(
 
     // One task reads both pipes, so the lock is never contended.
     let output = Mutex::new(output);
-    let take = |pipe, bytes: &[u8]| output.lock().unwrap_or_else(PoisonError::into_inner)(pipe, bytes);
+    let take = |pipe, bytes: &[u8]| output.lock()(pipe, bytes);
     let (mut stdout_ended, mut stderr_ended) = (false, false);
     let (status, stopped) = {
         let pipes = async {

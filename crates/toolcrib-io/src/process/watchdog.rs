@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use rustix::process::Pid;
 
 use super::command::DEFAULT_SEARCH_PATH;
@@ -79,7 +79,7 @@ pub(super) fn unregister(group: Pid) {
 }
 
 fn with<T>(act: impl FnOnce(&mut Watchdog) -> T) -> T {
-    act(&mut WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner))
+    act(&mut WATCHDOG.lock())
 }
 
 impl Watchdog {

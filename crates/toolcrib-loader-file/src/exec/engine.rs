@@ -1,6 +1,6 @@
 //! The engine of program folders: starts the program of a call, and reads its result.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -38,7 +38,7 @@ impl ExecModule {
     /// Returns the command of a call, with the context of the call in its environment.
     fn command(&self, call: &Call, context: &CallContext) -> Result<Command, ToolError> {
         let tool = call.tool.name.name();
-        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+        let current = self.current.read();
         let program = current.programs.get(tool).cloned().ok_or_else(|| {
             ToolError::new(ErrorKind::Unavailable, format!("`{tool}` is no longer in {MANIFEST}"))
                 .with_retryable(false)

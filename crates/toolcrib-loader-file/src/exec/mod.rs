@@ -10,9 +10,10 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
+use parking_lot::RwLock;
 use toolcrib_document::{Error, Format, Limits, parse};
 use toolcrib_io::files::read_bounded;
 use toolcrib_model::Secret;
@@ -189,12 +190,12 @@ impl ToolLoader for ExecModule {
             );
             return LoadOutcome::failed(&self.source, RejectKind::InvalidTool, reason);
         }
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) =
+        *self.current.write() =
             LoadedPrograms { programs: manifest.programs, description: manifest.description };
         manifest.loaded
     }
 
     fn instructions(&self) -> Option<String> {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).description.clone()
+        self.current.read().description.clone()
     }
 }

@@ -13,7 +13,7 @@ use toolcrib_port::{CallContext, Progress, ToolEngine};
 
 use super::process::{CallEvent, PendingResponse, SendError, Worker, WorkerResponse};
 use super::protocol::{Outgoing, OutgoingCall, ProgressMessage, printable};
-use super::{WorkerModule, lock, requests};
+use super::{WorkerModule, requests};
 use crate::command_engine::unenforced;
 
 /// The largest number of concurrent requests of one call. Further requests wait.
@@ -88,12 +88,12 @@ impl WorkerModule {
 
     /// Rejects a call of a tool that has changed since it was loaded: the replacement of a worker may have other tools.
     fn check(&self, worker: &Worker, name: &str) -> Result<(), ToolError> {
-        let now = lock(&worker.tools).get(name).copied();
+        let now = worker.tools.lock().get(name).copied();
         let Some(now) = now else {
             let message = format!("the worker {} no longer has the tool `{name}`", self.label());
             return Err(ToolError::new(ErrorKind::Unavailable, message).with_retryable(false));
         };
-        if self.known().tools.get(name).is_some_and(|loaded| *loaded != now) {
+        if self.known.lock().tools.get(name).is_some_and(|loaded| *loaded != now) {
             let message = format!("the arguments of `{name}` are no longer those that it was loaded with");
             return Err(ToolError::new(ErrorKind::ToolChanged, message)
                 .with_hint("look at the tool again before you call it"));

@@ -13,10 +13,11 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use toolcrib_io::process::Command;
 use toolcrib_model::{Fingerprint, QualifiedName, Secret};
@@ -128,10 +129,10 @@ impl WorkerModule {
             let listing = self.list(worker).await?;
             let tools = fingerprints(&listing.loaded);
             // The registry does not know yet that the tools differ from those of the last worker.
-            if !self.known().tools.is_empty() && self.known().tools != tools {
+            if !self.known.lock().tools.is_empty() && self.known.lock().tools != tools {
                 self.changed.notify_one();
             }
-            *lock(&worker.tools) = tools;
+            *worker.tools.lock() = tools;
             Ok(())
         };
         self.supervisor.ready(|| self.command(), &self.label(), self.start_limit, prepare).await
@@ -194,14 +195,6 @@ impl WorkerModule {
         let name = self.namespace.as_ref().or_else(|| self.first_name.get());
         name.map_or_else(|| format!("`{}`", self.argv.join(" ")), |name| format!("of `{name}`"))
     }
-
-    fn known(&self) -> MutexGuard<'_, LoadedModule> {
-        lock(&self.known)
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn fingerprints(loaded: &LoadOutcome) -> BTreeMap<String, Fingerprint> {
@@ -228,8 +221,8 @@ impl ToolLoader for WorkerModule {
         match listed {
             Ok(Ok(Listing { description, loaded })) => {
                 let tools = fingerprints(&loaded);
-                lock(&worker.tools).clone_from(&tools);
-                *self.known() = LoadedModule { description, tools };
+                worker.tools.lock().clone_from(&tools);
+                *self.known.lock() = LoadedModule { description, tools };
                 loaded
             }
             Ok(Err(reason)) => failed(format!("the worker {}: {reason}", self.label())),
@@ -242,7 +235,7 @@ impl ToolLoader for WorkerModule {
     }
 
     fn instructions(&self) -> Option<String> {
-        self.known().description.clone()
+        self.known.lock().description.clone()
     }
 
     async fn changed(&self) {

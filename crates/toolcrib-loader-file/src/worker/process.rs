@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -173,7 +174,7 @@ impl Worker {
 
     /// Returns true if the worker accepts calls.
     pub(super) fn is_alive(&self) -> bool {
-        !self.tail.has_ended() && self.shared.lock().lost.is_none()
+        !self.tail.has_ended() && self.shared.state.lock().lost.is_none()
     }
 
     /// Sends a request. Nothing is sent if this future is dropped.
@@ -183,7 +184,7 @@ impl Worker {
         let (answer, answered) = oneshot::channel();
         let (events, happened) = mpsc::channel(MAX_WAITING_EVENTS);
         {
-            let mut state = self.shared.lock();
+            let mut state = self.shared.state.lock();
             if let Some(reason) = &state.lost {
                 return Err(SendError::Lost(Arc::clone(reason)));
             }
@@ -210,7 +211,7 @@ impl Worker {
 
     /// Returns the reason that there are no more responses.
     pub(super) fn end_reason(&self) -> Arc<str> {
-        self.shared.lock().lost.clone().unwrap_or_else(|| "it is being ended".into())
+        self.shared.state.lock().lost.clone().unwrap_or_else(|| "it is being ended".into())
     }
 
     /// Kills a worker that does not read its input any more, and returns the reason for its end.
@@ -223,7 +224,7 @@ impl Worker {
 
     /// Ends the worker: closes its input, waits, and kills the remaining processes.
     pub(super) async fn close(&self, grace: Duration) {
-        let child = self.child.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let child = self.child.lock().take();
         if let Some(child) = child
             && let Err(error) = child.close(grace).await
         {
@@ -232,14 +233,14 @@ impl Worker {
     }
 
     fn kill(&self) {
-        if let Some(child) = self.child.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+        if let Some(child) = self.child.lock().as_ref() {
             child.kill();
         }
     }
 
     /// Requests the cancellation of a call, and replaces a worker that does not comply.
     fn cancel(self: &Arc<Self>, id: u64) {
-        match self.shared.lock().open.get_mut(&id) {
+        match self.shared.state.lock().open.get_mut(&id) {
             Some(open) => open.waiter = None,
             None => return,
         }
@@ -255,7 +256,7 @@ impl Worker {
         self.runtime.spawn(async move {
             tokio::time::sleep(CANCEL_GRACE).await;
             if let Some(worker) = worker.upgrade()
-                && shared.lock().open.contains_key(&id)
+                && shared.state.lock().open.contains_key(&id)
             {
                 worker.retire();
             }
@@ -291,10 +292,6 @@ impl PendingResponse {
 }
 
 impl SharedState {
-    fn lock(&self) -> MutexGuard<'_, RequestTable> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Reads lines until the end, or until one violates the protocol. Returns the violation.
     async fn read(&self, mut stdout: BufReader<StdoutReader>) -> Option<String> {
         let mut line = Vec::new();
@@ -350,14 +347,14 @@ impl SharedState {
 
     fn answer(&self, id: u64, answer: WorkerResponse) {
         // Responses to cancelled requests are dropped.
-        if let Some(waiter) = self.lock().open.remove(&id).and_then(|open| open.waiter) {
+        if let Some(waiter) = self.state.lock().open.remove(&id).and_then(|open| open.waiter) {
             let _ = waiter.answer.send(answer);
         }
     }
 
     /// Passes an event to its call. Returns false if that is not possible.
     fn event(&self, id: u64, event: CallEvent) -> bool {
-        let state = self.lock();
+        let state = self.state.lock();
         let waiter = state.open.get(&id).and_then(|open| open.waiter.as_ref());
         waiter.is_some_and(|waiter| waiter.events.try_send(event).is_ok())
     }
@@ -374,7 +371,7 @@ impl SharedState {
 
     /// Fails all pending requests.
     fn fail_pending(&self, reason: String) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.lost = Some(reason.into());
         state.open.clear();
         drop(state);

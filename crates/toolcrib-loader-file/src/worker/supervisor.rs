@@ -1,10 +1,11 @@
 //! The supervision of a worker: restarts it when it has ended.
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::{Instant, timeout};
 use toolcrib_io::process::Command;
 use toolcrib_model::{ErrorKind, ToolError};
@@ -29,13 +30,9 @@ const CLOSE_GRACE: Duration = Duration::from_secs(2);
 pub(super) struct Slot(Mutex<Option<Arc<Worker>>>);
 
 impl Slot {
-    fn lock(&self) -> MutexGuard<'_, Option<Arc<Worker>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Removes the worker, if it is still this one.
     pub(super) fn clear(&self, worker: &Arc<Worker>) {
-        let mut current = self.lock();
+        let mut current = self.0.lock();
         if current.as_ref().is_some_and(|current| Arc::ptr_eq(current, worker)) {
             *current = None;
         }
@@ -118,10 +115,10 @@ impl Supervisor {
             return Err(WorkerUnavailable { is_retryable: false, ..unavailable(message) });
         }
         if self.is_stale.swap(false, Ordering::AcqRel) {
-            self.slot.lock().take();
+            self.slot.0.lock().take();
             *history = RestartHistory::default();
         }
-        if let Some(ended) = self.slot.lock().take() {
+        if let Some(ended) = self.slot.0.lock().take() {
             if ended.started.elapsed() >= STABLE_AFTER {
                 *history = RestartHistory::default();
             }
@@ -144,7 +141,7 @@ impl Supervisor {
         });
         match started.await {
             Ok(Ok(worker)) => {
-                *self.slot.lock() = Some(Arc::clone(&worker));
+                *self.slot.0.lock() = Some(Arc::clone(&worker));
                 Ok(worker)
             }
             Ok(Err(StartError::NotStarted(error @ toolcrib_io::Error::ProgramNotAllowed { .. }))) => {
@@ -170,7 +167,7 @@ impl Supervisor {
     /// Returns the worker if it is running.
     pub(super) fn running(&self) -> Option<Arc<Worker>> {
         let is_current = !self.is_stale.load(Ordering::Acquire);
-        self.slot.lock().as_ref().filter(|worker| is_current && worker.is_alive()).cloned()
+        self.slot.0.lock().as_ref().filter(|worker| is_current && worker.is_alive()).cloned()
     }
 
     /// Sends no more calls to the worker, nor to one that is being started. It ends with the last of its calls. The
@@ -184,7 +181,7 @@ impl Supervisor {
         self.is_closed.store(true, Ordering::Release);
         // A worker that is being started ends with its start.
         let _history = self.history.lock().await;
-        let worker = self.slot.lock().take();
+        let worker = self.slot.0.lock().take();
         if let Some(worker) = worker {
             worker.close(CLOSE_GRACE).await;
         }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::future::join_all;
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call};
@@ -59,15 +60,11 @@ impl SessionEngines {
         }
     }
 
-    fn servers(&self) -> MutexGuard<'_, Option<SessionServers>> {
-        self.servers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns the engine of a session, and the servers to close in its favour.
     fn engine(&self, session: &Arc<str>) -> Result<(Arc<McpEngine>, SessionServers), ToolError> {
         let target = || self.loaded.source().target();
         let closed = || unavailable(format!("MCP server `{}` is closed", target()));
-        let mut servers = self.servers();
+        let mut servers = self.servers.lock();
         let servers = servers.as_mut().ok_or_else(closed)?;
         if let Some(server) = servers.get_mut(session) {
             server.used = Instant::now();
@@ -118,7 +115,9 @@ impl ToolEngine for SessionEngines {
         };
         let (result, ()) = tokio::join!(engine.invoke(call, context), close(evicted));
         drop(engine);
-        if let Some(server) = self.servers().as_mut().and_then(|servers| servers.get_mut(&context.session)) {
+        if let Some(server) =
+            self.servers.lock().as_mut().and_then(|servers| servers.get_mut(&context.session))
+        {
             server.used = Instant::now();
         }
         if result.error.as_ref().is_some_and(|error| error.kind == ErrorKind::ToolChanged) {
@@ -136,14 +135,14 @@ impl ToolEngine for SessionEngines {
     }
 
     async fn end_session(&self, session: &str) {
-        let server = self.servers().as_mut().and_then(|servers| servers.remove(session));
+        let server = self.servers.lock().as_mut().and_then(|servers| servers.remove(session));
         if let Some(server) = server {
             server.engine.close().await;
         }
     }
 
     async fn close(&self) {
-        let servers = self.servers().take().unwrap_or_default();
+        let servers = self.servers.lock().take().unwrap_or_default();
         tokio::join!(close(servers), self.loaded.close());
     }
 }

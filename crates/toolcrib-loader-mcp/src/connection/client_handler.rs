@@ -1,8 +1,9 @@
 //! The client side of a session: its capabilities, its answers to requests of the server, and its notifications.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ClientResult, ConstString as _, CustomRequest, ElicitationCapability,
     ElicitationCreateRequestMethod, ErrorCode, ErrorData, FormElicitationCapability, Implementation,
@@ -73,7 +74,7 @@ impl ServerEvents {
 
     /// Registers a listener for the progress of a request, until [`forget`](Self::forget).
     pub(crate) fn listen(&self, token: ProgressToken, listener: Arc<dyn ProgressListener>) {
-        let mut listeners = self.lock();
+        let mut listeners = self.listeners.lock();
         for update in listeners.take_early(&token) {
             deliver(&listener, update);
         }
@@ -82,7 +83,7 @@ impl ServerEvents {
 
     /// Removes the listener and the buffered progress of a request.
     pub(crate) fn forget(&self, token: &ProgressToken) {
-        let mut listeners = self.lock();
+        let mut listeners = self.listeners.lock();
         listeners.by_token.remove(token);
         listeners.take_early(token);
     }
@@ -90,7 +91,7 @@ impl ServerEvents {
     /// Records that a request is sent. The sender learns its token only afterwards, so progress that arrives in between
     /// is buffered.
     pub(crate) fn expect(&self, token: ProgressToken) {
-        let mut listeners = self.lock();
+        let mut listeners = self.listeners.lock();
         if listeners.by_token.contains_key(&token) {
             return;
         }
@@ -101,13 +102,9 @@ impl ServerEvents {
         listeners.early.push_back((token, Vec::new()));
     }
 
-    fn lock(&self) -> MutexGuard<'_, Listeners> {
-        self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Counts a change, if the notification announces one.
     pub(crate) fn note_change(&self, notification: &ServerNotification) {
-        if self.changes.lock().unwrap_or_else(PoisonError::into_inner).count(notification) {
+        if self.changes.lock().count(notification) {
             self.changed.notify_one();
         }
     }
@@ -115,7 +112,7 @@ impl ServerEvents {
     /// Counts a change of every list, since any of them may be outdated.
     pub(crate) fn note_changes(&self) {
         {
-            let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut changes = self.changes.lock();
             changes.tools += 1;
             changes.prompts += 1;
             changes.resources += 1;
@@ -130,7 +127,7 @@ impl ServerEvents {
 
     /// Returns the number of changes of each list.
     pub(crate) fn changes(&self) -> Changes {
-        *self.changes.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.changes.lock()
     }
 
     /// Waits for a change. A change since the last call counts.
@@ -141,12 +138,12 @@ impl ServerEvents {
     /// Returns the number of requests whose progress is observed.
     #[cfg(test)]
     pub(crate) fn listeners(&self) -> usize {
-        self.lock().by_token.len()
+        self.listeners.lock().by_token.len()
     }
 
     /// Passes progress to the listener of its request.
     pub(crate) fn progress(&self, update: ProgressNotificationParam) {
-        let mut listeners = self.lock();
+        let mut listeners = self.listeners.lock();
         if let Some(listener) = listeners.by_token.get(&update.progress_token).cloned() {
             drop(listeners);
             return deliver(&listener, update);

@@ -9,10 +9,11 @@ mod ordered_progress;
 pub(crate) mod session;
 mod subscription;
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, Shared};
+use parking_lot::Mutex;
 use rmcp::model::{ClientRequest, ServerResult};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -119,7 +120,7 @@ impl McpConnection {
     /// Returns a separate connection to the same server: for a command, to another process. It starts with the
     /// transport and handshake that worked here.
     pub(crate) fn separate(&self) -> Self {
-        let candidate = *self.shared.candidate.lock().unwrap_or_else(PoisonError::into_inner);
+        let candidate = *self.shared.candidate.lock();
         Self::with_candidate(self.source().clone(), candidate)
     }
 
@@ -130,7 +131,7 @@ impl McpConnection {
 
     /// Returns the state of the connection in a few words, or an error with the last failure.
     pub fn health(&self) -> Result<&'static str, String> {
-        let mut state = self.shared.lock();
+        let mut state = self.shared.state.lock();
         state.drop_closed_session();
         match &*state {
             ConnectionState::Idle { failed: None } => Ok("not connected"),
@@ -145,7 +146,7 @@ impl McpConnection {
     /// cancelled.
     pub(crate) async fn session(&self) -> Outcome {
         let outcome = {
-            let mut state = self.shared.lock();
+            let mut state = self.shared.state.lock();
             state.drop_closed_session();
             match &*state {
                 ConnectionState::Open { session, .. } => return Ok(Arc::clone(session)),
@@ -171,7 +172,7 @@ impl McpConnection {
         let weak = Arc::downgrade(&self.shared);
         let source = self.source().clone();
         let (target, events) = (source.target(), Arc::clone(&self.shared.events));
-        let known = *self.shared.candidate.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = *self.shared.candidate.lock();
         let span = span::request("initialize", &source);
         let attempt = async move {
             let outcome = tokio::select! {
@@ -184,7 +185,7 @@ impl McpConnection {
                 Err(NegotiationError { error, candidate }) => (Err(error), candidate),
             };
             if let Some(shared) = weak.upgrade() {
-                *shared.candidate.lock().unwrap_or_else(PoisonError::into_inner) = candidate;
+                *shared.candidate.lock() = candidate;
             }
             if outcome.is_err() {
                 span::failed(&Span::current(), "unavailable");
@@ -283,17 +284,17 @@ impl McpConnection {
 
     /// Returns true if a session with the server is open.
     pub(crate) fn is_open(&self) -> bool {
-        matches!(&*self.shared.lock(), ConnectionState::Open { session, .. } if session.is_open())
+        matches!(&*self.shared.state.lock(), ConnectionState::Open { session, .. } if session.is_open())
     }
 
     /// Returns true if the server has exited, and starting it again did not help.
     pub(crate) fn has_failed(&self) -> bool {
-        matches!(&*self.shared.lock(), ConnectionState::Idle { failed: Some(failure) } if failure.is_persistent())
+        matches!(&*self.shared.state.lock(), ConnectionState::Idle { failed: Some(failure) } if failure.is_persistent())
     }
 
     /// Returns the time of the next attempt, if the server failed to start or exited early.
     pub(crate) fn retry_at(&self) -> Option<Instant> {
-        match &*self.shared.lock() {
+        match &*self.shared.state.lock() {
             ConnectionState::Idle { failed: Some(failure) } => Some(failure.retry_at),
             _ => None,
         }
@@ -301,7 +302,7 @@ impl McpConnection {
 
     /// Records, from an earlier run, that the server does not answer `server/discover`.
     pub(crate) fn expect_no_discover(&self) {
-        let mut candidate = self.shared.candidate.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut candidate = self.shared.candidate.lock();
         candidate.get_or_insert(Candidate::direct(HandshakeMode::Initialize));
     }
 
@@ -361,7 +362,7 @@ impl McpConnection {
     /// Closes the connection permanently. A process gets its input closed, then time to exit, then SIGTERM, then
     /// SIGKILL.
     pub async fn close(&self) {
-        let before = std::mem::replace(&mut *self.shared.lock(), ConnectionState::Closed);
+        let before = std::mem::replace(&mut *self.shared.state.lock(), ConnectionState::Closed);
         match before {
             ConnectionState::Open { session, .. } => session.close().await,
             ConnectionState::Connecting { outcome, stop } => {
@@ -375,13 +376,9 @@ impl McpConnection {
 }
 
 impl SharedState {
-    fn lock(&self) -> std::sync::MutexGuard<'_, ConnectionState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Drops a session that no longer works, unless a newer one has replaced it. `after` returns the next state.
     fn discard(&self, session: &Arc<Session>, after: impl FnOnce(&ConnectionState) -> ConnectionState) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if matches!(&*state, ConnectionState::Open { session: current, .. } if Arc::ptr_eq(current, session))
         {
             *state = after(&state);
@@ -416,7 +413,7 @@ impl ConnectionState {
 async fn finish_attempt(shared: &Weak<SharedState>, outcome: Outcome, failures: u32) -> Outcome {
     let Some(shared) = shared.upgrade() else { return outcome };
     let closed = {
-        let mut state = shared.lock();
+        let mut state = shared.state.lock();
         if matches!(*state, ConnectionState::Closed) {
             true
         } else {

@@ -1,9 +1,10 @@
 //! A session with a server, from its handshake to its end.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use parking_lot::{Mutex, RwLock};
 use rmcp::model::{
     CancelledNotificationParam, ClientRequest, ErrorCode, ErrorData, ProgressToken, RequestId,
     ServerPeerInfo, ServerResult,
@@ -182,13 +183,13 @@ impl Session {
     /// that the server had announced when the request was sent.
     pub(crate) fn set_digests(&self, digests: Digests, changes: u64) -> Arc<Digests> {
         let digests = Arc::new(digests);
-        *self.listed.write().unwrap_or_else(PoisonError::into_inner) = Some((changes, Arc::clone(&digests)));
+        *self.listed.write() = Some((changes, Arc::clone(&digests)));
         digests
     }
 
     /// Returns the digests of the tools listed in this session, unless the server has announced a change since.
     pub(crate) fn digests(&self) -> Option<Arc<Digests>> {
-        let listed = self.listed.read().unwrap_or_else(PoisonError::into_inner);
+        let listed = self.listed.read();
         let (changes, digests) = listed.as_ref()?;
         (*changes == self.events.changes().tools).then(|| Arc::clone(digests))
     }
@@ -288,7 +289,7 @@ impl Session {
         if let Some(subscription) = &self.subscription {
             subscription.abort();
         }
-        let service = self.service.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let service = self.service.lock().take();
         let farewell = async {
             if let Some(mut service) = service {
                 // A server that does not read blocks this, hence the timeout. An error changes nothing here.

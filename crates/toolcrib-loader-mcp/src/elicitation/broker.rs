@@ -2,10 +2,11 @@
 //! active calls.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use parking_lot::RwLock;
 use rmcp::model::{
     ElicitRequestParams, ElicitResult, ElicitationAction, ErrorCode, ErrorData, InputRequest, InputRequests,
     InputResponses,
@@ -83,11 +84,11 @@ impl ElicitationBroker {
     /// Sets the approver, and the name of the server for the user.
     pub(crate) fn set_approver(&self, approver: Arc<dyn Approver>, server: &str) {
         let prompter = Prompter { approver, server: server.into() };
-        *self.prompter.write().unwrap_or_else(PoisonError::into_inner) = Some(prompter);
+        *self.prompter.write() = Some(prompter);
     }
 
     fn prompter(&self) -> Option<Prompter> {
-        let prompter = self.prompter.read().unwrap_or_else(PoisonError::into_inner);
+        let prompter = self.prompter.read();
         prompter.as_ref().filter(|prompter| prompter.approver.has_user()).cloned()
     }
 

@@ -1,9 +1,10 @@
 //! A session's connection to a server, and the engine for the tools of that server.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde_json::json;
 use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, ToolError, ToolResult};
@@ -34,11 +35,11 @@ impl Link {
     }
 
     pub(super) fn touch(&self) {
-        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *self.used.lock() = Instant::now();
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        self.used.lock().unwrap_or_else(PoisonError::into_inner).elapsed() >= IDLE_TIME
+        self.used.lock().elapsed() >= IDLE_TIME
     }
 }
 

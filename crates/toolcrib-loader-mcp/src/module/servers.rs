@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::future::join_all;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use toolcrib_io::http::names_private_address;
 use toolcrib_model::{EquivalentCall, ErrorKind, JsonObject, NAMESPACE_SEPARATOR, Risk, Tool, ToolError};
@@ -211,19 +212,15 @@ impl Servers {
         self.call_tool.get_or_init(|| (Arc::new(call_tool), source.into()));
     }
 
-    fn servers(&self) -> MutexGuard<'_, ServerMap> {
-        self.connected.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns the servers of a session, by name.
     pub(super) fn of(&self, session: &str) -> Vec<Arc<Server>> {
-        let servers = self.servers();
+        let servers = self.connected.lock();
         servers.iter().filter(|((of, _), _)| **of == *session).map(|(_, server)| Arc::clone(server)).collect()
     }
 
     /// Returns the server with this name, and marks it as used.
     pub(super) fn find(&self, session: &Arc<str>, name: &str) -> Result<Arc<Server>, ToolError> {
-        let server = self.servers().get(&(Arc::clone(session), name.to_owned())).cloned();
+        let server = self.connected.lock().get(&(Arc::clone(session), name.to_owned())).cloned();
         let server = server.ok_or_else(|| unknown_server(name))?;
         server.link.touch();
         Ok(server)
@@ -292,7 +289,7 @@ impl Servers {
         });
         // Other calls may have connected meanwhile.
         let refused = {
-            let mut servers = self.servers();
+            let mut servers = self.connected.lock();
             let refused = fits(&servers, &key);
             if refused.is_ok() {
                 servers.insert(key.clone(), Arc::clone(&server));
@@ -361,7 +358,7 @@ impl Servers {
 
     /// Disconnects from a server, and ends it.
     pub(super) async fn disconnect(&self, session: &Arc<str>, name: &str) -> Result<(), ToolError> {
-        let server = self.servers().remove_entry(&(Arc::clone(session), name.to_owned()));
+        let server = self.connected.lock().remove_entry(&(Arc::clone(session), name.to_owned()));
         self.end(ServerMap::from([server.ok_or_else(|| unknown_server(name))?])).await;
         Ok(())
     }
@@ -369,7 +366,7 @@ impl Servers {
     /// Disconnects from a server that has ended and cannot be reached again.
     pub(super) async fn disconnect_failed(&self, key: &(Arc<str>, String), link: &Arc<Link>) {
         let failed: ServerMap = {
-            let mut servers = self.servers();
+            let mut servers = self.connected.lock();
             servers.extract_if(.., |of, server| of == key && Arc::ptr_eq(&server.link, link)).collect()
         };
         self.end(failed).await;
@@ -387,7 +384,7 @@ impl Servers {
     async fn evict_idle(&self, key: &(Arc<str>, String)) -> Result<(), ToolError> {
         let mut idle = ServerMap::new();
         let fits = {
-            let mut servers = self.servers();
+            let mut servers = self.connected.lock();
             if servers.len() >= MAX_SERVERS {
                 idle = servers.extract_if(.., |_, server| server.link.is_idle()).collect();
             }
@@ -407,13 +404,14 @@ impl Lifecycle for Servers {
 
     /// Disconnects from the servers of a session.
     async fn end_session(&self, session: &str) {
-        let servers: ServerMap = self.servers().extract_if(.., |(of, _), _| **of == *session).collect();
+        let servers: ServerMap =
+            self.connected.lock().extract_if(.., |(of, _), _| **of == *session).collect();
         self.end(servers).await;
     }
 
     /// Disconnects from all servers.
     async fn close(&self) {
-        let servers = std::mem::take(&mut *self.servers());
+        let servers = std::mem::take(&mut *self.connected.lock());
         self.end(servers).await;
     }
 }

@@ -1,9 +1,10 @@
 //! Calls that take their time: progress, tasks, states that a server hands back.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use toolcrib_model::ErrorKind;
 use toolcrib_port::{Progress, ProgressListener, ToolEngine as _, ToolLoader as _};
@@ -16,7 +17,7 @@ struct Heard(Mutex<Vec<Progress>>);
 
 impl ProgressListener for Heard {
     fn progress(&self, progress: &Progress) {
-        self.0.lock().unwrap().push(progress.clone());
+        self.0.lock().push(progress.clone());
     }
 }
 
@@ -41,12 +42,12 @@ async fn progress_reaches_the_caller_and_nothing_else_does() {
     let context = context().with_progress(heard.clone());
     let call = invoke(&server.engine, authorized("one", json!({})), &context);
     let listen = async {
-        eventually(async || (heard.0.lock().unwrap().len() == 2).then_some(())).await;
+        eventually(async || (heard.0.lock().len() == 2).then_some(())).await;
         std::fs::write(server.path().join("heard"), "").unwrap();
     };
     let (result, ()) = tokio::join!(call, listen);
     assert_eq!(result.result, "done", "{:?}", result.error);
-    let mut heard = std::mem::take(&mut *heard.0.lock().unwrap());
+    let mut heard = std::mem::take(&mut *heard.0.lock());
     heard.sort_by(|left, right| left.done.total_cmp(&right.done));
     let step = |done: f64, message: &str| Progress { done, total: Some(2.0), message: Some(message.into()) };
     assert_eq!(heard, [step(1.0, "step 1"), step(2.0, "step 2")]);
@@ -69,7 +70,7 @@ async fn the_progress_right_before_a_result_is_heard_before_it() {
         let context = context().with_progress(heard.clone());
         let result = invoke(&server.engine, authorized("one", json!({})), &context).await;
         assert_eq!(result.result, "done", "{:?}", result.error);
-        unheard += usize::from(heard.0.lock().unwrap().is_empty());
+        unheard += usize::from(heard.0.lock().is_empty());
     }
     assert_eq!(unheard, 0);
     server.engine.close().await;
@@ -110,8 +111,8 @@ async fn a_task_is_followed_to_its_result() {
     let context = context().with_progress(heard.clone());
     let result = invoke(&server.engine, authorized("one", json!({})), &context).await;
     assert_eq!(result.result, "done", "{:?}", result.error);
-    assert_eq!(heard.0.lock().unwrap().len(), 2);
-    assert_eq!(heard.0.lock().unwrap()[0].message.as_deref(), Some("half"));
+    assert_eq!(heard.0.lock().len(), 2);
+    assert_eq!(heard.0.lock()[0].message.as_deref(), Some("half"));
     assert_eq!(server.logged("tools/call").len(), 1);
     assert_eq!(server.logged("tasks/cancel").len(), 0);
     server.engine.close().await;

@@ -1,9 +1,10 @@
 //! Questions of servers to the user, in both eras.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use toolcrib_model::{ErrorKind, UserAnswer, UserQuestion};
@@ -32,7 +33,7 @@ impl User {
     }
 
     pub(super) fn asked(&self) -> Vec<UserQuestion> {
-        self.asked.lock().unwrap().clone()
+        self.asked.lock().clone()
     }
 }
 
@@ -45,10 +46,10 @@ impl Approver for User {
     }
 
     async fn ask_user(&self, question: &UserQuestion, context: &CallContext) -> UserAnswer {
-        self.asked.lock().unwrap().push(question.clone());
-        self.contexts.lock().unwrap().push(context.clone());
+        self.asked.lock().push(question.clone());
+        self.contexts.lock().push(context.clone());
         self.hears.notify_one();
-        let answer = self.answers.lock().unwrap().pop_front();
+        let answer = self.answers.lock().pop_front();
         match answer {
             Some(answer) => answer,
             None => std::future::pending().await,
@@ -314,7 +315,7 @@ async fn of_two_requests_of_a_session_neither_answers_for_the_other() {
         server.engine.attend(&attended);
         let calls =
             contexts.iter().map(|context| invoke(&server.engine, authorized("one", json!({})), context));
-        let asked = eventually(|| async { user.contexts.lock().unwrap().pop() });
+        let asked = eventually(|| async { user.contexts.lock().pop() });
         let context = tokio::select! {
             context = asked => context,
             _ = futures::future::join_all(calls) => panic!("all have ended"),

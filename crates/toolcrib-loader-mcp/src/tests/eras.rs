@@ -1,8 +1,8 @@
 //! Both eras of the protocol: revision 2026-07-28, which has no handshake, and those before.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
-use std::sync::{Arc, Mutex};
 
 use axum::Json;
 use axum::body::{Body, to_bytes};
@@ -10,6 +10,7 @@ use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use http::HeaderMap;
+use parking_lot::Mutex;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, DiscoverRequestMethod,
     DiscoverResult, ErrorData, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ServerCapabilities,
@@ -63,7 +64,7 @@ impl ServerHandler for Server {
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
-        let speaks = *self.speaks.lock().unwrap();
+        let speaks = *self.speaks.lock();
         let all = ProtocolVersion::KNOWN_VERSIONS.iter();
         let spoken = all.filter(|version| match speaks {
             Speaks::Old => version.has_initialize(),
@@ -74,7 +75,7 @@ impl ServerHandler for Server {
     }
 
     async fn discover(&self, _context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
-        if *self.speaks.lock().unwrap() == Speaks::Old {
+        if *self.speaks.lock() == Speaks::Old {
             return Err(ErrorData::method_not_found::<DiscoverRequestMethod>());
         }
         Ok(DiscoverResult::from_server_info(self.supported_protocol_versions().into_owned(), self.get_info()))
@@ -154,13 +155,13 @@ impl Server {
 
     /// Another server takes the place of this one, which knows no sessions of before.
     async fn become_another(&self, speaks: Speaks) {
-        *self.speaks.lock().unwrap() = speaks;
+        *self.speaks.lock() = speaks;
         self.sessions.sessions.write().await.clear();
     }
 
     /// The headers and the bodies of all requests with this method.
     fn received(&self, method: &str) -> Vec<(HeaderMap, Value)> {
-        let received = self.received.lock().unwrap();
+        let received = self.received.lock();
         received.iter().filter(|(_, body)| body["method"] == method).cloned().collect()
     }
 }
@@ -170,7 +171,7 @@ async fn record(State(server): State<Server>, request: Request, next: Next) -> R
     let (parts, body) = request.into_parts();
     let bytes = to_bytes(body, MAX_BODY).await.unwrap();
     let message: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-    server.received.lock().unwrap().push((parts.headers.clone(), message.clone()));
+    server.received.lock().push((parts.headers.clone(), message.clone()));
     let status = http::StatusCode::from_u16(server.refuses.load(Ordering::Relaxed));
     if let (Some("tools/call"), Ok(status)) = (message["method"].as_str(), status) {
         return status.into_response();

@@ -1,6 +1,6 @@
 //! Servers of revision 2024-11-05, over HTTP with server-sent events.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
@@ -8,6 +8,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -53,7 +54,7 @@ impl Server {
     async fn open(State(server): State<Self>) -> Response {
         let (sender, receiver) = mpsc::unbounded_channel();
         sender.send(Ok(format!(": hello\n\nevent: endpoint\ndata: {}\n\n", server.address))).unwrap();
-        *server.stream.lock().unwrap() = Some(sender);
+        *server.stream.lock() = Some(sender);
         let stream = futures::stream::unfold(receiver, |mut receiver| async {
             Some((receiver.recv().await?, receiver))
         });
@@ -63,8 +64,8 @@ impl Server {
     #[expect(clippy::unused_async, reason = "handlers are async")]
     async fn post(State(server): State<Self>, headers: HeaderMap, body: String) -> StatusCode {
         let message: Value = serde_json::from_str(&body).unwrap();
-        server.posted.lock().unwrap().push((headers, message.clone()));
-        let status = *server.status.lock().unwrap();
+        server.posted.lock().push((headers, message.clone()));
+        let status = *server.status.lock();
         if !status.is_success() {
             return status;
         }
@@ -76,13 +77,13 @@ impl Server {
             _ => return status,
         };
         let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
-        let stream = server.stream.lock().unwrap();
+        let stream = server.stream.lock();
         stream.as_ref().unwrap().send(Ok(format!("event: message\ndata: {answer}\n\n"))).unwrap();
         status
     }
 
     fn calls(&self) -> usize {
-        self.posted.lock().unwrap().iter().filter(|(_, message)| message["method"] == "tools/call").count()
+        self.posted.lock().iter().filter(|(_, message)| message["method"] == "tools/call").count()
     }
 }
 
@@ -105,7 +106,7 @@ async fn a_url_that_answers_in_the_oldest_way_is_spoken_to_in_it_whether_that_is
         assert_eq!(loaded.tools.len(), 1, "{protocol:?}: {:?}", loaded.rejected);
         let result = invoke(&engine, authorized("one", json!({})), &context()).await;
         assert_eq!(result.result, "called", "{:?}", result.error);
-        assert!(server.posted.lock().unwrap().iter().all(|(headers, _)| headers["x-key"] == "open sesame"));
+        assert!(server.posted.lock().iter().all(|(headers, _)| headers["x-key"] == "open sesame"));
         engine.close().await;
     }
     let (_, url) = Server::start("/messages").await;
@@ -121,7 +122,7 @@ async fn headers_are_not_sent_to_an_address_of_another_origin() {
     let (loader, engine) = connect(&url, HttpProtocol::Sse);
     let loaded = loader.load().await;
     assert!(loaded.rejected[0].reason.contains("is of another origin"), "{}", loaded.rejected[0].reason);
-    assert_eq!(stranger.posted.lock().unwrap().len(), 0);
+    assert_eq!(stranger.posted.lock().len(), 0);
     engine.close().await;
 }
 
@@ -131,14 +132,14 @@ async fn a_call_that_the_server_has_no_session_for_is_sent_again_only_where_it_i
     let (loader, engine) = connect(&url, HttpProtocol::Sse);
     loader.load().await;
     for (is_idempotent, calls) in [(true, 2), (false, 3)] {
-        *server.status.lock().unwrap() = StatusCode::NOT_FOUND;
-        let posts = server.posted.lock().unwrap().len();
+        *server.status.lock() = StatusCode::NOT_FOUND;
+        let posts = server.posted.lock().len();
         let name = QualifiedName::new("test", "one").unwrap();
         let tool = Tool::new(name).with_metadata("idempotent", is_idempotent);
         let (call, waits) = (authorized_tool(tool, json!({})), context());
         let (result, ()) = tokio::join!(invoke(&engine, call, &waits), async {
-            super::eventually(async || (server.posted.lock().unwrap().len() > posts).then_some(())).await;
-            *server.status.lock().unwrap() = StatusCode::ACCEPTED;
+            super::eventually(async || (server.posted.lock().len() > posts).then_some(())).await;
+            *server.status.lock() = StatusCode::ACCEPTED;
         });
         match result.error {
             None => assert!(is_idempotent && result.result == "called", "{result:?}"),
@@ -159,11 +160,11 @@ async fn a_stream_that_breaks_during_a_call_leaves_the_outcome_unknown() {
     let (server, url) = Server::start("/messages").await;
     let (loader, engine) = connect(&url, HttpProtocol::Sse);
     loader.load().await;
-    let silent = server.stream.lock().unwrap().take().unwrap();
-    *server.stream.lock().unwrap() = Some(mpsc::unbounded_channel().0);
+    let silent = server.stream.lock().take().unwrap();
+    *server.stream.lock() = Some(mpsc::unbounded_channel().0);
     // The answer goes to a stream that nobody reads.
     let (sender, _receiver) = mpsc::unbounded_channel();
-    *server.stream.lock().unwrap() = Some(sender);
+    *server.stream.lock() = Some(sender);
     let (call, waits) = (authorized("one", json!({})), context());
     let (result, ()) = tokio::join!(invoke(&engine, call, &waits), async {
         super::eventually(async || (server.calls() == 1).then_some(())).await;

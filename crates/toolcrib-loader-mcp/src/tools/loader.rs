@@ -1,9 +1,9 @@
 //! The loader: lists the tools of a server.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use rmcp::model::Tool as WireTool;
 use tokio::time::{Instant, timeout_at};
 use toolcrib_model::Tool;
@@ -41,10 +41,6 @@ impl McpLoader {
     pub fn new(connection: McpConnection) -> Self {
         let source = format!("mcp {}", connection.source().namespace);
         Self { connection, source, state: Mutex::default() }
-    }
-
-    fn state(&self) -> MutexGuard<'_, LoaderState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Fetches the list of the server, and starts the server if it does not run.
@@ -86,7 +82,7 @@ impl McpLoader {
     fn convert(&self, catalog: Catalog) -> LoadOutcome {
         let source = self.connection.source();
         let mut loaded = LoadOutcome::default();
-        self.state().server = catalog.server.clone();
+        self.state.lock().server = catalog.server.clone();
         for broken in catalog.rejected {
             loaded.rejected.push(self.reject(broken.name.as_deref(), broken.kind, &broken.reason));
         }
@@ -180,11 +176,12 @@ impl ToolLoader for McpLoader {
         }
         match self.fetch().await {
             Ok(catalog) => {
-                self.state().due = catalog.ttl.map(|ttl| Instant::now() + ttl.clamp(MIN_TTL, MAX_TTL));
+                self.state.lock().due = catalog.ttl.map(|ttl| Instant::now() + ttl.clamp(MIN_TTL, MAX_TTL));
                 self.convert(catalog)
             }
             Err(broken) => {
-                self.state().due = Some(self.connection.retry_at().unwrap_or(Instant::now() + MAX_BACKOFF));
+                self.state.lock().due =
+                    Some(self.connection.retry_at().unwrap_or(Instant::now() + MAX_BACKOFF));
                 // The cached tools can be found, and a call of one reports the problem.
                 let mut loaded = cached().map(|catalog| self.convert(catalog)).unwrap_or_default();
                 loaded.rejected.insert(0, self.reject(None, broken.kind, &broken.reason));
@@ -194,7 +191,7 @@ impl ToolLoader for McpLoader {
     }
 
     async fn changed(&self) {
-        let due = self.state().due;
+        let due = self.state.lock().due;
         let due = async {
             match due {
                 Some(due) => tokio::time::sleep_until(due).await,
@@ -205,15 +202,15 @@ impl ToolLoader for McpLoader {
             () = self.connection.changed() => {}
             () = due => {}
         }
-        self.state().due = None;
+        self.state.lock().due = None;
     }
 
     fn instructions(&self) -> Option<String> {
-        self.state().server.instructions.clone()
+        self.state.lock().server.instructions.clone()
     }
 
     fn about(&self) -> Option<String> {
-        self.state().server.about.clone()
+        self.state.lock().server.about.clone()
     }
 
     fn health(&self) -> Option<Result<&'static str, String>> {

@@ -4,8 +4,8 @@ mod file;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use rmcp::model::Tool as WireTool;
 use serde_json::Value;
 use toolcrib_model::Fingerprint;
@@ -89,24 +89,24 @@ impl TrustLock {
     /// Reads the lock file. An absent file counts as empty.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, TrustLockError> {
         let trust_lock = Self { path: path.into(), state: Mutex::default() };
-        trust_lock.reload(&mut trust_lock.state())?;
+        trust_lock.reload(&mut trust_lock.state.lock())?;
         Ok(trust_lock)
     }
 
     /// Returns the known differences from the approved definitions, sorted.
     pub fn changes(&self) -> Vec<Change> {
-        self.state().changes.values().cloned().collect()
+        self.state.lock().changes.values().cloned().collect()
     }
 
     /// Returns the write error, if newly seen tools could not be recorded as approved.
     pub fn problem(&self) -> Option<String> {
-        self.state().unsaved.clone()
+        self.state.lock().unsaved.clone()
     }
 
     /// Approves these changes exactly as given, so that no unseen definition is approved: a later
     /// change of the server remains a change.
     pub fn accept(&self, seen: &[Change]) -> Result<(), TrustLockError> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let _write_lock = WriteLock::take(&self.path);
         self.reload(&mut state)?;
         for change in seen {
@@ -128,7 +128,7 @@ impl TrustLock {
     pub(crate) fn admit_server(&self, source: &McpSource) -> bool {
         let (namespace, identity) = (&source.namespace, source.identity());
         let identity = serde_json::from_str(&identity).unwrap_or_else(|_| Value::from(identity));
-        let mut state = self.state();
+        let mut state = self.state.lock();
         self.reload_or_warn(&mut state);
         let key = (namespace.clone(), None);
         match state.locked.servers.get(namespace) {
@@ -156,7 +156,7 @@ impl TrustLock {
     /// Returns the indices of the tools that differ from the approved ones. Unknown tools are recorded.
     pub(crate) fn check(&self, source: &McpSource, tools: &[WireTool]) -> Vec<usize> {
         let namespace = &source.namespace;
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let _write_lock = WriteLock::take(&self.path);
         let is_current = self.reload_or_warn(&mut state);
         let LockState { locked, changes, .. } = &mut *state;
@@ -235,10 +235,6 @@ impl TrustLock {
             state.bytes = Some(text);
         }
         Ok(())
-    }
-
-    fn state(&self) -> MutexGuard<'_, LockState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

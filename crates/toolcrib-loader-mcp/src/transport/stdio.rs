@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitStatus;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, Shared};
+use parking_lot::Mutex;
 use rmcp::transport::DynamicTransportError;
 use tokio::time::timeout;
 use toolcrib_io::process::{Child, Command, MAX_LINE_BYTES, Overlong, StderrTail, spawn};
@@ -130,7 +130,7 @@ impl Process {
 
     /// Closes the process and its group in order.
     pub(crate) async fn close(&self) {
-        let child = self.child.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let child = self.child.lock().take();
         if let Some(child) = child
             && let Err(error) = child.close(CLOSE_GRACE).await
         {

@@ -6,7 +6,7 @@ use http::header::LOCATION;
 use http::{HeaderMap, StatusCode};
 use serde_json::Value;
 use toolcrib_io::http::{Response, header_text, may_pass, retry_after};
-use toolcrib_model::{ErrorKind, JsonObject, ToolError};
+use toolcrib_model::{ErrorKind, JsonObject, ToolError, truncate_bytes};
 
 use super::body;
 use crate::auth::SentCredentials;
@@ -84,11 +84,8 @@ fn problem_text(mut problem: JsonObject, reason: Option<&str>) -> Option<String>
 }
 
 fn shortened(text: &str, is_cut: bool) -> String {
-    let end = text.floor_char_boundary(MAX_BODY_BYTES);
-    match text.get(..end) {
-        Some(beginning) if is_cut || end < text.len() => format!("{beginning}…"),
-        _ => text.to_owned(),
-    }
+    let beginning = truncate_bytes(text, MAX_BODY_BYTES);
+    if is_cut || beginning.len() < text.len() { format!("{beginning}…") } else { text.to_owned() }
 }
 
 fn hint(status: StatusCode, headers: &HeaderMap, sent: &SentCredentials) -> Option<String> {

@@ -1,12 +1,13 @@
 //! Documents of several files, and documents that are kept.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use parking_lot::Mutex;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -84,7 +85,7 @@ impl Drop for Server {
 impl Server {
     async fn start() -> Self {
         async fn answer(State(served): State<Arc<Mutex<Served>>>, headers: HeaderMap) -> Response {
-            let mut served = served.lock().unwrap();
+            let mut served = served.lock();
             let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
             let status = match served.etag {
                 Some(etag) if known == Some(etag) && served.status.is_success() => StatusCode::NOT_MODIFIED,
@@ -107,14 +108,14 @@ impl Server {
     }
 
     fn serve(&self, operation: &str, etag: &'static str) {
-        let mut served = self.served.lock().unwrap();
+        let mut served = self.served.lock();
         served.status = StatusCode::OK;
         served.etag = Some(etag);
         served.body = format!("openapi: 3.0.3\npaths: {{/a: {{get: {{operationId: {operation}}}}}}}\n");
     }
 
     fn answered(&self) -> Vec<u16> {
-        std::mem::take(&mut self.served.lock().unwrap().answered)
+        std::mem::take(&mut self.served.lock().answered)
     }
 }
 
@@ -161,9 +162,9 @@ async fn what_was_kept_stands_in_for_a_document_that_cannot_be_had_with_a_warnin
             warning.reason
         );
     };
-    server.served.lock().unwrap().status = StatusCode::INTERNAL_SERVER_ERROR;
+    server.served.lock().status = StatusCode::INTERNAL_SERVER_ERROR;
     warned(loader.load().await, "500 Internal Server Error");
-    *server.served.lock().unwrap() =
+    *server.served.lock() =
         Served { status: StatusCode::OK, body: "<html>".into(), etag: Some("\"3\""), ..Served::default() };
     warned(loader.load().await, "");
     server.task.abort();

@@ -1,13 +1,14 @@
 //! A small pet store on a real socket, which also says what it was asked.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{any, get};
 use axum::{Json, Router};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -90,11 +91,11 @@ impl PetStore {
 }
 
 async fn list(State(pets): State<Pets>) -> Json<Value> {
-    Json(pets.lock().unwrap().values().cloned().collect())
+    Json(pets.lock().values().cloned().collect())
 }
 
 async fn add(State(pets): State<Pets>, Json(mut pet): Json<Value>) -> (StatusCode, Json<Value>) {
-    let mut pets = pets.lock().unwrap();
+    let mut pets = pets.lock();
     let id = pets.len() as u64 + 1;
     pet["id"] = id.into();
     pets.insert(id, pet.clone());
@@ -102,14 +103,14 @@ async fn add(State(pets): State<Pets>, Json(mut pet): Json<Value>) -> (StatusCod
 }
 
 async fn one(State(pets): State<Pets>, Path(id): Path<String>) -> Response {
-    match id.parse().ok().and_then(|id: u64| pets.lock().unwrap().get(&id).cloned()) {
+    match id.parse().ok().and_then(|id: u64| pets.lock().get(&id).cloned()) {
         Some(pet) => Json(pet).into_response(),
         None => (StatusCode::NOT_FOUND, Json(json!({"problem": format!("no pet {id}")}))).into_response(),
     }
 }
 
 async fn remove(State(pets): State<Pets>, Path(id): Path<u64>) -> StatusCode {
-    match pets.lock().unwrap().remove(&id) {
+    match pets.lock().remove(&id) {
         Some(_) => StatusCode::NO_CONTENT,
         None => StatusCode::NOT_FOUND,
     }

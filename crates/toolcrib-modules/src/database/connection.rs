@@ -1,9 +1,10 @@
 //! Named connections: their pools, sessions and lifetimes.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::Instant;
 use toolcrib_document::nearest;
@@ -88,7 +89,7 @@ impl Connection {
         &self,
         policy: &ConnectPolicy,
     ) -> Result<Arc<dyn ConnectionPool>, StatementError> {
-        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *self.used.lock() = Instant::now();
         let mut pool = self.pool.lock().await;
         if let Some(pool) = &*pool {
             return Ok(Arc::clone(pool));
@@ -187,7 +188,7 @@ impl Connection {
     }
 
     fn is_idle(&self, limit: Duration) -> bool {
-        self.session.is_some() && self.used.lock().unwrap_or_else(PoisonError::into_inner).elapsed() >= limit
+        self.session.is_some() && self.used.lock().elapsed() >= limit
     }
 }
 
@@ -273,7 +274,7 @@ impl ConnectionRegistry {
         if name.is_empty() || name.len() > MAX_NAME_BYTES || name.chars().any(char::is_control) {
             return Err(invalid(format!("a connection's name has 1 to {MAX_NAME_BYTES} bytes")));
         }
-        let mut list = self.lock();
+        let mut list = self.list.lock();
         if let Some(same) =
             list.iter().find(|connection| connection.name == name && connection.is_for(&context.session))
         {
@@ -306,7 +307,7 @@ impl ConnectionRegistry {
         context: &CallContext,
         name: Option<&str>,
     ) -> Result<Arc<Connection>, ToolError> {
-        let list = self.lock();
+        let list = self.list.lock();
         let visible: Vec<_> = list.iter().filter(|connection| connection.is_for(&context.session)).collect();
         let found = match (name, visible.as_slice()) {
             (Some(name), _) => visible.iter().find(|connection| connection.name == name),
@@ -334,32 +335,28 @@ impl ConnectionRegistry {
 
     /// Removes a connection.
     pub(super) fn remove(&self, connection: &Arc<Connection>) {
-        self.lock().retain(|other| !Arc::ptr_eq(other, connection));
+        self.list.lock().retain(|other| !Arc::ptr_eq(other, connection));
     }
 
     /// Closes the connections of a session, concurrently.
     pub(super) async fn end_session(&self, session: &str, limit: Duration) {
         let is_its_own = |connection: &mut Arc<Connection>| connection.session.as_deref() == Some(session);
-        let list: Vec<_> = self.lock().extract_if(.., is_its_own).collect();
+        let list: Vec<_> = self.list.lock().extract_if(.., is_its_own).collect();
         futures::future::join_all(list.iter().map(|connection| connection.close(limit))).await;
     }
 
     /// Closes all connections, concurrently.
     pub(super) async fn close(&self, limit: Duration) {
-        let list: Vec<_> = self.lock().drain(..).collect();
+        let list: Vec<_> = self.list.lock().drain(..).collect();
         futures::future::join_all(list.iter().map(|connection| connection.close(limit))).await;
     }
 
     /// Lists the connections that a session may use.
     pub(super) fn list(&self, context: &CallContext) -> Vec<ConnectionInfo> {
-        let list = self.lock();
+        let list = self.list.lock();
         list.iter()
             .filter(|connection| connection.is_for(&context.session))
             .map(|connection| connection.info())
             .collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Connection>>> {
-        self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

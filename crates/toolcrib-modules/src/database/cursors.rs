@@ -1,7 +1,9 @@
 //! Open results, from which further pages can be read.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::backend::{Event, StatementError};
 use super::cell::Row;
@@ -132,7 +134,7 @@ impl CursorStore {
         id: Option<String>,
     ) -> String {
         let (id, use_number) = {
-            let mut stored = self.lock();
+            let mut stored = self.stored.lock();
             stored.count += 1;
             let use_number = stored.count;
             let id = id.unwrap_or_else(|| format!("rows_{use_number}"));
@@ -153,7 +155,7 @@ impl CursorStore {
         tokio::spawn(async move {
             tokio::time::sleep(idle).await;
             if let Some(results) = results.upgrade() {
-                results.lock().results.retain(|open| open.use_number != use_number);
+                results.stored.lock().results.retain(|open| open.use_number != use_number);
             }
         });
         id
@@ -161,27 +163,23 @@ impl CursorStore {
 
     /// Removes a result, to read its next page.
     pub(super) fn take(&self, session: &str, id: &str) -> Option<ResultCursor> {
-        let mut stored = self.lock();
+        let mut stored = self.stored.lock();
         let at = stored.results.iter().position(|open| open.id == id && &*open.session == session)?;
         Some(stored.results.remove(at).cursor)
     }
 
     /// Closes all results.
     pub(super) fn close(&self) {
-        self.lock().results.clear();
+        self.stored.lock().results.clear();
     }
 
     /// Closes the results of a session.
     pub(super) fn end_session(&self, session: &str) {
-        self.lock().results.retain(|open| *open.session != *session);
+        self.stored.lock().results.retain(|open| *open.session != *session);
     }
 
     /// Closes the results of a connection.
     pub(super) fn close_of(&self, connection: &Arc<Connection>) {
-        self.lock().results.retain(|open| !Arc::ptr_eq(&open.cursor.connection, connection));
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, StoredCursors> {
-        self.stored.lock().unwrap_or_else(PoisonError::into_inner)
+        self.stored.lock().results.retain(|open| !Arc::ptr_eq(&open.cursor.connection, connection));
     }
 }

@@ -6,7 +6,7 @@ use sqlx::Error;
 use sqlx::mysql::MySqlDatabaseError;
 use sqlx::postgres::{PgDatabaseError, PgErrorPosition};
 use sqlx::sqlite::SqliteError;
-use toolcrib_model::{ErrorKind, ToolError};
+use toolcrib_model::{ErrorKind, ToolError, ellipsize_chars};
 
 use super::backend::StatementError;
 
@@ -275,8 +275,5 @@ fn between(text: &str, quote: char) -> Option<String> {
 }
 
 pub(super) fn shortened(text: &str) -> Cow<'_, str> {
-    match text.char_indices().nth(MAX_MESSAGE_CHARS) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()).into(),
-        None => text.into(),
-    }
+    ellipsize_chars(text, MAX_MESSAGE_CHARS)
 }

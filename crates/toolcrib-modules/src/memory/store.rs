@@ -1,8 +1,9 @@
 //! The storage of the notes.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use toolcrib_io::files::{make_private, read_bounded, update};
 use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_sdk::CallContext;
@@ -54,9 +55,7 @@ impl Memory {
     ) -> Result<String, ToolError> {
         let owner = Owner { session, agent, user };
         match self.storage.as_ref() {
-            Storage::Process(notebook) => {
-                Ok(snapshot::snapshot(&notebook.lock().unwrap_or_else(PoisonError::into_inner), owner))
-            }
+            Storage::Process(notebook) => Ok(snapshot::snapshot(&notebook.lock(), owner)),
             Storage::File(path) => Ok(snapshot::snapshot(&read(path)?, owner)),
         }
     }
@@ -69,7 +68,7 @@ impl Memory {
     pub fn end_session(&self, session: &str) -> Result<(), ToolError> {
         match self.storage.as_ref() {
             Storage::Process(notebook) => {
-                notebook.lock().unwrap_or_else(PoisonError::into_inner).end_session(session);
+                notebook.lock().end_session(session);
                 Ok(())
             }
             // Most sessions have no plans. Then there is nothing to write or to lock.
@@ -90,9 +89,7 @@ impl Memory {
         self.blocking(move |storage| {
             let owner = owner(&context);
             match storage {
-                Storage::Process(notebook) => {
-                    Ok(view(&notebook.lock().unwrap_or_else(PoisonError::into_inner), owner))
-                }
+                Storage::Process(notebook) => Ok(view(&notebook.lock(), owner)),
                 Storage::File(path) => Ok(view(&read(path)?, owner)),
             }
         })
@@ -109,7 +106,7 @@ impl Memory {
             let owner = owner(&context);
             match storage {
                 Storage::Process(notebook) => {
-                    let mut notebook = notebook.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut notebook = notebook.lock();
                     let mut changed = notebook.clone();
                     let result = change(&mut changed, owner)?;
                     *notebook = changed;

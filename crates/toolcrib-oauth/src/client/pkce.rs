@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
+use toolcrib_model::random_bytes;
 
 use crate::Error;
 
@@ -11,8 +12,7 @@ const BYTES: usize = 32;
 
 /// Returns a random text in URL-safe Base64.
 pub(super) fn random() -> Result<String, Error> {
-    let mut bytes = [0; BYTES];
-    getrandom::fill(&mut bytes)
+    let bytes = random_bytes::<BYTES>()
         .map_err(|error| Error::at("this machine", format!("it has no random numbers ({error})")))?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }

@@ -1,7 +1,7 @@
 //! Calls in JSON notation.
 
 use serde_json::Value;
-use toolcrib_model::{JsonObject, kind_of};
+use toolcrib_model::{JsonObject, kind_of, truncate_bytes};
 
 use super::cursor::{Cursor, Stop};
 use super::names::ToolNames;
@@ -68,7 +68,7 @@ fn marked(value: Value, raw: &str, names: &ToolNames, depth: usize) -> Vec<TextC
         // One more than the bound, to show that there are more.
         Value::Array(items) if !items.is_empty() && depth <= MAX_ENVELOPES => {
             // Each call has a copy of the text that all are read from.
-            let raw = raw.get(..raw.floor_char_boundary(MAX_SHARED_RAW_BYTES)).unwrap_or_default();
+            let raw = truncate_bytes(raw, MAX_SHARED_RAW_BYTES);
             let calls = items.into_iter().take(MAX_TEXT_CALLS + 1);
             calls.flat_map(|item| marked(item, raw, names, depth + 1)).take(MAX_TEXT_CALLS + 1).collect()
         }

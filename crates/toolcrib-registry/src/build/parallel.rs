@@ -1,8 +1,9 @@
 //! A parallel map over slices.
 
 use std::panic::resume_unwind;
-use std::sync::{Mutex, PoisonError};
 use std::thread::{self, available_parallelism};
+
+use parking_lot::Mutex;
 
 /// The number of items that a thread takes at a time: few enough that all threads end at nearly the same time,
 /// regardless of the work per item.
@@ -21,7 +22,7 @@ pub(super) fn map<T: Sync, R: Send>(items: &[T], make: impl Fn(&T) -> R + Sync) 
     let mut made: Vec<Option<R>> = items.iter().map(|_| None).collect();
     let chunks = Mutex::new(items.chunks(CHUNK).zip(made.chunks_mut(CHUNK)));
     let work = || {
-        let next = || chunks.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let next = || chunks.lock().next();
         while let Some((items, made)) = next() {
             for (item, made) in items.iter().zip(made) {
                 *made = Some(make(item));

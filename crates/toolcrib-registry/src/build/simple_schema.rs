@@ -7,8 +7,9 @@
 //! certain to be checked.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use toolcrib_model::{PerDefinition, Schema};
 use toolcrib_schema::{BoundsCheck, is_small_pattern};
@@ -47,7 +48,7 @@ pub(crate) struct SimpleDefinitions {
 
 impl SimpleDefinitions {
     fn is_small_pattern(&self, pattern: &str) -> bool {
-        let mut patterns = self.patterns.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut patterns = self.patterns.lock();
         match patterns.get(pattern) {
             Some(is_small) => *is_small,
             None => *patterns.entry(pattern.into()).or_insert(is_small_pattern(pattern)),

@@ -1,8 +1,9 @@
 //! Refreshes, changes and enrichments.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde_json::json;
 use toolcrib_model::{QualifiedName, Tool};
 use toolcrib_port::{LoadOutcome, RejectKind, ToolLoader};
@@ -26,7 +27,7 @@ impl Scripted {
     }
 
     fn set(&self, loaded: LoadOutcome) {
-        *self.loaded.lock().unwrap() = loaded;
+        *self.loaded.lock() = loaded;
     }
 
     fn set_tools(&self, tools: Vec<Tool>) {
@@ -41,7 +42,7 @@ impl ToolLoader for Scripted {
     }
 
     async fn load(&self) -> LoadOutcome {
-        self.loaded.lock().unwrap().clone()
+        self.loaded.lock().clone()
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::sync::PoisonError;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -354,7 +353,7 @@ impl ResultReader<'_> {
         let pages = Pages::new(&text, self.tokens.saturating_sub(MAX_NOTE_TOKENS), self.counter);
         let found = if first_line.is_some() {
             // Pages of the whole text are requested one after the other, so their positions are stored.
-            let mut known = self.stored.pages.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut known = self.stored.pages.lock();
             if known.0 != self.tokens {
                 *known = (self.tokens, Vec::new());
             }

@@ -1,8 +1,9 @@
 //! The secrets of an app, which are redacted everywhere.
 
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use parking_lot::RwLock;
 use toolcrib_model::{Secret, words_of_name};
 
 use crate::Redactor;
@@ -139,7 +140,7 @@ impl Secrets {
         if !Redactor::takes(&secret) {
             return false;
         }
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.write();
         if known.secrets.iter().any(|(_, other)| *other == secret) {
             return true;
         }
@@ -158,7 +159,7 @@ impl Secrets {
             return false;
         }
         {
-            let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+            let mut known = self.known.write();
             if let Some(at) = known.secrets.iter().position(|(_, other)| *other == secret) {
                 if known.secrets.get(at).is_some_and(|(other, _)| *other == name) {
                     // The secret is the latest again. The redactor stays the same.
@@ -181,12 +182,12 @@ impl Secrets {
     /// Returns the redactor of all current secrets.
     pub fn redactor(&self) -> Arc<Redactor> {
         {
-            let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+            let known = self.known.read();
             if known.is_complete || known.secrets.is_empty() {
                 return Arc::clone(&known.redactor);
             }
         }
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.write();
         if !known.is_complete {
             known.redactor = Arc::new(Redactor::new(&known.secrets));
             known.is_complete = true;
@@ -203,7 +204,7 @@ impl Secrets {
 
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known.read();
         write!(f, "Secrets({})", known.secrets.len())
     }
 }

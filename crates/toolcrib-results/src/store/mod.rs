@@ -7,11 +7,13 @@ mod stored_results;
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
+use toolcrib_model::random_bytes;
 use toolcrib_port::CallContext;
 
 use crate::limits::{
@@ -132,13 +134,13 @@ impl ResultStore {
             return (stored, None);
         }
         let Some(handle) = new_handle() else { return (stored, None) };
-        if let Some(folder) = self.folders().get_mut(&owner.session)
+        if let Some(folder) = self.folders.lock().get_mut(&owner.session)
             && let Err(error) = folder.insert(&handle, &stored)
         {
             // The result can be read while this process runs.
             tracing::warn!(%error, "a result cannot be stored in the folder of its session");
         }
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.entries.lock();
         drop_expired(&mut entries, time);
         let of_session = |entry: &StoreEntry| entry.stored.owner.session == owner.session;
         loop {
@@ -169,7 +171,7 @@ impl ResultStore {
 
     /// Returns the result of this handle, if it belongs to this owner.
     pub(crate) fn get(&self, handle: &str, owner: &Owner) -> Option<Arc<StoredResult>> {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.entries.lock();
         drop_expired(&mut entries, self.bounds.time);
         if let Some(entry) =
             entries.iter().find(|entry| entry.handle == handle && entry.stored.owner == *owner)
@@ -177,18 +179,18 @@ impl ResultStore {
             return Some(Arc::clone(&entry.stored));
         }
         drop(entries);
-        self.folders().get(&owner.session)?.get(handle, owner).map(Arc::new)
+        self.folders.lock().get(&owner.session)?.get(handle, owner).map(Arc::new)
     }
 
     /// Returns the handles of one owner and the tools that produced the results, the newest first.
     pub(crate) fn handles(&self, owner: &Owner) -> Vec<(String, String)> {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.entries.lock();
         drop_expired(&mut entries, self.bounds.time);
         let own = entries.iter().rev().filter(|entry| entry.stored.owner == *owner);
         let mut handles: Vec<_> =
             own.map(|entry| (entry.handle.clone(), entry.stored.tool.clone())).collect();
         drop(entries);
-        let folders = self.folders();
+        let folders = self.folders.lock();
         for (handle, tool) in folders.get(&owner.session).into_iter().flat_map(|folder| folder.handles(owner))
         {
             if handles.iter().all(|(known, _)| known != handle) {
@@ -201,18 +203,14 @@ impl ResultStore {
     /// Also stores the results of a session in a folder from now on, and makes the results in it available.
     pub(crate) fn store_in(&self, session: &str, folder: &Path) -> io::Result<()> {
         let folder = SessionFolder::open(folder, session)?;
-        self.folders().insert(session.into(), folder);
+        self.folders.lock().insert(session.into(), folder);
         Ok(())
-    }
-
-    fn folders(&self) -> MutexGuard<'_, HashMap<Arc<str>, SessionFolder>> {
-        self.folders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Removes the results of a session from memory. Its files stay.
     pub(crate) fn forget(&self, session: &str) {
-        self.folders().remove(session);
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        self.folders.lock().remove(session);
+        let mut entries = self.entries.lock();
         entries.retain(|entry| entry.stored.owner.session.as_ref() != session);
     }
 }
@@ -240,9 +238,7 @@ pub(crate) fn is_handle(text: &str) -> bool {
 /// Creates a handle that cannot be guessed: 128 bits from the operating system. `None` if it provides no random
 /// numbers.
 fn new_handle() -> Option<String> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).ok()?;
-    let number = u128::from_be_bytes(bytes);
+    let number = u128::from_be_bytes(random_bytes().ok()?);
     let letter = |place: u32| {
         let bits = usize::try_from((number >> (5 * place)) & 31).unwrap_or_default();
         ALPHABET.get(bits).map(|letter| char::from(*letter))

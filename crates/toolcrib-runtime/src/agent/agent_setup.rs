@@ -1,8 +1,9 @@
 //! The setup of one agent of an app: its tools, its prompt and its settings.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use toolcrib_agent::{
     AgentSettings, ChatModel, MAX_RECORDING_BYTES, RecordedModel, RecoveringModel, TextModel,
 };
@@ -50,7 +51,7 @@ pub(crate) struct Setups {
 
 impl Setups {
     pub(crate) fn get(&self, agent: &str, session: &str, generation: u64) -> Option<Arc<AgentSetup>> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.kept.lock();
         let is_meant = |setup: &&Arc<AgentSetup>| {
             setup.generation == generation && setup.id == agent && setup.session == session
         };
@@ -59,11 +60,11 @@ impl Setups {
 
     /// Forgets all of them, so that they are made again.
     pub(crate) fn forget(&self) {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.kept.lock().clear();
     }
 
     pub(crate) fn keep(&self, setup: Arc<AgentSetup>) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock();
         let is_older = |other: &AgentSetup| other.id == setup.id && other.session == setup.session;
         kept.retain(|other| other.generation == setup.generation && !is_older(other));
         kept.truncate(MAX_KEPT - 1);

@@ -1,8 +1,7 @@
 //! The context windows of models that the app file does not specify.
 
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::Mutex;
-
 use tokio::sync::OnceCell;
 
 /// The context windows that servers reported.

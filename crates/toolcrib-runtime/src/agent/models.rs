@@ -1,7 +1,7 @@
 //! The models of agents, and their context windows.
 
 use std::num::NonZeroU32;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use toolcrib_agent::{Brain, FallbackModel, OpenAiModel, OpenAiSettings, Prices, Provider};
@@ -116,7 +116,7 @@ impl AppServices {
 
     /// Returns the context window of an agent's model as known so far, in tokens.
     pub(crate) fn context_window(&self, agent: &AgentConfig) -> u32 {
-        let known = self.windows.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.windows.known.lock();
         let set = agent.brain.context_window.map(NonZeroU32::get);
         set.or_else(|| known.get(&agent.id).copied())
             .unwrap_or_else(|| agent.brain.provider.default_context_window())
@@ -135,7 +135,7 @@ impl AppServices {
                     continue;
                 };
                 if let Some(window) = model.context_window(&brain.model).await {
-                    let mut known = self.windows.known.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut known = self.windows.known.lock();
                     known.insert(agent.id.clone(), window);
                 }
             }

@@ -3,9 +3,10 @@
 mod budget;
 
 use std::fs;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -216,7 +217,7 @@ async fn what_a_called_app_asks_is_asked_of_the_same_person_who_is_told_which_ap
     let seen = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&seen);
     let person = Callback::new(move |question: Question| {
-        kept.lock().unwrap().push((question.tool.clone(), question.agent.clone()));
+        kept.lock().push((question.tool.clone(), question.agent.clone()));
         let answer = question.approve();
         async move { Answer::Approved(answer) }
     });
@@ -224,7 +225,7 @@ async fn what_a_called_app_asks_is_asked_of_the_same_person_who_is_told_which_ap
     let result = asked(&runtime).await;
     assert_eq!(result.result["text"], "Ada is known.", "{result:?}");
     let expected = ("hello.say_hello".to_owned(), Some("research: scout".to_owned()));
-    assert_eq!(*seen.lock().unwrap(), [expected]);
+    assert_eq!(*seen.lock(), [expected]);
     // Without anybody to ask it does not run.
     let turns = "
 turns:

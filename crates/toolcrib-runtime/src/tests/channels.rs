@@ -1,10 +1,11 @@
 //! What `tools.channels` promises.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::StatusCode;
 use axum::response::IntoResponse as _;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use toolcrib_app::{Blueprint, Extensions};
 use toolcrib_exec::DenyAll;
@@ -174,7 +175,7 @@ struct Screen(Mutex<Vec<String>>);
 
 impl Terminal for Screen {
     fn line(&self, line: &str) {
-        self.0.lock().unwrap().push(line.to_owned());
+        self.0.lock().push(line.to_owned());
     }
 }
 
@@ -223,12 +224,12 @@ tools:
     }
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap_or_default();
     let is_told = || {
-        let shown = !screen.0.lock().unwrap().is_empty();
+        let shown = !screen.0.lock().is_empty();
         let told = shown && !server.hits().is_empty() && read("told.jsonl").ends_with('\n');
         Ok((told && !read("note.txt").is_empty()).then_some(()))
     };
     wait_until("all channels", PATIENCE, is_told).await.unwrap();
-    assert_eq!(*screen.0.lock().unwrap(), ["[desk] The lamps are back."]);
+    assert_eq!(*screen.0.lock(), ["[desk] The lamps are back."]);
     assert!(read("told.jsonl").contains(r#""message":"The lamps are back.","session":"s","agent":"clerk""#));
     assert!(server.hits()[0].header("webhook-signature").starts_with("v1,"));
     assert_eq!(read("note.txt"), "Told: The lamps are back.");

@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use toolcrib_app::{Blueprint, Extensions};
@@ -50,7 +51,7 @@ impl AuditSink for Records {
     fn record(&self, record: &Record) {
         let record = serde_json::to_value(record).unwrap();
         let of = |key: &str| record[key].as_str().map(str::to_owned);
-        self.0.lock().unwrap().push((of("tool").unwrap_or_default(), of("rule")));
+        self.0.lock().push((of("tool").unwrap_or_default(), of("rule")));
     }
 }
 
@@ -74,7 +75,7 @@ impl Fixture {
         let told = Arc::clone(&asked);
         let approver = Callback::new(move |question: Question| {
             let approval = question.approve();
-            told.lock().unwrap().push(question);
+            told.lock().push(question);
             async move { Answer::Approved(approval) }
         });
         let runtime = Runtime::start(app, Arc::new(approver)).await.unwrap();
@@ -116,7 +117,7 @@ impl Fixture {
     }
 
     fn asked(&self) -> Vec<String> {
-        self.asked.lock().unwrap().drain(..).map(|question| question.tool).collect()
+        self.asked.lock().drain(..).map(|question| question.tool).collect()
     }
 }
 
@@ -280,13 +281,13 @@ async fn a_person_is_asked_about_the_tool_by_its_own_name_however_it_is_called()
         ("mcp.call_tool", by_call_tool.clone()),
         ("execute_tool", json!({"name": "mcp.call_tool", "params": by_call_tool})),
     ] {
-        fixture.records.0.lock().unwrap().clear();
+        fixture.records.0.lock().clear();
         assert_eq!(fixture.said("s", tool, arguments.clone()).await, "one did archive");
-        let asked = fixture.asked.lock().unwrap().first().cloned().unwrap();
+        let asked = fixture.asked.lock().first().cloned().unwrap();
         assert_eq!(asked.rule, "high risk, as a call of `mcp.call_tool`");
         assert_eq!(Value::from(asked.arguments), json!({"query": "x"}));
         assert_eq!(fixture.asked(), ["mcp_notes.archive"], "{tool} {arguments}");
-        let records = fixture.records.0.lock().unwrap();
+        let records = fixture.records.0.lock();
         let of_tool =
             records.iter().find(|(name, _)| name == "mcp_notes::archive" || name == "mcp_notes.archive");
         assert!(of_tool.is_some(), "{records:?}");
@@ -313,7 +314,7 @@ async fn what_was_approved_of_a_server_holds_for_no_other_under_its_name() {
     let asked: Arc<Mutex<Vec<String>>> = Arc::default();
     let told = Arc::clone(&asked);
     let approver = Callback::new(move |question: Question| {
-        told.lock().unwrap().push(question.tool.clone());
+        told.lock().push(question.tool.clone());
         let approval = question.approve().remember(Remember::Tool);
         async move { Answer::Approved(approval) }
     });
@@ -331,7 +332,7 @@ async fn what_was_approved_of_a_server_holds_for_no_other_under_its_name() {
         call("mcp_notes.archive", json!({})).await;
         call("mcp.disconnect", json!({"server": "notes"})).await;
     }
-    let asked = asked.lock().unwrap().clone();
+    let asked = asked.lock().clone();
     assert_eq!(asked.iter().filter(|tool| *tool == "mcp_notes.archive").count(), 2, "{asked:?}");
     runtime.close().await;
 }

@@ -1,9 +1,10 @@
 //! What `modules.<id>.setup` promises.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use toolcrib_app::{Blueprint, EntryContext, Extensions};
 use toolcrib_exec::DenyAll;
@@ -36,7 +37,7 @@ impl Store {
                 ToolError::new(ErrorKind::Unavailable, format!("there is no {place}")).with_hint("look")
             );
         }
-        self.log.lock().unwrap().push(format!("open {place} for {} {:?}", context.session, context.agent));
+        self.log.lock().push(format!("open {place} for {} {:?}", context.session, context.agent));
         Ok(place)
     }
 
@@ -50,7 +51,7 @@ impl Store {
         #[serde(default)]
         count: u8,
     ) -> String {
-        self.log.lock().unwrap().push(format!("put {count} {thing}"));
+        self.log.lock().push(format!("put {count} {thing}"));
         thing
     }
 }
@@ -89,7 +90,7 @@ impl World {
     }
 
     fn log(&self) -> Vec<String> {
-        self.log.lock().unwrap().clone()
+        self.log.lock().clone()
     }
 }
 

@@ -16,7 +16,7 @@ mod walk;
 
 use serde::Serialize;
 use serde_json::Value;
-use toolcrib_model::JsonObject;
+use toolcrib_model::{JsonObject, truncate_bytes};
 
 use crate::value_size::json_within;
 
@@ -119,9 +119,7 @@ impl Repair {
 fn shown(value: &Value) -> Value {
     let Err(start) = json_within(value, MAX_SHOWN_BYTES) else { return value.clone() };
     let text = match value {
-        Value::String(text) => {
-            text.get(..text.floor_char_boundary(MAX_SHOWN_BYTES)).unwrap_or_default().into()
-        }
+        Value::String(text) => truncate_bytes(text, MAX_SHOWN_BYTES).into(),
         _ => String::from_utf8_lossy(&start),
     };
     format!("{}…", text.trim_end_matches(char::REPLACEMENT_CHARACTER)).into()

@@ -2,10 +2,11 @@
 
 mod macros;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -115,7 +116,7 @@ struct Ends {
 #[async_trait]
 impl Lifecycle for Ends {
     async fn end_session(&self, session: &str) {
-        self.sessions.lock().unwrap().push(session.to_owned());
+        self.sessions.lock().push(session.to_owned());
     }
 
     async fn close(&self) {
@@ -139,7 +140,7 @@ async fn a_module_is_told_of_the_end_of_a_session() {
     let ends = Arc::new(Ends::default());
     let module = module().with_lifecycle(ends.clone());
     module.end_session("s").await;
-    assert_eq!(*ends.sessions.lock().unwrap(), ["s"]);
+    assert_eq!(*ends.sessions.lock(), ["s"]);
 }
 
 #[tokio::test]

@@ -3,9 +3,8 @@
 use std::fmt;
 
 use sha2::{Digest, Sha256};
-use toolcrib_model::{Tool, words_of_name};
+use toolcrib_model::{Tool, truncate_bytes, words_of_name};
 
-use crate::text::truncated;
 use crate::tool_text::{Field, ToolText};
 
 /// The most bytes of one text. Models of this size read about 256 words and ignore the rest.
@@ -69,5 +68,5 @@ fn text(name: &str, fields: &ToolText<'_>, wanted: &[Field]) -> String {
         text.push('\n');
         text.push_str(line);
     }
-    truncated(&text, MAX_EMBEDDED_BYTES).to_owned()
+    truncate_bytes(&text, MAX_EMBEDDED_BYTES).to_owned()
 }

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use toolcrib_model::{QualifiedName, Tool};
 
 use super::tool_texts::texts_of;
@@ -82,7 +83,7 @@ impl EmbeddingWorker {
         let tools: Vec<_> = overloads.into_iter().map(|(name, tools)| (name.clone(), tools)).collect();
         let embeddings = Embeddings::pending(tools.len());
         let state = Arc::downgrade(&embeddings.state);
-        let mut jobs = locked(&self.jobs);
+        let mut jobs = self.jobs.lock();
         jobs.count += 1;
         let number = jobs.count;
         jobs.waiting.retain(|job| job.state.strong_count() > 0);
@@ -105,7 +106,7 @@ impl EmbeddingWorker {
     /// Runs one step of the newest job at a time, until there are no more jobs.
     fn run(&self) {
         loop {
-            let mut jobs = locked(&self.jobs);
+            let mut jobs = self.jobs.lock();
             let Some(mut job) = jobs.waiting.pop() else {
                 jobs.is_running = false;
                 return;
@@ -119,7 +120,7 @@ impl EmbeddingWorker {
                 true
             });
             if !is_done {
-                let mut jobs = locked(&self.jobs);
+                let mut jobs = self.jobs.lock();
                 let place = jobs.waiting.partition_point(|other| other.number < job.number);
                 jobs.waiting.insert(place, job);
             }
@@ -142,7 +143,7 @@ impl EmbeddingWorker {
         };
         let mut batch: Vec<_> = work.missing.drain(..work.missing.len().min(BATCH)).collect();
         let tools: usize = batch.iter().map(|(_, _, tools)| tools).sum();
-        let pool = locked(&self.pool);
+        let pool = self.pool.lock();
         // Another generation may have made some of them in the meantime.
         batch.retain(|(content, _, _)| !pool.rows.contains_key(content));
         drop(pool);
@@ -173,7 +174,7 @@ impl EmbeddingWorker {
         tools: &[(QualifiedName, Vec<Arc<Tool>>)],
         fault: Option<EmbedError>,
     ) -> PreparedJob {
-        let mut pool = locked(&self.pool);
+        let mut pool = self.pool.lock();
         if !std::mem::replace(&mut pool.is_read, true)
             && let Some(cache) = self.cache(embedder.as_ref())
         {
@@ -228,15 +229,15 @@ impl EmbeddingWorker {
             rows.extend(mean.row().map(|row| (*content, row)));
         }
         work.made += rows.len();
-        locked(&self.pool).rows.extend(rows);
+        self.pool.lock().rows.extend(rows);
         true
     }
 
     /// Publishes the vectors of a generation and writes them to the cache.
     fn finish(&self, job: &mut Job, state: &JobState) {
         let Some(work) = job.work.take() else { return };
-        let mut pool = locked(&self.pool);
-        let jobs = locked(&self.jobs);
+        let mut pool = self.pool.lock();
+        let jobs = self.jobs.lock();
         if job.number == jobs.count {
             let others = jobs.waiting.iter().filter_map(|job| job.work.as_ref());
             let used: HashSet<&ContentHash> =
@@ -266,7 +267,7 @@ impl EmbeddingWorker {
     /// Writes the vectors of a generation to the cache. A failure costs time at the next start, nothing else.
     fn write(&self, work: &PreparedJob) {
         let Some(cache) = self.cache(work.embedder.as_ref()) else { return };
-        let pool = locked(&self.pool);
+        let pool = self.pool.lock();
         let used =
             work.contents.iter().filter_map(|content| Some((*content, pool.rows.get(content)?.clone())));
         let used: HashMap<ContentHash, QuantizedVector> = used.collect();
@@ -300,8 +301,4 @@ impl MeanVector {
         self.sum.iter_mut().for_each(|sum| *sum /= count);
         QuantizedVector::of(&self.sum)
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

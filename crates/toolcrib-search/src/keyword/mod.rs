@@ -11,7 +11,8 @@ pub(crate) mod synonyms;
 pub(crate) mod vocabulary;
 
 use std::collections::BinaryHeap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::Mutex;
 
 pub use self::inverted_index::{MAX_BUILD_BYTES, MAX_TOOLS};
 
@@ -112,7 +113,7 @@ impl KeywordIndex {
 
     /// Returns every tool that matches a term.
     pub(crate) fn search(&self, terms: &[QueryTerm]) -> Matches {
-        let mut scores = self.idle().pop().unwrap_or_else(|| ScoreAccumulator::new(self.tools));
+        let mut scores = self.idle.lock().pop().unwrap_or_else(|| ScoreAccumulator::new(self.tools));
         let mut weights = Vec::with_capacity(terms.len());
         for (bit, term) in terms.iter().take(MAX_QUERY_TERMS).enumerate() {
             let variants = term.variants.iter().map(|(text, share)| (self.terms.postings(text), *share));
@@ -130,15 +131,11 @@ impl KeywordIndex {
             }
         }
         let best = scores.take_matches().into();
-        let mut idle = self.idle();
+        let mut idle = self.idle.lock();
         if idle.len() < MAX_IDLE_ACCUMULATORS {
             idle.push(scores);
         }
         Matches { best, weights }
-    }
-
-    fn idle(&self) -> MutexGuard<'_, Vec<ScoreAccumulator>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the weight of a term that `documents` tools contain (the IDF of BM25, which is never negative).

@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 
+use toolcrib_model::truncate_bytes;
+
 use crate::index::compact;
 use crate::query::MAX_QUERY_BYTES;
 use crate::settings::{MAX_SYNONYM_GROUPS, MAX_SYNONYM_WORDS};
-use crate::text::{Analyzer, truncated, words};
+use crate::text::{Analyzer, words};
 
 /// The built-in groups, one per line. All members of a group are interchangeable. Verbs come first, then nouns.
 ///
@@ -146,7 +148,7 @@ impl Synonyms {
 fn own(analyzer: Analyzer, added: &[Vec<String>]) -> (Vec<Vec<Member>>, HashMap<String, Vec<usize>>) {
     let mut by_term: HashMap<String, Vec<usize>> = HashMap::new();
     let member = |text: &String| {
-        let text = truncated(text, MAX_QUERY_BYTES);
+        let text = truncate_bytes(text, MAX_QUERY_BYTES);
         let terms: Vec<String> = words(text).iter().map(|word| analyzer.stem(&word.text)).collect();
         let term = analyzer.stem(&compact(text));
         Member { text: text.to_owned(), term, terms: if terms.len() > 1 { terms } else { Vec::new() } }

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use toolcrib_model::Tool;
+use toolcrib_model::{Tool, truncate_bytes};
 
-use crate::text::{Analyzer, Word, is_stop, truncated, words};
+use crate::text::{Analyzer, Word, is_stop, words};
 
 /// The most words of an alias that is indexed.
 const MAX_WORDS: usize = 6;
@@ -34,7 +34,7 @@ impl Aliases {
     /// Adds the aliases of a tool.
     pub(crate) fn add(&mut self, document: u32, tool: &Tool, analyzer: Analyzer) {
         for alias in tool.aliases().take(MAX_ALIASES) {
-            let words = words(truncated(alias, MAX_BYTES));
+            let words = words(truncate_bytes(alias, MAX_BYTES));
             let text = joined(&words.iter().collect::<Vec<_>>(), analyzer);
             if words.len() <= MAX_WORDS && words.iter().any(|word| !is_stop(word)) {
                 let documents = self.by_text.entry(text).or_default();

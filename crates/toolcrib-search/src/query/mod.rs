@@ -2,10 +2,12 @@
 
 pub(crate) mod clauses;
 
+use toolcrib_model::truncate_bytes;
+
 use crate::keyword::synonyms::Synonyms;
 use crate::keyword::vocabulary::Vocabulary;
 use crate::keyword::{KeywordIndex, MAX_QUERY_TERMS, QueryTerm};
-use crate::text::{Analyzer, Gap, Word, is_stop, truncated, words};
+use crate::text::{Analyzer, Gap, Word, is_stop, words};
 
 /// The most bytes of a query that are read. Requests that people write stay below 2 KB.
 pub const MAX_QUERY_BYTES: usize = 4 * 1024;
@@ -28,7 +30,7 @@ pub(crate) struct Query<'a> {
 
 impl<'a> Query<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
-        let text = truncated(text, MAX_QUERY_BYTES);
+        let text = truncate_bytes(text, MAX_QUERY_BYTES);
         Self { text, words: words(text) }
     }
 

@@ -1,10 +1,10 @@
 //! The actions of tools and of queries. The verb decides between tools that handle the same noun.
 
-use toolcrib_model::{Tool, words_of_name};
+use toolcrib_model::{Tool, truncate_bytes, words_of_name};
 
 use crate::query::Query;
 use crate::query::clauses::clauses;
-use crate::text::{is_stop, truncated, words};
+use crate::text::{is_stop, words};
 
 /// The most bytes of a description that are searched for a verb.
 const MAX_BYTES: usize = 200;
@@ -91,7 +91,7 @@ impl ToolAction {
         let name = words_of_name(tool.name.name());
         let ends = [name.first(), name.last()];
         let by_name = ends.into_iter().flatten().find_map(|word| Action::of_word(word));
-        let description = truncated(tool.description.trim_start(), MAX_BYTES);
+        let description = truncate_bytes(tool.description.trim_start(), MAX_BYTES);
         let by_text = || words(description).first().and_then(|word| Action::of_word(&word.text));
         let says_so = || description.split(|c: char| !c.is_alphanumeric()).any(|word| word == "DEPRECATED");
         let is_marked = tool.metadata.get("deprecated").and_then(serde_json::Value::as_bool) == Some(true);

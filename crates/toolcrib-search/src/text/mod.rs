@@ -102,8 +102,3 @@ fn join(compound: Option<&[Word]>, joined: &mut String, found: &mut impl FnMut(&
 pub(crate) fn is_stop(word: &Word) -> bool {
     if word.unspaced { is_stop_character(&word.text) } else { is_stop_word(&word.text) }
 }
-
-/// Returns at most `bytes` of a text, cut at a character boundary.
-pub(crate) fn truncated(text: &str, bytes: usize) -> &str {
-    text.get(..text.floor_char_boundary(bytes)).unwrap_or(text)
-}

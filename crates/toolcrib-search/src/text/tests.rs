@@ -1,6 +1,6 @@
 //! What the terms of a text are.
 
-use super::{Analyzer, Gap, truncated, words};
+use super::{Analyzer, Gap, words};
 
 fn terms(text: &str) -> Vec<String> {
     Analyzer::new().terms(text).into_iter().map(|term| term.text).collect()
@@ -95,11 +95,4 @@ fn gaps_tell_compounds_from_phrases() {
 #[test]
 fn a_word_without_end_counts_by_its_beginning() {
     assert_eq!(words(&"x".repeat(1_000_000)).iter().map(|word| word.text.len()).collect::<Vec<_>>(), [64]);
-}
-
-#[test]
-fn text_is_cut_between_characters() {
-    assert_eq!(truncated("aé", 2), "a");
-    assert_eq!(truncated("aé", 3), "aé");
-    assert_eq!(truncated("", 3), "");
 }

@@ -1,6 +1,8 @@
 //! Word segmentation: at white space and punctuation, inside `camelCase` and `snake_case`, between letters and digits,
 //! and at each character if a script does not write spaces.
 
+use toolcrib_model::truncate_chars;
+
 use super::fold::{fold, is_mark};
 
 /// The most characters of a word that are read. A longer one is an encoded blob, not a word.
@@ -66,7 +68,7 @@ pub(crate) fn words(text: &str) -> Vec<Word> {
             chars.next();
         }
         let raw = text.get(start..end).unwrap_or_default();
-        let bounded = bounded(raw);
+        let bounded = truncate_chars(raw, MAX_WORD_CHARS);
         let folded = fold(without_elision(bounded));
         if folded.is_empty() {
             continue;
@@ -78,13 +80,6 @@ pub(crate) fn words(text: &str) -> Vec<Word> {
         words.push(Word { text: folded, unspaced: class == Class::Unspaced, gap, start, end });
     }
     words
-}
-
-fn bounded(word: &str) -> &str {
-    if word.len() <= MAX_WORD_CHARS {
-        return word;
-    }
-    word.char_indices().nth(MAX_WORD_CHARS).and_then(|(at, _)| word.get(..at)).unwrap_or(word)
 }
 
 /// Classifies the characters between two words.

@@ -1,9 +1,9 @@
 //! Questions that wait for the answer of the operator.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
@@ -39,7 +39,7 @@ struct QueuedQuestionGuard<'a, Q, A> {
 
 impl<Q, A> Drop for QueuedQuestionGuard<'_, Q, A> {
     fn drop(&mut self) {
-        self.queue.lock().remove(&self.id);
+        self.queue.waiting.lock().remove(&self.id);
         self.queue.changed.send_replace(());
     }
 }
@@ -76,7 +76,7 @@ impl<Q: Clone, A> AnswerQueue<Q, A> {
     fn push(&self, id: u64, question: Q) -> Option<(QueuedQuestionGuard<'_, Q, A>, oneshot::Receiver<A>)> {
         let (sender, receiver) = oneshot::channel();
         {
-            let mut waiting = self.lock();
+            let mut waiting = self.waiting.lock();
             if waiting.len() >= self.most {
                 return None;
             }
@@ -93,7 +93,7 @@ impl<Q: Clone, A> AnswerQueue<Q, A> {
 
     /// Returns the waiting questions whose ids are not in `known`.
     pub(crate) fn new_to(&self, known: &BTreeSet<u64>) -> Vec<PendingQuestion<Q>> {
-        let waiting = self.lock();
+        let waiting = self.waiting.lock();
         let new = waiting.iter().filter(|(id, _)| !known.contains(id));
         let pending = |(id, entry): (&u64, &QueuedQuestion<Q, A>)| PendingQuestion {
             id: *id,
@@ -105,18 +105,12 @@ impl<Q: Clone, A> AnswerQueue<Q, A> {
 
     /// Returns the question with this id if it is waiting.
     pub(crate) fn get(&self, id: u64) -> Option<Q> {
-        self.lock().get(&id).map(|entry| entry.question.clone())
+        self.waiting.lock().get(&id).map(|entry| entry.question.clone())
     }
 
     /// Answers a question. Returns false if it was answered by another approver or withdrawn before.
     pub(crate) fn answer(&self, id: u64, answer: impl FnOnce(Q) -> A) -> bool {
-        let entry = self.lock().remove(&id);
+        let entry = self.waiting.lock().remove(&id);
         entry.is_some_and(|QueuedQuestion { question, sender, .. }| sender.send(answer(question)).is_ok())
-    }
-}
-
-impl<Q, A> AnswerQueue<Q, A> {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, QueuedQuestion<Q, A>>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

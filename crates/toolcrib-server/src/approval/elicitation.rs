@@ -1,13 +1,14 @@
 //! The elicitation session of one call: its open questions and their answers.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 use rmcp::RoleServer;
 use rmcp::model::{
     CancelledNotificationParam, ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult, InputRequest,
@@ -110,7 +111,7 @@ struct OpenQuestionGuard {
 
 impl Drop for OpenQuestionGuard {
     fn drop(&mut self) {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).questions.remove(&self.key);
+        self.open.lock().questions.remove(&self.key);
     }
 }
 
@@ -130,7 +131,7 @@ impl ElicitationSession {
     pub(crate) fn abandon(&self) {
         if matches!(self.mode, ElicitationMode::Results) {
             self.abandoned.store(true, Ordering::Release);
-            let open = std::mem::take(&mut self.open().questions);
+            let open = std::mem::take(&mut self.open.lock().questions);
             drop(open);
         }
     }
@@ -156,7 +157,7 @@ impl ElicitationSession {
 
     fn enqueue(&self, question: FormRequest<'_>) -> BoxFuture<'static, Option<ElicitResult>> {
         let FormRequest { server, key, form } = question;
-        let mut open = self.open();
+        let mut open = self.open.lock();
         if let Some(result) = open.early.answer(server, key) {
             return futures::future::ready(Some(result)).boxed();
         }
@@ -181,7 +182,7 @@ impl ElicitationSession {
 
     /// Returns the open questions for the client, or `None` if there are no open questions.
     pub(crate) fn open_questions(&self) -> Option<InputRequests> {
-        let open = self.open();
+        let open = self.open.lock();
         let requests: InputRequests = open
             .questions
             .iter()
@@ -194,7 +195,7 @@ impl ElicitationSession {
 
     /// Accepts the responses of the client. Ignores those that are not valid answers or that match no open question.
     pub(crate) fn accept_answers(&self, responses: InputResponses) {
-        let mut open = self.open();
+        let mut open = self.open.lock();
         for (key, response) in responses {
             let Some(result) = answer(response) else { continue };
             if let Some((_, sender)) = open.questions.remove(&key) {
@@ -202,10 +203,6 @@ impl ElicitationSession {
                 let _ = sender.send(result);
             }
         }
-    }
-
-    fn open(&self) -> MutexGuard<'_, OpenQuestions> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

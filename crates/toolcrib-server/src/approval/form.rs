@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Value, json};
-use toolcrib_model::{FieldKind, FormField, UserAnswer, UserQuestion};
+use toolcrib_model::{FieldKind, FormField, UserAnswer, UserQuestion, truncate_chars};
 use toolcrib_policy::{Question, Remember};
 use toolcrib_port::Answer;
 
@@ -169,10 +169,8 @@ fn quoted(text: &str) -> String {
 }
 
 fn cut(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{} […]", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
+    let kept = truncate_chars(text, most);
+    if kept.len() == text.len() { text.to_owned() } else { format!("{kept} […]") }
 }
 
 /// Escapes invisible characters, so that the user sees exactly what is approved.

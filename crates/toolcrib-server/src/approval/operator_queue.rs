@@ -3,10 +3,11 @@
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use toolcrib_model::{UserAnswer, UserQuestion};
@@ -110,7 +111,7 @@ pub struct OperatorPresence(PendingApprovals);
 impl Drop for OperatorPresence {
     fn drop(&mut self) {
         {
-            let mut state = self.0.0.lock();
+            let mut state = self.0.0.presence.lock();
             state.attached = state.attached.saturating_sub(1);
         }
         self.0.0.changed.send_replace(());
@@ -127,13 +128,13 @@ impl PendingApprovals {
     /// Marks an operator as present, until the guard is dropped.
     #[must_use = "the operator leaves when the guard is dropped"]
     pub fn attach(&self) -> OperatorPresence {
-        self.0.lock().attached += 1;
+        self.0.presence.lock().attached += 1;
         OperatorPresence(self.clone())
     }
 
     /// Marks an operator as present for [`PRESENCE`].
     pub(crate) fn saw_page(&self) {
-        self.0.lock().seen = Some(Instant::now());
+        self.0.presence.lock().seen = Some(Instant::now());
     }
 
     /// Returns the questions of agents and servers to their user.
@@ -170,7 +171,7 @@ impl PendingApprovals {
 impl OperatorQueue {
     /// Returns true if an operator is present.
     fn is_attended(&self) -> bool {
-        let state = self.lock();
+        let state = self.presence.lock();
         state.attached > 0 || state.seen.is_some_and(|seen| seen.elapsed() < PRESENCE)
     }
 
@@ -179,7 +180,7 @@ impl OperatorQueue {
         let mut changed = self.changed.subscribe();
         while self.is_attended() {
             let looked = {
-                let state = self.lock();
+                let state = self.presence.lock();
                 state.seen.filter(|_| state.attached == 0)
             };
             let forgotten = async {
@@ -206,10 +207,6 @@ impl OperatorQueue {
         };
         let answer = self.calls.ask(question.id, question, elsewhere, self.no_operator()).await;
         asked.answer = Some(answer.unwrap_or(Answer::Nobody));
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Presence> {
-        self.presence.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,19 +1,18 @@
 //! Calls that are suspended until their client returns with an answer.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rmcp::model::{ErrorData, RequestStateCodec, SealOptions};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
-use toolcrib_model::{JsonObject, canonical_json};
+use toolcrib_model::{JsonObject, canonical_json, random_bytes};
 
 use crate::Error;
 use crate::client::Client;
-use crate::random::random;
-
 /// The maximum number of suspended calls. A further one replaces the oldest, which is cancelled.
 pub const MAX_SUSPENDED_CALLS: usize = 1024;
 
@@ -68,7 +67,7 @@ impl RequestKey {
 
 impl<T> SuspendedCalls<T> {
     pub(crate) fn new() -> Result<Self, Error> {
-        let key = random::<{ RequestStateCodec::MIN_KEY_LENGTH }>()?;
+        let key = random_bytes::<{ RequestStateCodec::MIN_KEY_LENGTH }>()?;
         let codec = RequestStateCodec::try_new(key).map_err(|_| Error::NoRandomness)?;
         Ok(Self { codec, calls: Mutex::new(CallTable { last: 0, waiting: HashMap::new() }) })
     }
@@ -77,7 +76,7 @@ impl<T> SuspendedCalls<T> {
     pub(crate) fn suspend(&self, key: &RequestKey, call: T) -> Result<String, ErrorData> {
         let given_up;
         let number = {
-            let mut calls = self.calls();
+            let mut calls = self.calls.lock();
             given_up = calls.make_room(&key.client);
             calls.last += 1;
             let number = calls.last;
@@ -99,7 +98,7 @@ impl<T> SuspendedCalls<T> {
             .codec
             .open_json_with(token, &key.bytes)
             .map_err(|_| refused("it does not belong to this call, or it has expired"))?;
-        let taken = self.calls().waiting.remove(&token_contents.call);
+        let taken = self.calls.lock().waiting.remove(&token_contents.call);
         let (since, _, call) =
             taken.ok_or_else(|| {
                 refused(&format!(
@@ -114,12 +113,8 @@ impl<T> SuspendedCalls<T> {
 
     /// Cancels all suspended calls.
     pub(crate) fn clear(&self) {
-        let all = std::mem::take(&mut self.calls().waiting);
+        let all = std::mem::take(&mut self.calls.lock().waiting);
         drop(all);
-    }
-
-    fn calls(&self) -> MutexGuard<'_, CallTable<T>> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

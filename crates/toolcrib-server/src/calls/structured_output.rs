@@ -1,8 +1,9 @@
 //! Results that clients check against the `outputSchema` of their tool.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde_json::Value;
 use toolcrib_exec::Executor;
 use toolcrib_model::{ToolCall, ToolResult};
@@ -28,11 +29,11 @@ impl StructuredContent {
     /// Takes the structured content of a call that has been answered.
     pub(crate) fn take(&self) -> Result<Value, &'static str> {
         // A call without a result continues in the background.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or(Err(GOES_ON))
+        self.0.lock().take().unwrap_or(Err(GOES_ON))
     }
 
     fn set(&self, structure: Result<Value, &'static str>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(structure);
+        *self.0.lock() = Some(structure);
     }
 }
 

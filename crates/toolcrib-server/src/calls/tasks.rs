@@ -4,9 +4,10 @@
 //! state of the task, answers its questions, and cancels it. No notification reports the end of a task.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
+use parking_lot::Mutex;
 use rmcp::RoleServer;
 use rmcp::model::{
     CreateTaskResult, DetailedTask, ErrorCode, ErrorData, GetTaskResult, InputResponses, JsonObject, Task,
@@ -58,7 +59,7 @@ impl Tasks {
         let observer = background.observe(id, &call.context).ok()?;
         let elicitation = call.elicitation.as_ref().map_or_else(Weak::new, Arc::downgrade);
         {
-            let mut tasks = self.lock();
+            let mut tasks = self.by_id.lock();
             tasks.retain(|_, task| !task.observer.is_over());
             tasks.insert(id.to_owned(), ClientTask { elicitation, observer });
         }
@@ -68,11 +69,7 @@ impl Tasks {
 
     /// Returns the elicitation session of a running task.
     fn elicitation(&self, id: &str) -> Option<Arc<ElicitationSession>> {
-        self.lock().get(id)?.elicitation.upgrade()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, ClientTask>> {
-        self.by_id.lock().unwrap_or_else(PoisonError::into_inner)
+        self.by_id.lock().get(id)?.elicitation.upgrade()
     }
 }
 
@@ -94,7 +91,7 @@ impl Shared {
             _ => payload_of(status, runtime, &context),
         };
         if payload.status().is_terminal() {
-            self.tasks.lock().remove(id);
+            self.tasks.by_id.lock().remove(id);
         }
         Ok(GetTaskResult::new(DetailedTask::new(task, payload)))
     }

@@ -1,7 +1,7 @@
 //! The admission rules and limits of an app for HTTP requests.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use toolcrib_app::App;
@@ -61,7 +61,7 @@ impl AdmissionRules {
 impl Shared {
     /// Returns the rules of another version of the app for each listener.
     pub(crate) fn rules_of(&self, app: &App) -> Result<Vec<NextRules>, Error> {
-        let listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        let listeners = self.listeners.lock();
         let open = listeners.iter().filter_map(std::sync::Weak::upgrade);
         open.map(|state| {
             let rules = AdmissionRules::new(self, app, state.address, Some(&state.rules()))?;

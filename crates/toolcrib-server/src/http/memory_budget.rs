@@ -4,10 +4,11 @@
 //! connections whose answers have waited the longest are closed to make room for it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 /// The maximum number of bytes of request bodies in memory, over all connections, not counting the first
@@ -94,7 +95,7 @@ impl AnswerBudget {
         if data.len() <= FREE_UNREAD_BYTES {
             return data;
         }
-        let mut unread = self.unread();
+        let mut unread = self.0.lock();
         unread.last += 1;
         let number = unread.last;
         unread.bytes += data.len();
@@ -112,10 +113,6 @@ impl AnswerBudget {
         }
         Bytes::from_owner(CountedChunk { budget: Arc::clone(self), number, data })
     }
-
-    fn unread(&self) -> MutexGuard<'_, UnreadChunks> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl AsRef<[u8]> for CountedChunk {
@@ -126,7 +123,7 @@ impl AsRef<[u8]> for CountedChunk {
 
 impl Drop for CountedChunk {
     fn drop(&mut self) {
-        let mut unread = self.budget.unread();
+        let mut unread = self.budget.0.lock();
         if let Some((bytes, _)) = unread.chunks.remove(&self.number) {
             unread.bytes = unread.bytes.saturating_sub(bytes);
         }
@@ -166,6 +163,6 @@ mod tests {
         held.push(budget.counted(Bytes::from(vec![0; MAX_UNREAD_BYTES * 2]), &last));
         assert!(connections[4].is_cancelled());
         drop(held);
-        assert_eq!(budget.unread().bytes, 0);
+        assert_eq!(budget.0.lock().bytes, 0);
     }
 }

@@ -28,7 +28,7 @@ mod write_timeout;
 mod tests;
 
 use std::net::SocketAddr;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -134,7 +134,7 @@ impl Server {
             page: self.page.clone(),
         };
         let state = Arc::new(state);
-        let mut listeners = self.shared.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut listeners = self.shared.listeners.lock();
         listeners.push(Arc::downgrade(&state));
         drop(listeners);
         Ok(HttpServer { listener, address, state })

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use toolcrib_app::sections::serve::ServeLimits;
 
@@ -50,14 +51,14 @@ impl RateLimiter {
     /// Returns the number of open requests.
     #[cfg(test)]
     pub(super) fn open(&self) -> usize {
-        self.usage.lock().unwrap_or_else(PoisonError::into_inner).values().map(|usage| usage.open).sum()
+        self.usage.lock().values().map(|usage| usage.open).sum()
     }
 
     /// Acquires a permit, or returns the time after which to retry.
     pub(super) fn acquire(&self, key: ClientKey) -> Result<RequestPermit, Duration> {
         let now = Instant::now();
         let most = self.per_second * 2.0;
-        let mut all = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.usage.lock();
         if all.len() >= MAX_CLIENTS && !all.contains_key(&key) {
             let rate = self.per_second;
             all.retain(|_, usage| usage.open > 0 || usage.filled(now, rate, most) < most);
@@ -89,7 +90,7 @@ impl ClientUsage {
 
 impl Drop for RequestPermit {
     fn drop(&mut self) {
-        let mut all = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.usage.lock();
         if let Some(usage) = all.get_mut(&self.key) {
             usage.open = usage.open.saturating_sub(1);
         }

@@ -1,9 +1,10 @@
 //! The sessions of clients before revision 2026-07-28, each bound to the client that started it.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use futures::Stream;
+use parking_lot::Mutex;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::local::{
     LocalSessionManager, LocalSessionManagerError,
@@ -79,7 +80,7 @@ pub(super) struct SessionReservation {
 
 impl Drop for SessionReservation {
     fn drop(&mut self) {
-        let mut opening = self.sessions.opening();
+        let mut opening = self.sessions.opening.lock();
         if let Some(count) = opening.get_mut(&self.client) {
             *count = count.saturating_sub(1);
             if *count == 0 {
@@ -119,7 +120,7 @@ impl Sessions {
     }
 
     pub(super) fn count(&self) -> usize {
-        self.known().len()
+        self.known.lock().len()
     }
 
     /// Reserves a session for a client, within the limits.
@@ -128,9 +129,9 @@ impl Sessions {
         client: &Arc<str>,
         most: usize,
     ) -> Result<SessionReservation, SessionLimit> {
-        let mut opening = self.opening();
+        let mut opening = self.opening.lock();
         let (all, own) = {
-            let known = self.known();
+            let known = self.known.lock();
             (known.len(), known.values().filter(|known| known.client == *client).count())
         };
         if all + opening.values().sum::<usize>() >= most {
@@ -143,30 +144,22 @@ impl Sessions {
         Ok(SessionReservation { sessions: Arc::clone(self), client: Arc::clone(client) })
     }
 
-    fn opening(&self) -> MutexGuard<'_, HashMap<Arc<str>, usize>> {
-        self.opening.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns true if this client has such a session.
     pub(super) fn has(&self, client: &str, session: &str) -> bool {
         let session: SessionId = session.into();
-        self.known().get(&session).is_some_and(|known| known.client.as_ref() == client)
+        self.known.lock().get(&session).is_some_and(|known| known.client.as_ref() == client)
     }
 
     /// Records a request as running.
     pub(super) fn run(self: &Arc<Self>, session: &str, id: &str) -> RequestStatus {
         let session: SessionId = session.into();
-        let mut all = self.known();
+        let mut all = self.known.lock();
         let Some(known) = all.get_mut(&session) else { return RequestStatus::NoSession };
         if !known.running.insert(id.to_owned()) {
             return RequestStatus::Duplicate;
         }
         drop(all);
         RequestStatus::Runs(RunningRequest { sessions: Arc::clone(self), session, id: id.to_owned() })
-    }
-
-    fn known(&self) -> MutexGuard<'_, HashMap<SessionId, SessionEntry>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -183,7 +176,7 @@ impl ClientSessions {
 
 impl Drop for RunningRequest {
     fn drop(&mut self) {
-        if let Some(known) = self.sessions.known().get_mut(&self.session) {
+        if let Some(known) = self.sessions.known.lock().get_mut(&self.session) {
             known.running.remove(&self.id);
         }
     }
@@ -198,7 +191,7 @@ impl SessionManager for ClientSessions {
         // A request starts at most one session.
         let _ = self.begun.set(id.clone());
         let client = Arc::clone(&self.client);
-        self.sessions.known().insert(id.clone(), SessionEntry { client, running: HashSet::new() });
+        self.sessions.known.lock().insert(id.clone(), SessionEntry { client, running: HashSet::new() });
         Ok((id, transport))
     }
 
@@ -216,10 +209,10 @@ impl SessionManager for ClientSessions {
 
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
         // rmcp also closes the session when its worker ends, after a DELETE for the second time.
-        if self.sessions.known().get(id).is_some_and(|known| known.client != self.client) {
+        if self.sessions.known.lock().get(id).is_some_and(|known| known.client != self.client) {
             return Err(LocalSessionManagerError::SessionNotFound(id.clone()));
         }
-        self.sessions.known().remove(id);
+        self.sessions.known.lock().remove(id);
         self.sessions.local.close_session(id).await
     }
 

@@ -177,7 +177,7 @@ impl Served {
     }
 
     fn state(&self) -> Arc<HttpState> {
-        let listeners = self.server.shared.listeners.lock().unwrap();
+        let listeners = self.server.shared.listeners.lock();
         listeners.first().unwrap().upgrade().unwrap()
     }
 

@@ -1,5 +1,7 @@
 //! Limits on what operators see and send.
 
+use toolcrib_model::ellipsize_bytes;
+
 /// The maximum number of processes that serve one app and are shown together.
 pub const MAX_SERVING: usize = 64;
 
@@ -24,6 +26,5 @@ pub(super) fn text(text: &str) -> String {
 
 /// Returns the start of a text, truncated to at most this number of bytes.
 pub(super) fn text_to(text: &str, max_bytes: usize) -> String {
-    let start = text.get(..text.floor_char_boundary(max_bytes)).unwrap_or_default();
-    if start.len() == text.len() { text.to_owned() } else { format!("{start}…") }
+    ellipsize_bytes(text, max_bytes).into_owned()
 }

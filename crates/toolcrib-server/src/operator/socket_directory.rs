@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use tokio::net::{UnixListener, UnixStream};
 use toolcrib_app::state_name;
 use toolcrib_io::files::state_folder;
+use toolcrib_model::{hex, random_bytes};
 
 use super::limits::MAX_SERVING;
 use crate::Error;
-use crate::random::{hex, random};
 
 /// The number of random bytes in an id. Each is written as two characters.
 const ID_BYTES: usize = 4;
@@ -85,7 +85,7 @@ impl SocketDirectory {
             let message = format!("{MAX_SERVING} processes serve the app already");
             return Err(io::Error::new(ErrorKind::QuotaExceeded, message));
         }
-        let id = hex(&random::<ID_BYTES>().map_err(io::Error::other)?);
+        let id = hex(&random_bytes::<ID_BYTES>().map_err(|_| io::Error::other(Error::NoRandomness))?);
         let unready = self.0.join(format!("{id}{UNREADY}"));
         let listener = UnixListener::bind(&unready)?;
         fs::rename(&unready, self.socket(&id))?;

@@ -1,8 +1,8 @@
 //! The latest calls, with their tools and outcomes.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use toolcrib_exec::audit::{AuditSink, Record};
 use toolcrib_policy::{Consent, Effect};
 
@@ -32,7 +32,7 @@ pub(super) struct LastCall {
 impl LastCalls {
     /// Returns the calls, the latest first.
     pub(super) fn latest(&self) -> Vec<LastCall> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().rev().cloned().collect()
+        self.0.lock().iter().rev().cloned().collect()
     }
 }
 
@@ -50,7 +50,7 @@ impl AuditSink for LastCalls {
             total_ms: record.total_ms,
             waited_ms: record.waited_ms,
         };
-        let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut calls = self.0.lock();
         if calls.len() == MAX_LAST_CALLS {
             calls.pop_front();
         }

@@ -1,9 +1,9 @@
 //! The operator's key, and the seals of cookies and forms.
 
 use sha2::{Digest as _, Sha256};
+use toolcrib_model::{hex, random_bytes};
 
 use crate::Error;
-use crate::random::{hex, random};
 
 /// The size of the operator's key in bytes: long enough not to be guessed, and short enough for a link on one line.
 const OPERATOR_KEY_BYTES: usize = 16;
@@ -19,7 +19,7 @@ pub(crate) struct Keys {
 
 impl Keys {
     pub(super) fn new() -> Result<Self, Error> {
-        Ok(Self { operator: hex(&random::<OPERATOR_KEY_BYTES>()?), seal: random()? })
+        Ok(Self { operator: hex(&random_bytes::<OPERATOR_KEY_BYTES>()?), seal: random_bytes()? })
     }
 
     /// Returns the operator's key.

@@ -3,6 +3,7 @@
 //! The text of an app stays the same while tools are added and removed, so that the client's prompt cache stays valid.
 
 use toolcrib_app::sections::serve::sessions_of;
+use toolcrib_model::truncate_chars;
 use toolcrib_prompt::Injection;
 use toolcrib_runtime::{Runtime, SourceNote};
 
@@ -99,10 +100,8 @@ fn entry(note: &SourceNote) -> Option<String> {
 }
 
 fn cut(text: &str, max_chars: usize) -> String {
-    match text.char_indices().nth(max_chars) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default().trim_end()),
-        None => text.to_owned(),
-    }
+    let kept = truncate_chars(text, max_chars);
+    if kept.len() == text.len() { text.to_owned() } else { format!("{}…", kept.trim_end()) }
 }
 
 #[cfg(test)]

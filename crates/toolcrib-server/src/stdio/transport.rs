@@ -5,8 +5,9 @@
 
 use std::collections::HashSet;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use rmcp::RoleServer;
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
@@ -86,13 +87,13 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> LineTransport<R, W> {
         let request = strict_json::request_id(&value);
         if let Some(given_up) = strict_json::cancelled_id(&value) {
             // A cancelled request gets no answer.
-            running(&self.running).remove(&given_up);
+            self.running.lock().remove(&given_up);
         }
         let message = ClientJsonRpcMessage::deserialize(value).map_err(|error| {
             Box::new((id.clone(), ErrorData::invalid_request(format!("invalid MCP message: {error}"), None)))
         })?;
         if let Some(request) = request {
-            let mut running = running(&self.running);
+            let mut running = self.running.lock();
             let problem = if running.contains(&request) {
                 "a request with this id still runs"
             } else if running.len() >= MAX_RUNNING {
@@ -124,7 +125,7 @@ where
             _ => None,
         };
         if let Some(id) = id {
-            running(&self.running).remove(&told(&id));
+            self.running.lock().remove(&told(&id));
         }
         let writer = Arc::clone(&self.writer);
         async move { write(&writer, &message).await }
@@ -146,10 +147,6 @@ where
     async fn close(&mut self) -> Result<(), io::Error> {
         self.writer.lock().await.shutdown().await
     }
-}
-
-fn running(ids: &Mutex<HashSet<String>>) -> MutexGuard<'_, HashSet<String>> {
-    ids.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Formats an id like [`strict_json::request_id`].

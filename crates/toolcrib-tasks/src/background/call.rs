@@ -1,8 +1,9 @@
 //! A background call in this process.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_port::{CallPhase, PhaseTracker, Progress, ProgressListener};
@@ -56,10 +57,6 @@ impl LocalCall {
     pub(super) fn is_awaited(&self) -> bool {
         self.waiting.load(Ordering::Acquire) > 0
     }
-
-    fn progress(&self) -> MutexGuard<'_, Option<String>> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// Records the progress of the call.
@@ -73,7 +70,7 @@ impl ProgressListener for LiveCall {
             text.push_str(": ");
             text.extend(message.chars().take(PROGRESS_CHARS));
         }
-        *self.local.progress() = Some(text);
+        *self.local.progress.lock() = Some(text);
     }
 }
 
@@ -108,7 +105,7 @@ impl LiveCall {
             status: state,
             started: *started,
             ended: *ended,
-            progress: (!task.has_ended()).then(|| self.local.progress().clone()).flatten(),
+            progress: (!task.has_ended()).then(|| self.local.progress.lock().clone()).flatten(),
             result: (state == TaskState::Completed && !result.is_null()).then(|| result.clone()),
             handle: handle.clone(),
             error: error.clone(),

@@ -22,7 +22,7 @@ use serde::Deserialize as _;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
-use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
+use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult, ellipsize_chars};
 use toolcrib_port::{CallContext, CallPhase, ToolCaller};
 
 use self::call::{LiveCall, LocalCall, WaiterGuard};
@@ -31,7 +31,7 @@ use crate::ledger::{CANCEL_WAIT, Ledger, Live};
 use crate::owner::WithOwner;
 use crate::run_detached::run_detached;
 use crate::services::LEASE_TIME;
-use crate::text::{shown_name, truncate_chars};
+use crate::text::shown_name;
 use crate::{Change, RecordKind, Services, StoreError};
 
 pub use auto_background::{BACKGROUND_TASK_KEY, BackgroundingCaller};
@@ -409,5 +409,5 @@ fn notification_text(id: &str, task: &BackgroundTask) -> String {
         TaskState::OutcomeUnknown => "was running when the program ended",
         TaskState::Failed | TaskState::Running | TaskState::WaitingForApproval => "has failed",
     };
-    format!("The background task {id} ({tool}) {how}: {}", truncate_chars(&what, MAX_NOTIFIED_CHARS))
+    format!("The background task {id} ({tool}) {how}: {}", ellipsize_chars(&what, MAX_NOTIFIED_CHARS))
 }

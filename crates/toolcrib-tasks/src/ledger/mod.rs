@@ -16,11 +16,12 @@ mod timer;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
@@ -28,7 +29,6 @@ use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_port::CallContext;
 
 use self::table::Table;
-use self::task::locked;
 use crate::{Change, Record, Services, StoreError};
 
 pub(crate) use self::bounds::{Bound, Counted, Scope};
@@ -104,7 +104,7 @@ impl<T: Task> Ledger<T> {
             Ok(read) => return Some(read),
             Err(reason) => reason,
         };
-        let is_new = locked(&self.unreadable).insert(record.id.clone(), reason.clone()).is_none();
+        let is_new = self.unreadable.lock().insert(record.id.clone(), reason.clone()).is_none();
         if is_new {
             tracing::warn!(id = record.id, %reason, "a stored {} cannot be read, and stays unchanged", T::NAME);
         }
@@ -113,7 +113,7 @@ impl<T: Task> Ledger<T> {
 
     /// Returns the ids of the stored tasks that cannot be read, with the reasons.
     pub(crate) fn unreadable(&self) -> BTreeMap<String, String> {
-        locked(&self.unreadable).clone()
+        self.unreadable.lock().clone()
     }
 
     /// Returns a task of the caller by its id.

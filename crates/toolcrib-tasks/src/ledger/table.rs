@@ -1,12 +1,13 @@
 //! The tasks of a ledger by id, and the times at which they must be processed.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use toolcrib_model::ToolError;
 
 use super::bounds::{Bound, make_room};
-use super::task::{Live, Task, locked};
+use super::task::{Live, Task};
 
 /// The tasks of all sessions.
 pub(super) struct Table<T: Task> {
@@ -28,13 +29,13 @@ impl<T: Task> Table<T> {
     }
 
     pub(super) fn insert(&self, live: &Arc<Live<T>>) {
-        locked(&self.index).lives.insert(Arc::clone(&live.id), Arc::clone(live));
+        self.index.lock().lives.insert(Arc::clone(&live.id), Arc::clone(live));
     }
 
     /// Adds a task, and returns the tasks that were removed to make room for it. Returns an error if a limit is
     /// reached.
     pub(super) fn add(&self, live: &Arc<Live<T>>, bounds: &[Bound]) -> Result<Vec<Arc<Live<T>>>, ToolError> {
-        let mut index = locked(&self.index);
+        let mut index = self.index.lock();
         let removed = make_room(live, &index.lives.values(), bounds)?;
         for live in &removed {
             index.remove(&live.id);
@@ -44,24 +45,24 @@ impl<T: Task> Table<T> {
     }
 
     pub(super) fn get(&self, id: &str) -> Option<Arc<Live<T>>> {
-        locked(&self.index).lives.get(id).cloned()
+        self.index.lock().lives.get(id).cloned()
     }
 
     pub(super) fn remove(&self, id: &str) {
-        locked(&self.index).remove(id);
+        self.index.lock().remove(id);
     }
 
     /// Returns the tasks for which `is_wanted` returns true, in the order of their creation.
     pub(super) fn matching(&self, is_wanted: impl Fn(&Live<T>) -> bool) -> Vec<Arc<Live<T>>> {
         let mut found: Vec<_> =
-            locked(&self.index).lives.values().filter(|live| is_wanted(live)).cloned().collect();
+            self.index.lock().lives.values().filter(|live| is_wanted(live)).cloned().collect();
         found.sort_by(|a, b| (a.created, &a.id).cmp(&(b.created, &b.id)));
         found
     }
 
     /// Sets the time at which a task must be processed.
     pub(super) fn set_due(&self, id: &str, due: Option<T::Due>) {
-        let mut index = locked(&self.index);
+        let mut index = self.index.lock();
         index.forget_due(id);
         // A removed task stays removed.
         if let Some(due) = due
@@ -74,12 +75,12 @@ impl<T: Task> Table<T> {
 
     /// Returns the time at which a task must be processed.
     pub(super) fn due(&self, id: &str) -> Option<T::Due> {
-        locked(&self.index).due_of.get(id).copied()
+        self.index.lock().due_of.get(id).copied()
     }
 
     /// Returns the tasks that must be processed now, which have no due time afterwards.
     pub(super) fn take_due(&self, now: T::Due) -> Vec<Arc<Live<T>>> {
-        let mut index = locked(&self.index);
+        let mut index = self.index.lock();
         let mut taken = Vec::new();
         while index.dues.first().is_some_and(|(due, _)| *due <= now) {
             let Some((_, id)) = index.dues.pop_first() else { break };
@@ -91,7 +92,7 @@ impl<T: Task> Table<T> {
 
     /// Returns the next time at which a task must be processed.
     pub(super) fn next_due(&self) -> Option<T::Due> {
-        locked(&self.index).dues.first().map(|(due, _)| *due)
+        self.index.lock().dues.first().map(|(due, _)| *due)
     }
 }
 

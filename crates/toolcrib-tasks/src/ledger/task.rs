@@ -1,10 +1,11 @@
 //! A task of a ledger: its stored state, and what only this process knows about it.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::json;
 use tokio::sync::watch;
@@ -85,18 +86,18 @@ impl<T: Task> Live<T> {
 
     /// Returns its current state.
     pub(crate) fn task(&self) -> Arc<T> {
-        Arc::clone(&locked(&self.state))
+        Arc::clone(&self.state.lock())
     }
 
     /// Replaces its state. The caller holds the change lock.
     pub(crate) fn set(&self, task: T) {
-        *locked(&self.state) = Arc::new(task);
+        *self.state.lock() = Arc::new(task);
         self.changes.send_replace(());
     }
 
     /// Changes its state in this process. The caller saves it later.
     pub(crate) fn update<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
-        let result = change(Arc::make_mut(&mut locked(&self.state)));
+        let result = change(Arc::make_mut(&mut self.state.lock()));
         self.changes.send_replace(());
         result
     }
@@ -141,41 +142,36 @@ impl<T: Task> Live<T> {
 
     /// Returns the time since which its state differs from its record, if it does.
     pub(crate) fn unsaved(&self) -> Option<Instant> {
-        *locked(&self.unsaved)
+        *self.unsaved.lock()
     }
 
     /// Records that its state differs from its record, and returns the time since which it does.
     pub(crate) fn mark_unsaved(&self) -> Instant {
-        *locked(&self.unsaved).get_or_insert_with(Instant::now)
+        *self.unsaved.lock().get_or_insert_with(Instant::now)
     }
 
     pub(super) fn mark_saved(&self) {
-        *locked(&self.unsaved) = None;
+        *self.unsaved.lock() = None;
     }
 
     /// Records that a run starts in this process.
     pub(super) fn begin_run(&self, due: Timestamp, cancel: CancellationToken) {
-        locked(&self.runs).insert(due, cancel);
+        self.runs.lock().insert(due, cancel);
     }
 
     pub(crate) fn end_run(&self, due: Timestamp) {
-        locked(&self.runs).remove(&due);
+        self.runs.lock().remove(&due);
     }
 
     pub(crate) fn runs_here(&self, due: Timestamp) -> bool {
-        locked(&self.runs).contains_key(&due)
+        self.runs.lock().contains_key(&due)
     }
 
     pub(crate) fn is_running(&self) -> bool {
-        !locked(&self.runs).is_empty()
+        !self.runs.lock().is_empty()
     }
 
     pub(crate) fn cancel_runs(&self) {
-        locked(&self.runs).values().for_each(CancellationToken::cancel);
+        self.runs.lock().values().for_each(CancellationToken::cancel);
     }
-}
-
-/// Locks a mutex. No code panics while a lock of a ledger is held.
-pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,12 +3,12 @@
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
+use toolcrib_model::ellipsize_chars;
 
 use super::record::{LastRun, Overlap, Schedule, ScheduleState};
 use super::time::format_moment;
 use crate::Action;
 use crate::ledger::Live;
-use crate::text::truncate_chars;
 
 /// The number of next runs in the status of a schedule.
 pub const NEXT_RUNS: usize = 5;
@@ -143,9 +143,9 @@ pub(super) fn notification_text(id: &str, schedule: &Schedule, what: &str) -> St
 
 /// Truncates a result.
 pub(super) fn result_excerpt(text: &str) -> String {
-    truncate_chars(text, MAX_DETAIL_CHARS)
+    ellipsize_chars(text, MAX_DETAIL_CHARS).into_owned()
 }
 
 fn excerpt(text: &str) -> String {
-    truncate_chars(text, MAX_EXCERPT_CHARS)
+    ellipsize_chars(text, MAX_EXCERPT_CHARS).into_owned()
 }

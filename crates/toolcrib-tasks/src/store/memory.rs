@@ -1,10 +1,10 @@
 //! A store in memory.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::{Change, Record, RecordKind, Store, StoreError};
@@ -26,25 +26,20 @@ impl MemoryStore {
     pub fn new() -> Self {
         Self::default()
     }
-
-    fn state(&self) -> MutexGuard<'_, MemoryState> {
-        // No code panics while the lock is held.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 #[async_trait]
 impl Store for MemoryStore {
     async fn load(&self, kind: RecordKind) -> Result<Vec<Record>, StoreError> {
-        Ok(self.state().records.values().filter(|record| record.kind == kind).cloned().collect())
+        Ok(self.state.lock().records.values().filter(|record| record.kind == kind).cloned().collect())
     }
 
     async fn get(&self, kind: RecordKind, id: &str) -> Result<Option<Record>, StoreError> {
-        Ok(self.state().records.get(&(kind, id.to_owned())).cloned())
+        Ok(self.state.lock().records.get(&(kind, id.to_owned())).cloned())
     }
 
     async fn apply(&self, changes: Vec<Change>) -> Result<(), StoreError> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         for change in changes {
             match change {
                 Change::Put(record) => {
@@ -59,7 +54,7 @@ impl Store for MemoryStore {
     }
 
     async fn lease(&self, id: &str, owner: &str, time: Duration) -> Result<bool, StoreError> {
-        let (mut state, now) = (self.state(), Instant::now());
+        let (mut state, now) = (self.state.lock(), Instant::now());
         let is_taken = state.leases.get(id).is_some_and(|(holder, until)| holder != owner && *until > now);
         if !is_taken {
             state.leases.insert(id.to_owned(), (owner.to_owned(), now + time));
@@ -68,7 +63,7 @@ impl Store for MemoryStore {
     }
 
     async fn release(&self, id: &str, owner: &str) -> Result<(), StoreError> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.leases.get(id).is_some_and(|(holder, _)| holder == owner) {
             state.leases.remove(id);
         }

@@ -1,8 +1,9 @@
 //! Concurrency limits of checks.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::WatcherSettings;
@@ -38,7 +39,7 @@ impl CheckLimits {
     }
 
     fn of_tool(&self, tool: &str) -> Arc<Semaphore> {
-        let mut of_tools = self.of_tools.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut of_tools = self.of_tools.lock();
         if let Some(semaphore) = of_tools.get(tool).and_then(Weak::upgrade) {
             return semaphore;
         }

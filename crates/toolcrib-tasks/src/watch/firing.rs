@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
-use toolcrib_model::{ErrorKind, ToolError};
+use toolcrib_model::{ErrorKind, ToolError, ellipsize_bytes};
 use toolcrib_port::PhaseTracker;
 
 use super::WatchersInner;
@@ -13,7 +13,6 @@ use super::request::check_takes_values;
 use super::watcher::{MAX_NOTIFIED_BYTES, error_text};
 use crate::Action;
 use crate::owner::Owner;
-use crate::text::truncate_bytes;
 
 /// The maximum duration of an action.
 const MAX_ACTION_TIME: Duration = Duration::from_mins(10);
@@ -154,7 +153,7 @@ impl WatchersInner {
             (Err(error), action) => Some(format!("{title} was to {}: {}", what(action), error_text(error))),
             (Ok(result), Action::ToolCall { tool, .. }) => Some(format!(
                 "{title} has called `{tool}`: {}",
-                truncate_bytes(&result.to_string(), MAX_NOTIFIED_BYTES)
+                ellipsize_bytes(&result.to_string(), MAX_NOTIFIED_BYTES)
             )),
             // These actions send their own notifications.
             (Ok(_), Action::Notification { .. } | Action::LlmPrompt { .. }) => None,

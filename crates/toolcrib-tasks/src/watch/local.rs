@@ -1,10 +1,10 @@
 //! A watcher in this process.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, ToolError};
 
@@ -34,7 +34,7 @@ impl LocalWatcher {
     }
 
     pub(super) fn remember(&self, mut check: Check) {
-        let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut history = self.history.lock();
         // Consecutive equal values share an allocation.
         if let Some(last) = history.back() {
             if last.shown == check.shown {
@@ -52,7 +52,7 @@ impl LocalWatcher {
 
     /// Returns the checks, the last one first.
     pub(super) fn history(&self) -> Vec<Check> {
-        self.history.lock().unwrap_or_else(PoisonError::into_inner).iter().rev().cloned().collect()
+        self.history.lock().iter().rev().cloned().collect()
     }
 }
 

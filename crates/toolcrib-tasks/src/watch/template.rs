@@ -6,10 +6,10 @@
 //! and never name a tool or a channel.
 
 use serde_json::Value;
+use toolcrib_model::ellipsize_bytes;
 
 use crate::Action;
 use crate::condition::Path;
-use crate::text::truncate_bytes;
 
 /// The maximum size of an inserted part in bytes of JSON. A longer part is truncated to a text.
 const MAX_FILLED_BYTES: usize = 4_096;
@@ -91,11 +91,11 @@ fn parse_segments(text: &str) -> Result<Vec<Segment>, String> {
         let path = placeholder.trim().strip_prefix("value").ok_or_else(|| {
             format!(
                 "`{{{{{}}}}}` is not a placeholder; use `{{{{value}}}}` or `{{{{value.path}}}}`",
-                truncate_bytes(placeholder, 40)
+                ellipsize_bytes(placeholder, 40)
             )
         })?;
         let path = Path::parse(&format!("${path}")).map_err(|error| {
-            format!("`{{{{{}}}}}` has an invalid path: {error}", truncate_bytes(placeholder, 40))
+            format!("`{{{{{}}}}}` has an invalid path: {error}", ellipsize_bytes(placeholder, 40))
         })?;
         segments.push(Segment::Placeholder(path));
         rest = after;
@@ -139,8 +139,6 @@ fn truncate_part(part: Option<&Value>) -> Value {
     if json.len() <= MAX_FILLED_BYTES {
         return part.clone();
     }
-    Value::String(match part {
-        Value::String(text) => truncate_bytes(text, MAX_FILLED_BYTES),
-        _ => truncate_bytes(&json, MAX_FILLED_BYTES),
-    })
+    let text = part.as_str().unwrap_or(&json);
+    Value::String(ellipsize_bytes(text, MAX_FILLED_BYTES).into_owned())
 }

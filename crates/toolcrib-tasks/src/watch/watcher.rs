@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::time::Instant;
-use toolcrib_model::{ErrorKind, Fingerprint, ToolError};
+use toolcrib_model::{ErrorKind, Fingerprint, ToolError, ellipsize_bytes};
 
 use super::firing::{Firing, FollowUp};
 use super::local::LocalWatcher;
@@ -16,7 +16,6 @@ use super::status::{CheckOutcome, WatcherCheck, WatcherMetrics, WatcherState};
 use super::{WatcherSettings, template};
 use crate::ledger::Task;
 use crate::owner::Owner;
-use crate::text::truncate_bytes;
 use crate::{Condition, RecordKind};
 
 /// The maximum size of a watched result in bytes of JSON.
@@ -448,7 +447,7 @@ impl BoundedResult {
     }
 
     fn notification_value(&self) -> String {
-        truncate_bytes(&self.json, MAX_NOTIFIED_BYTES)
+        ellipsize_bytes(&self.json, MAX_NOTIFIED_BYTES).into_owned()
     }
 
     fn baseline(&self) -> Option<Value> {
@@ -459,12 +458,12 @@ impl BoundedResult {
         if self.json.len() <= bytes {
             self.value.clone()
         } else {
-            Value::String(truncate_bytes(&self.json, bytes))
+            Value::String(ellipsize_bytes(&self.json, bytes).into_owned())
         }
     }
 }
 
 /// Returns the text of an error as one line, so that the text of a tool cannot imitate other parts of a notification.
 pub(super) fn error_text(error: &ToolError) -> String {
-    truncate_bytes(&error.to_string(), MAX_NOTIFIED_BYTES).replace(char::is_control, " ")
+    ellipsize_bytes(&error.to_string(), MAX_NOTIFIED_BYTES).replace(char::is_control, " ")
 }

@@ -1,7 +1,7 @@
 //! The server: a script, and a record of requests.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use axum::Router;
@@ -10,6 +10,7 @@ use axum::http::{HeaderMap, header};
 use axum::response::Response;
 use axum::routing::post;
 use bytes::Bytes;
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::encoding::{answer, refused};
@@ -103,7 +104,7 @@ impl ModelServer {
 
     /// Returns the requests so far, in order, including refused ones.
     pub fn requests(&self) -> Vec<ModelRequest> {
-        self.state.progress.lock().unwrap_or_else(PoisonError::into_inner).requests.clone()
+        self.state.progress.lock().requests.clone()
     }
 }
 
@@ -111,7 +112,7 @@ async fn complete(State(state): State<Arc<ModelServerState>>, headers: HeaderMap
     let authorization = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let authorization = authorization.unwrap_or_default().to_owned();
     let is_known = authorization.starts_with("Bearer ");
-    let mut progress = state.progress.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut progress = state.progress.lock();
     progress.requests.push(ModelRequest {
         path: COMPLETIONS_PATH.to_owned(),
         authorization,

@@ -1,7 +1,7 @@
 //! The state of the store, and the record of requests.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use axum::Json;
 use axum::body::{Body, Bytes, to_bytes};
@@ -10,6 +10,7 @@ use axum::http::header::LOCATION;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 
 use super::responses::Refusal;
@@ -66,7 +67,7 @@ pub(super) struct SharedStore(Arc<Mutex<Store>>);
 
 impl SharedStore {
     pub(super) fn lock(&self) -> MutexGuard<'_, Store> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -1,6 +1,6 @@
 //! An authorization server, and an MCP server that notes what it hears.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::extract::State;
@@ -10,6 +10,7 @@ use axum::routing::{any, post};
 use axum::{Json, Router};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use parking_lot::Mutex;
 use ring::hmac;
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _};
@@ -128,17 +129,17 @@ impl Issuer {
 
     /// From now on it signs with another key, and publishes that alone.
     pub(super) fn rotate(&self) {
-        let mut key = self.shared.key.lock().unwrap();
+        let mut key = self.shared.key.lock();
         *key = (key.0 + 1, new_key());
     }
 
     pub(super) fn publish(&self, published: Published) {
-        *self.shared.published.lock().unwrap() = published;
+        *self.shared.published.lock() = published;
     }
 
     /// How often a path was asked for.
     pub(super) fn asked(&self, path: &str) -> usize {
-        self.shared.asked.lock().unwrap().iter().filter(|asked| *asked == path).count()
+        self.shared.asked.lock().iter().filter(|asked| *asked == path).count()
     }
 
     fn claims(&self, claims: &Value) -> Value {
@@ -154,7 +155,7 @@ impl Issuer {
     }
 
     pub(super) fn token_with_head(&self, head: &Value, claims: &Value) -> String {
-        let key = self.shared.key.lock().unwrap();
+        let key = self.shared.key.lock();
         let usual = json!({"alg": "ES256", "typ": "at+jwt", "kid": format!("key-{}", key.0)});
         signed(&laid(usual, head), &self.claims(claims), &key.1)
     }
@@ -172,7 +173,7 @@ impl Issuer {
 
     /// A token that anybody can make, where a public key passes for a secret.
     pub(super) fn by_public_key(&self, claims: &Value) -> String {
-        let key = self.shared.key.lock().unwrap();
+        let key = self.shared.key.lock();
         let der = [&KEY_HEAD, key.1.public_key().as_ref()].concat();
         let pem = format!("-----BEGIN PUBLIC KEY-----\n{}\n-----END PUBLIC KEY-----\n", STANDARD.encode(der));
         let head = json!({"alg": "HS256", "typ": "at+jwt", "kid": "key-1"});
@@ -183,8 +184,8 @@ impl Issuer {
 }
 
 async fn publish(State(issuer): State<Arc<Shared>>, uri: Uri) -> Response {
-    issuer.asked.lock().unwrap().push(uri.path().to_owned());
-    let published = *issuer.published.lock().unwrap();
+    issuer.asked.lock().push(uri.path().to_owned());
+    let published = *issuer.published.lock();
     match (uri.path(), published) {
         ("/.well-known/openid-configuration", Published::OfAnother) => {
             Json(json!({"issuer": "https://login.example.com", "jwks_uri": format!("{}/keys", issuer.url)}))
@@ -199,11 +200,11 @@ async fn publish(State(issuer): State<Arc<Shared>>, uri: Uri) -> Response {
         }
         ("/keys", Published::Failure) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
         ("/keys", Published::Keys | Published::OfAnother | Published::Elsewhere) => {
-            let key = issuer.key.lock().unwrap();
+            let key = issuer.key.lock();
             Json(json!({"keys": [jwk(&key.1, key.0)]})).into_response()
         }
         ("/keys", Published::TooMuch) => {
-            let key = issuer.key.lock().unwrap();
+            let key = issuer.key.lock();
             let mut own = jwk(&key.1, key.0);
             own["more"] = "x".repeat(1024 * 1024).into();
             Json(json!({"keys": [own]})).into_response()
@@ -230,7 +231,7 @@ impl Upstream {
 
     /// All of it.
     pub(super) fn heard(&self) -> String {
-        self.heard.lock().unwrap().clone()
+        self.heard.lock().clone()
     }
 }
 
@@ -239,7 +240,7 @@ async fn hear(
     headers: HeaderMap,
     Json(request): Json<Value>,
 ) -> Response {
-    heard.lock().unwrap().extend([format!("{headers:?} "), request.to_string()]);
+    heard.lock().extend([format!("{headers:?} "), request.to_string()]);
     let Some(id) = request.get("id") else { return StatusCode::ACCEPTED.into_response() };
     let result = match request["method"].as_str().unwrap() {
         "initialize" => json!({

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use toolcrib_model::truncate_bytes;
+
 use crate::Message;
 
 use super::size::size;
@@ -93,10 +95,8 @@ fn cut(text: &str) -> String {
 }
 
 fn shortened(text: &str, bytes: usize) -> String {
-    if text.len() <= bytes {
-        return text.to_owned();
-    }
-    format!("{}… [cut]", text.get(..text.floor_char_boundary(bytes)).unwrap_or_default())
+    let kept = truncate_bytes(text, bytes);
+    if kept.len() == text.len() { text.to_owned() } else { format!("{kept}… [cut]") }
 }
 
 /// Returns the conversation with a summary in place of its older part. `prompt` is the latest prompt, where that stands

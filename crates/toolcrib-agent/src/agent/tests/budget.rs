@@ -1,10 +1,11 @@
 //! Runs that start runs, and what they spend together.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde_json::json;
 use tokio::sync::Barrier;
 use toolcrib_model::{ToolCall, ToolResult};
@@ -93,7 +94,7 @@ impl House {
 
     /// The reports of those that were started, in the order in which they ended.
     fn reports(&self) -> Vec<(Option<Limit>, bool, u32)> {
-        let reports = self.reports.lock().unwrap();
+        let reports = self.reports.lock();
         reports.iter().map(|report| (limit(report), report.limit_of_caller, report.turns)).collect()
     }
 }
@@ -117,7 +118,7 @@ impl ToolCaller for House {
         let model = Calls { together: self.together.clone(), ..self.model(below) };
         let report = self.run(&model, self.limits, context).await;
         let text = report.text.clone();
-        self.reports.lock().unwrap().push(report);
+        self.reports.lock().push(report);
         ToolResult::ok(call.call_id, call.name, json!(text))
     }
 
@@ -164,7 +165,7 @@ async fn a_run_ends_where_the_rest_of_its_caller_is_used_up_and_says_whose_limit
     assert_eq!(house.reports(), [(Some(Limit::Tokens), true, 2)], "it is not asked for a last answer");
     // Which the first one gives, beyond its limit.
     assert_eq!((limit(&report), report.turns, house.requests()), (Some(Limit::Tokens), 2, 4));
-    let told = serde_json::to_value(&house.reports.lock().unwrap()[0]).unwrap();
+    let told = serde_json::to_value(&house.reports.lock()[0]).unwrap();
     assert_eq!((&told["limit"], &told["limit_of_caller"]), (&json!("tokens"), &json!(true)));
 }
 
@@ -243,7 +244,7 @@ struct Keep<'a>(&'a Mutex<Option<CallContext>>);
 #[async_trait]
 impl ToolCaller for Keep<'_> {
     async fn call(&self, call: ToolCall, context: &CallContext) -> ToolResult {
-        *self.0.lock().unwrap() = Some(context.clone());
+        *self.0.lock() = Some(context.clone());
         ToolResult::ok(call.call_id, call.name, json!("started"))
     }
 }
@@ -257,7 +258,7 @@ async fn the_time_of_the_first_run_is_that_of_all_below_it_also_of_those_that_go
     let report =
         within(limits).run("Go.", &mut Conversation::new(), &model, &caller, &context(), &mut ()).await;
     assert!(matches!(report.outcome, Outcome::Completed));
-    let mut left = kept.lock().unwrap().take().unwrap();
+    let mut left = kept.lock().take().unwrap();
     left.deadline = None;
     tokio::time::advance(Duration::from_mins(9)).await;
     // Two of five requests were made, and it is over. One that goes on makes three more.

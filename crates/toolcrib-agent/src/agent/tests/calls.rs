@@ -1,9 +1,9 @@
 //! What becomes of calls.
 
-use std::sync::Mutex;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use toolcrib_model::{QualifiedName, Tool, ToolCall, ToolResult};
 use toolcrib_port::{CallContext, Catalogue, ToolCaller};
@@ -25,7 +25,7 @@ impl ToolCaller for Meeting {
         if call.name.starts_with("read") {
             self.readers.wait().await;
         } else {
-            self.order.lock().unwrap().push(call.name.clone());
+            self.order.lock().push(call.name.clone());
         }
         ToolResult::ok(call.call_id, call.name, json!("done"))
     }
@@ -58,7 +58,7 @@ async fn neighbours_that_only_read_run_side_by_side_and_others_in_order() {
     let running = agent.run("Go.", &mut conversation, &model, &caller, &context, &mut nobody);
     let report = tokio::time::timeout(Duration::from_mins(1), running).await.expect("three readers meet");
     assert!(report.calls.iter().all(|call| call.ok) && report.calls.len() == 8, "{report:?}");
-    assert_eq!(*caller.order.lock().unwrap(), ["write.a", "write.b"]);
+    assert_eq!(*caller.order.lock(), ["write.a", "write.b"]);
     let ids: Vec<_> = results(&conversation).iter().map(|(id, _)| (*id).to_owned()).collect();
     assert_eq!(ids, ["read.a", "read.b", "read.c", "write.a", "write.b", "read.d", "read.e", "read.f"]);
 }

@@ -1,8 +1,7 @@
 //! Conversations that become longer than the model takes in.
 
-use std::sync::Mutex;
-
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde_json::json;
 use toolcrib_model::{ToolCall, ToolResult};
 use toolcrib_port::{CallContext, Media, ResultStore, ToolCaller};
@@ -39,7 +38,7 @@ impl ToolCaller for Long {
 impl ResultStore for Long {
     fn store(&self, tool: &str, result: String, context: &CallContext) -> Option<String> {
         assert_eq!(context.agent.as_deref(), Some("assistant"));
-        let mut kept = self.kept.lock().unwrap();
+        let mut kept = self.kept.lock();
         kept.push((tool.to_owned(), result.len()));
         self.keeps.then(|| format!("read the rest with handle {}", kept.len()))
     }
@@ -80,7 +79,7 @@ fn working(turns: usize, summary: &'static str) -> impl ChatModel {
             assert_eq!((*request.tool_choice == ToolChoice::None, request.tools.len()), (true, 0));
             return says(summary);
         }
-        let mut number = number.lock().unwrap();
+        let mut number = number.lock();
         *number += 1;
         if *number > turns {
             return says("Done.");
@@ -113,7 +112,7 @@ async fn old_results_make_room_first_and_can_be_read_by_their_handles() {
     assert!(matches!(report.outcome, Outcome::Completed), "{report:?}");
     assert_eq!(report.compactions, 1);
     assert!(matches!(shortened[..], [Compacted::Results(3)]), "{shortened:?}");
-    assert_eq!(caller.kept.lock().unwrap().first(), Some(&("notes__search".to_owned(), 4_012)));
+    assert_eq!(caller.kept.lock().first(), Some(&("notes__search".to_owned(), 4_012)));
     let told: Vec<_> = conversation
         .messages()
         .iter()
@@ -197,7 +196,7 @@ struct Noting<'a, M>(M, &'a Mutex<Vec<String>>);
 impl<M: ChatModel> ChatModel for Noting<'_, M> {
     async fn complete(&self, request: &ChatRequest<'_>, sink: &mut TextSink<'_>) -> Result<ChatReply, Error> {
         if !request.system.is_empty() {
-            self.1.lock().unwrap().push(sent(request));
+            self.1.lock().push(sent(request));
         }
         self.0.complete(request, sink).await
     }
@@ -209,7 +208,7 @@ async fn between_two_times_that_room_is_made_each_request_begins_with_the_one_be
     let model = Noting(working(30, "Some."), &bodies);
     let (report, ..) = run(&windowed(8_000), &model, &Long::new(3_000, true)).await;
     assert!(matches!(report.outcome, Outcome::Completed), "{report:?}");
-    let bodies = bodies.lock().unwrap();
+    let bodies = bodies.lock();
     let broken = bodies.windows(2).filter(|pair| !begins_with(&pair[1], &pair[0])).count();
     assert!(broken > 0 && broken == usize::try_from(report.compactions).unwrap(), "{broken}");
     // Not in each turn: what is made is enough for a while.

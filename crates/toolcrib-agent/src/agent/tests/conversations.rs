@@ -1,7 +1,6 @@
 //! What is said, from turn to turn and from prompt to prompt.
 
-use std::sync::Mutex;
-
+use parking_lot::Mutex;
 use serde_json::json;
 use toolcrib_port::CallContext;
 
@@ -95,7 +94,7 @@ async fn a_conversation_goes_on_and_ids_stay_unique() {
 async fn each_request_begins_with_the_messages_of_the_one_before() {
     let bodies = Mutex::new(Vec::<String>::new());
     let model = scripted(|turn, request| {
-        bodies.lock().unwrap().push(sent(request));
+        bodies.lock().push(sent(request));
         match turn {
             1..=3 => {
                 calls(vec![call("", "notes.search", &format!(r#"{{"query": {turn}, "a": [1.0, null]}}"#))])
@@ -104,7 +103,7 @@ async fn each_request_begins_with_the_messages_of_the_one_before() {
         }
     });
     run(&agent(), &model).await;
-    let sent = bodies.lock().unwrap();
+    let sent = bodies.lock();
     assert_eq!(sent.len(), 4);
     for pair in sent.windows(2) {
         let prefix = pair[0].strip_suffix("]}").unwrap();

@@ -75,7 +75,7 @@ async fn a_run_that_is_dropped_at_any_await_leaves_a_conversation_that_goes_on()
         assert_answered(conversation.messages());
         if let Some(report) = ended {
             assert!(matches!(report.outcome, Outcome::Completed), "{report:?}");
-            assert_eq!(caller.0.seen.lock().unwrap().len(), 2);
+            assert_eq!(caller.0.seen.lock().len(), 2);
             break;
         }
     }

@@ -13,9 +13,8 @@ mod repair;
 mod resume;
 mod styles;
 
-use std::sync::Mutex;
-
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde_json::json;
 use toolcrib_model::{ErrorKind, QualifiedName, Tool, ToolCall, ToolError, ToolResult};
 use toolcrib_port::{CallContext, ToolCaller};
@@ -35,7 +34,7 @@ impl ToolCaller for Caller {
     async fn call(&self, call: ToolCall, context: &CallContext) -> ToolResult {
         assert_eq!(context.agent.as_deref(), Some("assistant"));
         assert!(context.deadline.is_some());
-        self.seen.lock().unwrap().push(call.clone());
+        self.seen.lock().push(call.clone());
         match call.name.as_str() {
             "notes::search" | "notes.search" => {
                 ToolResult::ok(call.call_id, "notes::search", json!({"found": call.arguments.get("query")}))
@@ -69,7 +68,7 @@ impl<F: Fn(usize, &ChatRequest<'_>) -> ChatReply + Send + Sync> ChatModel for Sc
         on_text: &mut TextSink<'_>,
     ) -> Result<ChatReply, Error> {
         let number = {
-            let mut number = self.1.lock().unwrap();
+            let mut number = self.1.lock();
             *number += 1;
             *number
         };
@@ -118,7 +117,7 @@ pub(super) async fn run(agent: &Agent, model: &dyn ChatModel) -> (RunReport, Con
     let (caller, mut conversation) = (Caller::default(), Conversation::new());
     let context = CallContext::new("session");
     let report = agent.run("Find paint.", &mut conversation, model, &caller, &context, &mut ()).await;
-    (report, conversation, caller.seen.into_inner().unwrap())
+    (report, conversation, caller.seen.into_inner())
 }
 
 pub(super) fn results(conversation: &Conversation) -> Vec<(&str, &str)> {

@@ -1,8 +1,9 @@
 //! What happened beside the conversation.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use toolcrib_port::CallContext;
 
 use super::{Caller, agent, call, calls, limited, says, scripted};
@@ -14,7 +15,7 @@ struct Letters(Mutex<Vec<Note>>);
 
 impl Letters {
     fn put(&self, text: &str) {
-        let mut notes = self.0.lock().unwrap();
+        let mut notes = self.0.lock();
         notes.push(Note { id: text.to_owned(), text: text.to_owned() });
     }
 }
@@ -23,11 +24,11 @@ impl Letters {
 impl NotificationQueue for Letters {
     async fn pending(&self, context: &CallContext, most: usize) -> Vec<Note> {
         assert_eq!((&*context.session, context.agent.as_deref()), ("session", Some("assistant")));
-        self.0.lock().unwrap().iter().take(most).cloned().collect()
+        self.0.lock().iter().take(most).cloned().collect()
     }
 
     async fn acknowledge(&self, _context: &CallContext, notes: Vec<Note>) {
-        self.0.lock().unwrap().retain(|note| !notes.contains(note));
+        self.0.lock().retain(|note| !notes.contains(note));
     }
 }
 
@@ -53,7 +54,7 @@ async fn the_model_is_told_at_its_next_turn_what_happened_meanwhile_and_once() {
     };
     assert!(prompt.starts_with("Go.") && prompt.contains("the build has ended"), "{prompt}");
     assert!(note.contains("the tests have ended") && !note.contains("the build"), "{note}");
-    assert!(inbox.0.lock().unwrap().is_empty());
+    assert!(inbox.0.lock().is_empty());
 }
 
 #[tokio::test]

@@ -1,9 +1,10 @@
 //! Going on after a crash.
 
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde_json::json;
 use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
 use toolcrib_port::{CallContext, Catalogue, ToolCaller};
@@ -21,7 +22,7 @@ struct Memory {
 #[async_trait]
 impl Journal for Memory {
     async fn write(&self, entries: &[Entry], lasts: bool) -> io::Result<()> {
-        let mut kept = self.entries.lock().unwrap();
+        let mut kept = self.entries.lock();
         for entry in entries {
             if kept.len() == self.room {
                 return Err(io::ErrorKind::StorageFull.into());
@@ -43,7 +44,7 @@ struct World(Mutex<Vec<String>>);
 #[async_trait]
 impl ToolCaller for World {
     async fn call(&self, call: ToolCall, _context: &CallContext) -> ToolResult {
-        self.0.lock().unwrap().push(call.name.clone());
+        self.0.lock().push(call.name.clone());
         if call.name.starts_with("fail") {
             let error = ToolError::new(ErrorKind::ToolFailed, "no");
             return ToolResult::failed(call.call_id, call.name, error);
@@ -73,8 +74,8 @@ async fn broken_off(room: usize) -> (RunReport, Vec<Entry>, Vec<String>) {
     let mut conversation = Conversation::new();
     let context = CallContext::new("session");
     let report = agent.run("Go.", &mut conversation, &model, &world, &context, &mut ()).await;
-    let entries = journal.entries.lock().unwrap().iter().map(|(entry, _)| entry.clone()).collect();
-    (report, entries, world.0.into_inner().unwrap())
+    let entries = journal.entries.lock().iter().map(|(entry, _)| entry.clone()).collect();
+    (report, entries, world.0.into_inner())
 }
 
 #[tokio::test]
@@ -87,7 +88,7 @@ async fn what_a_turn_cost_that_said_nothing_is_known_after_a_crash() {
     let (kept, mut conversation) = (agent().with_journal(journal.clone()), Conversation::new());
     let context = CallContext::new("session");
     kept.run("Go.", &mut conversation, &model, &World::default(), &context, &mut ()).await;
-    let entries: Vec<_> = journal.entries.lock().unwrap().iter().map(|(entry, _)| entry.clone()).collect();
+    let entries: Vec<_> = journal.entries.lock().iter().map(|(entry, _)| entry.clone()).collect();
     let mut conversation = Conversation::restore(entries);
     let report = agent().resume(&mut conversation, &model, &World::default(), &context, &mut ()).await;
     assert!(matches!(report.outcome, Outcome::Failed { error: Error::EmptyReply { .. } }), "{report:?}");
@@ -140,7 +141,7 @@ async fn wherever_a_run_breaks_off_no_side_effect_happens_twice() {
             _ => None,
         });
         // The worst that may be: what was begun has happened.
-        before.0.get_mut().unwrap().extend(begun);
+        before.0.get_mut().extend(begun);
         let mut conversation = Conversation::restore(all[..crash].to_vec());
         assert!(conversation.is_open(), "{crash}");
         let model = scripted(move |turn, request| {
@@ -156,7 +157,7 @@ async fn wherever_a_run_breaks_off_no_side_effect_happens_twice() {
         let report = agent().resume(&mut conversation, &model, &before, &context, &mut ()).await;
         assert!(matches!(report.outcome, Outcome::Completed), "{crash}: {:?}", report.outcome);
         assert_eq!((report.text.as_str(), results(&conversation).len()), ("Done.", 3), "{crash}");
-        let ran = before.0.into_inner().unwrap();
+        let ran = before.0.into_inner();
         for write in ["write.a", "write.b"] {
             assert_eq!(ran.iter().filter(|name| *name == write).count(), 1, "{crash}: {ran:?}");
         }
@@ -186,7 +187,7 @@ async fn what_cannot_be_done_again_is_kept_for_good_before_it_begins() {
     let agent = agent().with_journal(journal.clone());
     let context = CallContext::new("session");
     agent.run("Go.", &mut conversation, &model, &World::default(), &context, &mut ()).await;
-    let entries = journal.entries.lock().unwrap();
+    let entries = journal.entries.lock();
     let lasting = entries.iter().filter(|(_, lasts)| *lasts).map(|(entry, _)| match entry {
         Entry::Begun { .. } => "begun",
         Entry::Finished { .. } => "finished",
@@ -208,7 +209,7 @@ async fn a_run_that_failed_goes_on_where_it_was() {
     let keeping = agent().with_journal(journal.clone());
     let report = keeping.run("Go.", &mut conversation, &model, &World::default(), &context, &mut ()).await;
     assert!(matches!(report.outcome, Outcome::Failed { error: Error::Cancelled }));
-    let entries: Vec<_> = journal.entries.lock().unwrap().iter().map(|(entry, _)| entry.clone()).collect();
+    let entries: Vec<_> = journal.entries.lock().iter().map(|(entry, _)| entry.clone()).collect();
     let mut conversation = Conversation::restore(entries);
     let context = CallContext::new("session");
     let report = agent().resume(&mut conversation, &model, &World::default(), &context, &mut ()).await;
@@ -222,7 +223,7 @@ async fn resumed_everywhere(name: &'static str, limits: RunLimits) -> Vec<(Optio
     let run = limited(limits).with_journal(journal.clone());
     let (context, mut conversation) = (CallContext::new("session"), Conversation::new());
     run.run("Go.", &mut conversation, &again(), &World::default(), &context, &mut ()).await;
-    let all: Vec<_> = journal.entries.lock().unwrap().iter().map(|(entry, _)| entry.clone()).collect();
+    let all: Vec<_> = journal.entries.lock().iter().map(|(entry, _)| entry.clone()).collect();
     let mut ends = Vec::new();
     for crash in 2..all.len() {
         let is_finished = |entry: &&Entry| matches!(entry, Entry::Finished { .. });
@@ -233,7 +234,7 @@ async fn resumed_everywhere(name: &'static str, limits: RunLimits) -> Vec<(Optio
             Outcome::LimitReached { limit } => Some(limit),
             _ => None,
         };
-        ends.push((limit, before + world.0.into_inner().unwrap().len()));
+        ends.push((limit, before + world.0.into_inner().len()));
     }
     ends
 }

@@ -1,9 +1,9 @@
 //! Models that call through their API, and models that write calls as text.
 
-use std::sync::Mutex;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde_json::json;
 use toolcrib_model::{ToolCall, ToolResult};
 use toolcrib_port::CallContext;
@@ -37,7 +37,7 @@ async fn in_text_style_the_results_of_a_message_come_back_as_one_labelled_messag
     let watched = Watched(model, Mutex::default());
     let model = TextModel::new(&watched, ToolNames::from(&agent().settings().wire_names));
     run(&agent(), &model).await;
-    let asked = watched.1.into_inner().unwrap();
+    let asked = watched.1.into_inner();
     let [_, Message::Assistant { content, tool_calls, .. }, Message::User { content: results }] =
         &asked[1][..]
     else {
@@ -92,7 +92,7 @@ impl<M: ChatModel> ChatModel for &Watched<M> {
         request: &ChatRequest<'_>,
         on_text: &mut TextSink<'_>,
     ) -> Result<ChatReply, Error> {
-        self.1.lock().unwrap().push(request.messages.to_vec());
+        self.1.lock().push(request.messages.to_vec());
         self.0.complete(request, on_text).await
     }
 }
@@ -141,7 +141,7 @@ async fn in_text_style_prose_is_shown_while_it_comes_and_calls_are_not() {
     let model = styled(CallStyle::Text, model);
     let report = agent().run("Find paint.", &mut conversation, &*model, &caller, &context, &mut reader).await;
     assert_eq!(report.text, "Two paints.");
-    assert_eq!(caller.seen.into_inner().unwrap().len(), 2);
+    assert_eq!(caller.seen.into_inner().len(), 2);
     assert_eq!(reader.0.concat(), "I search.One more:Two paints.");
     assert!(reader.0.len() > 6, "{:?}", reader.0);
 }

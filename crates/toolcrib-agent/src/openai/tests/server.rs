@@ -1,8 +1,9 @@
 //! A server on a real socket that answers as it is told.
 
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -83,7 +84,7 @@ impl Server {
             let mut answers = answers.into_iter().peekable();
             while let Ok((mut socket, _)) = listener.accept().await {
                 let request = receive(&mut socket).await;
-                log.lock().unwrap().push(request);
+                log.lock().push(request);
                 let Some(answer) = answers.next() else { break };
                 if answers.peek().is_none() {
                     answers = vec![answer.clone()].into_iter().peekable();
@@ -98,7 +99,7 @@ impl Server {
     }
 
     pub(super) fn received(&self) -> Vec<Received> {
-        self.received.lock().unwrap().clone()
+        self.received.lock().clone()
     }
 }
 

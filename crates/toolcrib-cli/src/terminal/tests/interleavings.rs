@@ -6,10 +6,11 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, yield_now};
@@ -96,7 +97,7 @@ impl FakeTerminal {
     }
 
     pub(super) fn types(&self, text: &str) {
-        let mut record = self.device.record.lock().unwrap();
+        let mut record = self.device.record.lock();
         let asked = record.asked;
         record.typed.extend(text.chars().map(|c| (c, asked)));
     }
@@ -108,14 +109,14 @@ impl FakeTerminal {
 
     /// Returns all that was shown, without the sequences that switch modes of the terminal.
     pub(super) fn shown(&self) -> String {
-        let shown = self.device.record.lock().unwrap().shown.clone();
+        let shown = self.device.record.lock().shown.clone();
         shown.replace("\u{1b}[?2004h", "").replace("\u{1b}[?2004l", "")
     }
 }
 
 impl Display for Device {
     fn write(&self, _stream: Stream, text: &str) {
-        let mut record = self.record.lock().unwrap();
+        let mut record = self.record.lock();
         record.shown.push_str(text);
         if let Some((_, number)) = text.split_once("number: ") {
             let digits: String = number.chars().take_while(char::is_ascii_digit).collect();
@@ -136,12 +137,12 @@ impl Input for Device {
     }
 
     fn is_ready(&self) -> io::Result<bool> {
-        Ok(self.record.lock().unwrap().typed.iter().any(|(c, _)| *c == '\n'))
+        Ok(self.record.lock().typed.iter().any(|(c, _)| *c == '\n'))
     }
 
     /// Reads a line, as a terminal in its canonical mode gives it.
     fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut record = self.record.lock().unwrap();
+        let mut record = self.record.lock();
         let end = record.typed.iter().position(|(c, _)| *c == '\n').map_or(0, |at| at + 1);
         let typed: Vec<_> = record.typed.drain(..end).collect();
         let line: String = typed.iter().map(|(c, _)| *c).collect();
@@ -157,7 +158,7 @@ impl Input for Device {
 
     fn discard(&self) -> io::Result<()> {
         if self.fault != Fault::TypedAheadIsKept {
-            self.record.lock().unwrap().typed.clear();
+            self.record.lock().typed.clear();
         }
         Ok(())
     }
@@ -177,7 +178,7 @@ impl Approver for Clients {
             return self.terminal.ask(batch, context).await;
         }
         let (sender, answer) = oneshot::channel();
-        self.open.lock().unwrap().insert(number(asked), sender);
+        self.open.lock().insert(number(asked), sender);
         asked.answer = Some(match answer.await {
             Ok(true) => Answer::Approved(asked.question().approve()),
             _ => Answer::Denied(None),
@@ -200,9 +201,9 @@ struct Oracle {
 impl ToolEngine for Oracle {
     async fn invoke(&self, call: &Authorized<Call>, _context: &CallContext) -> ToolResult {
         let number = call.arguments["number"].as_u64().unwrap();
-        *self.runs.lock().unwrap() += 1;
-        if !self.record.lock().unwrap().approved.remove(&number) {
-            self.violations.lock().unwrap().push(number);
+        *self.runs.lock() += 1;
+        if !self.record.lock().approved.remove(&number) {
+            self.violations.lock().push(number);
         }
         call.ok(json!({}))
     }
@@ -298,7 +299,7 @@ impl Fixture {
                         let is_open = waiting.iter().any(|(question, _)| question.id == id);
                         let is_yes = random.below(2) == 0;
                         if is_yes && is_open {
-                            record.lock().unwrap().approved.insert(call);
+                            record.lock().approved.insert(call);
                         }
                         let answer = if is_yes { OperatorAnswer::Once } else { OperatorAnswer::deny("") };
                         operator.answer(id, answer);
@@ -308,12 +309,12 @@ impl Fixture {
                     if let Some(number) =
                         (next > 0).then(|| random.below(usize::try_from(next).unwrap()) as u64)
                     {
-                        let mut open = open.lock().unwrap();
+                        let mut open = open.lock();
                         let is_yes = random.below(2) == 0;
                         open.retain(|_, sender: &mut oneshot::Sender<bool>| !sender.is_closed());
                         if let Some(sender) = open.remove(&number) {
                             if is_yes {
-                                record.lock().unwrap().approved.insert(number);
+                                record.lock().approved.insert(number);
                             }
                             sender.send(is_yes).unwrap();
                         } else if fault == Fault::LateAnswerIsReused
@@ -341,7 +342,7 @@ impl Fixture {
         if let Some(chat) = chat {
             chat.abort();
         }
-        (*oracle.runs.lock().unwrap(), std::mem::take(&mut oracle.violations.lock().unwrap()))
+        (*oracle.runs.lock(), std::mem::take(&mut oracle.violations.lock()))
     }
 }
 

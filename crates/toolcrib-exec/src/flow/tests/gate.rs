@@ -1,9 +1,8 @@
 //! So many at once, so many in a time, so many who wait.
 
-use std::sync::Mutex;
-
 use futures::FutureExt;
 use futures::future::join_all;
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::super::RETRY_AFTER;
@@ -18,7 +17,7 @@ async fn calls_run_in_the_order_in_which_they_came_and_so_many_at_once() {
     let calls = (0..20).map(|number| {
         let (flow, call, order, running, most) = (&flow, &call, &order, &running, &most);
         flow.go(call, within(60), move || async move {
-            order.lock().unwrap().push(number);
+            order.lock().push(number);
             most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
             pass(seconds(1)).await;
             running.fetch_sub(1, Ordering::SeqCst);
@@ -26,7 +25,7 @@ async fn calls_run_in_the_order_in_which_they_came_and_so_many_at_once() {
         })
     });
     let results = join_all(calls).await;
-    assert_eq!(order.into_inner().unwrap(), (0..20).collect::<Vec<_>>());
+    assert_eq!(order.into_inner(), (0..20).collect::<Vec<_>>());
     assert_eq!(most.into_inner(), 3);
     assert_eq!(results[19].metadata["queued_ms"], 6000);
     assert!(!results[0].metadata.contains_key("queued_ms"));

@@ -1,8 +1,7 @@
 //! Tools that call tools.
 
-use std::sync::Mutex;
-
 use futures::FutureExt;
+use parking_lot::Mutex;
 use toolcrib_policy::RUNTIME_NAMESPACE;
 
 use super::*;
@@ -51,7 +50,7 @@ async fn a_place_is_lent_to_one_call_at_a_time_and_only_while_it_is_held() {
     };
     let result = flow
         .run(&outer, &context, &CallChain::default(), within(60), false, |call_chain| {
-            *kept.lock().unwrap() = Some(call_chain.clone());
+            *kept.lock() = Some(call_chain.clone());
             let calls = [below(call_chain.clone()), below(call_chain.clone()), below(call_chain)];
             let outer = &outer;
             async move {
@@ -63,7 +62,7 @@ async fn a_place_is_lent_to_one_call_at_a_time_and_only_while_it_is_held() {
     assert_eq!((result.result, started.elapsed()), (json!(3), seconds(3)));
 
     // The call above is over: whoever kept its lineage waits like everybody else.
-    let kept = kept.into_inner().unwrap().unwrap();
+    let kept = kept.into_inner().unwrap();
     let stranger = flow.go(&outer, within(60), || async {
         pass(seconds(10)).await;
         outer.ok("alone")

@@ -5,9 +5,10 @@ mod guard;
 mod headers;
 mod requests;
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use http::Method;
+use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use url::Url;
@@ -50,7 +51,7 @@ impl Server {
     }
 
     fn requests(&self) -> Vec<String> {
-        self.requests.lock().unwrap().clone()
+        self.requests.lock().clone()
     }
 }
 
@@ -63,7 +64,7 @@ async fn serve(mut connection: TcpStream, answer: Vec<u8>, requests: Arc<Mutex<V
             _ => return,
         }
     }
-    requests.lock().unwrap().push(String::from_utf8(request).unwrap());
+    requests.lock().push(String::from_utf8(request).unwrap());
     // The client may have had enough before the end.
     let _ = connection.write_all(&answer).await;
 }

@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
@@ -370,7 +371,7 @@ fn note() -> Arc<Tool> {
 impl ToolCaller for Entrance {
     async fn call(&self, call: ToolCall, context: &CallContext) -> ToolResult {
         let name = call.name.clone();
-        self.0.lock().unwrap().push((call, context.clone()));
+        self.0.lock().push((call, context.clone()));
         match name.as_str() {
             "notes.add" => ToolResult::ok(None, name, json!({"id": 7})),
             _ => ToolResult::failed(
@@ -440,7 +441,7 @@ def find(*, sdk):
     let error = call(&module, "add", json!({"name": "notes.drop"}), &context).await.error.unwrap();
     assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Denied, "`notes.drop` may not be used"));
 
-    let calls = entrance.0.lock().unwrap();
+    let calls = entrance.0.lock();
     let (first, seen) = &calls[0];
     assert_eq!((first.name.as_str(), &first.arguments["text"]), ("notes.add", &json!("a")));
     assert_eq!((seen.session.as_ref(), seen.user.as_deref(), seen.depth), ("s-1", Some("ada"), 3));

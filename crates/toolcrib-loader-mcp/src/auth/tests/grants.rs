@@ -44,7 +44,7 @@ async fn the_platforms_word_gets_a_token_and_its_file_is_read_anew() {
         assert_eq!(fields["scope"], "read");
         assert_eq!(fields["resource"], world.url());
     }
-    assert!(secrets.lock().unwrap().contains(&"identity-1".to_owned()));
+    assert!(secrets.lock().contains(&"identity-1".to_owned()));
 }
 
 #[tokio::test]

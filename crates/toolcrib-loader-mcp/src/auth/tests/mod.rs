@@ -8,11 +8,12 @@ mod renewal;
 mod server;
 mod store;
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use http::Method;
 use http::header::LOCATION;
+use parking_lot::Mutex;
 use serde_json::json;
 use toolcrib_io::http::{HttpClient, HttpPolicy, Request};
 use toolcrib_model::{Secret, ToolResult};
@@ -89,5 +90,5 @@ async fn reason(world: &World, auth: McpAuth) -> String {
 fn told() -> (Arc<Mutex<Vec<String>>>, crate::SecretSink) {
     let told = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&told);
-    (told, Arc::new(move |secret| sink.lock().unwrap().push(secret.expose().to_owned())))
+    (told, Arc::new(move |secret| sink.lock().push(secret.expose().to_owned())))
 }

@@ -234,7 +234,7 @@ async fn every_secret_that_is_issued_is_told_of() {
     world.revoke();
     assert!(call(&engine, "read").await.is_ok());
     engine.close().await;
-    let secrets = secrets.lock().unwrap();
+    let secrets = secrets.lock();
     for secret in
         ["access-token-0", "refresh-token-0", "registered-secret", "access-token-1", "refresh-token-1"]
     {

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
 
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Query, State};
@@ -14,6 +14,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE};
 use http::{HeaderMap, StatusCode, Uri};
+use parking_lot::{Mutex, MutexGuard};
 use ring::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -168,11 +169,11 @@ impl World {
     }
 
     pub(super) fn rules(&self) -> MutexGuard<'_, Rules> {
-        self.shared.rules.lock().unwrap()
+        self.shared.rules.lock()
     }
 
     pub(super) fn log(&self) -> Vec<String> {
-        self.shared.log.lock().unwrap().clone()
+        self.shared.log.lock().clone()
     }
 
     /// How often a path was asked for.
@@ -181,16 +182,16 @@ impl World {
     }
 
     pub(super) fn asked(&self) -> Vec<HashMap<String, String>> {
-        self.shared.asked.lock().unwrap().clone()
+        self.shared.asked.lock().clone()
     }
 
     pub(super) fn exchanged(&self) -> Vec<HashMap<String, String>> {
-        self.shared.exchanged.lock().unwrap().clone()
+        self.shared.exchanged.lock().clone()
     }
 
     /// The tokens that the server was sent with a proof, and the proofs.
     pub(super) fn proofs(&self) -> Vec<(String, String)> {
-        self.shared.proofs.lock().unwrap().clone()
+        self.shared.proofs.lock().clone()
     }
 
     /// How many calls ran.
@@ -200,11 +201,11 @@ impl World {
 
     /// Has the server take no token that was issued so far.
     pub(super) fn revoke(&self) {
-        self.rules().revoked = self.shared.issued.lock().unwrap().len();
+        self.rules().revoked = self.shared.issued.lock().len();
     }
 
     fn note(&self, method: &str, path: &str) {
-        self.shared.log.lock().unwrap().push(format!("{method} {path}"));
+        self.shared.log.lock().push(format!("{method} {path}"));
     }
 
     /// Turns a request away.
@@ -227,7 +228,7 @@ impl World {
         let token = token.strip_prefix("access-token-")?;
         let number: usize = token.parse().unwrap();
         let is_revoked = number < self.rules().revoked;
-        self.shared.issued.lock().unwrap().get(number).filter(|_| !is_revoked).cloned()
+        self.shared.issued.lock().get(number).filter(|_| !is_revoked).cloned()
     }
 }
 
@@ -265,7 +266,7 @@ async fn metadata(State(world): State<World>, uri: Uri) -> Response {
 async fn authorize(State(world): State<World>, Query(query): Query<HashMap<String, String>>) -> Response {
     world.note("GET", "/authorize");
     let number = {
-        let mut asked = world.shared.asked.lock().unwrap();
+        let mut asked = world.shared.asked.lock();
         asked.push(query.clone());
         asked.len() - 1
     };
@@ -297,7 +298,7 @@ async fn token(State(world): State<World>, headers: HeaderMap, body: Bytes) -> R
             fields.insert(name.into(), header.to_str().unwrap().into());
         }
     }
-    world.shared.exchanged.lock().unwrap().push(fields.clone());
+    world.shared.exchanged.lock().push(fields.clone());
     let gate = world.rules().gate.clone();
     if let Some(gate) = gate {
         gate.notified().await;
@@ -323,7 +324,7 @@ async fn token(State(world): State<World>, headers: HeaderMap, body: Bytes) -> R
     let scope = match grant {
         "authorization_code" => {
             let number: usize = fields["code"].strip_prefix("authorization-code-").unwrap().parse().unwrap();
-            let asked = world.shared.asked.lock().unwrap()[number].clone();
+            let asked = world.shared.asked.lock()[number].clone();
             assert_eq!(
                 asked["code_challenge"],
                 URL_SAFE_NO_PAD.encode(Sha256::digest(&fields["code_verifier"]))
@@ -335,7 +336,7 @@ async fn token(State(world): State<World>, headers: HeaderMap, body: Bytes) -> R
         _ => fields.get("scope").cloned().unwrap_or_default(),
     };
     let number = {
-        let mut issued = world.shared.issued.lock().unwrap();
+        let mut issued = world.shared.issued.lock();
         issued.push(scope);
         issued.len() - 1
     };
@@ -376,7 +377,7 @@ async fn stream(State(world): State<World>, headers: HeaderMap) -> Response {
     }
     let (sender, receiver) = mpsc::unbounded_channel();
     sender.send("event: endpoint\ndata: /messages\n\n".to_owned()).unwrap();
-    *world.shared.stream.lock().unwrap() = Some(sender);
+    *world.shared.stream.lock() = Some(sender);
     let events = futures::stream::unfold(receiver, |mut receiver| async {
         Some((Ok::<_, Infallible>(receiver.recv().await?), receiver))
     });
@@ -391,7 +392,7 @@ async fn messages(world: State<World>, headers: HeaderMap, request: Json<Value>)
     }
     let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
     let event = format!("data: {}\n\n", std::str::from_utf8(&body).unwrap());
-    shared.stream.lock().unwrap().as_ref().unwrap().send(event).unwrap();
+    shared.stream.lock().as_ref().unwrap().send(event).unwrap();
     StatusCode::ACCEPTED.into_response()
 }
 
@@ -404,7 +405,7 @@ async fn mcp(State(world): State<World>, headers: HeaderMap, Json(request): Json
     };
     if let Some(proof) = headers.get("dpop") {
         let token = headers[AUTHORIZATION].to_str().unwrap().split_once(' ').unwrap().1;
-        world.shared.proofs.lock().unwrap().push((token.into(), proof.to_str().unwrap().into()));
+        world.shared.proofs.lock().push((token.into(), proof.to_str().unwrap().into()));
         let nonce = world.rules().nonces[1];
         if let Some(turned_away) = wants_nonce(&headers, nonce, StatusCode::UNAUTHORIZED) {
             return turned_away;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use sqlx::postgres::{PgRow, PgTypeInfo, PgTypeKind};
 use sqlx::{Row, TypeInfo, ValueRef};
-use toolcrib_model::ToolError;
+use toolcrib_model::{ToolError, hex};
 
 use super::array;
 use crate::database::cell::{self, Cell, decode_bytes};
@@ -72,12 +72,7 @@ fn decode_hex(digits: &str) -> Option<Vec<u8>> {
 }
 
 fn encode_hex(bytes: &[u8]) -> String {
-    let mut text = String::from("\\x");
-    for byte in bytes {
-        text.push(char::from_digit(u32::from(byte >> 4), 16).unwrap_or_default());
-        text.push(char::from_digit(u32::from(byte & 15), 16).unwrap_or_default());
-    }
-    text
+    format!("\\x{}", hex(bytes))
 }
 
 /// Writes a parameter in PostgreSQL's text format; returns `None` for NULL.

@@ -2,9 +2,9 @@
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use parking_lot::Mutex;
 use toolcrib_io::files::Kind;
 use toolcrib_model::ToolError;
 
@@ -69,7 +69,7 @@ pub(super) fn search(
     if collector.over.is_none() && shared.is_too_much() {
         collector.over = Some("there is more text than one call searches: make `path` or `glob` narrower");
     }
-    let (walk, _) = shared.walk.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (walk, _) = shared.walk.into_inner();
     Ok(SearchResults { collector, notes: walk.notes() })
 }
 
@@ -116,7 +116,7 @@ impl SharedSearch<'_> {
     /// Takes the next files of the walk, unless there are enough matches. Files that have been taken are searched to
     /// the end, so that the results contain the first of all matches.
     fn take(&self) -> Result<Vec<(usize, WalkEntry)>, ToolError> {
-        let mut walk = self.walk.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut walk = self.walk.lock();
         let (walk, taken) = &mut *walk;
         let mut batch = Vec::new();
         let is_enough = self.matches.load(Ordering::Relaxed) > MAX_MATCHES || self.is_too_much();

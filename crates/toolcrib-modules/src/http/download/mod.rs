@@ -12,11 +12,11 @@ mod transfer;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use http::header::{ACCEPT_ENCODING, IF_RANGE, RANGE};
 use http::{HeaderValue, Method};
+use parking_lot::Mutex;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_io::Error as IoError;
@@ -86,7 +86,7 @@ struct DownloadLock<'a> {
 
 impl Drop for DownloadLock<'_> {
     fn drop(&mut self) {
-        self.downloads.busy.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.path);
+        self.downloads.busy.lock().remove(&self.path);
     }
 }
 
@@ -169,7 +169,7 @@ impl Downloads {
         let path = Path::new(path);
         let below = path.strip_prefix(self.root.path()).unwrap_or(path);
         let path: PathBuf = below.components().filter(|part| *part != Component::CurDir).collect();
-        let mut busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut busy = self.busy.lock();
         if busy.contains(&path) {
             let message = format!("`{}` is being downloaded already", path.display());
             return Err(failed(message).with_hint("wait for that call, or use another path"));

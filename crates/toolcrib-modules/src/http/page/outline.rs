@@ -13,7 +13,7 @@ use html5ever::tokenizer::states::RawKind;
 use html5ever::tokenizer::{
     BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
 };
-use toolcrib_model::ToolError;
+use toolcrib_model::{ToolError, truncate_bytes};
 
 use super::links::Links;
 
@@ -319,7 +319,7 @@ impl OutlineBuilder {
         if self.is_title {
             let title = self.outline.title.get_or_insert_default();
             let room = MAX_META_BYTES.saturating_sub(title.len());
-            title.push_str(text.get(..text.floor_char_boundary(room.min(text.len()))).unwrap_or_default());
+            title.push_str(truncate_bytes(text, room));
             return;
         }
         self.outline.links.text(text);
@@ -447,5 +447,5 @@ fn hides(style: &str) -> bool {
 }
 
 fn truncate_meta(text: &str) -> String {
-    text.get(..text.floor_char_boundary(MAX_META_BYTES.min(text.len()))).unwrap_or_default().to_owned()
+    truncate_bytes(text, MAX_META_BYTES).to_owned()
 }

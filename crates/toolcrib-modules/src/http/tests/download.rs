@@ -54,10 +54,10 @@ async fn breaking_off(file: &[u8], after: usize, headers: &str) -> RawServer {
 #[tokio::test]
 async fn a_file_is_put_in_place_as_a_whole_and_told_on_its_way() {
     #[derive(Default)]
-    struct Listener(std::sync::Mutex<Vec<Progress>>);
+    struct Listener(parking_lot::Mutex<Vec<Progress>>);
     impl ProgressListener for Listener {
         fn progress(&self, progress: &Progress) {
-            self.0.lock().unwrap().push(progress.clone());
+            self.0.lock().push(progress.clone());
         }
     }
     let content = file(3_000_000);
@@ -72,7 +72,7 @@ async fn a_file_is_put_in_place_as_a_whole_and_told_on_its_way() {
     assert!(std::fs::read(place.folder.path().join("a/data.csv")).unwrap() == content);
     assert_eq!(std::fs::read_dir(place.folder.path().join("a")).unwrap().count(), 1);
     assert_eq!(server.hits()[0].header("accept-encoding"), "identity");
-    let told = listener.0.lock().unwrap();
+    let told = listener.0.lock();
     assert!(told.len() > 3 && told.windows(2).all(|two| two[0].done < two[1].done), "{told:?}");
     let last = told.last().unwrap();
     assert_eq!((last.done, last.total), (3_000_000.0, Some(3_000_000.0)));

@@ -1,14 +1,14 @@
 //! The tasks of all sessions.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::num::NonZeroU32;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use toolcrib_io::process::Command;
-use toolcrib_model::{ErrorKind, ToolError};
+use toolcrib_model::{ErrorKind, ToolError, hex, random_bytes};
 
 use super::task::BackgroundTask;
 
@@ -49,7 +49,7 @@ impl TaskRegistry {
         wanted: Option<NonZeroU32>,
     ) -> Result<String, ToolError> {
         let id = new_id()?;
-        let mut all = self.lock();
+        let mut all = self.all.lock();
         let running = all.values().filter(|task| task.is_running());
         let (own, others): (Vec<_>, Vec<_>) = running.partition(|task| task.session() == &**session);
         if own.len() >= self.per_session || own.len() + others.len() >= MAX_ALL_TASKS {
@@ -70,7 +70,7 @@ impl TaskRegistry {
     /// Returns the task with this id, if it belongs to the session. The error does not reveal the tasks of other
     /// sessions.
     pub(in crate::shell) fn find(&self, id: &str, session: &str) -> Result<Arc<BackgroundTask>, ToolError> {
-        let found = self.lock().get(id).filter(|task| task.session() == session).cloned();
+        let found = self.all.lock().get(id).filter(|task| task.session() == session).cloned();
         found.ok_or_else(|| {
             let id: String = id.chars().take(MAX_NAMED_CHARS).collect();
             ToolError::new(ErrorKind::NotFound, format!("there is no task `{id}`"))
@@ -81,7 +81,7 @@ impl TaskRegistry {
     /// Returns the tasks of a session, the latest last.
     pub(in crate::shell) fn of_session(&self, session: &str) -> Vec<Arc<BackgroundTask>> {
         let mut tasks: Vec<_> =
-            self.lock().values().filter(|task| task.session() == session).cloned().collect();
+            self.all.lock().values().filter(|task| task.session() == session).cloned().collect();
         tasks.sort_by_key(|task| task.began());
         tasks
     }
@@ -89,7 +89,7 @@ impl TaskRegistry {
     /// Ends the tasks of a session, and removes them. All of their processes have ended when this returns.
     pub(in crate::shell) async fn end_session(&self, session: &str) {
         let ended = {
-            let mut all = self.lock();
+            let mut all = self.all.lock();
             let (ended, kept): (BTreeMap<_, _>, BTreeMap<_, _>) =
                 std::mem::take(&mut *all).into_iter().partition(|(_, task)| task.session() == session);
             *all = kept;
@@ -100,12 +100,8 @@ impl TaskRegistry {
 
     /// Ends all tasks, and removes them.
     pub(in crate::shell) async fn close(&self) {
-        let all = std::mem::take(&mut *self.lock());
+        let all = std::mem::take(&mut *self.all.lock());
         end(all.into_values()).await;
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<BackgroundTask>>> {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -131,13 +127,8 @@ fn forget_oldest(all: &mut BTreeMap<String, Arc<BackgroundTask>>, session: &str)
 }
 
 fn new_id() -> Result<String, ToolError> {
-    let mut bytes = [0; ID_BYTES];
-    getrandom::fill(&mut bytes).map_err(|error| {
+    let bytes = random_bytes::<ID_BYTES>().map_err(|error| {
         ToolError::new(ErrorKind::Internal, format!("the system gives no random numbers: {error}"))
     })?;
-    Ok(bytes.iter().fold("task-".to_owned(), |mut id, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(id, "{byte:02x}");
-        id
-    }))
+    Ok(format!("task-{}", hex(&bytes)))
 }

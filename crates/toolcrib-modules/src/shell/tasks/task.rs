@@ -1,9 +1,10 @@
 //! One background task.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
@@ -62,7 +63,7 @@ impl BackgroundTask {
                     () = tokio::time::sleep(limit) => timed_out = true,
                 }
             };
-            let take = |_, bytes: &[u8]| lock(&written_log).add(bytes);
+            let take = |_, bytes: &[u8]| written_log.lock().add(bytes);
             let ended = follow(&command, stdin, take, time_is_over, TERM_GRACE).await;
             let outcome =
                 ended.map(|ended| ExitInfo::of(&ended, timed_out)).map_err(|error| error.to_string());
@@ -113,10 +114,6 @@ impl BackgroundTask {
     }
 
     pub(super) fn slice(&self, offset: Option<u64>, limit: usize) -> LogSlice {
-        lock(&self.log).slice(offset, limit, self.is_running())
+        self.log.lock().slice(offset, limit, self.is_running())
     }
-}
-
-fn lock(log: &Mutex<OutputLog>) -> MutexGuard<'_, OutputLog> {
-    log.lock().unwrap_or_else(PoisonError::into_inner)
 }

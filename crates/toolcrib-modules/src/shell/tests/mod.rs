@@ -101,11 +101,11 @@ impl Place {
 
 /// Someone who keeps what is told of a call.
 #[derive(Default)]
-struct Listener(std::sync::Mutex<Vec<toolcrib_port::Progress>>);
+struct Listener(parking_lot::Mutex<Vec<toolcrib_port::Progress>>);
 
 impl toolcrib_port::ProgressListener for Listener {
     fn progress(&self, progress: &toolcrib_port::Progress) {
-        self.0.lock().unwrap().push(progress.clone());
+        self.0.lock().push(progress.clone());
     }
 }
 

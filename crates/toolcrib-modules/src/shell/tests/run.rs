@@ -116,7 +116,7 @@ async fn what_a_program_writes_is_told_while_it_runs() {
     let arguments = json!({"interpreter": "sh", "script": "printf 'so \\033[1mfar\\n'; while [ ! -e go ]; do sleep 0.01; done"});
     let call = place.call_with(&context, "script", arguments);
     let watch = async {
-        let told = || Ok(listener.0.lock().unwrap().first().cloned());
+        let told = || Ok(listener.0.lock().first().cloned());
         let first = toolcrib_testkit::wait_until("progress", PATIENCE, told).await.unwrap();
         std::fs::write(place.path().join("go"), "").unwrap();
         first

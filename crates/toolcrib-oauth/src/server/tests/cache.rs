@@ -1,9 +1,10 @@
 //! When keys are fetched, on a clock that stands still.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::json;
 use tokio::sync::Semaphore;
 use tokio::time::advance;
@@ -32,7 +33,7 @@ fn issuer(answers: usize) -> (Arc<Issuer>, KeyCache) {
         async move {
             issuer.fetches.fetch_add(1, Ordering::SeqCst);
             issuer.answers.acquire().await.unwrap().forget();
-            if !*issuer.is_up.lock().unwrap() {
+            if !*issuer.is_up.lock() {
                 return Err("it is down".to_owned());
             }
             KeySet::read(json!({"keys": [vectors()["ES256"]["key"]]}).to_string().as_bytes())
@@ -43,7 +44,7 @@ fn issuer(answers: usize) -> (Arc<Issuer>, KeyCache) {
 
 impl Issuer {
     fn goes(&self, is_up: bool) {
-        *self.is_up.lock().unwrap() = is_up;
+        *self.is_up.lock() = is_up;
     }
 
     fn fetches(&self) -> usize {

@@ -4,10 +4,10 @@
 //! (Devlin, Chang, Lee, Toutanova: "BERT: Pre-training of Deep Bidirectional Transformers", 2019.)
 
 use icu_normalizer::DecomposingNormalizerBorrowed;
+use toolcrib_model::truncate_bytes;
 
 use super::character_class::{CharacterClass, class};
 use super::table::Table;
-use crate::text::truncated;
 
 /// The most tokens of one text that count. The teacher model of the table reads the same number.
 pub const MAX_TEXT_TOKENS: usize = 256;
@@ -31,7 +31,7 @@ impl Table<'_> {
     /// Returns the tokens of a text, at most [`MAX_TEXT_TOKENS`] from its first [`MAX_TEXT_BYTES`]. Each word that has
     /// no tokens becomes one [unknown](TokenId::UNKNOWN) token.
     pub fn tokens(&self, text: &str) -> Vec<TokenId> {
-        let text = truncated(text, MAX_TEXT_BYTES);
+        let text = truncate_bytes(text, MAX_TEXT_BYTES);
         let mut words = TokenizerState {
             table: self,
             word: String::new(),

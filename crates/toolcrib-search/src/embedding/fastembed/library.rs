@@ -1,7 +1,8 @@
 //! Loading of ONNX Runtime, once per process.
 
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::embedding::{EmbedError, RuntimeLibrary, runtime_libraries};
 
@@ -11,7 +12,7 @@ static LOADED: Mutex<Option<RuntimeLibrary>> = Mutex::new(None);
 /// Loads the first library that works: those that [`runtime_libraries`] finds, and then the one that the system's
 /// loader finds by its usual name. The error lists the cause for each of them.
 pub fn load_library(cache: Option<&Path>) -> Result<RuntimeLibrary, EmbedError> {
-    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut loaded = LOADED.lock();
     if let Some(library) = &*loaded {
         return Ok(library.clone());
     }

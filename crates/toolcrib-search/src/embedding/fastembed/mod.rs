@@ -7,12 +7,12 @@ mod pull;
 
 use std::fmt;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use fastembed::{
     InitOptionsUserDefined, OutputKey, Pooling, QuantizationMode, TextEmbedding, TokenizerFiles,
     UserDefinedEmbeddingModel,
 };
+use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use toolcrib_io::files::read_bounded;
 
@@ -180,7 +180,7 @@ impl Embedder for FastEmbedder {
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let mut model = self.model.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut model = self.model.lock();
         // One by one: a quantized model scales its numbers to the texts of a batch, so the vector of a text would
         // depend on the other texts.
         let mut embed = |text: &&str| {

@@ -91,7 +91,7 @@ async fn whatever_goes_wrong_the_tools_are_there_and_the_next_refresh_mends_it()
         if let Some(vectors) = embeddings.vectors() {
             assert!(vectors.query("what is odd").is_err(), "{fault:?}");
         }
-        *words.fault.lock().unwrap() = Fault::None;
+        *words.fault.lock() = Fault::None;
         let (_, embeddings) = fixture.refresh().await;
         assert_eq!((counts(&embeddings).0, embeddings.degraded()), (2, None), "{fault:?}");
     }
@@ -138,5 +138,5 @@ async fn an_embedder_is_given_no_more_than_a_batch() {
     let fixture = Fixture::new(EmbeddingsEnrichment::new(Arc::clone(&words) as Arc<_>), tools);
     let (_, embeddings) = fixture.refresh().await;
     assert_eq!(counts(&embeddings), (2 * BATCH + 1, 2 * BATCH + 1));
-    assert_eq!(*words.largest.lock().unwrap(), BATCH);
+    assert_eq!(*words.largest.lock(), BATCH);
 }

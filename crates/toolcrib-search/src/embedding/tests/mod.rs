@@ -11,10 +11,11 @@ mod onnx;
 #[cfg(feature = "onnx")]
 mod pull;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use toolcrib_model::{QualifiedName, Tool};
 use toolcrib_port::{LoadOutcome, ToolLoader};
@@ -64,7 +65,7 @@ impl Words {
     }
 
     fn given(&self) -> Vec<String> {
-        std::mem::take(&mut *self.given.lock().unwrap())
+        std::mem::take(&mut *self.given.lock())
     }
 }
 
@@ -82,11 +83,11 @@ impl Embedder for Words {
         while self.is_held.load(Ordering::Relaxed) {
             std::thread::yield_now();
         }
-        let mut largest = self.largest.lock().unwrap();
+        let mut largest = self.largest.lock();
         *largest = texts.len().max(*largest);
         drop(largest);
-        self.given.lock().unwrap().extend(texts.iter().map(|text| (*text).to_owned()));
-        let fault = *self.fault.lock().unwrap();
+        self.given.lock().extend(texts.iter().map(|text| (*text).to_owned()));
+        let fault = *self.fault.lock();
         let mut vectors = Vec::new();
         for text in texts {
             let mut vector = vec![0.0; DIMENSION];
@@ -122,7 +123,7 @@ impl ToolLoader for Scripted {
     }
 
     async fn load(&self) -> LoadOutcome {
-        LoadOutcome { tools: self.0.lock().unwrap().clone(), rejected: vec![] }
+        LoadOutcome { tools: self.0.lock().clone(), rejected: vec![] }
     }
 }
 
@@ -146,7 +147,7 @@ impl Fixture {
     }
 
     fn offer(&self, tools: Vec<Tool>) {
-        *self.loader.0.lock().unwrap() = tools;
+        *self.loader.0.lock() = tools;
     }
 
     async fn begin(&self) -> (Arc<Snapshot>, Arc<Embeddings>) {

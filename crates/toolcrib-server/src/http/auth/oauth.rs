@@ -6,13 +6,13 @@ use hmac::{Hmac, Mac as _};
 use serde_json::Value;
 use sha2::Sha256;
 use toolcrib_app::sections::serve::{OAuthClient, ServedOAuth};
+use toolcrib_model::random_bytes;
 use toolcrib_oauth::server::{Claims, TokenValidator, ValidationError};
 use url::Url;
 
 use super::AuthError;
 use crate::Error;
 use crate::client::Client;
-use crate::random::random;
 
 /// The size of an HMAC-SHA256 key of one block, in bytes.
 const SEAL_BYTES: usize = 64;
@@ -29,7 +29,7 @@ impl OAuth {
     /// Creates the clients that an app configures. Keys and session names of the earlier version are kept.
     pub(super) fn new(served: ServedOAuth, earlier: Option<&Self>) -> Result<Self, Error> {
         let validator = TokenValidator::new(served.server, earlier.map(|earlier| &earlier.validator));
-        let seal = earlier.map_or_else(random, |earlier| Ok(earlier.seal))?;
+        let seal = earlier.map_or_else(random_bytes, |earlier| Ok(earlier.seal))?;
         Ok(Self { validator, clients: served.clients, seal })
     }
 

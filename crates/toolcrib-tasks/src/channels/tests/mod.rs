@@ -1,7 +1,8 @@
 //! What channels promise.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use toolcrib_io::files::Root;
 use toolcrib_model::{ErrorKind, JsonObject, ToolCall, ToolError, ToolResult};
@@ -29,7 +30,7 @@ struct Screen(Mutex<Vec<String>>);
 
 impl Terminal for Screen {
     fn line(&self, line: &str) {
-        self.0.lock().unwrap().push(line.to_owned());
+        self.0.lock().push(line.to_owned());
     }
 }
 
@@ -39,7 +40,7 @@ async fn a_terminal_shows_each_message_as_one_line_that_it_cannot_be_told_by() {
     let services = services("desk", TerminalChannel::new(Some(screen.clone()))).await;
     let told = "Two lamps\r\n\tare back.\u{1b}[2J\u{202e}";
     services.notify(&owner(), Some("desk"), told, None).await.unwrap();
-    assert_eq!(*screen.0.lock().unwrap(), ["[desk] Two lamps are back.[2J"]);
+    assert_eq!(*screen.0.lock(), ["[desk] Two lamps are back.[2J"]);
 }
 
 #[tokio::test]
@@ -82,7 +83,7 @@ fn chat() -> (Module, Posts) {
     let posts = Posts::default();
     let noted = Arc::clone(&posts);
     let post = FunctionTool::new("post", "Posts.", move |arguments: JsonObject, context: Context| {
-        noted.lock().unwrap().push((Value::Object(arguments), context));
+        noted.lock().push((Value::Object(arguments), context));
         std::future::ready(Ok::<_, ToolError>(Value::Null))
     });
     (Module::new("chat", "Chats.").with_tool(post), posts)
@@ -101,7 +102,7 @@ async fn a_tool_is_called_in_the_name_of_whoever_the_message_is_from() {
     services.set_tool_caller(executor.tool_caller());
     // What is filled in is not looked at again.
     services.notify(&owner(), Some("chat"), "{{run_key}}", Some("run_1")).await.unwrap();
-    let posts = posts.lock().unwrap();
+    let posts = posts.lock();
     let [(arguments, context)] = posts.as_slice() else { panic!("{}", posts.len()) };
     assert_eq!(
         *arguments,
@@ -124,7 +125,7 @@ async fn a_tool_that_policy_denies_tells_nobody() {
         services.set_tool_caller(executor.tool_caller());
         let error = services.notify(&owner(), Some("chat"), "Back.", None).await.unwrap_err();
         assert_eq!(error.kind, expected, "{error}");
-        assert!(posts.lock().unwrap().is_empty());
+        assert!(posts.lock().is_empty());
     }
 }
 
@@ -137,7 +138,7 @@ async fn a_tool_is_not_called_any_more_when_the_program_ends() {
     services.stop_intake();
     let error = services.notify(&owner(), Some("chat"), "Back.", None).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Unavailable);
-    assert!(posts.lock().unwrap().is_empty());
+    assert!(posts.lock().is_empty());
 }
 
 #[test]
@@ -218,6 +219,6 @@ async fn a_message_that_cannot_be_sent_is_an_error_and_nothing_is_sent() {
         let error = send(services, arguments).await.error.unwrap();
         said.push(error.to_string().chars().take(200).collect::<String>());
     }
-    assert!(screen.0.lock().unwrap().is_empty());
+    assert!(screen.0.lock().is_empty());
     insta::assert_snapshot!(said.join("\n"));
 }

@@ -1,6 +1,6 @@
 //! What a webhook promises.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::StatusCode;
@@ -8,6 +8,7 @@ use axum::response::{IntoResponse as _, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, Mac as _};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use sha2::Sha256;
 use tokio::time::Instant;
@@ -146,11 +147,11 @@ async fn an_id_that_cannot_stand_in_a_header_sends_nothing() {
 async fn attempts(outcome: impl Fn(u32) -> Attempt) -> (Vec<u64>, Result<(), ToolError>) {
     let (began, made) = (Instant::now(), Arc::new(Mutex::new(Vec::new())));
     let attempt = |number| {
-        made.lock().unwrap().push(began.elapsed().as_secs());
+        made.lock().push(began.elapsed().as_secs());
         std::future::ready(outcome(number))
     };
     let delivered = deliver("ops", FIRST_PAUSE, attempt).await;
-    let made = made.lock().unwrap().clone();
+    let made = made.lock().clone();
     (made, delivered)
 }
 

@@ -22,16 +22,16 @@ async fn script(schedules: Schedules, acknowledged: Arc<Mutex<Acknowledged>>) {
         schedules.create(ScheduleRequest::new(time, action), &context()).await.unwrap().schedule_id
     };
     let order = create("in 1m", call("shop.order")).await;
-    acknowledged.lock().unwrap().order = Some(order);
+    acknowledged.lock().order = Some(order);
     let mut request = cron("* * * * *", "UTC", "shop.sync");
     request.max_runs = Some(3);
     let sync = schedules.create(request, &context()).await.unwrap().schedule_id;
-    acknowledged.lock().unwrap().sync = Some(sync);
+    acknowledged.lock().sync = Some(sync);
     let note = create("in 2m", note("Stand up!")).await;
-    acknowledged.lock().unwrap().note = Some(note);
+    acknowledged.lock().note = Some(note);
     let gone = create("in 3m", call("shop.machine")).await;
     schedules.cancel(&gone, &context()).await.unwrap();
-    acknowledged.lock().unwrap().cancelled = Some(gone);
+    acknowledged.lock().cancelled = Some(gone);
 }
 
 /// Goes wrong at one statement, starts again, and looks at what is left. `false` where there was no such statement.
@@ -57,7 +57,7 @@ async fn goes_wrong(fault: Fault, at: usize) -> bool {
     pass(minutes(10)).await;
     told.extend(world.told().await);
     let place = format!("{fault:?} at {at}: {told:?}, {:?}", world.seen());
-    let Acknowledged { order, sync, note, cancelled } = acknowledged.lock().unwrap().clone();
+    let Acknowledged { order, sync, note, cancelled } = acknowledged.lock().clone();
     let calls = |id: &str| world.seen().into_iter().filter(|seen| seen.key.starts_with(id)).count();
     assert!(world.seen().iter().filter(|seen| seen.tool == "order").count() <= 1, "ran twice: {place}");
     if let Some(order) = order {

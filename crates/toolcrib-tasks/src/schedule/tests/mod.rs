@@ -8,11 +8,12 @@ mod shared;
 mod times;
 mod tools;
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -87,7 +88,7 @@ impl Setup {
                 let (end, seen, clock) = (Arc::clone(&end), Arc::clone(&seen), Arc::clone(&clock));
                 async move {
                     let key = context.run_key.as_deref().unwrap_or_default().to_owned();
-                    seen.lock().unwrap().push(Seen { tool: name, key, at: clock.now() });
+                    seen.lock().push(Seen { tool: name, key, at: clock.now() });
                     if waits {
                         end.notified().await;
                     }
@@ -147,7 +148,7 @@ impl World {
     }
 
     fn seen(&self) -> Vec<Seen> {
-        self.seen.lock().unwrap().clone()
+        self.seen.lock().clone()
     }
 
     /// When the tools were called.
@@ -157,7 +158,7 @@ impl World {
 
     /// How many calls there were.
     fn count(&self) -> usize {
-        self.seen.lock().unwrap().len()
+        self.seen.lock().len()
     }
 
     async fn told(&self) -> Vec<String> {

@@ -10,11 +10,12 @@ mod writer;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
 use tokio::sync::{mpsc, oneshot};
@@ -149,8 +150,8 @@ impl Store for SqliteStore {
     async fn close(&self) {
         // This fails only if the store was closed before.
         let _ = self.commands.send(Command::Close).await;
-        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let writer = self.writer.lock().take();
+        let lock = self.lock.lock().take();
         if let Some(writer) = writer {
             // The writer has reported all failures to the callers.
             let _ = writer.await;

@@ -16,7 +16,7 @@ async fn checks_are_an_interval_apart_and_go_in_by_the_one_entrance_in_the_owner
     assert_eq!(begun.elapsed().as_secs(), 0, "the first is made at once");
     office.checked(&id, 4).await;
     assert_eq!(begun.elapsed().as_secs(), 90);
-    let keys = office.plant.keys.lock().unwrap().clone();
+    let keys = office.plant.keys.lock().clone();
     assert!(keys.iter().all(|key| key.starts_with(&id)), "{keys:?}");
     assert_eq!(keys.iter().collect::<std::collections::HashSet<_>>().len(), 4, "each has its own: {keys:?}");
     let status = office.status(&id).await;
@@ -110,7 +110,7 @@ async fn after_errors_it_waits_twice_as_long_each_time_and_after_ten_it_pauses_i
 async fn a_success_ends_the_longer_waits() {
     let office = Office::new().await;
     let script = [Err("dead".to_owned()), Err("dead".to_owned()), Ok(json!(1))];
-    *office.plant.script.lock().unwrap() = script.into();
+    *office.plant.script.lock() = script.into();
     let begun = Instant::now();
     let id = office.start(json!({"interval": 10})).await;
     office.checked(&id, 4).await;
@@ -186,7 +186,7 @@ async fn one_that_is_stopped_in_the_middle_of_a_check_ends_there() {
 #[tokio::test(start_paused = true)]
 async fn the_last_hundred_checks_are_remembered_the_last_one_first() {
     let office = Office::new().await;
-    *office.plant.script.lock().unwrap() = (0..130).map(|number| Ok(json!(number / 2))).collect();
+    *office.plant.script.lock() = (0..130).map(|number| Ok(json!(number / 2))).collect();
     let id = office.start(json!({"interval": 5})).await;
     office.checked(&id, 130).await;
     let history = office.watchers.history(&id, &context()).unwrap();

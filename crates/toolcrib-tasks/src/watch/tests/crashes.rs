@@ -81,12 +81,12 @@ impl Store for Counting {
 
 /// Starts a watcher, lets the gauge change once, and waits until that has been told and followed up.
 async fn live(office: &Office, tool: &str, action: &str, acknowledged: &Mutex<Option<String>>) {
-    let known = acknowledged.lock().unwrap().clone();
+    let known = acknowledged.lock().clone();
     let id = if let Some(id) = known {
         id
     } else {
         let id = office.start(json!({"name": tool, "actions": Office::ring(action)})).await;
-        *acknowledged.lock().unwrap() = Some(id.clone());
+        *acknowledged.lock() = Some(id.clone());
         id
     };
     let task = || office.live(&id).expect("it is not lost").task();
@@ -114,7 +114,7 @@ async fn lives(tool: &str, action: &str, dies_at: Option<(usize, bool)>) -> usiz
 
     let told = again.told().await;
     let said = |text: &str| told.iter().filter(|told| told.contains(text)).count();
-    let rings = plant.rings.lock().unwrap().clone();
+    let rings = plant.rings.lock().clone();
     let context = format!("{tool}, {action}, {dies_at:?}: {told:#?}, {rings:?}");
     assert!(
         (1..=2).contains(&said("has seen a change: it was {\"level\":1}, and is {\"level\":2}")),
@@ -134,7 +134,7 @@ async fn lives(tool: &str, action: &str, dies_at: Option<(usize, bool)>) -> usiz
         );
         assert!(rings.iter().all(|(_, key)| *key == rings[0].1), "under the same key: {context}");
     }
-    let keys = plant.keys.lock().unwrap().clone();
+    let keys = plant.keys.lock().clone();
     let different: std::collections::HashSet<_> = keys.iter().collect();
     assert!(
         tool == "plant.gauge" || different.len() == keys.len(),

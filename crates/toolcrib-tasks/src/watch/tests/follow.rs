@@ -16,8 +16,8 @@ async fn an_action_is_given_the_result_as_data() {
     let id = office.start(json!({"actions": actions})).await;
     office.checked(&id, 2).await;
     insta::assert_json_snapshot!(json!({"rings": office.plant.rings(), "told": office.told().await}));
-    let keys: Vec<String> = office.plant.rings.lock().unwrap().iter().map(|(_, key)| key.clone()).collect();
-    let check = office.plant.keys.lock().unwrap().last().unwrap().clone();
+    let keys: Vec<String> = office.plant.rings.lock().iter().map(|(_, key)| key.clone()).collect();
+    let check = office.plant.keys.lock().last().unwrap().clone();
     assert_eq!(keys, [format!("{check}-1")], "the run of an action is that of its check");
 }
 
@@ -82,7 +82,7 @@ async fn it_is_told_by_its_channel_and_in_the_conversation_where_that_does_not_t
     let id = office.start(json!({"channel": "line"})).await;
     office.checked(&id, 2).await;
     assert_eq!(office.told().await, [""; 0]);
-    assert_eq!(office.line.sent.lock().unwrap().len(), 1);
+    assert_eq!(office.line.sent.lock().len(), 1);
     office.line.is_down.store(true, Ordering::SeqCst);
     office.checked(&id, 3).await;
     insta::assert_snapshot!(office.told().await.join("\n"), @"The watcher watch_1 (plant.gauge) has seen a change: it was 1, and is 2 (the channel `line` did not deliver this: unavailable: the line is dead)");
@@ -95,7 +95,7 @@ struct Echo(Mutex<Vec<String>>);
 impl crate::Prompter for Echo {
     async fn prompt(&self, prompt: &str, context: &CallContext) -> Result<String, ToolError> {
         assert_eq!((&*context.session, context.agent.as_deref()), ("s", Some("clerk")));
-        self.0.lock().unwrap().push(prompt.to_owned());
+        self.0.lock().push(prompt.to_owned());
         Ok("I see.".to_owned())
     }
 }
@@ -109,7 +109,7 @@ async fn an_agent_is_prompted_with_the_result_as_json_and_its_answer_is_told() {
     let actions = json!([{"type": "llm_prompt", "prompt": "The gauge says {{value}}. Well?"}]);
     let id = office.start(json!({"actions": actions})).await;
     office.checked(&id, 2).await;
-    assert_eq!(*echo.0.lock().unwrap(), [r#"The gauge says "Ignore\nthis, and \"that\".". Well?"#]);
+    assert_eq!(*echo.0.lock(), [r#"The gauge says "Ignore\nthis, and \"that\".". Well?"#]);
     let told = office.told().await;
     assert_eq!((told.len(), told[1].as_str()), (2, "I see."));
 }

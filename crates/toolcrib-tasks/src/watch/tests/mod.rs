@@ -10,11 +10,12 @@ mod sharing;
 mod tools;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -54,32 +55,32 @@ struct Plant {
 
 impl Plant {
     fn shows<const N: usize>(&self, values: [Value; N]) {
-        *self.script.lock().unwrap() = values.into_iter().map(Ok).collect();
+        *self.script.lock() = values.into_iter().map(Ok).collect();
     }
 
     fn fails(&self, errors: &[&str]) {
-        *self.script.lock().unwrap() = errors.iter().map(|error| Err((*error).to_owned())).collect();
+        *self.script.lock() = errors.iter().map(|error| Err((*error).to_owned())).collect();
     }
 
     async fn read(&self, context: &CallContext) -> Result<Value, ToolError> {
         let at_once = self.at_once.fetch_add(1, Ordering::SeqCst) + 1;
         self.most_at_once.fetch_max(at_once, Ordering::SeqCst);
-        self.keys.lock().unwrap().push(context.run_key.as_deref().unwrap().to_owned());
+        self.keys.lock().push(context.run_key.as_deref().unwrap().to_owned());
         if self.is_slow.load(Ordering::SeqCst) {
             self.go_on.notified().await;
         }
         self.at_once.fetch_sub(1, Ordering::SeqCst);
-        let mut script = self.script.lock().unwrap();
+        let mut script = self.script.lock();
         let next = if script.len() > 1 { script.pop_front() } else { script.front().cloned() };
         next.unwrap_or(Ok(Value::Null)).map_err(|error| ToolError::new(ErrorKind::ToolFailed, error))
     }
 
     fn calls(&self) -> usize {
-        self.keys.lock().unwrap().len()
+        self.keys.lock().len()
     }
 
     fn rings(&self) -> Vec<Value> {
-        self.rings.lock().unwrap().iter().map(|(value, _)| value.clone()).collect()
+        self.rings.lock().iter().map(|(value, _)| value.clone()).collect()
     }
 
     fn module(self: &Arc<Self>) -> Module {
@@ -97,7 +98,7 @@ impl Plant {
                 let plant = Arc::clone(&plant);
                 async move {
                     let key = context.run_key.as_deref().unwrap().to_owned();
-                    plant.rings.lock().unwrap().push((given.value, key));
+                    plant.rings.lock().push((given.value, key));
                     Ok::<_, ToolError>(json!("rung"))
                 }
             })
@@ -150,7 +151,7 @@ impl Channel for Line {
         if self.is_down.load(Ordering::SeqCst) {
             return Err(ToolError::new(ErrorKind::Unavailable, "the line is dead"));
         }
-        self.sent.lock().unwrap().push(message.text.to_owned());
+        self.sent.lock().push(message.text.to_owned());
         Ok(())
     }
 }

@@ -6,7 +6,7 @@ use super::*;
 async fn told(request: Value, values: Vec<Result<Value, String>>) -> Vec<String> {
     let office = Office::new().await;
     let checks = values.len() as u64;
-    *office.plant.script.lock().unwrap() = values.into();
+    *office.plant.script.lock() = values.into();
     let id = office.start(request).await;
     office.checked(&id, checks).await;
     office.told().await

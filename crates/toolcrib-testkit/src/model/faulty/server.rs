@@ -2,10 +2,11 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use bytes::Bytes;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -61,12 +62,12 @@ impl FaultyModel {
 
     /// Returns the requests so far, in order, including those to other paths than that of the API.
     pub fn requests(&self) -> Vec<ModelRequest> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).requests.clone()
+        self.state.lock().requests.clone()
     }
 
     /// Returns the problems of requests.
     pub fn problems(&self) -> Vec<String> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).problems.clone()
+        self.state.lock().problems.clone()
     }
 }
 
@@ -85,7 +86,7 @@ async fn serve(
     stream.set_nodelay(true)?;
     let (stream, request) = receive(stream).await?;
     let answer = {
-        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = seen.lock();
         let number = seen.requests.len();
         let request_problem = request_problem(&request);
         seen.requests.push(request);
