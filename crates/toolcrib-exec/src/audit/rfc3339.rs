@@ -1,40 +1,19 @@
 //! Times in RFC 3339.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
-/// The number of days from 1 March of the year 0 to 1 January 1970.
-const DAYS_TO_EPOCH: u64 = 719_468;
+use jiff::Timestamp;
 
-/// The number of days in 400 years.
-const ERA: u64 = 146_097;
-
-/// Returns a time in UTC to the millisecond, as `2026-03-01T12:00:00.000Z`. Times before 1970 become 1970.
+/// Returns a time in UTC to the millisecond, as `2026-03-01T12:00:00.000Z`. Times outside of the years 1970 to
+/// 9999 become 1970.
 pub(super) fn rfc3339(time: SystemTime) -> String {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let seconds = since.as_secs();
-    let (year, month, day) = civil(seconds / 86_400);
-    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", since.subsec_millis())
+    let time = Timestamp::try_from(time).unwrap_or_default().max(Timestamp::UNIX_EPOCH);
+    format!("{time:.3}")
 }
 
 /// Returns a duration in milliseconds, to the microsecond.
 pub(super) fn milliseconds(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 1e6).round() / 1e3
-}
-
-/// Returns the year, month and day of a number of days since 1970. Years begin in March here, so that the leap day is
-/// the last day of a year. The algorithm is Howard Hinnant's:
-/// <https://howardhinnant.github.io/date_algorithms.html#civil_from_days>.
-fn civil(days: u64) -> (u64, u64, u64) {
-    let days = days + DAYS_TO_EPOCH;
-    let day_of_era = days % ERA;
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = year_of_era + days / ERA * 400 + u64::from(month <= 2);
-    (year, month, day)
 }
 
 #[cfg(test)]

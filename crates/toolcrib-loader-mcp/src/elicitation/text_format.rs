@@ -1,5 +1,8 @@
 //! The text formats of form fields.
 
+use std::str::FromStr;
+
+use jiff::civil::Date;
 use rmcp::model::StringFormat;
 use url::Url;
 
@@ -41,14 +44,7 @@ fn is_date(text: &str) -> bool {
     let (Some(year), Some(month), Some(day)) = (number(year, 4), number(month, 2), number(day, 2)) else {
         return false;
     };
-    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let days = match month {
-        2 if is_leap => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    };
-    (1..=12).contains(&month) && (1..=days).contains(&day)
+    Date::new(year, month, day).is_ok()
 }
 
 /// Returns true for `HH:MM:SS`, optionally with a fraction, and the offset (RFC 3339).
@@ -57,7 +53,10 @@ fn is_time(text: &str) -> bool {
         let limits = [23, 59, 60];
         let parts: Vec<_> = text.split(':').collect();
         parts.len() == count
-            && parts.iter().zip(limits).all(|(part, limit)| number(part, 2).is_some_and(|it| it <= limit))
+            && parts
+                .iter()
+                .zip(limits)
+                .all(|(part, limit)| number::<u8>(part, 2).is_some_and(|it| it <= limit))
     };
     let (time, offset) = match text.find(['Z', 'z', '+', '-']) {
         Some(at) => text.split_at(at),
@@ -71,7 +70,7 @@ fn is_time(text: &str) -> bool {
         && fraction.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-fn number(text: &str, digits: usize) -> Option<u32> {
+fn number<N: FromStr>(text: &str, digits: usize) -> Option<N> {
     let is_number = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| is_number)
 }
