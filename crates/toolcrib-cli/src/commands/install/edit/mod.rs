@@ -3,6 +3,9 @@
 //! A configuration is changed as text. Comments, order, blank lines and line ends of everything else stay byte for byte as
 //! they were; a parser only tells where the entry stands. What comes out is read again and compared before anybody writes
 //! it.
+//!
+//! The editors of `jsonc-parser` and `toml_edit` do not keep that: the one spreads an object that stands on one line over
+//! several and leaves it so when the entry goes (5 of the 14 texts of the tests), the other writes every line end as LF.
 
 mod json;
 mod toml;
