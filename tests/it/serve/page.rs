@@ -333,7 +333,7 @@ async fn a_question_to_the_user_is_answered_at_the_page_and_a_late_answer_is_tol
     assert!(page.contains(
         "<textarea name=\"content\" rows=\"16\">\n\n# Plan\n1. &lt;b&gt;Ship&lt;/b&gt;</textarea>"
     ));
-    assert!(page.contains("<h4>Plan</h4>\n<p>1. &lt;b&gt;Ship&lt;/b&gt;</p>"), "{page}");
+    assert!(page.contains("<h4>Plan</h4><p>1. &lt;b&gt;Ship&lt;/b&gt;</p>"), "{page}");
     assert!(page.contains("<option value=\"1\" selected>us</option>") && !page.contains("<script"), "{page}");
     // Others see that somebody asks, and not what.
     let others = served.get("/", &[]).await.body;

@@ -1,5 +1,7 @@
 //! The fields of submitted forms.
 
+use url::form_urlencoded;
+
 /// The maximum size of a form, in bytes.
 pub(crate) const MAX_FORM_BYTES: usize = 16 * 1024;
 
@@ -13,15 +15,7 @@ pub(crate) struct Fields(Vec<(String, String)>);
 impl Fields {
     /// Parses the fields. Replaces invalid UTF-8, and ignores fields beyond the maximum.
     pub(crate) fn read(text: &str) -> Self {
-        let pairs = text.split('&').filter(|pair| !pair.is_empty()).take(MAX_FIELDS);
-        Self(
-            pairs
-                .map(|pair| {
-                    let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-                    (decoded(name), decoded(value))
-                })
-                .collect(),
-        )
+        Self(form_urlencoded::parse(text.as_bytes()).into_owned().take(MAX_FIELDS).collect())
     }
 
     /// Returns the values of a field, which may occur several times.
@@ -35,26 +29,6 @@ impl Fields {
         let (_, value) = found.next()?;
         found.next().is_none().then_some(value)
     }
-}
-
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        let escaped = (byte == b'%').then(|| {
-            let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-            let mut ahead = rest.clone();
-            let value = digit(ahead.next()?)? << 4 | digit(ahead.next()?)?;
-            rest = ahead;
-            Some(value)
-        });
-        bytes.push(match (byte, escaped.flatten()) {
-            (_, Some(value)) => value,
-            (b'+', None) => b' ',
-            (other, None) => other,
-        });
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

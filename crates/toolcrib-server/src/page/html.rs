@@ -1,80 +1,63 @@
-//! A builder of HTML that escapes all external texts.
+//! External texts in HTML.
 
-use std::fmt::{Display, Write as _};
+use std::fmt::Write as _;
 
-use toolcrib_model::is_invisible;
+use maud::Render;
+use toolcrib_model::{is_invisible, truncate_chars};
 
 /// The default maximum length of a text, in characters.
 const MAX_TEXT_CHARS: usize = 400;
 
-/// An HTML page under construction. Markup is a constant of this crate, and everything else is escaped as text.
-#[derive(Default)]
-pub(super) struct Html(String);
+/// A text of a tool, server, or model as a part of the page: escaped, truncated, and with its invisible characters
+/// escaped, so that it is what it looks like.
+pub(super) struct Text<'a> {
+    text: &'a str,
+    max_chars: usize,
+}
 
-impl Html {
-    /// Adds constant markup.
-    pub(super) fn markup(&mut self, markup: &'static str) -> &mut Self {
-        self.0.push_str(markup);
-        self
-    }
+/// Returns a text that is truncated to the default maximum.
+pub(super) fn text(text: &str) -> Text<'_> {
+    text_to(text, MAX_TEXT_CHARS)
+}
 
-    /// Adds an external text, truncated to the default maximum.
-    pub(super) fn text(&mut self, text: &str) -> &mut Self {
-        self.text_to(text, MAX_TEXT_CHARS)
-    }
+/// Returns a text that is truncated to a maximum length in characters. A mark shows that text is missing.
+pub(super) fn text_to(text: &str, max_chars: usize) -> Text<'_> {
+    Text { text, max_chars }
+}
 
-    /// Adds a displayable value.
-    pub(super) fn show(&mut self, value: impl Display) -> &mut Self {
-        self.text(&value.to_string())
-    }
-
-    /// Adds a text, truncated to a maximum length in characters. A mark shows that text is missing.
-    pub(super) fn text_to(&mut self, text: &str, most: usize) -> &mut Self {
-        let mut rest = text.chars();
-        for c in rest.by_ref().take(most) {
-            self.character(c);
-        }
-        if rest.next().is_some() {
-            self.0.push_str(" […]");
-        }
-        self
-    }
-
-    /// Adds a character. Escapes invisible ones, so that a text is what it looks like.
-    fn character(&mut self, c: char) {
-        match c {
-            '&' => self.0.push_str("&amp;"),
-            '<' => self.0.push_str("&lt;"),
-            '>' => self.0.push_str("&gt;"),
-            '"' => self.0.push_str("&quot;"),
-            '\'' => self.0.push_str("&#39;"),
-            '\n' | '\t' => self.0.push(c),
-            hidden if is_invisible(hidden) => {
-                let _ = write!(self.0, "{}", hidden.escape_unicode());
+impl Render for Text<'_> {
+    fn render_to(&self, html: &mut String) {
+        let shown = truncate_chars(self.text, self.max_chars);
+        for c in shown.chars() {
+            match c {
+                '\n' | '\t' => html.push(c),
+                // Writing to a string cannot fail.
+                hidden if is_invisible(hidden) => {
+                    let _ = write!(html, "{}", hidden.escape_unicode());
+                }
+                plain => plain.encode_utf8(&mut [0; 4]).render_to(html),
             }
-            plain => self.0.push(plain),
         }
-    }
-
-    pub(super) fn finish(self) -> String {
-        self.0
+        if shown.len() < self.text.len() {
+            html.push_str(" […]");
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Html;
+    use maud::html;
+
+    use super::{text, text_to};
 
     #[test]
     fn a_text_is_never_markup_and_is_what_it_looks_like() {
-        let mut html = Html::default();
-        html.markup("<p title=\"")
-            .text("\"' onload=x <b>&amp;\u{202E}\u{0}")
-            .markup("\">")
-            .text_to("long", 2);
+        let html = html! {
+            p title=(text("\"' onload=x <b>&amp;\u{202E}\u{0}")) { (text_to("long", 2)) }
+        };
         assert_eq!(
-            html.finish(),
-            "<p title=\"&quot;&#39; onload=x &lt;b&gt;&amp;amp;\\u{202e}\\u{0}\">lo […]"
+            html.into_string(),
+            "<p title=\"&quot;' onload=x &lt;b&gt;&amp;amp;\\u{202e}\\u{0}\">lo […]</p>"
         );
     }
 }

@@ -7,6 +7,7 @@ mod tasks;
 mod tools;
 mod user_questions;
 
+use maud::{DOCTYPE, Markup, html};
 pub(crate) use questions::answer_to;
 use toolcrib_app::sections::serve::{LOCAL_CLIENT, sessions_of};
 use toolcrib_policy::Principal;
@@ -14,7 +15,7 @@ use toolcrib_registry::Entry;
 use toolcrib_runtime::Runtime;
 pub(crate) use user_questions::reply_to;
 
-use super::html::Html;
+use super::html::text;
 use super::{PageState, Viewer};
 
 /// The number of characters of a session's secret that are shown.
@@ -36,78 +37,83 @@ pub(crate) struct PageView<'a> {
 
 /// Renders the page.
 pub(crate) async fn page(view: &PageView<'_>) -> String {
-    let mut html = Html::default();
-    head(&mut html, view.runtime.app().id());
     let snapshot = view.runtime.snapshot();
-    html.markup("<p class=\"sum\">");
-    html.show(snapshot.iter().filter(|entry| view.sees(entry)).count()).markup(" tools · generation ");
-    html.show(snapshot.generation()).markup(" · toolcrib ").text(env!("CARGO_PKG_VERSION")).markup(" · ");
-    match view.viewer {
-        Viewer::Anybody => html.markup("you read as anybody on this machine"),
-        Viewer::Client(client) => html.markup("you read as the client ").text(&client.name),
-        Viewer::Operator => html.markup("you are the operator"),
+    let tools = snapshot.iter().filter(|entry| view.sees(entry)).count();
+    let tasks = view.tasks().await;
+    let main = html! {
+        p class="sum" {
+            (tools) " tools · generation " (snapshot.generation()) " · toolcrib " (env!("CARGO_PKG_VERSION")) " · "
+            @match view.viewer {
+                Viewer::Anybody => "you read as anybody on this machine",
+                Viewer::Client(client) => { "you read as the client " (text(&client.name)) }
+                Viewer::Operator => "you are the operator",
+            }
+        }
+        @if let Some(told) = view.told { p class="told" role="status" { (told) } }
+        (view.questions())
+        (view.user_questions())
+        (view.sources())
+        (view.tools())
+        (view.calls())
+        (tasks)
     };
-    html.markup("</p>\n");
-    if let Some(told) = view.told {
-        html.markup("<p class=\"told\" role=\"status\">").text(told).markup("</p>\n");
-    }
-    view.questions(&mut html);
-    view.user_questions(&mut html);
-    view.sources(&mut html);
-    view.tools(&mut html);
-    view.calls(&mut html);
-    view.tasks(&mut html).await;
-    html.markup("</main>\n</body>\n</html>\n");
-    html.finish()
+    document(view.runtime.app().id(), &main)
 }
 
 /// Renders the page for a viewer who has to sign in.
 pub(crate) fn sign_in(is_wrong: bool) -> String {
-    let mut html = Html::default();
-    head(&mut html, "sign in");
-    if is_wrong {
-        html.markup("<p class=\"told\" role=\"status\">That is neither the operator's key nor a token of this server.</p>\n");
+    let main = html! {
+        @if is_wrong {
+            p class="told" role="status" { "That is neither the operator's key nor a token of this server." }
+        }
+        p { "Reading requires a token of this server, or the key that it printed when it started." }
+        (sign_in_form())
+    };
+    document("sign in", &main)
+}
+
+fn sign_in_form() -> Markup {
+    html! {
+        form method="post" action="/sign-in" {
+            label { "Key or token " input type="password" name="key" autocomplete="off" required; }
+            " " button { "Sign in" }
+        }
     }
-    html.markup(
-        "<p>Reading requires a token of this server, or the key that it printed when it started.</p>\n",
-    );
-    sign_in_form(&mut html);
-    html.markup("</main>\n</body>\n</html>\n");
-    html.finish()
 }
 
-fn sign_in_form(html: &mut Html) {
-    html.markup(
-        "<form method=\"post\" action=\"/sign-in\"><label>Key or token <input type=\"password\" name=\"key\" \
-         autocomplete=\"off\" required></label> <button>Sign in</button></form>\n",
-    );
+fn document(title: &str, main: &Markup) -> String {
+    let document = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                link rel="stylesheet" href="/status.css";
+                link rel="icon" href="data:,";
+                title { (text(title)) " · toolcrib" }
+            }
+            body {
+                main {
+                    h1 { (text(title)) }
+                    (main)
+                }
+            }
+        }
+    };
+    document.into_string()
 }
 
-fn head(html: &mut Html, title: &str) {
-    html.markup(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <link rel=\"stylesheet\" href=\"/status.css\">\n<link rel=\"icon\" href=\"data:,\">\n<title>",
-    );
-    html.text(title).markup(" · toolcrib</title>\n</head>\n<body>\n<main>\n<h1>").text(title);
-    html.markup("</h1>\n");
+fn heading(title: &str, count: usize) -> Markup {
+    html! { h2 { (title) " " span class="count" { (count) } } }
 }
 
-/// Adds the start of a table.
-fn table(html: &mut Html, columns: &[&'static str]) {
-    html.markup("<table>\n<thead><tr>");
-    for column in columns {
-        html.markup("<th>").markup(column).markup("</th>");
+fn table(columns: &[&str], rows: &Markup) -> Markup {
+    html! {
+        table {
+            thead { tr { @for column in columns { th { (column) } } } }
+            tbody { (rows) }
+        }
     }
-    html.markup("</tr></thead>\n<tbody>\n");
-}
-
-fn end_table(html: &mut Html) {
-    html.markup("</tbody>\n</table>\n");
-}
-
-fn cell(html: &mut Html, text: &str) {
-    html.markup("<td>").text(text).markup("</td>");
 }
 
 /// Returns the name of a session with its secret shortened.
@@ -122,6 +128,14 @@ fn session(text: &str) -> String {
 }
 
 impl PageView<'_> {
+    /// Renders the fields of a form that say which question it answers, with the seal that protects it.
+    fn sealed_question(&self, id: u64, sealed: &str) -> Markup {
+        html! {
+            input type="hidden" name="question" value=(id);
+            input type="hidden" name="seal" value=(self.page.keys.sealed(sealed));
+        }
+    }
+
     /// Returns true if the viewer may see data of this session.
     fn may_see(&self, session: &str) -> bool {
         match self.viewer {

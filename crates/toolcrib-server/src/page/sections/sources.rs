@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use maud::{Markup, html};
 use toolcrib_port::{Reject, RejectKind};
 
 use super::super::Viewer;
-use super::super::html::Html;
-use super::{PageView, cell, end_table, table};
+use super::super::html::text;
+use super::{PageView, heading, table};
 
 /// The maximum number of sources that are shown.
 const MAX_SOURCES: usize = 200;
@@ -23,7 +24,7 @@ struct SourceRow<'a> {
 }
 
 impl PageView<'_> {
-    pub(super) fn sources(&self, html: &mut Html) {
+    pub(super) fn sources(&self) -> Markup {
         let (snapshot, health) = (self.runtime.snapshot(), self.runtime.health());
         let mut sources: BTreeMap<&str, SourceRow<'_>> = BTreeMap::new();
         for entry in snapshot.iter().filter(|entry| self.sees(entry)) {
@@ -40,37 +41,36 @@ impl PageView<'_> {
                 Some(_) => source.rejects.push(reject),
             }
         }
-        html.markup("<section id=\"sources\">\n<h2>Sources <span class=\"count\">").show(sources.len());
-        html.markup("</span></h2>\n");
-        table(html, &["Source", "State", "Tools", "Rejected"]);
-        for (name, source) in sources.iter().take(MAX_SOURCES) {
-            html.markup("<tr>");
-            cell(html, name);
-            match (source.down, health.get(*name)) {
-                (None, None) => html.markup("<td class=\"ok\">loaded</td>"),
-                (None, Some(Ok(state))) => {
-                    html.markup("<td class=\"ok\">loaded, ").text(state).markup("</td>")
+        let rows = html! {
+            @for (name, source) in sources.iter().take(MAX_SOURCES) {
+                tr {
+                    td { (text(name)) }
+                    @match (source.down, health.get(*name)) {
+                        (None, None) => td class="ok" { "loaded" },
+                        (None, Some(Ok(state))) => td class="ok" { "loaded, " (text(state)) },
+                        (None, Some(Err(reason))) => td class="bad" { b { "loaded, fails:" } " " (text(reason)) },
+                        (Some(reject), _) => td class="bad" { b { (state(reject.kind)) } " " (text(&reject.reason)) },
+                    }
+                    td class="number" { (source.tools) }
+                    td {
+                        @for reject in source.rejects.iter().take(MAX_REJECTS) {
+                            div class="bad" {
+                                b { (text(reject.name.as_deref().unwrap_or_default())) } " " (text(&reject.reason))
+                            }
+                        }
+                        @if source.rejects.len() > MAX_REJECTS {
+                            div { "and " (source.rejects.len() - MAX_REJECTS) " more" }
+                        }
+                    }
                 }
-                (None, Some(Err(reason))) => {
-                    html.markup("<td class=\"bad\"><b>loaded, fails:</b> ").text(reason).markup("</td>")
-                }
-                (Some(reject), _) => {
-                    html.markup("<td class=\"bad\"><b>").markup(state(reject.kind)).markup("</b> ");
-                    html.text(&reject.reason).markup("</td>")
-                }
-            };
-            html.markup("<td class=\"number\">").show(source.tools).markup("</td><td>");
-            for reject in source.rejects.iter().take(MAX_REJECTS) {
-                html.markup("<div class=\"bad\"><b>").text(reject.name.as_deref().unwrap_or_default());
-                html.markup("</b> ").text(&reject.reason).markup("</div>");
             }
-            if source.rejects.len() > MAX_REJECTS {
-                html.markup("<div>and ").show(source.rejects.len() - MAX_REJECTS).markup(" more</div>");
+        };
+        html! {
+            section id="sources" {
+                (heading("Sources", sources.len()))
+                (table(&["Source", "State", "Tools", "Rejected"], &rows))
             }
-            html.markup("</td></tr>\n");
         }
-        end_table(html);
-        html.markup("</section>\n");
     }
 }
 

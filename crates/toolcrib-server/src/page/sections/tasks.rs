@@ -1,38 +1,42 @@
 //! The section with the background tasks.
 
+use maud::{Markup, html};
 use toolcrib_runtime::{OwnedTask, TaskSummary};
 
-use super::super::html::Html;
-use super::{PageView, cell, end_table, session, table};
+use super::super::html::text;
+use super::{PageView, heading, session, table};
 
 /// The maximum number of tasks that are shown.
 const MAX_SHOWN: usize = 100;
 
 impl PageView<'_> {
-    pub(super) async fn tasks(&self, html: &mut Html) {
+    pub(super) async fn tasks(&self) -> Markup {
         let all = self.runtime.tasks().list().await;
         let running: Vec<_> = all
             .iter()
             .map(OwnedTask::summary)
             .filter(|task| !is_over(task) && self.may_see(&task.session))
             .collect();
-        html.markup("<section id=\"tasks\">\n<h2>Tasks <span class=\"count\">").show(running.len());
-        html.markup("</span></h2>\n");
-        if running.is_empty() {
-            html.markup("<p class=\"none\">Nothing runs in the background.</p>\n</section>\n");
-            return;
-        }
-        table(html, &["Task", "Kind", "State", "What", "Next", "Session"]);
-        for task in running.iter().take(MAX_SHOWN) {
-            html.markup("<tr>");
-            for text in [&task.id, task.kind, &task.state, &task.what, task.next.as_deref().unwrap_or("")] {
-                cell(html, text);
+        let rows = html! {
+            @for task in running.iter().take(MAX_SHOWN) {
+                tr {
+                    @for cell in [&task.id, task.kind, &task.state, &task.what, task.next.as_deref().unwrap_or("")] {
+                        td { (text(cell)) }
+                    }
+                    td { (text(&session(&task.session))) }
+                }
             }
-            cell(html, &session(&task.session));
-            html.markup("</tr>\n");
+        };
+        html! {
+            section id="tasks" {
+                (heading("Tasks", running.len()))
+                @if running.is_empty() {
+                    p class="none" { "Nothing runs in the background." }
+                } @else {
+                    (table(&["Task", "Kind", "State", "What", "Next", "Session"], &rows))
+                }
+            }
         }
-        end_table(html);
-        html.markup("</section>\n");
     }
 }
 
