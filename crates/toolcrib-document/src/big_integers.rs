@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use serde_json::Value;
-use toolcrib_model::pointer_part;
+use toolcrib_model::{pointer_part, string_end};
 
 /// The digits of such integers by JSON pointer.
 pub(crate) type ExactIntegers = BTreeMap<String, String>;
@@ -84,7 +84,7 @@ fn numbers(text: &str) -> impl Iterator<Item = &str> {
             let at = rest.find(|c: char| c == '"' || c == '-' || c.is_ascii_digit())?;
             let from = rest.get(at..)?;
             if let Some(string) = from.strip_prefix('"') {
-                rest = string.get(end_of_string(string)..)?;
+                rest = string.get(string_end(string)..)?;
                 continue;
             }
             let end = from
@@ -95,18 +95,4 @@ fn numbers(text: &str) -> impl Iterator<Item = &str> {
             return Some(number);
         }
     })
-}
-
-/// Behind the closing quote of a string whose opening one is gone.
-fn end_of_string(text: &str) -> usize {
-    let mut is_escaped = false;
-    for (at, byte) in text.bytes().enumerate() {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' => is_escaped = true,
-            b'"' => return at + 1,
-            _ => {}
-        }
-    }
-    text.len()
 }

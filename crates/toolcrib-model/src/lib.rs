@@ -53,7 +53,7 @@ pub use schema::{Definition, PerDefinition, Rewritten, Schema, SharedDefinitions
 pub use secret::Secret;
 pub use text::canonical::{ExactIntegers, canonical_json, canonical_json_with};
 pub use text::invisible::{clean_text, is_hidden, is_invisible, is_joiner, visible_text};
-pub use text::json::{AnySeed, kind_of, pointer_part};
+pub use text::json::{AnySeed, kind_of, pointer_part, string_end};
 pub use text::truncate::{ellipsize_bytes, ellipsize_chars, truncate_bytes, truncate_chars};
 pub use text::words::words_of_name;
 pub use tool::{Presence, Tool, ToolFormError};

@@ -173,22 +173,3 @@ impl<M: ChatModel + ?Sized> ChatModel for Arc<M> {
         (**self).most_cost(tokens)
     }
 }
-
-#[async_trait]
-impl<M: ChatModel + ?Sized> ChatModel for Box<M> {
-    async fn complete(
-        &self,
-        request: &ChatRequest<'_>,
-        on_text: &mut TextSink<'_>,
-    ) -> Result<ChatReply, Error> {
-        (**self).complete(request, on_text).await
-    }
-
-    fn provider(&self) -> &'static str {
-        (**self).provider()
-    }
-
-    fn most_cost(&self, tokens: u64) -> u64 {
-        (**self).most_cost(tokens)
-    }
-}

@@ -30,7 +30,7 @@ use async_trait::async_trait;
 use futures::StreamExt as _;
 use http::HeaderValue;
 use serde_json::Value;
-use toolcrib_io::http::HttpClient;
+use toolcrib_io::http::{HttpClient, display_url};
 use toolcrib_model::Secret;
 use url::Url;
 
@@ -105,7 +105,7 @@ impl OpenAiModel {
         let is_openai = provider == Provider::OpenAi && settings.base_url.is_none();
         let max_tokens_key = if is_openai { "max_completion_tokens" } else { "max_tokens" };
         let url = Url::parse(&format!("{base}{COMPLETIONS_PATH}")).map_err(invalid)?;
-        let shown = shown(&url);
+        let shown = display_url(&url);
         http.check_url(&url).map_err(|source| Error::Forbidden { url: shown.clone(), source })?;
         // Keys come with the line end of the file or the command that they were read from.
         let api_key = settings.api_key.map(|key| Secret::new(key.expose().trim()));
@@ -236,15 +236,4 @@ fn authorization(provider: Provider, key: &Secret) -> Result<HeaderValue, Error>
         .map_err(|_| Error::InvalidKey { provider: provider.as_str() })?;
     value.set_sensitive(true);
     Ok(value)
-}
-
-/// Returns the URL as errors may show it.
-fn shown(url: &Url) -> String {
-    let mut url = url.clone();
-    url.set_query(None);
-    url.set_fragment(None);
-    // These fail on URLs without a host, which are refused anyway.
-    let _ = url.set_username("");
-    let _ = url.set_password(None);
-    url.into()
 }

@@ -1,5 +1,7 @@
 //! Reading, playing and writing recordings.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use serde_json::json;
 use toolcrib_prompt::{CallStyle, ToolNames, parse_text_calls};
@@ -73,9 +75,9 @@ impl ChatModel for Says {
 async fn recorded(reply: &ChatReply, style: CallStyle) -> Vec<u8> {
     let names = ToolNames::new(["notes.search"]);
     let says = Says(reply.clone());
-    let model: Box<dyn ChatModel> = match style {
-        CallStyle::Native => Box::new(says),
-        CallStyle::Text => Box::new(TextModel::new(says, names)),
+    let model: Arc<dyn ChatModel> = match style {
+        CallStyle::Native => Arc::new(says),
+        CallStyle::Text => Arc::new(TextModel::new(says, names)),
     };
     let recorder = Recorder::new(model, Vec::new());
     for _ in 0..2 {

@@ -89,11 +89,11 @@ impl HttpClient {
     pub fn check_url(&self, url: &Url) -> Result<(), Error> {
         if !matches!(url.scheme(), "http" | "https") {
             let reason = "only http and https are supported; write the URL with one of them";
-            return Err(Error::InvalidUrl { url: shown(url), reason });
+            return Err(Error::InvalidUrl { url: display_url(url), reason });
         }
         let address = match url.host() {
             None => {
-                return Err(Error::InvalidUrl { url: shown(url), reason: "it has no host; add one" });
+                return Err(Error::InvalidUrl { url: display_url(url), reason: "it has no host; add one" });
             }
             Some(Host::Domain(_)) => None,
             Some(Host::Ipv4(address)) => Some(IpAddr::V4(address)),
@@ -113,7 +113,7 @@ impl HttpClient {
                 .map_err(|refused| refusal(&refused))?;
         }
         if url.scheme() == "https" && !self.has_roots {
-            return Err(Error::RootCertificatesMissing { url: shown(url) });
+            return Err(Error::RootCertificatesMissing { url: display_url(url) });
         }
         Ok(())
     }
@@ -122,7 +122,7 @@ impl HttpClient {
     /// so is a redirect that is not followed.
     pub async fn send(&self, request: Request) -> Result<Response, Error> {
         self.check_url(&request.url)?;
-        let url = shown(&request.url);
+        let url = display_url(&request.url);
         let timeout = self.policy.timeout;
         match tokio::time::timeout(timeout, self.exchange(request)).await {
             Ok(Ok(response)) => Ok(response),
@@ -135,7 +135,7 @@ impl HttpClient {
     /// the policy on its size; the timeout of the policy holds for the head, and again for each piece of the body.
     pub async fn open(&self, request: Request) -> Result<Incoming, Error> {
         self.check_url(&request.url)?;
-        let url = shown(&request.url);
+        let url = display_url(&request.url);
         let timeout = self.policy.timeout;
         match tokio::time::timeout(timeout, self.head(request)).await {
             Ok(Ok(mut response)) => Ok(Incoming {
@@ -233,7 +233,7 @@ fn same_origin(limit: usize) -> redirect::Policy {
 }
 
 /// Returns the URL for errors and logs, without the parts that often hold keys.
-fn shown(url: &Url) -> String {
+pub fn display_url(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);
     url.set_fragment(None);

@@ -18,7 +18,7 @@ mod tls;
 mod tests;
 
 pub use address::{AddressClass, is_private_url, names_private_address};
-pub use client::{HttpClient, causes};
+pub use client::{HttpClient, causes, display_url};
 pub use headers::{all_headers, header_text, may_pass, retry_after, selected_headers};
 pub use message::{Incoming, Request, Response};
 pub use origin::parse_origin;

@@ -36,3 +36,23 @@ pub fn kind_of(value: &Value) -> &'static str {
         Value::Object(_) => "an object",
     }
 }
+
+/// Returns the number of bytes up to and including the closing quote of a JSON string whose opening quote precedes the
+/// text; those of the whole text if nothing closes it.
+///
+/// ```
+/// # use toolcrib_model::string_end;
+/// assert_eq!(string_end(r#"a\"b", 1"#), 5);
+/// ```
+pub fn string_end(text: &str) -> usize {
+    let mut is_escaped = false;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b'"' => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use serde_json::Value;
+use toolcrib_model::string_end;
 
 use super::MAX_DEPTH;
 
@@ -43,7 +44,7 @@ fn relaxed(text: &str) -> Option<String> {
     let mut depth = 0_usize;
     while let Some(first) = rest.chars().next() {
         let length = match first {
-            '"' => string_length(rest),
+            '"' => 1 + string_end(rest.get(1..).unwrap_or_default()),
             '{' | '[' => {
                 depth += 1;
                 1
@@ -81,20 +82,6 @@ fn is_of_word(c: char) -> bool {
 /// Returns true for a word that Python's JSON parser accepts as a value: the name of a number, or a number out of range.
 fn is_value(word: &str) -> bool {
     matches!(word, "NaN" | "Infinity" | "-Infinity") || word.parse::<f64>().is_ok_and(f64::is_infinite)
-}
-
-/// Returns the length of the string that the text begins with, quotes included; that of all of it when it has no end.
-fn string_length(text: &str) -> usize {
-    let mut is_escaped = false;
-    for (at, byte) in text.bytes().enumerate().skip(1) {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' => is_escaped = true,
-            b'"' => return at + 1,
-            _ => {}
-        }
-    }
-    text.len()
 }
 
 /// Replaces the escapes of surrogates, which a strict parser refuses where they stand alone.

@@ -13,6 +13,8 @@ mod repair;
 mod resume;
 mod styles;
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::json;
@@ -142,12 +144,12 @@ turns:
 "#;
 
 /// The model as an agent has it whose model calls in this style.
-pub(super) fn styled(style: CallStyle, model: impl ChatModel + 'static) -> Box<dyn ChatModel> {
+pub(super) fn styled(style: CallStyle, model: impl ChatModel + 'static) -> Arc<dyn ChatModel> {
     match style {
-        CallStyle::Native => Box::new(model),
+        CallStyle::Native => Arc::new(model),
         CallStyle::Text => {
             let names = ToolNames::from(&agent().settings().wire_names);
-            Box::new(TextModel::new(model, names))
+            Arc::new(TextModel::new(model, names))
         }
     }
 }
