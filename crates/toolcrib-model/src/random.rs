@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 #[error("{0}")]
 pub struct NoRandomNumbers(getrandom::Error);
 
-/// Returns bytes that nobody can guess.
+/// Returns bytes that cannot be guessed.
 pub fn random_bytes<const BYTES: usize>() -> Result<[u8; BYTES], NoRandomNumbers> {
     let mut bytes = [0; BYTES];
     getrandom::fill(&mut bytes).map_err(NoRandomNumbers)?;

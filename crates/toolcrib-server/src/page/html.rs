@@ -10,22 +10,22 @@ const MAX_TEXT_CHARS: usize = 400;
 
 /// A text of a tool, server, or model as a part of the page: escaped, truncated, and with its invisible characters
 /// escaped, so that it is what it looks like.
-pub(super) struct Text<'a> {
+pub(super) struct ExternalText<'a> {
     text: &'a str,
     max_chars: usize,
 }
 
 /// Returns a text that is truncated to the default maximum.
-pub(super) fn text(text: &str) -> Text<'_> {
+pub(super) fn text(text: &str) -> ExternalText<'_> {
     text_to(text, MAX_TEXT_CHARS)
 }
 
 /// Returns a text that is truncated to a maximum length in characters. A mark shows that text is missing.
-pub(super) fn text_to(text: &str, max_chars: usize) -> Text<'_> {
-    Text { text, max_chars }
+pub(super) fn text_to(text: &str, max_chars: usize) -> ExternalText<'_> {
+    ExternalText { text, max_chars }
 }
 
-impl Render for Text<'_> {
+impl Render for ExternalText<'_> {
     fn render_to(&self, html: &mut String) {
         let shown = truncate_chars(self.text, self.max_chars);
         for c in shown.chars() {
