@@ -1,19 +1,19 @@
 //! The schedule tools.
 
 use std::fmt;
-use std::future::ready;
 use std::sync::{Arc, OnceLock};
 
 use jiff::Zoned;
 use jiff::tz::TimeZone;
 use schemars::JsonSchema;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use toolcrib_model::{ErrorKind, Risk, ToolError};
 use toolcrib_sdk::{CallContext, FunctionTool, Module};
 
+use super::Schedules;
 use super::arguments::{ListSchedules, Remind, ScheduleArguments, ScheduleCron, ScheduleList, ScheduleOnce};
-use super::{ScheduleRequest, ScheduleStatus, Schedules};
 use crate::ActionSupport;
 
 const ONCE: &str = "Do something once at a later time, such as send a message or call a tool. It survives a restart of \
@@ -30,9 +30,6 @@ const STATUS: &str = "Show one schedule: its next runs, the numbers of runs made
 
 const REMIND: &str =
     "Set a reminder for a later time, or a repeated one; with `action` it runs that action instead";
-
-/// The side effects of the tools that create schedules.
-const CREATES_SCHEDULE: [&str; 1] = ["makes a schedule"];
 
 /// The id of the module `scheduler`.
 pub const SCHEDULER: &str = "scheduler";
@@ -78,11 +75,30 @@ impl Scheduler {
     /// Returns `schedule_once`, `schedule_cron`, `schedule_cancel`, `schedule_list`, `schedule_status` and `remind`, as
     /// functions for the namespace of the runtime's built-in tools.
     pub fn tools(&self) -> Vec<FunctionTool> {
-        let tools = vec![
-            self.creating_tool("schedule_once", ONCE, |given: ScheduleOnce, schedules| {
-                given.request(|zone| schedules.now(zone))
-            })
-            .with_aliases([
+        let once = async |schedules: Schedules, given: ScheduleOnce, context: CallContext| {
+            schedules.create(given.request(|zone| schedules.now(zone))?, &context).await
+        };
+        let cron = async |schedules: Schedules, given: ScheduleCron, context: CallContext| {
+            schedules.create(given.request(|zone| schedules.now(zone))?, &context).await
+        };
+        let remind = async |schedules: Schedules, given: Remind, context: CallContext| {
+            schedules.create(given.request(|zone| schedules.now(zone))?, &context).await
+        };
+        let cancel = async |schedules: Schedules, of: ScheduleArguments, context: CallContext| {
+            schedules.cancel(&of.schedule_id, &context).await
+        };
+        let list = async |schedules: Schedules, _: ListSchedules, context: CallContext| {
+            Ok(ScheduleList { schedules: schedules.list(&context) })
+        };
+        let status = async |schedules: Schedules, of: ScheduleArguments, context: CallContext| {
+            schedules.status(&of.schedule_id, &context).await
+        };
+        let creating = |tool: FunctionTool| {
+            tool.with_side_effects(["makes a schedule"])
+                .with_metadata("target", json!({"name": "tool", "within": "action"}))
+        };
+        let tools = [
+            creating(self.tool("schedule_once", ONCE, once)).with_aliases([
                 "schedule",
                 "run later",
                 "at",
@@ -91,31 +107,35 @@ impl Scheduler {
                 "programmer une tâche",
                 "plus tard",
             ]),
-            self.creating_tool("schedule_cron", CRON, |given: ScheduleCron, schedules| {
-                given.request(|zone| schedules.now(zone))
-            })
-            .with_aliases([
+            creating(self.tool("schedule_cron", CRON, cron)).with_aliases([
                 "cron",
                 "recurring task",
                 "every day",
                 "tâche récurrente",
                 "tous les jours",
             ]),
-            self.single_schedule_tool("schedule_cancel", CANCEL, |schedules, id, context| async move {
-                schedules.cancel(&id, &context).await
-            })
-            .with_aliases(["unschedule", "stop a schedule", "annuler une planification"])
-            .with_side_effects(["ends a schedule"])
-            .with_metadata("idempotent", true),
-            self.list_tool(),
-            self.single_schedule_tool("schedule_status", STATUS, |schedules, id, context| async move {
-                schedules.status(&id, &context).await
-            })
-            .with_aliases(["next run", "last run", "état d'une planification"]),
-            self.creating_tool("remind", REMIND, |given: Remind, schedules| {
-                given.request(|zone| schedules.now(zone))
-            })
-            .with_aliases(["remind me", "reminder", "alarm", "rappel", "rappelle-moi"]),
+            self.tool("schedule_cancel", CANCEL, cancel)
+                .with_aliases(["unschedule", "stop a schedule", "annuler une planification"])
+                .with_side_effects(["ends a schedule"])
+                .with_metadata("idempotent", true),
+            self.tool("schedule_list", LIST, list).with_aliases([
+                "my schedules",
+                "reminders",
+                "mes rappels",
+                "tâches planifiées",
+            ]),
+            self.tool("schedule_status", STATUS, status).with_aliases([
+                "next run",
+                "last run",
+                "état d'une planification",
+            ]),
+            creating(self.tool("remind", REMIND, remind)).with_aliases([
+                "remind me",
+                "reminder",
+                "alarm",
+                "rappel",
+                "rappelle-moi",
+            ]),
         ];
         let own = |tool: FunctionTool| {
             let tool = tool.with_risk(Risk::Low).with_metadata("operational", true);
@@ -124,51 +144,24 @@ impl Scheduler {
         tools.into_iter().map(own).collect()
     }
 
-    /// Returns a tool that creates a schedule from its arguments.
-    fn creating_tool<A, F>(&self, name: &str, description: &str, read: F) -> FunctionTool
+    /// Returns a tool that operates on the schedules.
+    fn tool<A, T, R>(
+        &self,
+        name: &str,
+        description: &str,
+        act: impl Fn(Schedules, A, CallContext) -> R + Clone + Send + Sync + 'static,
+    ) -> FunctionTool
     where
         A: DeserializeOwned + JsonSchema + Send + 'static,
-        F: Fn(A, &Schedules) -> Result<ScheduleRequest, ToolError> + Clone + Send + Sync + 'static,
+        T: Serialize + JsonSchema,
+        R: Future<Output = Result<T, ToolError>> + Send + 'static,
     {
         let scheduler = self.clone();
-        let make = move |given: A, context: CallContext| {
-            let (scheduler, read) = (scheduler.clone(), read.clone());
-            async move {
-                let schedules = scheduler.schedules()?;
-                schedules.create(read(given, schedules)?, &context).await
-            }
+        let act = move |arguments: A, context| {
+            let (schedules, act) = (scheduler.schedules().cloned(), act.clone());
+            async move { act(schedules?, arguments, context).await }
         };
-        FunctionTool::new(name, description, make)
-            .with_output::<ScheduleStatus>()
-            .with_side_effects(CREATES_SCHEDULE)
-            .with_metadata("target", json!({"name": "tool", "within": "action"}))
-    }
-
-    /// Returns a tool that operates on one schedule.
-    fn single_schedule_tool<F, R>(&self, name: &str, description: &str, act: F) -> FunctionTool
-    where
-        F: Fn(Schedules, String, CallContext) -> R + Send + Sync + 'static,
-        R: Future<Output = Result<ScheduleStatus, ToolError>> + Send + 'static,
-    {
-        let (scheduler, act) = (self.clone(), Arc::new(act));
-        let act = move |given: ScheduleArguments, context| {
-            let (scheduler, act) = (scheduler.clone(), Arc::clone(&act));
-            async move { act(scheduler.schedules()?.clone(), given.schedule_id, context).await }
-        };
-        FunctionTool::new(name, description, act).with_output::<ScheduleStatus>()
-    }
-
-    fn list_tool(&self) -> FunctionTool {
-        let scheduler = self.clone();
-        let list = move |_: ListSchedules, context: CallContext| {
-            ready(scheduler.schedules().map(|schedules| ScheduleList { schedules: schedules.list(&context) }))
-        };
-        FunctionTool::new("schedule_list", LIST, list).with_output::<ScheduleList>().with_aliases([
-            "my schedules",
-            "reminders",
-            "mes rappels",
-            "tâches planifiées",
-        ])
+        FunctionTool::new(name, description, act).with_output::<T>()
     }
 }
 
