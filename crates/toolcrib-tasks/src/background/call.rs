@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use jiff::Timestamp;
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 use toolcrib_model::{ErrorKind, ToolError};
@@ -10,7 +11,9 @@ use toolcrib_port::{CallPhase, PhaseTracker, Progress, ProgressListener};
 
 use super::BackgroundSettings;
 use super::task::{BackgroundTask, TaskState, TaskStatus};
-use crate::ledger::{Bound, Counted, Live, Scope};
+use crate::RecordKind;
+use crate::ledger::{Bound, Counted, Live, Scope, Task};
+use crate::owner::Owner;
 use crate::text::shown_name;
 
 /// The maximum length of a progress message in characters.
@@ -34,6 +37,28 @@ pub(super) struct LocalCall {
 
 /// A guard of a caller that waits for the end of a call, so that no notification is needed.
 pub(super) struct WaiterGuard(pub(super) Arc<LiveCall>);
+
+impl Task for BackgroundTask {
+    const KIND: RecordKind = RecordKind::Background;
+    const NAME: &'static str = "background task";
+    const ID_PREFIX: &'static str = "task";
+    const HINT_WITHOUT_TASKS: &'static str =
+        "none was started, or all results have been forgotten; start the call again";
+    type Due = Timestamp;
+    type Local = LocalCall;
+
+    fn owner(&self) -> &Owner {
+        &self.owner
+    }
+
+    fn created(&self) -> Timestamp {
+        self.started
+    }
+
+    fn ended(&self) -> Option<Timestamp> {
+        self.ended
+    }
+}
 
 impl WaiterGuard {
     pub(super) fn new(live: &Arc<LiveCall>) -> Self {

@@ -144,8 +144,14 @@ impl Background {
         let may_repeat = tool_caller.catalogue().may_repeat(&call, context);
         let task = BackgroundTask::new(call, context, services.clock.now(), may_repeat);
         let live = Live::create(task, LocalCall::default())?;
-        let status = inner.insert(&live).await?;
-        inner.spawn(tool_caller, &live, context.budget.clone());
+        let (inner, tool_caller) = (Arc::clone(inner), Arc::clone(tool_caller));
+        let (started, budget) = (Arc::clone(&live), context.budget.clone());
+        let starting = async move {
+            let status = inner.insert(&started).await?;
+            inner.spawn(&tool_caller, &started, budget);
+            Ok::<_, ToolError>(status)
+        };
+        let status = run_detached(starting).await?;
         // The status of a call that waits for a person says so.
         let _ = tokio::time::timeout(APPROVAL_CHECK_TIME, live.decided()).await;
         Ok(match live.status() {
@@ -296,9 +302,13 @@ impl BackgroundInner {
         let task = live.task();
         match self.ledger.services.tool_caller() {
             _ if task.has_ended() => self.ledger.release_if_idle(live).await,
+            Err(_) => {
+                self.ledger.release_if_idle(live).await;
+                return false;
+            }
             // The agent run that made the call has ended, and its budget with it.
             Ok(tool_caller) if task.may_repeat => self.spawn(tool_caller, live, None),
-            _ => {
+            Ok(_) => {
                 let message = format!("the program ended while `{}` was running", shown_name(&task.tool));
                 let error = ToolError::new(ErrorKind::OutcomeUnknown, message)
                     .with_hint("check if it took effect before you call it again");
@@ -362,8 +372,8 @@ impl BackgroundInner {
         let mut task = BackgroundTask::clone(&live.task());
         record(&mut task);
         task.ended = Some(self.ledger.services.clock.now());
-        // A call that was removed meanwhile ends without a notification.
-        if live.is_removed() {
+        // A call that was removed meanwhile, or that another process has taken over, ends without a notification.
+        if live.is_removed() || !self.ledger.renew_lease(live).await {
             return live.set(task);
         }
         let text = notification_text(&live.id, &task);

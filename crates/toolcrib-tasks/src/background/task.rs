@@ -7,9 +7,6 @@ use serde_json::Value;
 use toolcrib_model::{ErrorKind, JsonObject, ToolCall, ToolError, ToolResult};
 use toolcrib_port::CallContext;
 
-use super::call::LocalCall;
-use crate::RecordKind;
-use crate::ledger::Task;
 use crate::owner::Owner;
 
 /// The state of a background call.
@@ -95,28 +92,6 @@ impl BackgroundTask {
 
     pub(super) fn has_ended(&self) -> bool {
         self.state != TaskState::Running
-    }
-}
-
-impl Task for BackgroundTask {
-    const KIND: RecordKind = RecordKind::Background;
-    const NAME: &'static str = "background task";
-    const ID_PREFIX: &'static str = "task";
-    const HINT_WITHOUT_TASKS: &'static str =
-        "none was started, or all results have been forgotten; start the call again";
-    type Due = Timestamp;
-    type Local = LocalCall;
-
-    fn owner(&self) -> &Owner {
-        &self.owner
-    }
-
-    fn created(&self) -> Timestamp {
-        self.started
-    }
-
-    fn ended(&self) -> Option<Timestamp> {
-        self.ended
     }
 }
 

@@ -51,6 +51,21 @@ impl Shop {
     }
 
     async fn under(policy: Policy, store: Arc<dyn Store>, settings: BackgroundSettings) -> Self {
+        Self::open(policy, store, settings, false).await
+    }
+
+    /// A process that shares the store with others.
+    async fn sharing(store: &Arc<dyn Store>) -> Self {
+        let policy = testing::policy(&json!({"default_policy": "grant"}));
+        Self::open(policy, Arc::clone(store), BackgroundSettings::default(), true).await
+    }
+
+    async fn open(
+        policy: Policy,
+        store: Arc<dyn Store>,
+        settings: BackgroundSettings,
+        is_shared: bool,
+    ) -> Self {
         let (end, started) = (Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)));
         let machine = |idempotent: bool, name: &str| {
             let (end, started) = (Arc::clone(&end), Arc::clone(&started));
@@ -84,7 +99,7 @@ impl Shop {
             .with_tool(broken.with_risk(Risk::Low));
         let executor = testing::executor_under(module, policy).await;
         let clock = Arc::new(TestClock::at("2026-03-01T09:00:00Z"));
-        let services = Services::open(Arc::clone(&store), clock.clone(), false).await.unwrap();
+        let services = Services::open(Arc::clone(&store), clock.clone(), is_shared).await.unwrap();
         let services = Arc::new(services);
         services.set_tool_caller(executor.tool_caller());
         let background = Background::open(Arc::clone(&services), settings).await.unwrap();
@@ -268,6 +283,24 @@ async fn after_a_crash_what_may_be_repeated_is_and_of_the_other_the_outcome_is_u
     let (status, ()) = tokio::join!(again.wait(&mill), async { again.end.notify_one() });
     assert_eq!((status.status, again.started.load(Ordering::SeqCst)), (TaskState::Completed, 1));
     store.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_another_process_runs_is_left_to_it_and_its_end_becomes_known() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let one = Shop::sharing(&store).await;
+    let (machine, mill) = (one.launch("shop.machine").await.unwrap(), one.launch("shop.mill").await.unwrap());
+    let other = Shop::sharing(&store).await;
+    // Longer than a lease holds.
+    let waited = other.background.wait(&machine.task_id, Duration::from_secs(40), &context()).await.unwrap();
+    let status = other.background.status(&mill.task_id, &context()).await.unwrap();
+    assert_eq!((waited.status, status.status), (TaskState::Running, TaskState::Running));
+    assert_eq!(other.started.load(Ordering::SeqCst), 0);
+    one.background.cancel(&machine.task_id, &context()).await.unwrap();
+    one.end(&mill.task_id).await;
+    let status = other.wait(&mill.task_id).await;
+    assert_eq!((status.status, status.result), (TaskState::Completed, Some(json!({"made": 7}))));
+    assert_eq!(other.started.load(Ordering::SeqCst), 0, "it was not made again");
 }
 
 #[tokio::test(start_paused = true)]
