@@ -6,11 +6,12 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
 use tokio::sync::{MappedMutexGuard, oneshot};
@@ -188,7 +189,7 @@ impl Database {
         let connection = self.connection().await;
         // Another caller may have written them all.
         let batch: Vec<PendingWrite> = {
-            let mut pending = locked(&self.pending);
+            let mut pending = self.pending.lock();
             let count = pending.len().min(MAX_BATCH);
             pending.drain(..count).collect()
         };
@@ -235,7 +236,7 @@ impl Store for SqliteStore {
     async fn apply(&self, changes: Vec<Change>) -> Result<(), StoreError> {
         let changes = changes.into_iter().map(encode).collect::<Result<Vec<_>, _>>()?;
         let (answer, answered) = oneshot::channel();
-        locked(&self.database.pending).push(PendingWrite { changes, answer });
+        self.database.pending.lock().push(PendingWrite { changes, answer });
         // A separate task, so that a transaction ends even if its caller stops waiting.
         let database = Arc::clone(&self.database);
         tokio::spawn(async move { database.write_pending().await });
@@ -275,7 +276,7 @@ impl Store for SqliteStore {
             .fetch_one(&mut *self.database.connection().await?)
             .await
             .map_err(|error| self.database.error(&error))?;
-        Ok(locked(&self.database.version).replace(version).is_some_and(|before| before != version))
+        Ok(self.database.version.lock().replace(version).is_some_and(|before| before != version))
     }
 
     fn is_durable(&self) -> bool {
@@ -283,10 +284,10 @@ impl Store for SqliteStore {
     }
 
     async fn close(&self) {
-        while !locked(&self.database.pending).is_empty() {
+        while !self.database.pending.lock().is_empty() {
             self.database.write_pending().await;
         }
-        let lock = locked(&self.lock).take();
+        let lock = self.lock.lock().take();
         if let Some(connection) = self.database.connection.lock().await.take() {
             // Changes in the write-ahead log are durable even if closing fails.
             let _ = connection.close().await;
@@ -443,9 +444,4 @@ fn io_error(path: &Path, error: &io::Error) -> StoreError {
         }
         _ => StoreError::Failed { path, reason: error.to_string() },
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // No code panics while a lock is held.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
