@@ -91,7 +91,7 @@ impl ToolLoader for Table {
 #[async_trait]
 impl ToolEngine for Table {
     async fn invoke(&self, call: &Authorized<Call>, _context: &CallContext) -> ToolResult {
-        match call.tool.metadata.get("answer") {
+        match call.tool.metadata().get("answer") {
             Some(answer) => call.ok(answer.clone()),
             None => call.error(ErrorKind::ToolFailed, "the table has no answer"),
         }

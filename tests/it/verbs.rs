@@ -66,8 +66,11 @@ async fn the_operation_that_is_meant_by_verb_and_noun_stands_first_among_those_o
         }
     }
     assert!(wanted.len() >= QUERIES, "{}", wanted.len());
-    let reads: Vec<String> =
-        tools.iter().filter(|tool| tool.metadata["method"] == "GET").map(|tool| tool.name.dotted()).collect();
+    let reads: Vec<String> = tools
+        .iter()
+        .filter(|tool| tool.metadata()["method"] == "GET")
+        .map(|tool| tool.name.dotted())
+        .collect();
     let (_registry, discovery) = discovery(tools).await;
     let (mut first, mut five, mut changed) = (0, 0, Vec::new());
     for ((_, query), names) in &wanted {

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use toolcrib_model::{ErrorKind, JsonObject, Risk, Tool, ToolError};
+use toolcrib_model::{ErrorKind, Forwarding, JsonObject, ToolError, ToolTraits};
 use toolcrib_policy::{Authorized, Call, Consent, Decision, PendingApproval, Policy, Verdict};
 use toolcrib_port::CallContext;
 use toolcrib_registry::{Entry, FindError, Overloads, Snapshot};
 use toolcrib_schema::Repair;
 
-use crate::normalize::{DeferredCall, Forwarding, clamp_numbers, nest_fields};
+use crate::normalize::{
+    clamp_numbers, forwarded_calls, nest_fields, normalize_deferred, normalize_forwarding,
+};
 use crate::{MAX_DEPTH, call_errors, former_arguments};
 
 /// A call bound to one tool, with normalized arguments and the decision of the policy.
@@ -86,26 +88,18 @@ pub(crate) fn authorize(
     let mut arguments = arguments;
     let mut repairs =
         first.map(|entry| former_arguments::rename(&entry.tool, &mut arguments)).unwrap_or_default();
-    let forwards = first.and_then(|entry| Forwarding::of(&entry.tool));
-    let target = first.and_then(|entry| DeferredCall::of(&entry.tool));
-    let mut arguments = match forwards {
-        None => match target {
-            None => arguments,
-            Some(target) => match target.normalize(arguments) {
-                Ok(arguments) => arguments,
-                Err(error) => return ResolvedCall::failed(first.cloned(), error),
-            },
-        },
-        Some(Forwarding::Calls) if context.parallel => {
+    let normalized = match first.map(|entry| (entry.tool.forwarding(), entry.tool.deferred_call())) {
+        Some((Some(Forwarding::Calls), _)) if context.parallel => {
             let message = "calls that run in parallel may not start others in parallel";
-            let error =
-                ToolError::new(ErrorKind::InvalidArgs, message).with_hint("put all calls into one list");
-            return ResolvedCall::failed(first.cloned(), error);
+            Err(ToolError::new(ErrorKind::InvalidArgs, message).with_hint("put all calls into one list"))
         }
-        Some(forwards) => match forwards.normalize(arguments) {
-            Ok(arguments) => arguments,
-            Err(error) => return ResolvedCall::failed(first.cloned(), error),
-        },
+        Some((Some(forwarding), _)) => normalize_forwarding(forwarding, arguments),
+        Some((None, Some(deferred))) => normalize_deferred(deferred, arguments),
+        Some((None, None)) | None => Ok(arguments),
+    };
+    let mut arguments = match normalized {
+        Ok(arguments) => arguments,
+        Err(error) => return ResolvedCall::failed(first.cloned(), error),
     };
     repairs.extend(first.map(|entry| clamp_numbers(&entry.tool, &mut arguments)).unwrap_or_default());
     // With several overloads, one may accept what another does not.
@@ -170,7 +164,7 @@ fn find_tool<'a>(
     };
     let near = snapshot.find_near(name, &is_visible).ok();
     let are_read_only = |tools: &Overloads<'_>| {
-        tools.iter().all(|entry| is_read_only(&entry.tool) && Forwarding::of(&entry.tool).is_none())
+        tools.iter().all(|entry| entry.tool.traits().is_read_only() && entry.tool.forwarding().is_none())
     };
     near.filter(are_read_only).ok_or(unknown)
 }
@@ -183,7 +177,7 @@ pub(crate) fn only_reads(
     arguments: &JsonObject,
     context: &CallContext,
 ) -> bool {
-    all_tools(is_read_only, snapshot, policy, name, arguments, context)
+    all_tools(ToolTraits::is_read_only, snapshot, policy, name, arguments, context)
 }
 
 /// Returns true if a call may be repeated. This must hold for all overloads.
@@ -194,16 +188,12 @@ pub(crate) fn may_repeat(
     arguments: &JsonObject,
     context: &CallContext,
 ) -> bool {
-    all_tools(|tool| is_read_only(tool) || tool.is_idempotent(), snapshot, policy, name, arguments, context)
-}
-
-fn is_read_only(tool: &Tool) -> bool {
-    tool.risk() == Risk::Low && tool.side_effects().next().is_none()
+    all_tools(ToolTraits::may_repeat, snapshot, policy, name, arguments, context)
 }
 
 /// Returns true if a predicate holds for all tools that a call reaches.
 fn all_tools(
-    is_such: impl Fn(&Tool) -> bool,
+    is_such: impl Fn(&ToolTraits) -> bool,
     snapshot: &Snapshot,
     policy: &Policy,
     name: &str,
@@ -213,14 +203,14 @@ fn all_tools(
     let principal = context.principal();
     let find = |name: &str| snapshot.find(name, |entry| policy.is_visible(&entry.tool, principal));
     let Ok(overloads) = find(name) else { return false };
-    let Some(forwards) = overloads.first().and_then(|entry| Forwarding::of(&entry.tool)) else {
-        return overloads.iter().all(|entry| is_such(&entry.tool));
+    let Some(forwarding) = overloads.first().and_then(|entry| entry.tool.forwarding()) else {
+        return overloads.iter().all(|entry| is_such(entry.tool.traits()));
     };
-    let Ok(calls) = forwards.calls(arguments.clone()) else { return false };
+    let Ok(calls) = forwarded_calls(forwarding, arguments.clone()) else { return false };
     // A forwarded call that forwards another is rare; it does not count as such.
     calls.iter().all(|call| {
         find(&call.name).is_ok_and(|overloads| {
-            overloads.iter().all(|entry| Forwarding::of(&entry.tool).is_none() && is_such(&entry.tool))
+            overloads.iter().all(|entry| entry.tool.forwarding().is_none() && is_such(entry.tool.traits()))
         })
     })
 }

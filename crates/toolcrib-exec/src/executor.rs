@@ -26,7 +26,6 @@ use crate::flow::{limited_as, milliseconds};
 use crate::heartbeat::Heartbeat;
 use crate::hooks::fault;
 use crate::limits::{MAX_DEADLINE, deadline_of};
-use crate::normalize::Forwarding;
 use crate::{
     CallChain, DEFAULT_APPROVAL_WAIT, FlowControl, FlowSettings, Hook, MAX_APPROVAL_WAIT, MIN_APPROVAL_WAIT,
     call_errors, hooks, invoke,
@@ -376,7 +375,7 @@ impl Executor {
             inner.deadline = deadline;
             inner.phase = context.phase.child();
             // A call that only forwards another starts when that one does.
-            if Forwarding::of(&call.tool).is_none() {
+            if call.tool.forwarding().is_none() {
                 inner.phase.start();
             }
             inner.depth += 1;

@@ -2,30 +2,21 @@
 
 use serde_json::Value;
 use toolcrib_model::{JsonObject, Tool, pointer_part};
-use toolcrib_policy::RUNTIME_NAMESPACE;
 use toolcrib_schema::{Change, Repair};
-
-/// The entry of a tool's metadata that maps former names of its arguments to the current ones.
-const FORMER_ARGUMENTS: &str = "former_arguments";
 
 /// Renames arguments that come under a former name, and returns a repair for each, which the result reports. An
 /// argument that also comes under its current name stays as it is, and the schema refuses it. An object under a former
-/// name is replaced by its members if the current name takes no object. Only the runtime's own tools are trusted.
+/// name is replaced by its members if the current name takes no object.
 pub(crate) fn rename(tool: &Tool, arguments: &mut JsonObject) -> Vec<Repair> {
-    if tool.name.namespace() != RUNTIME_NAMESPACE {
-        return Vec::new();
-    }
-    let names = tool.metadata.get(FORMER_ARGUMENTS).and_then(Value::as_object);
     let mut repairs = Vec::new();
-    for (former, current) in names.into_iter().flatten() {
-        let Some(current) = current.as_str() else { continue };
+    for (former, current) in tool.former_arguments() {
         if arguments.get(former).is_some_and(Value::is_object) && !takes_object(tool, current) {
             repairs.extend(replace_by_members(former, arguments));
         } else if !arguments.contains_key(current)
             && let Some(value) = arguments.shift_remove(former)
         {
             arguments.insert(current.to_owned(), value);
-            repairs.push(renamed(former.clone(), current));
+            repairs.push(renamed(former.to_owned(), current));
         }
     }
     repairs

@@ -31,7 +31,7 @@ pub const MAX_HOOK_WAIT: Duration = Duration::from_mins(1);
 /// impl Hook for Weekdays {
 ///     async fn before(&self, call: &Call, _context: &CallContext) -> Result<(), ToolError> {
 ///         let is_weekend = false;
-///         if is_weekend && call.tool.side_effects().next().is_some() {
+///         if is_weekend && !call.tool.traits().side_effects.is_empty() {
 ///             return Err(ToolError::new(ErrorKind::Denied, "nothing is written on weekends"));
 ///         }
 ///         Ok(())

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokio::time::Instant;
-use toolcrib_model::{ErrorKind, Risk, ToolError, ToolResult};
+use toolcrib_model::{ErrorKind, ToolError, ToolResult};
 use toolcrib_policy::{Access, Authorized, Call};
 use toolcrib_port::{CallContext, ToolEngine};
 
@@ -75,7 +75,7 @@ fn late(call: &Call, deadline: Option<Instant>, started: Instant) -> ToolError {
     // The deadline of an outer call may have been the earlier one.
     let seconds = deadline.map(|deadline| deadline - started).unwrap_or_default().as_secs_f64();
     let message = format!("`{}` did not end within its deadline of {seconds} s", call.tool.name.shown());
-    let may_repeat = call.tool.is_idempotent() || call.tool.risk() == Risk::Low;
+    let may_repeat = call.tool.traits().may_repeat();
     let hint = if may_repeat {
         "try again, or ask for less"
     } else {

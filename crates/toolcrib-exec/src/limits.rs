@@ -2,12 +2,9 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
 use toolcrib_model::Tool;
-use toolcrib_policy::RUNTIME_NAMESPACE;
 
 use crate::FlowSettings;
-use crate::normalize::Forwarding;
 
 /// The deadline of a call whose tool declares none.
 pub const DEFAULT_DEADLINE: Duration = Duration::from_mins(1);
@@ -31,12 +28,6 @@ pub const MAX_DEPTH: u8 = 8;
 /// Returns the time limit of a tool's calls. A tool of the runtime that forwards calls or waits for the user has none:
 /// the inner call has one, and so does the wait.
 pub(crate) fn deadline_of(tool: &Tool, source: &str, settings: &FlowSettings) -> Option<Duration> {
-    let is_endless = Forwarding::of(tool).is_some() || is_patient(tool);
+    let is_endless = tool.forwarding().is_some() || tool.awaits_user();
     (!is_endless).then(|| settings.timeout(source, tool))
-}
-
-/// Returns true if a tool of the runtime waits for its user, and limits that time itself.
-fn is_patient(tool: &Tool) -> bool {
-    let says = tool.metadata.get("awaits_user").and_then(Value::as_bool) == Some(true);
-    says && tool.name.namespace() == RUNTIME_NAMESPACE
 }

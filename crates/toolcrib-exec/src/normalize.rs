@@ -10,11 +10,10 @@ mod nested_fields;
 
 use serde_json::Value;
 use toolcrib_document::{Format, Limits, parse};
-use toolcrib_model::{ErrorKind, JsonObject, Tool, ToolCall, ToolError};
-use toolcrib_policy::RUNTIME_NAMESPACE;
+use toolcrib_model::{ErrorKind, Forwarding, JsonObject, ToolCall, ToolError};
 
 pub(crate) use clamped_numbers::clamp_numbers;
-pub(crate) use deferred_call::DeferredCall;
+pub(crate) use deferred_call::normalize_deferred;
 pub(crate) use nested_fields::nest_fields;
 
 /// The names of the argument with the tool's name. A later one also means that an earlier one may be an argument of the
@@ -30,47 +29,30 @@ const CALLS_KEYS: [&str; 5] = ["calls", "tools", "tool_calls", "actions", "tasks
 /// The maximum size of arguments that are given as JSON in a string.
 const MAX_TEXT_BYTES: usize = 1 << 20;
 
-/// The calls that a tool of the runtime forwards.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Forwarding {
-    /// One call, as with `execute_tool`.
-    Call,
-    /// Several calls, as with `run_parallel`.
-    Calls,
+/// Returns the arguments of a tool that forwards calls, in the form of its schema.
+pub(crate) fn normalize_forwarding(
+    forwarding: Forwarding,
+    arguments: JsonObject,
+) -> Result<JsonObject, ToolError> {
+    match forwarding {
+        Forwarding::Call => one(arguments),
+        Forwarding::Calls => many(arguments),
+    }
 }
 
-impl Forwarding {
-    /// Reads `forwards` of a tool's metadata. Only the runtime's own tools are trusted.
-    pub(crate) fn of(tool: &Tool) -> Option<Self> {
-        if tool.name.namespace() != RUNTIME_NAMESPACE {
-            return None;
+/// Returns the calls that a tool forwards. A missing name or missing arguments are empty.
+pub(crate) fn forwarded_calls(
+    forwarding: Forwarding,
+    arguments: JsonObject,
+) -> Result<Vec<ToolCall>, ToolError> {
+    let (arguments, none) = (normalize_forwarding(forwarding, arguments)?, JsonObject::new());
+    Ok(match forwarding {
+        Forwarding::Call => vec![forwarded(&arguments)],
+        Forwarding::Calls => {
+            let calls = arguments.get("calls").and_then(Value::as_array).into_iter().flatten();
+            calls.map(|call| call.as_object().map_or_else(|| forwarded(&none), forwarded)).collect()
         }
-        match tool.metadata.get("forwards")?.as_str()? {
-            "call" => Some(Self::Call),
-            "calls" => Some(Self::Calls),
-            _ => None,
-        }
-    }
-
-    /// Returns the arguments in the form of the tool's schema.
-    pub(crate) fn normalize(self, arguments: JsonObject) -> Result<JsonObject, ToolError> {
-        match self {
-            Self::Call => one(arguments),
-            Self::Calls => many(arguments),
-        }
-    }
-
-    /// Returns the calls that are forwarded. A missing name or missing arguments are empty.
-    pub(crate) fn calls(self, arguments: JsonObject) -> Result<Vec<ToolCall>, ToolError> {
-        let (arguments, none) = (self.normalize(arguments)?, JsonObject::new());
-        Ok(match self {
-            Self::Call => vec![forwarded(&arguments)],
-            Self::Calls => {
-                let calls = arguments.get("calls").and_then(Value::as_array).into_iter().flatten();
-                calls.map(|call| call.as_object().map_or_else(|| forwarded(&none), forwarded)).collect()
-            }
-        })
-    }
+    })
 }
 
 fn forwarded(call: &JsonObject) -> ToolCall {

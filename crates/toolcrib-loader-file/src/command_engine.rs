@@ -183,7 +183,7 @@ fn no_command(tool: &str) -> String {
 
 /// Returns a warning about declared restrictions that nothing enforces: programs are not sandboxed.
 pub(crate) fn unenforced(tool: &Tool) -> Option<String> {
-    let declared = tool.metadata.get("access")?.as_object()?;
+    let declared = tool.access()?.as_object()?;
     let keys = ["network", "filesystem"].into_iter().filter(|key| declared.contains_key(*key));
     let keys: Vec<_> = keys.map(|key| format!("`access.{key}`")).collect();
     (!keys.is_empty()).then(|| {

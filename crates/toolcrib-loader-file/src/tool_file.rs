@@ -193,7 +193,8 @@ fn tool(
         within: format!("{wrapped}/{}", pointer_part(&key)),
         ..problem(format!("unknown key `{key}`, did you mean `{correction}`?"))
     })?;
-    tool.metadata = metadata(map).map_err(problem)?;
+    let metadata = metadata(map).map_err(problem)?;
+    tool.change_metadata(|own| *own = metadata);
     Ok(tool)
 }
 

@@ -212,7 +212,7 @@ impl Discovery {
                 qualified_name: hit.name,
                 score: hit.score,
                 description: cut(&entry.tool.description, MAX_LISTED_DESCRIPTION),
-                risk: entry.tool.risk(),
+                risk: entry.tool.traits().risk,
                 example_call: call(entry),
                 explain: hit.explain,
             })
@@ -284,8 +284,9 @@ impl Discovery {
         principal: Principal<'a>,
     ) -> impl Iterator<Item = &'a QualifiedName> {
         snapshot.tool_names().filter(move |name| {
-            let visible =
-                || self.visible(snapshot, name, principal)?.first().map(|entry| entry.tool.is_for_models());
+            let visible = || {
+                self.visible(snapshot, name, principal)?.first().map(|entry| entry.tool.traits().for_models)
+            };
             name.namespace() != RUNTIME_NAMESPACE && visible().unwrap_or(false)
         })
     }

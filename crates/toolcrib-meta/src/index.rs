@@ -6,7 +6,6 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 use toolcrib_model::{ErrorKind, Presence, Tool, ToolError};
-use toolcrib_policy::RUNTIME_NAMESPACE;
 use toolcrib_registry::{Snapshot, ToolRegistry};
 use toolcrib_search::embedding::{EmbedError, Embeddings};
 use toolcrib_search::{SearchIndex, SearchSettings};
@@ -134,6 +133,7 @@ impl CurrentIndex {
 /// Returns true if a model may have to find the tool. The meta-tools and the essential tools of the runtime are always
 /// offered.
 fn is_searchable(tool: &Tool) -> bool {
-    let is_own = tool.name.namespace() == RUNTIME_NAMESPACE;
-    tool.is_for_models() && (!is_own || tool.is_operational() && tool.presence() != Presence::Essential)
+    let traits = tool.traits();
+    let is_found = !tool.name.is_of_runtime() || traits.operational && tool.presence() != Presence::Essential;
+    traits.for_models && is_found
 }

@@ -166,7 +166,7 @@ fn arguments(tool: &Tool, level: Level) -> String {
 
 /// Returns a warning for a caller before a call: that it needs approval, or that it is destructive.
 fn warning(tool: &Tool, policy: &Policy, principal: Principal<'_>) -> Option<&'static str> {
-    match (policy.decide(tool, principal).effect, tool.risk()) {
+    match (policy.decide(tool, principal).effect, tool.traits().risk) {
         (Effect::Approve, _) => Some("asks the user"),
         (_, Risk::High) => Some("high risk"),
         _ => None,

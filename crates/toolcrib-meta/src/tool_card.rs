@@ -109,7 +109,7 @@ impl ToolCard {
             name: tool.name.dotted(),
             description: tool.description.clone(),
             forms: overloads.iter().map(|entry| ToolForm::new(entry, tool, policy, principal)).collect(),
-            metadata: tool.metadata.clone(),
+            metadata: tool.metadata().clone(),
             suppliers: suppliers(&tool.name, snapshot, policy, principal),
         })
     }
@@ -195,10 +195,10 @@ pub(crate) fn for_model(
     if path.is_empty() {
         if policy.decide(tool, principal).effect == Effect::Approve {
             told.insert("asks".into(), "the user approves each call".into());
-        } else if tool.risk() == Risk::High {
+        } else if tool.traits().risk == Risk::High {
             told.insert("risk".into(), json!(Risk::High));
         }
-        if tool.metadata.get("deprecated") == Some(&Value::Bool(true)) {
+        if tool.traits().deprecated {
             told.insert("deprecated".into(), true.into());
         }
     }
@@ -213,9 +213,9 @@ pub(crate) fn for_model(
 
 /// Returns the metadata of a tool that are useful to a model, within the bound.
 fn metadata(tool: &Tool) -> JsonObject {
-    let mut told = JsonObject::from_iter([("risk".to_owned(), json!(tool.risk()))]);
+    let mut told = JsonObject::from_iter([("risk".to_owned(), json!(tool.traits().risk))]);
     let mut left = MAX_METADATA_BYTES;
-    for (key, value) in &tool.metadata {
+    for (key, value) in tool.metadata() {
         if INTERNAL_METADATA.contains(&key.as_str()) || key.ends_with("_digest") {
             continue;
         }
@@ -291,7 +291,7 @@ impl ToolForm {
             description: (tool.description != first.description).then(|| tool.description.clone()),
             parameters: tool.parameters.clone(),
             output_parameters: is_known.then(|| tool.output_parameters.clone()),
-            risk: tool.risk(),
+            risk: tool.traits().risk,
             policy: policy.decide(tool, principal).effect,
             example_call: entry
                 .example_arguments()

@@ -34,6 +34,7 @@ mod random;
 mod result_facts;
 mod risk;
 mod secret;
+mod traits;
 
 #[cfg(test)]
 mod tests;
@@ -45,7 +46,9 @@ pub use error::{DENIAL_HINT, ErrorKind, ToolError};
 pub use fingerprint::{Fingerprint, ParseFingerprintError};
 pub use load_outcome::{LoadOutcome, Reject, RejectKind};
 pub use media::{MediaHandle, media_handles};
-pub use name::{MAX_NAME_CHARS, NAMESPACE_SEPARATOR, NameError, QualifiedName, RUNTIME_NAMESPACE};
+pub use name::{
+    MAX_NAME_CHARS, NAMESPACE_SEPARATOR, NameError, QualifiedName, RUNTIME_NAMESPACE, SCHEDULER_NAMESPACE,
+};
 pub use random::{NoRandomNumbers, hex, random_bytes};
 pub use result::ToolResult;
 pub use risk::Risk;
@@ -56,7 +59,8 @@ pub use text::invisible::{clean_text, is_hidden, is_invisible, is_joiner, visibl
 pub use text::json::{AnySeed, kind_of, pointer_part, string_end};
 pub use text::truncate::{ellipsize_bytes, ellipsize_chars, truncate_bytes, truncate_chars};
 pub use text::words::words_of_name;
-pub use tool::{Presence, Tool, ToolFormError};
+pub use tool::{Tool, ToolFormError};
+pub use traits::{Cacheable, DeferredCall, DiscoveryStep, Forwarding, Presence, ToolTraits};
 pub use user_question::{FieldKind, FormField, UserAnswer, UserQuestion};
 
 /// A JSON object, keys in the order in which they were written.

@@ -14,6 +14,9 @@ pub const NAMESPACE_SEPARATOR: &str = "::";
 /// names them.
 pub const RUNTIME_NAMESPACE: &str = "context_builder";
 
+/// The namespace of the schedule tools as a module.
+pub const SCHEDULER_NAMESPACE: &str = "scheduler";
+
 /// The most characters a namespace or a name may have.
 pub const MAX_NAME_CHARS: usize = 256;
 
@@ -86,6 +89,11 @@ impl QualifiedName {
         &self.namespace
     }
 
+    /// Returns true if the runtime itself has the name.
+    pub fn is_of_runtime(&self) -> bool {
+        self.namespace == RUNTIME_NAMESPACE
+    }
+
     /// Returns the part after the separator.
     pub fn name(&self) -> &str {
         &self.name
@@ -98,7 +106,7 @@ impl QualifiedName {
 
     /// Returns `namespace.name`, the form for models: the runtime's tools have no namespace there.
     pub fn shown(&self) -> String {
-        if self.namespace == RUNTIME_NAMESPACE { self.name.clone() } else { self.dotted() }
+        if self.is_of_runtime() { self.name.clone() } else { self.dotted() }
     }
 }
 

@@ -49,7 +49,7 @@ fn tool_round_trips_and_keeps_the_order_of_properties() {
         "output_parameters": {}, "metadata": {"risk": "high"}
     });
     let tool: Tool = serde_json::from_value(given.clone()).unwrap();
-    assert_eq!(tool.risk().as_str(), "high");
+    assert_eq!(tool.traits().risk.as_str(), "high");
     assert_eq!(tool.parameter_names().collect::<Vec<_>>(), ["z", "a"]);
     assert_eq!(serde_json::to_string(&tool).unwrap(), given.to_string());
 }

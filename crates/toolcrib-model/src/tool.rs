@@ -5,16 +5,17 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::traits::texts;
 use crate::{
-    EquivalentCall, Fingerprint, JsonObject, NAMESPACE_SEPARATOR, NameError, QualifiedName,
-    RUNTIME_NAMESPACE, Risk, Schema,
+    DeferredCall, EquivalentCall, Fingerprint, Forwarding, JsonObject, NAMESPACE_SEPARATOR, NameError, Presence,
+    QualifiedName, Risk, SCHEDULER_NAMESPACE, Schema, ToolTraits,
 };
 
 /// The definition of a tool from any source.
 ///
-/// Serialized as `{"name", "namespace", "description", "parameters", "output_parameters", "metadata"}`. Further
-/// properties (risk, tags, aliases, …) are stored in `metadata` under the name of the method that reads them, so that
-/// they survive every storage and wire format.
+/// Serialized as `{"name", "namespace", "description", "parameters", "output_parameters", "metadata"}`. All further
+/// properties (risk, tags, aliases, …) are part of `metadata`, so that they survive every storage and wire format.
+/// [`traits`](Self::traits) has those that decide how the tool is treated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "ToolForm<Value>", into = "ToolForm<Schema>")]
 pub struct Tool {
@@ -26,23 +27,12 @@ pub struct Tool {
     pub parameters: Schema,
     /// JSON Schema of the result; `{}` when it is not known.
     pub output_parameters: Schema,
-    /// Everything else.
-    pub metadata: JsonObject,
+    /// Everything else, as it was written.
+    metadata: JsonObject,
+    /// The behaviour that the metadata declares. Every change of the metadata updates it.
+    traits: ToolTraits,
     /// The equivalent call of another tool. Only the runtime sets it: sources cannot write it.
     equivalent: Option<Arc<EquivalentCall>>,
-}
-
-/// The condition for offering a model an operational tool ([`Tool::is_operational`]), in modes that do not offer all
-/// tools.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Presence {
-    /// The tool is always offered.
-    Essential,
-    /// The tool is offered if the budget has room for it.
-    Optional,
-    /// The model has to find the tool, as it finds those of sources.
-    OnDemand,
 }
 
 /// The reason why data is not a tool.
@@ -69,6 +59,7 @@ impl Tool {
             parameters: json!({"type": "object", "properties": {}}).into(),
             output_parameters: json!({}).into(),
             metadata: JsonObject::new(),
+            traits: ToolTraits::default(),
             equivalent: None,
         }
     }
@@ -91,10 +82,18 @@ impl Tool {
         self
     }
 
-    /// Adds one entry to the metadata.
+    /// Sets one entry of the metadata.
     pub fn with_metadata(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.metadata.insert(key.into(), value.into());
+        let (key, value) = (key.into(), value.into());
+        self.traits.read(&key, &value);
+        self.metadata.insert(key, value);
         self
+    }
+
+    /// Changes the metadata.
+    pub fn change_metadata(&mut self, change: impl FnOnce(&mut JsonObject)) {
+        change(&mut self.metadata);
+        self.traits = ToolTraits::of(&self.metadata);
     }
 
     /// Sets the risk.
@@ -118,15 +117,33 @@ impl Tool {
         self.parameters.fingerprint()
     }
 
-    /// Returns the risk of a call; medium if the tool does not declare one.
-    pub fn risk(&self) -> Risk {
-        self.metadata.get("risk").and_then(Value::as_str).and_then(Risk::parse).unwrap_or_default()
+    /// Returns the metadata as it was written.
+    pub fn metadata(&self) -> &JsonObject {
+        &self.metadata
+    }
+
+    /// Returns the declared behaviour.
+    pub fn traits(&self) -> &ToolTraits {
+        &self.traits
     }
 
     /// Returns the display name.
     pub fn title(&self) -> Option<&str> {
-        self.metadata.get("title").and_then(Value::as_str)
+        self.text("title")
     }
+
+    /// Returns the category in which people look for the tool.
+    pub fn category(&self) -> Option<&str> {
+        self.text("category")
+    }
+
+    /// Returns the method of the Model Context Protocol that the tool represents, if it does.
+    pub fn protocol_method(&self) -> Option<&str> {
+        self.text(Self::PROTOCOL_METHOD)
+    }
+
+    /// The metadata key of the method of the Model Context Protocol that a tool represents.
+    pub const PROTOCOL_METHOD: &'static str = "mcp_method";
 
     /// The metadata key of arguments whose members are sent as separate arguments.
     pub const EXPLODED_ARGUMENTS: &'static str = "exploded_arguments";
@@ -146,51 +163,58 @@ impl Tool {
         self.texts("aliases")
     }
 
-    /// Returns the declared side effects of a call.
-    pub fn side_effects(&self) -> impl Iterator<Item = &str> {
-        self.texts("side_effects")
-    }
-
     /// Returns example arguments.
     pub fn examples(&self) -> &[Value] {
         self.metadata.get("examples").and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns true if each call needs approval unless the tool is granted by name.
-    pub fn confirmation_required(&self) -> bool {
-        self.flag("confirmation_required", false)
+    /// Returns the declared access rules, not yet parsed.
+    pub fn access(&self) -> Option<&Value> {
+        self.metadata.get("access")
     }
 
-    /// Returns true if a second identical call has no further effect.
-    pub fn is_idempotent(&self) -> bool {
-        self.flag("idempotent", false)
-    }
-
-    /// Returns true if the tool is part of the agent runtime itself; [`presence`](Self::presence) says when it is
-    /// offered.
-    pub fn is_operational(&self) -> bool {
-        self.flag("operational", false)
-    }
-
-    /// Returns the condition for offering the tool to a model, if it is [operational](Self::is_operational).
+    /// Returns the condition for offering the tool to a model, if it is [operational](ToolTraits::operational).
     pub fn presence(&self) -> Presence {
-        match self.metadata.get("presence").and_then(Value::as_str) {
-            Some("essential") => Presence::Essential,
-            Some("on_demand") => Presence::OnDemand,
-            // A module that declares its tool operational expects it to be offered.
-            _ if self.name.namespace() != RUNTIME_NAMESPACE => Presence::Essential,
-            _ => Presence::Optional,
-        }
+        // A module that declares its tool operational expects it to be offered.
+        let default = if self.name.is_of_runtime() { Presence::Optional } else { Presence::Essential };
+        self.traits.presence.unwrap_or(default)
     }
 
-    /// Returns true if models may see the tool. Only programs call a tool that represents a request of a protocol.
-    pub fn is_for_models(&self) -> bool {
-        self.flag("for_models", true)
+    /// Returns the calls that the tool forwards. Only the runtime's own tools are trusted.
+    pub fn forwarding(&self) -> Option<Forwarding> {
+        self.traits.forwards.filter(|_| self.name.is_of_runtime())
     }
 
-    /// Returns true if people can select the tool from a list.
-    pub fn is_user_selectable(&self) -> bool {
-        self.flag("user_selectable", true)
+    /// Returns the arguments with the call that the tool makes later. Only the runtime's own tools and those of
+    /// schedules are trusted.
+    pub fn deferred_call(&self) -> Option<&DeferredCall> {
+        self.traits.target.as_ref().filter(|_| self.is_trusted_to_run_others())
+    }
+
+    /// Returns true if a call of the tool may run others, now or later, so that the call does not declare an effect.
+    /// Only the runtime's own tools and those of schedules are trusted.
+    pub fn runs_others(&self) -> bool {
+        let ToolTraits { forwards, target, runs_others, .. } = &self.traits;
+        self.is_trusted_to_run_others() && (forwards.is_some() || target.is_some() || *runs_others)
+    }
+
+    /// Returns true if the numbers of the tool only request an amount, so that the nearest bound is as good. Only the
+    /// runtime's own tools are trusted: for any other tool, a bound may be a limit that no call should approach.
+    pub fn clamps_numbers(&self) -> bool {
+        self.traits.clamps && self.name.is_of_runtime()
+    }
+
+    /// Returns true if the tool waits for its user, and limits that time itself. Only the runtime's own tools are
+    /// trusted.
+    pub fn awaits_user(&self) -> bool {
+        self.traits.awaits_user && self.name.is_of_runtime()
+    }
+
+    /// Returns the former names of arguments with their current names. Only the runtime's own tools are trusted.
+    pub fn former_arguments(&self) -> impl Iterator<Item = (&str, &str)> {
+        let own = self.metadata.get("former_arguments").filter(|_| self.name.is_of_runtime());
+        let names = own.and_then(Value::as_object).into_iter().flatten();
+        names.filter_map(|(former, current)| Some((former.as_str(), current.as_str()?)))
     }
 
     /// Returns the names of the arguments, in order.
@@ -202,12 +226,17 @@ impl Tool {
             .flat_map(|map| map.keys().map(String::as_str))
     }
 
-    fn flag(&self, key: &str, default: bool) -> bool {
-        self.metadata.get(key).and_then(Value::as_bool).unwrap_or(default)
+    /// Schedules can be a separate module.
+    fn is_trusted_to_run_others(&self) -> bool {
+        self.name.is_of_runtime() || self.name.namespace() == SCHEDULER_NAMESPACE
+    }
+
+    fn text(&self, key: &str) -> Option<&str> {
+        self.metadata.get(key).and_then(Value::as_str)
     }
 
     fn texts(&self, key: &str) -> impl Iterator<Item = &str> {
-        self.metadata.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+        self.metadata.get(key).into_iter().flat_map(texts)
     }
 }
 
@@ -242,6 +271,7 @@ impl TryFrom<ToolForm<Value>> for Tool {
             description: form.description,
             parameters: schema("parameters", form.parameters)?,
             output_parameters: schema("output_parameters", form.output_parameters)?,
+            traits: ToolTraits::of(&form.metadata),
             metadata: form.metadata,
             equivalent: None,
         })

@@ -207,7 +207,7 @@ impl Policy {
         tools: impl Iterator<Item = &'a Tool> + Clone,
     ) -> impl Iterator<Item = &str> {
         let is_unused = move |rule: &&Arc<CompiledRule>| {
-            !tools.clone().any(|tool| self.may_match(rule, tool, tool.risk()))
+            !tools.clone().any(|tool| self.may_match(rule, tool, tool.traits().risk))
         };
         self.rules.iter().filter(is_unused).map(|rule| rule.place.as_ref())
     }

@@ -61,7 +61,7 @@ pub use injection::{
     InjectionSettings, MAX_OPERATIONAL_TOKENS, Reveal,
 };
 pub use listing::{ListedTool, MAX_LISTED_TOOLS, MAX_SENTENCE_CHARS};
-pub use offered_tool::{DiscoveryStep, MAX_DESCRIPTION_CHARS, MAX_PARAMETERS_BYTES, OfferedTool, Role};
+pub use offered_tool::{MAX_DESCRIPTION_CHARS, MAX_PARAMETERS_BYTES, OfferedTool, Role};
 pub use plan::Plan;
 pub use plan_cost::{COMPACT_TOKENS_PER_TOOL, PlanTokens};
 pub use reveal::Reveals;

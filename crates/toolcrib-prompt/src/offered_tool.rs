@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use toolcrib_model::{JsonObject, Presence, QualifiedName, Schema, Tool};
+use toolcrib_model::{DiscoveryStep, JsonObject, Presence, QualifiedName, Schema, Tool};
 use toolcrib_schema::{Profile, Sent};
 
 use crate::sanitize::{clean, defuse_json, one_line};
@@ -18,12 +18,6 @@ pub const MAX_DESCRIPTION_CHARS: usize = 1000;
 /// descriptions of a larger schema are removed, and if it is still too large, it is not sent.
 pub const MAX_PARAMETERS_BYTES: usize = 32 * 1024;
 
-/// The metadata that marks a tool of the runtime as one that finds and runs others.
-const DISCOVERY_KEY: &str = "discovery";
-
-/// The metadata that names the step of the workflow which such a tool serves.
-const STEP_KEY: &str = "discovery_step";
-
 /// The role of an offered tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -35,18 +29,6 @@ pub enum Role {
     Discovery,
     /// An operational tool, which the agent needs to run.
     Operational,
-}
-
-/// The steps from finding to calling a hidden tool, in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum DiscoveryStep {
-    /// The tool is found.
-    Discover,
-    /// The schema of the tool is read.
-    Inspect,
-    /// The tool is called.
-    Execute,
 }
 
 /// A tool as it is offered to a model.
@@ -113,7 +95,7 @@ impl OfferedTool {
             name: tool.name.clone(),
             description: clean(&tool.description, MAX_DESCRIPTION_CHARS),
             role,
-            step: DiscoveryStep::of(tool).filter(|_| role == Role::Discovery),
+            step: tool.traits().discovery_step.filter(|_| role == Role::Discovery),
             is_runtime,
             presence: tool.presence(),
             place: 0,
@@ -176,26 +158,12 @@ impl OfferedTool {
 
 impl Role {
     fn of(tool: &Tool, is_runtime: bool) -> Self {
-        let is_discovery = tool.metadata.get(DISCOVERY_KEY).and_then(Value::as_bool).unwrap_or(false);
-        if is_runtime && is_discovery {
+        if is_runtime && tool.traits().discovery {
             Self::Discovery
-        } else if tool.is_operational() {
+        } else if tool.traits().operational {
             Self::Operational
         } else {
             Self::Tool
-        }
-    }
-}
-
-impl DiscoveryStep {
-    pub(crate) const ALL: [Self; 3] = [Self::Discover, Self::Inspect, Self::Execute];
-
-    fn of(tool: &Tool) -> Option<Self> {
-        match tool.metadata.get(STEP_KEY)?.as_str()? {
-            "discover" => Some(Self::Discover),
-            "inspect" => Some(Self::Inspect),
-            "execute" => Some(Self::Execute),
-            _ => None,
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use toolcrib_model::{Presence, QualifiedName, Tool};
+use toolcrib_model::{DiscoveryStep, Presence, QualifiedName, Tool};
 
 use crate::injection::{list_budget, operational_budget};
 use crate::listing::listed;
-use crate::offered_tool::{DiscoveryStep, Role};
+use crate::offered_tool::Role;
 use crate::{
     CallStyle, Error, Estimate, Injection, InjectionMode, InjectionSettings, ListedTool, OfferedTool, Reveal,
     Tokenizer, WireNames,

@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use toolcrib_model::JsonObject;
+use toolcrib_model::{DiscoveryStep, JsonObject};
 
-use crate::offered_tool::DiscoveryStep;
 use crate::{OfferedTool, Plan, Reveal};
 
 /// The tools that are offered after a call has read their schemas, with [`Reveal::Append`].

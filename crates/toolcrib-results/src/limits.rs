@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
 use toolcrib_model::Tool;
-use toolcrib_policy::RUNTIME_NAMESPACE;
 
 /// The default maximum of tokens of a result that a model gets whole. A larger result becomes a preview.
 pub const DEFAULT_RESULT_TOKENS: u32 = 6_000;
@@ -76,14 +74,11 @@ impl ResultLimits {
     /// answer.
     pub(crate) fn tokens_of(&self, tool: Option<&Tool>, sharing: usize) -> usize {
         let (least, most) = (wide(MIN_RESULT_TOKENS), wide(MAX_RESULT_TOKENS));
-        // The result of a forwarded call was limited already. Only the tools of the runtime are trusted to say so.
-        let forwards = |tool: &Tool| {
-            tool.name.namespace() == RUNTIME_NAMESPACE && tool.metadata.contains_key("forwards")
-        };
-        if tool.is_some_and(forwards) {
+        // The forwarded call's result was limited already.
+        if tool.is_some_and(|tool| tool.forwarding().is_some()) {
             return most;
         }
-        let asked = tool.and_then(|tool| tool.metadata.get("max_result_tokens")).and_then(Value::as_u64);
+        let asked = tool.and_then(|tool| tool.traits().max_result_tokens);
         let asked = asked.map(|asked| usize::try_from(asked).unwrap_or(usize::MAX));
         (asked.unwrap_or(wide(self.tokens)).min(most) / sharing.max(1)).clamp(least, most)
     }

@@ -153,7 +153,7 @@ impl FunctionTool {
             .with_description(&self.description)
             .with_parameters(self.parameters.clone())
             .with_output_parameters(self.output_parameters.clone());
-        tool.metadata.clone_from(&self.metadata);
+        tool.change_metadata(|metadata| metadata.clone_from(&self.metadata));
         Ok(tool)
     }
 }

@@ -65,7 +65,7 @@ pub(crate) fn each_piece<'a>(tool: &'a Tool, found: impl FnMut(Field, &'a str)) 
     let mut pieces = Pieces { found };
     pieces.push(Field::Name, tool.name.name());
     pieces.push(Field::Category, tool.name.namespace());
-    if let Some(category) = tool.metadata.get("category").and_then(Value::as_str) {
+    if let Some(category) = tool.category() {
         pieces.push(Field::Category, category);
     }
     pieces.push(Field::Description, &tool.description);
@@ -74,7 +74,7 @@ pub(crate) fn each_piece<'a>(tool: &'a Tool, found: impl FnMut(Field, &'a str)) 
     }
     pieces.schema(Field::Parameters, &tool.parameters);
     pieces.schema(Field::Results, &tool.output_parameters);
-    for text in tool.side_effects() {
+    for text in &tool.traits().side_effects {
         pieces.push(Field::Results, text);
     }
 }

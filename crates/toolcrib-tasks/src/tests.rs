@@ -62,7 +62,7 @@ fn approved(content: Option<&str>, choice: Option<&str>, fields: &Value) -> User
 async fn a_model_is_told_how_to_ask() {
     let tool = tool().await;
     insta::assert_json_snapshot!(json!({
-        "description": tool.description, "parameters": tool.parameters, "metadata": tool.metadata,
+        "description": tool.description, "parameters": tool.parameters, "metadata": tool.metadata(),
     }));
 }
 

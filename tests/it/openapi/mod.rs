@@ -176,7 +176,8 @@ async fn document(path: PathBuf, segment: String, server: Arc<Server>, servers: 
     let base_url = format!("{}/{segment}", server.origin);
     let (tools, engine) = load(&path, (servers == Servers::Set).then_some(&base_url)).await;
     outcome.tools = tools.len();
-    let metadata = |tool: &Tool, key: &str| tool.metadata.get(key).and_then(Value::as_str).map(str::to_owned);
+    let metadata =
+        |tool: &Tool, key: &str| tool.metadata().get(key).and_then(Value::as_str).map(str::to_owned);
     for operation in &operations {
         let place = format!("{file}: {} {}", operation.method, operation.path);
         let is_it = |tool: &&Arc<Tool>| {

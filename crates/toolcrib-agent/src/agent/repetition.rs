@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use toolcrib_prompt::DiscoveryStep;
+use toolcrib_model::DiscoveryStep;
 
 /// After how many identical calls in a row the model is told so.
 pub const NOTE_AFTER_REPEATS: usize = 3;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use toolcrib_model::JsonObject;
-use toolcrib_prompt::{DEFAULT_CONTEXT_WINDOW, DiscoveryStep, OfferedTool, Plan, Reveals, WireNames};
+use toolcrib_model::{DiscoveryStep, JsonObject};
+use toolcrib_prompt::{DEFAULT_CONTEXT_WINDOW, OfferedTool, Plan, Reveals, WireNames};
 
 use super::compaction::DEFAULT_COMPACT_AT;
 use super::limits::RunLimits;

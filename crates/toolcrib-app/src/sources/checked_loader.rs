@@ -93,7 +93,7 @@ impl ToolLoader for CheckedLoader {
                     *schema = redacted;
                 }
             }
-            redactor.redact_object(&mut tool.metadata);
+            tool.change_metadata(|metadata| redactor.redact_object(metadata));
         }
         for reject in &mut loaded.rejected {
             reject.name = reject.name.take().map(|name| redactor.redact(&name).into_owned());

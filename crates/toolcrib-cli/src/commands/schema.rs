@@ -61,10 +61,10 @@ fn document(schema: &ModuleSchema) -> Value {
             "name": tool.name.dotted(),
             "qualified_name": tool.name.to_string(),
             "description": tool.description,
-            "risk": tool.risk().as_str(),
+            "risk": tool.traits().risk.as_str(),
             "parameters": tool.parameters,
             "output_parameters": tool.output_parameters,
-            "metadata": tool.metadata,
+            "metadata": tool.metadata(),
         })
     };
     json!({
@@ -81,7 +81,7 @@ fn print(schema: &ModuleSchema) {
     output::say(&format!("{}: {}", schema.id, schema.description));
     output::say(&format!("config:\n{}", pretty(&schema.config)));
     for tool in &schema.actions {
-        output::say(&format!("\n{} ({} risk)", tool.name.dotted(), tool.risk().as_str()));
+        output::say(&format!("\n{} ({} risk)", tool.name.dotted(), tool.traits().risk.as_str()));
         output::say(&format!("  {}", tool.description.trim().replace('\n', "\n  ")));
         output::say(&format!("parameters:\n{}", pretty(&tool.parameters.to_value())));
         if tool.output_parameters != json!({}) {

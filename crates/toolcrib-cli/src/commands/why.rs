@@ -38,7 +38,7 @@ pub(crate) async fn run(arguments: &Why, extensions: &Extensions, json: bool) ->
             json!({
                 "tool": entry.tool.name.dotted(),
                 "source": entry.source.as_ref(),
-                "risk": entry.tool.risk(),
+                "risk": entry.tool.traits().risk,
                 "policy": decision_display::to_json(decision, &rules),
                 "reason": decision_display::reason(decision),
                 "matched": decision_display::rule(decision, &rules),
@@ -55,7 +55,7 @@ pub(crate) async fn run(arguments: &Why, extensions: &Extensions, json: bool) ->
             output::say(&format!("  which is: {}", serde_json::to_string(rule).unwrap_or_default()));
         }
         output::say(&format!("  because: {}", decision_display::reason(decision)));
-        output::say(&format!("  risk: {}   source: {}", entry.tool.risk(), entry.source));
+        output::say(&format!("  risk: {}   source: {}", entry.tool.traits().risk, entry.source));
     }
     Ok(Exit::Ok)
 }

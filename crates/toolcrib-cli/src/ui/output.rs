@@ -141,10 +141,10 @@ impl<'a> PrintedTool<'a> {
             output_parameters: &tool.output_parameters,
             fingerprint: entry.fingerprint,
             source: &entry.source,
-            risk: tool.risk(),
+            risk: tool.traits().risk,
             policy: decision.effect,
             decision: decision_display::to_json(decision, rules),
-            metadata: &tool.metadata,
+            metadata: tool.metadata(),
         }
     }
 }
@@ -203,7 +203,7 @@ pub(crate) fn snapshot_lines(
             let tool = &entry.tool;
             [
                 tool.name.dotted(),
-                tool.risk().to_string(),
+                tool.traits().risk.to_string(),
                 decision_display::in_words(&policy.decide(tool, principal()), rules),
                 entry.source.to_string(),
                 first_line(&described(tool)),

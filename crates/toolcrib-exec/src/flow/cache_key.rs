@@ -1,29 +1,17 @@
 //! Cache keys of calls, and the cache declarations of tools.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::Value;
-use toolcrib_model::{Fingerprint, JsonObject, QualifiedName, Risk, Tool, ToolResult, canonical_json};
+use toolcrib_model::{Cacheable, Fingerprint, JsonObject, QualifiedName, Tool, ToolResult, canonical_json};
 use toolcrib_policy::Call;
 use toolcrib_port::CallContext;
-
-use super::settings::MAX_TTL;
 
 /// The maximum memory of the arguments of a call whose result is cached.
 const MAX_ARGUMENT_BYTES: usize = 64 * 1024;
 
 /// The maximum nesting of a cached result.
 const MAX_DEPTH: usize = 128;
-
-/// The `cacheable` declaration of a tool: `true`, or `{ttl_seconds, scope: session | shared}`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Cacheable {
-    /// The time that its results are cached.
-    pub(super) ttl: Duration,
-    /// True if all callers get the same result.
-    pub(super) is_shared: bool,
-}
 
 /// A cache key: calls with the same key have the same result. The generation is part of it, so that no result from
 /// before a refresh is reused.
@@ -46,38 +34,10 @@ struct CachePrincipal {
     user: Option<Arc<str>>,
 }
 
-impl Cacheable {
-    /// Reads the declaration of a tool. A malformed declaration is ignored, and so is that of a tool with side effects:
-    /// its second call matters, even if it is idempotent, since the state may have changed between the two. An
-    /// undeclared risk counts as medium.
-    pub(super) fn of(tool: &Tool, default_ttl: Duration) -> Option<Self> {
-        let declared = tool.metadata.get("cacheable")?;
-        if tool.risk() != Risk::Low || tool.side_effects().next().is_some() {
-            return None;
-        }
-        let plain = Self { ttl: default_ttl.min(MAX_TTL), is_shared: false };
-        match declared {
-            Value::Bool(true) => Some(plain),
-            Value::Object(declared) => plain.with(declared),
-            _ => None,
-        }
-    }
-
-    fn with(self, declared: &JsonObject) -> Option<Self> {
-        let ttl = match declared.get("ttl_seconds") {
-            None => self.ttl,
-            Some(seconds) => {
-                let seconds = seconds.as_f64().filter(|seconds| *seconds >= 0.0)?;
-                Duration::try_from_secs_f64(seconds).unwrap_or(MAX_TTL).min(MAX_TTL)
-            }
-        };
-        let is_shared = match declared.get("scope").map(Value::as_str) {
-            None | Some(Some("session")) => false,
-            Some(Some("shared")) => true,
-            Some(_) => return None,
-        };
-        Some(Self { ttl, is_shared })
-    }
+/// Returns the declaration of a tool without side effects. With side effects, a second call matters, even if it is
+/// idempotent, since the state may have changed between the two. An undeclared risk counts as medium.
+pub(super) fn cacheable(tool: &Tool) -> Option<Cacheable> {
+    tool.traits().cacheable.filter(|_| tool.traits().is_read_only())
 }
 
 impl CacheKey {

@@ -63,7 +63,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, Tool, ToolResult};
-use toolcrib_policy::{Authorized, Call, RUNTIME_NAMESPACE};
+use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::CallContext;
 
 pub use call_chain::CallChain;
@@ -71,7 +71,7 @@ pub use refusal::RETRY_AFTER;
 pub(crate) use refusal::milliseconds;
 pub use settings::*;
 
-use cache_key::{CacheKey, Cacheable};
+use cache_key::{CacheKey, cacheable};
 use circuit_breaker::AttemptReport;
 use concurrency_limit::{ConcurrencyLimit, ConcurrencyPermit};
 use refusal::{LimitedSubject, Refusal};
@@ -146,17 +146,20 @@ impl FlowControl {
         Attempt: FnMut(CallChain) -> Running,
         Running: Future<Output = ToolResult>,
     {
-        if call.tool.name.namespace() == RUNTIME_NAMESPACE {
+        if call.tool.name.is_of_runtime() {
             return attempt(above.clone()).await;
         }
         let wait_limit = WaitLimit { context, deadline };
         let mut leader = None;
-        if let Some(cacheable) = Cacheable::of(&call.tool, self.cache.limits().ttl)
+        if let Some(cacheable) = cacheable(&call.tool)
             && let Some(key) = CacheKey::of(call, context, cacheable)
         {
             match self.answer(&key, call, wait_limit, in_process).await {
                 Ok(result) => return result,
-                Err(part) => leader = part.map(|leader| (leader, cacheable.ttl)),
+                Err(part) => {
+                    let ttl = cacheable.ttl.unwrap_or(self.cache.limits().ttl).min(MAX_TTL);
+                    leader = part.map(|leader| (leader, ttl));
+                }
             }
         }
         let result = self.attempts(call, wait_limit, above, in_process, &mut attempt).await;

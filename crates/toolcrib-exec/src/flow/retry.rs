@@ -35,7 +35,7 @@ const MAX_SAVED: f64 = 100.0;
 pub(super) fn backoff(tool: &Tool, result: &ToolResult, retries: u32) -> Option<Duration> {
     let error = result.error.as_ref()?;
     let is_transient = error.retryable || error.kind == ErrorKind::OutcomeUnknown;
-    if !tool.is_idempotent() || !is_transient || error.kind == ErrorKind::Cancelled {
+    if !tool.traits().idempotent || !is_transient || error.kind == ErrorKind::Cancelled {
         return None;
     }
     let asked = result.metadata.get(RETRY_AFTER).and_then(Value::as_u64).map(Duration::from_millis);

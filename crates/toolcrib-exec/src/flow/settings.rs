@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use toolcrib_model::{QualifiedName, Tool};
 
 use super::circuit_breaker::BreakerSettings;
@@ -211,7 +210,7 @@ impl FlowSettings {
 
     /// Returns true if the calls of this in-process tool are unlimited, as they mostly are.
     pub(super) fn is_unbounded(&self, source: &str, tool: &Tool) -> bool {
-        !tool.metadata.contains_key("max_concurrency")
+        tool.traits().max_concurrency.is_none()
             && (self.sources.is_empty() || !self.sources.contains_key(source))
             && (self.tools.is_empty() || !self.tools.contains_key(&tool.name))
     }
@@ -234,9 +233,7 @@ impl FlowSettings {
         let set = self.tools.get(&tool.name);
         let default = all.map(|_| DEFAULT_TOOL_CONCURRENCY);
         let of_source = first(own, all, |row| row.max_concurrency_per_tool).map(NonZeroU32::get).or(default);
-        let declared =
-            tool.metadata.get("max_concurrency").and_then(Value::as_u64).filter(|count| *count > 0);
-        let declared = declared.map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+        let declared = tool.traits().max_concurrency.map(NonZeroU32::get);
         let of_tool = match (of_source, declared) {
             (Some(of_source), Some(declared)) => Some(of_source.min(declared)),
             (of_source, declared) => of_source.or(declared),
@@ -267,12 +264,8 @@ impl FlowSettings {
     /// else the operator's setting for the source.
     pub(crate) fn timeout(&self, source: &str, tool: &Tool) -> Duration {
         let set = self.tools.get(&tool.name).and_then(|set| set.timeout);
-        let declared = || {
-            let seconds = tool.metadata.get("timeout_seconds").and_then(Value::as_f64)?;
-            Duration::try_from_secs_f64(seconds).ok()
-        };
         let of_source = || first(self.sources.get(source), Some(&self.source), |row| row.timeout);
-        set.or_else(declared).or_else(of_source).unwrap_or(DEFAULT_DEADLINE).min(MAX_DEADLINE)
+        set.or(tool.traits().timeout).or_else(of_source).unwrap_or(DEFAULT_DEADLINE).min(MAX_DEADLINE)
     }
 
     /// Returns the number of retries of an idempotent call.

@@ -2,17 +2,11 @@
 
 use serde_json::Value;
 use toolcrib_model::{JsonObject, Tool};
-use toolcrib_policy::RUNTIME_NAMESPACE;
 use toolcrib_schema::{Change, Repair};
 
-/// The metadata of tools whose numbers only request an amount, so that the nearest bound is as good.
-const CLAMPS: &str = "clamps";
-
-/// Clamps the numbers of such a tool to the bounds of its schema, and returns the repairs. Only the runtime's own tools
-/// are trusted: for any other tool, a bound may be a limit that no call should approach.
+/// Clamps the numbers of a tool to the bounds of its schema if they only request an amount, and returns the repairs.
 pub(crate) fn clamp_numbers(tool: &Tool, arguments: &mut JsonObject) -> Vec<Repair> {
-    let is_own = tool.name.namespace() == RUNTIME_NAMESPACE;
-    if !is_own || tool.metadata.get(CLAMPS).and_then(Value::as_bool) != Some(true) {
+    if !tool.clamps_numbers() {
         return Vec::new();
     }
     let properties = tool.parameters.get("properties").and_then(Value::as_object);

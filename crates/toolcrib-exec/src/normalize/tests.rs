@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use toolcrib_model::{QualifiedName, Tool};
+use toolcrib_model::{Forwarding, QualifiedName, Tool};
 
-use super::{DeferredCall, Forwarding, clamp_numbers};
+use super::{clamp_numbers, normalize_deferred, normalize_forwarding};
 
-fn normalize(forwards: Forwarding, arguments: &Value) -> Result<Value, String> {
-    let normal = forwards.normalize(arguments.as_object().unwrap().clone());
+fn normalize(forwarding: Forwarding, arguments: &Value) -> Result<Value, String> {
+    let normal = normalize_forwarding(forwarding, arguments.as_object().unwrap().clone());
     normal.map(Value::Object).map_err(|error| error.message)
 }
 
@@ -126,8 +126,8 @@ fn a_call_that_is_made_later_is_read_in_every_shape() {
                         json!({"action": {"tool": "files.read", "params": {"path": "a"}}}),
                     ),
                 ] {
-                    let target = DeferredCall::of(tool).unwrap();
-                    let normal = target.normalize(given.as_object().unwrap().clone()).unwrap();
+                    let target = tool.deferred_call().unwrap();
+                    let normal = normalize_deferred(target, given.as_object().unwrap().clone()).unwrap();
                     assert_eq!(Value::Object(normal), expected, "{given}");
                 }
             }
@@ -138,12 +138,13 @@ fn a_call_that_is_made_later_is_read_in_every_shape() {
         (&scheduled, json!({"action": {"message": "Tea!"}})),
         (&scheduled, json!({"action": "Tea!"})),
     ] {
-        let normal = DeferredCall::of(tool).unwrap().normalize(given.as_object().unwrap().clone()).unwrap();
+        let normal =
+            normalize_deferred(tool.deferred_call().unwrap(), given.as_object().unwrap().clone()).unwrap();
         assert_eq!(Value::Object(normal), given);
     }
     let two = json!({"name": "a.b", "tool": "c.d"});
-    assert!(DeferredCall::of(&later).unwrap().normalize(two.as_object().unwrap().clone()).is_err());
-    assert!(DeferredCall::of(&own("mcp_evil", "target", json!({"name": "tool"}))).is_none());
+    assert!(normalize_deferred(later.deferred_call().unwrap(), two.as_object().unwrap().clone()).is_err());
+    assert!(own("mcp_evil", "target", json!({"name": "tool"})).deferred_call().is_none());
 }
 
 #[test]

@@ -121,26 +121,29 @@ tools:
     assert_eq!(loaded.rejected, []);
     let [count, plain] = loaded.tools.as_slice() else { panic!("{loaded:?}") };
     assert_eq!((count.name.to_string().as_str(), count.title()), ("kit::count", Some("Count")));
-    assert_eq!((count.risk(), count.confirmation_required()), (Risk::High, true));
+    assert_eq!((count.traits().risk, count.traits().confirmation_required), (Risk::High, true));
     assert_eq!(count.aliases().chain(count.tags()).collect::<Vec<_>>(), ["compter les mots", "text"]);
-    assert_eq!((count.side_effects().count(), count.examples()), (1, [json!({"text": "a b"})].as_slice()));
-    assert_eq!((count.is_idempotent(), count.is_user_selectable()), (true, false));
+    assert_eq!(
+        (count.traits().side_effects.len(), count.examples()),
+        (1, [json!({"text": "a b"})].as_slice())
+    );
+    assert_eq!((count.traits().idempotent, count.traits().user_selectable), (true, false));
     assert_eq!(count.output_parameters, json!({"type": "integer"}));
     assert_eq!(
-        (&count.metadata["timeout_seconds"], &count.metadata["cacheable"]),
+        (&count.metadata()["timeout_seconds"], &count.metadata()["cacheable"]),
         (&json!(2.5), &json!(true))
     );
     assert!(
-        !count.metadata.contains_key("argv") && !count.metadata.contains_key("env"),
+        !count.metadata().contains_key("argv") && !count.metadata().contains_key("env"),
         "{:?}",
-        count.metadata
+        count.metadata()
     );
     assert_eq!(
         plain.parameters,
         json!({"type": "object", "properties": {}, "additionalProperties": false}),
         "it takes no arguments"
     );
-    assert_eq!((plain.risk(), plain.metadata.len()), (Risk::Medium, 0));
+    assert_eq!((plain.traits().risk, plain.metadata().len()), (Risk::Medium, 0));
     assert_eq!(module.exclusive_namespace(), Some("kit"));
     assert_eq!(module.instructions().as_deref(), Some("Counts things."));
     let other = place.module().with_namespace("other");

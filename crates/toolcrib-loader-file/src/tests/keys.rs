@@ -34,7 +34,7 @@ async fn keys_of_other_formats_are_kept_and_warned_of_once() {
     let loader = FileLoader::new(&path);
     let loaded = loader.load().await;
     assert!(loaded.rejected.is_empty(), "{:?}", loaded.rejected);
-    assert_eq!(loaded.tools[0].metadata["service"], "s");
+    assert_eq!(loaded.tools[0].metadata()["service"], "s");
     let file = path.display();
     assert_eq!(
         loader.warnings(),

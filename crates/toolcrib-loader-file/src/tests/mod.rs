@@ -72,7 +72,10 @@ async fn what_stands_beside_the_name_is_metadata_but_not_what_is_the_runtimes() 
     let loaded =
         load("[{name: get, risk: high, tags: [a], operational: true, metadata: {forwards: true, x: 1}}]")
             .await;
-    assert_eq!(Value::from(loaded.tools[0].metadata.clone()), json!({"x": 1, "risk": "high", "tags": ["a"]}));
+    assert_eq!(
+        Value::from(loaded.tools[0].metadata().clone()),
+        json!({"x": 1, "risk": "high", "tags": ["a"]})
+    );
 }
 
 #[tokio::test]

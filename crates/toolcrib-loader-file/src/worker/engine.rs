@@ -122,7 +122,7 @@ impl WorkerModule {
     /// Returns the error of a call that the worker accepted and did not answer.
     fn outcome_error(&self, call: &Call, reason: &str) -> ToolError {
         let label = self.label();
-        if call.tool.is_idempotent() {
+        if call.tool.traits().idempotent {
             let message = format!("the worker {label} ended during the call: {reason}");
             return ToolError::new(ErrorKind::Unavailable, message);
         }

@@ -230,7 +230,7 @@ impl McpConnection {
         listener: Option<&Arc<dyn ProgressListener>>,
     ) -> Result<ServerResponse, CallError> {
         let session = || async { self.session_with(tool).await.map_err(CallError::Stale) };
-        self.exchange(session, request, listener, tool.is_idempotent()).await
+        self.exchange(session, request, listener, tool.traits().idempotent).await
     }
 
     async fn exchange<E: From<RequestError>, S: Future<Output = Result<Arc<Session>, E>>>(

@@ -312,7 +312,7 @@ impl Servers {
         tools: Vec<Tool>,
     ) -> Result<AddedTools, SessionToolsError> {
         let governed = |tool: Tool| {
-            let tool = if tool.risk() < Risk::Medium { tool.with_risk(Risk::Medium) } else { tool };
+            let tool = if tool.traits().risk < Risk::Medium { tool.with_risk(Risk::Medium) } else { tool };
             let Some((call_tool, source)) = self.call_tool.get() else { return tool };
             let (server, own) = (json!(name), json!(tool.name.name()));
             // The results of both are labelled as external text.

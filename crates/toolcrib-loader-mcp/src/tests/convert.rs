@@ -13,7 +13,7 @@ fn tool(source: &McpSource, wire: Value) -> Tool {
 }
 
 fn risk(source: &McpSource, name: &str, annotations: &Value) -> Risk {
-    tool(source, json!({"name": name, "inputSchema": {}, "annotations": annotations})).risk()
+    tool(source, json!({"name": name, "inputSchema": {}, "annotations": annotations})).traits().risk
 }
 
 fn result(wire: Value) -> Result<Value, ToolError> {
@@ -36,8 +36,8 @@ fn a_tool_keeps_its_schemas_and_hints() {
     assert_eq!(tool.parameters, input);
     assert_eq!(tool.output_parameters, output);
     assert_eq!(tool.title(), Some("Weather"));
-    assert_eq!(tool.metadata["annotations"], json!({"readOnlyHint": true, "idempotentHint": true}));
-    assert!(!tool.is_idempotent(), "the word of a server that is not trusted");
+    assert_eq!(tool.metadata()["annotations"], json!({"readOnlyHint": true, "idempotentHint": true}));
+    assert!(!tool.traits().idempotent, "the word of a server that is not trusted");
 }
 
 #[test]

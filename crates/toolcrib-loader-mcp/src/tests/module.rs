@@ -296,7 +296,7 @@ async fn only_so_many_servers_are_connected_to() {
 #[tokio::test]
 async fn whoever_connects_or_calls_is_asked_for_leave() {
     let tools = plain().load().await.tools;
-    let risks: Vec<_> = tools.iter().map(|tool| (tool.name.name(), tool.risk())).collect();
+    let risks: Vec<_> = tools.iter().map(|tool| (tool.name.name(), tool.traits().risk)).collect();
     assert_eq!(
         risks,
         [
@@ -308,6 +308,6 @@ async fn whoever_connects_or_calls_is_asked_for_leave() {
             ("read_resource", Risk::Low),
         ]
     );
-    assert!(tools[0].confirmation_required());
+    assert!(tools[0].traits().confirmation_required);
     assert!(tools.iter().all(|tool| tool.parameters["additionalProperties"] == false));
 }

@@ -357,7 +357,7 @@ async fn closing_does_not_wait_for_a_start_that_is_under_way() {
 #[tokio::test]
 async fn dropping_everything_kills_the_server() {
     let server = ScriptServer::new("");
-    assert_eq!(server.loader.load().await.tools[0].risk(), Risk::Medium);
+    assert_eq!(server.loader.load().await.tools[0].traits().risk, Risk::Medium);
     let process = server.process_ids()[0];
     assert!(runs(process));
     drop(server);

@@ -43,7 +43,7 @@ pub(crate) fn convert(source: &McpSource, wire: WireTool) -> Result<Tool, NameEr
 
 /// Returns the digest of the definition that a tool was loaded from; `None` for a tool of another loader.
 pub(crate) fn loaded_digest(tool: &Tool) -> Option<Fingerprint> {
-    tool.metadata.get(DIGEST)?.as_str()?.try_into().ok()
+    tool.metadata().get(DIGEST)?.as_str()?.try_into().ok()
 }
 
 /// Returns the reason that no arguments can fit the tool, if its schema excludes objects.

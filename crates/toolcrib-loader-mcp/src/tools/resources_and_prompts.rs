@@ -23,9 +23,6 @@ use crate::tools::catalog::ServerInfo;
 /// The time that a server has to report whether it has resources and prompts.
 const ASK_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The metadata key by which the engine recognizes these tools.
-const METHOD: &str = "mcp_method";
-
 /// The metadata key, on tools that list, for the number of changes that the server has announced. A cached result of
 /// such a tool is outdated when the number differs.
 const CHANGES: &str = "mcp_changes";
@@ -53,7 +50,7 @@ impl ServerMethod {
 
     /// Returns the method that a tool calls, if it is one of these tools.
     pub(crate) fn of(tool: &Tool) -> Option<Self> {
-        let name = tool.metadata.get(METHOD)?.as_str()?;
+        let name = tool.protocol_method()?;
         Self::ALL.into_iter().find(|method| method.as_str() == name)
     }
 
@@ -180,7 +177,7 @@ impl ServerMethod {
         let tool = Tool::new(QualifiedName::new(namespace, self.tool_name())?)
             .with_description(self.description())
             .with_parameters(self.parameters());
-        let tool = tool.with_risk(Risk::Low).with_metadata(METHOD, self.as_str());
+        let tool = tool.with_risk(Risk::Low).with_metadata(Tool::PROTOCOL_METHOD, self.as_str());
         let tool = tool.with_metadata("idempotent", true);
         Ok(if self == Self::Complete { tool.with_metadata("for_models", false) } else { tool })
     }

@@ -113,7 +113,7 @@ impl<'a> SpecOperation<'a> {
             parameters,
             body,
             server: self.server(spec, settings),
-            idempotent: tool.is_idempotent(),
+            idempotent: tool.traits().idempotent,
             accept: response::accept(self.operation, spec),
             credentials: settings.auth.credentials(self.security(spec).map(|node| node.value), &self.method),
             fingerprint: tool.fingerprint(),

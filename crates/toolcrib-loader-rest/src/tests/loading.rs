@@ -108,8 +108,9 @@ async fn words_of_destruction_raise_the_risk_of_an_operation() {
         .tools
         .iter()
         .map(|tool| {
-            let reason = tool.metadata.get("risk_reason").and_then(serde_json::Value::as_str).unwrap_or("-");
-            format!("{} {} {reason}", tool.name.name(), tool.risk())
+            let reason =
+                tool.metadata().get("risk_reason").and_then(serde_json::Value::as_str).unwrap_or("-");
+            format!("{} {} {reason}", tool.name.name(), tool.traits().risk)
         })
         .collect();
     told.sort();

@@ -124,12 +124,10 @@ pub fn lint<'a>(
     linted
 }
 
-/// The metadata key of tools that the runtime adds to the namespace of a server, such as `list_resources`. Their texts
-/// are the same for each server, and users cannot change them.
-const HELPER: &str = "mcp_method";
-
+/// Returns true if the runtime adds the tool to the namespace of a server, as with `list_resources`. The texts of such
+/// tools are the same for each server, and users cannot change them.
 fn is_helper(tool: &Tool) -> bool {
-    tool.metadata.contains_key(HELPER)
+    tool.protocol_method().is_some()
 }
 
 /// A finding before its tools are limited.

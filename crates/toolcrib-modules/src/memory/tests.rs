@@ -276,7 +276,7 @@ async fn an_agent_is_always_shown_these_tools_and_none_asks_for_leave_by_its_ris
     let names: Vec<&str> = loaded.tools.iter().map(|tool| tool.name.name()).collect();
     assert_eq!(names, ["set_goal", "set_tasks", "update_task", "remember", "recall", "forget"]);
     for tool in loaded.tools {
-        assert!(tool.is_operational() && tool.risk() == Risk::Low, "{}", tool.name);
+        assert!(tool.traits().operational && tool.traits().risk == Risk::Low, "{}", tool.name);
     }
 }
 

@@ -37,7 +37,7 @@ async fn all_tools_are_of_low_risk_and_found_in_french() {
         [("say_hello", "dire bonjour"), ("greet_many", "saluer plusieurs personnes"), ("status", "statut")]
     {
         let tool = tool(&module, name).await;
-        assert_eq!(tool.risk(), Risk::Low);
+        assert_eq!(tool.traits().risk, Risk::Low);
         assert!(tool.aliases().any(|known| known == alias), "{name}");
     }
 }

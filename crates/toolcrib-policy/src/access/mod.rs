@@ -105,7 +105,7 @@ impl Access {
 
     /// Compiles `access` of a tool's metadata. Without rules, access is unlimited.
     pub fn of_tool(tool: &Tool) -> Result<Self, PolicyError> {
-        let Some(declared) = tool.metadata.get("access") else { return Ok(Self::unlimited()) };
+        let Some(declared) = tool.access() else { return Ok(Self::unlimited()) };
         let place = SettingLocation::new("metadata").key("access");
         match AccessRules::deserialize(declared) {
             Ok(rules) => Self::new(&place, &rules),

@@ -88,7 +88,7 @@ impl CompiledScope {
         }
         let is_left = |patterns: &Vec<Pattern>| patterns.iter().any(|one| one.fits(tool.name.namespace()));
         let is_inside = self.namespaces.as_ref().is_none_or(is_left)
-            && self.max_risk.is_none_or(|max| tool.risk() <= max);
+            && self.max_risk.is_none_or(|max| tool.traits().risk <= max);
         (!is_inside).then(|| self.denial.clone())
     }
 }

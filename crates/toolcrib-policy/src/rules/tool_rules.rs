@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-use toolcrib_model::{RUNTIME_NAMESPACE, Risk, Tool};
+use toolcrib_model::{Risk, Tool};
 
 use crate::policy::Reserved;
 use crate::rules::evaluate::RuleNames;
@@ -37,16 +36,12 @@ pub(crate) struct Profile {
 
 impl Facts {
     pub(crate) fn of(tool: &Tool) -> Self {
-        let exposed = tool.metadata.get("exposed_when_granted").and_then(Value::as_bool);
+        let traits = tool.traits();
         Self {
-            risk: tool.risk(),
-            // Any value other than a boolean means true: `yes` is a text in YAML.
-            confirmation_required: !matches!(
-                tool.metadata.get("confirmation_required"),
-                None | Some(Value::Null | Value::Bool(false))
-            ),
-            exposed_when_granted: exposed == Some(true),
-            is_of_runtime: tool.name.namespace() == RUNTIME_NAMESPACE,
+            risk: traits.risk,
+            confirmation_required: traits.confirmation_required,
+            exposed_when_granted: traits.exposed_when_granted,
+            is_of_runtime: tool.name.is_of_runtime(),
         }
     }
 }

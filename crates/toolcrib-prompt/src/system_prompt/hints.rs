@@ -1,8 +1,8 @@
 //! The template of a call of a tool that is not shown.
 
 use serde_json::{Map, Value, json};
+use toolcrib_model::DiscoveryStep;
 
-use crate::offered_tool::DiscoveryStep;
 use crate::{CallStyle, OfferedTool, Plan};
 
 /// The most arguments of a template.

@@ -1,8 +1,10 @@
 //! Instructions for the use of tools.
 
+use toolcrib_model::DiscoveryStep;
+
 use super::{MAX_IDENTITY_CHARS, bounded, counted};
 use crate::listing::first_sentence;
-use crate::offered_tool::{DiscoveryStep, Role};
+use crate::offered_tool::Role;
 use crate::sanitize::one_line;
 use crate::{CallStyle, Injection, OfferedTool, Plan, TEXT_CALL_FORMAT};
 

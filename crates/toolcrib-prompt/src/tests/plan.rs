@@ -266,8 +266,11 @@ fn operational_tools() -> Vec<Tool> {
         let tool = taking(namespace, name, "argument").with_description("Serves the agent itself.");
         tool.with_metadata("operational", true).with_metadata("presence", presence)
     };
-    let mut tools: Vec<_> =
-        runtime_tools().into_iter().filter(|tool| !tool.is_operational()).chain(example_tools()).collect();
+    let mut tools: Vec<_> = runtime_tools()
+        .into_iter()
+        .filter(|tool| !tool.traits().operational)
+        .chain(example_tools())
+        .collect();
     tools.extend([
         own(RUNTIME, "read_result", "essential"),
         own(RUNTIME, "ask_user", ""),

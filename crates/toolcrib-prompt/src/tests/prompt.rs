@@ -76,7 +76,7 @@ fn the_workflow_names_only_the_meta_tools_that_are_there() {
 fn meta_tools_that_do_not_say_their_step_get_the_steps_without_names() {
     let mut tools = all_tools();
     for tool in &mut tools {
-        tool.metadata.shift_remove("discovery_step");
+        tool.change_metadata(|metadata| _ = metadata.shift_remove("discovery_step"));
     }
     let prompt = render(&tools, InjectionMode::Discovery, CallStyle::Native);
     assert!(

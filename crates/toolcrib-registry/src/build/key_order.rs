@@ -14,7 +14,7 @@ pub(super) fn is_identical_tool(one: &Tool, other: &Tool) -> bool {
         && one.description == other.description
         && is_identical_schema(&one.parameters, &other.parameters)
         && is_identical_schema(&one.output_parameters, &other.output_parameters)
-        && is_identical_map(&one.metadata, &other.metadata)
+        && is_identical_map(one.metadata(), other.metadata())
 }
 
 /// Returns true if two schemas are equal, including the order of keys.

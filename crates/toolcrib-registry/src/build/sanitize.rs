@@ -23,7 +23,7 @@ pub(super) fn sanitized(tool: &Tool, known: &SanitizedDefinitions) -> Result<Opt
         Some(json!({}).into())
     });
     let description = visible_text(&tool.description);
-    let metadata = visible_metadata(&tool.metadata);
+    let metadata = visible_metadata(tool.metadata());
     if parameters.is_none() && output.is_none() && metadata.is_none() && description == tool.description {
         return Ok(None);
     }
@@ -35,7 +35,7 @@ pub(super) fn sanitized(tool: &Tool, known: &SanitizedDefinitions) -> Result<Opt
         visible = visible.with_output_parameters(output);
     }
     if let Some(metadata) = metadata {
-        visible.metadata = metadata;
+        visible.change_metadata(|own| *own = metadata);
     }
     Ok(Some(Arc::new(visible)))
 }

@@ -163,7 +163,7 @@ impl Enrichment for DataflowEnrichment {
 
 /// Returns true if values flow through the tool. Discovery tools and operational tools work on other tools instead.
 fn takes_part(tool: &Tool) -> bool {
-    !tool.is_operational() && tool.metadata.get("discovery") != Some(&Value::Bool(true))
+    !tool.traits().operational && !tool.traits().discovery
 }
 
 struct Output<'a> {

@@ -146,7 +146,7 @@ async fn a_model_is_told_which_apps_there_are_and_how_they_are_called() {
     let found = snapshot.find("context_builder.call_app", |_| true).unwrap();
     let tool = &found.first().unwrap().tool;
     insta::assert_json_snapshot!(json!({
-        "description": tool.description, "parameters": tool.parameters, "metadata": tool.metadata,
+        "description": tool.description, "parameters": tool.parameters, "metadata": tool.metadata(),
     }));
 }
 

@@ -144,7 +144,7 @@ async fn the_tools_of_a_connected_server_are_found_shown_and_called_like_others(
     let snapshot = fixture.runtime.executor().registry().snapshot_of("s");
     let tool = snapshot.iter().find(|entry| entry.tool.name.name() == "archive").unwrap();
     // What the server says of itself does not make it harmless.
-    assert!(tool.tool.risk() == Risk::Medium && !tool.tool.is_idempotent());
+    assert!(tool.tool.traits().risk == Risk::Medium && !tool.tool.traits().idempotent);
 
     let archive = json!({"name": "mcp_notes.archive", "params": {"query": "storm"}});
     assert_eq!(fixture.said("s", "mcp_notes.archive", json!({"query": "storm"})).await, "one did archive");

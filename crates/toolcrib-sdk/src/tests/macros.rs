@@ -130,7 +130,7 @@ async fn the_declaration_of_a_method_is_its_tool() {
     let tool = definition(&module, "get-report").await;
     insta::assert_json_snapshot!(tool);
     assert_eq!(
-        (tool.risk(), tool.confirmation_required(), tool.is_user_selectable()),
+        (tool.traits().risk, tool.traits().confirmation_required, tool.traits().user_selectable),
         (Risk::Low, true, false)
     );
 }

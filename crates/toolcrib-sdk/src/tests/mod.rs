@@ -63,7 +63,7 @@ async fn call_in(
 async fn the_type_of_the_arguments_is_the_schema() {
     let tool = module().load().await.tools.remove(0);
     assert_eq!(tool.name.to_string(), "math::divide");
-    assert_eq!(tool.risk(), Risk::Low);
+    assert_eq!(tool.traits().risk, Risk::Low);
     assert_eq!(tool.aliases().collect::<Vec<_>>(), ["diviser"]);
     assert_eq!(
         tool.parameters,

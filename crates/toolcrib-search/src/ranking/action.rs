@@ -94,8 +94,7 @@ impl ToolAction {
         let description = truncate_bytes(tool.description.trim_start(), MAX_BYTES);
         let by_text = || words(description).first().and_then(|word| Action::of_word(&word.text));
         let says_so = || description.split(|c: char| !c.is_alphanumeric()).any(|word| word == "DEPRECATED");
-        let is_marked = tool.metadata.get("deprecated").and_then(serde_json::Value::as_bool) == Some(true);
-        Self { action: by_name.or_else(by_text), is_deprecated: is_marked || says_so() }
+        Self { action: by_name.or_else(by_text), is_deprecated: tool.traits().deprecated || says_so() }
     }
 }
 

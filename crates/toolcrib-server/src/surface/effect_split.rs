@@ -83,7 +83,7 @@ impl Intent {
         for tool in
             runtime.executor().tool_caller().catalogue().find_tools(&named, context).unwrap_or_default()
         {
-            if runs_others(&tool) {
+            if tool.runs_others() {
                 return Err(unsplit(&tool));
             }
             let kind = Self::kind(&tool);
@@ -100,13 +100,13 @@ impl Intent {
     /// Returns the intent that fits all tools of this name, if they agree and run no others.
     fn of_tool(name: &str, runtime: &Runtime, context: &CallContext) -> Option<Self> {
         let tools = runtime.executor().tool_caller().catalogue().find_tools(name, context).ok()?;
-        let kind = Self::kind(tools.first().filter(|tool| !runs_others(tool))?);
+        let kind = Self::kind(tools.first().filter(|tool| !tool.runs_others())?);
         tools.iter().all(|tool| Self::kind(tool) == kind).then_some(kind)
     }
 
     fn kind(tool: &Tool) -> Self {
-        match tool.risk() {
-            Risk::Low if tool.side_effects().next().is_none() => Self::Read,
+        match tool.traits().risk {
+            _ if tool.traits().is_read_only() => Self::Read,
             Risk::High => Self::Destroy,
             Risk::Low | Risk::Medium => Self::Write,
         }
@@ -133,21 +133,10 @@ pub(crate) fn annotate_intents(result: &mut ToolResult, runtime: &Runtime, conte
     }
 }
 
-/// The namespaces whose declarations that a tool runs others are trusted: the runtime and the schedules.
-const BELIEVED: [&str; 2] = [RUNTIME_NAMESPACE, toolcrib_tasks::SCHEDULER];
-
-/// The metadata keys of tools that run others: those that forward calls, schedule them, or let others make them.
-const RUNNING: [&str; 3] = ["forwards", "target", "runs_others"];
-
-/// Returns true if a call of a tool may run others, now or later, so that the call does not declare an effect.
-pub(super) fn runs_others(tool: &Tool) -> bool {
-    BELIEVED.contains(&tool.name.namespace()) && RUNNING.iter().any(|key| tool.metadata.contains_key(*key))
-}
-
 /// Returns the error for a tool that runs others, because the three tools replace it.
 pub(crate) fn refused(name: &str, runtime: &Runtime, context: &CallContext) -> Option<ToolError> {
     let found = runtime.executor().tool_caller().catalogue().find_tools(name, context).unwrap_or_default();
-    let tool = found.iter().find(|tool| runs_others(tool.as_ref()))?;
+    let tool = found.iter().find(|tool| tool.runs_others())?;
     Some(unsplit(tool))
 }
 

@@ -7,7 +7,6 @@ mod visible_tools;
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
 use toolcrib_model::Tool;
 
 pub use cost::{ListCost, ListedCost};
@@ -19,6 +18,8 @@ pub(crate) fn standing_for<'a>(
     method: &str,
     tools: impl Iterator<Item = &'a Tool>,
 ) -> BTreeMap<&'a str, &'a Tool> {
-    let stands = |tool: &&Tool| tool.metadata.get("mcp_method").and_then(Value::as_str) == Some(method);
-    tools.filter(stands).map(|tool| (tool.name.namespace(), tool)).collect()
+    tools
+        .filter(|tool| tool.protocol_method() == Some(method))
+        .map(|tool| (tool.name.namespace(), tool))
+        .collect()
 }

@@ -5,11 +5,10 @@ use std::sync::{Arc, Weak};
 use rmcp::model::{Tool as WireTool, ToolAnnotations};
 use sha2::{Digest as _, Sha256};
 use toolcrib_model::{Risk, Tool};
-use toolcrib_policy::RUNTIME_NAMESPACE;
 use toolcrib_prompt::{Injection, OfferedTool};
 use toolcrib_runtime::{Runtime, Surface};
 
-use super::effect_split::{Intent, runs_others};
+use super::effect_split::Intent;
 use super::output;
 
 /// The tools of one generation that a client sees.
@@ -47,7 +46,7 @@ impl VisibleTools {
             // Several tools with one name have different schemas. The results of the runtime's tools are texts for
             // models.
             let is_one = overloads.is_some_and(|overloads| overloads.iter().count() == 1);
-            if is_direct && is_one && tool.name.namespace() != RUNTIME_NAMESPACE {
+            if is_direct && is_one && !tool.name.is_of_runtime() {
                 wire.output_schema = output::output_schema(tool).map(Arc::new);
             }
             wire
@@ -56,7 +55,7 @@ impl VisibleTools {
         for offered in &surface.plan.offered {
             let target = surface.wire_names.resolve(&offered.wire_name);
             let tool = target.and_then(|target| Some(&snapshot.get(&target.name)?.first()?.tool));
-            let runs_others = is_split && tool.is_some_and(|tool| runs_others(tool));
+            let runs_others = is_split && tool.is_some_and(|tool| tool.runs_others());
             match Intent::replacing(&offered.wire_name).filter(|_| runs_others) {
                 Some(intents) => tools.extend(intents.iter().map(|intent| intent.tool(listed(offered)))),
                 None if runs_others => {}
@@ -84,19 +83,17 @@ impl VisibleTools {
 /// Returns the hints about the effects of a tool. A tool that runs others may have any of their effects. The protocol
 /// defines the other hints only for tools that do not just read.
 fn annotations(tool: &Tool) -> ToolAnnotations {
-    let is_own = tool.name.namespace() == RUNTIME_NAMESPACE;
-    let runs_others = runs_others(tool);
-    let said = |hint: &str| tool.metadata.get("annotations")?.get(hint)?.as_bool();
-    let reads = tool.risk() == Risk::Low && tool.side_effects().next().is_none() && !runs_others;
+    let (traits, runs_others) = (tool.traits(), tool.runs_others());
+    let reads = traits.is_read_only() && !runs_others;
     let mut annotations = ToolAnnotations::new();
     annotations.title = tool.title().map(str::to_owned);
     annotations.read_only_hint = Some(reads);
     if !reads {
-        annotations.destructive_hint = Some(tool.risk() == Risk::High || runs_others);
-        annotations.idempotent_hint = Some(tool.is_idempotent());
+        annotations.destructive_hint = Some(traits.risk == Risk::High || runs_others);
+        annotations.idempotent_hint = Some(traits.idempotent);
     }
     // Without the hint, clients assume that a tool reaches the outside world, as tools that run others do.
     annotations.open_world_hint =
-        if is_own { (!runs_others).then_some(false) } else { said("openWorldHint") };
+        if tool.name.is_of_runtime() { (!runs_others).then_some(false) } else { traits.open_world };
     annotations
 }

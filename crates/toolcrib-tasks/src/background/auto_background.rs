@@ -18,9 +18,6 @@ use super::task::BackgroundTask;
 use super::{Background, BackgroundInner, TaskStatus};
 use crate::ledger::Live;
 
-/// The built-in tools that only forward calls. The other built-in tools bound their own duration.
-const FORWARDING_TOOLS: [&str; 2] = ["execute_tool", "run_parallel"];
-
 /// The metadata key of a result that holds the id under which its call continues in the background.
 pub const BACKGROUND_TASK_KEY: &str = "background_task";
 
@@ -38,11 +35,10 @@ impl BackgroundingCaller {
         Self { tool_caller, background, after }
     }
 
-    /// Returns true if a call may continue without its caller.
+    /// Returns true if a call may continue without its caller. The tools of the runtime bound their own duration, except
+    /// for those that only forward calls.
     fn may_detach(&self, call: &ToolCall, context: &CallContext) -> bool {
-        let may_detach = |tool: &Arc<Tool>| {
-            tool.name.namespace() != RUNTIME_NAMESPACE || FORWARDING_TOOLS.contains(&tool.name.name())
-        };
+        let may_detach = |tool: &Arc<Tool>| !tool.name.is_of_runtime() || tool.forwarding().is_some();
         self.tool_caller
             .catalogue()
             .find_tools(&call.name, context)

@@ -32,7 +32,7 @@ const REMIND: &str =
     "Set a reminder for a later time, or a repeated one; with `action` it runs that action instead";
 
 /// The id of the module `scheduler`.
-pub const SCHEDULER: &str = "scheduler";
+pub const SCHEDULER: &str = toolcrib_model::SCHEDULER_NAMESPACE;
 
 /// The schedule tools, which exist before the schedules are opened: an app is validated with its modules, and opens its
 /// schedules when it starts. Clones share the schedules.

@@ -89,7 +89,7 @@ async fn a_model_is_told_how_to_load_a_skill() {
         .fold(Module::new("m", ""), Module::with_tool);
     let tool = module.load().await.tools.remove(0);
     insta::assert_json_snapshot!(json!({
-        "description": tool.description, "parameters": tool.parameters, "metadata": tool.metadata,
+        "description": tool.description, "parameters": tool.parameters, "metadata": tool.metadata(),
     }));
 }
 

@@ -80,7 +80,7 @@ async fn only_what_is_declared_and_only_reads_is_used_again() {
             (bed.ask(&call).await, bed.ask(&call).await),
             (json!(1), json!(2)),
             "{:?}",
-            call.tool.metadata
+            call.tool.metadata()
         );
     }
 }

@@ -83,8 +83,8 @@ fn openapi_3_2_has_any_method_and_the_query_as_a_whole() {
     let reading = read_from(&document("3.2.0"), ServerSettings::default()).unwrap();
     assert_eq!(reading.loaded.rejected, []);
     let [search, copy] = reading.loaded.tools.as_slice() else { panic!("{:?}", reading.loaded.tools) };
-    assert_eq!((search.name.name(), search.risk().as_str()), ("search", "low"));
-    assert_eq!((copy.name.name(), copy.risk().as_str()), ("copy_pets", "medium"));
+    assert_eq!((search.name.name(), search.traits().risk.as_str()), ("search", "low"));
+    assert_eq!((copy.name.name(), copy.traits().risk.as_str()), ("copy_pets", "medium"));
     assert_eq!(reading.operations["copy_pets"].method.as_str(), "COPY");
     let all = &reading.operations["copy_pets"].parameters[0].parameter;
     assert_eq!((all.location, all.serialization), (ParameterLocation::QueryString, Serialization::Form));

@@ -27,5 +27,5 @@ fn a_tool_says_which_arguments_are_sent_as_fields_under_the_names_of_their_membe
     let plain = read(
         json!({"/pets": {"get": {"parameters": [query("word", json!({"schema": {"type": "string"}}))]}}}),
     );
-    assert_eq!(plain.tools[0].metadata.get(Tool::EXPLODED_ARGUMENTS), None);
+    assert_eq!(plain.tools[0].metadata().get(Tool::EXPLODED_ARGUMENTS), None);
 }

@@ -75,7 +75,8 @@ fn every_method_is_a_tool_with_its_risk() {
         .collect::<serde_json::Map<_, _>>()
         .into();
     let loaded = read(json!({"/pets/{petId}": item, "x-note": "not a path"}));
-    let risks: Vec<_> = loaded.tools.iter().map(|tool| (tool.name.name(), tool.risk().as_str())).collect();
+    let risks: Vec<_> =
+        loaded.tools.iter().map(|tool| (tool.name.name(), tool.traits().risk.as_str())).collect();
     let expected = [
         ("get_pets_petid", "low"),
         ("put_pets_petid", "medium"),
@@ -102,7 +103,7 @@ fn what_is_known_of_an_operation_stands_in_its_metadata() {
         "risk": "high", "source": "test", "method": "DELETE", "path": "/pets", "idempotent": true, "deprecated": true,
         "tags": ["pets"], "externalDocs": {"url": "https://docs.example"}, "security": [{"key": []}],
     });
-    assert_eq!(Value::from(tool.metadata.clone()), expected);
+    assert_eq!(Value::from(tool.metadata().clone()), expected);
 }
 
 #[test]
@@ -111,9 +112,9 @@ fn names_are_unique_and_do_not_depend_on_the_order_of_the_document() {
     let b = json!({"get": {"operationId": "list"}});
     let loaded = read(json!({"/b": b.clone(), "/a": a.clone()}));
     assert_eq!(names(&loaded), ["list_get_b", "list"]);
-    assert_eq!(loaded.tools[0].metadata["renamed_from"], "list");
+    assert_eq!(loaded.tools[0].metadata()["renamed_from"], "list");
     let note = "another operation is called `list` too, so this one has its method and path in its name";
-    assert_eq!(loaded.tools[0].metadata["notes"], json!([note]));
+    assert_eq!(loaded.tools[0].metadata()["notes"], json!([note]));
     assert_eq!(names(&read(json!({"/a": a, "/b": b}))), ["list", "list_get_b"]);
     assert_eq!(
         names(&read(json!({"/a-b": {"get": {}}, "/a_b": {"get": {}}, "/": {"get": {}}}))),
@@ -188,7 +189,7 @@ fn a_reference_out_of_the_document_rejects_its_operation_only() {
     }));
     // What leads nowhere within the document is left open.
     assert_eq!(names(&loaded), ["b", "d"]);
-    let note = |at: usize| loaded.tools[at].metadata["notes"][0].as_str().unwrap();
+    let note = |at: usize| loaded.tools[at].metadata()["notes"][0].as_str().unwrap();
     assert!(
         note(0).contains("the reference `#/components/parameters/None` points to nothing"),
         "{}",
@@ -318,7 +319,7 @@ fn path_parameters_are_exactly_the_places_of_the_path() {
     );
     let tool = &loaded.tools[0];
     assert_eq!(tool.parameter_names().collect::<Vec<_>>(), ["x"]);
-    assert_eq!(tool.metadata["notes"].as_array().unwrap().len(), 2);
+    assert_eq!(tool.metadata()["notes"].as_array().unwrap().len(), 2);
 }
 
 #[test]
@@ -423,7 +424,8 @@ fn a_selection_leaves_operations_out_and_sets_risks_but_changes_no_names() {
         ..Selection::default()
     };
     let reading = read_with(&document, ServerSettings::default(), &selection).unwrap();
-    let tools: Vec<_> = reading.loaded.tools.iter().map(|tool| (tool.name.name(), tool.risk())).collect();
+    let tools: Vec<_> =
+        reading.loaded.tools.iter().map(|tool| (tool.name.name(), tool.traits().risk)).collect();
     assert_eq!(tools, [("drop", Risk::Low), ("list_get_b", Risk::Low)]);
     let none = Selection { include: vec![selector().with_tag("c")], ..Selection::default() };
     let reading = read_with(&document, ServerSettings::default(), &none).unwrap();
@@ -442,7 +444,7 @@ fn an_operation_may_be_repeated_when_its_method_or_the_operator_says_so() {
         ..Selection::default()
     };
     let reading = read_with(&document, ServerSettings::default(), &selection).unwrap();
-    let repeated: Vec<_> = reading.loaded.tools.iter().filter(|tool| tool.is_idempotent()).collect();
+    let repeated: Vec<_> = reading.loaded.tools.iter().filter(|tool| tool.traits().idempotent).collect();
     let repeated: Vec<_> = repeated.iter().map(|tool| tool.name.name()).collect();
     assert_eq!(repeated, ["get", "query", "delete", "patch"]);
     assert!(reading.operations.iter().all(|(name, operation)| operation.idempotent == (name != "post")));
@@ -505,5 +507,5 @@ fn a_style_that_a_place_does_not_have_is_the_usual_one_with_a_note() {
         {"name": "x", "in": "path", "required": true, "style": "form", "schema": {"type": "string"}},
     ]}}}));
     let expected = "the style `form` of a path parameter is not supported yet; the default style is used";
-    assert_eq!(loaded.tools[0].metadata["notes"], json!([expected]));
+    assert_eq!(loaded.tools[0].metadata()["notes"], json!([expected]));
 }

@@ -27,8 +27,8 @@ const IDEMPOTENT: &[&str] = &["get", "head", "put", "delete", "fetch_page", "dow
 async fn each_tool_says_its_risk_and_what_it_changes_and_is_found_in_french() {
     for tool in declared(&Place::of(json!({})).module, TOOLS).await {
         let name = tool.name.name();
-        assert_eq!(tool.is_idempotent(), IDEMPOTENT.contains(&name), "{name}");
-        assert_eq!(tool.metadata.get("cacheable"), None, "{name}");
+        assert_eq!(tool.traits().idempotent, IDEMPOTENT.contains(&name), "{name}");
+        assert_eq!(tool.metadata().get("cacheable"), None, "{name}");
         assert_eq!(tool.output_parameters["type"], "object", "{name}");
     }
 }

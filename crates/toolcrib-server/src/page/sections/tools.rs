@@ -41,7 +41,7 @@ impl PageView<'_> {
         let (mut all, others): (Vec<_>, Vec<_>) = snapshot
             .iter()
             .filter(|entry| self.sees(entry))
-            .partition(|entry| entry.tool.is_user_selectable());
+            .partition(|entry| entry.tool.traits().user_selectable);
         let beyond = all.len().saturating_sub(MAX_LISTED) + others.len();
         all.truncate(MAX_LISTED);
         let rows = html! {
@@ -51,7 +51,7 @@ impl PageView<'_> {
                         (text(&entry.tool.name.dotted()))
                         @if let Some(title) = entry.tool.title() { br; small { (text_to(title, TITLE_CHARS)) } }
                     }
-                    td { (entry.tool.risk().as_str()) }
+                    td { (entry.tool.traits().risk.as_str()) }
                     td { (text_to(&entry.tool.description, DESCRIPTION_CHARS)) }
                 }
             }

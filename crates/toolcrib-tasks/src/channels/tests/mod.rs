@@ -176,7 +176,7 @@ async fn a_model_is_told_how_to_send_a_message() {
     let told: Vec<Value> = module
         .definitions()
         .map(|tool| {
-            json!({"description": tool.description, "parameters": tool.parameters, "metadata": tool.metadata})
+            json!({"description": tool.description, "parameters": tool.parameters, "metadata": tool.metadata()})
         })
         .collect();
     insta::assert_json_snapshot!(told);

@@ -42,7 +42,7 @@ async fn a_model_is_told_how_to_make_and_to_look_at_schedules() {
         .definitions()
         .map(|tool| {
             json!({
-                "name": tool.name.name(), "description": tool.description, "metadata": tool.metadata,
+                "name": tool.name.name(), "description": tool.description, "metadata": tool.metadata(),
                 "parameters": tool.parameters,
             })
         })

@@ -25,7 +25,7 @@ async fn a_model_is_told_how_to_watch() {
         office.watchers.tools().into_iter().fold(Module::new("context_builder", ""), Module::with_tool);
     let tools = module.load().await.tools;
     let told = tools.iter().map(|tool| {
-        json!({"name": tool.name.name(), "description": tool.description, "parameters": tool.parameters, "metadata": tool.metadata})
+        json!({"name": tool.name.name(), "description": tool.description, "parameters": tool.parameters, "metadata": tool.metadata()})
     });
     insta::assert_json_snapshot!(told.collect::<Vec<_>>());
 }

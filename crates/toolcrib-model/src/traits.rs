@@ -1,0 +1,296 @@
+//! Declared behaviour of tools.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{JsonObject, Risk};
+
+/// The declared behaviour of a tool: effects, limits, and who may see it.
+///
+/// The source of truth is the metadata of the tool, which is written and stored. A value of another form than the one
+/// described counts as absent.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ToolTraits {
+    /// The potential harm of a call (`risk`); medium if it is absent.
+    pub risk: Risk,
+    /// The effects of a call outside of the tool (`side_effects`).
+    pub side_effects: Vec<String>,
+    /// True if a second identical call has no further effect (`idempotent`).
+    pub idempotent: bool,
+    /// True if each call needs approval unless the tool is granted by name (`confirmation_required`). Any value other
+    /// than a boolean means true: `yes` is a text in YAML.
+    pub confirmation_required: bool,
+    /// True if the tool exists only where a rule matches it (`exposed_when_granted`).
+    pub exposed_when_granted: bool,
+    /// The permission to reuse results (`cacheable`: true, or an object).
+    pub cacheable: Option<Cacheable>,
+    /// The time limit of a call (`timeout_seconds`).
+    pub timeout: Option<Duration>,
+    /// The maximum number of calls at the same time (`max_concurrency`).
+    pub max_concurrency: Option<NonZeroU32>,
+    /// The maximum number of tokens of a result that a model gets whole (`max_result_tokens`).
+    pub max_result_tokens: Option<u64>,
+    /// True if the tool should no longer be used (`deprecated`).
+    pub deprecated: bool,
+    /// Whether the tool reaches the outside world (`openWorldHint` of `annotations`), if that is known.
+    pub open_world: Option<bool>,
+    /// True if models may see the tool (`for_models`), which is the default. Only programs call a tool that represents
+    /// a request of a protocol.
+    pub for_models: bool,
+    /// True if people can select the tool from a list (`user_selectable`), which is the default.
+    pub user_selectable: bool,
+    /// True if the tool is part of the agent runtime itself (`operational`); [`Tool::presence`](crate::Tool::presence)
+    /// is the condition for offering it.
+    pub operational: bool,
+    /// True if a tool of the runtime finds and runs others (`discovery`).
+    pub discovery: bool,
+    /// The step of the workflow that such a tool serves (`discovery_step`).
+    pub discovery_step: Option<DiscoveryStep>,
+    pub(crate) presence: Option<Presence>,
+    pub(crate) forwards: Option<Forwarding>,
+    pub(crate) target: Option<DeferredCall>,
+    pub(crate) runs_others: bool,
+    pub(crate) clamps: bool,
+    pub(crate) awaits_user: bool,
+}
+
+/// The permission to reuse the results of a tool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cacheable {
+    /// The lifetime of a result (`ttl_seconds`), if the tool sets one.
+    pub ttl: Option<Duration>,
+    /// True if all callers get the same result (`scope: shared`).
+    pub is_shared: bool,
+}
+
+/// The condition for offering a model an operational tool ([`ToolTraits::operational`]), in modes that do not offer all
+/// tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Presence {
+    /// The tool is always offered.
+    Essential,
+    /// The tool is offered if the budget has room for it.
+    Optional,
+    /// The model has to find the tool, as it finds those of sources.
+    OnDemand,
+}
+
+/// A step from finding to calling a hidden tool, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DiscoveryStep {
+    /// The tool is found.
+    Discover,
+    /// The schema of the tool is read.
+    Inspect,
+    /// The tool is called.
+    Execute,
+}
+
+/// The calls that a tool of the runtime forwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Forwarding {
+    /// One call, as with `execute_tool`.
+    Call,
+    /// Several calls, as with `run_parallel`.
+    Calls,
+}
+
+/// The arguments with the call that a tool of the runtime makes later.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct DeferredCall {
+    /// The key of the tool's name.
+    pub name: String,
+    /// The argument that holds the name and the arguments, if they are not arguments themselves.
+    pub within: Option<String>,
+}
+
+impl Default for ToolTraits {
+    fn default() -> Self {
+        Self {
+            risk: Risk::default(),
+            side_effects: Vec::new(),
+            idempotent: false,
+            confirmation_required: false,
+            exposed_when_granted: false,
+            cacheable: None,
+            timeout: None,
+            max_concurrency: None,
+            max_result_tokens: None,
+            deprecated: false,
+            open_world: None,
+            for_models: true,
+            user_selectable: true,
+            operational: false,
+            discovery: false,
+            discovery_step: None,
+            presence: None,
+            forwards: None,
+            target: None,
+            runs_others: false,
+            clamps: false,
+            awaits_user: false,
+        }
+    }
+}
+
+impl ToolTraits {
+    /// Returns true if a call changes nothing: its risk is declared as low, and it has no side effects.
+    pub fn is_read_only(&self) -> bool {
+        self.risk == Risk::Low && self.side_effects.is_empty()
+    }
+
+    /// Returns true if a call may be repeated without further effect.
+    pub fn may_repeat(&self) -> bool {
+        self.is_read_only() || self.idempotent
+    }
+
+    /// Reads metadata.
+    pub(crate) fn of(metadata: &JsonObject) -> Self {
+        let mut traits = Self::default();
+        for (key, value) in metadata {
+            traits.read(key, value);
+        }
+        traits
+    }
+
+    /// Reads one entry of metadata. Other entries remain data of the tool's source.
+    pub(crate) fn read(&mut self, key: &str, value: &Value) {
+        let is_true = value == &Value::Bool(true);
+        match key {
+            "risk" => self.risk = value.as_str().and_then(Risk::parse).unwrap_or_default(),
+            "side_effects" => self.side_effects = texts(value).map(str::to_owned).collect(),
+            "idempotent" => self.idempotent = is_true,
+            "confirmation_required" => {
+                self.confirmation_required = !matches!(value, Value::Null | Value::Bool(false));
+            }
+            "exposed_when_granted" => self.exposed_when_granted = is_true,
+            "cacheable" => self.cacheable = Cacheable::read(value),
+            "timeout_seconds" => {
+                self.timeout = value.as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+            }
+            "max_concurrency" => {
+                let count = value.as_u64().map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+                self.max_concurrency = count.and_then(NonZeroU32::new);
+            }
+            "max_result_tokens" => self.max_result_tokens = value.as_u64(),
+            "deprecated" => self.deprecated = is_true,
+            "annotations" => self.open_world = value.get("openWorldHint").and_then(Value::as_bool),
+            "for_models" => self.for_models = value != &Value::Bool(false),
+            "user_selectable" => self.user_selectable = value != &Value::Bool(false),
+            "operational" => self.operational = is_true,
+            "presence" => self.presence = Deserialize::deserialize(value).ok(),
+            "discovery" => self.discovery = is_true,
+            "discovery_step" => self.discovery_step = Deserialize::deserialize(value).ok(),
+            "forwards" => self.forwards = Deserialize::deserialize(value).ok(),
+            "target" => self.target = Deserialize::deserialize(value).ok(),
+            "runs_others" => self.runs_others = is_true,
+            "clamps" => self.clamps = is_true,
+            "awaits_user" => self.awaits_user = is_true,
+            _ => {}
+        }
+    }
+}
+
+impl Cacheable {
+    fn read(declared: &Value) -> Option<Self> {
+        match declared {
+            Value::Bool(true) => Some(Self::default()),
+            Value::Object(declared) => {
+                let seconds = |seconds: &Value| {
+                    let seconds = seconds.as_f64().filter(|seconds| *seconds >= 0.0)?;
+                    Some(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
+                };
+                let ttl = match declared.get("ttl_seconds") {
+                    None => None,
+                    Some(declared) => Some(seconds(declared)?),
+                };
+                let is_shared = match declared.get("scope").map(Value::as_str) {
+                    None | Some(Some("session")) => false,
+                    Some(Some("shared")) => true,
+                    Some(_) => return None,
+                };
+                Some(Self { ttl, is_shared })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Returns the texts of a list.
+pub(crate) fn texts(value: &Value) -> impl Iterator<Item = &str> {
+    value.as_array().into_iter().flatten().filter_map(Value::as_str)
+}
+
+impl DiscoveryStep {
+    /// All steps, in order.
+    pub const ALL: [Self; 3] = [Self::Discover, Self::Inspect, Self::Execute];
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn traits(metadata: Value) -> ToolTraits {
+        ToolTraits::of(metadata.as_object().unwrap())
+    }
+
+    #[test]
+    fn a_tool_is_read_only_if_its_risk_is_declared_as_low_and_it_has_no_side_effects() {
+        for (metadata, is_read_only, may_repeat) in [
+            (json!({}), false, false),
+            (json!({"risk": "low"}), true, true),
+            (json!({"risk": "Low", "side_effects": []}), true, true),
+            (json!({"risk": "low", "side_effects": ["sends a mail"]}), false, false),
+            (json!({"risk": "low", "side_effects": ["sends a mail"], "idempotent": true}), false, true),
+            (json!({"risk": "medium", "idempotent": true}), false, true),
+            (json!({"risk": 0}), false, false),
+        ] {
+            let traits = traits(metadata.clone());
+            assert_eq!(
+                (traits.is_read_only(), traits.may_repeat()),
+                (is_read_only, may_repeat),
+                "{metadata}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_value_of_another_form_counts_as_absent() {
+        let odd = json!({
+            "risk": 3, "side_effects": "mail", "idempotent": "yes", "exposed_when_granted": 1, "cacheable": "yes",
+            "timeout_seconds": -1, "max_concurrency": 0, "max_result_tokens": "many", "deprecated": "yes",
+            "annotations": true, "for_models": "no", "user_selectable": "no", "operational": 1, "presence": 1,
+            "discovery": "yes", "discovery_step": "jump", "forwards": true, "target": {"within": "action"},
+            "runs_others": 1, "clamps": 1, "awaits_user": 1, "confirmation_required": null, "of_the_source": 1,
+        });
+        assert_eq!(traits(odd), ToolTraits::default());
+        assert!(traits(json!({"confirmation_required": "yes"})).confirmation_required);
+    }
+
+    #[test]
+    fn a_cache_permission_is_complete_or_absent() {
+        let cacheable = |declared: Value| traits(json!({"cacheable": declared})).cacheable;
+        let minute = Some(Duration::from_mins(1));
+        for (declared, expected) in [
+            (json!(true), Some(Cacheable::default())),
+            (json!({"ttl_seconds": 60}), Some(Cacheable { ttl: minute, is_shared: false })),
+            (json!({"ttl_seconds": 60, "scope": "shared"}), Some(Cacheable { ttl: minute, is_shared: true })),
+            (json!({"ttl_seconds": -1}), None),
+            (json!({"ttl_seconds": "60"}), None),
+            (json!({"scope": "everybody"}), None),
+            (json!(false), None),
+        ] {
+            assert_eq!(cacheable(declared.clone()), expected, "{declared}");
+        }
+    }
+}
