@@ -7,6 +7,7 @@ use toolcrib_model::{ErrorKind, ToolError, truncate_bytes, words_of_name};
 use toolcrib_policy::Principal;
 
 use crate::discovery::Discovery;
+use crate::names::LIST_CATEGORIES;
 use crate::signature::Line;
 use crate::summary::{MAX_SUMMARY, cut, summary};
 
@@ -30,9 +31,6 @@ const MIN_LIKENESS: f64 = 0.55;
 
 /// The number of tools named in the summary of a category without a description.
 const NAMED_TOOLS: usize = 4;
-
-/// The meta-tool that finds tools.
-pub const SEARCH_TOOL: &str = "search_tools";
 
 /// A namespace with tools.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -171,7 +169,7 @@ fn unknown_category(given: &str, near: &[&str], known: &[&str]) -> ToolError {
     let hint = match (near, known) {
         (_, []) => "there are no categories; no source has a tool that may be used here".to_owned(),
         ([], known) if known.len() > MAX_SUGGESTED => {
-            "search for a tool, or list the categories with `list_categories`".to_owned()
+            format!("search for a tool, or list the categories with `{LIST_CATEGORIES}`")
         }
         ([], known) => format!("the categories are: {}", quoted(known, ", ")),
         (near, _) if near.len() > MAX_SUGGESTED => {

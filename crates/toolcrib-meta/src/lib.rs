@@ -32,6 +32,7 @@
 mod discovery;
 mod empty_search;
 mod index;
+mod names;
 mod source_notes;
 
 mod schema;
@@ -49,8 +50,9 @@ pub mod lint;
 #[cfg(test)]
 mod tests;
 
-pub use categories::{Category, MAX_PAGE_SIZE, PAGE_SIZE, Page, SEARCH_TOOL};
+pub use categories::{Category, MAX_PAGE_SIZE, PAGE_SIZE, Page};
 pub use discovery::{Discovery, FoundTool, SearchResults};
+pub use names::{BROWSE_CATEGORY, EXECUTE_TOOL, GET_TOOL, LIST_CATEGORIES, RUN_PARALLEL, SEARCH_TOOLS};
 pub use signature::{FOUND_BYTES, FOUND_BYTES_PER_TOOL, MAX_LISTED_ARGUMENTS, MAX_LISTED_DESCRIPTION};
 pub use source_notes::MAX_SOURCE_NOTE;
 pub use summary::MAX_SUMMARY;

@@ -10,14 +10,15 @@ use toolcrib_model::{ErrorKind, JsonObject, Risk, ToolCall, ToolError, ToolResul
 use toolcrib_policy::{Call, RUNTIME_NAMESPACE};
 use toolcrib_sdk::{CallContext, FunctionTool, Module};
 
-use crate::categories::{MAX_PAGE_SIZE, PAGE_SIZE, SEARCH_TOOL};
+use crate::categories::{MAX_PAGE_SIZE, PAGE_SIZE};
+use crate::names::{BROWSE_CATEGORY, EXECUTE_TOOL, GET_TOOL, LIST_CATEGORIES, RUN_PARALLEL, SEARCH_TOOLS};
 use crate::source_notes::NOTES;
 use crate::{Discovery, Page, ToolDetail};
 
 /// Names of arguments in other runtimes that models use for these tools, with the names here.
 const OTHER_ARGUMENTS: [(&str, &[(&str, &str)]); 3] = [
     (
-        SEARCH_TOOL,
+        SEARCH_TOOLS,
         &[
             ("q", "query"),
             ("text", "query"),
@@ -26,8 +27,8 @@ const OTHER_ARGUMENTS: [(&str, &[(&str, &str)]); 3] = [
             ("k", "max_results"),
         ],
     ),
-    ("get_tool", &[("tool", "name"), ("tool_name", "name"), ("names", "name")]),
-    ("browse_category", &[("name", "category"), ("limit", "page_size")]),
+    (GET_TOOL, &[("tool", "name"), ("tool_name", "name"), ("names", "name")]),
+    (BROWSE_CATEGORY, &[("name", "category"), ("limit", "page_size")]),
 ];
 
 const SEARCH: &str = "Find tools. Query in English, two to six words, verb and noun. Results can be called with `execute_tool`";
@@ -129,14 +130,14 @@ pub fn module(discovery: Arc<Discovery>) -> Module {
     let list = Arc::clone(&discovery);
     let browse = discovery;
     Module::new(RUNTIME_NAMESPACE, "Finds and runs tools.")
-        .with_tool(meta(SEARCH_TOOL, "discover", SEARCH, {
+        .with_tool(meta(SEARCH_TOOLS, "discover", SEARCH, {
             move |arguments: SearchTools, context: CallContext| {
                 let SearchTools { query, max_results } = arguments;
                 let found = search.search_for_model(&query, at_least_1(max_results), context.principal());
                 async move { found }
             }
         }))
-        .with_tool(meta("get_tool", "inspect", GET, {
+        .with_tool(meta(GET_TOOL, "inspect", GET, {
             move |arguments: GetTool, context: CallContext| {
                 let GetTool { name, path, include } = arguments;
                 let card = get.tool_for_model(&name, &path, &include, context.principal());
@@ -145,19 +146,19 @@ pub fn module(discovery: Arc<Discovery>) -> Module {
         }))
         .with_tool(
             discovery_tool(
-                FunctionTool::forwarding::<ExecuteTool, _, _>("execute_tool", EXECUTE, execute),
+                FunctionTool::forwarding::<ExecuteTool, _, _>(EXECUTE_TOOL, EXECUTE, execute),
                 "execute",
             )
             .with_metadata("forwards", "call"),
         )
         .with_tool(
-            FunctionTool::forwarding::<RunParallel, _, _>("run_parallel", PARALLEL, run_parallel)
+            FunctionTool::forwarding::<RunParallel, _, _>(RUN_PARALLEL, PARALLEL, run_parallel)
                 .with_risk(Risk::Low)
                 .with_metadata("operational", true)
                 .with_metadata("presence", "essential")
                 .with_metadata("forwards", "calls"),
         )
-        .with_tool(meta("list_categories", "discover", "List the categories of tools", {
+        .with_tool(meta(LIST_CATEGORIES, "discover", "List the categories of tools", {
             move |arguments: ListCategories, context: CallContext| {
                 let page = list.category_page(
                     at_least_1(arguments.page.unwrap_or(1)),
@@ -167,7 +168,7 @@ pub fn module(discovery: Arc<Discovery>) -> Module {
                 async move { page.map(|page| page_for_model(page, "categories")) }
             }
         }))
-        .with_tool(meta("browse_category", "discover", "List the tools of a category", {
+        .with_tool(meta(BROWSE_CATEGORY, "discover", "List the tools of a category", {
             move |arguments: BrowseCategory, context: CallContext| {
                 let BrowseCategory { category, page, page_size } = arguments;
                 let page = at_least_1(page.unwrap_or(1));

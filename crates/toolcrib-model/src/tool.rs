@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::traits::texts;
 use crate::{
-    DeferredCall, EquivalentCall, Fingerprint, Forwarding, JsonObject, NAMESPACE_SEPARATOR, NameError, Presence,
-    QualifiedName, Risk, SCHEDULER_NAMESPACE, Schema, ToolTraits,
+    DeferredCall, EquivalentCall, Fingerprint, Forwarding, JsonObject, NAMESPACE_SEPARATOR, NameError,
+    Presence, QualifiedName, Risk, SCHEDULER_NAMESPACE, Schema, ToolTraits,
 };
 
 /// The definition of a tool from any source.

@@ -45,6 +45,6 @@ pub use limits::{
     MIN_RESULT_TOKENS, PREVIEW_TOKENS, ResultLimits,
 };
 pub use process::Results;
-pub use read_result::tools;
+pub use read_result::{READ_RESULT, tools};
 pub use redaction::{MIN_SECRET_BYTES, RedactingWriter, Redactor, Secrets, is_secret};
 pub use tokens::TokenCounter;

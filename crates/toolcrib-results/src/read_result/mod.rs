@@ -91,6 +91,9 @@ impl ReadResult {
     }
 }
 
+/// The name of the tool that reads stored results.
+pub const READ_RESULT: &str = "read_result";
+
 /// Returns the operational tools for these results: `read_result`.
 pub fn tools(results: Arc<Results>) -> Vec<FunctionTool> {
     let read = move |request: ReadResult, context: CallContext| {
@@ -100,7 +103,7 @@ pub fn tools(results: Arc<Results>) -> Vec<FunctionTool> {
     let description = "Read a large result by its handle: rows (where `stock < 2 && name == 'a'`, sort `-price`), figures (sum \
                        `qty * price`), or jq, jsonpath, grep, lines (`10-50`), page";
     vec![
-        FunctionTool::new("read_result", description, read)
+        FunctionTool::new(READ_RESULT, description, read)
             .with_risk(Risk::Low)
             .with_metadata("operational", true)
             .with_metadata("presence", "essential")

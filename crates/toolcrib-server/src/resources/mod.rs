@@ -16,6 +16,7 @@ use serde_json::json;
 use toolcrib_model::ToolCall;
 use toolcrib_policy::{Principal, RUNTIME_NAMESPACE};
 use toolcrib_port::CallContext;
+use toolcrib_results::READ_RESULT;
 use toolcrib_runtime::Runtime;
 
 use self::contents::contents;
@@ -76,8 +77,7 @@ impl Shared {
         let runtime = self.runtime();
         let (snapshot, policy) = (runtime.snapshot(), runtime.executor().policy());
         let keeps_results = snapshot.iter().any(|entry| {
-            let is_reader =
-                entry.tool.name.namespace() == RUNTIME_NAMESPACE && entry.tool.name.name() == "read_result";
+            let is_reader = entry.tool.name.is_of_runtime() && entry.tool.name.name() == READ_RESULT;
             is_reader && policy.is_visible(&entry.tool, Principal::new(&self.local.name))
         });
         let behind = || standing_for("resources/list", snapshot.iter().map(|entry| entry.tool.as_ref()));
@@ -124,7 +124,7 @@ fn target<'a>(
         let Ok(page) = page.parse::<u32>() else {
             return Some(Err(invalid("the page is a number, from 1")));
         };
-        let name = format!("{RUNTIME_NAMESPACE}::read_result");
+        let name = format!("{RUNTIME_NAMESPACE}::{READ_RESULT}");
         let call = ToolCall::new(name, object(json!({"handle": handle, "page": page})));
         return Some(Ok(ReadTarget { call, own: uri }));
     }

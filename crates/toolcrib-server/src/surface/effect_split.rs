@@ -2,15 +2,13 @@
 
 use rmcp::model::{Tool as WireTool, ToolAnnotations};
 use serde_json::Value;
+use toolcrib_meta::{BROWSE_CATEGORY, EXECUTE_TOOL, SEARCH_TOOLS};
 use toolcrib_model::{
     ErrorKind, JsonObject, NAMESPACE_SEPARATOR, Risk, Tool, ToolCall, ToolError, ToolResult,
 };
 use toolcrib_policy::RUNTIME_NAMESPACE;
 use toolcrib_port::CallContext;
 use toolcrib_runtime::Runtime;
-
-/// The tool that runs any other, which the three tools replace.
-const EXECUTE: &str = "execute_tool";
 
 /// The intended effect of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +23,7 @@ impl Intent {
 
     /// Returns the tools that replace a tool, if it is replaced.
     pub(super) fn replacing(wire_name: &str) -> Option<&'static [Self]> {
-        (wire_name == EXECUTE).then_some(&Self::ALL)
+        (wire_name == EXECUTE_TOOL).then_some(&Self::ALL)
     }
 
     /// Returns the intent of calling a tool of this name, or `None` if the name declares none.
@@ -76,8 +74,9 @@ impl Intent {
         else {
             let message =
                 format!("`{}` takes `name`, a text, and `params`, an object, and nothing else", self.name());
-            return Err(ToolError::new(ErrorKind::InvalidArgs, message)
-                .with_hint("give the name of the tool as `search_tools` shows it, and its arguments"));
+            return Err(ToolError::new(ErrorKind::InvalidArgs, message).with_hint(format!(
+                "give the name of the tool as `{SEARCH_TOOLS}` shows it, and its arguments"
+            )));
         };
         // The tool caller reports unknown and ambiguous names.
         for tool in
@@ -114,7 +113,7 @@ impl Intent {
 }
 
 /// The tools of the runtime whose results list tools, and the arrays that hold them.
-const LISTS: [(&str, &str); 2] = [("search_tools", "results"), ("browse_category", "tools")];
+const LISTS: [(&str, &str); 2] = [(SEARCH_TOOLS, "results"), (BROWSE_CATEGORY, "tools")];
 
 /// Adds to each tool in a list the name of the tool that calls it, so that no call is spent on finding out.
 pub(crate) fn annotate_intents(result: &mut ToolResult, runtime: &Runtime, context: &CallContext) {
