@@ -10,9 +10,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use parking_lot::RwLock;
-use serde_json::Value;
 use tokio::time::Instant;
-use toolcrib_model::{ErrorKind, JsonObject, Tool, ToolCall, ToolError, ToolResult};
+use toolcrib_model::{ErrorKind, JsonObject, ResultNote, Tool, ToolCall, ToolError, ToolResult};
 use toolcrib_policy::{Approvals, Authorized, Call, Consent, Policy};
 use toolcrib_port::{Approver, CallContext, Catalogue, ResultStore, ToolCaller, ToolEngine};
 use toolcrib_registry::{Snapshot, ToolRegistry};
@@ -22,7 +21,7 @@ use tracing::Instrument as _;
 use crate::approval::ApprovalProcess;
 use crate::audit::{Audit, CallRecorder};
 use crate::authorize::{CallState, ResolvedCall, authorize, may_repeat, only_reads};
-use crate::flow::{limited_as, milliseconds};
+use crate::flow::limited_as;
 use crate::heartbeat::Heartbeat;
 use crate::hooks::fault;
 use crate::limits::{MAX_DEADLINE, deadline_of};
@@ -336,14 +335,11 @@ impl Executor {
         result.call_id = call_id;
         if !repairs.is_empty() {
             // A nested call may have repairs too.
-            let all = result.metadata.entry("repairs").or_insert_with(|| Value::Array(Vec::new()));
-            if let Value::Array(all) = all {
-                all.extend(repairs.iter().filter_map(|repair| serde_json::to_value(repair).ok()));
-            }
+            result.add_repairs(repairs.iter().filter_map(|repair| serde_json::to_value(repair).ok()));
         }
         let tool = entry.as_ref().map(|entry| &entry.tool);
         let mut result = self.results.shape(result, tool, context);
-        result.metadata.insert("ms".into(), milliseconds(started.elapsed()).into());
+        result.note(ResultNote::Took(started.elapsed()));
         recorder.finish(&result);
         result
     }
@@ -397,7 +393,7 @@ impl Executor {
         result.metadata.entry("generation").or_insert_with(|| call.generation.into());
         if call.consent() == Consent::Edited {
             // The caller knows only the arguments that it sent.
-            result.metadata.insert("edited_arguments".into(), call.arguments.clone().into());
+            result.note(ResultNote::EditedArguments(call.arguments.clone()));
         }
         Ok(result)
     }

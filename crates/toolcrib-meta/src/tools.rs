@@ -6,7 +6,7 @@ use std::sync::Arc;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use toolcrib_model::{ErrorKind, JsonObject, Risk, ToolCall, ToolError, ToolResult};
+use toolcrib_model::{ErrorKind, JsonObject, ResultNote, Risk, ToolCall, ToolError, ToolResult};
 use toolcrib_policy::{Call, RUNTIME_NAMESPACE};
 use toolcrib_sdk::{CallContext, FunctionTool, Module};
 
@@ -241,7 +241,9 @@ async fn execute(call: Call, context: CallContext) -> ToolResult {
     let inner = ToolCall::new(arguments.name, arguments.params.clone());
     let mut result = caller.call(inner, &context).await;
     // Of nested calls, the innermost is the one that ran.
-    result.metadata.entry("forwarded").or_insert_with(|| json!({"arguments": arguments.params}));
+    if result.forwarded_arguments().is_none() {
+        result.note(ResultNote::Forwarded(arguments.params));
+    }
     result
 }
 

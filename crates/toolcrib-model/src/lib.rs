@@ -32,6 +32,7 @@ mod load_outcome;
 mod media;
 mod random;
 mod result_facts;
+mod result_notes;
 mod risk;
 mod secret;
 mod traits;
@@ -51,6 +52,7 @@ pub use name::{
 };
 pub use random::{NoRandomNumbers, hex, random_bytes};
 pub use result::ToolResult;
+pub use result_notes::ResultNote;
 pub use risk::Risk;
 pub use schema::{Definition, PerDefinition, Rewritten, Schema, SharedDefinitions};
 pub use secret::Secret;

@@ -43,7 +43,7 @@ impl ToolResult {
         facts.extend(self.repaired());
         facts.extend(self.status());
         facts.extend(self.addresses());
-        facts.extend(self.output_violations());
+        facts.extend(self.misfit());
         let metadata = |key: &str| self.metadata.get(key);
         if let Some(warning) = metadata("warning").and_then(Value::as_str) {
             facts.push(format!("warning: {}", short(warning, MAX_TEXT_CHARS)));
@@ -72,9 +72,7 @@ impl ToolResult {
     }
 
     fn repaired(&self) -> Option<String> {
-        // A default is part of the schema, so the caller knows it.
-        let is_news = |repair: &&Value| repair.get("change").is_none_or(|change| change != "default_filled");
-        let repairs: Vec<&Value> = self.metadata.get("repairs")?.as_array()?.iter().filter(is_news).collect();
+        let repairs: Vec<&Value> = self.repairs().collect();
         if repairs.is_empty() {
             return None;
         }
@@ -104,12 +102,10 @@ impl ToolResult {
         next.into_iter().chain(location).collect()
     }
 
-    fn output_violations(&self) -> Option<String> {
-        let output_violations =
-            self.metadata.get("output_violations")?.as_array().filter(|all| !all.is_empty())?;
-        let texts = output_violations.iter().filter_map(Value::as_str).take(MAX_LISTED);
+    fn misfit(&self) -> Option<String> {
+        let texts = self.output_violations().take(MAX_LISTED);
         let told: Vec<_> = texts.map(|text| short(text, MAX_TEXT_CHARS)).collect();
-        Some(format!("does not fit the declared output: {}", told.join("; ")))
+        (!told.is_empty()).then(|| format!("does not fit the declared output: {}", told.join("; ")))
     }
 }
 

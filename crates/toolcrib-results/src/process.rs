@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::de::IgnoredAny;
 use serde_json::Value;
-use toolcrib_model::{Tool, ToolResult};
+use toolcrib_model::{ResultNote, Tool, ToolResult};
 use toolcrib_port::CallContext;
 
 use crate::Secrets;
@@ -81,7 +81,7 @@ impl Results {
         let mut too_deep = cut_depth(&mut result.result);
         too_deep += result.metadata.values_mut().map(cut_depth).sum::<usize>();
         if too_deep > 0 {
-            result.metadata.insert("too_deep".into(), too_deep.into());
+            result.note(ResultNote::TooDeep(too_deep));
         }
         if let Some(error) = &mut result.error {
             redactor.redact_error(error);
@@ -89,7 +89,7 @@ impl Results {
         } else if let Some(tool) = tool {
             let violations = self.schemas.violations(tool, &result.result);
             if !violations.is_empty() {
-                result.metadata.insert("output_violations".into(), violations.into());
+                result.note(ResultNote::OutputViolations(violations));
             }
         }
         // The size of a text before it was truncated to what can be stored.
@@ -168,9 +168,9 @@ impl Results {
             handle
         };
         if let Some(handle) = handle {
-            result.metadata.insert("handle".into(), handle.into());
+            result.note(ResultNote::Handle(handle));
         }
-        result.with_metadata("truncated_bytes", bytes)
+        result.with_note(ResultNote::TruncatedBytes(bytes))
     }
 
     /// Stores binary data and returns its handle.

@@ -57,8 +57,8 @@ pub use ask_user::{
     MAX_TIMEOUT, MIN_TIMEOUT, tools,
 };
 pub use background::{
-    BACKGROUND_TASK_KEY, Background, BackgroundSettings, BackgroundingCaller, DEFAULT_TASK_WAIT,
-    MAX_TASK_WAIT, TaskObserver, TaskState, TaskStatus, former_names, makes_tasks, resolve_former_name,
+    Background, BackgroundSettings, BackgroundingCaller, DEFAULT_TASK_WAIT, MAX_TASK_WAIT, TaskObserver,
+    TaskState, TaskStatus, former_names, makes_tasks, resolve_former_name,
 };
 pub use channels::{
     ATTEMPT_TIME, Channel, DEFAULT_MAX_FILE_BYTES, DELIVERY_TIME, FIRST_PAUSE, FileChannel, MAX_ATTEMPTS,

@@ -40,11 +40,7 @@ pub(crate) async fn run(arguments: &Call, extensions: &Extensions, json: bool) -
     if json {
         output::json(&result);
     } else {
-        let repairs = result.metadata.get("repairs").and_then(Value::as_array);
-        // A default takes the place of nothing that was given.
-        let is_change =
-            |repair: &&Value| repair.get("change").is_none_or(|change| change != "default_filled");
-        for repair in repairs.into_iter().flatten().filter(is_change) {
+        for repair in result.repairs() {
             output::tell(&format!("note: {}", repaired(repair)));
         }
     }

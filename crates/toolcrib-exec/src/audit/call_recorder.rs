@@ -18,9 +18,6 @@ use super::record::{Outcome, Record, SCHEMA_VERSION};
 use super::rfc3339::{milliseconds, rfc3339};
 use super::{MAX_VALUES_BYTES, Settings, no_record};
 
-/// The metadata key for the time that the call waited in queues.
-const QUEUED: &str = "queued_ms";
-
 /// The maximum nesting of arguments that a record describes.
 const MAX_ARGUMENTS_DEPTH: usize = 128;
 
@@ -287,7 +284,7 @@ impl OpenRecord {
 
     fn finished(mut self: Box<Self>, outcome: Outcome, result: Option<&ToolResult>) -> Record {
         let now = Instant::now();
-        let queued = result.and_then(|result| result.metadata.get(QUEUED)).and_then(Value::as_f64);
+        let queued = result.and_then(ToolResult::queued_ms);
         let ran = self.ran.map(|ran| milliseconds(now - ran));
         self.describe_arguments();
         let record = &mut self.record;

@@ -32,7 +32,7 @@
 //! # Metadata of results
 //!
 //! `cached` and `age_ms` of a result from the cache, `shared` of the result of another caller's call, `attempts` if
-//! there were several, `queued_ms` if the call had to wait, and [`RETRY_AFTER`].
+//! there were several, `queued_ms` if the call had to wait, and `retry_after_ms`.
 //!
 //! # Dependencies that were not used
 //!
@@ -62,13 +62,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use toolcrib_model::{ErrorKind, Tool, ToolResult};
+use toolcrib_model::{ErrorKind, ResultNote, Tool, ToolResult};
 use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::CallContext;
 
 pub use call_chain::CallChain;
-pub use refusal::RETRY_AFTER;
-pub(crate) use refusal::milliseconds;
 pub use settings::*;
 
 use cache_key::{CacheKey, cacheable};
@@ -79,12 +77,6 @@ use result_cache::ResultCache;
 use single_flight::{Leader, Role, SharedOutcome, SingleFlight};
 use source_state::{AttemptPermit, SourceState, StateMap};
 use wait_limit::WaitLimit;
-
-/// The metadata key for the number of attempts, if there was more than one.
-const ATTEMPTS: &str = "attempts";
-
-/// The metadata key for the time that the call waited in queues.
-const QUEUED: &str = "queued_ms";
 
 /// The flow control of an executor.
 #[derive(Debug)]
@@ -209,8 +201,7 @@ impl FlowControl {
 
     fn cached(&self, key: &CacheKey, call: &Call) -> Option<ToolResult> {
         let (result, age) = self.cache.get(key)?;
-        let result = of_call(&result, call).with_metadata("cached", true);
-        Some(result.with_metadata("age_ms", milliseconds(age)))
+        Some(of_call(&result, call).with_note(ResultNote::Cached(age)))
     }
 
     /// Caches the result of a leader, and publishes it to its followers. If the leader was cancelled or timed out, this
@@ -226,9 +217,7 @@ impl FlowControl {
         let mut result = result.clone();
         // These fields belong to the leader only.
         result.call_id = None;
-        for key in [ATTEMPTS, QUEUED] {
-            result.metadata.remove(key);
-        }
+        result.forget_attempts();
         let result = Arc::new(result);
         if kind.is_none() {
             self.cache.put(Arc::clone(leader.key()), Arc::clone(&result), bytes, ttl);
@@ -357,10 +346,10 @@ fn of_call(result: &ToolResult, call: &Call) -> ToolResult {
 
 fn finish(mut result: ToolResult, attempts: u32, waited: Duration) -> ToolResult {
     if attempts > 1 {
-        result = result.with_metadata(ATTEMPTS, attempts);
+        result.note(ResultNote::Attempts(attempts));
     }
     if !waited.is_zero() {
-        result = result.with_metadata(QUEUED, milliseconds(waited));
+        result.note(ResultNote::Queued(waited));
     }
     result
 }

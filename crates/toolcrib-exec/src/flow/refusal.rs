@@ -2,14 +2,10 @@
 
 use std::time::Duration;
 
-use toolcrib_model::{ErrorKind, ToolError, ToolResult};
+use toolcrib_model::{ErrorKind, ResultNote, ToolError, ToolResult};
 use toolcrib_policy::Call;
 
 use super::circuit_breaker::CircuitOpen;
-
-/// The metadata key for the milliseconds after which the same call may succeed. Flow control sets it, and reads it from
-/// results of engines whose server sent it.
-pub const RETRY_AFTER: &str = "retry_after_ms";
 
 /// The subject of a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,16 +73,11 @@ impl Refusal {
         let result = call.failed(ToolError::new(kind, message).with_hint(hint));
         match self {
             Self::TooOften { retry_after, .. } | Self::CircuitOpen(CircuitOpen { retry_after, .. }) => {
-                result.with_metadata(RETRY_AFTER, milliseconds(retry_after))
+                result.with_note(ResultNote::RetryAfter(retry_after))
             }
             _ => result,
         }
     }
-}
-
-/// Returns whole milliseconds, for metadata.
-pub(crate) fn milliseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Returns whole seconds, rounded up.

@@ -7,11 +7,8 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
 
-use serde_json::Value;
 use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, Tool, ToolResult};
-
-use super::refusal::RETRY_AFTER;
 
 /// The pause before the first retry. It doubles with each retry.
 const FIRST_BACKOFF: Duration = Duration::from_millis(200);
@@ -38,7 +35,7 @@ pub(super) fn backoff(tool: &Tool, result: &ToolResult, retries: u32) -> Option<
     if !tool.traits().idempotent || !is_transient || error.kind == ErrorKind::Cancelled {
         return None;
     }
-    let asked = result.metadata.get(RETRY_AFTER).and_then(Value::as_u64).map(Duration::from_millis);
+    let asked = result.retry_after();
     if asked.is_some_and(|asked| asked > MAX_BACKOFF) {
         return None;
     }

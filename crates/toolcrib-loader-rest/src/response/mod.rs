@@ -10,13 +10,10 @@ use http::Method;
 use http::header::CONTENT_TYPE;
 use serde_json::json;
 use toolcrib_io::http::{Response, all_headers, header_text, retry_after, selected_headers};
-use toolcrib_model::{JsonObject, ToolResult};
+use toolcrib_model::{JsonObject, ResultNote, ToolResult};
 use toolcrib_policy::Call;
 
 use crate::auth::SentCredentials;
-
-/// The metadata key of the delay in milliseconds after which the call may succeed. Flow control reads it.
-const RETRY_AFTER: &str = "retry_after_ms";
 
 /// Creates the result. `asked` is the method and path, for messages.
 pub(crate) fn result(
@@ -40,25 +37,25 @@ pub(crate) fn result(
         call.ok(value)
     };
     result = result
-        .with_metadata("status", response.status.as_u16())
+        .with_note(ResultNote::Status(response.status.as_u16()))
         .with_metadata("elapsed_ms", u64::try_from(response.elapsed.as_millis()).unwrap_or(u64::MAX));
     if let Some(content_type) = content_type {
         result = result.with_metadata("content_type", content_type);
     }
     let selected = object(selected_headers(&response.headers));
     if !selected.is_empty() {
-        result = result.with_metadata("headers", selected);
+        result.note(ResultNote::Headers(selected));
     }
     if !response.status.is_success()
         && let Some(wait) = retry_after(&response.headers)
     {
-        result = result.with_metadata(RETRY_AFTER, u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+        result.note(ResultNote::RetryAfter(wait));
     }
     if response.truncated {
         result = result.with_metadata("truncated", true);
     }
     match warning {
-        Some(warning) => result.with_metadata("warning", warning),
+        Some(warning) => result.with_note(ResultNote::Warning(warning)),
         None => result,
     }
 }

@@ -43,6 +43,9 @@ pub(crate) fn content(result: ToolResult, store: &dyn ResultStore, context: &Cal
         let text = serde_json::to_string(&error).unwrap_or_else(|_| error.to_string());
         return CallToolResult::error(std::iter::once(ContentBlock::text(text)).chain(facts).collect());
     }
+    let link = result
+        .handle()
+        .map(|handle| Resource::new(result_uri(handle), format!("the whole result of {}", result.name)));
     let breaches = breaches(&result);
     let (structured, mut blocks) = match result.result {
         // The facts state that there is no result.
@@ -58,10 +61,7 @@ pub(crate) fn content(result: ToolResult, store: &dyn ResultStore, context: &Cal
         Value::Object(map) => both(map, store, context),
         other => (None, vec![ContentBlock::text(other.to_string())]),
     };
-    if let Some(handle) = result.metadata.get("handle").and_then(Value::as_str) {
-        let kept = Resource::new(result_uri(handle), format!("the whole result of {}", result.name));
-        blocks.push(ContentBlock::ResourceLink(kept));
-    }
+    blocks.extend(link.map(ContentBlock::ResourceLink));
     blocks.extend(facts);
     let mut content = CallToolResult::success(blocks);
     content.structured_content = structured;
@@ -118,9 +118,9 @@ fn media(value: &Value, store: &dyn ResultStore, context: &CallContext) -> Vec<C
 
 /// Returns the violations of the declared schema by a result, if there are any.
 fn breaches(result: &ToolResult) -> Option<Vec<String>> {
-    let all = result.metadata.get("output_violations")?.as_array()?;
-    let texts = all.iter().filter_map(Value::as_str).take(MAX_BREACHES);
-    Some(texts.map(|text| text.chars().take(MAX_BREACH_CHARS).collect()).collect())
+    let texts = result.output_violations().take(MAX_BREACHES);
+    let all: Vec<_> = texts.map(|text| text.chars().take(MAX_BREACH_CHARS).collect()).collect();
+    (!all.is_empty()).then_some(all)
 }
 
 /// Returns the structured content and the blocks of a result that has both, or the structured content and its text.

@@ -12,7 +12,6 @@ use rmcp::service::RequestContext;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
 use toolcrib_port::{CallContext, CallScope, ToolCaller};
-use toolcrib_tasks::BACKGROUND_TASK_KEY;
 use tracing::Instrument as _;
 
 use crate::app_reload::Lease;
@@ -90,7 +89,7 @@ pub(crate) struct RunningCall {
 impl FinishedCall {
     /// Returns the id of the background call if the call continues in the background.
     pub(crate) fn background_id(&self) -> Option<&str> {
-        self.result.metadata.get(BACKGROUND_TASK_KEY)?.as_str()
+        self.result.background_task()
     }
 }
 

@@ -64,9 +64,8 @@ impl ToolCaller for StructuredCaller {
 }
 
 fn structure_of(result: &ToolResult) -> Result<Value, &'static str> {
-    let has = |key: &str| result.metadata.contains_key(key);
     // Larger results are not checked.
-    if has("truncated_bytes") || result.result.to_string().len() > MAX_CHECKED_RESULT_BYTES {
+    if result.is_preview() || result.result.to_string().len() > MAX_CHECKED_RESULT_BYTES {
         return Err(TOO_LARGE);
     }
     let Value::Object(map) = &result.result else { return Err(UNFIT) };
@@ -74,5 +73,9 @@ fn structure_of(result: &ToolResult) -> Result<Value, &'static str> {
         (Some(structure), Some(Value::Array(_))) if map.len() == 2 => structure,
         _ => &result.result,
     };
-    if has("output_violations") || !structure.is_object() { Err(UNFIT) } else { Ok(structure.clone()) }
+    if result.output_violations().next().is_some() || !structure.is_object() {
+        Err(UNFIT)
+    } else {
+        Ok(structure.clone())
+    }
 }

@@ -15,7 +15,7 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use serde_json::{Value, json};
-use toolcrib_model::{ErrorKind, ToolError, ToolResult};
+use toolcrib_model::{ErrorKind, ResultNote, ToolError, ToolResult};
 use toolcrib_port::CallContext;
 use toolcrib_runtime::Runtime;
 use toolcrib_tasks::{TaskObserver, TaskState, TaskStatus};
@@ -128,9 +128,8 @@ fn payload_of(status: TaskStatus, runtime: &Runtime, context: &CallContext) -> T
         Some(error) => ToolResult::failed(None, status.tool, error),
         None => ToolResult::ok(None, status.tool, status.result.unwrap_or_default()),
     };
-    let about = [("handle", status.handle), ("facts", status.note)];
-    let about = about.into_iter().filter_map(|(key, text)| Some((key, text?)));
-    let result = about.fold(result, |result, (key, text)| result.with_metadata(key, text));
+    let about = [status.handle.map(ResultNote::Handle), status.note.map(ResultNote::Facts)];
+    let result = about.into_iter().flatten().fold(result, ToolResult::with_note);
     let told = content(result, runtime.executor().tool_caller().results(), context);
     match serde_json::to_value(told) {
         Ok(Value::Object(result)) => TaskPayload::Completed { result },

@@ -8,8 +8,7 @@ use async_trait::async_trait;
 use serde_json::json;
 use tokio::time::Instant;
 use tokio_util::sync::DropGuard;
-use toolcrib_model::{Tool, ToolCall, ToolResult};
-use toolcrib_policy::RUNTIME_NAMESPACE;
+use toolcrib_model::{ResultNote, Tool, ToolCall, ToolResult};
 use toolcrib_port::{CallContext, Catalogue, Progress, ProgressListener, ResultStore, ToolCaller};
 use tracing::Instrument as _;
 
@@ -17,9 +16,6 @@ use super::call::{LiveCall, LocalCall};
 use super::task::BackgroundTask;
 use super::{Background, BackgroundInner, TaskStatus};
 use crate::ledger::Live;
-
-/// The metadata key of a result that holds the id under which its call continues in the background.
-pub const BACKGROUND_TASK_KEY: &str = "background_task";
 
 /// A tool caller that moves long calls to the background. The result of such a call holds the id of its background
 /// task.
@@ -87,7 +83,7 @@ impl ToolCaller for BackgroundingCaller {
                     inner.follow(&live, work);
                     let status = json!(status.with_move_note(self.after));
                     return ToolResult::ok(call_id, name, status)
-                        .with_metadata(BACKGROUND_TASK_KEY, &*live.id);
+                        .with_note(ResultNote::BackgroundTask(live.id.to_string()));
                 }
                 // The limit of background calls is reached, so the call stays in the foreground.
                 Err(guard) => guard,

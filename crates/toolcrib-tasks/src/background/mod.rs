@@ -34,7 +34,7 @@ use crate::services::LEASE_TIME;
 use crate::text::shown_name;
 use crate::{Change, RecordKind, Services, StoreError};
 
-pub use auto_background::{BACKGROUND_TASK_KEY, BackgroundingCaller};
+pub use auto_background::BackgroundingCaller;
 pub use former_names::{former_names, makes_tasks, resolve_former_name};
 pub use task::{TaskState, TaskStatus};
 

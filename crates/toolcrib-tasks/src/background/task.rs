@@ -72,12 +72,10 @@ impl BackgroundTask {
     /// Records the result of the call.
     pub(super) fn record(&mut self, result: ToolResult, is_cancelled: bool) {
         self.facts = result.facts();
-        let ToolResult { error, result, metadata, .. } = result;
+        let handle = result.handle().map(str::to_owned);
+        let ToolResult { error, result, .. } = result;
         match error {
-            None => {
-                let handle = metadata.get("handle").and_then(Value::as_str).map(str::to_owned);
-                (self.state, self.result, self.handle) = (TaskState::Completed, result, handle);
-            }
+            None => (self.state, self.result, self.handle) = (TaskState::Completed, result, handle),
             Some(error) if is_cancelled && error.kind == ErrorKind::Cancelled => {
                 self.fail(TaskState::Cancelled, error);
             }

@@ -160,7 +160,7 @@ impl WatchersInner {
         let phase = context.phase.clone();
         let result =
             self.track_approval(live, &phase, tool_caller.call(call.with_call_id(&key), &context)).await;
-        let is_shortened = result.metadata.contains_key("truncated_bytes");
+        let is_shortened = result.is_preview();
         let result = match result.error {
             Some(error) if error.kind == ErrorKind::Cancelled && self.is_over(cancel) => return None,
             Some(error) => Err(error),

@@ -160,8 +160,8 @@ fn record(call: &Pending, result: &ToolResult, elapsed: Duration) -> CallRecord 
     CallRecord {
         name: result.name.clone(),
         // A tool that forwards a call says what the tool inside was called with.
-        arguments: match (result.metadata.get("forwarded"), &call.arguments) {
-            (Some(forwarded), Ok(_)) => forwarded.get("arguments").cloned().unwrap_or_default(),
+        arguments: match (result.forwarded_arguments(), &call.arguments) {
+            (Some(forwarded), Ok(_)) => forwarded.clone(),
             (None, Ok(arguments)) => Value::Object(arguments.clone()),
             (_, Err(_)) => Value::String(call.raw.clone()),
         },

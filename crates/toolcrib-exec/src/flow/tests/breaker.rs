@@ -5,7 +5,6 @@ use std::num::NonZeroU32;
 
 use toolcrib_model::{ErrorKind, ToolError};
 
-use super::super::RETRY_AFTER;
 use super::super::circuit_breaker::{AttemptReport, BreakerSettings, CircuitBreaker, CircuitOpen};
 use super::*;
 
@@ -115,7 +114,7 @@ async fn a_source_that_is_down_is_left_alone_and_recovers_without_a_restart() {
     }
     let held = ask(None).await;
     assert_eq!((kind_of(&held), attempts.get()), (Some(ErrorKind::Unavailable), 5));
-    assert_eq!(held.metadata[RETRY_AFTER], 5000);
+    assert_eq!(held.metadata["retry_after_ms"], 5000);
     assert!(error_of(held).retryable);
     let other = flow.go(&there, within(60), || async { there.ok("fine") }).await;
     assert!(other.is_ok(), "another source is not concerned");

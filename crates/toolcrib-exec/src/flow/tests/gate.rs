@@ -5,7 +5,6 @@ use futures::future::join_all;
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use super::super::RETRY_AFTER;
 use super::*;
 
 #[tokio::test(start_paused = true)]
@@ -180,7 +179,7 @@ async fn a_call_that_the_rate_limit_has_no_time_for_is_told_so_at_once() {
     assert!(ask(within(10)).await.is_ok());
     let refused = ask(within(10)).await;
     assert_eq!((kind_of(&refused), started.elapsed()), (Some(ErrorKind::Overloaded), Duration::ZERO));
-    assert_eq!(refused.metadata[RETRY_AFTER], 30_000);
+    assert_eq!(refused.metadata["retry_after_ms"], 30_000);
     assert!(ask(within(31)).await.is_ok());
     assert_eq!(started.elapsed(), seconds(30));
 }

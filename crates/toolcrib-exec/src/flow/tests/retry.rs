@@ -3,7 +3,6 @@
 use tokio_util::sync::CancellationToken;
 use toolcrib_model::ToolError;
 
-use super::super::RETRY_AFTER;
 use super::*;
 
 /// All kinds that an engine may answer with, as it writes them.
@@ -120,7 +119,7 @@ async fn a_server_says_when_it_wants_to_be_asked_again() {
         let (flow, attempts, started) = (FlowControl::default(), Count::default(), Instant::now());
         flow.go(&call, within(120), || async {
             if attempts.up() == 1 {
-                return failure(&call, ErrorKind::Overloaded).with_metadata(RETRY_AFTER, asked);
+                return failure(&call, ErrorKind::Overloaded).with_metadata("retry_after_ms", asked);
             }
             call.ok("fine")
         })
