@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use toolcrib_model::{ErrorKind, Forwarding, JsonObject, ToolError, ToolTraits};
+use toolcrib_model::{ErrorKind, Forwarding, JsonObject, ToolCall, ToolError, ToolTraits};
 use toolcrib_policy::{Authorized, Call, Consent, Decision, PendingApproval, Policy, Verdict};
 use toolcrib_port::CallContext;
 use toolcrib_registry::{Entry, FindError, Overloads, Snapshot};
@@ -169,44 +169,21 @@ fn find_tool<'a>(
     near.filter(are_read_only).ok_or(unknown)
 }
 
-/// Returns true if a call is read-only. All overloads have to be.
-pub(crate) fn only_reads(
-    snapshot: &Snapshot,
-    policy: &Policy,
-    name: &str,
-    arguments: &JsonObject,
-    context: &CallContext,
-) -> bool {
-    all_tools(ToolTraits::is_read_only, snapshot, policy, name, arguments, context)
-}
-
-/// Returns true if a call may be repeated. This must hold for all overloads.
-pub(crate) fn may_repeat(
-    snapshot: &Snapshot,
-    policy: &Policy,
-    name: &str,
-    arguments: &JsonObject,
-    context: &CallContext,
-) -> bool {
-    all_tools(ToolTraits::may_repeat, snapshot, policy, name, arguments, context)
-}
-
-/// Returns true if a predicate holds for all tools that a call reaches.
-fn all_tools(
+/// Returns true if a predicate holds for all tools that a call reaches, with all overloads.
+pub(crate) fn reaches_only(
     is_such: impl Fn(&ToolTraits) -> bool,
     snapshot: &Snapshot,
     policy: &Policy,
-    name: &str,
-    arguments: &JsonObject,
+    call: &ToolCall,
     context: &CallContext,
 ) -> bool {
     let principal = context.principal();
     let find = |name: &str| snapshot.find(name, |entry| policy.is_visible(&entry.tool, principal));
-    let Ok(overloads) = find(name) else { return false };
+    let Ok(overloads) = find(&call.name) else { return false };
     let Some(forwarding) = overloads.first().and_then(|entry| entry.tool.forwarding()) else {
         return overloads.iter().all(|entry| is_such(entry.tool.traits()));
     };
-    let Ok(calls) = forwarded_calls(forwarding, arguments.clone()) else { return false };
+    let Ok(calls) = forwarded_calls(forwarding, call.arguments.clone()) else { return false };
     // A forwarded call that forwards another is rare; it does not count as such.
     calls.iter().all(|call| {
         find(&call.name).is_ok_and(|overloads| {

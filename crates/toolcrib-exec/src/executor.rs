@@ -11,7 +11,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use parking_lot::RwLock;
 use tokio::time::Instant;
-use toolcrib_model::{ErrorKind, JsonObject, ResultNote, Tool, ToolCall, ToolError, ToolResult};
+use toolcrib_model::{ErrorKind, JsonObject, ResultNote, Tool, ToolCall, ToolError, ToolResult, ToolTraits};
 use toolcrib_policy::{Approvals, Authorized, Call, Consent, Policy};
 use toolcrib_port::{Approver, CallContext, Catalogue, ResultStore, ToolCaller, ToolEngine};
 use toolcrib_registry::{Snapshot, ToolRegistry};
@@ -20,7 +20,7 @@ use tracing::Instrument as _;
 
 use crate::approval::ApprovalProcess;
 use crate::audit::{Audit, CallRecorder};
-use crate::authorize::{CallState, ResolvedCall, authorize, may_repeat, only_reads};
+use crate::authorize::{CallState, ResolvedCall, authorize, reaches_only};
 use crate::flow::limited_as;
 use crate::heartbeat::Heartbeat;
 use crate::hooks::fault;
@@ -136,13 +136,13 @@ impl Executor {
     /// Returns true if a call is read-only: its tool has low risk and no side effects, and if it forwards calls, the
     /// same holds for them.
     pub fn only_reads(&self, call: &ToolCall, context: &CallContext) -> bool {
-        only_reads(&self.snapshot_of(context), &self.policy, &call.name, &call.arguments, context)
+        reaches_only(ToolTraits::is_read_only, &self.snapshot_of(context), &self.policy, call, context)
     }
 
     /// Returns true if a call may safely be repeated: it is read-only, or its tool declares itself idempotent, and if
     /// it forwards calls, the same holds for them.
     pub fn may_repeat(&self, call: &ToolCall, context: &CallContext) -> bool {
-        may_repeat(&self.snapshot_of(context), &self.policy, &call.name, &call.arguments, context)
+        reaches_only(ToolTraits::may_repeat, &self.snapshot_of(context), &self.policy, call, context)
     }
 
     /// Returns the tools that the caller of this context may use.
