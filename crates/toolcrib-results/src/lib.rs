@@ -45,6 +45,7 @@ pub use limits::{
     MIN_RESULT_TOKENS, PREVIEW_TOKENS, ResultLimits,
 };
 pub use process::Results;
-pub use read_result::{READ_RESULT, tools};
+pub use read_result::name::READ_RESULT;
+pub use read_result::tools;
 pub use redaction::{MIN_SECRET_BYTES, RedactingWriter, Redactor, Secrets, is_secret};
 pub use tokens::TokenCounter;

@@ -9,6 +9,7 @@ use crate::limits::{MAX_STORED_RESULT_BYTES, PREVIEW_TOKENS, wide};
 use crate::preview::outline::Outline;
 use crate::preview::text_ends::ends;
 use crate::preview::value_preview::{MIN_VALUE_BYTES, preview};
+use crate::read_result::name::READ_RESULT;
 use crate::read_result::rows::longest_list;
 use crate::read_result::table::Records;
 use crate::text::{counted, grouped, lines as line_count};
@@ -58,7 +59,7 @@ impl<'a> Summary<'a> {
             Some(handle) => {
                 let with = |hint: String| json!({"total": total, "handle": handle, "hint": hint});
                 let base = with(if is_cut {
-                    format!("read_result(handle=\"{handle}\", …): grep, lines or page")
+                    format!("{READ_RESULT}(handle=\"{handle}\", …): grep, lines or page")
                 } else {
                     rows_hint(handle, longest_list(value).map(|(path, _)| path).as_deref())
                 });
@@ -124,7 +125,7 @@ impl<'a> Summary<'a> {
             (None, _) => NOT_KEPT.to_owned(),
             (Some(handle), Some(_)) => rows_hint(handle, Some("$")),
             (Some(handle), None) => {
-                format!("read_result(handle=\"{handle}\", …): grep with context or count, lines, or page")
+                format!("{READ_RESULT}(handle=\"{handle}\", …): grep with context or count, lines, or page")
             }
         };
         let note = format!("[cut: {size}; {hint}]");
@@ -147,7 +148,7 @@ impl<'a> Summary<'a> {
 /// Returns the hint for reading a result, with the path of its rows.
 fn rows_hint(handle: &str, path: Option<&str>) -> String {
     let (call, others) =
-        (format!("read_result(handle=\"{handle}\", …)"), "jq, jsonpath, grep, lines, or page");
+        (format!("{READ_RESULT}(handle=\"{handle}\", …)"), "jq, jsonpath, grep, lines, or page");
     match path {
         None => format!("{call}: {others}"),
         Some(path) => {

@@ -8,6 +8,7 @@ pub(super) mod grep;
 mod jq;
 pub(super) mod jsonpath;
 mod lines;
+pub(super) mod name;
 mod pages;
 pub(super) mod rows;
 pub(super) mod table;
@@ -25,6 +26,7 @@ use toolcrib_sdk::FunctionTool;
 use crate::Results;
 use crate::read_result::answer::ResultReader;
 use crate::read_result::cancellable_search::CancelFlag;
+use crate::read_result::name::READ_RESULT;
 use crate::store::{Owner, StoredResult};
 
 /// The maximum number of handles in an error.
@@ -90,9 +92,6 @@ impl ReadResult {
             || count.is_some()
     }
 }
-
-/// The name of the tool that reads stored results.
-pub const READ_RESULT: &str = "read_result";
 
 /// Returns the operational tools for these results: `read_result`.
 pub fn tools(results: Arc<Results>) -> Vec<FunctionTool> {

@@ -9,6 +9,7 @@ use crate::Results;
 use crate::limits::MAX_STORED_RESULT_BYTES;
 use crate::process::parsed;
 use crate::read_result::format_json::readable;
+use crate::read_result::name::READ_RESULT;
 use crate::store::{Format, Owner, StoredResult};
 
 impl Results {
@@ -31,7 +32,7 @@ impl ResultStore for Results {
         let owner = Owner::of(context);
         let (_, handle) = self.store.insert(StoredResult::new(owner, tool.to_owned(), text, format, None));
         handle.map(|handle| {
-            format!("read the rest with read_result(handle=\"{handle}\", page=1), or with grep or lines")
+            format!("read the rest with {READ_RESULT}(handle=\"{handle}\", page=1), or with grep or lines")
         })
     }
 
