@@ -285,7 +285,9 @@ impl Discovery {
     ) -> impl Iterator<Item = &'a QualifiedName> {
         snapshot.tool_names().filter(move |name| {
             let visible = || {
-                self.visible(snapshot, name, principal)?.first().map(|entry| entry.tool.traits().for_models)
+                self.visible(snapshot, name, principal)?
+                    .first()
+                    .map(|entry| !entry.tool.traits().only_for_programs)
             };
             name.namespace() != RUNTIME_NAMESPACE && visible().unwrap_or(false)
         })

@@ -135,5 +135,5 @@ impl CurrentIndex {
 fn is_searchable(tool: &Tool) -> bool {
     let traits = tool.traits();
     let is_found = !tool.name.is_of_runtime() || traits.operational && tool.presence() != Presence::Essential;
-    traits.for_models && is_found
+    is_found && !traits.only_for_programs
 }

@@ -1,5 +1,7 @@
 //! What the data model promises.
 
+mod traits;
+
 use serde_json::{Value, json};
 
 use crate::{

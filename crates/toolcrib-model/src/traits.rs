@@ -12,7 +12,11 @@ use crate::{JsonObject, Risk};
 ///
 /// The source of truth is the metadata of the tool, which is written and stored. A value of another form than the one
 /// described counts as absent.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "the traits are independent, and each is declared on its own"
+)]
 #[non_exhaustive]
 pub struct ToolTraits {
     /// The potential harm of a call (`risk`); medium if it is absent.
@@ -38,11 +42,11 @@ pub struct ToolTraits {
     pub deprecated: bool,
     /// Whether the tool reaches the outside world (`openWorldHint` of `annotations`), if that is known.
     pub open_world: Option<bool>,
-    /// True if models may see the tool (`for_models`), which is the default. Only programs call a tool that represents
-    /// a request of a protocol.
-    pub for_models: bool,
-    /// True if people can select the tool from a list (`user_selectable`), which is the default.
-    pub user_selectable: bool,
+    /// True if models may not see the tool (`for_models: false`). Only programs call a tool that represents a request
+    /// of a protocol.
+    pub only_for_programs: bool,
+    /// True if people cannot select the tool from a list (`user_selectable: false`).
+    pub unlisted: bool,
     /// True if the tool is part of the agent runtime itself (`operational`); [`Tool::presence`](crate::Tool::presence)
     /// is the condition for offering it.
     pub operational: bool,
@@ -112,35 +116,6 @@ pub struct DeferredCall {
     pub within: Option<String>,
 }
 
-impl Default for ToolTraits {
-    fn default() -> Self {
-        Self {
-            risk: Risk::default(),
-            side_effects: Vec::new(),
-            idempotent: false,
-            confirmation_required: false,
-            exposed_when_granted: false,
-            cacheable: None,
-            timeout: None,
-            max_concurrency: None,
-            max_result_tokens: None,
-            deprecated: false,
-            open_world: None,
-            for_models: true,
-            user_selectable: true,
-            operational: false,
-            discovery: false,
-            discovery_step: None,
-            presence: None,
-            forwards: None,
-            target: None,
-            runs_others: false,
-            clamps: false,
-            awaits_user: false,
-        }
-    }
-}
-
 impl ToolTraits {
     /// Returns true if a call changes nothing: its risk is declared as low, and it has no side effects.
     pub fn is_read_only(&self) -> bool {
@@ -183,8 +158,8 @@ impl ToolTraits {
             "max_result_tokens" => self.max_result_tokens = value.as_u64(),
             "deprecated" => self.deprecated = is_true,
             "annotations" => self.open_world = value.get("openWorldHint").and_then(Value::as_bool),
-            "for_models" => self.for_models = value != &Value::Bool(false),
-            "user_selectable" => self.user_selectable = value != &Value::Bool(false),
+            "for_models" => self.only_for_programs = value == &Value::Bool(false),
+            "user_selectable" => self.unlisted = value == &Value::Bool(false),
             "operational" => self.operational = is_true,
             "presence" => self.presence = Deserialize::deserialize(value).ok(),
             "discovery" => self.discovery = is_true,
@@ -201,26 +176,23 @@ impl ToolTraits {
 
 impl Cacheable {
     fn read(declared: &Value) -> Option<Self> {
-        match declared {
-            Value::Bool(true) => Some(Self::default()),
-            Value::Object(declared) => {
-                let seconds = |seconds: &Value| {
-                    let seconds = seconds.as_f64().filter(|seconds| *seconds >= 0.0)?;
-                    Some(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
-                };
-                let ttl = match declared.get("ttl_seconds") {
-                    None => None,
-                    Some(declared) => Some(seconds(declared)?),
-                };
-                let is_shared = match declared.get("scope").map(Value::as_str) {
-                    None | Some(Some("session")) => false,
-                    Some(Some("shared")) => true,
-                    Some(_) => return None,
-                };
-                Some(Self { ttl, is_shared })
-            }
-            _ => None,
+        if declared == &Value::Bool(true) {
+            return Some(Self::default());
         }
+        let declared = declared.as_object()?;
+        let ttl = match declared.get("ttl_seconds") {
+            None => None,
+            Some(seconds) => {
+                let seconds = seconds.as_f64().filter(|seconds| *seconds >= 0.0)?;
+                Some(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
+            }
+        };
+        let is_shared = match declared.get("scope").map(Value::as_str) {
+            None | Some(Some("session")) => false,
+            Some(Some("shared")) => true,
+            Some(_) => return None,
+        };
+        Some(Self { ttl, is_shared })
     }
 }
 
@@ -232,65 +204,4 @@ pub(crate) fn texts(value: &Value) -> impl Iterator<Item = &str> {
 impl DiscoveryStep {
     /// All steps, in order.
     pub const ALL: [Self; 3] = [Self::Discover, Self::Inspect, Self::Execute];
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn traits(metadata: Value) -> ToolTraits {
-        ToolTraits::of(metadata.as_object().unwrap())
-    }
-
-    #[test]
-    fn a_tool_is_read_only_if_its_risk_is_declared_as_low_and_it_has_no_side_effects() {
-        for (metadata, is_read_only, may_repeat) in [
-            (json!({}), false, false),
-            (json!({"risk": "low"}), true, true),
-            (json!({"risk": "Low", "side_effects": []}), true, true),
-            (json!({"risk": "low", "side_effects": ["sends a mail"]}), false, false),
-            (json!({"risk": "low", "side_effects": ["sends a mail"], "idempotent": true}), false, true),
-            (json!({"risk": "medium", "idempotent": true}), false, true),
-            (json!({"risk": 0}), false, false),
-        ] {
-            let traits = traits(metadata.clone());
-            assert_eq!(
-                (traits.is_read_only(), traits.may_repeat()),
-                (is_read_only, may_repeat),
-                "{metadata}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_value_of_another_form_counts_as_absent() {
-        let odd = json!({
-            "risk": 3, "side_effects": "mail", "idempotent": "yes", "exposed_when_granted": 1, "cacheable": "yes",
-            "timeout_seconds": -1, "max_concurrency": 0, "max_result_tokens": "many", "deprecated": "yes",
-            "annotations": true, "for_models": "no", "user_selectable": "no", "operational": 1, "presence": 1,
-            "discovery": "yes", "discovery_step": "jump", "forwards": true, "target": {"within": "action"},
-            "runs_others": 1, "clamps": 1, "awaits_user": 1, "confirmation_required": null, "of_the_source": 1,
-        });
-        assert_eq!(traits(odd), ToolTraits::default());
-        assert!(traits(json!({"confirmation_required": "yes"})).confirmation_required);
-    }
-
-    #[test]
-    fn a_cache_permission_is_complete_or_absent() {
-        let cacheable = |declared: Value| traits(json!({"cacheable": declared})).cacheable;
-        let minute = Some(Duration::from_mins(1));
-        for (declared, expected) in [
-            (json!(true), Some(Cacheable::default())),
-            (json!({"ttl_seconds": 60}), Some(Cacheable { ttl: minute, is_shared: false })),
-            (json!({"ttl_seconds": 60, "scope": "shared"}), Some(Cacheable { ttl: minute, is_shared: true })),
-            (json!({"ttl_seconds": -1}), None),
-            (json!({"ttl_seconds": "60"}), None),
-            (json!({"scope": "everybody"}), None),
-            (json!(false), None),
-        ] {
-            assert_eq!(cacheable(declared.clone()), expected, "{declared}");
-        }
-    }
 }

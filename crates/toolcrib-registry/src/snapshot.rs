@@ -200,11 +200,6 @@ impl Snapshot {
         names.into_iter()
     }
 
-    /// Returns the tools whose argument schema has this digest.
-    pub fn get_by_fingerprint(&self, fingerprint: Fingerprint) -> impl Iterator<Item = &Arc<Entry>> {
-        self.entries.iter().filter(move |entry| entry.fingerprint == fingerprint)
-    }
-
     /// Returns the tool that a call means: by its name in any spelling, and by its arguments among overloads. Only
     /// tools for which `visible` returns true are considered; to restrict a caller to namespaces, filter by
     /// [`QualifiedName::namespace`].

@@ -73,7 +73,7 @@ impl AppServices {
     ) -> impl Iterator<Item = &'a Tool> {
         let policy = Arc::clone(self.executor.policy());
         let tools = snapshot.iter().map(|entry| entry.tool.as_ref());
-        tools.filter(move |tool| tool.traits().for_models && policy.is_visible(tool, principal))
+        tools.filter(move |tool| !tool.traits().only_for_programs && policy.is_visible(tool, principal))
     }
 
     /// Returns the memory of an agent that may use the module `memory`. Nothing if it cannot be read, which is logged:

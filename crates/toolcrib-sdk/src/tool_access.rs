@@ -45,7 +45,7 @@ impl Tools {
         caller
             .flat_map(|caller| caller.catalogue().visible_tools(&self.context))
             .filter(|tool| module.is_none_or(|module| tool.name.namespace() == module))
-            .filter(|tool| !user_selectable_only || tool.traits().user_selectable)
+            .filter(|tool| !user_selectable_only || !tool.traits().unlisted)
             .collect()
     }
 

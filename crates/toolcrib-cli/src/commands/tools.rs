@@ -19,7 +19,7 @@ pub(crate) async fn run(arguments: &Tools, extensions: &Extensions, json: bool) 
     let rules = &runtime.app().config.tools.capabilities;
     // The runtime's own tools are the same in every app.
     let is_own = |entry: &Entry| entry.tool.name.namespace() == RUNTIME_NAMESPACE;
-    let shown = |entry: &Entry| !is_own(entry) && (arguments.all || entry.tool.traits().user_selectable);
+    let shown = |entry: &Entry| !is_own(entry) && (arguments.all || !entry.tool.traits().unlisted);
     if json {
         output::snapshot_json(&snapshot, &policy, rules, shown);
         output::rejects(snapshot.rejected());

@@ -127,7 +127,7 @@ tools:
         (count.traits().side_effects.len(), count.examples()),
         (1, [json!({"text": "a b"})].as_slice())
     );
-    assert_eq!((count.traits().idempotent, count.traits().user_selectable), (true, false));
+    assert_eq!((count.traits().idempotent, count.traits().unlisted), (true, true));
     assert_eq!(count.output_parameters, json!({"type": "integer"}));
     assert_eq!(
         (&count.metadata()["timeout_seconds"], &count.metadata()["cacheable"]),

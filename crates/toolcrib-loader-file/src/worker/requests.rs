@@ -60,7 +60,7 @@ async fn perform(request: RequestMessage, context: &CallContext) -> Result<Value
             let mut tools = caller.catalogue().visible_tools(context);
             tools.retain(|tool| {
                 module.as_deref().is_none_or(|module| tool.name.namespace() == module)
-                    && (!user_selectable_only || tool.traits().user_selectable)
+                    && (!user_selectable_only || !tool.traits().unlisted)
             });
             json(&tools.iter().map(AsRef::as_ref).collect::<Vec<&toolcrib_model::Tool>>())
         }

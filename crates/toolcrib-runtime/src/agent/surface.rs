@@ -26,7 +26,7 @@ impl AppServices {
         let principal = Principal::new(session);
         let wire_names = self.wire_names(&snapshot, principal, self.app.config.serve.short_names);
         // A person picks from what a client lists.
-        let listed = || self.visible(&snapshot, principal).filter(|tool| tool.traits().user_selectable);
+        let listed = || self.visible(&snapshot, principal).filter(|tool| !tool.traits().unlisted);
         let mut settings = InjectionSettings::default();
         settings.tool_budget = self.app.config.runtime.tool_budget.unwrap_or(settings.tool_budget);
         let pinned = self.app.config.runtime.pinned.iter().chain(&self.app.config.serve.pin);

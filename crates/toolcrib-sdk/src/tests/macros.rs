@@ -130,8 +130,8 @@ async fn the_declaration_of_a_method_is_its_tool() {
     let tool = definition(&module, "get-report").await;
     insta::assert_json_snapshot!(tool);
     assert_eq!(
-        (tool.traits().risk, tool.traits().confirmation_required, tool.traits().user_selectable),
-        (Risk::Low, true, false)
+        (tool.traits().risk, tool.traits().confirmation_required, tool.traits().unlisted),
+        (Risk::Low, true, true)
     );
 }
 

@@ -38,10 +38,8 @@ impl PageView<'_> {
 
     fn listed(&self) -> Markup {
         let snapshot = self.runtime.snapshot();
-        let (mut all, others): (Vec<_>, Vec<_>) = snapshot
-            .iter()
-            .filter(|entry| self.sees(entry))
-            .partition(|entry| entry.tool.traits().user_selectable);
+        let (mut all, others): (Vec<_>, Vec<_>) =
+            snapshot.iter().filter(|entry| self.sees(entry)).partition(|entry| !entry.tool.traits().unlisted);
         let beyond = all.len().saturating_sub(MAX_LISTED) + others.len();
         all.truncate(MAX_LISTED);
         let rows = html! {
