@@ -7,10 +7,9 @@ use parking_lot::RwLock;
 use toolcrib_model::{JsonObject, QualifiedName, Risk, Tool};
 
 use crate::condition::{self, Arguments, MAX_REGEXES};
-use crate::rules::evaluate::RuleNames;
 use crate::rules::rule::{CompiledConstraints, CompiledRule, KnownArguments};
 use crate::rules::scope::{CompiledScope, Scopes};
-use crate::rules::tool_rules::{Facts, Profile};
+use crate::rules::tool_rules::{Facts, Profile, Reserved, RuleNames};
 use crate::{
     Access, Authorized, Call, Capabilities, Consent, Constraints, Decision, Effect, PendingApproval,
     PolicyError, Principal, Scope, SettingLocation, Verdict,
@@ -36,20 +35,6 @@ pub struct Policy {
     /// Tools that were renamed, each with a former name.
     former_names: Vec<(QualifiedName, String)>,
     scopes: Scopes,
-}
-
-/// The agents that a tool is reserved for, and the location of the setting.
-#[derive(Clone, Debug)]
-pub(crate) struct Reserved {
-    agents: Arc<[String]>,
-    place: Arc<str>,
-}
-
-impl Reserved {
-    pub(crate) fn denial(&self, principal: Principal<'_>) -> Option<Decision> {
-        let is_one = principal.agent.is_some_and(|name| self.agents.iter().any(|agent| agent == name));
-        (!is_one).then(|| Decision::new(Effect::Deny, &self.place))
-    }
 }
 
 impl Policy {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use toolcrib_model::{is_invisible, is_joiner};
 
-use crate::text_calls::{MAX_MARK_BYTES, bracket_marks, is_marker_word};
+use crate::text_calls::marker::{MAX_MARK_BYTES, bracket_marks, is_marker_word};
 
 /// Words that make `<word` a marker of turns or similar to some model, in addition to those of [calls, results and
 /// reasoning](is_marker_word). Compared in lower case, without a prefix such as `ns:`.

@@ -9,7 +9,7 @@ use toolcrib_port::CallContext;
 
 use crate::Secrets;
 use crate::error_limit::limit_error_size;
-use crate::json_size::{cut_depth, json_size, object_size};
+use crate::json_size::{cut_depth, json_size, object_size, value_count};
 use crate::limits::{
     MAX_METADATA_BYTES, MAX_PARSED_BYTES, MAX_PARSED_VALUES, MAX_STORED_RESULT_BYTES, ResultLimits,
 };
@@ -188,17 +188,12 @@ impl Results {
 /// Returns the value of a text that is a JSON list or object, if it is small enough to be parsed.
 pub(crate) fn parsed(text: &str) -> Option<Value> {
     let is_some = text.trim_start().starts_with(['{', '[']);
-    if !is_some || text.len() > MAX_PARSED_BYTES || values(text) > MAX_PARSED_VALUES {
+    if !is_some || text.len() > MAX_PARSED_BYTES || value_count(text) > MAX_PARSED_VALUES {
         return None;
     }
     // This rejects most texts that only begin like JSON, without allocating.
     serde_json::from_str::<IgnoredAny>(text).ok()?;
     serde_json::from_str(text).ok()
-}
-
-/// Returns an upper bound of the number of values of a JSON text.
-pub(crate) fn values(json: &str) -> usize {
-    1 + json.bytes().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count()
 }
 
 /// Returns a value as compact JSON up to a number of bytes, and its full size in bytes.

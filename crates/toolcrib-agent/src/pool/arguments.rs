@@ -1,10 +1,19 @@
 //! The arguments and results of the tools.
 
+use std::time::Duration;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::tools::{DEFAULT_WAIT, MAX_TASK_CHARS, MAX_WAIT};
+/// The maximum length of a task, in characters; about 5,000 tokens.
+pub const MAX_TASK_CHARS: usize = 20_000;
+
+/// The default time that one call waits.
+pub const DEFAULT_WAIT: Duration = Duration::from_mins(5);
+
+/// The maximum time that one call waits: less than the longest deadline of a call.
+pub const MAX_WAIT: Duration = Duration::from_mins(9);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

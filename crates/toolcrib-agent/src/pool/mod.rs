@@ -22,8 +22,9 @@ use toolcrib_port::CallContext;
 
 use crate::{Agent, ChatModel};
 
+pub use arguments::{DEFAULT_WAIT, MAX_TASK_CHARS, MAX_WAIT};
 pub use runs::{MAX_RUNNING, MAX_RUNS};
-pub use tools::{AgentPool, DEFAULT_WAIT, MAX_TASK_CHARS, MAX_WAIT};
+pub use tools::AgentPool;
 
 /// The number of agents above one that is started: a coordinator may start an agent that starts others, which may not
 /// start any.

@@ -10,19 +10,10 @@ use toolcrib_port::CallContext;
 use toolcrib_sdk::FunctionTool;
 use tracing::Instrument as _;
 
-use super::arguments::{Cancel, RunStatus, Runs, Spawn, Wait};
+use super::arguments::{Cancel, MAX_TASK_CHARS, MAX_WAIT, RunStatus, Runs, Spawn, Wait};
 use super::runs::{Run, RunTable};
 use super::{AgentFactory, MAX_SPAWN_DEPTH};
 use crate::Conversation;
-
-/// The maximum length of a task, in characters; about 5,000 tokens.
-pub const MAX_TASK_CHARS: usize = 20_000;
-
-/// The default time that one call waits.
-pub const DEFAULT_WAIT: Duration = Duration::from_mins(5);
-
-/// The maximum time that one call waits: less than the longest deadline of a call.
-pub const MAX_WAIT: Duration = Duration::from_mins(9);
 
 /// The time that a call may take in addition to its wait.
 const WAIT_SLACK: Duration = Duration::from_secs(30);

@@ -5,8 +5,6 @@ use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 
-use super::concurrency_limit::ConcurrencyLimit;
-
 /// The permits that the calls above a call hold. The executor passes the chain from a call to the calls that it makes.
 ///
 /// A call that is made by a call of the same source or tool would wait for a permit that is released only after it has
@@ -18,7 +16,8 @@ pub struct CallChain(Option<Arc<ChainLink>>);
 /// One call above that holds a permit.
 #[derive(Debug)]
 struct ChainLink {
-    limit: Arc<ConcurrencyLimit>,
+    /// The permits of the limit.
+    permits: Arc<Semaphore>,
     /// The permit as a semaphore, which the borrowing call holds; closed when the call above has ended.
     permit: Arc<Semaphore>,
     further: CallChain,
@@ -29,18 +28,19 @@ struct ChainLink {
 pub(super) struct LendingGuard(Arc<Semaphore>);
 
 impl CallChain {
-    /// Returns the chain with one more permit.
-    pub(super) fn below(&self, limit: Arc<ConcurrencyLimit>) -> (Self, Option<LendingGuard>) {
+    /// Returns the chain with one more permit, of a limit with these permits.
+    pub(super) fn below(&self, permits: &Arc<Semaphore>) -> (Self, Option<LendingGuard>) {
         let permit = Arc::new(Semaphore::new(1));
         let lending_guard = LendingGuard(Arc::clone(&permit));
-        (Self(Some(Arc::new(ChainLink { limit, permit, further: self.clone() }))), Some(lending_guard))
+        let link = ChainLink { permits: Arc::clone(permits), permit, further: self.clone() };
+        (Self(Some(Arc::new(link))), Some(lending_guard))
     }
 
-    /// Returns the nearest permit of this limit that can be borrowed.
-    pub(super) fn lent_permit(&self, limit: &Arc<ConcurrencyLimit>) -> Option<&Arc<Semaphore>> {
+    /// Returns the nearest permit that can be borrowed, of the limit with these permits.
+    pub(super) fn lent_permit(&self, permits: &Arc<Semaphore>) -> Option<&Arc<Semaphore>> {
         let mut next = self.0.as_deref();
         while let Some(above) = next {
-            if Arc::ptr_eq(&above.limit, limit) && !above.permit.is_closed() {
+            if Arc::ptr_eq(&above.permits, permits) && !above.permit.is_closed() {
                 return Some(&above.permit);
             }
             next = above.further.0.as_deref();

@@ -56,7 +56,7 @@ impl ConcurrencyLimit {
     /// Waits for a permit, and then for the rate limit. This order matters, since a source sees the times at which
     /// calls start: calls that passed the rate limit first and then waited for a permit would start all at once.
     pub(super) async fn enter(
-        self: &Arc<Self>,
+        &self,
         subject: LimitedSubject,
         above: &CallChain,
         wait_limit: WaitLimit<'_>,
@@ -68,7 +68,7 @@ impl ConcurrencyLimit {
             permit = Arc::clone(permits).try_acquire_owned().ok();
             if permit.is_none() {
                 queued = Some(self.queue(subject)?);
-                permit = Some(wait_limit.wait(self.permit(permits, above)).await?);
+                permit = Some(wait_limit.wait(acquire(permits, above)).await?);
             }
         }
         if let Some(rate) = &self.rate
@@ -79,9 +79,9 @@ impl ConcurrencyLimit {
             }
             wait_limit.wait(rate.take()).await?;
         }
-        let (call_chain, lending_guard) = match permit {
+        let (call_chain, lending_guard) = match &self.permits {
             None => (above.clone(), None),
-            Some(_) => above.below(Arc::clone(self)),
+            Some(permits) => above.below(permits),
         };
         let waited = queued.map_or(Duration::ZERO, |queued| queued.since.elapsed());
         Ok(ConcurrencyPermit { _permit: permit, _lending: lending_guard, call_chain, waited })
@@ -123,27 +123,27 @@ impl ConcurrencyLimit {
         }
         Ok(queued)
     }
-
-    /// Waits for a free permit, or for the borrowed one of a call above.
-    async fn permit(self: &Arc<Self>, permits: &Arc<Semaphore>, above: &CallChain) -> OwnedSemaphorePermit {
-        let lent = async {
-            match above.lent_permit(self) {
-                Some(permit) => Arc::clone(permit).acquire_owned().await.ok(),
-                None => None,
-            }
-        };
-        tokio::select! {
-            Ok(permit) = Arc::clone(permits).acquire_owned() => permit,
-            Some(permit) = lent => permit,
-            // The semaphore is never closed.
-            else => std::future::pending().await,
-        }
-    }
 }
 
 impl Drop for QueueSlot<'_> {
     fn drop(&mut self) {
         self.limit.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Waits for a free permit, or for the borrowed one of a call above.
+async fn acquire(permits: &Arc<Semaphore>, above: &CallChain) -> OwnedSemaphorePermit {
+    let lent = async {
+        match above.lent_permit(permits) {
+            Some(permit) => Arc::clone(permit).acquire_owned().await.ok(),
+            None => None,
+        }
+    };
+    tokio::select! {
+        Ok(permit) = Arc::clone(permits).acquire_owned() => permit,
+        Some(permit) = lent => permit,
+        // The semaphore is never closed.
+        else => std::future::pending().await,
     }
 }
 

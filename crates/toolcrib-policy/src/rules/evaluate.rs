@@ -3,33 +3,8 @@
 use toolcrib_model::Risk;
 
 use crate::rules::rule::{CompiledRule, Fit, KnownArguments};
-use crate::rules::tool_rules::Profile;
+use crate::rules::tool_rules::{Profile, RuleNames};
 use crate::{Decision, Effect, Principal};
-
-/// The names of the settings that decide if no rule matches.
-#[derive(Debug)]
-pub(crate) struct RuleNames {
-    default: Decision,
-    runtime: Decision,
-    not_exposed: Decision,
-    max_risk: Decision,
-    confirmation: Decision,
-    high_risk: Decision,
-}
-
-impl RuleNames {
-    pub(crate) fn new(default: Effect) -> Self {
-        let decision = |effect, name: &str| Decision::new(effect, &name.into());
-        Self {
-            default: decision(default, "tools.capabilities.default_policy"),
-            runtime: decision(Effect::Grant, "runtime"),
-            not_exposed: decision(Effect::Deny, "exposed_when_granted"),
-            max_risk: decision(Effect::Deny, "tools.capabilities.max_risk_level"),
-            confirmation: decision(Effect::Approve, "confirmation_required"),
-            high_risk: decision(Effect::Approve, "high risk"),
-        }
-    }
-}
 
 impl Profile {
     /// Returns the effect on a call; without arguments, the most permissive effect on any call.

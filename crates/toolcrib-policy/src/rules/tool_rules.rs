@@ -4,10 +4,8 @@ use std::sync::Arc;
 
 use toolcrib_model::{Risk, Tool};
 
-use crate::policy::Reserved;
-use crate::rules::evaluate::RuleNames;
 use crate::rules::rule::{CompiledRule, KnownArguments};
-use crate::{Decision, Principal};
+use crate::{Decision, Effect, Principal};
 
 /// The properties of a tool that the gate needs in addition to its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +30,45 @@ pub(crate) struct Profile {
     pub(crate) reserved: Option<Reserved>,
     /// The decision, if it depends on neither the caller nor the arguments.
     pub(crate) settled: Option<Decision>,
+}
+
+/// The names of the settings that decide if no rule matches.
+#[derive(Debug)]
+pub(crate) struct RuleNames {
+    pub(super) default: Decision,
+    pub(super) runtime: Decision,
+    pub(super) not_exposed: Decision,
+    pub(super) max_risk: Decision,
+    pub(super) confirmation: Decision,
+    pub(super) high_risk: Decision,
+}
+
+impl RuleNames {
+    pub(crate) fn new(default: Effect) -> Self {
+        let decision = |effect, name: &str| Decision::new(effect, &name.into());
+        Self {
+            default: decision(default, "tools.capabilities.default_policy"),
+            runtime: decision(Effect::Grant, "runtime"),
+            not_exposed: decision(Effect::Deny, "exposed_when_granted"),
+            max_risk: decision(Effect::Deny, "tools.capabilities.max_risk_level"),
+            confirmation: decision(Effect::Approve, "confirmation_required"),
+            high_risk: decision(Effect::Approve, "high risk"),
+        }
+    }
+}
+
+/// The agents that a tool is reserved for, and the location of the setting.
+#[derive(Clone, Debug)]
+pub(crate) struct Reserved {
+    pub(crate) agents: Arc<[String]>,
+    pub(crate) place: Arc<str>,
+}
+
+impl Reserved {
+    pub(crate) fn denial(&self, principal: Principal<'_>) -> Option<Decision> {
+        let is_one = principal.agent.is_some_and(|name| self.agents.iter().any(|agent| agent == name));
+        (!is_one).then(|| Decision::new(Effect::Deny, &self.place))
+    }
 }
 
 impl Facts {

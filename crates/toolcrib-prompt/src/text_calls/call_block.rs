@@ -3,6 +3,7 @@
 //! Models mix notations: some write Python within the tags of another family, or omit a marker. So one reader handles
 //! all: markers, and between them calls in any notation.
 
+use super::call::{MAX_TEXT_CALLS, TextCall};
 use super::cursor::{Cursor, Stop};
 use super::element;
 use super::fence;
@@ -10,7 +11,6 @@ use super::item::{Item, item};
 use super::json_call::{BREAKS_OFF, guess_name, unreadable};
 use super::marker::{Marker, MarkerKind, marker};
 use super::names::ToolNames;
-use super::{MAX_TEXT_CALLS, TextCall};
 
 /// The position of a marker on its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Messages with a recipient: `<|channel|>commentary to=functions.name <|message|>{…}<|call|>`.
 
-use super::TextCall;
+use super::call::TextCall;
 use super::call_block::{CallBlock, end_of_broken};
 use super::cursor::{Cursor, Stop};
 use super::json_call::{BREAKS_OFF, arguments, is_name, unreadable};

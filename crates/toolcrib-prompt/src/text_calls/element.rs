@@ -7,7 +7,7 @@
 use serde_json::Value;
 use toolcrib_model::JsonObject;
 
-use super::TextCall;
+use super::call::TextCall;
 use super::cursor::{Cursor, Stop};
 use super::json_call::{MAX_NAME_BYTES, arguments as from_value, from_text};
 use super::marker::{Marker, MarkerKind, marker};

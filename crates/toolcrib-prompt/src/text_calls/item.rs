@@ -3,6 +3,7 @@
 use serde_json::Value;
 use toolcrib_model::JsonObject;
 
+use super::call::{MAX_TEXT_CALLS, TextCall};
 use super::cursor::{Cursor, Stop};
 use super::element;
 use super::fence;
@@ -11,7 +12,6 @@ use super::marker::{MarkerKind, marker};
 use super::names::ToolNames;
 use super::python;
 use super::value::value;
-use super::{MAX_TEXT_CALLS, TextCall};
 
 /// An item that was read.
 pub(super) enum Item {

@@ -3,9 +3,9 @@
 use serde_json::Value;
 use toolcrib_model::{JsonObject, kind_of, truncate_bytes};
 
+use super::call::{MAX_TEXT_CALLS, TextCall};
 use super::cursor::{Cursor, Stop};
 use super::names::ToolNames;
-use super::{MAX_TEXT_CALLS, TextCall};
 use crate::sanitize::cut;
 
 /// The keys of the name of the tool, the usual one first.

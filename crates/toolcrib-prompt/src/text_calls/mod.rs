@@ -2,11 +2,10 @@
 //!
 //! [`TextReader`] documents the notations.
 
-use toolcrib_model::JsonObject;
-
+mod call;
 mod cursor;
 mod fence;
-mod marker;
+pub(crate) mod marker;
 mod names;
 
 mod element;
@@ -27,7 +26,7 @@ mod result;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use marker::{MAX_MARK_BYTES, bracket_marks, is_marker_word};
+pub use call::{MAX_TEXT_BYTES, MAX_TEXT_CALLS, ParsedText, TextCall};
 pub use names::ToolNames;
 pub use reader::TextReader;
 pub use result::render_tool_result;
@@ -35,37 +34,6 @@ pub use result::render_tool_result;
 /// The notation that models are told to write.
 pub const TEXT_CALL_FORMAT: &str =
     r#"<tool_call>{"name": "tool_name", "arguments": {"param": "value"}}</tool_call>"#;
-
-/// The most calls that are read from one message; the rest becomes one call that cannot be read.
-pub const MAX_TEXT_CALLS: usize = 64;
-
-/// The longest message that is read, in bytes; the rest becomes one call that cannot be read.
-pub const MAX_TEXT_BYTES: usize = 4 * 1024 * 1024;
-
-/// The most bytes that are read more than once; beyond it, the rest becomes one call that cannot be read.
-const MAX_REREAD_BYTES: usize = 256 * 1024;
-
-/// The content of a model's message.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ParsedText {
-    /// The message without its calls and without reasoning.
-    pub prose: String,
-    /// The reasoning of the model, marked by `<think>` or similar.
-    pub reasoning: String,
-    /// The calls, in order.
-    pub calls: Vec<TextCall>,
-}
-
-/// A call in a text.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TextCall {
-    /// The name as it was written; empty if it cannot be determined.
-    pub name: String,
-    /// The arguments, or an explanation for the model why they cannot be read.
-    pub arguments: Result<JsonObject, String>,
-    /// The part of the message that the call was read from.
-    pub raw: String,
-}
 
 /// Parses the calls of a model's message. The table in [`TextReader`] lists the notations.
 ///

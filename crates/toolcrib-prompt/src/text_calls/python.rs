@@ -2,7 +2,7 @@
 
 use toolcrib_model::JsonObject;
 
-use super::TextCall;
+use super::call::TextCall;
 use super::cursor::{Cursor, Stop};
 use super::json_call::MAX_NAME_BYTES;
 use super::names::ToolNames;

@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use super::call::{MAX_TEXT_CALLS, TextCall};
 use super::cursor::{Cursor, Stop};
 use super::fence;
 use super::item::{Item, list};
@@ -15,7 +16,6 @@ use super::json_call::{
 use super::names::ToolNames;
 use super::python;
 use super::value::value;
-use super::{MAX_TEXT_CALLS, TextCall};
 
 /// The languages of a code block with JSON.
 const JSON_LANGUAGES: [&str; 9] =

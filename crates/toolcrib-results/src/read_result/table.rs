@@ -3,6 +3,7 @@
 use serde_json::{Number, Value};
 use toolcrib_model::JsonObject;
 
+use crate::json_size::value_count;
 use crate::limits::{MAX_PARSED_BYTES, MAX_PARSED_VALUES};
 
 /// The field separators. The comma is last, since it is common in other texts.
@@ -68,9 +69,8 @@ impl Records {
         match self {
             Self::JsonLines => {
                 let lines = text.lines().filter(|line| !line.trim().is_empty());
-                let rows = lines.map(|line| {
-                    fits(crate::process::values(line)).then(|| serde_json::from_str(line).ok()).flatten()
-                });
+                let rows = lines
+                    .map(|line| fits(value_count(line)).then(|| serde_json::from_str(line).ok()).flatten());
                 rows.collect::<Option<Vec<Value>>>().map(Value::from)
             }
             Self::Fields(separator) => {

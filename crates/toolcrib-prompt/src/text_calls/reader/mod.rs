@@ -3,13 +3,13 @@
 mod blocks;
 mod markers;
 
+use super::call::{MAX_REREAD_BYTES, MAX_TEXT_BYTES, MAX_TEXT_CALLS, ParsedText, TextCall};
 use super::call_block::CallBlock;
 use super::cursor::{Cursor, Stop};
 use super::json_call::unreadable;
 use super::names::ToolNames;
 use super::prose::Prose;
 use super::python;
-use super::{MAX_REREAD_BYTES, MAX_TEXT_BYTES, MAX_TEXT_CALLS, ParsedText, TextCall};
 
 /// Reads a message of a model while it is streamed: returns prose as soon as it may be shown, and the calls at the end.
 ///

@@ -1,6 +1,7 @@
 //! Tests of how much work a message is.
 
-use super::super::{MAX_REREAD_BYTES, TextReader};
+use super::super::TextReader;
+use super::super::call::MAX_REREAD_BYTES;
 use super::names;
 
 /// How much is looked at to read a text, as a whole or in pieces of so many characters.
