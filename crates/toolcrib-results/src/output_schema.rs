@@ -27,7 +27,7 @@ type Compiled = Option<Arc<CompiledSchema>>;
 impl OutputSchemas {
     /// Returns the violations of a tool's output schema by a result; none if it declares no schema, or one that does
     /// not compile.
-    pub(crate) fn violations(&self, tool: &Arc<Tool>, result: &Value) -> Vec<Value> {
+    pub(crate) fn violations(&self, tool: &Arc<Tool>, result: &Value) -> Vec<String> {
         let declares = tool.output_parameters.as_object().is_some_and(|schema| !schema.is_empty());
         if !declares || json_size(result, MAX_CHECKED_RESULT_BYTES).is_none() {
             return Vec::new();
@@ -40,7 +40,7 @@ impl OutputSchemas {
             return Vec::new();
         }
         let Err(violations) = schema.validate(result) else { return Vec::new() };
-        violations.iter().map(|violation| violation.message.as_str().into()).collect()
+        violations.iter().map(|violation| violation.message.clone()).collect()
     }
 
     fn compiled(&self, tool: &Arc<Tool>) -> Compiled {

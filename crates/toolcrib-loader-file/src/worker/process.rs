@@ -21,7 +21,6 @@ use super::protocol::{
     Envelope, Hello, MAX_WORKER_CALLS, Outgoing, ProgressMessage, RequestMessage, ResultMessage,
     WORKER_PROTOCOL, printable,
 };
-use super::supervisor::Slot;
 
 /// The time that a cancelled call may take to end. A worker whose call takes longer gets no more calls, and is killed
 /// when its other calls have ended.
@@ -124,6 +123,20 @@ pub(super) struct PendingResponse {
 pub(super) enum SendError {
     Busy,
     Lost(Arc<str>),
+}
+
+/// The current worker.
+#[derive(Default)]
+pub(super) struct Slot(pub(super) Mutex<Option<Arc<Worker>>>);
+
+impl Slot {
+    /// Removes the worker, if it is still this one.
+    pub(super) fn clear(&self, worker: &Arc<Worker>) {
+        let mut current = self.0.lock();
+        if current.as_ref().is_some_and(|current| Arc::ptr_eq(current, worker)) {
+            *current = None;
+        }
+    }
 }
 
 impl Worker {

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use tokio::time::{Instant, timeout};
 use toolcrib_io::process::Command;
 use toolcrib_model::{ErrorKind, ToolError};
 
-use super::process::{StartError, Worker};
+use super::process::{Slot, StartError, Worker};
 
 /// The uptime after which a worker is restarted without a pause.
 pub const STABLE_AFTER: Duration = Duration::from_secs(10);
@@ -24,20 +23,6 @@ pub const MAX_RESTART_PAUSE: Duration = Duration::from_secs(30);
 
 /// The time that a worker has to end after its input is closed, and again after `SIGTERM`.
 const CLOSE_GRACE: Duration = Duration::from_secs(2);
-
-/// The current worker.
-#[derive(Default)]
-pub(super) struct Slot(Mutex<Option<Arc<Worker>>>);
-
-impl Slot {
-    /// Removes the worker, if it is still this one.
-    pub(super) fn clear(&self, worker: &Arc<Worker>) {
-        let mut current = self.0.lock();
-        if current.as_ref().is_some_and(|current| Arc::ptr_eq(current, worker)) {
-            *current = None;
-        }
-    }
-}
 
 /// A supervisor that starts the worker of a module when it is needed, and again after it has ended.
 #[derive(Default)]

@@ -17,7 +17,7 @@ use toolcrib_model::{ErrorKind, ToolError, UserAnswer};
 use toolcrib_port::{Approver, CallContext, PhaseTracker};
 
 use super::Question;
-use super::question::Reply;
+use super::reply::Reply;
 
 /// The largest number of questions that a server may ask in one call.
 pub const MAX_QUESTIONS: usize = 8;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use toolcrib_model::{JsonObject, UserQuestion};
 
 use super::field_schema::FieldSchema;
-use super::question::{Reply, YES_AND_NO, quoted, warning};
+use super::reply::{Reply, YES_AND_NO, quoted, warning};
 
 /// The largest number of lines of a form: its fields, and the choices of multiple-choice fields.
 pub const MAX_FORM_LINES: usize = 50;

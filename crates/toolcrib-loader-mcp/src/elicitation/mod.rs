@@ -16,6 +16,7 @@ mod secret_detection;
 mod text_format;
 
 mod question;
+mod reply;
 
 #[cfg(test)]
 mod tests;

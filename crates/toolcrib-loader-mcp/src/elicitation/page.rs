@@ -6,7 +6,7 @@ use std::sync::Arc;
 use toolcrib_model::UserQuestion;
 use url::{Host, Url};
 
-use super::question::{Reply, YES_AND_NO, quoted};
+use super::reply::{Reply, YES_AND_NO, quoted};
 
 /// The longest URL that is shown, in bytes.
 const MAX_URL_BYTES: usize = 2_048;

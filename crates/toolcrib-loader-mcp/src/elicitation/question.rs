@@ -3,13 +3,11 @@
 use std::sync::Arc;
 
 use rmcp::model::ElicitRequestParams;
-use serde_json::Value;
 use toolcrib_model::{JsonObject, UserQuestion};
 
 use super::form::Form;
 use super::page::Page;
-use super::{MAX_MESSAGE_CHARS, secret_detection};
-use crate::text::clean;
+use super::reply::Reply;
 
 /// A question of a server.
 #[derive(Debug)]
@@ -17,17 +15,6 @@ pub(crate) enum Question {
     Form(Form),
     Page(Page),
 }
-
-/// The user's reply.
-#[derive(Debug, PartialEq)]
-pub(super) enum Reply {
-    /// Accepted, with the content for the server.
-    Accept(Option<Value>),
-    Decline,
-}
-
-/// The choices of a question without fields.
-pub(super) const YES_AND_NO: [&str; 2] = ["yes, go on", "no"];
 
 impl Question {
     /// Parses a question. The error says why it cannot be asked.
@@ -58,17 +45,4 @@ impl Question {
             Self::Page(page) => Ok(page.reply(choice)),
         }
     }
-}
-
-/// Returns a server's message as a quotation, each line of it marked.
-pub(super) fn quoted(message: &str) -> String {
-    let message = clean(message, MAX_MESSAGE_CHARS);
-    message.lines().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n")
-}
-
-/// Returns the warning above a question that seems to ask for secrets.
-pub(super) fn warning(texts: &[&str]) -> Option<&'static str> {
-    texts.iter().any(|text| secret_detection::is_about_secrets(text)).then_some(
-        "Careful: this looks like a question for a secret. What you write goes to the server named above, as it is.",
-    )
 }

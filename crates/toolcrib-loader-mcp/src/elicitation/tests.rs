@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use toolcrib_model::{JsonObject, UserQuestion};
 
 use super::Question;
-use super::question::{Reply, YES_AND_NO};
+use super::reply::{Reply, YES_AND_NO};
 use super::secret_detection::is_about_secrets;
 use super::text_format::has_format;
 

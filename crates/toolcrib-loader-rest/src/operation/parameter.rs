@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 use toolcrib_document::plain_text;
 
-use super::swagger;
 use crate::Error;
 use crate::auth::BoundAuth;
 use crate::error::beginning;
@@ -182,7 +181,7 @@ pub(crate) fn read<'a>(
     let content = parameter.get("content").and_then(|content| content.entries().next());
     let (mut schema, serialization) = if converter.spec().dialect == Dialect::Swagger20 {
         // Keys that are not schema keywords are dropped by the conversion.
-        (converter.convert(parameter)?, swagger::serialization(parameter, location)?)
+        (converter.convert(parameter)?, collection_format(parameter, location)?)
     } else if let Some((media_type, media)) = content {
         let media = converter.spec().resolve(media)?;
         let schema = converter.convert(media.get_or_nothing("schema"))?;
@@ -216,6 +215,28 @@ pub(crate) fn read<'a>(
         required: location == ParameterLocation::Path || parameter.is_set("required"),
         schema,
     })
+}
+
+/// Returns the serialization of a parameter of Swagger 2.0.
+pub(super) fn collection_format(
+    parameter: Node<'_>,
+    location: ParameterLocation,
+) -> Result<Serialization, Error> {
+    let plain = match location {
+        ParameterLocation::Path | ParameterLocation::Header => Style::Simple,
+        _ => Style::Form,
+    };
+    let (style, explode) = match parameter.text("collectionFormat") {
+        None | Some("csv") => (plain, false),
+        Some("ssv") => (Style::SpaceDelimited, false),
+        Some("tsv") => (Style::TabDelimited, false),
+        Some("pipes") => (Style::PipeDelimited, false),
+        Some("multi") => (plain, plain == Style::Form),
+        Some(other) => {
+            return Err(Error::unsupported(format!("the collection format `{}`", beginning(other))));
+        }
+    };
+    Ok(Serialization::Styled { style, explode, allow_reserved: false })
 }
 
 /// Returns the serialization of a parameter with a media type.

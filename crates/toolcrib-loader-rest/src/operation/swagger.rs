@@ -7,7 +7,7 @@ use toolcrib_model::JsonObject;
 
 use super::body::{BodyContent, BodyDraft, Encoding};
 use super::form::{self, MultipartField};
-use super::parameter::{ParameterLocation, Serialization, Style};
+use super::parameter::{ParameterLocation, Serialization, collection_format};
 use crate::Error;
 use crate::media_type::{self, MediaKind};
 use crate::schema::Converter;
@@ -20,31 +20,6 @@ const MULTIPART: &str = "multipart/form-data";
 /// Returns true if a parameter is a part of the body.
 pub(super) fn is_of_body(parameter: Node<'_>) -> bool {
     matches!(parameter.text("in"), Some("body" | "formData"))
-}
-
-/// Returns the serialization of a parameter.
-pub(super) fn serialization(
-    parameter: Node<'_>,
-    location: ParameterLocation,
-) -> Result<Serialization, Error> {
-    let plain = match location {
-        ParameterLocation::Path | ParameterLocation::Header => Style::Simple,
-        _ => Style::Form,
-    };
-    let (style, explode) = match parameter.text("collectionFormat") {
-        None | Some("csv") => (plain, false),
-        Some("ssv") => (Style::SpaceDelimited, false),
-        Some("tsv") => (Style::TabDelimited, false),
-        Some("pipes") => (Style::PipeDelimited, false),
-        Some("multi") => (plain, plain == Style::Form),
-        Some(other) => {
-            return Err(Error::unsupported(format!(
-                "the collection format `{}`",
-                crate::error::beginning(other)
-            )));
-        }
-    };
-    Ok(Serialization::Styled { style, explode, allow_reserved: false })
 }
 
 /// Returns the body that these parameters declare, or `None` without a body. Later parameters override earlier ones.
@@ -105,7 +80,7 @@ fn form<'a>(
         if field.is_set("required") && !required.contains(&name) {
             required.push(name);
         }
-        let serialization = serialization(*field, ParameterLocation::Query)?;
+        let serialization = collection_format(*field, ParameterLocation::Query)?;
         // With `multi`, and by default, each item is a separate part.
         let joined = match serialization {
             Serialization::Styled { explode: false, .. } if field.text("type") == Some("array") => {

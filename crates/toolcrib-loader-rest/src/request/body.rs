@@ -84,7 +84,7 @@ fn write_fields(
             scalar => (media_type.to_owned(), style::text_of(scalar).into_bytes()),
         },
         Encoding::Base64 => {
-            let text = value.as_str().ok_or_else(|| Error::argument(argument, NOT_CONTENT))?;
+            let text = value.as_str().ok_or_else(|| Error::argument(argument, multipart::NOT_CONTENT))?;
             let content = files.content(argument, text)?;
             (of_content(Some(media_type), content.media_type.as_deref(), &content.bytes), content.bytes)
         }
@@ -107,6 +107,3 @@ fn field_names<'a>(
     let listed = listed.iter().map(|field| &field.property);
     FieldNames::new(listed.chain(given.keys()).chain(described).map(String::as_str))
 }
-
-/// The problem of an argument whose content is not a string.
-pub(super) const NOT_CONTENT: &str = "must be a string: the content as base64, or `file:` and a path";

@@ -7,7 +7,6 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use serde_json::Value;
 use toolcrib_model::JsonObject;
 
-use super::body::NOT_CONTENT;
 use super::collision::FieldNames;
 use super::style;
 use crate::Error;
@@ -15,6 +14,9 @@ use crate::media_detection::of_content;
 use crate::media_type::{JSON, MediaKind, essence};
 use crate::operation::MultipartField;
 use crate::upload::Files;
+
+/// The problem of an argument whose content is not a string.
+pub(super) const NOT_CONTENT: &str = "must be a string: the content as base64, or `file:` and a path";
 
 /// Returns the content type and the bytes: one part for each value, where the items of lists become separate parts.
 pub(super) fn write(

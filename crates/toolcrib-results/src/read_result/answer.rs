@@ -9,9 +9,8 @@ use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, JsonObject, ToolError};
 
 use super::{grep, lines};
-use crate::json_size::json_size;
+use crate::json_size::{json_size, value_count};
 use crate::limits::{MAX_PARSED_BYTES, MAX_PARSED_VALUES, MAX_STORED_RESULT_BYTES};
-use crate::process::values;
 use crate::read_result::ReadResult;
 use crate::read_result::aggregates::{AggregateKind, Aggregates};
 use crate::read_result::cancellable_search::CancelFlag;
@@ -172,7 +171,7 @@ impl ResultReader<'_> {
         let text = &self.stored.text;
         let instead = "use `grep`, `lines` or `page`";
         let too_large = || invalid("the result has too many values for that").with_hint(instead);
-        if self.stored.format == Format::Json && values(text) > MAX_PARSED_VALUES {
+        if self.stored.format == Format::Json && value_count(text) > MAX_PARSED_VALUES {
             return Err(too_large());
         }
         let is_json = self.stored.format == Format::Json;
