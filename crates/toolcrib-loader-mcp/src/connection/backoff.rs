@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::Error;
-use crate::transport::stdio::ProcessExit;
+use crate::transport::process::ProcessExit;
 
 /// The wait after the first failed start, or after the second early exit. Each further failure doubles it.
 pub const FIRST_BACKOFF: Duration = Duration::from_millis(500);

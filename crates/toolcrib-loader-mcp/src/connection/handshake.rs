@@ -13,9 +13,9 @@ use toolcrib_model::ErrorKind;
 use crate::connection::client_handler::{ClientHandler, ServerEvents};
 use crate::connection::discover_probe::{DiscoverProbe, ProbeStatus};
 use crate::connection::ordered_progress::OrderedProgress;
-use crate::connection::session::{Classify, EXIT_WAIT, LAST_OUTPUT_WAIT, RequestError, Session};
+use crate::connection::session::{Classify, EXIT_WAIT, RequestError, Session};
 use crate::error::{Error, chain};
-use crate::transport::stdio::Process;
+use crate::transport::process::{LAST_OUTPUT_WAIT, Process};
 
 /// The handshake to perform, and with it the protocol revisions to offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -29,8 +29,9 @@ use crate::connection::negotiation::{Candidate, NegotiationError, negotiate};
 use crate::connection::session::{RequestError, Session};
 use crate::elicitation::ElicitationBroker;
 use crate::error::Error;
-use crate::tools::catalog::{self, Digests};
+use crate::tools::catalog;
 use crate::tools::conversion::loaded_digest;
+use crate::tools::digest::Digests;
 use crate::{McpSource, span};
 
 pub use backoff::{FIRST_BACKOFF, MAX_BACKOFF, SETTLED_AFTER};

@@ -24,13 +24,9 @@ use crate::connection::backoff::FailureCause;
 use crate::connection::client_handler::{ClientHandler, ServerEvents};
 use crate::connection::subscription;
 use crate::error::Error;
-use crate::tools::catalog::Digests;
+use crate::tools::digest::Digests;
 use crate::transport::message_recovery::unreadable;
-use crate::transport::stdio::Process;
-
-/// The time that the last output of a server may take to arrive after it exits. Its descendants can hold the pipe open,
-/// so the end of the pipe cannot be awaited.
-pub(crate) const LAST_OUTPUT_WAIT: Duration = Duration::from_millis(250);
+use crate::transport::process::{LAST_OUTPUT_WAIT, Process};
 
 /// The time that a server which closed its output may take to exit, so that the error can contain its status.
 pub(crate) const EXIT_WAIT: Duration = Duration::from_millis(500);

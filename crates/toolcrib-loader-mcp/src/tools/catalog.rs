@@ -1,6 +1,6 @@
 //! The tool list of a server.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,13 +9,13 @@ use rmcp::model::{
     ClientRequest, ListToolsRequest, PaginatedRequestParams, ServerPeerInfo, ServerResult, Tool as WireTool,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-use toolcrib_model::Fingerprint;
+use serde_json::Value;
 use toolcrib_port::RejectKind;
 
 use crate::connection::ServerResponse;
 use crate::connection::session::{RequestError, Session};
 use crate::text::{MAX_ABOUT_CHARS, MAX_ERROR_CHARS, MAX_INSTRUCTIONS_CHARS, MAX_SHOWN_NAME_CHARS, clean};
+use crate::tools::digest::{Digests, definition, digest};
 use crate::transport::argument_headers;
 use crate::transport::message_recovery::unreadable_entry;
 use crate::{McpConnection, McpTransport};
@@ -28,9 +28,6 @@ pub const MAX_TOOLS: usize = 20_000;
 
 /// The largest total size of the tools accepted from one server, as compact JSON: 32 MiB.
 pub const MAX_LIST_BYTES: u64 = 32 * 1024 * 1024;
-
-/// The digest of each tool's definition, by tool name.
-pub(crate) type Digests = HashMap<String, Fingerprint>;
 
 /// A snapshot of the tool list of a server.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -113,22 +110,6 @@ impl Catalog {
     pub(crate) fn digests(&self) -> Digests {
         self.tools.iter().map(|tool| (tool.name.to_string(), digest(&tool.name, &definition(tool)))).collect()
     }
-}
-
-/// Returns the definition of a tool: everything that a user who approves it has seen.
-pub(crate) fn definition(tool: &WireTool) -> Value {
-    json!({
-        "title": tool.title,
-        "description": tool.description,
-        "inputSchema": tool.input_schema,
-        "outputSchema": tool.output_schema,
-        "annotations": tool.annotations,
-    })
-}
-
-/// Returns the digest of a tool's name and its [`definition`].
-pub(crate) fn digest(name: &str, definition: &Value) -> Fingerprint {
-    Fingerprint::of(&json!({"name": name, "definition": definition}))
 }
 
 /// Fetches all pages of the tool list. Pages that arrived before a failure are discarded: half a list would look like a

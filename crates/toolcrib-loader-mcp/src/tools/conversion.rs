@@ -6,7 +6,7 @@ use toolcrib_model::{Fingerprint, NameError, QualifiedName, Risk, Tool, words_of
 
 use crate::McpSource;
 use crate::text::{MAX_DESCRIPTION_CHARS, MAX_TITLE_CHARS, clean};
-use crate::tools::catalog::{definition, digest};
+use crate::tools::digest::{definition, digest};
 
 /// The metadata key for the digest of the server's definition. A call carries it, so that the call is compared with the
 /// definition it was authorized for, even if the tools are loaded again in between.

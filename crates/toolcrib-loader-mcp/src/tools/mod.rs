@@ -7,6 +7,7 @@
 
 pub(crate) mod catalog;
 pub(crate) mod conversion;
+pub(crate) mod digest;
 mod loader;
 pub(crate) mod resources_and_prompts;
 mod source_secrets;

@@ -13,7 +13,7 @@ use toolcrib_model::Fingerprint;
 pub use self::file::MAX_LOCK_BYTES;
 use self::file::{LockFile, LockedServer, LockedTool, VERSION, WriteLock, read, write};
 use crate::McpSource;
-use crate::tools::catalog::{definition, digest};
+use crate::tools::digest::{definition, digest};
 use crate::tools::source_secrets::SourceSecrets;
 
 /// The largest definition of a tool, as compact JSON, that is stored for display: 64 KiB. Of larger ones only the

@@ -9,8 +9,9 @@ mod backpressure;
 mod json_scanner;
 pub(crate) mod message_recovery;
 mod pipes;
+pub(crate) mod process;
 pub(crate) mod sse;
 pub(crate) mod stdio;
 pub(crate) mod streamable_http;
 
-pub use stdio::CLOSE_GRACE;
+pub use process::CLOSE_GRACE;
