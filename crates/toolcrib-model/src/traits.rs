@@ -40,7 +40,7 @@ pub struct ToolTraits {
     pub max_result_tokens: Option<u64>,
     /// True if the tool should no longer be used (`deprecated`).
     pub deprecated: bool,
-    /// Whether the tool reaches the outside world (`openWorldHint` of `annotations`), if that is known.
+    /// The hint that the tool reaches the outside world (`openWorldHint` of `annotations`), if there is one.
     pub open_world: Option<bool>,
     /// True if models may not see the tool (`for_models: false`). Only programs call a tool that represents a request
     /// of a protocol.
