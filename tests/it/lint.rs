@@ -1,10 +1,8 @@
 //! `toolcrib lint`: what people and machines read, and by which code it ends.
 
-use std::path::Path;
-
 use serde_json::json;
 
-use crate::support::{Lab, mcp_script, told};
+use crate::support::{Lab, mcp_script, repository, told};
 
 const APP: &str = "
 modules: {hello: {}}
@@ -56,7 +54,7 @@ async fn an_app_without_a_finding_ends_with_0_one_whose_source_is_down_with_5_an
 
 #[tokio::test]
 async fn the_examples_have_no_finding() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let root = repository();
     let lab = Lab::new();
     for app in ["examples/quickstart/app.yaml", "crates/toolcrib-cli/starter/app.yaml"] {
         let app = root.join(app);

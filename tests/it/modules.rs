@@ -6,14 +6,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use crate::support::{Lab, Ran, binary};
+use crate::support::{Lab, Ran, binary, repository};
 
 /// How long the file may be that makes the tool of the example.
 const MAX_EXAMPLE_LINES: usize = 40;
-
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
-}
 
 /// Runs the program of `examples/reports`, which is built beside the binary.
 async fn reports(lab: &Lab, arguments: &[&str]) -> Ran {

@@ -1,18 +1,13 @@
 //! The first thing that anybody runs.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::support::{Lab, Ran};
+use crate::support::{Lab, Ran, repository};
 
 /// Where it is written what the tests change.
 const WINDOW: &str = "context_window: 131072";
-
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
-}
 
 /// The quickstart in a folder of its own, with a change to its app file.
 fn copy(change: impl Fn(String) -> String) -> Lab {

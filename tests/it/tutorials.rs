@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use toolcrib_testkit::{ModelServer, Turn};
 
 use self::page::{Step, matches, steps};
-use crate::support::{Lab, PATIENCE, binary, peer};
+use crate::support::{Lab, PATIENCE, binary, peer, repository};
 
 /// The line before the output of a step. No command prints it.
 const MARK: &str = "@@ step ";
@@ -27,10 +27,6 @@ const FOLDER: &str = "tutorial";
 
 /// The time that a build of a module with all its dependencies may take.
 const BUILD_MINUTES: u32 = 15;
-
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
-}
 
 /// A folder with the reader's programs: `toolcrib`, and the package runners, which start the packages that are installed
 /// for tests and download nothing.

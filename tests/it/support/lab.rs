@@ -146,6 +146,11 @@ impl Lab {
     }
 }
 
+/// Returns the root of the repository.
+pub(crate) fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
 /// The binary under test.
 pub(crate) fn binary() -> PathBuf {
     let path = match std::env::var_os("TOOLCRIB_BIN") {

@@ -11,7 +11,7 @@ mod told;
 
 pub(crate) use desk::Desk;
 pub(crate) use hostile::hostile_server;
-pub(crate) use lab::{Lab, PATIENCE, binary};
+pub(crate) use lab::{Lab, PATIENCE, binary, repository};
 pub(crate) use mcp_script::mcp_script;
 pub(crate) use optional::{chromium, onnx, peer, shared};
 pub(crate) use ran::Ran;

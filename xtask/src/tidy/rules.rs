@@ -11,7 +11,7 @@ pub(super) const CRATES_FOLDER: &str = "crates/";
 pub(super) const SOURCE_FOLDERS: &[&str] = &["crates", "xtask", "tests", "examples"];
 
 /// The longest that a source file may be. Well before that, look for the second concept inside.
-pub(super) const MAX_LINES: usize = 800;
+pub(super) const MAX_LINES: usize = 500;
 
 /// Folders whose source files together stay below a number of lines.
 pub(super) const SMALL_FOLDERS: &[(&str, usize)] = &[("crates/toolcrib-port/", 800)];

@@ -107,21 +107,12 @@ fn every_key() -> Value {
     document.unwrap().deserialize().unwrap()
 }
 
-/// Returns the value at the path of a key, as in `agents[].brain.model`. `ID` and `NAME` stand for any name.
+/// Returns the value at the path of a key, as in `agents[].brain.model`: of a list, that of the first entry with the key.
+/// `ID` and `NAME` stand for any name.
 fn at<'a>(root: &'a Value, path: &str) -> Option<&'a Value> {
-    path.split('.').try_fold(root, |value, part| {
-        let (name, depth) = (part.trim_end_matches("[]"), part.matches("[]").count());
-        let value = match name {
-            "ID" | "NAME" => value.as_object()?.values().next()?,
-            name => value.get(name).or_else(|| {
-                // Another entry of the list may have it.
-                value.as_array()?.iter().find_map(|entry| entry.get(name))
-            })?,
-        };
-        (1..depth).try_fold(value, |value, _| value.get(0)).map(|value| match (depth, value) {
-            (1.., Value::Array(items)) if items.len() == 1 => &items[0],
-            _ => value,
-        })
+    path.replace("[]", "").split('.').try_fold(root, |value, name| match name {
+        "ID" | "NAME" => value.as_object()?.values().next(),
+        _ => value.get(name).or_else(|| value.as_array()?.iter().find_map(|entry| entry.get(name))),
     })
 }
 
