@@ -81,12 +81,6 @@ where
         Some(process) => process.last_output().await,
         None => String::new(),
     };
-    let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
-    let lifecycle = match mode {
-        HandshakeMode::Auto => ClientLifecycleMode::Auto { preferred_versions, legacy_version: None },
-        HandshakeMode::Discover => ClientLifecycleMode::Discover { preferred_versions },
-        HandshakeMode::Initialize => ClientLifecycleMode::Initialize,
-    };
     let probe_status = Arc::new(ProbeStatus::default());
     let transport = OrderedProgress::new(transport, Arc::clone(&events));
     let transport = match mode {
@@ -94,7 +88,7 @@ where
         _ => DiscoverProbe::new(transport, startup_timeout, Arc::clone(&probe_status)),
     };
     let handshake =
-        serve_client_with_lifecycle(ClientHandler::new(Arc::clone(&events)), transport, lifecycle);
+        serve_client_with_lifecycle(ClientHandler::new(Arc::clone(&events)), transport, mode.lifecycle());
     tokio::pin!(handshake);
     let exit = |status, stderr| HandshakeError {
         error: Error::Exited { target: target.clone(), status, stderr },
@@ -150,6 +144,17 @@ where
         (None, other) => chain(other),
     };
     Err(HandshakeError { error: Error::Handshake { target, reason, stderr: last_output().await }, fallback })
+}
+
+impl HandshakeMode {
+    fn lifecycle(self) -> ClientLifecycleMode {
+        let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
+        match self {
+            Self::Auto => ClientLifecycleMode::Auto { preferred_versions, legacy_version: None },
+            Self::Discover => ClientLifecycleMode::Discover { preferred_versions },
+            Self::Initialize => ClientLifecycleMode::Initialize,
+        }
+    }
 }
 
 /// Returns the last error: if the `initialize` handshake was the fallback, its error.

@@ -19,6 +19,7 @@ use super::HttpState;
 use super::admission::AdmissionRules;
 use super::body::{self, BodyError};
 use super::event_stream::AnsweredStream;
+use super::memory_budget::{BodyBudget, BodyShare};
 use super::rate_limit::ClientKey;
 use super::reply;
 use super::sessions::{RequestStatus, RunningRequest, SessionReservation, UnansweredRequest};
@@ -60,18 +61,9 @@ pub(super) async fn mcp(
         return reply::last(StatusCode::NOT_FOUND, "there is no such session");
     }
     let (mut parts, body) = request.into_parts();
-    let read = body::read(body, rules.max_body_bytes, rules.body_patience, &state.bodies).await;
-    let (bytes, body_share) = match read {
+    let (bytes, body_share) = match rules.read_body(body, &state.bodies).await {
         Ok(read) => read,
-        Err(BodyError::TooLarge) => {
-            let text = format!("a message has at most {} bytes", rules.max_body_bytes);
-            return reply::last(StatusCode::PAYLOAD_TOO_LARGE, &text);
-        }
-        Err(BodyError::TooSlow) => {
-            return reply::last(StatusCode::REQUEST_TIMEOUT, "the message came too slowly");
-        }
-        Err(BodyError::Broken) => return reply::last(StatusCode::BAD_REQUEST, "the message broke off"),
-        Err(BodyError::NoRoom) => return reply::no_room(),
+        Err(response) => return *response,
     };
     let (mut running, mut unsent, mut id) = ((None, None), None, None);
     if parts.method == Method::POST && has_type(&parts.headers, "application/json") {
@@ -118,6 +110,21 @@ pub(super) async fn mcp(
 }
 
 impl AdmissionRules {
+    /// Reads the body of a request, with its share of the memory for bodies.
+    async fn read_body(&self, body: Body, bodies: &BodyBudget) -> Result<(Bytes, BodyShare), Box<Response>> {
+        let refused = |error| match error {
+            BodyError::TooLarge => {
+                let text = format!("a message has at most {} bytes", self.max_body_bytes);
+                reply::last(StatusCode::PAYLOAD_TOO_LARGE, &text)
+            }
+            BodyError::TooSlow => reply::last(StatusCode::REQUEST_TIMEOUT, "the message came too slowly"),
+            BodyError::Broken => reply::last(StatusCode::BAD_REQUEST, "the message broke off"),
+            BodyError::NoRoom => reply::no_room(),
+        };
+        let read = body::read(body, self.max_body_bytes, self.body_patience, bodies).await;
+        read.map_err(|error| Box::new(refused(error)))
+    }
+
     /// Returns the client of a request if the request is admitted.
     async fn client(&self, uri: &Uri, headers: &HeaderMap) -> Result<Arc<Client>, Box<Response>> {
         if let Some(why) = self.allowed_hosts.refusal(uri, headers) {
