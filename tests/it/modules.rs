@@ -1,7 +1,7 @@
 //! Modules: what an app file may say of them, and how a crate adds one.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Value, json};
 use tokio::process::Command;

@@ -6,7 +6,7 @@ mod page;
 use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::json;
 use tokio::process::Command;
