@@ -2,7 +2,15 @@
 //!
 //! Other libraries evaluate a query to its end, regardless of the work: `$..*..*..*` visits the same values over and
 //! over, and a filter inside of a filter visits all values for each of them. Here each step has a cost, and a query
-//! that costs too much is an error. As an extension of the RFC, the `$` at the beginning may be omitted, and a name
+//! that costs too much is an error.
+//!
+//! `serde_json_path` 0.7 was measured in place of this module. Its evaluation has no limit and cannot be cancelled:
+//! `$..[?count($..*) > 1]` takes 10 s in a debug build for a list of 2,000 objects, and four times as long for each
+//! doubling, while a stored result has up to 2,000,000 values. Its parser overflows the stack on nested parentheses, it
+//! compiles the pattern of `match` again for each value, and its errors name only a position. The conditions of `where`
+//! would need a parser and an evaluation of their own.
+//!
+//! As an extension of the RFC, the `$` at the beginning may be omitted, and a name
 //! after a dot may contain `-`. As a restriction, the pattern of `match` and `search` has to be a literal in the query.
 
 use regex::Regex;
