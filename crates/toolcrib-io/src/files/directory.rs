@@ -5,9 +5,10 @@ use std::path::{Component, Path, PathBuf};
 
 use cap_std::fs::{Dir, File, OpenOptions};
 
-use super::guard::Purpose;
-use super::listing::{Kind, MAX_LIST_ENTRIES};
+use super::entry::{Flag, Kind};
+use super::listing::MAX_LIST_ENTRIES;
 use super::path::explain;
+use super::purpose::Purpose;
 use super::root::{Root, only_file, without_waiting};
 use crate::Error;
 
@@ -136,15 +137,6 @@ impl Folder {
         }
         Ok(real)
     }
-}
-
-/// A flag for opening an entry of a directory.
-#[derive(Clone, Copy)]
-pub(super) enum Flag {
-    /// A symlink is an error.
-    NoFollow,
-    /// Anything but a directory is an error.
-    Directory,
 }
 
 /// Opens a directory in an open one, and no symlink.

@@ -2,41 +2,15 @@
 
 use std::path::Path;
 
-use cap_std::fs::{Dir, FileType};
+use cap_std::fs::Dir;
 
+use super::entry::Kind;
 use super::path::explain;
 use super::root::Root;
 use crate::Error;
 
 /// The most entries of one directory that are listed, or looked at in a walk.
 pub const MAX_LIST_ENTRIES: usize = 10_000;
-
-/// The kind of an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// A regular file.
-    File,
-    /// A directory.
-    Directory,
-    /// A symbolic link.
-    Symlink,
-    /// A FIFO, a socket, a device. It cannot be opened here.
-    Other,
-}
-
-impl Kind {
-    pub(super) fn of(file_type: FileType) -> Self {
-        if file_type.is_file() {
-            Self::File
-        } else if file_type.is_dir() {
-            Self::Directory
-        } else if file_type.is_symlink() {
-            Self::Symlink
-        } else {
-            Self::Other
-        }
-    }
-}
 
 /// An entry of a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]

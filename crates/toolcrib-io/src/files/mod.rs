@@ -7,9 +7,11 @@
 //!
 //! All of it blocks: in async code, call it on a blocking thread.
 
+mod entry;
 mod guard;
 mod path;
 mod protected;
+mod purpose;
 mod root;
 
 mod directory;
@@ -31,18 +33,18 @@ mod line_tests;
 #[cfg(unix)]
 #[cfg(test)]
 mod protected_tests;
-#[cfg(unix)]
-#[cfg(test)]
+#[cfg(all(unix, test, feature = "watch"))]
 mod tests;
 
 pub use atomic_replace::{make_private, replace};
 pub use bounded::read_bounded;
 pub use directory::{Folder, Name, Names, OpenFile};
-pub use guard::Purpose;
-pub use listing::{Entry, Kind, Listing, MAX_LIST_ENTRIES};
+pub use entry::Kind;
+pub use listing::{Entry, Listing, MAX_LIST_ENTRIES};
 pub use locked_update::{MAX_LOCK_WAIT, update};
 pub use mutations::{Existing, MAX_MOVED_ENTRIES, MAX_TREE_DEPTH};
-pub use protected::{MAX_PROTECTED, ProtectedFiles, ProtectionGuard};
+pub use protected::{MAX_PROTECTED, PROTECTED_HINT, ProtectedFiles, ProtectionGuard};
+pub use purpose::Purpose;
 pub use root::{Metadata, Root, Slice};
 pub use user_folders::{cache_folder, state_folder};
 pub use walk::{DEFAULT_WALK_DEPTH, DEFAULT_WALK_ENTRIES, MAX_WALK_DEPTH, Walk, WalkEntry, WalkLimits};

@@ -2,15 +2,15 @@
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cap_std::fs::{Dir, File, OpenOptions, Permissions};
 
 use super::directory::{Folder, Name};
-use super::guard::Purpose;
-use super::listing::Kind;
+use super::entry::Kind;
 use super::path::explain;
+use super::purpose::Purpose;
 use super::root::Root;
 use super::walk::WalkLimits;
 use crate::Error;
@@ -235,14 +235,6 @@ impl TreeVisitor<'_> {
         self.seen += 1;
         act(folder, name)
     }
-}
-
-/// An open directory, and the name of an entry in it, which may be there or not.
-pub(super) struct EntryHandle {
-    pub(super) dir: Dir,
-    pub(super) name: OsString,
-    /// The path of the directory, relative to the root.
-    pub(super) parent: PathBuf,
 }
 
 /// Returns a new file, and its name.

@@ -9,10 +9,13 @@ use std::sync::Arc;
 use cap_std::fs::{Dir, Metadata};
 use parking_lot::RwLock;
 
-use super::guard::Purpose;
+use super::purpose::Purpose;
 
 /// The maximum number of protected files and folders. Further ones are not protected, and the log says so.
 pub const MAX_PROTECTED: usize = 4096;
+
+/// The advice for those whose path is protected.
+pub const PROTECTED_HINT: &str = "use another path, or ask the user to change it";
 
 /// The maximum number of symlinks followed from a protected path, the same as in Linux.
 const MAX_LINKS: usize = 40;

@@ -8,12 +8,12 @@ use std::time::SystemTime;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, OpenOptions};
 
-use super::directory::Flag;
-use super::guard::{FileGuard, Purpose};
-use super::listing::Kind;
-use super::mutations::EntryHandle;
-use super::path::{below, explain};
+use super::entry::{EntryHandle, Flag, Kind};
+use super::guard::FileGuard;
+use super::path::below;
+use super::path::explain;
 use super::protected::ProtectedFiles;
+use super::purpose::Purpose;
 use crate::Error;
 
 /// A directory, and all that is below it. Clones share the handle, and go cheaply to a blocking thread.

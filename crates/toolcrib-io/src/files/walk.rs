@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use cap_std::fs::Dir;
 
 use super::directory::open_folder;
-use super::guard::Purpose;
-use super::listing::{Kind, entries};
+use super::entry::Kind;
+use super::listing::entries;
 use super::path::explain;
+use super::purpose::Purpose;
 use super::root::Root;
 use crate::Error;
 

@@ -8,15 +8,13 @@ use tokio::time::timeout;
 
 use super::StdoutReader;
 use super::command::Command;
+use super::exit::KILL_PATIENCE;
 use super::lines::{LineLimited, MAX_LINE_BYTES};
 use super::start::{Group, StartedProcess, start};
 use super::stderr::StderrTail;
 use super::stdin::{StdinCloser, StdinWriter};
 use super::streamed_run::check_runtime;
 use crate::Error;
-
-/// The maximum time for a killed child to end. Only the system can hold it longer, for example on a hanging file system.
-pub const KILL_PATIENCE: Duration = Duration::from_secs(5);
 
 /// A running child. Dropping it kills its whole process group at once.
 #[derive(Debug)]

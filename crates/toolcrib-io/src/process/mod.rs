@@ -41,14 +41,15 @@ use unsupported as start;
 mod tests;
 
 pub use capture::{MAX_STDERR_BYTES, MAX_STDOUT_BYTES, Output, RunLimits, run};
-pub use child::{Child, KILL_PATIENCE, spawn};
+pub use child::{Child, spawn};
 pub use command::{Command, DEFAULT_SEARCH_PATH};
 pub use environment::{DEPTH_VARIABLE, INHERITED_ENVIRONMENT, MARK_VARIABLE, depth, environment_names};
+pub use exit::{DRAIN_GRACE, KILL_PATIENCE};
 pub use lines::{LineLimited, MAX_LINE_BYTES, Overlong};
 pub use start::{find_program, is_same_file};
 pub use stderr::{STDERR_LINE_BYTES, STDERR_TAIL_LINES, StderrTail};
 pub use stdin::StdinWriter;
-pub use streamed_run::{DRAIN_GRACE, FollowedExit, Pipe, follow};
+pub use streamed_run::{FollowedExit, Pipe, follow};
 
 /// The standard output of a [`Child`]: bytes, of lines no longer than [`MAX_LINE_BYTES`].
 pub type StdoutReader = LineLimited<tokio::process::ChildStdout>;

@@ -7,8 +7,7 @@ use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::watch;
 
-use super::exit::Exit;
-use super::streamed_run::DRAIN_GRACE;
+use super::exit::{DRAIN_GRACE, Exit};
 
 /// The number of last lines kept.
 pub const STDERR_TAIL_LINES: usize = 20;

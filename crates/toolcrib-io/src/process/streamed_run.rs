@@ -9,14 +9,10 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::time::timeout;
 
-use super::child::KILL_PATIENCE;
 use super::command::Command;
+use super::exit::{DRAIN_GRACE, KILL_PATIENCE};
 use super::start::{Group, StartedProcess, start};
 use crate::Error;
-
-/// The maximum time that the pipes may stay open after the child has ended. Its group is dead by then and reading the rest
-/// takes no time. Only a process that left the group can hold a pipe longer.
-pub const DRAIN_GRACE: Duration = Duration::from_secs(1);
 
 /// The size of a read from a pipe, in bytes.
 const CHUNK_BYTES: usize = 16 * 1024;
