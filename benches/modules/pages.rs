@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 use toolcrib_bench::memory::peak_of;
 use toolcrib_bench::report::{Figure, Row, title};
 use toolcrib_bench::timings::Timings;
-use toolcrib_modules::{ModuleContext, database};
+use toolcrib_io::files::{ProtectedFiles, Root};
+use toolcrib_module_database::{DatabaseConfig, module};
+use toolcrib_policy::Access;
 use toolcrib_port::ToolEngine as _;
 use toolcrib_sdk::Module;
 
@@ -23,8 +25,8 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     title("a table of 1,000,000 rows in SQLite, by pages of 1,000");
     let folder = tempfile::tempdir()?;
     let module = {
-        let config: database::DatabaseConfig = serde_json::from_value(json!({"allow_writes": true}))?;
-        database::module(config, &ModuleContext::new(folder.path()))?
+        let config: DatabaseConfig = serde_json::from_value(json!({"allow_writes": true}))?;
+        module(config, Root::open(folder.path())?, Access::unlimited(), ProtectedFiles::default())?
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(fill(&module))?;

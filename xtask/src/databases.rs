@@ -72,7 +72,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     ensure!(left_out.is_empty(), "{}", left_out.join("; "));
     let Some((program, rest)) = arguments.split_first() else {
         bail!(
-            "databases wants a command that is run beside the servers, as `cargo nextest run -p toolcrib-modules`"
+            "databases wants a command that is run beside the servers, as `cargo nextest run -p toolcrib-module-database`"
         );
     };
     let mut command = Command::new(program);

@@ -7,11 +7,20 @@ use crate::test::FEATURES;
 use crate::workspace::Workspace;
 use crate::{deny, tidy};
 
+/// The smallest sets of features, by package: each has to compile alone, without the default ones.
+const SMALLEST: &[(&str, &[&str])] = &[
+    ("toolcrib-cli", &[""]),
+    ("toolcrib-io", &["files", "http", "process"]),
+    ("toolcrib-module-database", &["mysql", "postgres", "sqlite"]),
+    ("toolcrib-modules", &["", "filesystem", "http", "memory", "shell"]),
+];
+
 /// Runs every check, even after one has failed, so that one run shows all findings.
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let checks = [
         ("fmt", format as fn(&Workspace) -> Result<()>),
         ("clippy", clippy),
+        ("features", features),
         ("tidy", tidy::run),
         ("doc", doc),
         ("deny", deny::run),
@@ -39,6 +48,17 @@ fn clippy(workspace: &Workspace) -> Result<()> {
         let mut command = cargo(&workspace.root);
         command.args(["clippy", "--workspace", "--all-targets", "--locked"]).args(features);
         run_command(command.args(["--", "-D", "warnings"]))?;
+    }
+    Ok(())
+}
+
+fn features(workspace: &Workspace) -> Result<()> {
+    for (package, sets) in SMALLEST {
+        for set in *sets {
+            let mut command = cargo(&workspace.root);
+            let of = ["check", "--package", package, "--no-default-features", "--features", set, "--locked"];
+            run_command(command.args(of))?;
+        }
     }
     Ok(())
 }

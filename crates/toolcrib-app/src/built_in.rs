@@ -32,6 +32,16 @@ impl Default for Extensions {
             })
             .with_module(toolcrib_tasks::SCHEDULER, |NoConfig {}, entry| Ok(entry.app.scheduler.module()));
         toolcrib_modules::built_in(&mut extensions);
+        #[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
+        extensions.add_module(
+            toolcrib_module_database::ID.to_owned(),
+            |config: toolcrib_module_database::DatabaseConfig, entry: &EntryContext<'_>| {
+                let context = entry.module_context()?;
+                let root = context.root(toolcrib_module_database::ID).map_err(|error| error.to_string())?;
+                toolcrib_module_database::module(config, root, context.access, context.protected)
+                    .map_err(|error| error.to_string())
+            },
+        );
         extensions
     }
 }

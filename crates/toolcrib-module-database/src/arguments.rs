@@ -10,13 +10,13 @@ use super::dialect::TableName;
 use super::errors::invalid;
 
 /// The number of rows of a page by default.
-pub const DEFAULT_ROWS: usize = 100;
+pub(crate) const DEFAULT_ROWS: usize = 100;
 
 /// The maximum number of statements in one batch.
-pub const MAX_BATCH: usize = 500;
+pub(crate) const MAX_BATCH: usize = 500;
 
 /// The maximum number of rows in one upsert.
-pub const MAX_UPSERT_ROWS: usize = 5000;
+pub(crate) const MAX_UPSERT_ROWS: usize = 5000;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -103,7 +103,7 @@ pub(super) struct RowSender {
 }
 
 /// The maximum length of the name of a column, in bytes. That of an expression may be as long as the statement.
-pub const MAX_COLUMN_NAME_BYTES: usize = 256;
+pub(crate) const MAX_COLUMN_NAME_BYTES: usize = 256;
 
 /// The error message of a transaction whose receiver was dropped.
 const ABANDONED: &str = "the result was given up";

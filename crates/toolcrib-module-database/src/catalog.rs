@@ -8,10 +8,10 @@ use super::dialect::TableName;
 use super::output::{ForeignKey, Index, Table, TableColumn};
 
 /// The maximum number of tables in one list.
-pub const MAX_TABLES: usize = 1000;
+pub(crate) const MAX_TABLES: usize = 1000;
 
 /// The maximum number of columns, and of columns of indexes and references, of one table.
-pub const MAX_PARTS: usize = 4000;
+pub(crate) const MAX_PARTS: usize = 4000;
 
 /// Returns a query for `schema, name, kind`.
 pub(super) fn tables(driver: Driver, schema: Option<&str>, part: Option<&str>) -> Statement {

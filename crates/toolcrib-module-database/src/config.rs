@@ -8,22 +8,27 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toolcrib_model::Secret;
 
-use crate::Error;
-
 /// The maximum of `timeout_seconds`.
-pub const MAX_TIMEOUT_SECONDS: u64 = 3600;
+pub(crate) const MAX_TIMEOUT_SECONDS: u64 = 3600;
 
 /// The maximum of `pool_size`.
-pub const MAX_POOL_SIZE: u32 = 64;
+pub(crate) const MAX_POOL_SIZE: u32 = 64;
 
 /// The maximum of `max_connections`.
-pub const MAX_CONNECTIONS: usize = 256;
+pub(crate) const MAX_CONNECTIONS: usize = 256;
 
 /// The maximum of `max_page_bytes`.
-pub const MAX_PAGE_BYTES: usize = 16 << 20;
+pub(crate) const MAX_PAGE_BYTES: usize = 16 << 20;
 
 /// The maximum of `max_rows`.
-pub const MAX_PAGE_ROWS: usize = 100_000;
+pub(crate) const MAX_PAGE_ROWS: usize = 100_000;
+
+/// A setting that is out of its bounds.
+#[derive(Debug, thiserror::Error)]
+#[error("module `{}`: {message}", super::ID)]
+pub struct ConfigError {
+    message: String,
+}
 
 /// The configuration under `modules.database.config`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -78,13 +83,13 @@ impl Default for DatabaseConfig {
 
 impl DatabaseConfig {
     /// Checks the bounds of the settings.
-    pub(super) fn check(&self) -> Result<(), Error> {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
         let within = |name: &str, value: u64, least: u64, most: u64| {
             if (least..=most).contains(&value) {
                 return Ok(());
             }
             let message = format!("`{name}` is {value}, expected a number between {least} and {most}");
-            Err(Error::Config { module: super::ID, message })
+            Err(ConfigError { message })
         };
         let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
         within("timeout_seconds", self.timeout_seconds, 1, MAX_TIMEOUT_SECONDS)?;

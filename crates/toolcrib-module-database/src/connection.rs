@@ -11,27 +11,26 @@ use toolcrib_document::nearest;
 use toolcrib_io::files::{ProtectedFiles, Root};
 use toolcrib_model::{ErrorKind, Secret, ToolError};
 use toolcrib_policy::Access;
-use toolcrib_sdk::CallContext;
+use toolcrib_sdk::{CallContext, SETUP_SESSION};
 
 use super::backend::{ConnectionPool, StatementError};
 use super::config::{DatabaseConfig, Driver, Location};
-use super::errors::{connect_error, invalid};
+use super::errors::invalid;
+#[cfg(feature = "mysql")]
+use super::mysql;
 use super::output::ConnectionInfo;
+use super::pool::PoolLimits;
+#[cfg(feature = "postgres")]
+use super::postgres;
 use super::server_address::{is_private_host, resolve_server};
-use super::{mysql, postgres, sqlite};
+#[cfg(feature = "sqlite")]
+use super::sqlite;
 
 /// The time limit to open a connection, and to wait for a free one.
-pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(8);
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// The maximum length of the name of a connection, in bytes.
-pub const MAX_NAME_BYTES: usize = 64;
-
-/// The limits of a pool of connections.
-pub(super) struct PoolLimits {
-    pub(super) pool_size: u32,
-    pub(super) connect_timeout: Duration,
-    pub(super) idle: Duration,
-}
+pub(crate) const MAX_NAME_BYTES: usize = 64;
 
 /// The access rules and limits of connections.
 pub(super) struct ConnectPolicy {
@@ -46,7 +45,7 @@ pub(super) struct ConnectPolicy {
 
 /// Returns true if the operator makes a call, by an action under `setup`.
 pub(super) fn is_setup(context: &CallContext) -> bool {
-    context.agent.is_none() && *context.session == *crate::SETUP_SESSION
+    context.agent.is_none() && *context.session == *SETUP_SESSION
 }
 
 /// A database with a name.
@@ -100,36 +99,49 @@ impl Connection {
     }
 
     async fn open(&self, policy: &ConnectPolicy) -> Result<Arc<dyn ConnectionPool>, StatementError> {
-        let (location, is_writable) = (&self.location, self.is_writable);
-        if location.driver == Driver::Sqlite {
-            let (root, access) = (policy.root.clone(), policy.access.clone());
-            // The operator may create a file that tools only read.
-            let may_create = is_writable || (self.session.is_none() && !self.is_configured);
-            let (path, create) = (location.database.clone(), location.create && may_create);
-            let find = move || sqlite::find_file(&root, &access, &path, is_writable, create);
-            let file = tokio::task::spawn_blocking(Access::carry(find)).await;
-            let file = file.map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))??;
-            self.created.fetch_or(file.is_new, Ordering::Relaxed);
-            let protected = is_writable.then_some(&policy.protected);
-            return Ok(Arc::new(sqlite::SqliteBackend::open(&file, &policy.bounds, protected).await?));
+        match self.location.driver {
+            Driver::Sqlite => self.open_file(policy).await,
+            Driver::Postgres | Driver::Mysql => self.open_server(policy).await,
         }
+    }
+
+    #[cfg(not(feature = "sqlite"))]
+    async fn open_file(&self, _policy: &ConnectPolicy) -> Result<Arc<dyn ConnectionPool>, StatementError> {
+        Err(not_built(Driver::Sqlite))
+    }
+
+    #[cfg(feature = "sqlite")]
+    async fn open_file(&self, policy: &ConnectPolicy) -> Result<Arc<dyn ConnectionPool>, StatementError> {
+        let (location, is_writable) = (&self.location, self.is_writable);
+        let (root, access) = (policy.root.clone(), policy.access.clone());
+        // The operator may create a file that tools only read.
+        let may_create = is_writable || (self.session.is_none() && !self.is_configured);
+        let (path, create) = (location.database.clone(), location.create && may_create);
+        let find = move || sqlite::find_file(&root, &access, &path, is_writable, create);
+        let file = tokio::task::spawn_blocking(Access::carry(find)).await;
+        let file = file.map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))??;
+        self.created.fetch_or(file.is_new, Ordering::Relaxed);
+        let protected = is_writable.then_some(&policy.protected);
+        Ok(Arc::new(sqlite::SqliteBackend::open(&file, &policy.bounds, protected).await?))
+    }
+
+    async fn open_server(&self, policy: &ConnectPolicy) -> Result<Arc<dyn ConnectionPool>, StatementError> {
+        let (location, is_writable) = (&self.location, self.is_writable);
         let is_named = self.is_configured && is_private_host(location.server().0);
         let limit = policy.bounds.connect_timeout;
         let resolved =
             resolve_server(location, &policy.access, policy.allow_private || is_named, limit).await?;
         let mut last = None;
         for host in &resolved.hosts {
-            let opened: Result<Arc<dyn ConnectionPool>, StatementError> = match location.driver {
-                Driver::Mysql => {
-                    mysql::MySqlBackend::open(location, host, resolved.tls, &policy.bounds, is_writable)
-                        .await
-                        .map(|server| Arc::new(server) as Arc<dyn ConnectionPool>)
+            #[allow(clippy::match_wildcard_for_single_variants, reason = "a driver may be left out")]
+            let opened = match location.driver {
+                #[cfg(feature = "mysql")]
+                Driver::Mysql => mysql::open(location, host, resolved.tls, &policy.bounds, is_writable).await,
+                #[cfg(feature = "postgres")]
+                Driver::Postgres => {
+                    postgres::open(location, host, resolved.tls, &policy.bounds, is_writable).await
                 }
-                Driver::Sqlite | Driver::Postgres => {
-                    postgres::PostgresBackend::open(location, host, resolved.tls, &policy.bounds, is_writable)
-                        .await
-                        .map(|server| Arc::new(server) as Arc<dyn ConnectionPool>)
-                }
+                other => Err(not_built(other)),
             };
             match opened {
                 Ok(pool) => return Ok(pool),
@@ -192,56 +204,11 @@ impl Connection {
     }
 }
 
-/// Connects once, so that a wrong address or wrong credentials are reported immediately and as such.
-pub(super) async fn try_once<C: sqlx::Connection>(
-    bounds: &PoolLimits,
-    description: &str,
-    connect: impl Future<Output = Result<C, sqlx::Error>>,
-) -> Result<(), StatementError> {
-    let of = |error: sqlx::Error| connect_error(&error, description);
-    let silent = || sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "no answer in time"));
-    let connected = tokio::time::timeout(bounds.connect_timeout, connect).await.map_err(|_| of(silent()))?;
-    // A slow close continues in the background.
-    let _closed = tokio::time::timeout(bounds.connect_timeout, connected.map_err(of)?.close()).await;
-    Ok(())
-}
-
-/// The connect options of a database.
-pub(super) type Options<D> = <<D as sqlx::Database>::Connection as sqlx::Connection>::Options;
-
-/// Returns a pool that opens its first connection on first use.
-pub(super) fn pool<D: sqlx::Database>(options: Options<D>, bounds: &PoolLimits) -> sqlx::Pool<D> {
-    sqlx::pool::PoolOptions::new()
-        .max_connections(bounds.pool_size)
-        .acquire_timeout(bounds.connect_timeout)
-        .idle_timeout(bounds.idle)
-        .max_lifetime(None)
-        .connect_lazy_with(options)
-}
-
-/// Returns a free connection of a pool.
-pub(super) async fn acquire<D: sqlx::Database>(
-    pool: &sqlx::Pool<D>,
-    description: &str,
-) -> Result<sqlx::pool::PoolConnection<D>, StatementError> {
-    let error = match pool.acquire().await {
-        Ok(connection) => return Ok(connection),
-        Err(error) => error,
-    };
-    let is_full = pool.size() >= pool.options().get_max_connections();
-    if matches!(error, sqlx::Error::PoolTimedOut) && !is_full {
-        let silent = std::io::Error::new(std::io::ErrorKind::TimedOut, "no connection in time");
-        return Err(connect_error(&sqlx::Error::Io(silent), description));
-    }
-    Err(connect_error(&error, description))
-}
-
-/// Returns the error of a change by a read-only connection.
-pub(super) fn not_writable() -> ToolError {
-    ToolError::new(ErrorKind::Denied, "this connection may only read").with_hint(
-        "changing data needs `modules.database.config.allow_writes`, which the operator sets, and a connection \
-         without `read_only`",
-    )
+/// Returns the error of a kind of database that this program does not support.
+fn not_built(driver: Driver) -> StatementError {
+    ToolError::new(ErrorKind::Unavailable, format!("this program was built without support for {driver}"))
+        .with_hint("ask the user for a program with that support")
+        .into()
 }
 
 /// The named connections of an app.

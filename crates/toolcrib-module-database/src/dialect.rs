@@ -9,7 +9,7 @@ use super::errors::invalid;
 use super::parameters::MAX_PARAMETERS;
 
 /// The maximum length of the name of a table or a column, in bytes.
-pub const MAX_IDENTIFIER_BYTES: usize = 256;
+pub(crate) const MAX_IDENTIFIER_BYTES: usize = 256;
 
 /// Quotes the name of a table or a column for a statement. It may contain any character except NUL.
 pub(super) fn quoted(driver: Driver, name: &str) -> Result<String, ToolError> {

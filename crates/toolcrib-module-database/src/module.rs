@@ -1,76 +1,32 @@
-//! Databases: SQLite files of the workspace, and PostgreSQL, MySQL and MariaDB servers.
-//!
-//! Connections have names. Each call is one transaction on one connection of a bounded pool, and leaves no state in it.
-//! The database itself makes a transaction read-only, unless the tool changes data and the configuration allows it. The
-//! rights of a user at a server are up to its operator; this module opens no file outside of the workspace and reaches
-//! no host that `access` does not name.
-//!
-//! Rows are streamed: a result that is longer than a page stays open at the database, and further rows are read on
-//! request. A statement that exceeds its deadline or whose call was cancelled is cancelled at the database: by an
-//! interrupt in SQLite, `pg_cancel_backend` in PostgreSQL, `KILL QUERY` in MySQL. In addition, the servers themselves
-//! end a transaction after [`MAX_RESULT_LIFETIME`].
-//!
-//! One row is held in memory as a whole before it is cut, so a value takes as much memory as the database allows it.
-
-mod arguments;
-mod cell;
-mod config;
-mod dialect;
-mod errors;
-mod output;
-mod parameters;
-mod statement_check;
-
-mod backend;
-mod catalog;
-mod connection;
-mod cursors;
-mod server_address;
-mod tools;
-mod transaction;
-
-mod mysql;
-mod postgres;
-mod server;
-mod sqlite;
-
-#[cfg(test)]
-mod tests;
+//! The tools of the module, and its lifecycle.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use toolcrib_io::files::{ProtectedFiles, Root};
+use toolcrib_policy::Access;
 use toolcrib_sdk::{CallContext, Lifecycle, Module, ToolError, module};
 
-use crate::{Error, ModuleContext};
-use connection::ConnectionRegistry;
-use cursors::CursorStore;
-use tools::{CLOSE_TIMEOUT, Database};
+use crate::config::{ConfigError, DatabaseConfig};
+use crate::connection::ConnectionRegistry;
+use crate::cursors::CursorStore;
+use crate::pool::not_writable;
+use crate::tools::{CLOSE_TIMEOUT, Database};
+use crate::{arguments, output};
 
-pub use arguments::{DEFAULT_ROWS, MAX_BATCH, MAX_UPSERT_ROWS};
-pub use backend::MAX_COLUMN_NAME_BYTES;
-pub use catalog::{MAX_PARTS, MAX_TABLES};
-pub use config::{
-    DatabaseConfig, Driver, Location, MAX_CONNECTIONS, MAX_PAGE_BYTES, MAX_PAGE_ROWS, MAX_POOL_SIZE,
-    MAX_TIMEOUT_SECONDS, Tls,
-};
-pub use connection::{CONNECT_TIMEOUT, MAX_NAME_BYTES};
-pub use dialect::MAX_IDENTIFIER_BYTES;
-pub use parameters::MAX_PARAMETERS;
-pub use sqlite::{BUSY_TIMEOUT, MAX_SQLITE_HEAP_BYTES};
-pub use statement_check::MAX_SQL_BYTES;
-pub use transaction::{ANSWER_MARGIN, MAX_RESULT_LIFETIME, ROWS_AHEAD, STOP_GRACE};
-
-/// The namespace of the tools.
-pub const ID: &str = "database";
-
-/// Returns the module `database`, which opens files of the context's workspace, and servers that its `access` allows.
+/// Returns the module `database`, which opens files of the workspace, and servers that `access` allows. It changes none
+/// of the `protected` files.
 ///
 /// # Errors
 ///
-/// Returns an error if the configuration is out of bounds, or the workspace cannot be opened.
-pub fn module(config: DatabaseConfig, context: &ModuleContext) -> Result<Module, Error> {
-    let database = Database::new(config, context)?;
+/// Returns an error if the configuration is out of bounds.
+pub fn module(
+    config: DatabaseConfig,
+    workspace: Root,
+    access: Access,
+    protected: ProtectedFiles,
+) -> Result<Module, ConfigError> {
+    let database = Database::new(config, workspace, access, protected)?;
     let (connections, results) = (Arc::clone(&database.connections), Arc::clone(&database.results));
     let to_check = Arc::clone(&connections);
     let module = Module::from(database).with_lifecycle(Arc::new(OpenConnections { connections, results }));
@@ -78,7 +34,7 @@ pub fn module(config: DatabaseConfig, context: &ModuleContext) -> Result<Module,
         let named = arguments.get("connection").and_then(serde_json::Value::as_str);
         let writes = matches!(tool, "execute" | "batch_execute" | "upsert");
         match to_check.find(context, named) {
-            Ok(connection) if writes && !connection.is_writable => Err(connection::not_writable()),
+            Ok(connection) if writes && !connection.is_writable => Err(not_writable()),
             // The call itself reports all other errors.
             Ok(_) | Err(_) => Ok(()),
         }

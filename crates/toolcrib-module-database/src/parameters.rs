@@ -1,15 +1,17 @@
 //! The parameters of statements.
 
 use serde_json::Value;
+use sqlx::Statement;
 use toolcrib_model::ToolError;
 
 use super::errors::invalid;
 
 /// The maximum number of parameters of one statement.
-pub const MAX_PARAMETERS: usize = 1000;
+pub(crate) const MAX_PARAMETERS: usize = 1000;
 
-/// Checks that the number of values is that of the parameters.
-pub(super) fn check_count(wanted: usize, given: &[Value]) -> Result<(), ToolError> {
+/// Checks that the number of values is that of the parameters of a statement.
+pub(super) fn check_count(prepared: &impl Statement, given: &[Value]) -> Result<(), ToolError> {
+    let wanted = prepared.parameters().map_or(0, |parameters| parameters.map_left(<[_]>::len).into_inner());
     if wanted == given.len() {
         return Ok(());
     }

@@ -1,57 +1,166 @@
-//! The functions that PostgreSQL and MySQL share.
+//! Servers: the pool and the sessions that PostgreSQL and MySQL share.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use futures::future::FutureExt;
 use sqlx::pool::PoolConnection;
-use sqlx::{AssertSqlSafe, ConnectOptions, Connection as _, Database, Executor};
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection as _, Database, Executor, Pool};
 
-use super::backend::{Interrupt, Mode, StatementError};
-use super::connection::{Options, not_writable};
-use super::errors::statement_error;
+use super::backend::{
+    ConnectionPool, DatabaseSession, Interrupt, Mode, RowSender, Statement, StatementError,
+};
+use super::config::Location;
+use super::driver_error::{connect_error, statement_error};
+use super::pool::{Options, PoolLimits, acquire, not_writable, pool};
 
 /// The time that a server has to cancel a statement.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Executes SQL of this module that returns no rows.
-pub(super) async fn execute_raw<D: Database>(
-    connection: &mut PoolConnection<D>,
-    sql: String,
-) -> Result<(), StatementError>
-where
-    for<'c> &'c mut D::Connection: Executor<'c, Database = D>,
-{
-    let sent = sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut **connection).await;
-    sent.map_err(|error| statement_error(&error, None))?;
-    Ok(())
+/// A kind of server.
+#[async_trait]
+pub(super) trait Server: Database {
+    /// The state of one connection.
+    type Session: Send + 'static;
+
+    /// The statements that end a transaction and reset the state of a connection.
+    const RESET: [&'static str; 2];
+
+    /// Reads the state of a connection that was taken from the pool.
+    async fn session(connection: &mut Self::Connection) -> Result<Self::Session, sqlx::Error>;
+
+    /// Returns the statement that cancels a running one of this connection.
+    fn cancel(session: &Self::Session) -> String;
+
+    /// Returns the statements that begin a transaction with an access mode, which the server itself ends after
+    /// `lifetime`.
+    fn begin(session: &Self::Session, access: &str, lifetime: Duration) -> String;
+
+    /// Runs one statement, and sends its rows.
+    async fn run(
+        connection: &mut Self::Connection,
+        session: &mut Self::Session,
+        statement: &Statement,
+        rows: &mut RowSender,
+    ) -> Result<(), StatementError>;
 }
 
-/// Returns the access mode of a transaction in SQL.
-pub(super) fn access(mode: Mode, is_writable: bool) -> Result<&'static str, StatementError> {
-    match mode {
-        Mode::Read => Ok("READ ONLY"),
-        Mode::Write if is_writable => Ok("READ WRITE"),
-        Mode::Write => Err(not_writable().into()),
+/// A pool of connections to one server.
+struct ServerPool<S: Server> {
+    pool: Pool<S>,
+    options: Options<S>,
+    description: String,
+    is_writable: bool,
+}
+
+/// Connects once, so that a wrong address or wrong credentials are reported immediately and as such, and creates the pool.
+pub(super) async fn open<S: Server>(
+    location: &Location,
+    options: Options<S>,
+    bounds: &PoolLimits,
+    is_writable: bool,
+) -> Result<Arc<dyn ConnectionPool>, StatementError>
+where
+    for<'c> &'c mut S::Connection: Executor<'c, Database = S>,
+{
+    let description = location.describe();
+    let of = |error: sqlx::Error| connect_error(&error, &description);
+    let silent = |_| sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "no answer in time"));
+    let connect = tokio::time::timeout(bounds.connect_timeout, options.connect());
+    let connected = connect.await.map_err(silent).flatten().map_err(of)?;
+    // A slow close continues in the background.
+    let _closed = tokio::time::timeout(bounds.connect_timeout, connected.close()).await;
+    let pool = pool::<S>(options.clone(), bounds);
+    Ok(Arc::new(ServerPool::<S> { pool, options, description, is_writable }))
+}
+
+#[async_trait]
+impl<S: Server> ConnectionPool for ServerPool<S>
+where
+    for<'c> &'c mut S::Connection: Executor<'c, Database = S>,
+{
+    async fn session(&self) -> Result<Box<dyn DatabaseSession>, StatementError> {
+        let mut connection = acquire(&self.pool, &self.description).await?;
+        let state = S::session(&mut connection).await;
+        let state = state.map_err(|error| connect_error(&error, &self.description))?;
+        let (options, is_writable) = (self.options.clone(), self.is_writable);
+        Ok(Box::new(ServerSession::<S> { connection, options, state, is_writable }))
+    }
+
+    async fn close(&self) {
+        self.pool.close().await;
     }
 }
 
-/// Returns a function that cancels a running statement by `sql`, over a separate connection.
-pub(super) fn interrupt<D: Database>(options: Options<D>, sql: String) -> Interrupt
+/// One connection to a server, for one transaction.
+struct ServerSession<S: Server> {
+    connection: PoolConnection<S>,
+    options: Options<S>,
+    state: S::Session,
+    is_writable: bool,
+}
+
+impl<S: Server> ServerSession<S>
 where
-    for<'c> &'c mut D::Connection: Executor<'c, Database = D>,
+    for<'c> &'c mut S::Connection: Executor<'c, Database = S>,
 {
-    let cancel = async move {
-        let mut other = options.connect().await?;
-        sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut other).await?;
-        other.close().await
-    };
-    let cancel_in_time = async move {
-        match tokio::time::timeout(CANCEL_TIMEOUT, cancel).await {
-            Ok(Ok(())) => {}
-            // The statement ends when its connection is closed, or by its own timeout.
-            Ok(Err(error)) => tracing::warn!(%error, "a statement could not be cancelled at the server"),
-            Err(_) => tracing::warn!("a statement could not be cancelled at the server in time"),
+    /// Executes SQL of this module that returns no rows.
+    async fn execute_raw(&mut self, sql: String) -> Result<(), StatementError> {
+        let sent = sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *self.connection).await;
+        sent.map_err(|error| statement_error(&error, None))?;
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl<S: Server> DatabaseSession for ServerSession<S>
+where
+    for<'c> &'c mut S::Connection: Executor<'c, Database = S>,
+{
+    fn interrupt(&self) -> Interrupt {
+        let (options, sql) = (self.options.clone(), S::cancel(&self.state));
+        let cancel = async move {
+            let mut other = options.connect().await?;
+            sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut other).await?;
+            other.close().await
+        };
+        let cancel_in_time = async move {
+            match tokio::time::timeout(CANCEL_TIMEOUT, cancel).await {
+                Ok(Ok(())) => {}
+                // The statement ends when its connection is closed, or by its own timeout.
+                Ok(Err(error)) => tracing::warn!(%error, "a statement could not be cancelled at the server"),
+                Err(_) => tracing::warn!("a statement could not be cancelled at the server in time"),
+            }
+        };
+        Box::new(move || cancel_in_time.boxed())
+    }
+
+    async fn begin(&mut self, mode: Mode, lifetime: Duration) -> Result<(), StatementError> {
+        let access = match mode {
+            Mode::Read => "READ ONLY",
+            Mode::Write if self.is_writable => "READ WRITE",
+            Mode::Write => return Err(not_writable().into()),
+        };
+        let sql = S::begin(&self.state, access, lifetime);
+        self.execute_raw(sql).await
+    }
+
+    async fn run(&mut self, statement: &Statement, rows: &mut RowSender) -> Result<(), StatementError> {
+        S::run(&mut self.connection, &mut self.state, statement, rows).await
+    }
+
+    async fn commit(&mut self) -> Result<(), StatementError> {
+        self.execute_raw("COMMIT".into()).await
+    }
+
+    async fn release(mut self: Box<Self>, is_broken: bool) {
+        let mut is_clean = !is_broken;
+        for sql in S::RESET {
+            is_clean = is_clean && self.execute_raw(sql.into()).await.is_ok();
         }
-    };
-    Box::new(move || cancel_in_time.boxed())
+        if !is_clean {
+            self.connection.close_on_drop();
+        }
+    }
 }

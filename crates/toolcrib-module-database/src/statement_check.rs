@@ -11,7 +11,7 @@ use super::config::Driver;
 use super::errors::invalid;
 
 /// The maximum length of a statement, in bytes.
-pub const MAX_SQL_BYTES: usize = 256 << 10;
+pub(crate) const MAX_SQL_BYTES: usize = 256 << 10;
 
 /// The purpose of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 use toolcrib_document::nearest;
+use toolcrib_io::files::{ProtectedFiles, Root};
 use toolcrib_model::{ErrorKind, ToolError};
+use toolcrib_policy::Access;
 use toolcrib_sdk::CallContext;
 
 use super::arguments::{
@@ -14,10 +16,8 @@ use super::arguments::{
 };
 use super::backend::{Mode, Statement, StatementError};
 use super::catalog::{self, MAX_PARTS, MAX_TABLES};
-use super::config::{DatabaseConfig, Driver};
-use super::connection::{
-    CONNECT_TIMEOUT, ConnectPolicy, Connection, ConnectionRegistry, PoolLimits, is_setup, not_writable,
-};
+use super::config::{ConfigError, DatabaseConfig, Driver};
+use super::connection::{CONNECT_TIMEOUT, ConnectPolicy, Connection, ConnectionRegistry, is_setup};
 use super::cursors::{CursorStore, PageSize, ResultCursor};
 use super::dialect::{self, TableName};
 use super::errors::invalid;
@@ -26,9 +26,9 @@ use super::output::{
     UpsertOutput,
 };
 use super::parameters::MAX_PARAMETERS;
+use super::pool::{PoolLimits, not_writable};
 use super::statement_check::{Purpose, check};
 use super::transaction::{Deadline, TransactionHandle, TransactionRequest};
-use crate::{Error, ModuleContext};
 
 /// The time limit to close a connection.
 pub(super) const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -45,12 +45,17 @@ pub(super) struct Database {
 }
 
 impl Database {
-    pub(super) fn new(config: DatabaseConfig, context: &ModuleContext) -> Result<Self, Error> {
+    pub(super) fn new(
+        config: DatabaseConfig,
+        root: Root,
+        access: Access,
+        protected: ProtectedFiles,
+    ) -> Result<Self, ConfigError> {
         config.check()?;
         let policy = ConnectPolicy {
-            root: context.root(super::ID)?,
-            access: context.access.clone(),
-            protected: context.protected.clone(),
+            root,
+            access,
+            protected,
             bounds: PoolLimits {
                 pool_size: config.pool_size,
                 connect_timeout: CONNECT_TIMEOUT,

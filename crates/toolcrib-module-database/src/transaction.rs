@@ -17,17 +17,17 @@ use toolcrib_sdk::CallContext;
 use super::backend::{ConnectionPool, DatabaseSession, Event, Mode, RowSender, Statement, StatementError};
 
 /// The number of rows that are buffered ahead of the requested ones.
-pub const ROWS_AHEAD: usize = 16;
+pub(crate) const ROWS_AHEAD: usize = 16;
 
 /// The time that a cancelled statement has to end. Then its connection is closed.
-pub const STOP_GRACE: Duration = Duration::from_secs(4);
+pub(crate) const STOP_GRACE: Duration = Duration::from_secs(4);
 
 /// The time before the deadline of a call at which its statement is cancelled, so that the call can still report the
 /// outcome.
-pub const ANSWER_MARGIN: Duration = Duration::from_millis(250);
+pub(crate) const ANSWER_MARGIN: Duration = Duration::from_millis(250);
 
 /// The maximum lifetime of an open result, however often it is read from. The server itself ends it then.
-pub const MAX_RESULT_LIFETIME: Duration = Duration::from_mins(15);
+pub(crate) const MAX_RESULT_LIFETIME: Duration = Duration::from_mins(15);
 
 /// The statements of a transaction, and the bounds of its rows.
 #[derive(Clone, Debug)]

@@ -10,17 +10,27 @@ use toolcrib_io::files::{ProtectedFiles, Purpose, Root};
 use toolcrib_policy::{Access, Mode};
 use toolcrib_sdk::Module;
 
-use crate::memory::Memory;
-use crate::{Error, database, filesystem, hello, http, memory, shell};
+#[cfg(feature = "filesystem")]
+use crate::filesystem;
+#[cfg(feature = "http")]
+use crate::http;
+#[cfg(feature = "memory")]
+use crate::memory::{self, Memory};
+#[cfg(feature = "shell")]
+use crate::shell;
+use crate::{Error, hello};
 
 /// Registers each built-in module in `table`: its id, and its constructor, whose first argument is its configuration. A
 /// new module is one more line here.
 pub fn built_in(table: &mut impl ModuleTable) {
     table.add(hello::ID, |NoConfig {}, _| Ok(hello::module()));
+    #[cfg(feature = "memory")]
     table.add(memory::ID, |NoConfig {}, context| Ok(memory::module(&context.memory)));
+    #[cfg(feature = "filesystem")]
     table.add(filesystem::ID, filesystem::module_from_config);
-    table.add(database::ID, database::module);
+    #[cfg(feature = "http")]
     table.add(http::ID, http::module);
+    #[cfg(feature = "shell")]
     table.add(shell::ID, shell::module);
 }
 
@@ -45,6 +55,7 @@ pub struct ModuleContext {
     /// The access rules that apply to the module.
     pub access: Access,
     /// The storage of the module `memory`.
+    #[cfg(feature = "memory")]
     pub memory: Memory,
     /// The files that the app consists of, which no module changes.
     pub protected: ProtectedFiles,
@@ -56,6 +67,7 @@ impl ModuleContext {
         Self {
             workspace: workspace.into(),
             access: Access::unlimited(),
+            #[cfg(feature = "memory")]
             memory: Memory::in_process(),
             protected: ProtectedFiles::default(),
         }
@@ -68,6 +80,7 @@ impl ModuleContext {
     }
 
     /// Sets the storage of the module `memory`; by default the notes end with the process.
+    #[cfg(feature = "memory")]
     pub fn with_memory(mut self, memory: Memory) -> Self {
         self.memory = memory;
         self

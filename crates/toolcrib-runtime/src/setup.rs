@@ -13,10 +13,10 @@ use toolcrib_app::sections::setup::{Setup, SetupCall};
 use toolcrib_exec::audit::Audit;
 use toolcrib_exec::{DenyAll, Executor};
 use toolcrib_model::{ErrorKind, ToolCall, ToolError};
-use toolcrib_modules::SETUP_SESSION as SESSION;
 use toolcrib_port::{CallContext, LoadOutcome, Reject, RejectKind, ToolLoader};
 use toolcrib_registry::ToolRegistry;
 use toolcrib_results::Results;
+use toolcrib_sdk::SETUP_SESSION;
 
 /// Makes the calls of all modules, one at a time. Returns the failures: a module that is set up in part cannot be used.
 pub(crate) async fn run(
@@ -53,13 +53,13 @@ pub(crate) async fn run(
         }
     }
     // What the actions have opened stays: it is for the agents. What they gave is of no use to anybody.
-    results.forget(SESSION);
+    results.forget(SETUP_SESSION);
     failed
 }
 
 async fn make(executor: &Arc<Executor>, setup: &SetupCall) -> Result<(), (RejectKind, String)> {
     let call = ToolCall::new(format!("{}::{}", setup.module, setup.action), setup.params.clone());
-    let context = CallContext::new(SESSION).with_full_results();
+    let context = CallContext::new(SETUP_SESSION).with_full_results();
     let Some(error) = executor.call(call, &context).await.error else { return Ok(()) };
     let (action, said) = (&setup.action, said(&error));
     let message = format!("the setup action `{action}` failed, so the module is left out: {said}");

@@ -131,3 +131,7 @@ pub use tool_access::Tools;
 pub use toolcrib_macros::{module, tool};
 pub use toolcrib_model::ToolError;
 pub use toolcrib_port::CallContext;
+
+/// The session of the calls that the operator makes when an app starts. The resources that they open are available to
+/// all sessions.
+pub const SETUP_SESSION: &str = "setup";

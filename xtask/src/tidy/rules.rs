@@ -120,7 +120,14 @@ pub(super) const CRATES: &[CrateRule] = &[
     CrateRule::new("toolcrib-loader-file", 6),
     CrateRule::new("toolcrib-loader-mcp", 6),
     CrateRule::new("toolcrib-loader-rest", 6),
-    CrateRule::new("toolcrib-modules", 6),
+    CrateRule::new("toolcrib-module-database", 6).only(&[
+        "toolcrib-document",
+        "toolcrib-io",
+        "toolcrib-model",
+        "toolcrib-policy",
+        "toolcrib-sdk",
+    ]),
+    CrateRule::new("toolcrib-modules", 6).never(&["sqlx"]),
     CrateRule::new("toolcrib-app", 7),
     CrateRule::new("toolcrib-runtime", 8),
     CrateRule::new("toolcrib-server", 9),
@@ -196,7 +203,7 @@ pub(super) const OWNERS: &[Owner] = &[
     Owner::of("saphyr-parser", &["toolcrib-document"]),
     // YAML is read by `toolcrib-document`, within bounds.
     Owner::of("serde_yaml", &[]),
-    Owner::of("sqlx", &["toolcrib-modules", "toolcrib-tasks"]),
+    Owner::of("sqlx", &["toolcrib-module-database", "toolcrib-tasks"]),
     // Tables of megabytes, which the program should hold once.
     Owner::of("tiktoken-rs", &["toolcrib-prompt"]),
     Owner::of_feature("tokio", "process", &["toolcrib-io", "xtask"]),

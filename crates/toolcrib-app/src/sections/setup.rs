@@ -10,10 +10,9 @@ use std::sync::Arc;
 use serde_json::Value;
 use toolcrib_document::Error as DocumentError;
 use toolcrib_model::{JsonObject, QualifiedName, Tool, pointer_part};
-use toolcrib_modules::SETUP_SESSION as SESSION;
 use toolcrib_policy::{Call, Capabilities, Effect, Policy, Principal, Verdict};
 use toolcrib_schema::CompiledSchema;
-use toolcrib_sdk::Module;
+use toolcrib_sdk::{Module, SETUP_SESSION};
 
 use crate::sections::module_entry::{ModuleConfig, SetupAction};
 use crate::sections::values::unknown;
@@ -159,9 +158,9 @@ impl<'a> SetupRules<'a> {
 
 /// Returns the rule that denies a call, with these arguments, to everybody.
 fn denied(policy: &Policy, tool: &Tool, arguments: JsonObject) -> Option<Arc<str>> {
-    let mut call = Call::new(Arc::new(tool.clone()), SESSION.into(), 0);
+    let mut call = Call::new(Arc::new(tool.clone()), SETUP_SESSION.into(), 0);
     call.arguments = arguments;
-    match policy.authorize(call, Principal::new(SESSION)) {
+    match policy.authorize(call, Principal::new(SETUP_SESSION)) {
         Verdict::Denied(decision) => Some(decision.rule),
         Verdict::Granted(_) | Verdict::Ask(_) => None,
     }

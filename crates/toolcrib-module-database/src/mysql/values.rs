@@ -5,8 +5,8 @@ use sqlx::mysql::{MySqlArguments, MySqlRow, MySqlTypeInfo};
 use sqlx::{Arguments, Column, Decode, MySql, Row, Type, TypeInfo};
 use toolcrib_model::ToolError;
 
-use crate::database::cell::{Cell, decode_bytes};
-use crate::database::parameters::{not_base64, not_bound};
+use crate::cell::{Cell, decode_bytes};
+use crate::parameters::{not_base64, not_bound};
 
 /// Returns the name of a type. The driver takes a text with a binary collation for bytes.
 pub(super) fn type_name(info: &MySqlTypeInfo) -> String {
@@ -57,7 +57,7 @@ fn text<'a>(text: String) -> Cell<'a> {
 
 /// Returns the shortest number that reads as this one, not its expansion in double precision.
 fn single(number: f32) -> Value {
-    crate::database::cell::float(number.to_string().parse().unwrap_or_else(|_| f64::from(number)))
+    crate::cell::float(number.to_string().parse().unwrap_or_else(|_| f64::from(number)))
 }
 
 fn unsigned(bytes: &[u8]) -> Option<u64> {

@@ -4,21 +4,19 @@ use std::iter::Peekable;
 use std::str::Chars;
 
 use serde_json::Value;
-use sqlx::postgres::PgTypeInfo;
 use toolcrib_model::ToolError;
 
-use super::values;
-use crate::database::cell::MAX_DEPTH;
-use crate::database::parameters::not_bound;
+use crate::cell::MAX_DEPTH;
+use crate::parameters::not_bound;
 
-/// Parses an array; returns `None` for other texts, such as an array whose indexes do not begin with 1.
-pub(super) fn parse(text: &str, element: &PgTypeInfo) -> Option<Value> {
+/// Parses an array, with a function that converts an element; returns `None` for other texts, such as an array whose indexes do not begin with 1.
+pub(super) fn parse(text: &str, element: &dyn Fn(&str) -> Value) -> Option<Value> {
     let mut rest = text.chars().peekable();
     let array = items(&mut rest, element, 1)?;
     rest.next().is_none().then_some(array)
 }
 
-fn items(rest: &mut Peekable<Chars<'_>>, element: &PgTypeInfo, depth: usize) -> Option<Value> {
+fn items(rest: &mut Peekable<Chars<'_>>, element: &dyn Fn(&str) -> Value, depth: usize) -> Option<Value> {
     if depth > MAX_DEPTH || rest.next()? != '{' {
         return None;
     }
@@ -30,10 +28,10 @@ fn items(rest: &mut Peekable<Chars<'_>>, element: &PgTypeInfo, depth: usize) -> 
     loop {
         items.push(match rest.peek()? {
             '{' => self::items(rest, element, depth + 1)?,
-            '"' => values::scalar(&quoted(rest)?, element),
+            '"' => element(&quoted(rest)?),
             _ => match unquoted(rest).as_str() {
                 "NULL" => Value::Null,
-                text => values::scalar(text, element),
+                text => element(text),
             },
         });
         match rest.next()? {
@@ -64,10 +62,13 @@ fn unquoted(rest: &mut Peekable<Chars<'_>>) -> String {
     text
 }
 
+/// Converts an element to a text; `None` for NULL.
+type ElementWriter<'a> = dyn Fn(&Value) -> Result<Option<String>, ToolError> + 'a;
+
 /// Writes an array in the text format.
-pub(super) fn write(items: &[Value], at: usize, is_bytes: bool) -> Result<String, ToolError> {
+pub(super) fn write(items: &[Value], at: usize, element: &ElementWriter<'_>) -> Result<String, ToolError> {
     let mut text = String::new();
-    write_to(&mut text, items, at, is_bytes, 1)?;
+    write_to(&mut text, items, at, element, 1)?;
     Ok(text)
 }
 
@@ -75,7 +76,7 @@ fn write_to(
     text: &mut String,
     items: &[Value],
     at: usize,
-    is_bytes: bool,
+    element: &ElementWriter<'_>,
     depth: usize,
 ) -> Result<(), ToolError> {
     if depth > MAX_DEPTH {
@@ -87,8 +88,8 @@ fn write_to(
             text.push(',');
         }
         match item {
-            Value::Array(items) => write_to(text, items, at, is_bytes, depth + 1)?,
-            item => match values::text(item, at, false, is_bytes)? {
+            Value::Array(items) => write_to(text, items, at, element, depth + 1)?,
+            item => match element(item)? {
                 None => text.push_str("NULL"),
                 Some(item) => {
                     text.push('"');

@@ -6,8 +6,8 @@ use sqlx::{Row, TypeInfo, ValueRef};
 use toolcrib_model::{ToolError, hex};
 
 use super::array;
-use crate::database::cell::{self, Cell, decode_bytes};
-use crate::database::parameters::{not_base64, not_bound};
+use crate::cell::{self, Cell, decode_bytes};
+use crate::parameters::{not_base64, not_bound};
 
 /// Converts a value of a row.
 pub(super) fn cell<'a>(row: &'a PgRow, at: usize, kind: Option<&PgTypeInfo>) -> Cell<'a> {
@@ -26,7 +26,7 @@ pub(super) fn cell<'a>(row: &'a PgRow, at: usize, kind: Option<&PgTypeInfo>) -> 
 
 fn cell_of_type<'a>(text: &'a str, kind: &PgTypeInfo) -> Cell<'a> {
     if let PgTypeKind::Array(element) = kind.kind() {
-        return match array::parse(text, element) {
+        return match array::parse(text, &|text| scalar(text, element)) {
             Some(value) => Cell::Document { value, text },
             None => Cell::text(text),
         };
@@ -46,7 +46,7 @@ fn cell_of_type<'a>(text: &'a str, kind: &PgTypeInfo) -> Cell<'a> {
 }
 
 /// Converts a value that is not an array, or an element of one.
-pub(super) fn scalar(text: &str, kind: &PgTypeInfo) -> Value {
+fn scalar(text: &str, kind: &PgTypeInfo) -> Value {
     let kind = match kind.kind() {
         PgTypeKind::Domain(base) => base,
         _ => kind,
@@ -85,7 +85,9 @@ pub(super) fn text(
     let text = match value {
         Value::Null => return Ok(None),
         Value::String(text) => text.clone(),
-        Value::Array(items) if is_array => array::write(items, at, is_bytes)?,
+        Value::Array(items) if is_array => {
+            array::write(items, at, &|item| self::text(item, at, false, is_bytes))?
+        }
         value if is_bytes => match decode_bytes(value) {
             Some(bytes) => encode_hex(&bytes.map_err(|error| not_base64(at, &error))?),
             None => value.to_string(),

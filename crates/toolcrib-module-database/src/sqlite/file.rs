@@ -3,25 +3,25 @@
 use std::path::{Path, PathBuf};
 
 use toolcrib_io::Error;
-use toolcrib_io::files::{Kind, Root};
+use toolcrib_io::files::{Kind, PROTECTED_HINT, Root};
 use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_policy::{Access, Mode};
 
-use crate::database::errors::{failed, invalid};
+use crate::errors::{failed, invalid};
 
 /// A database file of the workspace.
-pub(in crate::database) struct DatabaseFile {
+pub(crate) struct DatabaseFile {
     /// The path in the call.
-    pub(in crate::database) given: String,
+    pub(crate) given: String,
     /// The absolute path without symlinks.
-    pub(in crate::database) real_path: PathBuf,
+    pub(crate) real_path: PathBuf,
     /// True if it was created just now.
-    pub(in crate::database) is_new: bool,
+    pub(crate) is_new: bool,
 }
 
 /// Returns the file at a path, and creates it if it does not exist and `create` is set. The access rules have to allow
 /// reading it, or writing if `is_writable`.
-pub(in crate::database) fn find_file(
+pub(crate) fn find_file(
     root: &Root,
     access: &Access,
     given: &str,
@@ -79,7 +79,7 @@ fn refused(error: &Error, given: &str) -> ToolError {
         Error::PathNotAllowed { .. } => ToolError::new(ErrorKind::Denied, error.to_string())
             .with_hint("use a path that is allowed, or ask the user"),
         Error::FileProtected { .. } => {
-            ToolError::new(ErrorKind::Denied, error.to_string()).with_hint(crate::PROTECTED_HINT)
+            ToolError::new(ErrorKind::Denied, error.to_string()).with_hint(PROTECTED_HINT)
         }
         Error::OutsideRoot { reason, .. } => {
             failed(format!("`{given}` is outside of the workspace: {reason}"))

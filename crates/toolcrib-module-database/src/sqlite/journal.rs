@@ -10,7 +10,7 @@ use toolcrib_io::Error;
 use toolcrib_io::files::{ProtectedFiles, ProtectionGuard, Root};
 use toolcrib_model::{ErrorKind, ToolError};
 
-use crate::database::errors::failed;
+use crate::errors::failed;
 
 /// The magic bytes that begin every journal, and end one that names a super-journal.
 const MAGIC: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];

@@ -1,5 +1,6 @@
 //! SQLite: a file of the workspace.
 
+pub(crate) mod errors;
 mod file;
 mod journal;
 mod values;
@@ -24,21 +25,22 @@ use toolcrib_model::{ErrorKind, ToolError};
 use super::backend::{
     ConnectionPool, DatabaseSession, Interrupt, Mode, RowSender, Statement, StatementError,
 };
-use super::connection::{PoolLimits, acquire, pool};
-use super::errors::{connect_error, failed, statement_error};
+use super::driver_error::{connect_error, statement_error};
+use super::errors::failed;
 use super::output::Column;
+use super::pool::{PoolLimits, acquire, pool};
 
 pub(super) use file::{DatabaseFile, find_file};
 
 use journal::Journal;
 
 /// The time that a statement waits for another program that writes to the file.
-pub const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
+pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The memory limit of SQLite in this process, for all files together, in bytes. A statement that needs more, such as a
 /// large sort without an index, fails; SQLite writes no temporary files for it. The allocator takes about twice as much
 /// for the small chunks of a sort, and caches freed memory for the thread that freed it.
-pub const MAX_SQLITE_HEAP_BYTES: u64 = 128 << 20;
+pub(crate) const MAX_SQLITE_HEAP_BYTES: u64 = 128 << 20;
 
 /// The maximum time in use after which a connection is reused. One that was in use longer is closed, so that its thread
 /// ends and the next thread takes over the memory that the allocator cached for it.
@@ -193,9 +195,7 @@ impl DatabaseSession for SqliteSession {
         let of = |error: sqlx::Error| statement_error(&error, Some(&statement.sql));
         let prepared =
             (&mut *self.connection).prepare(AssertSqlSafe(sql.clone()).into_sql_str()).await.map_err(of)?;
-        let count =
-            prepared.parameters().map_or(0, |parameters| parameters.map_left(<[_]>::len).into_inner());
-        super::parameters::check_count(count, &statement.parameters)?;
+        super::parameters::check_count(&prepared, &statement.parameters)?;
         let columns = prepared
             .columns()
             .iter()

@@ -5,8 +5,8 @@ use sqlx::sqlite::{SqliteArguments, SqliteColumn, SqliteRow};
 use sqlx::{Arguments, Column, Decode, Row, Sqlite, TypeInfo, ValueRef};
 use toolcrib_model::ToolError;
 
-use crate::database::cell::{Cell, decode_bytes};
-use crate::database::parameters::{not_base64, not_bound};
+use crate::cell::{Cell, decode_bytes};
+use crate::parameters::{not_base64, not_bound};
 
 /// Returns the declared type of a column; `None` for an expression.
 pub(super) fn type_name(column: &SqliteColumn) -> Option<String> {

@@ -2,11 +2,14 @@
 
 use serde_json::json;
 use toolcrib_model::ErrorKind;
+use toolcrib_modules::ModuleContext;
 use toolcrib_port::{CallContext, ToolEngine as _};
 
-use super::{Place, call, context, writing};
-use crate::database::{DatabaseConfig, MAX_COLUMN_NAME_BYTES, MAX_PARAMETERS, MAX_SQL_BYTES};
-use crate::{Error, ModuleContext};
+use super::{Place, call, context, database, writing};
+use crate::DatabaseConfig;
+use crate::backend::MAX_COLUMN_NAME_BYTES;
+use crate::parameters::MAX_PARAMETERS;
+use crate::statement_check::MAX_SQL_BYTES;
 
 #[tokio::test]
 async fn a_thousand_connections_are_refused_by_the_bound() {
@@ -95,8 +98,8 @@ fn settings_out_of_bounds_are_refused() {
         DatabaseConfig { max_rows: 0, ..DatabaseConfig::default() },
         DatabaseConfig { max_cell_bytes: usize::MAX, ..DatabaseConfig::default() },
     ] {
-        let refused = crate::database::module(config, &ModuleContext::new(dir.path())).err().unwrap();
-        assert!(matches!(refused, Error::Config { module: "database", .. }), "{refused}");
+        let refused = database(config, &ModuleContext::new(dir.path())).err().unwrap();
+        assert!(refused.to_string().starts_with("module `database`: `"), "{refused}");
     }
 }
 

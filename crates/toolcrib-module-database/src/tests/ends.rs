@@ -8,8 +8,8 @@ use toolcrib_model::ErrorKind;
 use toolcrib_port::{CallContext, ToolEngine};
 
 use super::{Place, call, cancellable, context, writing};
-use crate::database::DatabaseConfig;
-use crate::database::config::Driver;
+use crate::DatabaseConfig;
+use crate::config::Driver;
 
 /// Statements that never end by themselves, or not for long.
 fn endless(place: &Place) -> Vec<&'static str> {

@@ -4,10 +4,11 @@ use std::fmt::Write;
 
 use serde_json::json;
 use toolcrib_model::ErrorKind;
+use toolcrib_modules::ModuleContext;
 
-use super::{Place, call, context, writing};
-use crate::database::DatabaseConfig;
-use crate::database::config::Driver;
+use super::{Place, call, context, database, writing};
+use crate::DatabaseConfig;
+use crate::config::Driver;
 
 /// Errors of one database, each beside what was asked for.
 async fn told(place: &Place) -> String {
@@ -176,9 +177,9 @@ async fn a_statement_that_wants_too_much_memory_fails_alone() {
 #[tokio::test]
 async fn a_server_that_is_not_there_is_told_soon() {
     let dir = tempfile::tempdir().unwrap();
-    let context_of = crate::ModuleContext::new(dir.path());
+    let context_of = ModuleContext::new(dir.path());
     let config = DatabaseConfig { allow_private_addresses: true, ..DatabaseConfig::default() };
-    let module = crate::database::module(config, &context_of).unwrap();
+    let module = database(config, &context_of).unwrap();
     // A port that nobody listens at.
     let port = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
     for driver in [Driver::Postgres, Driver::Mysql] {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use toolcrib_model::ErrorKind;
 
 use super::{Place, writing};
-use crate::database::DatabaseConfig;
+use crate::DatabaseConfig;
 
 #[tokio::test]
 async fn values_are_values_whatever_is_in_them() {

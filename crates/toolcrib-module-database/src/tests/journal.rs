@@ -5,9 +5,9 @@ use std::path::Path;
 
 use serde_json::json;
 use toolcrib_model::ErrorKind;
+use toolcrib_modules::{ModuleContext, build};
 
-use super::{Place, call, context, writing};
-use crate::{ModuleContext, build};
+use super::{Place, call, context, database, writing};
 
 /// A hot journal without pages that names a super-journal.
 fn with_super_journal(database: &Path, victim: &Path) -> Vec<u8> {
@@ -87,7 +87,7 @@ async fn a_journal_of_a_crash_is_rolled_back() {
     journal.extend(checksum.to_be_bytes());
     let mut broken = before.clone();
     broken[100..page_size].fill(0);
-    place.module = crate::hello::module();
+    place.module = toolcrib_modules::hello::module();
     fs::write(&file, &broken).unwrap();
     fs::write(place.dir.path().join("data.db-journal"), &journal).unwrap();
     place.module = place.another(&writing());
@@ -99,7 +99,7 @@ async fn a_journal_of_a_crash_is_rolled_back() {
 async fn no_tool_writes_the_journal_of_an_open_database() {
     let place = with_table().await;
     let module_context = ModuleContext::new(place.dir.path());
-    let database = crate::database::module(writing(), &module_context).unwrap();
+    let database = database(writing(), &module_context).unwrap();
     let files = build("filesystem", &module_context).unwrap();
     let write =
         async || call(&files, &context(), "write", json!({"path": "data.db-journal", "content": ""})).await;

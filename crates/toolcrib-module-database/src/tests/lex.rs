@@ -1,7 +1,7 @@
 //! The look at a statement.
 
-use crate::database::config::Driver;
-use crate::database::statement_check::{Purpose, check};
+use crate::config::Driver;
+use crate::statement_check::{Purpose, check};
 
 #[test]
 fn the_first_word_decides_wherever_it_stands() {

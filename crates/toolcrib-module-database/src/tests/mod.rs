@@ -18,19 +18,21 @@ mod writes;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Connection, Executor, MySqlConnection, PgConnection};
 use tempfile::TempDir;
 use toolcrib_model::{Secret, ToolError, ToolResult};
-use toolcrib_port::{CallContext, ToolEngine};
+use toolcrib_modules::ModuleContext;
+use toolcrib_policy::{Call, Capabilities, Policy, Rule, Verdict};
+use toolcrib_port::{CallContext, ToolEngine, ToolLoader};
 use toolcrib_sdk::Module;
 use url::Url;
 
 use super::config::{DatabaseConfig, Driver, Location};
-use crate::ModuleContext;
-use crate::tests::authorized;
+use crate::{ConfigError, ID};
 
 /// The module, and a database of its own behind its connection `main`.
 pub(super) struct Place {
@@ -118,7 +120,7 @@ impl Place {
     pub(super) fn another(&self, config: &DatabaseConfig) -> Module {
         let connections = BTreeMap::from([("main".into(), self.location.clone())]);
         let context = ModuleContext::new(self.dir.path());
-        super::module(DatabaseConfig { connections, ..config.clone() }, &context).unwrap()
+        database(DatabaseConfig { connections, ..config.clone() }, &context).unwrap()
     }
 
     pub(super) fn file(&self) -> PathBuf {
@@ -179,8 +181,22 @@ pub(super) fn context() -> CallContext {
     CallContext::new("one").with_agent("assistant")
 }
 
+/// The module of an app.
+pub(super) fn database(config: DatabaseConfig, app: &ModuleContext) -> Result<Module, ConfigError> {
+    crate::module(config, app.root(ID).unwrap(), app.access.clone(), app.protected.clone())
+}
+
+/// A call that policy has let through, by the name of its tool, as one of high risk has to be.
 pub(super) async fn call(module: &Module, context: &CallContext, name: &str, arguments: Value) -> ToolResult {
-    let call = authorized(module, name, &arguments).await;
+    let tool = module.definitions().find(|tool| tool.name.name() == name).unwrap();
+    let mut call = Call::new(Arc::new(tool), module.source().into(), 1);
+    call.arguments = arguments.as_object().unwrap().clone();
+    let (of, actions) = (Some(module.id().into()), Some(vec![name.into()]));
+    let grant = vec![Rule { module: of, actions, ..Rule::default() }];
+    let capabilities = Capabilities { grant, ..Capabilities::default() };
+    let Verdict::Granted(call) = Policy::new(&capabilities, []).unwrap().authorize(call, "test") else {
+        panic!("not granted")
+    };
     module.invoke(&call, context).await
 }
 

@@ -7,8 +7,8 @@ use toolcrib_model::ErrorKind;
 use toolcrib_port::CallContext;
 
 use super::{Place, call, context, writing};
-use crate::database::DatabaseConfig;
-use crate::database::config::Driver;
+use crate::DatabaseConfig;
+use crate::config::Driver;
 
 /// Counts from one, in each database's own way.
 pub(super) fn numbers(place: &Place, count: u64) -> String {

@@ -4,12 +4,12 @@ use std::fs;
 
 use serde_json::{Value, json};
 use toolcrib_model::ErrorKind;
+use toolcrib_modules::ModuleContext;
 use toolcrib_policy::{Access, AccessRules};
 use toolcrib_port::CallContext;
 
-use super::{Place, call, context, server, writing};
-use crate::ModuleContext;
-use crate::database::{DatabaseConfig, Location, Tls};
+use super::{Place, call, context, database, server, writing};
+use crate::{DatabaseConfig, Location, Tls};
 
 fn access(rules: Value) -> Access {
     Access::of_module("database", &serde_json::from_value::<AccessRules>(rules).unwrap()).unwrap()
@@ -85,7 +85,7 @@ async fn only_files_that_access_names_are_opened() {
     fs::write(place.dir.path().join("read/a.db"), "").unwrap();
     let rules = json!({"filesystem": [{"path": "read"}, {"path": "write", "mode": "write"}]});
     let context_of = ModuleContext::new(place.dir.path()).with_access(access(rules));
-    let module = crate::database::module(writing(), &context_of).unwrap();
+    let module = database(writing(), &context_of).unwrap();
     let connect = |path: &str, read_only: bool| json!({"name": path, "driver": "sqlite", "database": path, "read_only": read_only});
     for (path, read_only, is_allowed) in [
         ("data.db", true, false),
@@ -102,7 +102,7 @@ async fn only_files_that_access_names_are_opened() {
 async fn only_servers_that_access_names_and_public_ones_are_reached() {
     let dir = tempfile::tempdir().unwrap();
     let connect = |host: &str| json!({"driver": "postgres", "host": host, "port": 1, "database": "d"});
-    let module = crate::database::module(DatabaseConfig::default(), &ModuleContext::new(dir.path())).unwrap();
+    let module = database(DatabaseConfig::default(), &ModuleContext::new(dir.path())).unwrap();
     for host in [
         "localhost",
         "127.0.0.1",
@@ -125,7 +125,7 @@ async fn only_servers_that_access_names_and_public_ones_are_reached() {
     let rules = access(json!({"network": ["db.example.com:5432"]}));
     let config = DatabaseConfig { allow_private_addresses: true, ..DatabaseConfig::default() };
     let limited = ModuleContext::new(dir.path()).with_access(rules);
-    let module = crate::database::module(config, &limited).unwrap();
+    let module = database(config, &limited).unwrap();
     let error = call(&module, &context(), "connect", connect("127.0.0.1")).await.error.unwrap();
     insta::assert_snapshot!(error.to_string(), @"denied: may not connect to `127.0.0.1` at port 1: the configuration does not allow it under `access.network` (use a host that is allowed, or ask the user)");
 }
@@ -174,7 +174,7 @@ async fn a_server_of_this_machine_is_reached_where_the_operator_says_so() {
         let driver = if variable == super::POSTGRES { "postgres" } else { "mysql" };
         let dir = tempfile::tempdir().unwrap();
         let config = DatabaseConfig { allow_private_addresses: true, ..DatabaseConfig::default() };
-        let module = crate::database::module(config, &ModuleContext::new(dir.path())).unwrap();
+        let module = database(config, &ModuleContext::new(dir.path())).unwrap();
         let password = super::decoded(url.password().unwrap());
         let arguments = json!({
             "driver": driver, "host": "127.0.0.1", "port": url.port(), "database": &url.path()[1..],

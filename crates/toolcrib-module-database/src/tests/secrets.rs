@@ -4,7 +4,7 @@ use serde_json::json;
 use toolcrib_model::Secret;
 
 use super::{Place, call, context};
-use crate::database::{DatabaseConfig, Location};
+use crate::{DatabaseConfig, Location};
 
 #[tokio::test]
 async fn a_password_is_in_no_result_and_no_error() {

@@ -5,7 +5,7 @@ use serde_json::json;
 use toolcrib_model::ErrorKind;
 
 use super::{Place, writing};
-use crate::database::config::Driver;
+use crate::config::Driver;
 
 #[tokio::test]
 async fn tables_are_listed_and_described_alike() {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use toolcrib_model::ErrorKind;
 
 use super::{Place, writing};
-use crate::database::DatabaseConfig;
+use crate::DatabaseConfig;
 
 /// What a table holds after a value was put into a column of a type, and how it is read.
 async fn there_and_back(place: &Place, kind: &str, value: &Value) -> Value {

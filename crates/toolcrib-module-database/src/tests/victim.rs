@@ -5,19 +5,19 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use toolcrib_model::ErrorKind;
+use toolcrib_modules::ModuleContext;
 use toolcrib_sdk::Module;
 
-use super::{call, context, location, server};
-use crate::ModuleContext;
-use crate::database::DatabaseConfig;
-use crate::database::config::Driver;
+use super::{call, context, database, location, server};
+use crate::DatabaseConfig;
+use crate::config::Driver;
 
 fn victim(driver: Driver, variable: &str) -> Option<(Module, tempfile::TempDir)> {
     let url = server(variable)?;
     let dir = tempfile::tempdir().unwrap();
     let main = location(driver, &url, &url.path()[1..]);
     let config = DatabaseConfig { connections: [("main".into(), main)].into(), ..DatabaseConfig::default() };
-    let module = crate::database::module(config, &ModuleContext::new(dir.path())).unwrap();
+    let module = database(config, &ModuleContext::new(dir.path())).unwrap();
     Some((module, dir))
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use toolcrib_model::ErrorKind;
 
 use super::{Place, call, context, writing};
-use crate::database::DatabaseConfig;
+use crate::DatabaseConfig;
 
 async fn with_users(place: &Place) {
     place

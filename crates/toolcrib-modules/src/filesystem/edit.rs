@@ -9,10 +9,10 @@ use similar::TextDiff;
 use toolcrib_io::files::Root;
 use toolcrib_model::ToolError;
 
-use super::blocking::Cancellation;
 use super::errors::{failed, invalid, tool_error};
 use super::walk::relative;
 use super::write::MAX_WRITE_BYTES;
+use crate::blocking::Cancellation;
 
 /// The maximum size of the diff in a result, in bytes.
 pub const MAX_DIFF_BYTES: usize = 16 * 1024;

@@ -4,7 +4,7 @@ use std::io::ErrorKind as IoKind;
 use std::path::Path;
 
 use toolcrib_io::Error;
-use toolcrib_io::files::{Kind, Root};
+use toolcrib_io::files::{Kind, PROTECTED_HINT, Root};
 use toolcrib_model::{ErrorKind, ToolError};
 
 /// The maximum number of ancestors of a missing path that are checked for existence.
@@ -29,7 +29,7 @@ pub(super) fn tool_error(root: &Root, error: Error) -> ToolError {
         Error::ReadOnly { .. } => ToolError::new(ErrorKind::Denied, error.to_string())
             .with_hint("write to the workspace instead, by a relative path"),
         Error::FileProtected { .. } => {
-            ToolError::new(ErrorKind::Denied, error.to_string()).with_hint(crate::PROTECTED_HINT)
+            ToolError::new(ErrorKind::Denied, error.to_string()).with_hint(PROTECTED_HINT)
         }
         Error::WrongKind { path, expected: "file" } => {
             failed(format!("`{path}` is not a file")).with_hint("`filesystem.ls` lists a directory")

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use toolcrib_io::files::{Kind, Root};
 use toolcrib_model::ToolError;
 
-use super::blocking::Cancellation;
 use super::glob::{Glob, MAX_PATTERN_BYTES};
 use super::size_budget::SizeBudget;
 use super::walk::Walk;
 use super::workspace_root;
+use crate::blocking::Cancellation;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

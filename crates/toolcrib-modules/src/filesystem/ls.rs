@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use toolcrib_io::files::{self, Root};
 use toolcrib_model::ToolError;
 
-use super::blocking::Cancellation;
 use super::errors::tool_error;
 use super::size_budget::SizeBudget;
 use super::workspace_root;
+use crate::blocking::Cancellation;
 
 /// The maximum number of entries in a result of `ls`.
 pub const MAX_ENTRIES: usize = 1000;

@@ -4,7 +4,6 @@
 //! whose size depends on a file or a directory is bounded, and a result says what was omitted. The work runs on a
 //! blocking thread, and stops soon after the call was cancelled.
 
-pub(crate) mod blocking;
 mod errors;
 mod gitignore;
 mod glob;
@@ -34,9 +33,9 @@ use toolcrib_io::files::Root;
 use toolcrib_model::JsonObject;
 use toolcrib_sdk::{CallContext, Module, ToolError, module};
 
+use crate::blocking::{Cancellation, blocking};
 use crate::{Error, ModuleContext};
 
-use blocking::{Cancellation, blocking};
 use roots::{PathArguments, Roots};
 
 pub use edit::MAX_DIFF_BYTES;

@@ -8,11 +8,11 @@ use toolcrib_io::Error;
 use toolcrib_io::files::{self, Existing, Root};
 use toolcrib_model::ToolError;
 
-use super::blocking::Cancellation;
 use super::errors::{failed, invalid, tool_error};
 use super::ls::Kind;
 use super::size_budget::count_were;
 use super::walk::{Walk, join, relative};
+use crate::blocking::Cancellation;
 
 /// The maximum number of bytes that one call copies, of all files together.
 pub const MAX_COPY_BYTES: u64 = 256 * 1024 * 1024;

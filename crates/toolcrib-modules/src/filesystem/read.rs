@@ -8,12 +8,12 @@ use serde::Deserialize;
 use toolcrib_io::files::{OpenFile, Root};
 use toolcrib_model::ToolError;
 
-use super::blocking::Cancellation;
 use super::errors::{failed, invalid, tool_error};
 use super::image::{Content, image, media_type};
 use super::line_window::{LineWindow, WindowEnd};
 use super::size_budget::MAX_RESULT_BYTES;
 use super::text_decoder::TextDecoder;
+use crate::blocking::Cancellation;
 
 /// The default number of lines that a call of `read` returns.
 pub const DEFAULT_LINES: u64 = 2000;

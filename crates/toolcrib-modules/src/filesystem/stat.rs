@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use toolcrib_io::files::{self, Root};
 use toolcrib_model::ToolError;
 
-use super::blocking::Cancellation;
 use super::errors::tool_error;
 use super::ls::Kind;
 use super::walk::relative;
+use crate::blocking::Cancellation;
 
 /// The end of the year 9999, the last date that HTTP dates can express.
 const LAST_DATE: Duration = Duration::from_secs(253_402_300_799);

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use toolcrib_io::files::{Kind, Root};
 use toolcrib_model::ToolError;
 
-use super::blocking::Cancellation;
 use super::size_budget::SizeBudget;
 use super::walk::{MAX_WALK_DEPTH, Walk};
 use super::workspace_root;
+use crate::blocking::Cancellation;
 
 /// The default depth of `tree`.
 pub const DEFAULT_TREE_DEPTH: usize = 3;

@@ -7,10 +7,10 @@ use toolcrib_io::Error;
 use toolcrib_io::files::{Folder, Kind, Name, OpenFile, Root};
 use toolcrib_model::ToolError;
 
-use super::blocking::Cancellation;
 use super::errors::tool_error;
 use super::gitignore::{self, IgnoreRules, is_git};
 use super::size_budget::count_were;
+use crate::blocking::Cancellation;
 
 /// The maximum number of entries that one call visits: enough for a large repository, in a few seconds.
 pub const MAX_WALK_ENTRIES: usize = 200_000;

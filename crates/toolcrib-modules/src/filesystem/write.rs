@@ -8,9 +8,9 @@ use toolcrib_io::Error;
 use toolcrib_io::files::Root;
 use toolcrib_model::ToolError;
 
-use super::blocking::Cancellation;
 use super::errors::{failed, invalid, tool_error};
 use super::walk::relative;
+use crate::blocking::Cancellation;
 
 /// The maximum size of the content that one call writes, in bytes.
 pub const MAX_WRITE_BYTES: usize = 4 * 1024 * 1024;

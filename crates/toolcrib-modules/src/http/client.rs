@@ -7,12 +7,13 @@ use bytes::Bytes;
 use http::header::LOCATION;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use toolcrib_io::Error as IoError;
-use toolcrib_io::http::{HttpClient, HttpPolicy, Incoming, Request, Response, header_text, parse_origin};
+use toolcrib_io::http::{HttpClient, HttpPolicy, Incoming, Request, header_text, parse_origin};
 use toolcrib_model::ToolError;
 use toolcrib_policy::Access;
 use url::{Origin, Url};
 
 use super::errors::{invalid, request_error};
+use super::final_response::FinalResponse;
 use super::{HttpConfig, ID, headers};
 use crate::Error;
 
@@ -43,17 +44,6 @@ pub(super) struct RequestSpec {
     pub(super) body: Option<Bytes>,
 }
 
-/// A response, and its origin.
-pub(super) struct FinalResponse {
-    pub(super) response: Response,
-    /// The URL of the response, after redirects.
-    pub(super) url: Url,
-    /// True if the request was redirected.
-    pub(super) was_redirected: bool,
-    /// The reason why a redirect response was not followed.
-    pub(super) redirect_refusal: Option<String>,
-}
-
 /// The state of a request that follows redirects.
 struct RedirectState {
     url: Url,
@@ -61,13 +51,6 @@ struct RedirectState {
     /// caller, at any origin.
     is_cross_origin: bool,
     hops: usize,
-}
-
-impl FinalResponse {
-    /// Returns the URL without its query and fragment, which often hold keys.
-    pub(super) fn shown(&self) -> String {
-        format!("{}{}", self.url.origin().ascii_serialization(), self.url.path())
-    }
 }
 
 impl Clients {

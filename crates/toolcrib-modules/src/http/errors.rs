@@ -6,7 +6,7 @@ use toolcrib_io::http::{header_text, may_pass, retry_after};
 use toolcrib_model::{ErrorKind, ToolError};
 
 use super::charset::decode_text;
-use super::client::FinalResponse;
+use super::final_response::FinalResponse;
 
 /// The maximum size of the body that an error repeats, in bytes.
 const MAX_QUOTED_BYTES: usize = 2048;

@@ -18,6 +18,7 @@ mod headers;
 
 mod charset;
 mod errors;
+mod final_response;
 mod output;
 
 mod page;

@@ -14,8 +14,8 @@ use toolcrib_io::http::{Response, all_headers, header_text, selected_headers};
 use toolcrib_model::ToolError;
 
 use super::charset::{decode_text, essence, is_json};
-use super::client::FinalResponse;
 use super::errors::{failed, status_error};
+use super::final_response::FinalResponse;
 
 /// The media type of bytes of an unknown type.
 const UNKNOWN: &str = "application/octet-stream";

@@ -35,7 +35,7 @@ fn an_unknown_module_is_told_what_there_is() {
     assert!(matches!(&error, Error::UnknownModule { id } if id == "filesytem"), "{error:?}");
     assert_eq!(
         error.to_string(),
-        "there is no built-in module `filesytem`; there are hello, memory, filesystem, database, http, shell"
+        "there is no built-in module `filesytem`; there are hello, memory, filesystem, http, shell"
     );
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use super::super::blocking::Cancellation;
+use crate::blocking::Cancellation;
 
 /// The maximum length of a line that is searched, in bytes. It bounds the time between two checks for cancellation.
 pub(super) const MAX_LINE_BYTES: usize = 64 * 1024;

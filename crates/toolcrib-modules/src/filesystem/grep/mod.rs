@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use toolcrib_io::files::{Kind, Root};
 use toolcrib_model::ToolError;
 
-use super::blocking::Cancellation;
 use super::errors::{invalid, tool_error};
 use super::glob::{Glob, MAX_PATTERN_BYTES, compile_regex};
 use super::walk::{Walk, relative};
 use super::workspace_root;
+use crate::blocking::Cancellation;
 
 use match_collector::MatchCollector;
 use search::SearchQuery;

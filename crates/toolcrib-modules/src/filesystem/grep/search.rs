@@ -9,10 +9,10 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContex
 use toolcrib_io::files::OpenFile;
 use toolcrib_model::ToolError;
 
-use super::super::blocking::Cancellation;
 use super::super::size_budget::MAX_RESULT_BYTES;
 use super::bounded_reader::BoundedReader;
 use super::{MAX_GREP_FILE_BYTES, MAX_MATCHES, Match};
+use crate::blocking::Cancellation;
 
 /// The maximum length of a line in a result, in bytes.
 const MAX_SHOWN_BYTES: usize = 400;

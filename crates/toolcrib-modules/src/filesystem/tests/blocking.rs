@@ -4,7 +4,7 @@ use tokio::sync::oneshot;
 use toolcrib_model::ErrorKind;
 use toolcrib_sdk::CallContext;
 
-use super::super::blocking::blocking;
+use crate::blocking::blocking;
 
 #[tokio::test]
 async fn work_ends_when_nobody_waits_for_it_any_more() {

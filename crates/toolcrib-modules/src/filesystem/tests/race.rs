@@ -13,9 +13,9 @@ use tokio_util::sync::CancellationToken;
 use toolcrib_io::files::Root;
 use toolcrib_model::ToolError;
 
-use super::super::blocking::Cancellation;
 use super::super::{edit, find, grep, ls, move_copy_delete, read, tree, write};
 use super::Place;
+use crate::blocking::Cancellation;
 
 /// How many calls race with the swaps at least.
 const CALLS: usize = 100_000;

@@ -4,9 +4,9 @@ use tokio_util::sync::CancellationToken;
 use toolcrib_model::ErrorKind;
 
 use super::super::MAX_WALK_DEPTH;
-use super::super::blocking::Cancellation;
 use super::super::walk::Walk;
 use super::Place;
+use crate::blocking::Cancellation;
 
 #[test]
 fn a_walk_ends_with_the_call_that_it_is_for() {

@@ -20,14 +20,14 @@ use parking_lot::Mutex;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_io::Error as IoError;
-use toolcrib_io::files::{Existing, Root};
+use toolcrib_io::files::{Existing, PROTECTED_HINT, Root};
 use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_sdk::CallContext;
 
 use super::client::{Clients, RequestSpec, url};
 use super::errors::{failed, invalid};
 use super::headers;
-use crate::filesystem::blocking::blocking;
+use crate::blocking::blocking;
 
 use partial_file::PartialFile;
 use transfer::{FileResponse, Meter, receive, request_file};
@@ -225,7 +225,7 @@ pub(super) fn write_error(error: IoError) -> ToolError {
         IoError::PathNotAllowed { .. } => ToolError::new(ErrorKind::Denied, error.to_string())
             .with_hint("use a path that is allowed; a download also writes `PATH.part` and `PATH.part.json`"),
         IoError::FileProtected { .. } => {
-            ToolError::new(ErrorKind::Denied, error.to_string()).with_hint(crate::PROTECTED_HINT)
+            ToolError::new(ErrorKind::Denied, error.to_string()).with_hint(PROTECTED_HINT)
         }
         error => failed(error.to_string()),
     }

@@ -8,12 +8,22 @@ use toolcrib_io::files::{Existing, Root};
 use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_sdk::CallContext;
 
-use super::transfer::RemoteFile;
 use super::write_error;
-use crate::filesystem::blocking::blocking;
+use crate::blocking::blocking;
 
 /// The maximum size of the version file, in bytes.
 const MAX_VERSION_BYTES: usize = 32 * 1024;
+
+/// A server's description of a file that it sends.
+pub(super) struct RemoteFile {
+    /// The offset in the file at which the body begins.
+    pub(super) offset: u64,
+    /// The size of the whole file.
+    pub(super) total: Option<u64>,
+    /// The identifier of this version of the file, if the server sends one.
+    pub(super) validator: Option<String>,
+    pub(super) content_type: Option<String>,
+}
 
 /// The version of a partial file.
 #[derive(Deserialize, Serialize)]

@@ -10,9 +10,10 @@ use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_port::Progress;
 use toolcrib_sdk::CallContext;
 
-use super::partial_file::PartialFile;
-use crate::http::client::{Clients, FinalResponse, RequestSpec};
+use super::partial_file::{PartialFile, RemoteFile};
+use crate::http::client::{Clients, RequestSpec};
 use crate::http::errors::{failed, request_error, status_error};
+use crate::http::final_response::FinalResponse;
 
 /// The number of bytes that are buffered before they are written.
 const WRITE_BYTES: usize = 512 * 1024;
@@ -25,17 +26,6 @@ const MAX_ERROR_BODY_BYTES: usize = 4 * 1024;
 
 /// The maximum length of a validator, in bytes.
 const MAX_VALIDATOR_BYTES: usize = 1000;
-
-/// A server's description of a file that it sends.
-pub(super) struct RemoteFile {
-    /// The offset in the file at which the body begins.
-    pub(super) offset: u64,
-    /// The size of the whole file.
-    pub(super) total: Option<u64>,
-    /// The identifier of this version of the file, if the server sends one.
-    pub(super) validator: Option<String>,
-    pub(super) content_type: Option<String>,
-}
 
 /// The response of a server to a request for a file.
 pub(super) enum FileResponse {

@@ -16,11 +16,12 @@ use toolcrib_sdk::CallContext;
 use url::Url;
 
 use super::charset::{decode_page, essence, is_json};
-use super::client::{Clients, FinalResponse, RequestSpec, url};
+use super::client::{Clients, RequestSpec, url};
 use super::errors::{failed, status_error};
+use super::final_response::FinalResponse;
 use super::headers;
 use super::output::compression;
-use crate::filesystem::blocking::blocking;
+use crate::blocking::blocking;
 
 use links::Link;
 
