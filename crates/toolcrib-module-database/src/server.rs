@@ -1,5 +1,6 @@
 //! Servers: the pool and the sessions that PostgreSQL and MySQL share.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,44 +19,42 @@ use super::pool::{Options, PoolLimits, acquire, not_writable, pool};
 /// The time that a server has to cancel a statement.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A kind of server.
+/// A kind of server. `C` is the state of one connection.
 #[async_trait]
-pub(super) trait Server: Database {
-    /// The state of one connection.
-    type Session: Send + 'static;
-
+pub(super) trait Server<C: Send + 'static>: Database {
     /// The statements that end a transaction and reset the state of a connection.
     const RESET: [&'static str; 2];
 
     /// Reads the state of a connection that was taken from the pool.
-    async fn session(connection: &mut Self::Connection) -> Result<Self::Session, sqlx::Error>;
+    async fn session(connection: &mut Self::Connection) -> Result<C, sqlx::Error>;
 
     /// Returns the statement that cancels a running one of this connection.
-    fn cancel(session: &Self::Session) -> String;
+    fn cancel(session: &C) -> String;
 
     /// Returns the statements that begin a transaction with an access mode, which the server itself ends after
     /// `lifetime`.
-    fn begin(session: &Self::Session, access: &str, lifetime: Duration) -> String;
+    fn begin(session: &C, access: &str, lifetime: Duration) -> String;
 
     /// Runs one statement, and sends its rows.
     async fn run(
         connection: &mut Self::Connection,
-        session: &mut Self::Session,
+        session: &mut C,
         statement: &Statement,
         rows: &mut RowSender,
     ) -> Result<(), StatementError>;
 }
 
 /// A pool of connections to one server.
-struct ServerPool<S: Server> {
+struct ServerPool<S: Database, C> {
     pool: Pool<S>,
     options: Options<S>,
     description: String,
     is_writable: bool,
+    state: PhantomData<fn() -> C>,
 }
 
 /// Connects once, so that a wrong address or wrong credentials are reported immediately and as such, and creates the pool.
-pub(super) async fn open<S: Server>(
+pub(super) async fn open<S: Server<C>, C: Send + 'static>(
     location: &Location,
     options: Options<S>,
     bounds: &PoolLimits,
@@ -72,11 +71,11 @@ where
     // A slow close continues in the background.
     let _closed = tokio::time::timeout(bounds.connect_timeout, connected.close()).await;
     let pool = pool::<S>(options.clone(), bounds);
-    Ok(Arc::new(ServerPool::<S> { pool, options, description, is_writable }))
+    Ok(Arc::new(ServerPool { pool, options, description, is_writable, state: PhantomData }))
 }
 
 #[async_trait]
-impl<S: Server> ConnectionPool for ServerPool<S>
+impl<S: Server<C>, C: Send + 'static> ConnectionPool for ServerPool<S, C>
 where
     for<'c> &'c mut S::Connection: Executor<'c, Database = S>,
 {
@@ -85,7 +84,7 @@ where
         let state = S::session(&mut connection).await;
         let state = state.map_err(|error| connect_error(&error, &self.description))?;
         let (options, is_writable) = (self.options.clone(), self.is_writable);
-        Ok(Box::new(ServerSession::<S> { connection, options, state, is_writable }))
+        Ok(Box::new(ServerSession::<S, C> { connection, options, state, is_writable }))
     }
 
     async fn close(&self) {
@@ -94,14 +93,14 @@ where
 }
 
 /// One connection to a server, for one transaction.
-struct ServerSession<S: Server> {
+struct ServerSession<S: Database, C> {
     connection: PoolConnection<S>,
     options: Options<S>,
-    state: S::Session,
+    state: C,
     is_writable: bool,
 }
 
-impl<S: Server> ServerSession<S>
+impl<S: Database, C> ServerSession<S, C>
 where
     for<'c> &'c mut S::Connection: Executor<'c, Database = S>,
 {
@@ -114,7 +113,7 @@ where
 }
 
 #[async_trait]
-impl<S: Server> DatabaseSession for ServerSession<S>
+impl<S: Server<C>, C: Send + 'static> DatabaseSession for ServerSession<S, C>
 where
     for<'c> &'c mut S::Connection: Executor<'c, Database = S>,
 {

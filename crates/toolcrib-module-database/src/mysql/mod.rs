@@ -53,7 +53,7 @@ pub(super) async fn open(
     if let Some(file) = &location.root_certificate {
         options = options.ssl_ca(file);
     }
-    server::open::<MySql>(location, options, bounds, is_writable).await
+    server::open::<MySql, MySqlSession>(location, options, bounds, is_writable).await
 }
 
 /// The state of a connection.
@@ -72,9 +72,7 @@ fn columns_of(columns: &[MySqlColumn]) -> Vec<Column> {
 }
 
 #[async_trait]
-impl Server for MySql {
-    type Session = MySqlSession;
-
+impl Server<MySqlSession> for MySql {
     const RESET: [&'static str; 2] = ["ROLLBACK", "DO RELEASE_ALL_LOCKS()"];
 
     async fn session(connection: &mut MySqlConnection) -> Result<MySqlSession, sqlx::Error> {

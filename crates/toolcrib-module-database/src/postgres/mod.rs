@@ -62,7 +62,7 @@ pub(super) async fn open(
     if let Some(file) = &location.root_certificate {
         options = options.ssl_root_cert(file);
     }
-    server::open::<Postgres>(location, options, bounds, is_writable).await
+    server::open::<Postgres, PostgresSession>(location, options, bounds, is_writable).await
 }
 
 /// The state of a connection.
@@ -128,9 +128,7 @@ const SET_PARAMETERS: &str = "\
     FROM unnest($1::text[]) WITH ORDINALITY AS u(value, at)";
 
 #[async_trait]
-impl Server for Postgres {
-    type Session = PostgresSession;
-
+impl Server<PostgresSession> for Postgres {
     // No state of a statement remains for the next one.
     const RESET: [&'static str; 2] = ["ROLLBACK", "DISCARD ALL"];
 

@@ -22,7 +22,7 @@ const PROGRESS_CHARS: usize = 200;
 /// The note on a call that waits for an approval.
 const WAITING_NOTE: &str = "the call has not started: it waits for a person to approve it";
 
-pub(super) type LiveCall = Live<BackgroundTask>;
+pub(super) type LiveCall = Live<BackgroundTask, LocalCall>;
 
 /// The state of a background call that is not stored.
 #[derive(Default)]
@@ -44,8 +44,6 @@ impl Task for BackgroundTask {
     const ID_PREFIX: &'static str = "task";
     const HINT_WITHOUT_TASKS: &'static str =
         "none was started, or all results have been forgotten; start the call again";
-    type Due = Timestamp;
-    type Local = LocalCall;
 
     fn owner(&self) -> &Owner {
         &self.owner

@@ -97,7 +97,7 @@ impl TaskObserver {
 }
 
 struct BackgroundInner {
-    ledger: Ledger<BackgroundTask>,
+    ledger: Ledger<BackgroundTask, LocalCall>,
     settings: BackgroundSettings,
 }
 

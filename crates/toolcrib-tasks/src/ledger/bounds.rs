@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use toolcrib_model::ToolError;
 
-use super::task::{Live, Task};
+use super::task::{Live, LocalState, Task};
 
 /// The tasks that share a limit.
 #[derive(Clone, Copy)]
@@ -47,7 +47,7 @@ impl Bound {
         Self { refusal: Some(refusal), ..self }
     }
 
-    fn counts<T: Task>(&self, new: &Live<T>, other: &Live<T>) -> bool {
+    fn counts<T: Task, L: LocalState>(&self, new: &Live<T, L>, other: &Live<T, L>) -> bool {
         let is_in_scope = match self.scope {
             Scope::Session => other.owner.session == new.owner.session,
             Scope::Client => other.owner.shares_client_with(&new.owner),
@@ -63,14 +63,14 @@ impl Bound {
 }
 
 /// Returns the tasks to remove in order to make room for a new one, or an error if there is no room.
-pub(super) fn make_room<'a, T: Task>(
-    new: &Live<T>,
-    known: &(impl Iterator<Item = &'a Arc<Live<T>>> + Clone),
+pub(super) fn make_room<'a, T: Task, L: LocalState>(
+    new: &Live<T, L>,
+    known: &(impl Iterator<Item = &'a Arc<Live<T, L>>> + Clone),
     bounds: &[Bound],
-) -> Result<Vec<Arc<Live<T>>>, ToolError> {
-    let mut removed: Vec<Arc<Live<T>>> = Vec::new();
+) -> Result<Vec<Arc<Live<T, L>>>, ToolError> {
+    let mut removed: Vec<Arc<Live<T, L>>> = Vec::new();
     for bound in bounds {
-        let is_kept = |other: &Arc<Live<T>>| !removed.iter().any(|removed| Arc::ptr_eq(removed, other));
+        let is_kept = |other: &Arc<Live<T, L>>| !removed.iter().any(|removed| Arc::ptr_eq(removed, other));
         let counted: Vec<_> =
             known.clone().filter(|other| bound.counts(new, other) && is_kept(other)).collect();
         let added = usize::from(bound.counted != Counted::Ended);

@@ -9,7 +9,8 @@ use std::collections::HashSet;
 use serde_json::json;
 
 use super::Ledger;
-use super::task::{Live, Task};
+use super::due::DueTime;
+use super::task::{Live, LocalState, Task};
 use crate::services::LEASE_TIME;
 use crate::{Change, Record, RecordKind, StoreError};
 
@@ -26,10 +27,10 @@ pub(crate) fn remove_cancel_marker(kind: RecordKind, id: &str) -> Change {
     Change::remove(kind, format!("{id}{CANCEL_MARKER_SUFFIX}"))
 }
 
-impl<T: Task> Ledger<T> {
+impl<T: Task, L: LocalState, D: DueTime> Ledger<T, L, D> {
     /// Acquires the lease of a task, and reloads the changes of other processes. Returns false if another process holds
     /// the lease, or has removed the task. The caller holds the change lock.
-    pub(crate) async fn acquire(&self, live: &Live<T>) -> Result<bool, StoreError> {
+    pub(crate) async fn acquire(&self, live: &Live<T, L>) -> Result<bool, StoreError> {
         // Other processes do not change a task that runs here.
         if live.is_running() && self.services.is_shared() {
             return self.services.lease(&live.id).await;
@@ -42,7 +43,7 @@ impl<T: Task> Ledger<T> {
     }
 
     /// Acquires the lease of a task whose run has begun here. Otherwise the same as [`acquire`](Self::acquire).
-    pub(crate) async fn acquire_for_run(&self, live: &Live<T>) -> Result<bool, StoreError> {
+    pub(crate) async fn acquire_for_run(&self, live: &Live<T, L>) -> Result<bool, StoreError> {
         if !self.services.is_shared() {
             return Ok(true);
         }
@@ -56,7 +57,7 @@ impl<T: Task> Ledger<T> {
     }
 
     /// Renews the lease of a task. Returns false if another process holds it.
-    pub(crate) async fn renew_lease(&self, live: &Live<T>) -> bool {
+    pub(crate) async fn renew_lease(&self, live: &Live<T, L>) -> bool {
         match self.services.lease(&live.id).await {
             Ok(has) => has,
             Err(error) => {
@@ -69,7 +70,7 @@ impl<T: Task> Ledger<T> {
 
     /// Renews the lease of a run until another process holds it or has cancelled the task. Does not complete if the
     /// store is not shared.
-    pub(crate) async fn lease_lost(&self, live: &Live<T>) {
+    pub(crate) async fn lease_lost(&self, live: &Live<T, L>) {
         if !self.services.is_shared() {
             return std::future::pending().await;
         }
@@ -82,14 +83,14 @@ impl<T: Task> Ledger<T> {
     }
 
     /// Releases the lease if no run is in progress here.
-    pub(crate) async fn release_if_idle(&self, live: &Live<T>) {
+    pub(crate) async fn release_if_idle(&self, live: &Live<T, L>) {
         if !live.is_running() {
             self.services.release(&live.id).await;
         }
     }
 
     /// Reloads the changes of other processes to a task that does not run here.
-    pub(crate) async fn refresh(&self, live: &Live<T>) {
+    pub(crate) async fn refresh(&self, live: &Live<T, L>) {
         if !self.services.is_shared() || !live.is_stored() {
             return;
         }
@@ -102,7 +103,7 @@ impl<T: Task> Ledger<T> {
     }
 
     /// Reloads a task that other processes may have changed or removed. The caller holds the change lock.
-    pub(crate) async fn reload(&self, live: &Live<T>) -> Result<(), StoreError> {
+    pub(crate) async fn reload(&self, live: &Live<T, L>) -> Result<(), StoreError> {
         let record = self.services.store.get(T::KIND, &live.id).await?;
         if T::KEEPS_UNSAVED && live.unsaved().is_some() {
             return Ok(());
@@ -114,7 +115,7 @@ impl<T: Task> Ledger<T> {
         Ok(())
     }
 
-    fn update(&self, live: &Live<T>, record: &Record) {
+    fn update(&self, live: &Live<T, L>, record: &Record) {
         if let Some((task, _)) = self.parse(record) {
             live.set(task);
         }
@@ -154,14 +155,14 @@ impl<T: Task> Ledger<T> {
     }
 
     /// Writes a cancel marker for the process that runs a task.
-    pub(crate) async fn put_cancel_marker(&self, live: &Live<T>) -> Result<(), StoreError> {
+    pub(crate) async fn put_cancel_marker(&self, live: &Live<T, L>) -> Result<(), StoreError> {
         let (id, session) = (format!("{}{CANCEL_MARKER_SUFFIX}", live.id), live.owner.session.clone());
         let marker = Record { kind: T::KIND, id, session, body: json!({}) };
         self.services.store.apply(vec![Change::Put(marker)]).await
     }
 
     /// Returns true if another process has cancelled a task.
-    pub(crate) async fn has_cancel_marker(&self, live: &Live<T>) -> bool {
+    pub(crate) async fn has_cancel_marker(&self, live: &Live<T, L>) -> bool {
         let marker = format!("{}{CANCEL_MARKER_SUFFIX}", live.id);
         // The check is repeated, so a failure is ignored.
         self.services.is_shared()

@@ -28,23 +28,24 @@ use tokio_util::sync::CancellationToken;
 use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_port::CallContext;
 
+use self::due::DueTime;
 use self::table::Table;
 use crate::{Change, Record, Services, StoreError};
 
 pub(crate) use self::bounds::{Bound, Counted, Scope};
 pub(crate) use self::leases::{cancel_marker_target, remove_cancel_marker};
 pub(crate) use self::runs::{CANCEL_WAIT, Run, track_waiting};
-pub(crate) use self::task::{Live, Task};
+pub(crate) use self::task::{Live, LocalState, Task};
 pub(crate) use self::timer::{CLOCK_SET_BACK, Policy, start_timer};
 
 /// Parses the body of a record, or returns the reason why it is unreadable.
-type Reader<T> = Box<dyn Fn(&Value) -> Result<(T, <T as Task>::Local), String> + Send + Sync>;
+type Reader<T, L> = Box<dyn Fn(&Value) -> Result<(T, L), String> + Send + Sync>;
 
 /// The tasks of one kind.
-pub(crate) struct Ledger<T: Task> {
+pub(crate) struct Ledger<T: Task, L: LocalState, D: DueTime = Timestamp> {
     pub(crate) services: Arc<Services>,
-    table: Table<T>,
-    read: Reader<T>,
+    table: Table<T, L, D>,
+    read: Reader<T, L>,
     /// The ids of unreadable records in the store, with the reasons.
     unreadable: Mutex<BTreeMap<String, String>>,
     /// The number of runs in progress.
@@ -56,18 +57,18 @@ pub(crate) struct Ledger<T: Task> {
     has_timer: AtomicBool,
 }
 
-impl<T: Task> Drop for Ledger<T> {
+impl<T: Task, L: LocalState, D: DueTime> Drop for Ledger<T, L, D> {
     fn drop(&mut self) {
         self.woken.notify_one();
     }
 }
 
-impl<T: Task> Ledger<T> {
+impl<T: Task, L: LocalState, D: DueTime> Ledger<T, L, D> {
     /// Opens a ledger with the tasks of the store. `read` parses the body of a record. Returns also the ids of the tasks
     /// with a cancel marker.
     pub(crate) async fn open(
         services: Arc<Services>,
-        read: impl Fn(&Value) -> Result<(T, T::Local), String> + Send + Sync + 'static,
+        read: impl Fn(&Value) -> Result<(T, L), String> + Send + Sync + 'static,
     ) -> Result<(Self, Vec<String>), StoreError> {
         let records = services.store.load(T::KIND).await?;
         let ledger = Self {
@@ -96,7 +97,7 @@ impl<T: Task> Ledger<T> {
         }
     }
 
-    fn parse(&self, record: &Record) -> Option<(T, T::Local)> {
+    fn parse(&self, record: &Record) -> Option<(T, L)> {
         if cancel_marker_target(&record.id).is_some() {
             return None;
         }
@@ -117,7 +118,7 @@ impl<T: Task> Ledger<T> {
     }
 
     /// Returns a task of the caller by its id.
-    pub(crate) fn find(&self, id: &str, context: &CallContext) -> Result<Arc<Live<T>>, ToolError> {
+    pub(crate) fn find(&self, id: &str, context: &CallContext) -> Result<Arc<Live<T, L>>, ToolError> {
         if let Some(live) = self.table.get(id).filter(|live| live.owner.matches(context)) {
             return Ok(live);
         }
@@ -131,27 +132,27 @@ impl<T: Task> Ledger<T> {
     }
 
     /// Returns a task of any owner by its id. For operators.
-    pub(crate) fn get(&self, id: &str) -> Result<Arc<Live<T>>, ToolError> {
+    pub(crate) fn get(&self, id: &str) -> Result<Arc<Live<T, L>>, ToolError> {
         self.table.get(id).ok_or_else(|| not_found::<T>(id))
     }
 
     /// Returns the tasks of the caller, in the order of their creation.
-    pub(crate) fn of(&self, context: &CallContext) -> Vec<Arc<Live<T>>> {
+    pub(crate) fn of(&self, context: &CallContext) -> Vec<Arc<Live<T, L>>> {
         self.table.matching(|live| live.owner.matches(context))
     }
 
     /// Returns the tasks of a session, in the order of their creation.
-    pub(crate) fn of_session(&self, session: &str) -> Vec<Arc<Live<T>>> {
+    pub(crate) fn of_session(&self, session: &str) -> Vec<Arc<Live<T, L>>> {
         self.table.matching(|live| live.owner.session == session)
     }
 
     /// Returns the tasks of all owners, in the order of their creation.
-    pub(crate) fn all(&self) -> Vec<Arc<Live<T>>> {
+    pub(crate) fn all(&self) -> Vec<Arc<Live<T, L>>> {
         self.table.matching(|_| true)
     }
 
     /// Returns the tasks for which `is_wanted` returns true, in the order of their creation.
-    pub(crate) fn matching(&self, is_wanted: impl Fn(&T) -> bool) -> Vec<Arc<Live<T>>> {
+    pub(crate) fn matching(&self, is_wanted: impl Fn(&T) -> bool) -> Vec<Arc<Live<T, L>>> {
         self.table.matching(|live| is_wanted(&live.task()))
     }
 
@@ -159,7 +160,7 @@ impl<T: Task> Ledger<T> {
     /// task exists in this process even if the write fails.
     pub(crate) async fn insert(
         &self,
-        live: &Arc<Live<T>>,
+        live: &Arc<Live<T, L>>,
         bounds: &[Bound],
     ) -> Result<Result<(), StoreError>, ToolError> {
         let _change_lock = live.change_lock.lock().await;
@@ -169,7 +170,12 @@ impl<T: Task> Ledger<T> {
     }
 
     /// Persists a change, and makes it in this process even if the write fails. The caller holds the change lock.
-    pub(crate) async fn commit(&self, live: &Live<T>, task: T, also: Vec<Change>) -> Result<(), StoreError> {
+    pub(crate) async fn commit(
+        &self,
+        live: &Live<T, L>,
+        task: T,
+        also: Vec<Change>,
+    ) -> Result<(), StoreError> {
         let saved = self.persist(live, &task, also).await;
         live.set(task);
         saved
@@ -178,7 +184,7 @@ impl<T: Task> Ledger<T> {
     /// Persists a state, with other changes. The caller holds the change lock.
     pub(crate) async fn persist(
         &self,
-        live: &Live<T>,
+        live: &Live<T, L>,
         task: &T,
         also: Vec<Change>,
     ) -> Result<(), StoreError> {
@@ -196,7 +202,7 @@ impl<T: Task> Ledger<T> {
     }
 
     /// Persists the current state of a task, unless it was removed.
-    pub(crate) async fn save(&self, live: &Live<T>) -> Result<(), StoreError> {
+    pub(crate) async fn save(&self, live: &Live<T, L>) -> Result<(), StoreError> {
         let _change_lock = live.change_lock.lock().await;
         if live.is_removed() {
             return Ok(());
@@ -209,26 +215,27 @@ impl<T: Task> Ledger<T> {
     /// Persists the tasks whose last write has failed, or was postponed.
     pub(crate) async fn save_unsaved(&self) {
         // In a shared store, another process may have changed the record meanwhile.
-        let may_save = |live: &Live<T>| T::KEEPS_UNSAVED || !live.is_stored() || !self.services.is_shared();
+        let may_save =
+            |live: &Live<T, L>| T::KEEPS_UNSAVED || !live.is_stored() || !self.services.is_shared();
         let unsaved = self.table.matching(|live| live.unsaved().is_some() && may_save(live));
         // Failures were logged.
         futures::future::join_all(unsaved.iter().map(|live| self.save(live))).await;
     }
 
     /// Removes a task, and cancels its runs.
-    pub(crate) async fn remove(&self, live: &Live<T>) -> Result<(), StoreError> {
+    pub(crate) async fn remove(&self, live: &Live<T, L>) -> Result<(), StoreError> {
         let _change_lock = live.change_lock.lock().await;
         self.forget(live).await
     }
 
     /// Removes tasks, and cancels their runs.
-    pub(crate) async fn remove_all(&self, lives: &[Arc<Live<T>>]) {
+    pub(crate) async fn remove_all(&self, lives: &[Arc<Live<T, L>>]) {
         // Failures were logged.
         futures::future::join_all(lives.iter().map(|live| self.remove(live))).await;
     }
 
     /// Removes a task, and cancels its runs. The caller holds the change lock.
-    pub(crate) async fn forget(&self, live: &Live<T>) -> Result<(), StoreError> {
+    pub(crate) async fn forget(&self, live: &Live<T, L>) -> Result<(), StoreError> {
         self.table.remove(&live.id);
         let removed = self.services.store.apply(vec![live.removal()]).await;
         if let Err(error) = &removed {
@@ -241,18 +248,18 @@ impl<T: Task> Ledger<T> {
     pub(crate) async fn remove_expired(&self, retention: Duration) {
         let oldest = self.services.clock.now().checked_sub(retention).unwrap_or(Timestamp::MIN);
         let is_old =
-            |live: &Live<T>| !live.is_running() && live.task().ended().is_some_and(|ended| ended < oldest);
+            |live: &Live<T, L>| !live.is_running() && live.task().ended().is_some_and(|ended| ended < oldest);
         self.remove_all(&self.table.matching(is_old)).await;
     }
 
     /// Sets the time at which a task must be processed.
-    pub(crate) fn set_due(&self, live: &Live<T>, due: Option<T::Due>) {
+    pub(crate) fn set_due(&self, live: &Live<T, L>, due: Option<D>) {
         self.table.set_due(&live.id, due);
         self.woken.notify_one();
     }
 
     /// Returns the time at which a task must be processed.
-    pub(crate) fn due(&self, live: &Live<T>) -> Option<T::Due> {
+    pub(crate) fn due(&self, live: &Live<T, L>) -> Option<D> {
         self.table.due(&live.id)
     }
 }

@@ -11,28 +11,34 @@ use tokio_util::sync::CancellationToken;
 use toolcrib_port::{CallPhase, PhaseTracker};
 
 use super::Ledger;
-use super::task::{Live, Task};
+use super::due::DueTime;
+use super::task::{Live, LocalState, Task};
 
 /// The time that a cancelled run has to end.
 pub(crate) const CANCEL_WAIT: Duration = Duration::from_secs(5);
 
 /// A guard of a run in progress, which ends when it is dropped.
-pub(crate) struct Run<T: Task> {
-    live: Arc<Live<T>>,
+pub(crate) struct Run<T: Task, L: LocalState> {
+    live: Arc<Live<T, L>>,
     due: Timestamp,
     running: watch::Sender<usize>,
 }
 
-impl<T: Task> Drop for Run<T> {
+impl<T: Task, L: LocalState> Drop for Run<T, L> {
     fn drop(&mut self) {
         self.live.end_run(self.due);
         self.running.send_modify(|running| *running = running.saturating_sub(1));
     }
 }
 
-impl<T: Task> Ledger<T> {
+impl<T: Task, L: LocalState, D: DueTime> Ledger<T, L, D> {
     /// Begins a run, which `cancel` cancels.
-    pub(crate) fn begin_run(&self, live: &Arc<Live<T>>, due: Timestamp, cancel: CancellationToken) -> Run<T> {
+    pub(crate) fn begin_run(
+        &self,
+        live: &Arc<Live<T, L>>,
+        due: Timestamp,
+        cancel: CancellationToken,
+    ) -> Run<T, L> {
         live.begin_run(due, cancel);
         self.running.send_modify(|running| *running += 1);
         Run { live: Arc::clone(live), due, running: self.running.clone() }

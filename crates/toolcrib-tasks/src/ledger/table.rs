@@ -7,34 +7,39 @@ use parking_lot::Mutex;
 use toolcrib_model::ToolError;
 
 use super::bounds::{Bound, make_room};
-use super::task::{Live, Task};
+use super::due::DueTime;
+use super::task::{Live, LocalState, Task};
 
 /// The tasks of all sessions.
-pub(super) struct Table<T: Task> {
-    index: Mutex<Index<T>>,
+pub(super) struct Table<T, L, D> {
+    index: Mutex<Index<T, L, D>>,
 }
 
-struct Index<T: Task> {
-    lives: HashMap<Arc<str>, Arc<Live<T>>>,
+struct Index<T, L, D> {
+    lives: HashMap<Arc<str>, Arc<Live<T, L>>>,
     /// The due times; `due_of` is the reverse index.
-    dues: BTreeSet<(T::Due, Arc<str>)>,
-    due_of: HashMap<Arc<str>, T::Due>,
+    dues: BTreeSet<(D, Arc<str>)>,
+    due_of: HashMap<Arc<str>, D>,
 }
 
-impl<T: Task> Table<T> {
+impl<T: Task, L: LocalState, D: DueTime> Table<T, L, D> {
     pub(super) fn new() -> Self {
         Self {
             index: Mutex::new(Index { lives: HashMap::new(), dues: BTreeSet::new(), due_of: HashMap::new() }),
         }
     }
 
-    pub(super) fn insert(&self, live: &Arc<Live<T>>) {
+    pub(super) fn insert(&self, live: &Arc<Live<T, L>>) {
         self.index.lock().lives.insert(Arc::clone(&live.id), Arc::clone(live));
     }
 
     /// Adds a task, and returns the tasks that were removed to make room for it. Returns an error if a limit is
     /// reached.
-    pub(super) fn add(&self, live: &Arc<Live<T>>, bounds: &[Bound]) -> Result<Vec<Arc<Live<T>>>, ToolError> {
+    pub(super) fn add(
+        &self,
+        live: &Arc<Live<T, L>>,
+        bounds: &[Bound],
+    ) -> Result<Vec<Arc<Live<T, L>>>, ToolError> {
         let mut index = self.index.lock();
         let removed = make_room(live, &index.lives.values(), bounds)?;
         for live in &removed {
@@ -44,7 +49,7 @@ impl<T: Task> Table<T> {
         Ok(removed)
     }
 
-    pub(super) fn get(&self, id: &str) -> Option<Arc<Live<T>>> {
+    pub(super) fn get(&self, id: &str) -> Option<Arc<Live<T, L>>> {
         self.index.lock().lives.get(id).cloned()
     }
 
@@ -53,7 +58,7 @@ impl<T: Task> Table<T> {
     }
 
     /// Returns the tasks for which `is_wanted` returns true, in the order of their creation.
-    pub(super) fn matching(&self, is_wanted: impl Fn(&Live<T>) -> bool) -> Vec<Arc<Live<T>>> {
+    pub(super) fn matching(&self, is_wanted: impl Fn(&Live<T, L>) -> bool) -> Vec<Arc<Live<T, L>>> {
         let mut found: Vec<_> =
             self.index.lock().lives.values().filter(|live| is_wanted(live)).cloned().collect();
         found.sort_by(|a, b| (a.created, &a.id).cmp(&(b.created, &b.id)));
@@ -61,7 +66,7 @@ impl<T: Task> Table<T> {
     }
 
     /// Sets the time at which a task must be processed.
-    pub(super) fn set_due(&self, id: &str, due: Option<T::Due>) {
+    pub(super) fn set_due(&self, id: &str, due: Option<D>) {
         let mut index = self.index.lock();
         index.forget_due(id);
         // A removed task stays removed.
@@ -74,12 +79,12 @@ impl<T: Task> Table<T> {
     }
 
     /// Returns the time at which a task must be processed.
-    pub(super) fn due(&self, id: &str) -> Option<T::Due> {
+    pub(super) fn due(&self, id: &str) -> Option<D> {
         self.index.lock().due_of.get(id).copied()
     }
 
     /// Returns the tasks that must be processed now, which have no due time afterwards.
-    pub(super) fn take_due(&self, now: T::Due) -> Vec<Arc<Live<T>>> {
+    pub(super) fn take_due(&self, now: D) -> Vec<Arc<Live<T, L>>> {
         let mut index = self.index.lock();
         let mut taken = Vec::new();
         while index.dues.first().is_some_and(|(due, _)| *due <= now) {
@@ -91,12 +96,12 @@ impl<T: Task> Table<T> {
     }
 
     /// Returns the next time at which a task must be processed.
-    pub(super) fn next_due(&self) -> Option<T::Due> {
+    pub(super) fn next_due(&self) -> Option<D> {
         self.index.lock().dues.first().map(|(due, _)| *due)
     }
 }
 
-impl<T: Task> Index<T> {
+impl<T: Task, L: LocalState, D: DueTime> Index<T, L, D> {
     fn remove(&mut self, id: &str) {
         self.forget_due(id);
         if let Some(live) = self.lives.remove(id) {

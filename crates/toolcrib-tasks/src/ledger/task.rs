@@ -13,7 +13,6 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use toolcrib_model::{ErrorKind, ToolError};
 
-use super::due::DueTime;
 use crate::id::random_id;
 use crate::owner::Owner;
 use crate::{Change, Record, RecordKind};
@@ -30,10 +29,6 @@ pub(crate) trait Task: Clone + Serialize + Send + Sync + 'static {
     const HINT_WITHOUT_TASKS: &'static str;
     /// True if changes that this process could not store take precedence over the record of another process.
     const KEEPS_UNSAVED: bool = false;
-    /// The time at which it must be processed.
-    type Due: DueTime;
-    /// The state in this process, which is not stored.
-    type Local: Send + Sync;
 
     fn owner(&self) -> &Owner;
     fn created(&self) -> Timestamp;
@@ -41,12 +36,17 @@ pub(crate) trait Task: Clone + Serialize + Send + Sync + 'static {
     fn ended(&self) -> Option<Timestamp>;
 }
 
+/// The state of a task in this process, which is not stored.
+pub(crate) trait LocalState: Send + Sync + 'static {}
+
+impl<T: Send + Sync + 'static> LocalState for T {}
+
 /// A task in this process.
-pub(crate) struct Live<T: Task> {
+pub(crate) struct Live<T, L> {
     pub(crate) id: Arc<str>,
     pub(crate) owner: Owner,
     pub(crate) created: Timestamp,
-    pub(crate) local: T::Local,
+    pub(crate) local: L,
     /// The lock that is held from a change until its write, so that changes reach the store in order.
     pub(crate) change_lock: tokio::sync::Mutex<()>,
     state: Mutex<Arc<T>>,
@@ -60,15 +60,15 @@ pub(crate) struct Live<T: Task> {
     unsaved: Mutex<Option<Instant>>,
 }
 
-impl<T: Task> Live<T> {
+impl<T: Task, L: LocalState> Live<T, L> {
     /// Creates a task with a random id.
-    pub(crate) fn create(task: T, local: T::Local) -> Result<Arc<Self>, ToolError> {
+    pub(crate) fn create(task: T, local: L) -> Result<Arc<Self>, ToolError> {
         let id = random_id(T::ID_PREFIX);
         let id = id.map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))?;
         Ok(Self::new(id, task, local))
     }
 
-    pub(super) fn new(id: impl Into<Arc<str>>, task: T, local: T::Local) -> Arc<Self> {
+    pub(super) fn new(id: impl Into<Arc<str>>, task: T, local: L) -> Arc<Self> {
         Arc::new(Self {
             id: id.into(),
             owner: task.owner().clone(),

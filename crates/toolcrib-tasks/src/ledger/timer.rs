@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::Ledger;
 use super::due::DueTime;
-use super::task::{Live, Task};
+use super::task::{Live, LocalState, Task};
 use crate::services::LEASE_TIME;
 
 /// The longest sleep before the clock is read again, since the wall clock may be set meanwhile.
@@ -25,31 +25,41 @@ const MAINTENANCE_INTERVAL: Duration = LEASE_TIME;
 pub(crate) const CLOCK_SET_BACK: SignedDuration = SignedDuration::from_hours(24);
 
 /// The work of one kind of task.
-pub(crate) trait Policy: Send + Sync + 'static {
-    type Task: Task;
-
-    fn ledger(&self) -> &Ledger<Self::Task>;
+pub(crate) trait Policy<T: Task, L: LocalState, D: DueTime>: Send + Sync + 'static {
+    fn ledger(&self) -> &Ledger<T, L, D>;
 
     /// Starts to process a task that is due.
-    fn process(self: &Arc<Self>, live: Arc<Live<Self::Task>>);
+    fn process(self: &Arc<Self>, live: Arc<Live<T, L>>);
 
     /// Sets the due times after the changes of other processes were loaded, or after the clock was set back.
     fn maintain(self: Arc<Self>, was_set_back: bool) -> impl Future<Output = ()> + Send;
 }
 
 /// Starts the timer of a ledger, which ends when intake stops or all handles are dropped.
-pub(crate) fn start_timer<P: Policy>(policy: &Arc<P>) {
-    tokio::spawn(run(Arc::downgrade(policy)));
+pub(crate) fn start_timer<P, T, L, D>(policy: &Arc<P>)
+where
+    P: Policy<T, L, D>,
+    T: Task,
+    L: LocalState,
+    D: DueTime,
+{
+    tokio::spawn(run::<P, T, L, D>(Arc::downgrade(policy)));
 }
 
-impl<T: Task> Ledger<T> {
+impl<T: Task, L: LocalState, D: DueTime> Ledger<T, L, D> {
     /// Returns true if the timer is not started yet, and from then on false.
     pub(crate) fn begin_timer(&self) -> bool {
         !self.has_timer.swap(true, Ordering::AcqRel)
     }
 }
 
-async fn run<P: Policy>(policy: Weak<P>) {
+async fn run<P, T, L, D>(policy: Weak<P>)
+where
+    P: Policy<T, L, D>,
+    T: Task,
+    L: LocalState,
+    D: DueTime,
+{
     let mut seen = Timestamp::MIN;
     let mut maintained_at = Instant::now();
     let mut maintenance: Option<JoinHandle<()>> = None;
@@ -57,7 +67,7 @@ async fn run<P: Policy>(policy: Weak<P>) {
         let Some(strong) = policy.upgrade() else { return };
         let ledger = strong.ledger();
         let (services, woken) = (Arc::clone(&ledger.services), Arc::clone(&ledger.woken));
-        for live in ledger.table.take_due(DueTime::now(&*services.clock)) {
+        for live in ledger.table.take_due(D::now(&*services.clock)) {
             strong.process(live);
         }
         let now = services.clock.now();
@@ -67,10 +77,10 @@ async fn run<P: Policy>(policy: Weak<P>) {
         if is_free && (was_set_back || maintained_at.elapsed() >= MAINTENANCE_INTERVAL) {
             maintained_at = Instant::now();
             // A separate task, so that a slow store delays no due task.
-            maintenance = Some(tokio::spawn(maintain(Arc::clone(&strong), was_set_back)));
+            maintenance = Some(tokio::spawn(maintain::<P, T, L, D>(Arc::clone(&strong), was_set_back)));
         }
         let next = ledger.table.next_due();
-        let left = next.map_or(CLOCK_CHECK, |next| next.since(DueTime::now(&*services.clock)));
+        let left = next.map_or(CLOCK_CHECK, |next| next.since(D::now(&*services.clock)));
         drop(strong);
         let (woken, sleep) = (pin!(woken.notified()), pin!(tokio::time::sleep(left.min(CLOCK_CHECK))));
         if services.closing().run_until_cancelled(select(woken, sleep)).await.is_none() {
@@ -79,7 +89,13 @@ async fn run<P: Policy>(policy: Weak<P>) {
     }
 }
 
-async fn maintain<P: Policy>(policy: Arc<P>, was_set_back: bool) {
+async fn maintain<P, T, L, D>(policy: Arc<P>, was_set_back: bool)
+where
+    P: Policy<T, L, D>,
+    T: Task,
+    L: LocalState,
+    D: DueTime,
+{
     if policy.ledger().services.is_shared() {
         policy.ledger().reload_all().await;
     }

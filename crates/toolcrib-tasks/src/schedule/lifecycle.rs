@@ -103,7 +103,7 @@ impl SchedulesInner {
         })
     }
 
-    pub(super) async fn cancel(&self, live: &Arc<Live<Schedule>>) -> ScheduleStatus {
+    pub(super) async fn cancel(&self, live: &Arc<Live<Schedule, ScheduleTime>>) -> ScheduleStatus {
         let change_lock = live.change_lock.lock().await;
         let has_lease = self.acquire(live).await;
         let now = self.ledger.services.clock.now();
@@ -139,7 +139,7 @@ impl SchedulesInner {
 
     /// Acquires the lease of a schedule. Applies the changes and the cancel marker of other processes. Returns false if
     /// this process may not run the schedule. The caller holds the change lock.
-    pub(super) async fn acquire(&self, live: &Live<Schedule>) -> bool {
+    pub(super) async fn acquire(&self, live: &Live<Schedule, ScheduleTime>) -> bool {
         match self.ledger.acquire(live).await {
             Ok(true) => {}
             Ok(false) => return false,
@@ -162,7 +162,7 @@ impl SchedulesInner {
     /// Cancels a schedule that has a cancel marker, and returns the change that removes the marker.
     pub(super) async fn apply_cancel_marker(
         &self,
-        live: &Live<Schedule>,
+        live: &Live<Schedule, ScheduleTime>,
         schedule: &mut Schedule,
         now: Timestamp,
     ) -> Vec<Change> {

@@ -148,7 +148,7 @@ pub struct Schedules {
 }
 
 struct SchedulesInner {
-    ledger: Ledger<Schedule>,
+    ledger: Ledger<Schedule, ScheduleTime>,
     settings: ScheduleSettings,
     /// The permits for concurrent runs.
     permits: Arc<Semaphore>,

@@ -230,8 +230,6 @@ impl Task for Schedule {
     const ID_PREFIX: &'static str = "schedule";
     const HINT_WITHOUT_TASKS: &'static str =
         "there are no schedules; create one with `schedule_once` or `schedule_cron`";
-    type Due = Timestamp;
-    type Local = ScheduleTime;
 
     fn owner(&self) -> &Owner {
         &self.owner

@@ -18,15 +18,13 @@ use super::transitions::InterruptedRun;
 use crate::Action;
 use crate::ledger::{CANCEL_WAIT, Ledger, Live, Policy, track_waiting};
 
-type LiveSchedule = Live<Schedule>;
+type LiveSchedule = Live<Schedule, ScheduleTime>;
 
 /// The time after which a run is retried that another process or the store has prevented.
 const RETRY: SignedDuration = SignedDuration::from_secs(15);
 
-impl Policy for SchedulesInner {
-    type Task = Schedule;
-
-    fn ledger(&self) -> &Ledger<Schedule> {
+impl Policy<Schedule, ScheduleTime, Timestamp> for SchedulesInner {
+    fn ledger(&self) -> &Ledger<Schedule, ScheduleTime> {
         &self.ledger
     }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 use toolcrib_model::ellipsize_chars;
 
 use super::record::{LastRun, Overlap, Schedule, ScheduleState};
-use super::time::format_moment;
+use super::time::{ScheduleTime, format_moment};
 use crate::Action;
 use crate::ledger::Live;
 
@@ -69,7 +69,7 @@ pub struct ScheduleStatus {
     pub note: Option<String>,
 }
 
-impl Live<Schedule> {
+impl Live<Schedule, ScheduleTime> {
     /// Returns the status, with up to `next_runs` next runs.
     pub(super) fn status(&self, next_runs: usize) -> ScheduleStatus {
         let (schedule, time) = (self.task(), &self.local);

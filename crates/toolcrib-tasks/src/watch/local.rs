@@ -20,7 +20,7 @@ pub const MAX_WATCH_HISTORY: usize = 100;
 /// The note on a watcher whose turn waits for an approval.
 const WAITING_NOTE: &str = "it waits for a person to approve a call";
 
-pub(super) type LiveWatcher = Live<Watcher>;
+pub(super) type LiveWatcher = Live<Watcher, LocalWatcher>;
 
 /// The state of a watcher that is not stored.
 pub(super) struct LocalWatcher {

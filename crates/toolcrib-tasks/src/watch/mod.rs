@@ -109,7 +109,7 @@ pub struct Watchers {
 }
 
 struct WatchersInner {
-    ledger: Ledger<Watcher>,
+    ledger: Ledger<Watcher, LocalWatcher, Instant>,
     settings: WatcherSettings,
     check_limits: CheckLimits,
 }

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_port::PhaseTracker;
 
-use super::local::{LiveWatcher, next_due};
+use super::local::{LiveWatcher, LocalWatcher, next_due};
 use super::status::WatcherState;
 use super::watcher::{CompletedCheck, Watcher};
 use super::{CHECKPOINT, MAX_CHECK_TIME, WatchersInner};
@@ -21,7 +21,7 @@ struct Turn {
     live: Arc<LiveWatcher>,
     due: Timestamp,
     began: Instant,
-    _run: Run<Watcher>,
+    _run: Run<Watcher, LocalWatcher>,
 }
 
 impl Drop for Turn {
@@ -33,10 +33,8 @@ impl Drop for Turn {
     }
 }
 
-impl Policy for WatchersInner {
-    type Task = Watcher;
-
-    fn ledger(&self) -> &Ledger<Watcher> {
+impl Policy<Watcher, LocalWatcher, Instant> for WatchersInner {
+    fn ledger(&self) -> &Ledger<Watcher, LocalWatcher, Instant> {
         &self.ledger
     }
 

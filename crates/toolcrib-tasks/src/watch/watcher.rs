@@ -6,7 +6,6 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, Fingerprint, ToolError, ellipsize_bytes};
 
 use super::firing::{Firing, FollowUp};
@@ -141,8 +140,6 @@ impl Task for Watcher {
     const ID_PREFIX: &'static str = "watch";
     const HINT_WITHOUT_TASKS: &'static str = "there are no watchers; start one with `watch_start`";
     const KEEPS_UNSAVED: bool = true;
-    type Due = Instant;
-    type Local = LocalWatcher;
 
     fn owner(&self) -> &Owner {
         &self.owner

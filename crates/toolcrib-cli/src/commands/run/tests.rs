@@ -29,7 +29,7 @@ tools: {{registry: [{{type: file, path: tools.yaml, engine: nothing}}], engines:
     );
     fs::write(path("app.yaml"), app).unwrap();
     fs::write(path("tools.yaml"), "shop: [{name: price, description: Prices.}]").unwrap();
-    let runtime = start(App::open(&path("app.yaml")).unwrap(), Arc::new(DenyAll))
+    let runtime = start(App::open(path("app.yaml")).unwrap(), Arc::new(DenyAll))
         .await
         .unwrap_or_else(|why| panic!("{}", why.message));
     let setup = runtime.agent_in(None, SESSION).unwrap();
