@@ -89,9 +89,6 @@ const VAGUE_TYPES: &[&str] = &[
 /// The names that every crate may give to several types.
 const SHARED_TYPES: &[&str] = &["Error", "Result"];
 
-/// The beginning of the definition of an associated type.
-const ASSOCIATED_TYPE: &str = "    type ";
-
 /// Returns true for the sources of crates that ship, which excludes tests.
 pub(super) fn is_checked(path: &str) -> bool {
     let is_test = path.contains("/tests") || path.ends_with("tests.rs") || path.contains("/examples/");
@@ -131,13 +128,12 @@ pub(super) fn check_page(page: &TextFile) -> Vec<Violation> {
     prose(&page.text).flat_map(check).collect()
 }
 
-/// Checks that no two types of a crate share a name. Associated types, which are indented, name types of a trait.
+/// Checks that no two types of a crate share a name.
 pub(super) fn check_type_names<'a>(files: impl Iterator<Item = &'a TextFile>) -> Vec<Violation> {
     let mut places: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
     for file in files {
         let Some(package) = file.path.split('/').nth(1) else { continue };
-        let lines = file.text.lines().enumerate().filter(|(_, line)| !line.starts_with(ASSOCIATED_TYPE));
-        for (index, line) in lines {
+        for (index, line) in file.text.lines().enumerate() {
             if let Some(name) = type_name(line).filter(|name| !SHARED_TYPES.contains(name)) {
                 places.entry((package, name)).or_default().push(format!("{}:{}", file.path, index + 1));
             }

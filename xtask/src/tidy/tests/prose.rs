@@ -47,7 +47,6 @@ fn a_type_name_that_a_crate_uses_twice_is_reported() {
         file("crates/a/src/c.rs", "\npub struct Row;\nstruct Error;\n"),
         file("crates/b/src/c.rs", "struct Row;\nstruct Error;\nstruct Column;\n"),
         file("crates/a/src/d.rs", "enum Error {}\n"),
-        file("crates/a/src/e.rs", "trait Store {\n    type Row;\n}\n    type Row = u8;\n"),
     ];
     let expected = "a: several types are called `Row`: crates/a/src/b.rs:1, crates/a/src/c.rs:2";
     assert_eq!(printed(&check_type_names(files.iter())), [expected]);
