@@ -58,7 +58,8 @@ mod server;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
-#[cfg(all(test, feature = "mysql", feature = "postgres", feature = "sqlite"))]
+#[cfg(all(feature = "mysql", feature = "postgres", feature = "sqlite"))]
+#[cfg(test)]
 mod tests;
 
 pub use config::{ConfigError, DatabaseConfig, Driver, Location, Tls};

@@ -48,7 +48,8 @@ pub mod http;
 #[cfg(feature = "shell")]
 pub mod shell;
 
-#[cfg(all(test, feature = "filesystem", feature = "http", feature = "memory", feature = "shell"))]
+#[cfg(all(feature = "filesystem", feature = "http", feature = "memory", feature = "shell"))]
+#[cfg(test)]
 mod tests;
 
 pub use built_in::{ModuleContext, ModuleTable, NoConfig, build, built_in, names};

@@ -33,7 +33,8 @@ mod line_tests;
 #[cfg(unix)]
 #[cfg(test)]
 mod protected_tests;
-#[cfg(all(unix, test, feature = "watch"))]
+#[cfg(all(unix, feature = "watch"))]
+#[cfg(test)]
 mod tests;
 
 pub use atomic_replace::{make_private, replace};
