@@ -14,12 +14,13 @@
 //! - [`tools`] returns the tool `read_result`, which pages, searches, and queries stored results.
 //!
 //! ```
+//! use serde_json::json;
 //! use toolcrib_model::ToolResult;
 //! use toolcrib_port::CallContext;
 //! use toolcrib_results::{ResultLimits, Results};
 //!
 //! let results = Results::new(ResultLimits { tokens: 500, ..ResultLimits::default() });
-//! let log = ToolResult::ok(None, "app::log", "started\n".repeat(1_000));
+//! let log = ToolResult::ok(None, "app::log", json!("started\n".repeat(1_000)));
 //! let log = results.shape(log, None, &CallContext::new("session"));
 //! assert!(log.metadata.contains_key("handle"));
 //! assert!(log.result.to_string().len() < 4_000);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{Cacheable, ToolTraits};
 
-fn traits(metadata: Value) -> ToolTraits {
+fn traits(metadata: &Value) -> ToolTraits {
     ToolTraits::of(metadata.as_object().unwrap())
 }
 
@@ -21,7 +21,7 @@ fn a_tool_is_read_only_if_its_risk_is_declared_as_low_and_it_has_no_side_effects
         (json!({"risk": "medium", "idempotent": true}), false, true),
         (json!({"risk": 0}), false, false),
     ] {
-        let traits = traits(metadata.clone());
+        let traits = traits(&metadata);
         assert_eq!((traits.is_read_only(), traits.may_repeat()), (is_read_only, may_repeat), "{metadata}");
     }
 }
@@ -35,13 +35,13 @@ fn a_value_of_another_form_counts_as_absent() {
         "discovery": "yes", "discovery_step": "jump", "forwards": true, "target": {"within": "action"},
         "runs_others": 1, "clamps": 1, "awaits_user": 1, "confirmation_required": null, "of_the_source": 1,
     });
-    assert_eq!(traits(odd), ToolTraits::default());
-    assert!(traits(json!({"confirmation_required": "yes"})).confirmation_required);
+    assert_eq!(traits(&odd), ToolTraits::default());
+    assert!(traits(&json!({"confirmation_required": "yes"})).confirmation_required);
 }
 
 #[test]
 fn a_cache_permission_is_complete_or_absent() {
-    let cacheable = |declared: Value| traits(json!({"cacheable": declared})).cacheable;
+    let cacheable = |declared: Value| traits(&json!({"cacheable": declared})).cacheable;
     let minute = Some(Duration::from_mins(1));
     for (declared, expected) in [
         (json!(true), Some(Cacheable::default())),

@@ -53,7 +53,7 @@ pub(crate) async fn declared(module: &Module, tools: &[(&str, Risk, &str)]) -> V
     for (name, risk, alias) in tools {
         let tool = tool(module, name).await;
         assert_eq!(tool.traits().risk, *risk, "{name}");
-        assert_eq!(tool.traits().side_effects.len() > 0, *risk != Risk::Low, "{name}");
+        assert_eq!(!tool.traits().side_effects.is_empty(), *risk != Risk::Low, "{name}");
         assert!(tool.aliases().any(|known| known == *alias), "{name}");
         assert_eq!(tool.parameters["additionalProperties"], false, "{name}");
         found.push(tool);
