@@ -4,11 +4,9 @@
 //! the [`exporter`] sends them on in batches, as JSON over HTTP. Calls never wait for it: what finds no room is counted
 //! and dropped. At the end of the process what is left is sent, for [`FLUSH_TIMEOUT`] at most.
 //!
-//! `tracing-opentelemetry` 0.34 with `opentelemetry-otlp` 0.33 would take its place, for JSON over HTTP too, with nine
-//! crates more (`prost` among them), 68,000 lines, and forty seconds of building. They have no bound on the length of a
-//! text, which is promised here. One signal, one protocol, and the HTTP client that is there need no crate, and so no
-//! cargo feature. Events, metrics, links and sampling of our own are not done; a span whose remote parent is not sampled
-//! is not sent.
+//! `tracing-opentelemetry` 0.34 with `opentelemetry-otlp` 0.33 would take its place with nine more crates (`prost` among
+//! them) of 68,000 lines. They do not limit the length of a text, which this module promises. Events, metrics, links and
+//! sampling of our own are not done; a span whose remote parent is not sampled is not sent.
 
 mod encode;
 mod exporter;

@@ -1,5 +1,5 @@
-//! The parser of time phrases. It computes dates with `jiff`. Of the crates for such phrases, `interim` reads English
-//! only, and none reads English and French.
+//! The parser of time phrases. It computes dates with `jiff`. The crate `interim` reads English phrases only, and
+//! these phrases are English and French.
 
 use jiff::civil::{Date, DateTime, Time, Weekday};
 use jiff::{Span, Timestamp, ToSpan as _, Zoned};

@@ -4,8 +4,8 @@
 //! they were; a parser only tells where the entry stands. What comes out is read again and compared before anybody writes
 //! it.
 //!
-//! The editors of `jsonc-parser` and `toml_edit` do not keep that: the one spreads an object that stands on one line over
-//! several and leaves it so when the entry goes (5 of the 14 texts of the tests), the other writes every line end as LF.
+//! The editors of `jsonc-parser` and `toml_edit` do not keep that: `jsonc-parser` spreads an object of one line over
+//! several lines, and `toml_edit` writes every line end as LF.
 
 mod json;
 mod toml;
