@@ -9,7 +9,7 @@
 //! - [`ResultLimits`] holds the sizes of results for readers; a tool may ask for more or less in its metadata under
 //!   `max_result_tokens`.
 //! - A handle is 128 random bits and belongs to the session, agent and user of the call that made it; for anyone else
-//!   it does not exist. The handles of a session may be [stored in a folder](Results::keep_in) beyond the process.
+//!   it does not exist. The handles of a session may be [stored in a folder](Results::store_in) beyond the process.
 //! - [`Secrets`] collects secrets, and [`Redactor`] removes them from results and logs.
 //! - [`tools`] returns the tool `read_result`, which pages, searches, and queries stored results.
 //!

@@ -88,9 +88,10 @@ impl Agent {
     /// Answers a prompt. The conversation grows by the prompt and all that follows, and can be continued after any
     /// outcome. When it exceeds the context window of the model, its older part is compacted.
     ///
-    /// Adjacent calls that [only read](ToolCaller::only_reads) run concurrently, up to [`MAX_PARALLEL_CALLS`] at once;
-    /// all other calls run one at a time, in order. Each call has exactly one result. Names in the table of wire names
-    /// are resolved there; all other names are passed on, so that the caller resolves tools that were not offered.
+    /// Adjacent calls that [only read](toolcrib_port::Catalogue::only_reads) run concurrently, up to
+    /// [`MAX_PARALLEL_CALLS`] at once; all other calls run one at a time, in order. Each call has exactly one result.
+    /// Names in the table of wire names are resolved there; all other names are passed on, so that the caller resolves
+    /// tools that were not offered.
     /// `context.cancel` ends the run. If the context has a budget, the run spends at most what is left of it and is
     /// charged to it; runs that the calls of this run start are charged to this run in the same way.
     pub async fn run(
@@ -106,8 +107,8 @@ impl Agent {
     }
 
     /// Continues the interrupted run that is [open](Conversation::is_open) in the conversation. Calls that were begun
-    /// and have no result are repeated only if they [may be](ToolCaller::may_repeat); otherwise the model is told that
-    /// their outcome is unknown.
+    /// and have no result are repeated only if they [may be](toolcrib_port::Catalogue::may_repeat); otherwise the model is told
+    /// that their outcome is unknown.
     pub async fn resume(
         &self,
         conversation: &mut Conversation,
