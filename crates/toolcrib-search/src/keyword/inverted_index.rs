@@ -178,17 +178,19 @@ impl InvertedIndexBuilder {
     /// Completes the index. Returns it with the number of tools.
     pub(super) fn finish(self) -> (InvertedIndex, usize) {
         let tools = self.lengths.len();
-        let averages: [f32; FIELDS] = std::array::from_fn(|field| {
-            let lengths = self.lengths.iter().map(|row| as_f32(row.get(field).copied().unwrap_or_default()));
-            lengths.sum::<f32>() / as_f32(tools).max(1.0)
-        });
-        let norms = |lengths: &[usize; FIELDS]| -> [f32; FIELDS] {
-            std::array::from_fn(|field| {
-                let of = |values: &[f32]| values.get(field).copied().unwrap_or_default();
-                let length = as_f32(lengths.get(field).copied().unwrap_or_default());
-                let length = length / of(&averages).max(f32::MIN_POSITIVE);
-                of(&WEIGHTS) / (1.0 - LENGTH_PENALTY + LENGTH_PENALTY * length)
-            })
+        let mut sums = [0.0; FIELDS];
+        for lengths in &self.lengths {
+            for (sum, length) in sums.iter_mut().zip(lengths) {
+                *sum += as_f32(*length);
+            }
+        }
+        let averages = sums.map(|sum: f32| (sum / as_f32(tools).max(1.0)).max(f32::MIN_POSITIVE));
+        let norms = |lengths: &[usize; FIELDS]| {
+            let mut norms = WEIGHTS;
+            for ((norm, length), average) in norms.iter_mut().zip(lengths).zip(&averages) {
+                *norm /= 1.0 - LENGTH_PENALTY + LENGTH_PENALTY * (as_f32(*length) / average);
+            }
+            norms
         };
         let norms: Vec<[f32; FIELDS]> = self.lengths.iter().map(norms).collect();
         let mut places = Vec::with_capacity(self.occurrences.len());
