@@ -10,8 +10,9 @@ use toolcrib_loader_mcp::{TrustLock, TrustLockError};
 use toolcrib_modules::memory::Memory;
 use toolcrib_results::Secrets;
 
+use crate::file::{empty_sections, former_names, variables};
 use crate::state_name::state_name;
-use crate::{AppConfig, AppFile, Error, Extensions, empty_sections, former_names, variables};
+use crate::{AppConfig, AppFile, Error, Extensions};
 
 /// The most bytes of an app file.
 const MAX_APP_BYTES: u64 = 1024 * 1024;

@@ -13,14 +13,15 @@ use toolcrib_registry::{Enrichment, SessionTools, Snapshot, ToolRegistry};
 use toolcrib_sdk::Module;
 use toolcrib_tasks::{ActionSupport, Scheduler, Skills};
 
-use crate::entry::AppContext;
+use crate::extensions::entry::AppContext;
+use crate::file::former_names;
 use crate::sections::channels::NamedChannel;
 use crate::sections::setup::{Setup, SetupRules};
 use crate::sections::{
     agents, app, audit, capabilities, channels, execution, limits, modules, runtime, search, serve, skills,
 };
 use crate::sources::{self, BuiltSource};
-use crate::{App, Error, Extensions, LaunchOptions, called_apps, former_names, protected_files};
+use crate::{App, Error, Extensions, LaunchOptions, called_apps, protected_files};
 
 /// An app that is checked and built. Nothing of it is loaded or started yet.
 ///

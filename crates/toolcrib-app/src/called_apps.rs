@@ -9,10 +9,11 @@ use toolcrib_agent::RunLimits;
 use toolcrib_document::Error as DocumentError;
 use toolcrib_model::pointer_part;
 
+use crate::file::variables;
 use crate::sections::apps::{CalledAppConfig, MAX_APP_DEPTH, MAX_APPS};
 use crate::sections::runtime::{RuntimeSection, run_limits};
 use crate::sections::values::check_name;
-use crate::{App, Error, variables};
+use crate::{App, Error};
 
 /// Reads the apps that an app names, and builds them by `build`, which reads those that they name. Nothing is started.
 pub(crate) fn read<B>(

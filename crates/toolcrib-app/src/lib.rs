@@ -10,16 +10,11 @@
 
 mod app;
 mod blueprint;
-mod built_in;
 mod called_apps;
-mod empty_sections;
-mod entry;
 mod error;
 mod extensions;
 mod file;
-mod former_names;
 mod login;
-mod module_schema;
 mod nesting;
 mod options;
 mod protected_files;
@@ -27,8 +22,6 @@ mod schema;
 mod settings;
 mod sources;
 mod state_name;
-mod templates;
-mod variables;
 
 pub mod sections;
 
@@ -37,13 +30,14 @@ mod tests;
 
 pub use app::App;
 pub use blueprint::Blueprint;
-pub use entry::EntryContext;
 pub use error::Error;
 pub use extensions::Extensions;
+pub use extensions::entry::EntryContext;
 pub use file::AppFile;
-pub use module_schema::ModuleSchema;
+pub use file::variables::expanded;
 pub use nesting::{MAX_PROCESS_DEPTH, MAX_SERVED_APPS, serve_arguments, too_deep};
 pub use options::{LaunchOptions, TaskStore};
+pub use schema::module_schema::ModuleSchema;
 pub use settings::{AppConfig, ToolsSection};
 pub use sources::{BuiltSource, CheckedLoader, SourceRequest};
 pub use state_name::state_name;
@@ -53,4 +47,3 @@ pub use toolcrib_loader_mcp::{
 pub use toolcrib_modules::NoConfig;
 pub use toolcrib_oauth::Error as AuthorizationError;
 pub use toolcrib_tasks::Terminal;
-pub use variables::expanded;

@@ -5,7 +5,7 @@ use toolcrib_document::Error as DocumentError;
 use toolcrib_loader_mcp::entry as mcp;
 use toolcrib_loader_mcp::{Authorization, McpSource};
 
-use crate::entry::{AppContext, EntryContext};
+use crate::extensions::entry::{AppContext, EntryContext};
 use crate::sources::{BuiltSource, settings_of_source};
 use crate::{Blueprint, Error};
 

@@ -12,9 +12,10 @@ use toolcrib_loader_file::{MANIFEST, MAX_MANIFEST_BYTES};
 use toolcrib_model::pointer_part;
 use toolcrib_tasks::{Skill, Skills};
 
+use crate::App;
+use crate::file::variables;
 use crate::sections::agents::BrainConfig;
 use crate::sections::skills;
-use crate::{App, variables};
 
 /// The longest text of an app file that is taken for a path, in bytes.
 const MAX_PATH_BYTES: usize = 1024;

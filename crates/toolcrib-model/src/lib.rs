@@ -16,7 +16,6 @@
 //! Nothing here does I/O, is async, or reads a clock. [`random_bytes`] alone asks the operating system.
 
 mod name;
-mod schema;
 mod text;
 mod tool;
 
@@ -26,43 +25,36 @@ mod result;
 mod user_question;
 
 mod call_scope;
-mod equivalent;
-mod fingerprint;
 mod load_outcome;
-mod media;
 mod random;
-mod result_facts;
-mod result_notes;
-mod risk;
 mod secret;
-mod traits;
 
 #[cfg(test)]
 mod tests;
 
 pub use call::ToolCall;
 pub use call_scope::{CallScope, MAX_SCOPE_ENTRIES, MAX_SCOPE_KEY_BYTES, MAX_SCOPE_VALUE_BYTES, ScopeError};
-pub use equivalent::EquivalentCall;
 pub use error::{DENIAL_HINT, ErrorKind, ToolError};
-pub use fingerprint::{Fingerprint, ParseFingerprintError};
 pub use load_outcome::{LoadOutcome, Reject, RejectKind};
-pub use media::{MediaHandle, media_handles};
 pub use name::{
     MAX_NAME_CHARS, NAMESPACE_SEPARATOR, NameError, QualifiedName, RUNTIME_NAMESPACE, SCHEDULER_NAMESPACE,
 };
 pub use random::{NoRandomNumbers, hex, random_bytes};
 pub use result::ToolResult;
-pub use result_notes::ResultNote;
-pub use risk::Risk;
-pub use schema::{Definition, PerDefinition, Rewritten, Schema, SharedDefinitions};
+pub use result::media::{MediaHandle, media_handles};
+pub use result::notes::ResultNote;
 pub use secret::Secret;
 pub use text::canonical::{ExactIntegers, canonical_json, canonical_json_with};
 pub use text::invisible::{clean_text, is_hidden, is_invisible, is_joiner, visible_text};
 pub use text::json::{AnySeed, kind_of, pointer_part, string_end};
 pub use text::truncate::{ellipsize_bytes, ellipsize_chars, truncate_bytes, truncate_chars};
 pub use text::words::words_of_name;
+pub use tool::equivalent::EquivalentCall;
+pub use tool::fingerprint::{Fingerprint, ParseFingerprintError};
+pub use tool::risk::Risk;
+pub use tool::schema::{Definition, PerDefinition, Rewritten, Schema, SharedDefinitions};
+pub use tool::traits::{Cacheable, DeferredCall, DiscoveryStep, Forwarding, Presence, ToolTraits};
 pub use tool::{Tool, ToolFormError};
-pub use traits::{Cacheable, DeferredCall, DiscoveryStep, Forwarding, Presence, ToolTraits};
 pub use user_question::{FieldKind, FormField, UserAnswer, UserQuestion};
 
 /// A JSON object, keys in the order in which they were written.

@@ -8,8 +8,8 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use toolcrib_sdk::ToolError;
 
-use super::cell::{Cell, Row};
 use super::output::Column;
+use super::output::cell::{Cell, Row};
 
 /// A pool of connections to one database.
 #[async_trait]

@@ -30,7 +30,6 @@
 compile_error!("enable at least one of the features `mysql`, `postgres`, and `sqlite`");
 
 mod arguments;
-mod cell;
 mod config;
 mod dialect;
 mod errors;
@@ -41,11 +40,7 @@ mod statement_check;
 mod backend;
 mod catalog;
 mod connection;
-mod cursors;
-mod driver_error;
 mod module;
-mod pool;
-mod server_address;
 mod tools;
 mod transaction;
 
@@ -53,8 +48,6 @@ mod transaction;
 mod mysql;
 #[cfg(feature = "postgres")]
 mod postgres;
-#[cfg(any(feature = "mysql", feature = "postgres"))]
-mod server;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 

@@ -9,8 +9,8 @@ use toolcrib_sdk::{CallContext, Lifecycle, Module, ToolError, module};
 
 use crate::config::{ConfigError, DatabaseConfig};
 use crate::connection::ConnectionRegistry;
-use crate::cursors::CursorStore;
-use crate::pool::not_writable;
+use crate::connection::pool::not_writable;
+use crate::output::cursors::CursorStore;
 use crate::tools::{CLOSE_TIMEOUT, Database};
 use crate::{arguments, output};
 

@@ -17,16 +17,16 @@ use super::arguments::{
 use super::backend::{Mode, Statement, StatementError};
 use super::catalog::{self, MAX_PARTS, MAX_TABLES};
 use super::config::{ConfigError, DatabaseConfig, Driver};
+use super::connection::pool::{PoolLimits, not_writable};
 use super::connection::{CONNECT_TIMEOUT, ConnectPolicy, Connection, ConnectionRegistry, is_setup};
-use super::cursors::{CursorStore, PageSize, ResultCursor};
 use super::dialect::{self, TableName};
 use super::errors::invalid;
+use super::output::cursors::{CursorStore, PageSize, ResultCursor};
 use super::output::{
     BatchOutput, ConnectionInfo, DisconnectOutput, ExecuteOutput, RowPage, TableDescription, TableList,
     UpsertOutput,
 };
 use super::parameters::MAX_PARAMETERS;
-use super::pool::{PoolLimits, not_writable};
 use super::statement_check::{Purpose, check};
 use super::transaction::{Deadline, TransactionHandle, TransactionRequest};
 

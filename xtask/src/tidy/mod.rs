@@ -52,6 +52,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     files.sort_by(|one, other| one.path.cmp(&other.path));
     violations.extend(files.iter().flat_map(sources::check));
     violations.extend(sources::check_small_folders(&files, rules::SMALL_FOLDERS));
+    violations.extend(sources::check_crate_roots(&files));
     let shipped = files.iter().filter(|file| prose::is_checked(&file.path));
     violations.extend(shipped.clone().flat_map(prose::check_source));
     violations.extend(prose::check_type_names(shipped));

@@ -13,6 +13,9 @@ pub(super) const SOURCE_FOLDERS: &[&str] = &["crates", "xtask", "tests", "exampl
 /// The longest that a source file may be. Well before that, look for the second concept inside.
 pub(super) const MAX_LINES: usize = 500;
 
+/// The most source files at the root of a crate. More are grouped in folders.
+pub(super) const MAX_ROOT_FILES: usize = 15;
+
 /// Folders whose source files together stay below a number of lines.
 pub(super) const SMALL_FOLDERS: &[(&str, usize)] = &[("crates/toolcrib-port/", 800)];
 

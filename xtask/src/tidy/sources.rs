@@ -1,7 +1,9 @@
 //! The form of source files: short enough, introduced, finished.
 
+use std::collections::BTreeMap;
+
 use super::TextFile;
-use super::rules::MAX_LINES;
+use super::rules::{CRATES_FOLDER, MAX_LINES, MAX_ROOT_FILES};
 use super::violation::Violation;
 
 /// What nobody leaves behind, with the reason. Written in halves, so that this file does not report itself.
@@ -58,6 +60,22 @@ pub(super) fn check_small_folders(files: &[TextFile], folders: &[(&str, usize)])
         .filter(|(_, limit, total)| total >= limit)
         .map(|(folder, limit, total)| {
             Violation::of(folder, format!("{total} lines in all, has to stay below {limit}"))
+        })
+        .collect()
+}
+
+/// Checks that the sources of each crate are grouped in folders.
+pub(super) fn check_crate_roots(files: &[TextFile]) -> Vec<Violation> {
+    let mut roots: BTreeMap<&str, usize> = BTreeMap::new();
+    for file in files.iter().filter(|file| file.path.starts_with(CRATES_FOLDER)) {
+        if let Some((folder, _)) = file.path.rsplit_once('/').filter(|(folder, _)| folder.ends_with("/src")) {
+            *roots.entry(folder).or_default() += 1;
+        }
+    }
+    let crowded = roots.into_iter().filter(|(_, count)| *count > MAX_ROOT_FILES);
+    crowded
+        .map(|(folder, count)| {
+            Violation::of(folder, format!("{count} files, at most {MAX_ROOT_FILES}: group them in folders"))
         })
         .collect()
 }

@@ -9,13 +9,15 @@ use toolcrib_loader_file::{MockEngine, MockSettings};
 use toolcrib_loader_mcp::McpModuleConfig;
 use toolcrib_loader_mcp::entry as mcp;
 use toolcrib_loader_rest::entry as rest;
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
+use toolcrib_module_database as database;
 use toolcrib_modules::{Error, ModuleContext, ModuleTable, NoConfig};
 use toolcrib_sdk::{AppEntry as _, Module};
 
-use crate::entry::EntryContext;
 use crate::extensions::Extensions;
+use crate::extensions::entry::EntryContext;
 
-/// The built-in ones, added by the door that is there for those of other crates.
+/// The built-in extensions, registered like those of other crates.
 impl Default for Extensions {
     fn default() -> Self {
         let mut extensions = Self::empty()
@@ -33,15 +35,12 @@ impl Default for Extensions {
             .with_module(toolcrib_tasks::SCHEDULER, |NoConfig {}, entry| Ok(entry.app.scheduler.module()));
         toolcrib_modules::built_in(&mut extensions);
         #[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
-        extensions.add_module(
-            toolcrib_module_database::ID.to_owned(),
-            |config: toolcrib_module_database::DatabaseConfig, entry: &EntryContext<'_>| {
-                let context = entry.module_context()?;
-                let root = context.root(toolcrib_module_database::ID).map_err(|error| error.to_string())?;
-                toolcrib_module_database::module(config, root, context.access, context.protected)
-                    .map_err(|error| error.to_string())
-            },
-        );
+        let extensions = extensions.with_module(database::ID, |config, entry| {
+            let context = entry.module_context()?;
+            let root = context.root(database::ID).map_err(|error| error.to_string())?;
+            database::module(config, root, context.access, context.protected)
+                .map_err(|error| error.to_string())
+        });
         extensions
     }
 }

@@ -20,7 +20,7 @@ use toolcrib_sdk::AppEntry;
 use toolcrib_tasks::Scheduler;
 use url::Url;
 
-use crate::variables::secret_values;
+use crate::file::variables::secret_values;
 use crate::{AppFile, nesting};
 
 /// The parts of an app that its extensions share while it is built.

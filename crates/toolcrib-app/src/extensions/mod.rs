@@ -1,5 +1,8 @@
 //! The modules, loaders and engines that an app file may name, and their registration.
 
+mod built_in;
+pub(crate) mod entry;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +18,7 @@ use toolcrib_results::Secrets;
 use toolcrib_sdk::{Module, Source, schema_of};
 use toolcrib_tasks::Terminal;
 
-use crate::entry::EntryContext;
+use crate::extensions::entry::EntryContext;
 
 type LoaderFactory = Arc<dyn Fn(&EntryContext<'_>) -> Result<Source, DocumentError> + Send + Sync>;
 /// Makes the schema of a configuration within a larger one.

@@ -1,5 +1,10 @@
 //! The text of an app file, and where it stands.
 
+pub(crate) mod empty_sections;
+pub(crate) mod former_names;
+pub(crate) mod templates;
+pub(crate) mod variables;
+
 use std::path::{Component, Path, PathBuf};
 
 use toolcrib_document::{Document, Error as DocumentError};

@@ -5,7 +5,8 @@ use toolcrib_document::Error;
 use toolcrib_model::Secret;
 use toolcrib_results::{MIN_SECRET_BYTES, is_secret};
 
-use crate::{AppFile, variables};
+use crate::AppFile;
+use crate::file::variables;
 
 /// The names that are valid between the braces.
 const KNOWN: &str = "`{{workspace}}`, `{{env.NAME}}` and `{{secret.NAME}}`";

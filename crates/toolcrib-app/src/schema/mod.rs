@@ -1,5 +1,7 @@
 //! The JSON Schema of an app file, for editors and for programs that write app files.
 
+pub(crate) mod module_schema;
+
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 use toolcrib_exec::SourceLimits;

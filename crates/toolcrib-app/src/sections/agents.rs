@@ -11,8 +11,9 @@ use toolcrib_document::Error;
 use toolcrib_model::JsonObject;
 use toolcrib_prompt::{CallStyle, Profile};
 
+use crate::AppFile;
+use crate::file::variables;
 use crate::sections::values::{amount, some_amount, unknown};
-use crate::{AppFile, variables};
 
 /// The role of agents that start others.
 const COORDINATOR: &str = "coordinator";

@@ -7,7 +7,8 @@ use serde::Deserialize;
 use toolcrib_document::Error;
 use toolcrib_exec::audit::MIN_AUDIT_BYTES;
 
-use crate::{AppFile, variables};
+use crate::AppFile;
+use crate::file::variables;
 
 /// `audit`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

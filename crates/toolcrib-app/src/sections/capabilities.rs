@@ -6,11 +6,12 @@ use toolcrib_policy::RUNTIME_NAMESPACE;
 use toolcrib_sdk::Module;
 use toolcrib_tasks::Skills;
 
+use crate::App;
+use crate::file::former_names;
 use crate::protected_files::SHELL;
 use crate::sections::modules::may_be_of_session;
 use crate::sections::skills;
 use crate::sections::values::{is_literal, unknown};
-use crate::{App, former_names};
 
 /// The list of rules that grant.
 const GRANT: &str = "grant";

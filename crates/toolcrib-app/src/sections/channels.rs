@@ -20,9 +20,10 @@ use toolcrib_tasks::{
 };
 use url::Url;
 
-use crate::entry::AppContext;
+use crate::extensions::entry::AppContext;
+use crate::file::variables;
 use crate::sections::values::{check_name, unknown};
-use crate::{AppConfig, AppFile, variables};
+use crate::{AppConfig, AppFile};
 
 /// The most channels of an app.
 const MAX_CHANNELS: usize = 64;

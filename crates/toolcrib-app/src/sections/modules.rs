@@ -7,12 +7,13 @@ use toolcrib_policy::Access;
 use toolcrib_results::{Secrets, is_secret};
 use toolcrib_sdk::Module;
 
-use crate::entry::{AppContext, EntryContext};
 use crate::extensions::Extensions;
+use crate::extensions::entry::{AppContext, EntryContext};
+use crate::file::{former_names, templates};
 use crate::sections::module_entry::ModuleConfig;
 use crate::sections::setup::{SetupCall, SetupRules};
 use crate::sections::values::{is_literal, unknown};
-use crate::{AppConfig, AppFile, former_names, templates};
+use crate::{AppConfig, AppFile};
 
 /// The actions of a module that agents may not call.
 const BLOCKED: &str = "blocked_actions";
@@ -41,8 +42,7 @@ pub(crate) fn module(
 }
 
 /// Notes the credentials that a configuration holds as they are, so that nothing repeats them: the values of keys such
-/// as
-/// `Authorization` and `password`.
+/// as `Authorization` and `password`.
 fn note_secrets(secrets: &Secrets, settings: &Value) {
     match settings {
         Value::Array(items) => items.iter().for_each(|item| note_secrets(secrets, item)),

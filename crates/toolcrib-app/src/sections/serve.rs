@@ -12,8 +12,9 @@ use toolcrib_model::{Risk, Secret};
 use toolcrib_policy::{Policy, Scope};
 
 pub use self::oauth::{MAX_OAUTH_CLIENTS, OAuthClient, OAuthConfig, ServedOAuth};
+use crate::file::variables;
 use crate::sections::values::present;
-use crate::{AppFile, Error, variables};
+use crate::{AppFile, Error};
 
 /// The prefix of the sessions of all clients. The name of the client follows, and then the id of the session:
 /// `serve/ci/2b6f…`.

@@ -14,9 +14,10 @@ use toolcrib_policy::{Call, Capabilities, Effect, Policy, Principal, Verdict};
 use toolcrib_schema::CompiledSchema;
 use toolcrib_sdk::{Module, SETUP_SESSION};
 
+use crate::file::templates;
 use crate::sections::module_entry::{ModuleConfig, SetupAction};
 use crate::sections::values::unknown;
-use crate::{AppConfig, AppFile, templates};
+use crate::{AppConfig, AppFile};
 
 /// The calls of modules by the operator, before agents use them.
 pub struct Setup {

@@ -8,9 +8,10 @@ use toolcrib_document::Error as DocumentError;
 use toolcrib_loader_file::MANIFEST;
 use toolcrib_tasks::{SkillFolder, Skills};
 
+use crate::AppFile;
+use crate::file::variables;
 use crate::sections::agents::AgentConfig;
 use crate::sections::values::unknown;
-use crate::{AppFile, variables};
 
 /// The folder that is looked into where the app file names none.
 const DEFAULT_FOLDER: &str = "skills";

@@ -20,12 +20,13 @@ use toolcrib_tasks::Skills;
 pub use self::checked_loader::CheckedLoader;
 pub use self::single_source::SourceRequest;
 use self::unavailable_source::unusable;
-use crate::entry::{AppContext, EntryContext};
 use crate::extensions::Extensions;
+use crate::extensions::entry::{AppContext, EntryContext};
+use crate::file::{former_names, variables};
 use crate::nesting::ServedApps;
 use crate::sections::limits::too_long;
 use crate::sections::values::unknown;
-use crate::{AppConfig, AppFile, former_names, variables};
+use crate::{AppConfig, AppFile};
 
 /// The types of sources that can be loaded again after a time. Servers say themselves when they change.
 const REFRESHED: [&str; 2] = ["file", "rest"];

@@ -1,5 +1,9 @@
 //! Results of calls.
 
+mod facts;
+pub(crate) mod media;
+pub(crate) mod notes;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::traits::texts;
+use crate::tool::traits::texts;
 use crate::{JsonObject, ToolResult};
 
 /// A note of the runtime on a result: one entry of [`ToolResult::metadata`] that other parts of the runtime read.

@@ -1,11 +1,17 @@
 //! Definitions of tools.
 
+pub(crate) mod equivalent;
+pub(crate) mod fingerprint;
+pub(crate) mod risk;
+pub(crate) mod schema;
+pub(crate) mod traits;
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::traits::texts;
+use crate::tool::traits::texts;
 use crate::{
     DeferredCall, EquivalentCall, Fingerprint, Forwarding, JsonObject, NAMESPACE_SEPARATOR, NameError,
     Presence, QualifiedName, Risk, SCHEDULER_NAMESPACE, Schema, ToolTraits,

@@ -4,11 +4,11 @@ use sqlx::Error;
 use sqlx::error::DatabaseError;
 use toolcrib_model::{ErrorKind, ToolError};
 
-use super::backend::StatementError;
-use super::errors::{failed, shortened};
+use crate::backend::StatementError;
+use crate::errors::{failed, shortened};
 
 /// Converts a driver's error for a model. `sql` is the statement, if a model wrote it.
-pub(super) fn statement_error(error: &Error, sql: Option<&str>) -> StatementError {
+pub(crate) fn statement_error(error: &Error, sql: Option<&str>) -> StatementError {
     match error {
         Error::Database(database) => {
             with_constraint_hint(driver_error(database.as_ref(), sql), &database.kind())
@@ -54,7 +54,7 @@ fn driver_error(error: &dyn DatabaseError, sql: Option<&str>) -> StatementError 
 }
 
 /// Converts a driver's error while connecting to `database`.
-pub(super) fn connect_error(error: &Error, database: &str) -> StatementError {
+pub(crate) fn connect_error(error: &Error, database: &str) -> StatementError {
     let mut failure = statement_error(error, None);
     let kind = match error {
         Error::Io(_) | Error::Protocol(_) | Error::Tls(_) => ErrorKind::Unavailable,

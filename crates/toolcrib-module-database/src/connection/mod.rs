@@ -1,5 +1,11 @@
 //! Named connections: their pools, sessions and lifetimes.
 
+pub(crate) mod driver_error;
+pub(crate) mod pool;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+pub(crate) mod server;
+mod server_address;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -13,16 +19,16 @@ use toolcrib_model::{ErrorKind, Secret, ToolError};
 use toolcrib_policy::Access;
 use toolcrib_sdk::{CallContext, SETUP_SESSION};
 
+use self::pool::PoolLimits;
+use self::server_address::{is_private_host, resolve_server};
 use super::backend::{ConnectionPool, StatementError};
 use super::config::{DatabaseConfig, Driver, Location};
 use super::errors::invalid;
 #[cfg(feature = "mysql")]
 use super::mysql;
 use super::output::ConnectionInfo;
-use super::pool::PoolLimits;
 #[cfg(feature = "postgres")]
 use super::postgres;
-use super::server_address::{is_private_host, resolve_server};
 #[cfg(feature = "sqlite")]
 use super::sqlite;
 

@@ -4,21 +4,21 @@ use std::time::Duration;
 
 use toolcrib_model::{ErrorKind, ToolError};
 
-use super::backend::StatementError;
-use super::driver_error::connect_error;
+use crate::backend::StatementError;
+use crate::connection::driver_error::connect_error;
 
 /// The limits of a pool of connections.
-pub(super) struct PoolLimits {
-    pub(super) pool_size: u32,
-    pub(super) connect_timeout: Duration,
-    pub(super) idle: Duration,
+pub(crate) struct PoolLimits {
+    pub(crate) pool_size: u32,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) idle: Duration,
 }
 
 /// The connect options of a database.
-pub(super) type Options<D> = <<D as sqlx::Database>::Connection as sqlx::Connection>::Options;
+pub(crate) type Options<D> = <<D as sqlx::Database>::Connection as sqlx::Connection>::Options;
 
 /// Returns a pool that opens its first connection on first use.
-pub(super) fn pool<D: sqlx::Database>(options: Options<D>, bounds: &PoolLimits) -> sqlx::Pool<D> {
+pub(crate) fn pool<D: sqlx::Database>(options: Options<D>, bounds: &PoolLimits) -> sqlx::Pool<D> {
     sqlx::pool::PoolOptions::new()
         .max_connections(bounds.pool_size)
         .acquire_timeout(bounds.connect_timeout)
@@ -28,7 +28,7 @@ pub(super) fn pool<D: sqlx::Database>(options: Options<D>, bounds: &PoolLimits) 
 }
 
 /// Returns a free connection of a pool.
-pub(super) async fn acquire<D: sqlx::Database>(
+pub(crate) async fn acquire<D: sqlx::Database>(
     pool: &sqlx::Pool<D>,
     description: &str,
 ) -> Result<sqlx::pool::PoolConnection<D>, StatementError> {
@@ -45,7 +45,7 @@ pub(super) async fn acquire<D: sqlx::Database>(
 }
 
 /// Returns the error of a change by a read-only connection.
-pub(super) fn not_writable() -> ToolError {
+pub(crate) fn not_writable() -> ToolError {
     ToolError::new(ErrorKind::Denied, "this connection may only read").with_hint(
         "changing data needs `modules.database.config.allow_writes`, which the operator sets, and a connection \
          without `read_only`",

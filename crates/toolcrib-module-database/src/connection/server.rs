@@ -9,19 +9,19 @@ use futures::future::FutureExt;
 use sqlx::pool::PoolConnection;
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection as _, Database, Executor, Pool};
 
-use super::backend::{
+use crate::backend::{
     ConnectionPool, DatabaseSession, Interrupt, Mode, RowSender, Statement, StatementError,
 };
-use super::config::Location;
-use super::driver_error::{connect_error, statement_error};
-use super::pool::{Options, PoolLimits, acquire, not_writable, pool};
+use crate::config::Location;
+use crate::connection::driver_error::{connect_error, statement_error};
+use crate::connection::pool::{Options, PoolLimits, acquire, not_writable, pool};
 
 /// The time that a server has to cancel a statement.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A kind of server. `C` is the state of one connection.
 #[async_trait]
-pub(super) trait Server<C: Send + 'static>: Database {
+pub(crate) trait Server<C: Send + 'static>: Database {
     /// The statements that end a transaction and reset the state of a connection.
     const RESET: [&'static str; 2];
 
@@ -54,7 +54,7 @@ struct ServerPool<S: Database, C> {
 }
 
 /// Connects once, so that a wrong address or wrong credentials are reported immediately and as such, and creates the pool.
-pub(super) async fn open<S: Server<C>, C: Send + 'static>(
+pub(crate) async fn open<S: Server<C>, C: Send + 'static>(
     location: &Location,
     options: Options<S>,
     bounds: &PoolLimits,

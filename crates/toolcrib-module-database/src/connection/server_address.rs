@@ -8,23 +8,23 @@ use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_policy::Access;
 use url::Url;
 
-use super::config::{Location, Tls};
-use super::errors::invalid;
+use crate::config::{Location, Tls};
+use crate::errors::invalid;
 
 /// The maximum number of addresses of one name that are tried.
 const MAX_ADDRESSES: usize = 4;
 
 /// The resolved address of a server.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct ResolvedServer {
+pub(crate) struct ResolvedServer {
     /// The hosts to try, in this order. These are addresses, so that the name cannot mean another server later; or the
     /// name itself, if the certificate proves the identity of the server.
-    pub(super) hosts: Vec<String>,
-    pub(super) tls: Tls,
+    pub(crate) hosts: Vec<String>,
+    pub(crate) tls: Tls,
 }
 
 /// Resolves the host of a server, and refuses one that the access rules do not allow.
-pub(super) async fn resolve_server(
+pub(crate) async fn resolve_server(
     location: &Location,
     access: &Access,
     allow_private: bool,
@@ -73,7 +73,7 @@ pub(super) async fn resolve_server(
 }
 
 /// Returns true if a host is this machine or an address that is not public, as it is written.
-pub(super) fn is_private_host(host: &str) -> bool {
+pub(crate) fn is_private_host(host: &str) -> bool {
     let host =
         if host.contains(':') && !host.starts_with('[') { format!("[{host}]") } else { host.to_owned() };
     Url::parse(&format!("http://{host}/")).is_ok_and(|url| names_private_address(&url))

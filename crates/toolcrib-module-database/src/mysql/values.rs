@@ -5,7 +5,7 @@ use sqlx::mysql::{MySqlArguments, MySqlRow, MySqlTypeInfo};
 use sqlx::{Arguments, Column, Decode, MySql, Row, Type, TypeInfo};
 use toolcrib_model::ToolError;
 
-use crate::cell::{Cell, decode_bytes};
+use crate::output::cell::{Cell, decode_bytes};
 use crate::parameters::{not_base64, not_bound};
 
 /// Returns the name of a type. The driver takes a text with a binary collation for bytes.
@@ -57,7 +57,7 @@ fn text<'a>(text: String) -> Cell<'a> {
 
 /// Returns the shortest number that reads as this one, not its expansion in double precision.
 fn single(number: f32) -> Value {
-    crate::cell::float(number.to_string().parse().unwrap_or_else(|_| f64::from(number)))
+    crate::output::cell::float(number.to_string().parse().unwrap_or_else(|_| f64::from(number)))
 }
 
 fn unsigned(bytes: &[u8]) -> Option<u64> {

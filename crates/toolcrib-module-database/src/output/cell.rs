@@ -10,14 +10,14 @@ use serde_json::{Number, Value, json};
 const MAX_EXACT: u64 = 1 << 53;
 
 /// The maximum depth of JSON and of arrays that are parsed. Deeper ones stay texts.
-pub(super) const MAX_DEPTH: usize = 32;
+pub(crate) const MAX_DEPTH: usize = 32;
 
 /// The size of a cell in addition to its text, in bytes: quotes and a comma.
 const CELL_OVERHEAD: usize = 3;
 
 /// A value as a driver returns it.
 #[derive(Debug)]
-pub(super) enum Cell<'a> {
+pub(crate) enum Cell<'a> {
     /// A small value: NULL, a boolean, a number.
     Plain(Value),
     Text(Cow<'a, str>),
@@ -30,35 +30,35 @@ pub(super) enum Cell<'a> {
 }
 
 impl<'a> Cell<'a> {
-    pub(super) const NULL: Self = Self::Plain(Value::Null);
+    pub(crate) const NULL: Self = Self::Plain(Value::Null);
 
-    pub(super) fn text(text: &'a str) -> Self {
+    pub(crate) fn text(text: &'a str) -> Self {
         Self::Text(Cow::Borrowed(text))
     }
 
-    pub(super) fn bytes(bytes: &'a [u8]) -> Self {
+    pub(crate) fn bytes(bytes: &'a [u8]) -> Self {
         Self::Bytes(Cow::Borrowed(bytes))
     }
 
     /// Returns text if the bytes are UTF-8, and bytes otherwise.
-    pub(super) fn text_or_bytes(bytes: &'a [u8]) -> Self {
+    pub(crate) fn text_or_bytes(bytes: &'a [u8]) -> Self {
         std::str::from_utf8(bytes).map_or_else(|_| Self::bytes(bytes), Self::text)
     }
 
-    pub(super) fn integer(number: i64) -> Self {
+    pub(crate) fn integer(number: i64) -> Self {
         Self::Plain(integer(number.into()))
     }
 
-    pub(super) fn unsigned(number: u64) -> Self {
+    pub(crate) fn unsigned(number: u64) -> Self {
         Self::Plain(integer(number.into()))
     }
 
-    pub(super) fn float(number: f64) -> Self {
+    pub(crate) fn float(number: f64) -> Self {
         Self::Plain(float(number))
     }
 
     /// Parses a document; returns the text if it is not JSON, or too deep.
-    pub(super) fn json(text: &'a str) -> Self {
+    pub(crate) fn json(text: &'a str) -> Self {
         match serde_json::from_str::<Value>(text) {
             // A value that does not survive the round trip has a number that a double does not hold, or a repeated key.
             Ok(value) if depth(&value) <= MAX_DEPTH && is_exact(&value) => Self::Document { value, text },
@@ -68,7 +68,7 @@ impl<'a> Cell<'a> {
 }
 
 /// Returns an integer, as a text if readers would round it.
-pub(super) fn integer(number: i128) -> Value {
+pub(crate) fn integer(number: i128) -> Value {
     match i64::try_from(number) {
         Ok(small) if small.unsigned_abs() <= MAX_EXACT => small.into(),
         _ => number.to_string().into(),
@@ -76,7 +76,7 @@ pub(super) fn integer(number: i128) -> Value {
 }
 
 /// Returns a number, as a text if JSON cannot express it.
-pub(super) fn float(number: f64) -> Value {
+pub(crate) fn float(number: f64) -> Value {
     match Number::from_f64(number) {
         Some(number) => Value::Number(number),
         None if number.is_nan() => "NaN".into(),
@@ -86,12 +86,12 @@ pub(super) fn float(number: f64) -> Value {
 }
 
 /// Returns the JSON form of bytes, in results and in parameters.
-pub(super) fn bytes(bytes: &[u8]) -> Value {
+pub(crate) fn bytes(bytes: &[u8]) -> Value {
     json!({"base64": STANDARD.encode(bytes)})
 }
 
 /// Decodes a parameter of the form `{"base64": "…"}`; returns `None` for any other value.
-pub(super) fn decode_bytes(value: &Value) -> Option<Result<Vec<u8>, base64::DecodeError>> {
+pub(crate) fn decode_bytes(value: &Value) -> Option<Result<Vec<u8>, base64::DecodeError>> {
     let map = value.as_object().filter(|map| map.len() == 1)?;
     map.get("base64")?.as_str().map(|text| STANDARD.decode(text))
 }
@@ -121,17 +121,17 @@ fn is_exact(value: &Value) -> bool {
 
 /// A row, cut to its bounds.
 #[derive(Debug)]
-pub(super) struct Row {
-    pub(super) cells: Vec<Value>,
+pub(crate) struct Row {
+    pub(crate) cells: Vec<Value>,
     /// Its approximate size as JSON.
-    pub(super) bytes: usize,
+    pub(crate) bytes: usize,
     /// The columns that were cut, with the size of the whole value.
-    pub(super) cut: Vec<(usize, u64)>,
+    pub(crate) cut: Vec<(usize, u64)>,
 }
 
 impl Row {
     /// Cuts cells that are longer than `max_cell`, and the last cells of a row that is longer than `max_row`.
-    pub(super) fn cut<'a>(
+    pub(crate) fn cut<'a>(
         cells: impl IntoIterator<Item = Cell<'a>>,
         max_cell: usize,
         max_row: usize,

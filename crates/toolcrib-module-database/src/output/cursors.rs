@@ -5,37 +5,37 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::backend::{Event, StatementError};
-use super::cell::Row;
-use super::connection::Connection;
-use super::output::{Column, RowPage, TruncatedValue};
-use super::transaction::{Deadline, TransactionHandle};
+use crate::backend::{Event, StatementError};
+use crate::connection::Connection;
+use crate::output::cell::Row;
+use crate::output::{Column, RowPage, TruncatedValue};
+use crate::transaction::{Deadline, TransactionHandle};
 
 /// An open result, and the position in it.
-pub(super) struct ResultCursor {
-    pub(super) connection: Arc<Connection>,
+pub(crate) struct ResultCursor {
+    pub(crate) connection: Arc<Connection>,
     running: TransactionHandle,
     columns: Vec<Column>,
     /// A row that did not fit into the last page.
     pending: Option<Row>,
     /// The number of rows that each statement changed.
-    pub(super) affected: Vec<u64>,
+    pub(crate) affected: Vec<u64>,
 }
 
 /// The limits of one page.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PageSize {
-    pub(super) rows: usize,
-    pub(super) bytes: usize,
+pub(crate) struct PageSize {
+    pub(crate) rows: usize,
+    pub(crate) bytes: usize,
 }
 
 impl ResultCursor {
-    pub(super) fn new(connection: Arc<Connection>, running: TransactionHandle) -> Self {
+    pub(crate) fn new(connection: Arc<Connection>, running: TransactionHandle) -> Self {
         Self { connection, running, columns: Vec::new(), pending: None, affected: Vec::new() }
     }
 
     /// Reads the next page. Returns true with it if there are more rows.
-    pub(super) async fn page(
+    pub(crate) async fn page(
         &mut self,
         size: PageSize,
         deadline: &Deadline,
@@ -86,7 +86,7 @@ impl ResultCursor {
     }
 
     /// Runs the statements to their end, and discards the remaining rows.
-    pub(super) async fn finish(&mut self, deadline: &Deadline) -> Result<(), StatementError> {
+    pub(crate) async fn finish(&mut self, deadline: &Deadline) -> Result<(), StatementError> {
         loop {
             match self.running.next(deadline).await? {
                 Event::End(affected) => self.affected.push(affected),
@@ -98,7 +98,7 @@ impl ResultCursor {
 }
 
 /// The open results of all sessions.
-pub(super) struct CursorStore {
+pub(crate) struct CursorStore {
     stored: Mutex<StoredCursors>,
     /// The maximum number of one connection.
     most: usize,
@@ -121,13 +121,13 @@ struct StoredCursor {
 }
 
 impl CursorStore {
-    pub(super) fn new(most: usize, idle: Duration) -> Arc<Self> {
+    pub(crate) fn new(most: usize, idle: Duration) -> Arc<Self> {
         Arc::new(Self { stored: Mutex::default(), most, idle })
     }
 
     /// Stores a result for a session, under its previous handle if it had one. If the connection has too many, the
     /// least recently used one is closed.
-    pub(super) fn keep(
+    pub(crate) fn keep(
         self: &Arc<Self>,
         session: &Arc<str>,
         cursor: ResultCursor,
@@ -162,24 +162,24 @@ impl CursorStore {
     }
 
     /// Removes a result, to read its next page.
-    pub(super) fn take(&self, session: &str, id: &str) -> Option<ResultCursor> {
+    pub(crate) fn take(&self, session: &str, id: &str) -> Option<ResultCursor> {
         let mut stored = self.stored.lock();
         let at = stored.results.iter().position(|open| open.id == id && &*open.session == session)?;
         Some(stored.results.remove(at).cursor)
     }
 
     /// Closes all results.
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         self.stored.lock().results.clear();
     }
 
     /// Closes the results of a session.
-    pub(super) fn end_session(&self, session: &str) {
+    pub(crate) fn end_session(&self, session: &str) {
         self.stored.lock().results.retain(|open| *open.session != *session);
     }
 
     /// Closes the results of a connection.
-    pub(super) fn close_of(&self, connection: &Arc<Connection>) {
+    pub(crate) fn close_of(&self, connection: &Arc<Connection>) {
         self.stored.lock().results.retain(|open| !Arc::ptr_eq(&open.cursor.connection, connection));
     }
 }

@@ -1,5 +1,8 @@
 //! The results of the tools.
 
+pub(crate) mod cell;
+pub(crate) mod cursors;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;

@@ -6,7 +6,7 @@ use std::str::Chars;
 use serde_json::Value;
 use toolcrib_model::ToolError;
 
-use crate::cell::MAX_DEPTH;
+use crate::output::cell::MAX_DEPTH;
 use crate::parameters::not_bound;
 
 /// Parses an array, with a function that converts an element; returns `None` for other texts, such as an array whose indexes do not begin with 1.

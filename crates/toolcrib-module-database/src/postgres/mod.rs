@@ -23,11 +23,11 @@ use toolcrib_model::Secret;
 
 use super::backend::{ConnectionPool, RowSender, Statement, StatementError};
 use super::config::{Location, Tls};
-use super::driver_error::statement_error;
+use super::connection::driver_error::statement_error;
+use super::connection::pool::PoolLimits;
+use super::connection::server::{self, Server};
 use super::output::Column;
 use super::parameters::check_count;
-use super::pool::PoolLimits;
-use super::server::{self, Server};
 use super::statement_check::is_preparable;
 
 /// Returns a pool of connections to the server at `host`, the resolved host.

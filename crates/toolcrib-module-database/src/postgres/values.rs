@@ -6,7 +6,7 @@ use sqlx::{Row, TypeInfo, ValueRef};
 use toolcrib_model::{ToolError, hex};
 
 use super::array;
-use crate::cell::{self, Cell, decode_bytes};
+use crate::output::cell::{self, Cell, decode_bytes};
 use crate::parameters::{not_base64, not_bound};
 
 /// Converts a value of a row.

@@ -25,10 +25,10 @@ use toolcrib_model::{ErrorKind, ToolError};
 use super::backend::{
     ConnectionPool, DatabaseSession, Interrupt, Mode, RowSender, Statement, StatementError,
 };
-use super::driver_error::{connect_error, statement_error};
+use super::connection::driver_error::{connect_error, statement_error};
+use super::connection::pool::{PoolLimits, acquire, pool};
 use super::errors::failed;
 use super::output::Column;
-use super::pool::{PoolLimits, acquire, pool};
 
 pub(super) use file::{DatabaseFile, find_file};
 

@@ -5,7 +5,7 @@ use sqlx::sqlite::{SqliteArguments, SqliteColumn, SqliteRow};
 use sqlx::{Arguments, Column, Decode, Row, Sqlite, TypeInfo, ValueRef};
 use toolcrib_model::ToolError;
 
-use crate::cell::{Cell, decode_bytes};
+use crate::output::cell::{Cell, decode_bytes};
 use crate::parameters::{not_base64, not_bound};
 
 /// Returns the declared type of a column; `None` for an expression.

@@ -1,6 +1,6 @@
 //! The form of source files. What may stand in no source file is written in halves here too.
 
-use super::super::sources::{check, check_small_folders};
+use super::super::sources::{check, check_crate_roots, check_small_folders};
 use super::{file, printed};
 
 fn check_text(path: &str, text: &str) -> Vec<String> {
@@ -90,4 +90,14 @@ fn a_small_folder_stays_small() {
     assert!(check_small_folders(&files, &[("crates/a/", 4)]).is_empty());
     let found = printed(&check_small_folders(&files, &[("crates/a/", 3)]));
     assert_eq!(found, ["crates/a/: 3 lines in all, has to stay below 3"]);
+}
+
+#[test]
+fn more_than_fifteen_files_at_the_root_of_a_crate_are_reported() {
+    let mut files: Vec<_> = (0..15).map(|number| file(&format!("crates/a/src/f{number}.rs"), "")).collect();
+    files.extend((0..20).map(|number| file(&format!("crates/a/src/b/f{number}.rs"), "")));
+    assert!(check_crate_roots(&files).is_empty());
+    files.push(file("crates/a/src/lib.rs", ""));
+    let expected = "crates/a/src: 16 files, at most 15: group them in folders";
+    assert_eq!(printed(&check_crate_roots(&files)), [expected]);
 }

@@ -9,8 +9,9 @@ use toolcrib_oauth::server::{ResourceServer, SignatureAlgorithm};
 use toolcrib_policy::Scope;
 use url::Url;
 
+use crate::file::variables;
 use crate::sections::values::present;
-use crate::{AppFile, Error, variables};
+use crate::{AppFile, Error};
 
 /// The most entries of `serve.oauth.clients`.
 pub const MAX_OAUTH_CLIENTS: usize = 256;
