@@ -73,12 +73,10 @@ mod recorded;
 mod error;
 
 pub use agent::{
-    ANSWER_AFTER_SEARCHES, Agent, AgentSettings, CallRecord, Compacted, Conversation, DEFAULT_COMPACT_AT,
-    DEFAULT_MAX_CALLS, DEFAULT_MAX_COST, DEFAULT_MAX_DURATION, DEFAULT_MAX_FAILURES,
-    DEFAULT_MAX_RESULT_BYTES, DEFAULT_MAX_TOKENS, DEFAULT_MAX_TURNS, HINT_AFTER_SEARCHES, LAST_ANSWER_TIME,
-    Limit, MAX_PARALLEL_CALLS, MAX_PICTURE_BYTES, MAX_PICTURES, MAX_REPORTED_CALLS, MAX_REPORTED_NOTICES,
-    MAX_REVEALED_TOOLS, NOTE_AFTER_REPEATS, Observer, Outcome, REPEAT_WINDOW, RunLimits, RunReport,
-    STOP_AFTER_REPEATS, Spent,
+    Agent, AgentSettings, CallRecord, Compacted, Conversation, DEFAULT_COMPACT_AT, DEFAULT_MAX_CALLS,
+    DEFAULT_MAX_COST, DEFAULT_MAX_DURATION, DEFAULT_MAX_FAILURES, DEFAULT_MAX_RESULT_BYTES,
+    DEFAULT_MAX_TOKENS, DEFAULT_MAX_TURNS, Limit, MAX_PARALLEL_CALLS, MAX_REPORTED_CALLS,
+    MAX_REPORTED_NOTICES, Observer, Outcome, REPEAT_WINDOW, RunLimits, RunReport, STOP_AFTER_REPEATS, Spent,
 };
 pub use budget::{Admission, Amount, Budget, Resource};
 pub use chat::{
@@ -88,15 +86,11 @@ pub use chat::{
 pub use error::Error;
 pub use fallback::{BREAKER_FAILURES, BREAKER_PAUSE, Brain, FallbackModel};
 pub use journal::{Entry, Journal};
-pub use notifications::{MAX_NOTES, Note, NotificationQueue};
+pub use notifications::{Note, NotificationQueue};
 pub use openai::{
-    DEFAULT_ATTEMPTS, DEFAULT_IDLE_TIMEOUT, DEFAULT_REPLY_TIMEOUT, DEFAULT_RETRY_DELAY, MAX_EXTRA_BYTES,
-    MAX_EXTRA_KEYS, MAX_RETRY_DELAY, MAX_STOP_BYTES, MAX_STOPS, OpenAiModel, OpenAiSettings, Parameters,
-    Prices,
+    DEFAULT_ATTEMPTS, DEFAULT_IDLE_TIMEOUT, DEFAULT_REPLY_TIMEOUT, DEFAULT_RETRY_DELAY, OpenAiModel,
+    OpenAiSettings, Parameters, Prices,
 };
-pub use pool::{
-    AgentFactory, AgentPool, DEFAULT_WAIT, MAX_RUNNING, MAX_RUNS, MAX_SPAWN_DEPTH, MAX_TASK_CHARS, MAX_WAIT,
-    SpawnedAgent,
-};
-pub use provider::{LOCAL_CONTEXT_WINDOW, Provider};
-pub use recorded::{MAX_RECORDING_BYTES, MAX_TURNS, RecordedModel, Recorder};
+pub use pool::{AgentFactory, AgentPool, SpawnedAgent};
+pub use provider::Provider;
+pub use recorded::{MAX_RECORDING_BYTES, RecordedModel, Recorder};

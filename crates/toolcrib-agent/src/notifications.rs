@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use toolcrib_port::CallContext;
 
 /// The number of notifications that a model reads with one turn. Others follow with the next turn.
-pub const MAX_NOTES: usize = 10;
+pub(crate) const MAX_NOTES: usize = 10;
 
 /// One notification.
 #[derive(Clone, Debug, PartialEq, Eq)]

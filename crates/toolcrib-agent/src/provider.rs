@@ -13,7 +13,7 @@ use url::{Host, Url};
 use crate::Error;
 
 /// Tokens that a model takes in on a server that people run themselves, where neither they nor the server say.
-pub const LOCAL_CONTEXT_WINDOW: u32 = 8_192;
+pub(crate) const LOCAL_CONTEXT_WINDOW: u32 = 8_192;
 
 /// A provider of models: the address of its server, the variable with its key, and the call style of its models.
 ///

@@ -35,7 +35,7 @@ pub use extensions::Extensions;
 pub use extensions::entry::EntryContext;
 pub use file::AppFile;
 pub use file::variables::expanded;
-pub use nesting::{MAX_PROCESS_DEPTH, MAX_SERVED_APPS, serve_arguments, too_deep};
+pub use nesting::{serve_arguments, too_deep};
 pub use options::{LaunchOptions, TaskStore};
 pub use schema::module_schema::ModuleSchema;
 pub use settings::{AppConfig, ToolsSection};

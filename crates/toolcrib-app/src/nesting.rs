@@ -6,11 +6,11 @@ use serde_json::Value;
 use toolcrib_io::process::{DEPTH_VARIABLE, depth};
 
 /// The most Toolcrib processes that start one another through their sources: each may serve an app to the one above.
-pub const MAX_PROCESS_DEPTH: usize = 2;
+pub(crate) const MAX_PROCESS_DEPTH: usize = 2;
 
 /// The most sources of one app that serve other apps, by the number of Toolcrib processes above it. They bound the
 /// processes of a whole tree to 1 + 16 + 16 × 4, if each command line is recognized.
-pub const MAX_SERVED_APPS: [usize; MAX_PROCESS_DEPTH] = [16, 4];
+pub(crate) const MAX_SERVED_APPS: [usize; MAX_PROCESS_DEPTH] = [16, 4];
 
 /// The name of the program in any build.
 const PROGRAM: &str = "toolcrib";

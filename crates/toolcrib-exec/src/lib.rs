@@ -67,10 +67,7 @@ mod tests;
 pub use approvers::{Callback, DenyAll};
 pub use executor::Executor;
 pub use flow::{
-    BreakerLimits, CacheLimits, CallChain, DEFAULT_BREAKER_FAILURES, DEFAULT_CACHE_BYTES,
-    DEFAULT_CACHE_ENTRIES, DEFAULT_CACHE_ENTRY_BYTES, DEFAULT_MAX_OPEN, DEFAULT_OPEN, DEFAULT_QUEUE,
-    DEFAULT_RATE_PERIOD, DEFAULT_RETRIES, DEFAULT_SOURCE_CONCURRENCY, DEFAULT_TOOL_CONCURRENCY, DEFAULT_TTL,
-    FlowControl, FlowSettings, MAX_RETRIES, MAX_TTL, RateLimit, SourceLimits, ToolLimits,
+    BreakerLimits, CacheLimits, CallChain, FlowControl, FlowSettings, RateLimit, SourceLimits, ToolLimits,
 };
 pub use hooks::{Hook, MAX_HOOK_WAIT};
 pub use limits::{

@@ -13,7 +13,7 @@ use toolcrib_port::{LoadOutcome, Reject, RejectKind, ToolLoader};
 use crate::tool_file::{self, ToolProblem};
 
 /// The namespace of tools without one.
-pub const DEFAULT_NAMESPACE: &str = "default";
+pub(crate) const DEFAULT_NAMESPACE: &str = "default";
 
 /// A loader for the tools of one YAML or JSON file.
 #[derive(Clone, Debug)]

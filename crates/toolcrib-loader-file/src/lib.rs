@@ -50,14 +50,8 @@ mod tests;
 
 pub use command_engine::{CommandEngine, CommandOutput, CommandSettings};
 pub use command_template::{ArgvItem, TemplateError};
-pub use exec::{
-    CONTEXT_VARIABLES, ExecModule, MANIFEST, MAX_ERROR_LINES, MAX_EXEC_TOOLS, MAX_MANIFEST_BYTES,
-    MAX_PROGRESS_LINES,
-};
-pub use file_loader::{DEFAULT_NAMESPACE, FileLoader};
+pub use exec::{CONTEXT_VARIABLES, ExecModule, MANIFEST, MAX_ERROR_LINES, MAX_MANIFEST_BYTES};
+pub use file_loader::FileLoader;
 pub use inline_loader::InlineLoader;
 pub use mock_engine::{MockEngine, MockSettings};
-pub use worker::{
-    CANCEL_GRACE, DEFAULT_START_LIMIT, FIRST_RESTART_PAUSE, MAX_OPEN_REQUESTS, MAX_PROGRESS_REPORTS,
-    MAX_RESTART_PAUSE, MAX_WORKER_CALLS, MAX_WORKER_LINE_BYTES, STABLE_AFTER, WORKER_PROTOCOL, WorkerModule,
-};
+pub use worker::WorkerModule;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use toolcrib_document::{Document, Error};
 use toolcrib_model::{JsonObject, NAMESPACE_SEPARATOR, QualifiedName, Schema, Tool, pointer_part};
 
-use crate::DEFAULT_NAMESPACE;
+use crate::file_loader::DEFAULT_NAMESPACE;
 use crate::unknown_keys::UnknownKeys;
 
 /// The keys that identify a mapping as a tool.

@@ -52,23 +52,17 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-pub use calls::{DEFAULT_SESSION_SERVERS, McpEngine, SESSION_IDLE_TIME, SessionEngines};
-pub use connection::{FIRST_BACKOFF, MAX_BACKOFF, McpConnection, SETTLED_AFTER};
-pub use elicitation::{ANSWER_TIMEOUT, MAX_FORM_LINES, MAX_QUESTIONS};
+pub use calls::{McpEngine, SessionEngines};
+pub use connection::McpConnection;
+pub use elicitation::MAX_QUESTIONS;
 pub use error::Error;
-pub use module::{
-    ID as MODULE_ID, IDLE_TIME, MAX_SERVERS, MAX_SHOWN_TOOLS, McpModuleConfig, NAMESPACE_PREFIX, module,
-};
+pub use module::{ID as MODULE_ID, McpModuleConfig, NAMESPACE_PREFIX, module};
 pub use source::{DEFAULT_STARTUP_TIMEOUT, HttpProtocol, McpSource, McpTransport};
-pub use text::{
-    MAX_DESCRIPTION_CHARS, MAX_ERROR_CHARS, MAX_INSTRUCTIONS_CHARS, MAX_PROGRESS_CHARS, MAX_TITLE_CHARS,
-};
 pub use toolcrib_oauth::client::{
     Authorization, Authorize, ClientSettings as McpAuth, Grant, IdentityProvider, IdentityToken,
     LOGIN_TIMEOUT, LoginSummary, LoopbackRedirect, Redirect, SecretSink, TokenStore,
 };
 pub use tools::{
-    Change, MAX_LIST_BYTES, MAX_LOCK_BYTES, MAX_PAGES, MAX_TOOLS, MAX_TOOLS_CACHE_BYTES, McpLoader,
-    ToolsCache, TrustLock, TrustLockError,
+    Change, MAX_LOCK_BYTES, MAX_PAGES, MAX_TOOLS, McpLoader, ToolsCache, TrustLock, TrustLockError,
 };
 pub use transport::CLOSE_GRACE;

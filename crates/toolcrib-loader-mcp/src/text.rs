@@ -4,22 +4,22 @@ pub(crate) use toolcrib_model::clean_text as clean;
 
 /// The largest number of characters of a tool's description that a model sees. The longest ones of common servers have
 /// about 3,000.
-pub const MAX_DESCRIPTION_CHARS: usize = 4_096;
+pub(crate) const MAX_DESCRIPTION_CHARS: usize = 4_096;
 
 /// The largest number of characters of a tool's title.
-pub const MAX_TITLE_CHARS: usize = 256;
+pub(crate) const MAX_TITLE_CHARS: usize = 256;
 
 /// The largest number of characters of an error that a server reports. The rest of a stack trace helps no model.
-pub const MAX_ERROR_CHARS: usize = 4_096;
+pub(crate) const MAX_ERROR_CHARS: usize = 4_096;
 
 /// The largest number of characters of a server's instructions.
-pub const MAX_INSTRUCTIONS_CHARS: usize = 8_192;
+pub(crate) const MAX_INSTRUCTIONS_CHARS: usize = 8_192;
 
 /// The largest number of characters of a server's title, and of its description.
 pub(crate) const MAX_ABOUT_CHARS: usize = 200;
 
 /// The largest number of characters of a progress message.
-pub const MAX_PROGRESS_CHARS: usize = 256;
+pub(crate) const MAX_PROGRESS_CHARS: usize = 256;
 
 /// The largest number of characters of an invalid name that an error repeats.
 pub(crate) const MAX_SHOWN_NAME_CHARS: usize = 80;

@@ -12,10 +12,10 @@ use crate::signature::Line;
 use crate::summary::{MAX_SUMMARY, cut, summary};
 
 /// The default number of tools or categories on a page.
-pub const PAGE_SIZE: usize = 20;
+pub(crate) const PAGE_SIZE: usize = 20;
 
 /// The most tools on one page.
-pub const MAX_PAGE_SIZE: usize = 50;
+pub(crate) const MAX_PAGE_SIZE: usize = 50;
 
 /// The most characters of the name of an unknown category that an error repeats.
 const MAX_CATEGORY: usize = 60;

@@ -50,13 +50,9 @@ pub mod lint;
 #[cfg(test)]
 mod tests;
 
-pub use categories::{Category, MAX_PAGE_SIZE, PAGE_SIZE, Page};
+pub use categories::{Category, Page};
 pub use discovery::{Discovery, FoundTool, SearchResults};
-pub use names::{BROWSE_CATEGORY, EXECUTE_TOOL, GET_TOOL, LIST_CATEGORIES, RUN_PARALLEL, SEARCH_TOOLS};
-pub use signature::{FOUND_BYTES, FOUND_BYTES_PER_TOOL, MAX_LISTED_ARGUMENTS, MAX_LISTED_DESCRIPTION};
-pub use source_notes::MAX_SOURCE_NOTE;
-pub use summary::MAX_SUMMARY;
-pub use tool_card::{
-    MAX_SHOWN_BYTES, MAX_SHOWN_DESCRIPTION, MAX_SHOWN_FORMS, ToolCard, ToolDetail, ToolForm,
-};
+pub use names::{BROWSE_CATEGORY, EXECUTE_TOOL, LIST_CATEGORIES, RUN_PARALLEL, SEARCH_TOOLS};
+pub use signature::{FOUND_BYTES, FOUND_BYTES_PER_TOOL};
+pub use tool_card::{MAX_SHOWN_BYTES, ToolCard, ToolDetail, ToolForm};
 pub use tools::module;

@@ -4,7 +4,7 @@
 pub const SEARCH_TOOLS: &str = "search_tools";
 
 /// The meta-tool that describes a tool.
-pub const GET_TOOL: &str = "get_tool";
+pub(crate) const GET_TOOL: &str = "get_tool";
 
 /// The meta-tool that calls a tool.
 pub const EXECUTE_TOOL: &str = "execute_tool";

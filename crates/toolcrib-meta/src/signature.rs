@@ -9,10 +9,10 @@ use crate::summary::{MAX_SUMMARY, cut, folded, summary};
 use crate::type_notation;
 
 /// The most characters of a description in a list; `get_tool` has all of it.
-pub const MAX_LISTED_DESCRIPTION: usize = 240;
+pub(crate) const MAX_LISTED_DESCRIPTION: usize = 240;
 
 /// The most arguments whose descriptions are shown in a search.
-pub const MAX_LISTED_ARGUMENTS: usize = 12;
+const MAX_LISTED_ARGUMENTS: usize = 12;
 
 /// The bytes of JSON of the results of a search, in addition to [`FOUND_BYTES_PER_TOOL`].
 pub const FOUND_BYTES: usize = 400;

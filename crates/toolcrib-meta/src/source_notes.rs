@@ -9,7 +9,7 @@ use toolcrib_policy::Principal;
 use toolcrib_port::ToolLoader;
 
 /// The most characters of the note of a source.
-pub const MAX_SOURCE_NOTE: usize = 600;
+pub(crate) const MAX_SOURCE_NOTE: usize = 600;
 
 /// The most sources whose notes come with one search.
 const MAX_NOTES: usize = 2;

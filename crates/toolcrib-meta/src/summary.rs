@@ -1,7 +1,7 @@
 //! Descriptions, shortened for a list.
 
 /// The most characters of a one-line summary.
-pub const MAX_SUMMARY: usize = 100;
+pub(crate) const MAX_SUMMARY: usize = 100;
 
 /// Words before a full stop that do not end a sentence.
 const ABBREVIATIONS: [&str; 14] =

@@ -246,7 +246,8 @@ async fn what_a_source_says_comes_with_its_category_and_once_in_a_session_with_i
     let search = async || fixture.call("search_tools", json!({"query": "read a text file"})).await;
     let first = note(&search().await).unwrap();
     assert!(
-        first.starts_with("Find before you read.") && first.chars().count() <= crate::MAX_SOURCE_NOTE + 1
+        first.starts_with("Find before you read.")
+            && first.chars().count() <= crate::source_notes::MAX_SOURCE_NOTE + 1
     );
     assert_eq!(note(&search().await), None);
     let as_agent = CallContext::new("another").with_agent("a");

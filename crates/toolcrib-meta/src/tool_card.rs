@@ -20,10 +20,10 @@ pub const MAX_SHOWN_BYTES: usize = 6 * 1024;
 const MIN_FORM_BYTES: usize = 600;
 
 /// The most forms of a tool that a model is shown.
-pub const MAX_SHOWN_FORMS: usize = 10;
+const MAX_SHOWN_FORMS: usize = 10;
 
 /// The most characters of a description that a model is shown.
-pub const MAX_SHOWN_DESCRIPTION: usize = 4_000;
+const MAX_SHOWN_DESCRIPTION: usize = 4_000;
 
 /// The most bytes of the metadata of a tool, and of an example, that a model is shown.
 const MAX_METADATA_BYTES: usize = 4 * 1024;

@@ -9,10 +9,10 @@ use crate::{Authorized, Call, PendingApproval, Remember};
 
 /// The most sessions whose approvals are remembered. The one that has been quiet for longest is forgotten first, and
 /// its calls are asked about again.
-pub const MAX_REMEMBERED_SESSIONS: usize = 1024;
+pub(crate) const MAX_REMEMBERED_SESSIONS: usize = 1024;
 
 /// The most approvals that are remembered for one session. The oldest is forgotten first.
-pub const MAX_REMEMBERED_APPROVALS: usize = 256;
+pub(crate) const MAX_REMEMBERED_APPROVALS: usize = 256;
 
 /// The approvals that hold for a session. They live in memory only, and in no file.
 #[derive(Debug, Default)]

@@ -48,19 +48,18 @@ mod location;
 #[cfg(test)]
 mod tests;
 
-pub use access::{Access, AccessRules, MAX_ACCESS_ENTRIES, Mode, PathRule};
+pub use access::{Access, AccessRules, Mode, PathRule};
 pub use approval::{Approval, PendingApproval, Remember, question_id};
-pub use approvals::{Approvals, MAX_REMEMBERED_APPROVALS, MAX_REMEMBERED_SESSIONS};
+pub use approvals::Approvals;
 pub use authorized::{Authorized, Call, Consent};
 pub use capabilities::{Capabilities, Constraints, Effect, Rule};
-pub use condition::{Condition, MAX_COMPILED_REGEX_BYTES, MAX_CONDITIONS, MAX_REGEX_BYTES, MAX_REGEXES};
+pub use condition::Condition;
 pub use decision::{Decision, Verdict};
 pub use digest::ApprovalDigest;
 pub use error::PolicyError;
 pub use location::SettingLocation;
-pub use policy::{MAX_RULES, Policy};
+pub use policy::Policy;
 pub use principal::Principal;
 pub use question::Question;
-pub use rules::glob::MAX_PATTERN_BYTES;
 pub use rules::scope::Scope;
 pub use toolcrib_model::RUNTIME_NAMESPACE;

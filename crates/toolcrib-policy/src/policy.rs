@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The most rules of a policy.
-pub const MAX_RULES: usize = 4096;
+const MAX_RULES: usize = 4096;
 
 /// The most tools whose rules are kept at hand. Beyond that they are looked up for each call.
 const MAX_PROFILES: usize = 65_536;

@@ -25,7 +25,7 @@ const LIST_PART: u64 = 4;
 
 /// The most tokens of operational tools if not all tools are offered. Beyond it, those that are not essential have to
 /// be found. In a small window the bound is the part of the budget that a list may take.
-pub const MAX_OPERATIONAL_TOKENS: u64 = 2_000;
+const MAX_OPERATIONAL_TOKENS: u64 = 2_000;
 
 /// The injection mode that the settings ask for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]

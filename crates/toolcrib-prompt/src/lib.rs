@@ -58,23 +58,17 @@ mod tests;
 pub use error::Error;
 pub use injection::{
     DEFAULT_CONTEXT_WINDOW, DEFAULT_TOKENS_PER_TOOL, DEFAULT_TOOL_BUDGET, Estimate, Injection, InjectionMode,
-    InjectionSettings, MAX_OPERATIONAL_TOKENS, Reveal,
+    InjectionSettings, Reveal,
 };
-pub use listing::{ListedTool, MAX_LISTED_TOOLS, MAX_SENTENCE_CHARS};
+pub use listing::ListedTool;
 pub use offered_tool::{MAX_DESCRIPTION_CHARS, MAX_PARAMETERS_BYTES, OfferedTool, Role};
 pub use plan::Plan;
-pub use plan_cost::{COMPACT_TOKENS_PER_TOOL, PlanTokens};
+pub use plan_cost::PlanTokens;
 pub use reveal::Reveals;
 pub use sanitize::defuse;
-pub use system_prompt::{
-    CallStyle, MAX_DOMAINS_CHARS, MAX_IDENTITY_CHARS, MAX_ITEM_CHARS, MAX_ITEMS_CHARS, MAX_LISTING_CHARS,
-    MAX_MEMORY_CHARS, MAX_MEMORY_INSTRUCTIONS_CHARS, MAX_SOURCE_NOTE_CHARS, MAX_SOURCE_NOTES_CHARS,
-    MAX_TOOL_LIST_CHARS, MAX_TOOLS_SECTION_CHARS, MAX_USER_PROMPT_CHARS, RenderedPrompt, Section,
-    SystemPrompt,
-};
+pub use system_prompt::{CallStyle, MAX_USER_PROMPT_CHARS, RenderedPrompt, Section, SystemPrompt};
 pub use text_calls::{
-    MAX_TEXT_BYTES, MAX_TEXT_CALLS, ParsedText, TEXT_CALL_FORMAT, TextCall, TextReader, ToolNames,
-    parse_text_calls, render_tool_result,
+    MAX_TEXT_CALLS, ParsedText, TextCall, TextReader, ToolNames, parse_text_calls, render_tool_result,
 };
 pub use tokenizer::{ESTIMATE_MARGIN_PERCENT, Tokenizer, estimate_tokens};
 pub use toolcrib_schema::Profile;

@@ -8,14 +8,14 @@ use crate::OfferedTool;
 use crate::sanitize::one_line;
 
 /// The most characters of the first sentence of a description, in a list.
-pub const MAX_SENTENCE_CHARS: usize = 100;
+const MAX_SENTENCE_CHARS: usize = 100;
 
 /// The most characters of the name of a tool, in a list.
 const MAX_NAME_CHARS: usize = 200;
 
 /// The most tools of a list: at about 30 tokens each, a fifth of a window of 1.5 million tokens. The others have to be
 /// found.
-pub const MAX_LISTED_TOOLS: usize = 10_000;
+const MAX_LISTED_TOOLS: usize = 10_000;
 
 /// A tool as a line of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]

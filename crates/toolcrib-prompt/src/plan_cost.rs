@@ -8,7 +8,7 @@ use crate::{CallStyle, Estimate, Injection, ListedTool, Plan, RenderedPrompt};
 
 /// The cost of a tool, in tokens, if only its name and the first sentence of its description are shown and nothing is
 /// counted.
-pub const COMPACT_TOKENS_PER_TOOL: u32 = 30;
+const COMPACT_TOKENS_PER_TOOL: u32 = 30;
 
 /// The cost of the injection modes, in tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -41,11 +41,9 @@ mod tests;
 pub use build::ToolSchema;
 pub use change::{Change, ChangedTool};
 pub use enrichment::{
-    Artifact, Artifacts, Dataflow, DataflowEnrichment, Enrichment, EnrichmentError, MAX_SUPPLIERS, Supplier,
+    Artifact, Artifacts, Dataflow, DataflowEnrichment, Enrichment, EnrichmentError, Supplier,
 };
-pub use lookup::{FindError, MAX_REPAIRED_OVERLOADS, MAX_SUGGESTIONS, OverloadError, Overloads};
-pub use registry::{InvalidTools, LOAD_TIMEOUT, MAX_PENDING_CHANGES, RefreshError, ToolRegistry};
-pub use session_tools::{
-    AddedTools, MAX_SESSION_SOURCES, MAX_SESSION_TOOLS, SessionSource, SessionTools, SessionToolsError,
-};
+pub use lookup::{FindError, OverloadError, Overloads};
+pub use registry::{InvalidTools, RefreshError, ToolRegistry};
+pub use session_tools::{AddedTools, MAX_SESSION_SOURCES, SessionSource, SessionTools, SessionToolsError};
 pub use snapshot::{Entry, MAX_WARNINGS, Snapshot};

@@ -17,10 +17,10 @@ use crate::{Artifacts, Change, Enrichment, EnrichmentError, SessionTools, Snapsh
 
 /// The maximum time for one source to load before the others continue without it. Loaders have shorter limits, such as
 /// for the start of a server; this one covers loaders without a limit.
-pub const LOAD_TIMEOUT: Duration = Duration::from_secs(130);
+const LOAD_TIMEOUT: Duration = Duration::from_secs(130);
 
 /// The maximum number of changes that a subscriber may lag behind before it misses some.
-pub const MAX_PENDING_CHANGES: usize = 64;
+const MAX_PENDING_CHANGES: usize = 64;
 
 /// The registry of tools.
 pub struct ToolRegistry {

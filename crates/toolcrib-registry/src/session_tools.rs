@@ -17,7 +17,7 @@ use crate::{Entry, Snapshot};
 pub const MAX_SESSION_SOURCES: usize = 16;
 
 /// The maximum number of tools that all sources of one session add. Further tools are rejected.
-pub const MAX_SESSION_TOOLS: usize = 512;
+pub(crate) const MAX_SESSION_TOOLS: usize = 512;
 
 /// The tools that sessions add to those of the app. Clones share them.
 ///

@@ -27,7 +27,7 @@ use crate::services::{AppServices, is_own};
 use crate::{Error, Runtime};
 
 /// The number of called apps that run at the same time.
-pub const MAX_RUNNING_APPS: usize = 4;
+const MAX_RUNNING_APPS: usize = 4;
 
 /// The time that running apps have to end when the caller is closed.
 const CLOSE_WAIT: Duration = Duration::from_secs(5);

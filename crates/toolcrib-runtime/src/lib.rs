@@ -45,7 +45,6 @@ mod tests;
 pub use agent::agent_setup::{AgentSetup, ChosenModel};
 pub use agent::injection::SourceNote;
 pub use agent::surface::Surface;
-pub use call_app::MAX_RUNNING_APPS;
 pub use error::Error;
 pub use runtime::Runtime;
 pub use source_reload::AppWatch;

@@ -6,9 +6,9 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value};
 use toolcrib_model::{is_invisible, pointer_part};
 
+use crate::Violation;
 use crate::repair::Plan;
-use crate::violation::{mistaken_name, unknown_argument};
-use crate::{MAX_VIOLATIONS, Violation};
+use crate::violation::{MAX_VIOLATIONS, mistaken_name, unknown_argument};
 
 /// Keywords by which a schema takes more properties than it lists, or lists them elsewhere.
 const OPEN_KEYWORDS: [&str; 14] = [

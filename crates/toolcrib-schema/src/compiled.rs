@@ -13,8 +13,9 @@ use crate::repair::{self, Plan};
 use crate::schema_cost::{Graph, MAX_CHECK_DEPTH};
 use crate::unchecked_patterns::{self, Unchecked};
 use crate::validation_cost::MAX_VALUE_CHECKS;
-use crate::value_size::Shape;
-use crate::{Error, MAX_VALUE_DEPTH, MAX_VIOLATIONS, Repaired, Violation, Violations, example, validator};
+use crate::value_size::{MAX_VALUE_DEPTH, Shape};
+use crate::violation::MAX_VIOLATIONS;
+use crate::{Error, Repaired, Violation, Violations, example, validator};
 
 /// A schema, ready to check values.
 #[derive(Debug)]

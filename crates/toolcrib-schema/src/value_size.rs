@@ -5,7 +5,7 @@ use std::io;
 use serde_json::Value;
 
 /// The deepest nesting of a value. Readers of JSON stop there too.
-pub const MAX_VALUE_DEPTH: u64 = 128;
+pub(crate) const MAX_VALUE_DEPTH: u64 = 128;
 
 /// Properties of a value that are computed in one pass.
 #[derive(Clone, Copy, Debug, Default)]

@@ -15,7 +15,7 @@ use crate::repair::read_text;
 use crate::value_size::json_within;
 
 /// The most violations that are reported of one value.
-pub const MAX_VIOLATIONS: usize = 8;
+pub(crate) const MAX_VIOLATIONS: usize = 8;
 
 /// The most characters of a wrong value that are quoted.
 const MAX_QUOTED_CHARS: usize = 180;

@@ -17,7 +17,7 @@ use crate::text::Analyzer;
 use crate::tool_text::{Field, ToolText};
 
 /// The most vectors that are compared pairwise. Among more tools, only those that share a rare word are compared.
-pub const MAX_SCANNED: usize = 20_000;
+const MAX_SCANNED: usize = 20_000;
 
 /// The number of rarest words by which a tool is looked up.
 const RARE_TERMS: usize = 6;

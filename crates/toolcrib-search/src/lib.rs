@@ -69,16 +69,15 @@ mod error;
 #[cfg(test)]
 mod tests;
 
-pub use cache::index_cache::{MAX_CACHED_INDEXES, MAX_INDEX_CACHE_BYTES, MIN_CACHED_TOOLS};
-pub use duplicates::{DuplicateGroup, MAX_SCANNED, near_duplicates};
+pub use cache::index_cache::MIN_CACHED_TOOLS;
+pub use duplicates::{DuplicateGroup, near_duplicates};
 pub use error::Error;
 pub use index::SearchIndex;
-pub use keyword::{MAX_BUILD_BYTES, MAX_TOOLS};
+pub use keyword::MAX_TOOLS;
 pub use outcome::{
-    DEFAULT_LIMIT, Evidence, Explain, Hit, MAX_LIMIT, MAX_NEAREST, MIN_LIMIT, Outcome, Reason,
-    RetrieverScore, SearchOptions,
+    Evidence, Explain, Hit, MAX_LIMIT, MIN_LIMIT, Outcome, Reason, RetrieverScore, SearchOptions,
 };
 pub use query::MAX_QUERY_BYTES;
-pub use ranking::confidence::{MIN_CONFIDENCE, SURE_CONFIDENCE};
+pub use ranking::confidence::MIN_CONFIDENCE;
 pub use settings::{MAX_SYNONYM_GROUPS, MAX_SYNONYM_WORDS, Ranking, SearchSettings};
-pub use tool_text::{Field, MAX_DEPTH, MAX_ENUM_VALUES, MAX_FIELD_BYTES, MAX_PIECE_BYTES, MAX_PROPERTIES};
+pub use tool_text::{Field, MAX_DEPTH};

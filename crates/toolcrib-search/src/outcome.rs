@@ -10,9 +10,9 @@ pub const MIN_LIMIT: usize = 1;
 /// The most hits of one outcome: more would not be read, and would fill the model's context window.
 pub const MAX_LIMIT: usize = 20;
 /// The number of hits unless a limit is set.
-pub const DEFAULT_LIMIT: usize = 5;
+const DEFAULT_LIMIT: usize = 5;
 /// The most names in [`Outcome::nearest`].
-pub const MAX_NEAREST: usize = 3;
+pub(crate) const MAX_NEAREST: usize = 3;
 
 /// The options of a search.
 #[derive(Clone, Copy)]

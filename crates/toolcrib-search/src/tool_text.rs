@@ -8,13 +8,13 @@ use toolcrib_model::{Schema, Tool, truncate_bytes};
 
 /// The most bytes of one piece of text (a description, an alias) that are indexed. Real descriptions stay below 2 KB;
 /// the rest of a long one adds noise.
-pub const MAX_PIECE_BYTES: usize = 4 * 1024;
+const MAX_PIECE_BYTES: usize = 4 * 1024;
 /// The most bytes of one field of a tool, over all overloads.
-pub const MAX_FIELD_BYTES: usize = 32 * 1024;
+const MAX_FIELD_BYTES: usize = 32 * 1024;
 /// The most properties of one schema that are read, including nested ones and those of branches.
-pub const MAX_PROPERTIES: usize = 256;
+const MAX_PROPERTIES: usize = 256;
 /// The most enum values of one property that are read.
-pub const MAX_ENUM_VALUES: usize = 64;
+const MAX_ENUM_VALUES: usize = 64;
 /// The depth to which properties are followed: those of the schema, and those of its properties.
 pub const MAX_DEPTH: usize = 2;
 

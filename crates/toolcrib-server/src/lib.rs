@@ -57,22 +57,17 @@ mod tests;
 
 pub use app_reload::RETIRE_TIME;
 pub use approval::{
-    APPROVAL_PATIENCE, AnswerOutcome, ClientApprover, MAX_QUESTIONS, MAX_SUSPENDED_CALLS, MAX_WAITING,
-    MAX_WAITING_QUESTIONS, OperatorAnswer, OperatorPresence, PRESENCE, PendingApprovals,
+    AnswerOutcome, ClientApprover, MAX_QUESTIONS, OperatorAnswer, OperatorPresence, PendingApprovals,
 };
 pub use calls::tasks::TASK_AFTER;
 pub use error::Error;
-pub use http::{
-    DRAIN, FREE_BODY_BYTES, HttpServer, MAX_BODY_BYTES_AT_ONCE, MAX_HEAD_BYTES, MAX_HEADERS,
-    MAX_SESSIONS_OF_CLIENT, MAX_UNREAD_BYTES, MIN_READ_RATE, WRITE_PATIENCE,
-};
+pub use http::{DRAIN, HttpServer};
 pub use operator::{
-    AnswerSender, CallDecision, MAX_OPERATORS, MAX_SERVING, MAX_SHOWN_ARGUMENT_BYTES,
-    MAX_SHOWN_QUESTION_BYTES, OperatorClient, OperatorListener, ProcessInfo, QuestionReply, ServerMessage,
-    ServerMessages, WaitingCall, WaitingField, WaitingForm, WaitingKind, WaitingQuestion, serving,
+    AnswerSender, CallDecision, MAX_SHOWN_ARGUMENT_BYTES, MAX_SHOWN_QUESTION_BYTES, OperatorClient,
+    OperatorListener, ProcessInfo, QuestionReply, ServerMessage, ServerMessages, WaitingCall, WaitingField,
+    WaitingForm, WaitingKind, WaitingQuestion, serving,
 };
-pub use page::{MAX_LAST_CALLS, StatusPage};
+pub use page::StatusPage;
 pub use server::Server;
 pub use settings::ServerSettings;
-pub use stdio::MAX_LINE_BYTES;
 pub use surface::{ListCost, ListedCost};

@@ -52,44 +52,31 @@ mod tests;
 
 pub use action::Action;
 pub use action_support::ActionSupport;
-pub use ask_user::{
-    DEFAULT_TIMEOUT, MAX_CHOICES, MAX_CONTENT_CHARS, MAX_FIELDS, MAX_QUESTION_CHARS, MAX_TEXT_CHARS,
-    MAX_TIMEOUT, MIN_TIMEOUT, tools,
-};
+pub use ask_user::{MAX_TEXT_CHARS, tools};
 pub use background::{
-    Background, BackgroundSettings, BackgroundingCaller, DEFAULT_TASK_WAIT, MAX_TASK_WAIT, TaskObserver,
-    TaskState, TaskStatus, former_names, makes_tasks, resolve_former_name,
+    Background, BackgroundSettings, BackgroundingCaller, TaskObserver, TaskState, TaskStatus, former_names,
+    makes_tasks, resolve_former_name,
 };
 pub use channels::{
-    ATTEMPT_TIME, Channel, DEFAULT_MAX_FILE_BYTES, DELIVERY_TIME, FIRST_PAUSE, FileChannel, MAX_ATTEMPTS,
-    MAX_MESSAGE_CHARS, MAX_PAUSE, MIN_FILE_BYTES, Message, PLACEHOLDERS, SEND_MESSAGE, SIGNATURE_HEADER,
-    Terminal, TerminalChannel, ToolChannel, WebhookChannel, channel_tools,
+    Channel, DEFAULT_MAX_FILE_BYTES, DELIVERY_TIME, FIRST_PAUSE, FileChannel, MAX_ATTEMPTS,
+    MAX_MESSAGE_CHARS, MIN_FILE_BYTES, Message, SEND_MESSAGE, Terminal, TerminalChannel, ToolChannel,
+    WebhookChannel, channel_tools,
 };
 pub use clock::{Clock, SystemClock};
-pub use condition::{Condition, MAX_CONDITION_CHARS, MAX_CONDITION_DEPTH};
+pub use condition::Condition;
 pub use error::Error;
-pub use notifications::{
-    MAX_NOTIFICATION_CHARS, MAX_NOTIFICATIONS, NOTIFICATION_AGE, Notification, Notifications,
-};
+pub use notifications::{MAX_NOTIFICATIONS, Notification, Notifications};
 pub use operator_request::OperatorRequest;
 pub use owner::WithOwner;
 pub use schedule::{
-    LastRun, MAX_ACTION_BYTES, MAX_CATCH_UP, MAX_LABEL_CHARS, MAX_OVERLAPPING, MIN_CATCH_UP,
-    MIN_CRON_INTERVAL, NEXT_RUNS, Overlap, RunOutcome, SCHEDULER, ScheduleRequest, ScheduleSettings,
-    ScheduleState, ScheduleStatus, ScheduleTime, Scheduler, Schedules,
+    LastRun, Overlap, RunOutcome, SCHEDULER, ScheduleRequest, ScheduleSettings, ScheduleState,
+    ScheduleStatus, ScheduleTime, Scheduler, Schedules,
 };
 pub use services::{Prompter, Services};
-pub use skills::{
-    MAX_ARGUMENTS_CHARS, MAX_FRONT_MATTER_BYTES, MAX_LISTED, MAX_SKILL_BYTES, MAX_SKILL_FILES,
-    MAX_SKILL_NAME_CHARS, MAX_SKILLS, RejectedSkill, Skill, SkillFolder, Skills, USE_SKILL,
-};
-pub use store::{
-    Change, MAX_RECORD_BYTES, MemoryStore, OpenedStore, Record, RecordKind, SqliteStore, Store, StoreError,
-};
-pub use time::{Cron, MAX_CRON_CHARS, MAX_PHRASE_CHARS, parse_time};
+pub use skills::{RejectedSkill, Skill, SkillFolder, Skills, USE_SKILL};
+pub use store::{Change, MemoryStore, OpenedStore, Record, RecordKind, SqliteStore, Store, StoreError};
+pub use time::{Cron, parse_time};
 pub use watch::{
-    CheckOutcome, DEFAULT_WATCH_INTERVAL, MAX_COMPARED_BYTES, MAX_SHOWN_BYTES, MAX_WATCH_ACTIONS,
-    MAX_WATCH_BACKOFF, MAX_WATCH_HISTORY, MAX_WATCH_INTERVAL, MAX_WATCH_LABEL_CHARS, MAX_WATCH_REQUEST_BYTES,
-    MAX_WATCHED_BYTES, MIN_WATCH_INTERVAL, NotifyWhen, WatchRequest, WatcherCheck, WatcherMetrics,
+    CheckOutcome, MAX_SHOWN_BYTES, MAX_WATCH_HISTORY, NotifyWhen, WatchRequest, WatcherCheck, WatcherMetrics,
     WatcherSettings, WatcherState, WatcherStatus, Watchers,
 };

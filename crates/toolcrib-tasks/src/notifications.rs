@@ -15,10 +15,10 @@ use crate::{Change, Clock, Record, RecordKind, Store, StoreError};
 pub const MAX_NOTIFICATIONS: usize = 100;
 
 /// The time after which an unread notification expires.
-pub const NOTIFICATION_AGE: SignedDuration = SignedDuration::from_hours(24);
+const NOTIFICATION_AGE: SignedDuration = SignedDuration::from_hours(24);
 
 /// The maximum length of a notification in characters. Longer texts are truncated.
-pub const MAX_NOTIFICATION_CHARS: usize = 2_000;
+pub(crate) const MAX_NOTIFICATION_CHARS: usize = 2_000;
 
 /// A message to a session about an event outside of its turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,16 +10,18 @@ use toolcrib_port::{CallContext, ToolCaller};
 use tracing::Instrument as _;
 
 use super::compaction::OffloadedResult;
+use super::limits::LAST_ANSWER_TIME;
 use super::pictures::pictures;
 use super::state::{Action, Event, RunState, Step, Work};
 use super::{
-    AgentSettings, Compacted, LAST_ANSWER_TIME, Limit, MAX_PARALLEL_CALLS, MAX_REPORTED_NOTICES, Observer,
-    Outcome, RunReport, span,
+    AgentSettings, Compacted, Limit, MAX_PARALLEL_CALLS, MAX_REPORTED_NOTICES, Observer, Outcome, RunReport,
+    span,
 };
 use crate::journal::Entry;
+use crate::notifications::MAX_NOTES;
 use crate::{
-    Admission, Amount, ChatModel, ChatReply, ChatRequest, Error, Journal, MAX_NOTES, Message,
-    NotificationQueue, Piece, ToolChoice,
+    Admission, Amount, ChatModel, ChatReply, ChatRequest, Error, Journal, Message, NotificationQueue, Piece,
+    ToolChoice,
 };
 
 /// The time that a cancelled call has to return its result.

@@ -28,7 +28,7 @@ pub const DEFAULT_MAX_COST: u64 = 10_000_000;
 pub const DEFAULT_MAX_DURATION: Duration = Duration::from_mins(30);
 
 /// The time for the last answer, after the duration of the run is over.
-pub const LAST_ANSWER_TIME: Duration = Duration::from_mins(1);
+pub(crate) const LAST_ANSWER_TIME: Duration = Duration::from_mins(1);
 
 /// The default size of a result as the model reads it, in bytes; about 16,000 tokens.
 pub const DEFAULT_MAX_RESULT_BYTES: usize = 64 * 1024;

@@ -39,14 +39,10 @@ pub use self::compaction::DEFAULT_COMPACT_AT;
 pub use self::conversation::Conversation;
 pub use self::limits::{
     DEFAULT_MAX_CALLS, DEFAULT_MAX_COST, DEFAULT_MAX_DURATION, DEFAULT_MAX_FAILURES,
-    DEFAULT_MAX_RESULT_BYTES, DEFAULT_MAX_TOKENS, DEFAULT_MAX_TURNS, LAST_ANSWER_TIME, Limit, RunLimits,
+    DEFAULT_MAX_RESULT_BYTES, DEFAULT_MAX_TOKENS, DEFAULT_MAX_TURNS, Limit, RunLimits,
 };
 pub use self::observer::{Compacted, Observer};
-pub use self::offered_tools::MAX_REVEALED_TOOLS;
-pub use self::pictures::{MAX_PICTURE_BYTES, MAX_PICTURES};
-pub use self::repetition::{
-    ANSWER_AFTER_SEARCHES, HINT_AFTER_SEARCHES, NOTE_AFTER_REPEATS, REPEAT_WINDOW, STOP_AFTER_REPEATS,
-};
+pub use self::repetition::{REPEAT_WINDOW, STOP_AFTER_REPEATS};
 pub use self::report::{CallRecord, MAX_REPORTED_CALLS, MAX_REPORTED_NOTICES, Outcome, RunReport, Spent};
 pub use self::settings::AgentSettings;
 pub(crate) use conversation::extend_last;

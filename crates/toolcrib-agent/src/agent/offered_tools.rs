@@ -11,7 +11,7 @@ use super::settings::AgentSettings;
 use crate::{Message, ToolFunction};
 
 /// The most tools that are added to those that are offered from the beginning.
-pub const MAX_REVEALED_TOOLS: usize = 64;
+const MAX_REVEALED_TOOLS: usize = 64;
 
 /// The tools of the plan, and behind them those that were looked at in the conversation, in the order in which they
 /// were.

@@ -6,10 +6,10 @@ use toolcrib_port::{CallContext, ResultStore};
 use crate::Picture;
 
 /// The most pictures of one result that a model is shown.
-pub const MAX_PICTURES: usize = 4;
+const MAX_PICTURES: usize = 4;
 
 /// The largest picture that a model is shown, in bytes of base64: 5 MiB, which servers take.
-pub const MAX_PICTURE_BYTES: usize = 5 * 1024 * 1024;
+const MAX_PICTURE_BYTES: usize = 5 * 1024 * 1024;
 
 /// The most pictures and sounds of a result that are looked at.
 const MAX_LOOKED_AT: usize = 64;

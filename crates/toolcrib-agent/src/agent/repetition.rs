@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use toolcrib_model::DiscoveryStep;
 
 /// After how many identical calls in a row the model is told so.
-pub const NOTE_AFTER_REPEATS: usize = 3;
+pub(crate) const NOTE_AFTER_REPEATS: usize = 3;
 
 /// After how many identical calls among the last [`REPEAT_WINDOW`] the run is ended.
 pub const STOP_AFTER_REPEATS: usize = 8;
@@ -50,10 +50,10 @@ impl RepeatGuard {
 }
 
 /// After how many searches without a call the model is shown how the best match is called.
-pub const HINT_AFTER_SEARCHES: u32 = 2;
+pub(crate) const HINT_AFTER_SEARCHES: u32 = 2;
 
 /// After how many searches without a call the model is told to answer or to ask.
-pub const ANSWER_AFTER_SEARCHES: u32 = 4;
+pub(crate) const ANSWER_AFTER_SEARCHES: u32 = 4;
 
 /// Counts the searches since the last call of a tool.
 #[derive(Debug, Default)]

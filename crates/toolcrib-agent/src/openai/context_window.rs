@@ -9,7 +9,8 @@ use url::Url;
 
 use super::transport::read;
 use super::{Endpoint, OpenAiModel};
-use crate::{LOCAL_CONTEXT_WINDOW, Provider};
+use crate::Provider;
+use crate::provider::LOCAL_CONTEXT_WINDOW;
 
 /// The longest answer that is read, in bytes. `Ollama` sends the whole license of a model.
 const MAX_ANSWER_BYTES: usize = 4 * 1024 * 1024;

@@ -42,10 +42,10 @@ use self::transport::{StreamOutcome, Transport};
 use crate::chat::ShownPieces;
 use crate::{ChatModel, ChatReply, ChatRequest, Error, Piece, Provider, TextSink};
 
-pub use self::parameters::{MAX_EXTRA_BYTES, MAX_EXTRA_KEYS, MAX_STOP_BYTES, MAX_STOPS, Parameters};
+pub use self::parameters::Parameters;
 pub use self::settings::{
-    DEFAULT_ATTEMPTS, DEFAULT_IDLE_TIMEOUT, DEFAULT_REPLY_TIMEOUT, DEFAULT_RETRY_DELAY, MAX_RETRY_DELAY,
-    OpenAiSettings, Prices,
+    DEFAULT_ATTEMPTS, DEFAULT_IDLE_TIMEOUT, DEFAULT_REPLY_TIMEOUT, DEFAULT_RETRY_DELAY, OpenAiSettings,
+    Prices,
 };
 
 /// The path that the API has below its base.

@@ -5,16 +5,16 @@ use serde::ser::{SerializeMap as _, Serializer};
 use toolcrib_model::JsonObject;
 
 /// The most texts of `stop`.
-pub const MAX_STOPS: usize = 16;
+pub(crate) const MAX_STOPS: usize = 16;
 
 /// The longest text of `stop`, in bytes.
-pub const MAX_STOP_BYTES: usize = 256;
+const MAX_STOP_BYTES: usize = 256;
 
 /// The most keys of [`Parameters::extra`].
-pub const MAX_EXTRA_KEYS: usize = 32;
+pub(crate) const MAX_EXTRA_KEYS: usize = 32;
 
 /// The largest [`Parameters::extra`], in bytes of JSON.
-pub const MAX_EXTRA_BYTES: usize = 16 * 1024;
+const MAX_EXTRA_BYTES: usize = 16 * 1024;
 
 /// The keys of a request that the runtime writes itself.
 const OWN_KEYS: [&str; 11] = [

@@ -20,7 +20,7 @@ pub const DEFAULT_ATTEMPTS: u32 = 4;
 pub const DEFAULT_RETRY_DELAY: Duration = Duration::from_millis(500);
 
 /// The longest pause before another attempt. A server that wants to be left alone for longer has refused.
-pub const MAX_RETRY_DELAY: Duration = Duration::from_secs(30);
+pub(crate) const MAX_RETRY_DELAY: Duration = Duration::from_secs(30);
 
 /// The prices of a million tokens of each kind, in any currency.
 ///

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The maximum length of a task, in characters; about 5,000 tokens.
-pub const MAX_TASK_CHARS: usize = 20_000;
+pub(crate) const MAX_TASK_CHARS: usize = 20_000;
 
 /// The default time that one call waits.
-pub const DEFAULT_WAIT: Duration = Duration::from_mins(5);
+const DEFAULT_WAIT: Duration = Duration::from_mins(5);
 
 /// The maximum time that one call waits: less than the longest deadline of a call.
-pub const MAX_WAIT: Duration = Duration::from_mins(9);
+pub(crate) const MAX_WAIT: Duration = Duration::from_mins(9);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -22,13 +22,11 @@ use toolcrib_port::CallContext;
 
 use crate::{Agent, ChatModel};
 
-pub use arguments::{DEFAULT_WAIT, MAX_TASK_CHARS, MAX_WAIT};
-pub use runs::{MAX_RUNNING, MAX_RUNS};
 pub use tools::AgentPool;
 
 /// The number of agents above one that is started: a coordinator may start an agent that starts others, which may not
 /// start any.
-pub const MAX_SPAWN_DEPTH: usize = 2;
+const MAX_SPAWN_DEPTH: usize = 2;
 
 /// Makes the agents of a pool.
 pub trait AgentFactory: Send + Sync {

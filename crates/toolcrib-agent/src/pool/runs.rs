@@ -14,10 +14,10 @@ use super::arguments::RunStatus;
 use crate::RunReport;
 
 /// The number of agents of a session that run at the same time.
-pub const MAX_RUNNING: usize = 8;
+pub(crate) const MAX_RUNNING: usize = 8;
 
 /// The number of runs of a session that are stored with their reports. Beyond it, the runs that ended first are dropped.
-pub const MAX_RUNS: usize = 64;
+const MAX_RUNS: usize = 64;
 
 /// The runs of all sessions.
 #[derive(Default)]

@@ -12,7 +12,9 @@ use toolcrib_port::{CallContext, ToolCaller, ToolEngine, ToolLoader};
 use toolcrib_prompt::{CallStyle, InjectionSettings, Plan, WireNames};
 use toolcrib_sdk::Module;
 
-use super::{AgentFactory, AgentPool, MAX_RUNNING, MAX_TASK_CHARS, SpawnedAgent};
+use super::arguments::MAX_TASK_CHARS;
+use super::runs::MAX_RUNNING;
+use super::{AgentFactory, AgentPool, SpawnedAgent};
 use crate::{Agent, AgentSettings, Amount, Budget, RecordedModel};
 
 /// Agents that call `desk.look` once, and say what came of it.

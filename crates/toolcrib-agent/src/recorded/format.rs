@@ -11,7 +11,7 @@ use crate::Error;
 pub const MAX_RECORDING_BYTES: usize = 16 * 1024 * 1024;
 
 /// The most turns of a recording.
-pub const MAX_TURNS: usize = 10_000;
+const MAX_TURNS: usize = 10_000;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -27,6 +27,6 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-pub use format::{MAX_RECORDING_BYTES, MAX_TURNS};
+pub use format::MAX_RECORDING_BYTES;
 pub use model::RecordedModel;
 pub use recorder::Recorder;

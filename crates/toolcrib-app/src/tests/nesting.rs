@@ -1,6 +1,7 @@
 //! Apps that would start themselves.
 
-use crate::{Blueprint, MAX_PROCESS_DEPTH, MAX_SERVED_APPS, serve_arguments, too_deep};
+use crate::nesting::{MAX_PROCESS_DEPTH, MAX_SERVED_APPS};
+use crate::{Blueprint, serve_arguments, too_deep};
 
 #[test]
 fn every_form_of_our_own_command_line_is_recognised() {

@@ -12,47 +12,47 @@ use super::circuit_breaker::BreakerSettings;
 use crate::{DEFAULT_DEADLINE, MAX_DEADLINE};
 
 /// The default number of concurrent calls of one source.
-pub const DEFAULT_SOURCE_CONCURRENCY: u32 = 32;
+const DEFAULT_SOURCE_CONCURRENCY: u32 = 32;
 
 /// The default number of concurrent calls of one tool: a quarter of that of its source, so that a hanging tool leaves
 /// room for the others.
-pub const DEFAULT_TOOL_CONCURRENCY: u32 = 8;
+const DEFAULT_TOOL_CONCURRENCY: u32 = 8;
 
 /// The default number of calls that wait for one source, and for one tool, before further calls are refused.
-pub const DEFAULT_QUEUE: u32 = 10_000;
+const DEFAULT_QUEUE: u32 = 10_000;
 
 /// The default number of retries of an idempotent call.
-pub const DEFAULT_RETRIES: u32 = 2;
+const DEFAULT_RETRIES: u32 = 2;
 
 /// The maximum number of retries.
-pub const MAX_RETRIES: u32 = 10;
+const MAX_RETRIES: u32 = 10;
 
 /// The default number of consecutive failures that open the circuit of a source.
-pub const DEFAULT_BREAKER_FAILURES: u32 = 5;
+const DEFAULT_BREAKER_FAILURES: u32 = 5;
 
 /// The default time that a circuit is open before one call probes the source. It doubles with each failed probe.
-pub const DEFAULT_OPEN: Duration = Duration::from_secs(5);
+const DEFAULT_OPEN: Duration = Duration::from_secs(5);
 
 /// The default maximum time that a circuit is open before one call probes the source.
-pub const DEFAULT_MAX_OPEN: Duration = Duration::from_mins(1);
+const DEFAULT_MAX_OPEN: Duration = Duration::from_mins(1);
 
 /// The default period of a rate limit.
-pub const DEFAULT_RATE_PERIOD: Duration = Duration::from_mins(1);
+const DEFAULT_RATE_PERIOD: Duration = Duration::from_mins(1);
 
 /// The default time that results are cached for a tool that declares `cacheable: true`.
-pub const DEFAULT_TTL: Duration = Duration::from_mins(1);
+const DEFAULT_TTL: Duration = Duration::from_mins(1);
 
 /// The maximum time that a tool may ask its results to be cached.
-pub const MAX_TTL: Duration = Duration::from_hours(1);
+pub(crate) const MAX_TTL: Duration = Duration::from_hours(1);
 
 /// The default number of cached results.
-pub const DEFAULT_CACHE_ENTRIES: usize = 1_000;
+const DEFAULT_CACHE_ENTRIES: usize = 1_000;
 
 /// The default memory of cached results in bytes, estimated.
-pub const DEFAULT_CACHE_BYTES: usize = 32 * 1024 * 1024;
+const DEFAULT_CACHE_BYTES: usize = 32 * 1024 * 1024;
 
 /// The default maximum memory of one cached result in bytes, estimated. A larger result is neither cached nor shared.
-pub const DEFAULT_CACHE_ENTRY_BYTES: usize = 1024 * 1024;
+const DEFAULT_CACHE_ENTRY_BYTES: usize = 1024 * 1024;
 
 /// The maximum duration of a setting.
 const MAX_SECONDS: f64 = 24.0 * 60.0 * 60.0;

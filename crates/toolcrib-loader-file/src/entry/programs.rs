@@ -8,7 +8,8 @@ use serde::Deserialize;
 use toolcrib_model::Secret;
 use toolcrib_sdk::{AppEntry, Seconds, Source};
 
-use crate::{DEFAULT_START_LIMIT, ExecModule, WorkerModule};
+use crate::worker::DEFAULT_START_LIMIT;
+use crate::{ExecModule, WorkerModule};
 
 /// The settings of `type: exec`.
 #[derive(Debug, Deserialize)]

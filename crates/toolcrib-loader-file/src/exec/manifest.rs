@@ -19,7 +19,7 @@ use crate::command_template::Template;
 pub const MAX_MANIFEST_BYTES: u64 = 1024 * 1024;
 
 /// The largest number of tools in one manifest.
-pub const MAX_EXEC_TOOLS: usize = 256;
+pub(crate) const MAX_EXEC_TOOLS: usize = 256;
 
 /// The prefix of the variables with the context of a call.
 const RESERVED_PREFIX: &str = "TOOLCRIB_";

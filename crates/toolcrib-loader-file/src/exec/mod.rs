@@ -23,8 +23,9 @@ use toolcrib_port::{LoadOutcome, RejectKind, ToolLoader};
 use crate::file_loader::unreadable;
 use manifest::{Manifest, Program};
 
-pub use manifest::{MAX_EXEC_TOOLS, MAX_MANIFEST_BYTES};
-pub use program_output::{MAX_ERROR_LINES, MAX_PROGRESS_LINES};
+pub(crate) use manifest::MAX_EXEC_TOOLS;
+pub use manifest::MAX_MANIFEST_BYTES;
+pub use program_output::MAX_ERROR_LINES;
 
 /// The file name of the manifest, which describes the tools of a folder.
 pub const MANIFEST: &str = "toolcrib.yaml";

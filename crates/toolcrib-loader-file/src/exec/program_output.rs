@@ -13,7 +13,7 @@ pub const MAX_ERROR_LINES: usize = 20;
 
 /// The number of lines of standard error that are reported as progress and logged. Of the lines beyond it, only the
 /// last ones are kept, for the error.
-pub const MAX_PROGRESS_LINES: usize = 10_000;
+const MAX_PROGRESS_LINES: usize = 10_000;
 
 /// The largest number of characters of those lines in the error.
 const MAX_ERROR_CHARS: usize = 2000;

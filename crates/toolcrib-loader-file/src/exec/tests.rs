@@ -209,7 +209,7 @@ tools:
 
 #[tokio::test]
 async fn a_manifest_that_is_wrong_as_a_whole_says_where() {
-    let many = format!("name: kit\ntools: [{}]", "{},".repeat(crate::MAX_EXEC_TOOLS + 1));
+    let many = format!("name: kit\ntools: [{}]", "{},".repeat(super::manifest::MAX_EXEC_TOOLS + 1));
     for (text, kind, reason) in [
         ("name: kit\ntools: [", RejectKind::Syntax, "toolcrib.yaml:3:1: not valid YAML"),
         (

@@ -17,10 +17,10 @@ use super::{WorkerModule, requests};
 use crate::command_engine::unenforced;
 
 /// The largest number of concurrent requests of one call. Further requests wait.
-pub const MAX_OPEN_REQUESTS: usize = 16;
+const MAX_OPEN_REQUESTS: usize = 16;
 
 /// The largest number of progress reports of one call. Further reports are dropped.
-pub const MAX_PROGRESS_REPORTS: usize = 10_000;
+const MAX_PROGRESS_REPORTS: usize = 10_000;
 
 /// The largest number of characters of a progress report.
 const MAX_PROGRESS_CHARS: usize = 2000;

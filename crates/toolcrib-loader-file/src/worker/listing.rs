@@ -9,7 +9,7 @@ use toolcrib_policy::Access;
 use toolcrib_port::{LoadOutcome, Reject, RejectKind};
 
 use super::protocol::printable;
-use crate::MAX_EXEC_TOOLS;
+use crate::exec::MAX_EXEC_TOOLS;
 use crate::file_loader::collect;
 
 /// The longest text of a reject, in characters.

@@ -29,13 +29,8 @@ use self::process::{SendError, Worker, WorkerResponse};
 use self::protocol::Outgoing;
 use self::supervisor::{Supervisor, WorkerUnavailable};
 
-pub use self::engine::{MAX_OPEN_REQUESTS, MAX_PROGRESS_REPORTS};
-pub use self::process::CANCEL_GRACE;
-pub use self::protocol::{MAX_WORKER_CALLS, MAX_WORKER_LINE_BYTES, WORKER_PROTOCOL};
-pub use self::supervisor::{FIRST_RESTART_PAUSE, MAX_RESTART_PAUSE, STABLE_AFTER};
-
 /// The default time for a worker to start and to list its tools.
-pub const DEFAULT_START_LIMIT: Duration = Duration::from_secs(30);
+pub(crate) const DEFAULT_START_LIMIT: Duration = Duration::from_secs(30);
 
 /// The word that identifies the worker of the Python package in a command line.
 const PYTHON_WORKER: &str = "toolcrib.worker";

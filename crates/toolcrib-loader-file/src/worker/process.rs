@@ -24,7 +24,7 @@ use super::protocol::{
 
 /// The time that a cancelled call may take to end. A worker whose call takes longer gets no more calls, and is killed
 /// when its other calls have ended.
-pub const CANCEL_GRACE: Duration = Duration::from_secs(2);
+const CANCEL_GRACE: Duration = Duration::from_secs(2);
 
 /// The number of lines that may wait for a worker to read them.
 const MAX_WAITING_LINES: usize = 256;

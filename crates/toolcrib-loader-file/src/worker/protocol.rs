@@ -9,14 +9,14 @@ use toolcrib_io::process::MAX_STDOUT_BYTES;
 use toolcrib_model::{ErrorKind, JsonObject, ToolError};
 
 /// The version of the protocol.
-pub const WORKER_PROTOCOL: u32 = 1;
+pub(crate) const WORKER_PROTOCOL: u32 = 1;
 
 /// The longest line that a worker may write, in bytes, as announced to it. A worker that writes a line longer than
 /// [`MAX_LINE_BYTES`](toolcrib_io::process::MAX_LINE_BYTES) is killed.
-pub const MAX_WORKER_LINE_BYTES: usize = MAX_STDOUT_BYTES;
+const MAX_WORKER_LINE_BYTES: usize = MAX_STDOUT_BYTES;
 
 /// The largest number of concurrent calls of one worker, including those that were cancelled and have not ended yet.
-pub const MAX_WORKER_CALLS: usize = 64;
+pub(crate) const MAX_WORKER_CALLS: usize = 64;
 
 /// The longest text of an error, in characters.
 const MAX_ERROR_CHARS: usize = 4000;

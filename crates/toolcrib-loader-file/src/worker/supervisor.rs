@@ -12,14 +12,14 @@ use toolcrib_model::{ErrorKind, ToolError};
 use super::process::{Slot, StartError, Worker};
 
 /// The uptime after which a worker is restarted without a pause.
-pub const STABLE_AFTER: Duration = Duration::from_secs(10);
+const STABLE_AFTER: Duration = Duration::from_secs(10);
 
 /// The pause before the third start in a row. It doubles with each worker that fails or ends early. The second start
 /// follows at once.
-pub const FIRST_RESTART_PAUSE: Duration = Duration::from_millis(200);
+const FIRST_RESTART_PAUSE: Duration = Duration::from_millis(200);
 
 /// The longest pause before a worker is started again.
-pub const MAX_RESTART_PAUSE: Duration = Duration::from_secs(30);
+const MAX_RESTART_PAUSE: Duration = Duration::from_secs(30);
 
 /// The time that a worker has to end after its input is closed, and again after `SIGTERM`.
 const CLOSE_GRACE: Duration = Duration::from_secs(2);

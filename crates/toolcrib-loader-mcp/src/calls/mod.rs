@@ -2,8 +2,8 @@
 
 mod engine;
 pub(crate) mod result_conversion;
-mod session_engines;
+pub(crate) mod session_engines;
 mod task;
 
 pub use engine::McpEngine;
-pub use session_engines::{DEFAULT_SESSION_SERVERS, SESSION_IDLE_TIME, SessionEngines};
+pub use session_engines::SessionEngines;

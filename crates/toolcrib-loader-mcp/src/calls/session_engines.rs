@@ -16,10 +16,10 @@ use toolcrib_port::{Approver, CallContext, ToolEngine};
 use crate::{McpConnection, McpEngine};
 
 /// The default number of sessions that may have a server of a source at the same time.
-pub const DEFAULT_SESSION_SERVERS: NonZeroUsize = NonZeroUsize::new(16).unwrap();
+pub(crate) const DEFAULT_SESSION_SERVERS: NonZeroUsize = NonZeroUsize::new(16).unwrap();
 
 /// The idle time after which the server of a session may be closed in favour of another session.
-pub const SESSION_IDLE_TIME: Duration = Duration::from_mins(10);
+pub(crate) const SESSION_IDLE_TIME: Duration = Duration::from_mins(10);
 
 /// An engine that calls tools in a server of the session. The first call of a session starts the server, and the end of
 /// the session closes it.

@@ -8,14 +8,14 @@ use crate::Error;
 use crate::transport::process::ProcessExit;
 
 /// The wait after the first failed start, or after the second early exit. Each further failure doubles it.
-pub const FIRST_BACKOFF: Duration = Duration::from_millis(500);
+pub(crate) const FIRST_BACKOFF: Duration = Duration::from_millis(500);
 
 /// The longest wait between two attempts to start a server.
-pub const MAX_BACKOFF: Duration = Duration::from_secs(30);
+pub(crate) const MAX_BACKOFF: Duration = Duration::from_secs(30);
 
 /// The uptime after which the exit of a server no longer counts as a failed start. An answered call has the same
 /// effect, regardless of the uptime.
-pub const SETTLED_AFTER: Duration = Duration::from_secs(10);
+pub(crate) const SETTLED_AFTER: Duration = Duration::from_secs(10);
 
 /// The cause of the last failure.
 #[derive(Clone)]

@@ -34,8 +34,6 @@ use crate::tools::conversion::loaded_digest;
 use crate::tools::digest::Digests;
 use crate::{McpSource, span};
 
-pub use backoff::{FIRST_BACKOFF, MAX_BACKOFF, SETTLED_AFTER};
-
 /// A connection to an MCP server. It is opened by the first load or call, and opened again by the next one after the
 /// server has exited. Clones share it.
 #[derive(Clone)]
@@ -400,7 +398,7 @@ impl ConnectionState {
     fn after_session_end(&self) -> Self {
         let failed = match self {
             Self::Open { session, failures, since, .. }
-                if !session.has_answered_call() && since.elapsed() < SETTLED_AFTER =>
+                if !session.has_answered_call() && since.elapsed() < backoff::SETTLED_AFTER =>
             {
                 session.exit_cause().map(|last| Failure::early_exit(*failures, last))
             }

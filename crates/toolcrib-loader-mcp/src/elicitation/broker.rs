@@ -23,7 +23,7 @@ use super::reply::Reply;
 pub const MAX_QUESTIONS: usize = 8;
 
 /// The time that the user has for an answer.
-pub const ANSWER_TIMEOUT: Duration = Duration::from_mins(5);
+const ANSWER_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// The number of times that a question is asked until its answer is valid.
 const MAX_ATTEMPTS: usize = 3;

@@ -11,7 +11,7 @@ use super::field_schema::FieldSchema;
 use super::reply::{Reply, YES_AND_NO, quoted, warning};
 
 /// The largest number of lines of a form: its fields, and the choices of multiple-choice fields.
-pub const MAX_FORM_LINES: usize = 50;
+const MAX_FORM_LINES: usize = 50;
 
 /// A form.
 #[derive(Debug)]

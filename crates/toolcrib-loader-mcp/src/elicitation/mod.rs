@@ -21,9 +21,8 @@ mod reply;
 #[cfg(test)]
 mod tests;
 
-pub use broker::{ANSWER_TIMEOUT, MAX_QUESTIONS};
+pub use broker::MAX_QUESTIONS;
 pub(crate) use broker::{CallElicitation, ElicitationBroker, invalid_question, no_user};
-pub use form::MAX_FORM_LINES;
 pub(crate) use question::Question;
 
 /// The largest number of characters of a question's message.

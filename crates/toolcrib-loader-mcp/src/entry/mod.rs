@@ -17,9 +17,10 @@ use toolcrib_port::ToolEngine;
 use toolcrib_sdk::{AppEntry, Seconds, Source};
 
 use self::auth::McpAuthEntry;
+use crate::calls::session_engines::DEFAULT_SESSION_SERVERS;
 use crate::{
-    DEFAULT_SESSION_SERVERS, HttpProtocol, McpConnection, McpEngine, McpLoader, McpSource, McpTransport,
-    NAMESPACE_PREFIX, SecretSink, SessionEngines, ToolsCache, TrustLock,
+    HttpProtocol, McpConnection, McpEngine, McpLoader, McpSource, McpTransport, NAMESPACE_PREFIX, SecretSink,
+    SessionEngines, ToolsCache, TrustLock,
 };
 
 /// The entry of a server, with what its app knows of its servers.

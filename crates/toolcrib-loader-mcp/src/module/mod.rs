@@ -2,7 +2,7 @@
 
 mod config;
 mod link;
-mod servers;
+pub(crate) mod servers;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,7 +21,8 @@ use crate::tools::resources_and_prompts::ServerMethod;
 use servers::{AccessRules, Address, Server, Servers};
 
 pub use config::McpModuleConfig;
-pub use servers::{IDLE_TIME, MAX_SERVERS, MAX_SHOWN_TOOLS, NAMESPACE_PREFIX};
+use servers::MAX_SHOWN_TOOLS;
+pub use servers::NAMESPACE_PREFIX;
 
 /// The namespace of the tools.
 pub const ID: &str = "mcp";

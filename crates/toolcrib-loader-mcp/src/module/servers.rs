@@ -23,16 +23,16 @@ use crate::tools::resources_and_prompts::ServerMethod;
 use crate::{McpLoader, McpSource, McpTransport};
 
 /// The largest number of connected servers, in all sessions together.
-pub const MAX_SERVERS: usize = 16;
+pub(crate) const MAX_SERVERS: usize = 16;
 
 /// The prefix of the namespaces of servers; the name of the server follows.
 pub const NAMESPACE_PREFIX: &str = "mcp_";
 
 /// The idle time after which a server may be disconnected in favour of another one.
-pub const IDLE_TIME: Duration = Duration::from_mins(30);
+pub(crate) const IDLE_TIME: Duration = Duration::from_mins(30);
 
 /// The largest number of tools in the result of `connect`.
-pub const MAX_SHOWN_TOOLS: usize = 50;
+pub(crate) const MAX_SHOWN_TOOLS: usize = 50;
 
 /// The largest number of unusable tools that `connect` reports.
 const MAX_NOTES: usize = 10;

@@ -8,7 +8,8 @@ use toolcrib_port::ToolLoader as _;
 
 use super::server::{ScriptServer, runs};
 use super::{authorized, context, eventually, invoke};
-use crate::{FIRST_BACKOFF, McpConnection, McpSource, SETTLED_AFTER};
+use crate::connection::backoff::{FIRST_BACKOFF, SETTLED_AFTER};
+use crate::{McpConnection, McpSource};
 
 /// Ends over each call but `good`.
 const FATAL: &str = r#"on_call() { [ "$1" = good ] || { echo 'out of luck' >&2; exit 9; }; text alive; }"#;

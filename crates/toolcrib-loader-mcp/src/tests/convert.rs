@@ -4,8 +4,8 @@ use rmcp::model::{CallToolResult, Tool as WireTool};
 use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, Risk, Tool, ToolError};
 
-use crate::text::clean;
-use crate::{MAX_DESCRIPTION_CHARS, McpSource};
+use crate::McpSource;
+use crate::text::{MAX_DESCRIPTION_CHARS, clean};
 
 fn tool(source: &McpSource, wire: Value) -> Tool {
     let wire: WireTool = serde_json::from_value(wire).unwrap();

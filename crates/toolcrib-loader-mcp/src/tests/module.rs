@@ -13,7 +13,8 @@ use toolcrib_sdk::Module;
 use super::elicitation::{NEW, OLD, User, filled};
 use super::eventually;
 use super::server::{ScriptServer, runs};
-use crate::{MAX_SERVERS, McpModuleConfig, module};
+use crate::module::servers::MAX_SERVERS;
+use crate::{McpModuleConfig, module};
 
 const RESOURCES: &str = r#"
 CAPABILITIES='{"tools":{},"resources":{}}'

@@ -8,7 +8,8 @@ use toolcrib_port::{CallContext, ToolEngine as _, ToolLoader as _};
 
 use super::server::{ScriptServer, runs};
 use super::{authorized, authorized_tool, invoke};
-use crate::{SESSION_IDLE_TIME, SessionEngines};
+use crate::SessionEngines;
+use crate::calls::session_engines::SESSION_IDLE_TIME;
 
 /// How many sessions have a server here.
 const MOST: NonZeroUsize = NonZeroUsize::new(3).unwrap();

@@ -127,7 +127,7 @@ async fn a_server_that_failed_is_left_alone_for_a_while_and_then_tried_again() {
     assert_eq!(server.process_ids().len(), 2);
 
     tokio::time::pause();
-    tokio::time::advance(crate::FIRST_BACKOFF).await;
+    tokio::time::advance(crate::connection::backoff::FIRST_BACKOFF).await;
     tokio::time::resume();
     assert_eq!(server.loader.load().await.tools.len(), 1);
     assert_eq!(server.process_ids().len(), 3);

@@ -27,7 +27,7 @@ pub const MAX_PAGES: usize = 1_000;
 pub const MAX_TOOLS: usize = 20_000;
 
 /// The largest total size of the tools accepted from one server, as compact JSON: 32 MiB.
-pub const MAX_LIST_BYTES: u64 = 32 * 1024 * 1024;
+const MAX_LIST_BYTES: u64 = 32 * 1024 * 1024;
 
 /// A snapshot of the tool list of a server.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -10,10 +10,11 @@ use toolcrib_model::Tool;
 use toolcrib_port::{LoadOutcome, Reject, RejectKind, ToolLoader};
 use tracing::Instrument as _;
 
+use crate::connection::backoff::MAX_BACKOFF;
 use crate::text::{MAX_ERROR_CHARS, MAX_SHOWN_NAME_CHARS, clean};
 use crate::tools::catalog::{self, Catalog, RejectedEntry, ServerInfo};
 use crate::tools::{conversion, resources_and_prompts};
-use crate::{MAX_BACKOFF, McpConnection, span};
+use crate::{McpConnection, span};
 
 /// The shortest time between two loads of a list that has a lifetime.
 const MIN_TTL: Duration = Duration::from_mins(1);

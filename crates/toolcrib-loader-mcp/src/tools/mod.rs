@@ -14,7 +14,7 @@ mod source_secrets;
 mod tools_cache;
 mod trust_lock;
 
-pub use catalog::{MAX_LIST_BYTES, MAX_PAGES, MAX_TOOLS};
+pub use catalog::{MAX_PAGES, MAX_TOOLS};
 pub use loader::McpLoader;
-pub use tools_cache::{MAX_TOOLS_CACHE_BYTES, ToolsCache};
+pub use tools_cache::ToolsCache;
 pub use trust_lock::{Change, MAX_LOCK_BYTES, TrustLock, TrustLockError};

@@ -12,7 +12,7 @@ use crate::tools::catalog::Catalog;
 use crate::tools::source_secrets::SourceSecrets;
 
 /// The largest size of a cache file: 32 MiB.
-pub const MAX_TOOLS_CACHE_BYTES: u64 = 32 * 1024 * 1024;
+const MAX_TOOLS_CACHE_BYTES: u64 = 32 * 1024 * 1024;
 
 /// The format version of cache files. Files of other versions are ignored.
 const VERSION: u32 = 2;

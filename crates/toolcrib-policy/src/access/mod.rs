@@ -24,7 +24,7 @@ use program::ProgramRule;
 pub use path::{Mode, PathRule};
 
 /// The most entries of one part of `access`.
-pub const MAX_ACCESS_ENTRIES: usize = 1024;
+const MAX_ACCESS_ENTRIES: usize = 1024;
 
 /// Rules for the resources that modules may access. An absent section limits nothing; an empty section allows nothing.
 ///

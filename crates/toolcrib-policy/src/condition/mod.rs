@@ -19,16 +19,16 @@ use pointer::Pointer;
 use test::Test;
 
 /// The most conditions of one rule.
-pub const MAX_CONDITIONS: usize = 32;
+pub(crate) const MAX_CONDITIONS: usize = 32;
 
 /// The most regular expressions of a policy.
-pub const MAX_REGEXES: usize = 256;
+pub(crate) const MAX_REGEXES: usize = 256;
 
 /// The most bytes of a regular expression.
-pub const MAX_REGEX_BYTES: usize = 4096;
+const MAX_REGEX_BYTES: usize = 4096;
 
 /// The most bytes that a regular expression may take once it is compiled.
-pub const MAX_COMPILED_REGEX_BYTES: usize = 1024 * 1024;
+const MAX_COMPILED_REGEX_BYTES: usize = 1024 * 1024;
 
 /// The maximum depth that a condition examines. Deeper values satisfy every condition of a `deny` or `approve`, and no
 /// condition of a `grant`.

@@ -6,7 +6,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use crate::{PolicyError, SettingLocation};
 
 /// The most bytes of a pattern of names or paths.
-pub const MAX_PATTERN_BYTES: usize = 1000;
+const MAX_PATTERN_BYTES: usize = 1000;
 
 /// The most bytes that a pattern may take once it is compiled.
 const MAX_COMPILED_BYTES: usize = 1024 * 1024;

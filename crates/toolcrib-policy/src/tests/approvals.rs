@@ -6,10 +6,8 @@ use serde_json::{Value, json};
 use toolcrib_model::Risk;
 
 use super::{call, object, policy, tool};
-use crate::{
-    Approvals, Call, Consent, MAX_REMEMBERED_APPROVALS, MAX_REMEMBERED_SESSIONS, PendingApproval, Policy,
-    Principal, Remember, Verdict,
-};
+use crate::approvals::{MAX_REMEMBERED_APPROVALS, MAX_REMEMBERED_SESSIONS};
+use crate::{Approvals, Call, Consent, PendingApproval, Policy, Principal, Remember, Verdict};
 
 fn asking() -> Policy {
     policy(json!({

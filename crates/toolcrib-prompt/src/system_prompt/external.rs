@@ -4,10 +4,10 @@ use super::{MAX_IDENTITY_CHARS, bounded};
 use crate::sanitize::{clean, one_line};
 
 /// The most characters of the note of one source.
-pub const MAX_SOURCE_NOTE_CHARS: usize = 1_000;
+const MAX_SOURCE_NOTE_CHARS: usize = 1_000;
 
 /// The most characters of the notes of all sources. The others are counted.
-pub const MAX_SOURCE_NOTES_CHARS: usize = 8_000;
+pub(crate) const MAX_SOURCE_NOTES_CHARS: usize = 8_000;
 
 /// Returns a text of others, with each line marked.
 pub(super) fn quoted(text: &str) -> String {

@@ -1,33 +1,32 @@
 //! The system prompt, before the conversation.
 
-mod external;
+pub(crate) mod external;
 mod hints;
 mod section;
-mod tools;
+pub(crate) mod tools;
 
 use serde::{Deserialize, Serialize};
 
+use self::external::MAX_SOURCE_NOTES_CHARS;
 use crate::Plan;
 use crate::sanitize::{clean, cut, one_line};
 
-pub use self::external::{MAX_SOURCE_NOTE_CHARS, MAX_SOURCE_NOTES_CHARS};
 pub use self::section::{RenderedPrompt, Section};
-pub use self::tools::{MAX_DOMAINS_CHARS, MAX_LISTING_CHARS, MAX_TOOL_LIST_CHARS, MAX_TOOLS_SECTION_CHARS};
 
 /// The most characters of the agent's memory.
-pub const MAX_MEMORY_CHARS: usize = 8_000;
+pub(crate) const MAX_MEMORY_CHARS: usize = 8_000;
 
 /// The most characters of the instructions on memory.
-pub const MAX_MEMORY_INSTRUCTIONS_CHARS: usize = 2_000;
+pub(crate) const MAX_MEMORY_INSTRUCTIONS_CHARS: usize = 2_000;
 
 /// The most characters of an agent's id, of its role, and of a domain.
-pub const MAX_IDENTITY_CHARS: usize = 100;
+const MAX_IDENTITY_CHARS: usize = 100;
 
 /// The most characters of an item of a list: an agent, a skill, a channel.
-pub const MAX_ITEM_CHARS: usize = 300;
+const MAX_ITEM_CHARS: usize = 300;
 
 /// The most characters of the list of agents, of skills, and of channels, each. The others are counted.
-pub const MAX_ITEMS_CHARS: usize = 4_000;
+pub(crate) const MAX_ITEMS_CHARS: usize = 4_000;
 
 /// The most characters of the user's prompt.
 pub const MAX_USER_PROMPT_CHARS: usize = 100_000;

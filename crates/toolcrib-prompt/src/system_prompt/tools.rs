@@ -6,21 +6,22 @@ use super::{MAX_IDENTITY_CHARS, bounded, counted};
 use crate::listing::first_sentence;
 use crate::offered_tool::Role;
 use crate::sanitize::one_line;
-use crate::{CallStyle, Injection, OfferedTool, Plan, TEXT_CALL_FORMAT};
+use crate::text_calls::TEXT_CALL_FORMAT;
+use crate::{CallStyle, Injection, OfferedTool, Plan};
 
 /// The most characters of the list of domains. The others are counted.
-pub const MAX_DOMAINS_CHARS: usize = 2_000;
+pub(crate) const MAX_DOMAINS_CHARS: usize = 2_000;
 
 /// The most characters of the list of meta-tools. The others are counted.
-pub const MAX_TOOL_LIST_CHARS: usize = 8_000;
+const MAX_TOOL_LIST_CHARS: usize = 8_000;
 
 /// The most characters of the list of tools by name: about a fifth of a window of a million tokens. The others are
 /// counted.
-pub const MAX_LISTING_CHARS: usize = 800_000;
+pub(crate) const MAX_LISTING_CHARS: usize = 800_000;
 
 /// The most characters of the tools with their schemas, in text mode: about a fifth of a window of a million tokens.
 /// The others are counted.
-pub const MAX_TOOLS_SECTION_CHARS: usize = 800_000;
+pub(crate) const MAX_TOOLS_SECTION_CHARS: usize = 800_000;
 
 /// Returns the instructions for the use of tools, and in text style the tools themselves.
 pub(super) fn instructions(plan: &Plan, style: CallStyle) -> String {

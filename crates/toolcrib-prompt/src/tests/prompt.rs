@@ -3,11 +3,12 @@
 use toolcrib_model::Tool;
 
 use super::{RUNTIME, example_tools, runtime_tools, taking, tool};
+use crate::system_prompt::external::MAX_SOURCE_NOTES_CHARS;
+use crate::system_prompt::tools::{MAX_DOMAINS_CHARS, MAX_LISTING_CHARS, MAX_TOOLS_SECTION_CHARS};
+use crate::system_prompt::{MAX_ITEMS_CHARS, MAX_MEMORY_CHARS, MAX_MEMORY_INSTRUCTIONS_CHARS};
 use crate::{
-    CallStyle, Injection, InjectionMode, InjectionSettings, MAX_DOMAINS_CHARS, MAX_ITEMS_CHARS,
-    MAX_LISTING_CHARS, MAX_MEMORY_CHARS, MAX_MEMORY_INSTRUCTIONS_CHARS, MAX_SOURCE_NOTES_CHARS,
-    MAX_TOOLS_SECTION_CHARS, MAX_USER_PROMPT_CHARS, Plan, Section, SystemPrompt, Tokenizer, ToolNames,
-    WireNames, parse_text_calls,
+    CallStyle, Injection, InjectionMode, InjectionSettings, MAX_USER_PROMPT_CHARS, Plan, Section,
+    SystemPrompt, Tokenizer, ToolNames, WireNames, parse_text_calls,
 };
 
 fn plan(tools: &[Tool], settings: &InjectionSettings) -> Plan {

@@ -6,7 +6,7 @@ use toolcrib_model::JsonObject;
 pub const MAX_TEXT_CALLS: usize = 64;
 
 /// The longest message that is read, in bytes; the rest becomes one call that cannot be read.
-pub const MAX_TEXT_BYTES: usize = 4 * 1024 * 1024;
+pub(crate) const MAX_TEXT_BYTES: usize = 4 * 1024 * 1024;
 
 /// The most bytes that are read more than once; beyond it, the rest becomes one call that cannot be read.
 pub(super) const MAX_REREAD_BYTES: usize = 256 * 1024;

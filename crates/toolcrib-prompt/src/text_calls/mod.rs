@@ -26,13 +26,13 @@ mod result;
 #[cfg(test)]
 mod tests;
 
-pub use call::{MAX_TEXT_BYTES, MAX_TEXT_CALLS, ParsedText, TextCall};
+pub use call::{MAX_TEXT_CALLS, ParsedText, TextCall};
 pub use names::ToolNames;
 pub use reader::TextReader;
 pub use result::render_tool_result;
 
 /// The notation that models are told to write.
-pub const TEXT_CALL_FORMAT: &str =
+pub(crate) const TEXT_CALL_FORMAT: &str =
     r#"<tool_call>{"name": "tool_name", "arguments": {"param": "value"}}</tool_call>"#;
 
 /// Parses the calls of a model's message. The table in [`TextReader`] lists the notations.

@@ -11,7 +11,7 @@ use toolcrib_model::{QualifiedName, Tool, words_of_name};
 use crate::{Artifact, Artifacts, Enrichment, Snapshot};
 
 /// The maximum number of suppliers of one argument, the best first.
-pub const MAX_SUPPLIERS: usize = 5;
+const MAX_SUPPLIERS: usize = 5;
 
 /// The maximum number of properties of one schema that are compared.
 const MAX_PROPERTIES: usize = 200;

@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use crate::Snapshot;
 
 pub use artifacts::{Artifact, Artifacts};
-pub use dataflow::{Dataflow, DataflowEnrichment, MAX_SUPPLIERS, Supplier};
+pub use dataflow::{Dataflow, DataflowEnrichment, Supplier};
 
 /// A computation over all tools after each load, such as vectors, edges or statistics.
 #[async_trait]

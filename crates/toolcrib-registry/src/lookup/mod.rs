@@ -11,11 +11,11 @@ use toolcrib_port::{Reject, RejectKind};
 
 use crate::{Entry, Snapshot};
 
-pub use overloads::{MAX_REPAIRED_OVERLOADS, OverloadError, Overloads};
+pub use overloads::{OverloadError, Overloads};
 pub(crate) use spellings::{Spellings, fold};
 
 /// The maximum number of suggestions for an unknown name.
-pub const MAX_SUGGESTIONS: usize = 3;
+const MAX_SUGGESTIONS: usize = 3;
 
 /// The minimum similarity of two names, from 0 to 1, for one to be suggested for the other.
 const MIN_SIMILARITY: f64 = 0.55;

@@ -11,7 +11,7 @@ use toolcrib_schema::{Repaired, Violations};
 use crate::Entry;
 
 /// The maximum number of tools of one name, the best matches first, whose schemas are tried for repairs.
-pub const MAX_REPAIRED_OVERLOADS: usize = 16;
+const MAX_REPAIRED_OVERLOADS: usize = 16;
 
 /// The tools of one name, in the order of their registration; at least one.
 #[derive(Clone, Debug)]

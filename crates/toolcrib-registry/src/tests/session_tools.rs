@@ -9,9 +9,10 @@ use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{CallContext, LoadOutcome, RejectKind, ToolEngine, ToolLoader};
 
 use super::tool;
+use crate::session_tools::MAX_SESSION_TOOLS;
 use crate::{
-    AddedTools, FindError, MAX_SESSION_SOURCES, MAX_SESSION_TOOLS, SessionSource, SessionTools,
-    SessionToolsError, Snapshot, ToolRegistry,
+    AddedTools, FindError, MAX_SESSION_SOURCES, SessionSource, SessionTools, SessionToolsError, Snapshot,
+    ToolRegistry,
 };
 
 struct Nothing;

@@ -17,10 +17,10 @@ use names::PropertyNames;
 use rewrite::Rewrite;
 
 /// The deepest nesting of a schema that is sent; what lies deeper is said to be an object or anything.
-pub const MAX_SENT_DEPTH: usize = 32;
+const MAX_SENT_DEPTH: usize = 32;
 
 /// The most parts of a schema that is sent; what comes later is sent without its form.
-pub const MAX_SENT_PARTS: usize = 2000;
+pub(crate) const MAX_SENT_PARTS: usize = 2000;
 
 /// The dialect of JSON Schema that an API accepts for the arguments of tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -25,11 +25,11 @@ pub(crate) use text::read as read_text;
 pub(crate) use walk::{complete, mend, wants};
 
 /// The most changes to one call. A call that needs more is refused.
-pub const MAX_REPAIRS: usize = 500;
+pub(crate) const MAX_REPAIRS: usize = 500;
 
 /// The most steps of one walk through a value and its schema: parts that are looked at, and values that are copied or
 /// checked against one alternative.
-pub const MAX_REPAIR_STEPS: u64 = 30_000;
+const MAX_REPAIR_STEPS: u64 = 30_000;
 
 /// The most bytes of JSON that are shown of a value before or after its change.
 const MAX_SHOWN_BYTES: usize = 200;

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::attacks::ATTACKS;
 use super::on_a_small_stack;
-use crate::{CompiledSchema, MAX_VALUE_DEPTH, Profile, Sent};
+use crate::value_size::MAX_VALUE_DEPTH;
+use crate::{CompiledSchema, Profile, Sent};
 
 /// What the counts of the attacks are divided by. Time is for the bench; stack is used at any count.
 const FEW: usize = 20;

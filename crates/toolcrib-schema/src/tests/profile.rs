@@ -4,7 +4,8 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::repairs::schemas;
-use crate::{CompiledSchema, MAX_SENT_PARTS, Profile, Sent};
+use crate::provider_profile::MAX_SENT_PARTS;
+use crate::{CompiledSchema, Profile, Sent};
 
 const PROFILES: [Profile; 5] =
     [Profile::OpenAi, Profile::OpenAiStrict, Profile::Anthropic, Profile::Gemini, Profile::Portable];

@@ -18,10 +18,10 @@ use crate::tool_text::each_piece;
 
 /// The most bytes of the file of one set of tools; a larger index is not cached. It holds the words of about 100,000
 /// tools.
-pub const MAX_INDEX_CACHE_BYTES: usize = 64 << 20;
+const MAX_INDEX_CACHE_BYTES: usize = 64 << 20;
 
 /// The most sets of tools that have a file. The least recently used file is deleted.
-pub const MAX_CACHED_INDEXES: usize = 4;
+pub(crate) const MAX_CACHED_INDEXES: usize = 4;
 
 /// The number of tools from which on an index is cached. Fewer tools are indexed in the time that the disk takes.
 pub const MIN_CACHED_TOOLS: usize = 1_000;

@@ -12,7 +12,7 @@ use crate::{Error, Field};
 /// The most tools of one index.
 pub const MAX_TOOLS: usize = 1_000_000;
 /// The most bytes that the occurrences of terms may take while an index is built.
-pub const MAX_BUILD_BYTES: usize = 1024 * 1024 * 1024;
+const MAX_BUILD_BYTES: usize = 1024 * 1024 * 1024;
 
 /// The weight of each field relative to the description, in the order of the fields. Round values from the middle of
 /// the range in which the mean over the labelled sets hardly changes. Keywords and results, which those sets do not

@@ -14,7 +14,7 @@ use std::collections::BinaryHeap;
 
 use parking_lot::Mutex;
 
-pub use self::inverted_index::{MAX_BUILD_BYTES, MAX_TOOLS};
+pub use self::inverted_index::MAX_TOOLS;
 
 use self::accumulator::ScoreAccumulator;
 use self::inverted_index::{InvertedIndex, Posting};

@@ -2,8 +2,8 @@
 
 use toolcrib_model::QualifiedName;
 
-use crate::MAX_NEAREST;
 use crate::names::NameIndex;
+use crate::outcome::MAX_NEAREST;
 use crate::text::Word;
 
 /// The most characters of a query and of a name that are compared.

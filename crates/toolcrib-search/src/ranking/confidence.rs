@@ -8,7 +8,7 @@ use crate::outcome::Evidence;
 pub const MIN_CONFIDENCE: f32 = 0.5;
 
 /// The confidence below which a match is weak, if the best tool also covers little of the query.
-pub const SURE_CONFIDENCE: f32 = 0.6;
+const SURE_CONFIDENCE: f32 = 0.6;
 
 /// The coverage of the query's weighted words from which on a match is never weak.
 const SURE_COVERAGE: f32 = 0.5;

@@ -9,12 +9,12 @@ use sha2::{Digest, Sha256};
 use toolcrib_model::Tool;
 
 use super::tool;
-use crate::cache::index_cache::IndexCache;
+use crate::cache::index_cache::{IndexCache, MAX_CACHED_INDEXES};
 use crate::cache::{DIGEST, append_digest};
 use crate::embedding::ContentHash;
 use crate::keyword::builder::build;
 use crate::text::Analyzer;
-use crate::{MAX_CACHED_INDEXES, MIN_CACHED_TOOLS, Outcome, SearchIndex, SearchOptions, SearchSettings};
+use crate::{MIN_CACHED_TOOLS, Outcome, SearchIndex, SearchOptions, SearchSettings};
 
 const VERBS: [&str; 7] = ["get", "create", "remove", "list", "translate", "send", "计算"];
 const THINGS: [&str; 11] = [

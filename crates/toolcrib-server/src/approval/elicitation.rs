@@ -24,7 +24,7 @@ use toolcrib_port::{Answer, ApprovalRequest, ClientPrompter};
 use super::form;
 
 /// The time in which the user of a client has to answer. The code that waits for the answer may give up earlier.
-pub const APPROVAL_PATIENCE: Duration = Duration::from_mins(30);
+pub(crate) const APPROVAL_PATIENCE: Duration = Duration::from_mins(30);
 
 /// The maximum number of open questions of one call.
 pub const MAX_QUESTIONS: usize = 64;

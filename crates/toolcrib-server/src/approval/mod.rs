@@ -21,14 +21,10 @@ use toolcrib_model::{UserAnswer, UserQuestion};
 use toolcrib_port::{ApprovalRequest, Approver, CallContext};
 
 pub(crate) use answer_queue::PendingQuestion;
-pub use elicitation::{APPROVAL_PATIENCE, MAX_QUESTIONS};
+pub use elicitation::MAX_QUESTIONS;
 pub(crate) use elicitation::{EarlyAnswers, ElicitationMode, ElicitationSession};
 pub(crate) use operator_queue::MAX_FEEDBACK_CHARS;
-pub use operator_queue::{
-    AnswerOutcome, MAX_WAITING, MAX_WAITING_QUESTIONS, OperatorAnswer, OperatorPresence, PRESENCE,
-    PendingApprovals,
-};
-pub use suspended_calls::MAX_SUSPENDED_CALLS;
+pub use operator_queue::{AnswerOutcome, OperatorAnswer, OperatorPresence, PendingApprovals};
 pub(crate) use suspended_calls::{RequestKey, SuspendedCalls};
 pub(crate) use user_questions::check_answer;
 

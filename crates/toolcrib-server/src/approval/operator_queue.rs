@@ -17,14 +17,14 @@ use toolcrib_port::{Answer, ApprovalRequest, Approver, CallContext};
 use super::answer_queue::AnswerQueue;
 
 /// The maximum number of calls that wait for the operator. Further ones go to the other approvers only.
-pub const MAX_WAITING: usize = 256;
+const MAX_WAITING: usize = 256;
 
 /// The maximum number of questions to the user that wait for the operator. Further ones go to the other approvers only.
-pub const MAX_WAITING_QUESTIONS: usize = 64;
+pub(crate) const MAX_WAITING_QUESTIONS: usize = 64;
 
 /// The time for which an operator counts as present after viewing the page. A call that no other approver can answer
 /// waits only during this time.
-pub const PRESENCE: Duration = Duration::from_mins(30);
+const PRESENCE: Duration = Duration::from_mins(30);
 
 /// The maximum length of the operator's feedback to a model, in characters.
 pub(crate) const MAX_FEEDBACK_CHARS: usize = 1_000;

@@ -14,13 +14,13 @@ use toolcrib_model::{JsonObject, canonical_json, random_bytes};
 use crate::Error;
 use crate::client::Client;
 /// The maximum number of suspended calls. A further one replaces the oldest, which is cancelled.
-pub const MAX_SUSPENDED_CALLS: usize = 1024;
+const MAX_SUSPENDED_CALLS: usize = 1024;
 
 /// The maximum number of suspended calls of one client.
 const MAX_SUSPENDED_CALLS_OF_CLIENT: usize = 128;
 
 /// The time in which a client has to resume a call.
-const SUSPENSION_TIME: Duration = super::APPROVAL_PATIENCE;
+const SUSPENSION_TIME: Duration = super::elicitation::APPROVAL_PATIENCE;
 
 /// The suspended calls, and the tokens by which their clients resume them. A token is valid once, for the same call of
 /// the same client.

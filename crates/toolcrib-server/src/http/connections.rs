@@ -31,10 +31,10 @@ use crate::metrics::{logged, milliseconds};
 use crate::server::Shared;
 
 /// The maximum size of the head of a request, in bytes.
-pub const MAX_HEAD_BYTES: usize = 32 * 1024;
+pub(crate) const MAX_HEAD_BYTES: usize = 32 * 1024;
 
 /// The maximum number of headers of a request.
-pub const MAX_HEADERS: usize = 100;
+const MAX_HEADERS: usize = 100;
 
 /// The time in which a rejected client has to read the response.
 const REJECTION_TIMEOUT: Duration = Duration::from_secs(1);

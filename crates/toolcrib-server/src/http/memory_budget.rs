@@ -13,14 +13,14 @@ use tokio_util::sync::CancellationToken;
 
 /// The maximum number of bytes of request bodies in memory, over all connections, not counting the first
 /// [`FREE_BODY_BYTES`] of each. The largest body that an app can permit fits.
-pub const MAX_BODY_BYTES_AT_ONCE: usize = toolcrib_app::sections::serve::MAX_BODY_BYTES;
+pub(crate) const MAX_BODY_BYTES_AT_ONCE: usize = toolcrib_app::sections::serve::MAX_BODY_BYTES;
 
 /// The first bytes of a body, which do not count: small requests are accepted while large ones use all the memory.
-pub const FREE_BODY_BYTES: usize = 64 * 1024;
+pub(crate) const FREE_BODY_BYTES: usize = 64 * 1024;
 
 /// The maximum number of bytes of answers that wait to be read by their clients, over all connections. A single larger
 /// answer may wait alone.
-pub const MAX_UNREAD_BYTES: usize = 64 * 1024 * 1024;
+pub(crate) const MAX_UNREAD_BYTES: usize = 64 * 1024 * 1024;
 
 /// The size in bytes up to which a chunk of an answer does not count. A connection has at most one such chunk at a
 /// time.

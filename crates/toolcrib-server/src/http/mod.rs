@@ -39,11 +39,6 @@ use tokio::sync::watch;
 use toolcrib_app::sections::serve::MAX_BODY_BYTES;
 use toolcrib_oauth::metadata::PROTECTED_RESOURCE;
 
-pub use connections::{MAX_HEAD_BYTES, MAX_HEADERS};
-pub use memory_budget::{FREE_BODY_BYTES, MAX_BODY_BYTES_AT_ONCE, MAX_UNREAD_BYTES};
-pub use sessions::MAX_SESSIONS_OF_CLIENT;
-pub use write_timeout::{MIN_READ_RATE, WRITE_PATIENCE};
-
 use self::admission::AdmissionRules;
 pub(crate) use self::admission::NextRules;
 use self::memory_budget::BodyBudget;

@@ -52,7 +52,7 @@ impl Drop for UnansweredRequest {
 }
 
 /// The maximum number of sessions of one client, within `serve.limits.sessions`.
-pub const MAX_SESSIONS_OF_CLIENT: usize = 256;
+pub(crate) const MAX_SESSIONS_OF_CLIENT: usize = 256;
 
 /// The sessions of all clients.
 #[derive(Default)]

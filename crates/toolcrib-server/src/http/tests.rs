@@ -22,6 +22,9 @@ use toolcrib_port::{CallContext, CallScope, Progress};
 use toolcrib_runtime::Runtime;
 use toolcrib_sdk::{FunctionTool, Module};
 
+use super::connections::MAX_HEAD_BYTES;
+use super::memory_budget::{FREE_BODY_BYTES, MAX_BODY_BYTES_AT_ONCE, MAX_UNREAD_BYTES};
+use super::sessions::MAX_SESSIONS_OF_CLIENT;
 use super::*;
 use crate::{ClientApprover, ServerSettings};
 

@@ -9,11 +9,11 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 
 /// The time for which a client may read nothing of the data sent to it.
-pub const WRITE_PATIENCE: Duration = Duration::from_secs(30);
+const WRITE_PATIENCE: Duration = Duration::from_secs(30);
 
 /// The number of bytes that a client must read per second on average. Each byte compensates for a part of the time that
 /// the client has made the server wait, so that it cannot read one byte every [`WRITE_PATIENCE`].
-pub const MIN_READ_RATE: u32 = 4 * 1024;
+const MIN_READ_RATE: u32 = 4 * 1024;
 
 /// A stream that fails if its peer does not read for too long.
 pub(super) struct WriteTimeout<S> {

@@ -3,10 +3,10 @@
 use toolcrib_model::ellipsize_bytes;
 
 /// The maximum number of processes that serve one app and are shown together.
-pub const MAX_SERVING: usize = 64;
+pub(crate) const MAX_SERVING: usize = 64;
 
 /// The maximum number of operators that are connected to one process.
-pub const MAX_OPERATORS: usize = 16;
+pub(crate) const MAX_OPERATORS: usize = 16;
 
 /// The maximum size of the arguments of a call that are shown to an operator, in bytes of JSON. The operator can only
 /// deny a call with longer arguments.

@@ -37,6 +37,6 @@ pub use unsupported::{
     UnsupportedMessages as ServerMessages, UnsupportedSender as AnswerSender, serving,
 };
 
-pub use limits::{MAX_OPERATORS, MAX_SERVING, MAX_SHOWN_ARGUMENT_BYTES, MAX_SHOWN_QUESTION_BYTES};
+pub use limits::{MAX_SHOWN_ARGUMENT_BYTES, MAX_SHOWN_QUESTION_BYTES};
 pub use question::{QuestionReply, WaitingField, WaitingForm, WaitingKind, WaitingQuestion};
 pub use wire::{CallDecision, ProcessInfo, ServerMessage, WaitingCall};

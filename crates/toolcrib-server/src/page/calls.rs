@@ -7,7 +7,7 @@ use toolcrib_exec::audit::{AuditSink, Record};
 use toolcrib_policy::{Consent, Effect};
 
 /// The maximum number of remembered calls.
-pub const MAX_LAST_CALLS: usize = 200;
+const MAX_LAST_CALLS: usize = 200;
 
 /// The latest calls, without their arguments and results.
 #[derive(Default)]

@@ -23,7 +23,6 @@ use self::keys::Keys;
 use crate::client::Client;
 use crate::{Error, PendingApprovals};
 
-pub use calls::MAX_LAST_CALLS;
 pub(crate) use form::{Fields, MAX_FORM_BYTES};
 pub(crate) use reply::{MAX_REPLY_BYTES, reply};
 pub(crate) use sections::{PageView, answer_to, page, reply_to, sign_in};

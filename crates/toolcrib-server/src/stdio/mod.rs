@@ -7,8 +7,6 @@ use std::sync::Arc;
 use rmcp::service::{ServerInitializeError, serve_server_with_ct};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-pub use transport::MAX_LINE_BYTES;
-
 use crate::protocol::handler::Handler;
 use crate::{Error, Server};
 

@@ -18,7 +18,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _,
 use crate::protocol::strict_json;
 
 /// The maximum length of a message, in bytes. The rest of a longer one is skipped.
-pub const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
+const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
 
 /// The maximum number of requests that a client runs at once over one connection.
 const MAX_RUNNING: usize = 512;

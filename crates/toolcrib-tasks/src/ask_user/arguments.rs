@@ -12,16 +12,16 @@ use toolcrib_sdk::CallContext;
 use super::{DEFAULT_TIMEOUT, MAX_TIMEOUT, MIN_TIMEOUT};
 
 /// The maximum length of a question in characters.
-pub const MAX_QUESTION_CHARS: usize = 4000;
+const MAX_QUESTION_CHARS: usize = 4000;
 
 /// The maximum length of the text to review in characters.
-pub const MAX_CONTENT_CHARS: usize = 100_000;
+const MAX_CONTENT_CHARS: usize = 100_000;
 
 /// The maximum number of choices.
-pub const MAX_CHOICES: usize = 50;
+const MAX_CHOICES: usize = 50;
 
 /// The maximum number of fields of a form.
-pub const MAX_FIELDS: usize = 30;
+const MAX_FIELDS: usize = 30;
 
 /// The maximum length of a choice, or of the name or label of a field, in characters.
 pub const MAX_TEXT_CHARS: usize = 200;

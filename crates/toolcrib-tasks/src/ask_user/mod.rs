@@ -13,16 +13,16 @@ use toolcrib_sdk::{CallContext, FunctionTool};
 
 use arguments::AskUser;
 
-pub use arguments::{MAX_CHOICES, MAX_CONTENT_CHARS, MAX_FIELDS, MAX_QUESTION_CHARS, MAX_TEXT_CHARS};
+pub use arguments::MAX_TEXT_CHARS;
 
 /// The default time that the user has to answer.
-pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(5);
+const DEFAULT_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// The shortest time that the user has to answer.
-pub const MIN_TIMEOUT: Duration = Duration::from_secs(10);
+const MIN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The longest time that the user has to answer.
-pub const MAX_TIMEOUT: Duration = Duration::from_mins(30);
+const MAX_TIMEOUT: Duration = Duration::from_mins(30);
 
 const DESCRIPTION: &str = "Ask the user and wait for the answer: a confirmation, a text to review and change (`content`), one \
                            of several `choices`, or `fields` of a form. Use it when only the user can decide";

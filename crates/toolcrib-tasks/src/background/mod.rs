@@ -39,10 +39,10 @@ pub use former_names::{former_names, makes_tasks, resolve_former_name};
 pub use task::{TaskState, TaskStatus};
 
 /// The default time to wait for a background call.
-pub const DEFAULT_TASK_WAIT: Duration = Duration::from_mins(1);
+const DEFAULT_TASK_WAIT: Duration = Duration::from_mins(1);
 
 /// The maximum time to wait for a background call.
-pub const MAX_TASK_WAIT: Duration = Duration::from_hours(1);
+const MAX_TASK_WAIT: Duration = Duration::from_hours(1);
 
 /// The time that a launch waits to find out if its call needs approval.
 const APPROVAL_CHECK_TIME: Duration = Duration::from_secs(1);

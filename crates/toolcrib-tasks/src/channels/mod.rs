@@ -21,10 +21,8 @@ use toolcrib_port::CallContext;
 pub use file::{DEFAULT_MAX_FILE_BYTES, FileChannel, MIN_FILE_BYTES};
 pub use send_message::{SEND_MESSAGE, channel_tools};
 pub use terminal::{Terminal, TerminalChannel};
-pub use tool::{PLACEHOLDERS, ToolChannel};
-pub use webhook::{
-    ATTEMPT_TIME, DELIVERY_TIME, FIRST_PAUSE, MAX_ATTEMPTS, MAX_PAUSE, SIGNATURE_HEADER, WebhookChannel,
-};
+pub use tool::ToolChannel;
+pub use webhook::{DELIVERY_TIME, FIRST_PAUSE, MAX_ATTEMPTS, WebhookChannel};
 
 /// The maximum length of a message in characters. Longer messages are truncated.
 pub const MAX_MESSAGE_CHARS: usize = 8_000;

@@ -8,7 +8,7 @@ use super::{Channel, Message};
 use crate::Error;
 
 /// The placeholders in the arguments: the message, its time, and the key of its run.
-pub const PLACEHOLDERS: [&str; 3] = ["message", "time", "run_key"];
+const PLACEHOLDERS: [&str; 3] = ["message", "time", "run_key"];
 
 /// A channel that calls a tool for each message, on behalf of its sender and under the policy that applies to the
 /// sender. In the texts of the arguments, `{{message}}`, `{{time}}` and `{{run_key}}` are replaced; `{{{{` is an escape

@@ -31,10 +31,10 @@ use evaluation::Expression;
 pub(crate) use evaluation::Path;
 
 /// The maximum length of a condition in characters.
-pub const MAX_CONDITION_CHARS: usize = 1_000;
+const MAX_CONDITION_CHARS: usize = 1_000;
 
 /// The maximum nesting depth of parentheses and `not`.
-pub const MAX_CONDITION_DEPTH: usize = 32;
+const MAX_CONDITION_DEPTH: usize = 32;
 
 /// A parsed condition, which is true or false for a result.
 ///

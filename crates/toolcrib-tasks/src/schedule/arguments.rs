@@ -12,7 +12,8 @@ use super::{
     MAX_CATCH_UP, MAX_LABEL_CHARS, MIN_CATCH_UP, Overlap, ScheduleRequest, ScheduleStatus, ScheduleTime,
     invalid,
 };
-use crate::{Action, Cron, Error, MAX_CRON_CHARS, MAX_PHRASE_CHARS, parse_time};
+use crate::time::{MAX_CRON_CHARS, MAX_PHRASE_CHARS};
+use crate::{Action, Cron, Error, parse_time};
 
 /// The prefix of the notification of a reminder.
 const REMINDER: &str = "Reminder: ";

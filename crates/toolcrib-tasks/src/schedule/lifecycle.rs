@@ -15,8 +15,9 @@ use super::{
     SchedulesInner, invalid,
 };
 use crate::ledger::{CANCEL_WAIT, Live, remove_cancel_marker};
+use crate::notifications::MAX_NOTIFICATION_CHARS;
 use crate::owner::Owner;
-use crate::{Action, Change, MAX_NOTIFICATION_CHARS, RecordKind};
+use crate::{Action, Change, RecordKind};
 
 impl SchedulesInner {
     /// Validates a request, and returns its schedule.

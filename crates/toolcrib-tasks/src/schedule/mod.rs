@@ -33,22 +33,22 @@ use crate::run_detached::run_detached;
 use crate::{Action, Services, StoreError};
 
 pub use record::{LastRun, Overlap, RunOutcome, ScheduleState};
-pub use status::{NEXT_RUNS, ScheduleStatus};
-pub use time::{MIN_CRON_INTERVAL, ScheduleTime};
+use status::NEXT_RUNS;
+pub use status::ScheduleStatus;
+pub use time::ScheduleTime;
 pub use tools::{SCHEDULER, Scheduler};
-pub use transitions::MAX_OVERLAPPING;
 
 /// The shortest catch-up window.
-pub const MIN_CATCH_UP: Duration = Duration::from_mins(1);
+const MIN_CATCH_UP: Duration = Duration::from_mins(1);
 
 /// The longest catch-up window.
-pub const MAX_CATCH_UP: Duration = Duration::from_hours(24 * 7);
+const MAX_CATCH_UP: Duration = Duration::from_hours(24 * 7);
 
 /// The maximum length of the label of a schedule in characters.
-pub const MAX_LABEL_CHARS: usize = 100;
+const MAX_LABEL_CHARS: usize = 100;
 
 /// The maximum size of the action of a schedule in bytes of JSON.
-pub const MAX_ACTION_BYTES: usize = 32 * 1024;
+const MAX_ACTION_BYTES: usize = 32 * 1024;
 
 /// The age up to which a past time of a single run means now, since writing the request takes time.
 const PAST_TOLERANCE: SignedDuration = SignedDuration::from_mins(1);

@@ -11,7 +11,7 @@ use crate::Action;
 use crate::ledger::Live;
 
 /// The number of next runs in the status of a schedule.
-pub const NEXT_RUNS: usize = 5;
+pub(crate) const NEXT_RUNS: usize = 5;
 
 /// The maximum length of a text in the description of an action, in characters.
 const MAX_EXCERPT_CHARS: usize = 100;

@@ -9,7 +9,7 @@ use crate::Cron;
 pub(super) const MAX_COUNTED: u64 = 10_000;
 
 /// The shortest time between two runs of a pattern.
-pub const MIN_CRON_INTERVAL: SignedDuration = SignedDuration::from_secs(5);
+pub(crate) const MIN_CRON_INTERVAL: SignedDuration = SignedDuration::from_secs(5);
 
 /// The times of the runs of a schedule.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use super::time::ScheduleTime;
 use crate::ledger::CLOCK_SET_BACK;
 
 /// The maximum number of concurrent runs of one schedule.
-pub const MAX_OVERLAPPING: usize = 4;
+pub(crate) const MAX_OVERLAPPING: usize = 4;
 
 /// The maximum number of attempts of a run that the end of the program interrupts.
 pub(super) const MAX_ATTEMPTS: u32 = 3;

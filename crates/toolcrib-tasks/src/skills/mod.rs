@@ -18,25 +18,25 @@ use toolcrib_model::{ErrorKind, ToolError};
 
 use self::front_matter::SkillFile;
 
-pub use use_skill::{MAX_ARGUMENTS_CHARS, USE_SKILL};
+pub use use_skill::USE_SKILL;
 
 /// The maximum number of skills in all folders.
-pub const MAX_SKILLS: usize = 256;
+const MAX_SKILLS: usize = 256;
 
 /// The maximum size of a skill's file in bytes: about 16,000 tokens, several times the size of a good skill.
-pub const MAX_SKILL_BYTES: usize = 64 * 1024;
+const MAX_SKILL_BYTES: usize = 64 * 1024;
 
 /// The maximum size of the front matter of a skill in bytes.
-pub const MAX_FRONT_MATTER_BYTES: usize = 8 * 1024;
+const MAX_FRONT_MATTER_BYTES: usize = 8 * 1024;
 
 /// The maximum length of the name of a skill in characters.
-pub const MAX_SKILL_NAME_CHARS: usize = 64;
+const MAX_SKILL_NAME_CHARS: usize = 64;
 
 /// The maximum number of tools and of triggers that a skill lists.
-pub const MAX_LISTED: usize = 100;
+const MAX_LISTED: usize = 100;
 
 /// The maximum number of files in the folder of a skill that are listed.
-pub const MAX_SKILL_FILES: usize = 100;
+const MAX_SKILL_FILES: usize = 100;
 
 /// The depth to which the folder of a skill is searched for files.
 const MAX_FILES_DEPTH: usize = 4;

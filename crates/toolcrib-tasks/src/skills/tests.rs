@@ -13,7 +13,8 @@ use toolcrib_policy::RUNTIME_NAMESPACE;
 use toolcrib_port::{CallContext, ToolLoader as _};
 use toolcrib_sdk::{FunctionTool, Module};
 
-use super::{MAX_ARGUMENTS_CHARS, MAX_SKILL_BYTES, MAX_SKILLS, SkillFolder, Skills};
+use super::use_skill::MAX_ARGUMENTS_CHARS;
+use super::{MAX_SKILL_BYTES, MAX_SKILLS, SkillFolder, Skills};
 use crate::testing::executor;
 
 const TRIAGE: &str = "---

@@ -16,7 +16,7 @@ use super::{MAX_SKILL_BYTES, Skill, Skills, without_slash};
 pub const USE_SKILL: &str = "use_skill";
 
 /// The maximum length of the arguments of a skill in characters.
-pub const MAX_ARGUMENTS_CHARS: usize = 4_000;
+pub(crate) const MAX_ARGUMENTS_CHARS: usize = 4_000;
 
 /// The placeholder for the arguments in the text of a skill.
 const ARGUMENTS_PLACE: &str = "$ARGUMENTS";

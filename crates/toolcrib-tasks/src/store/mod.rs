@@ -17,7 +17,7 @@ use async_trait::async_trait;
 
 pub use error::StoreError;
 pub use memory::MemoryStore;
-pub use record::{Change, MAX_RECORD_BYTES, Record, RecordKind};
+pub use record::{Change, Record, RecordKind};
 pub use sqlite::{OpenedStore, SqliteStore};
 
 /// A store of records.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// The maximum size of a record in bytes of JSON.
-pub const MAX_RECORD_BYTES: usize = 1024 * 1024;
+pub(crate) const MAX_RECORD_BYTES: usize = 1024 * 1024;
 
 /// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -16,7 +16,8 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
 use tokio::sync::{MappedMutexGuard, oneshot};
 
-use super::{Change, MAX_RECORD_BYTES, Record, RecordKind, Store, StoreError};
+use super::record::MAX_RECORD_BYTES;
+use super::{Change, Record, RecordKind, Store, StoreError};
 use crate::{Clock, SystemClock};
 
 /// The time to wait for another process to finish writing to the file.

@@ -11,7 +11,7 @@ use jiff::{Timestamp, Zoned};
 use crate::Error;
 
 /// The maximum length of a pattern in characters.
-pub const MAX_CRON_CHARS: usize = 200;
+pub(crate) const MAX_CRON_CHARS: usize = 200;
 
 /// A cron pattern in a time zone, with five fields (minute, hour, day of the month, month, day of the week), or six
 /// with the second first.

@@ -8,5 +8,7 @@ mod vocabulary;
 #[cfg(test)]
 mod tests;
 
-pub use cron::{Cron, MAX_CRON_CHARS};
-pub use phrase::{MAX_PHRASE_CHARS, parse_time};
+pub use cron::Cron;
+pub(crate) use cron::MAX_CRON_CHARS;
+pub(crate) use phrase::MAX_PHRASE_CHARS;
+pub use phrase::parse_time;

@@ -9,7 +9,7 @@ use super::vocabulary::{PhraseToken, Unit, hour, is_filler, month, number, token
 use crate::Error;
 
 /// The maximum length of a phrase in characters.
-pub const MAX_PHRASE_CHARS: usize = 100;
+pub(crate) const MAX_PHRASE_CHARS: usize = 100;
 
 /// The default hour of a day without a time.
 const DAY_HOUR: i8 = 9;

@@ -44,12 +44,9 @@ use crate::run_detached::run_detached;
 use crate::{Services, StoreError};
 
 pub use local::MAX_WATCH_HISTORY;
-pub use request::{
-    DEFAULT_WATCH_INTERVAL, MAX_WATCH_ACTIONS, MAX_WATCH_INTERVAL, MAX_WATCH_LABEL_CHARS,
-    MAX_WATCH_REQUEST_BYTES, MIN_WATCH_INTERVAL, NotifyWhen, WatchRequest,
-};
+pub use request::{NotifyWhen, WatchRequest};
 pub use status::{CheckOutcome, WatcherCheck, WatcherMetrics, WatcherState, WatcherStatus};
-pub use watcher::{MAX_COMPARED_BYTES, MAX_SHOWN_BYTES, MAX_WATCH_BACKOFF, MAX_WATCHED_BYTES};
+pub use watcher::MAX_SHOWN_BYTES;
 
 /// The maximum duration of a check.
 const MAX_CHECK_TIME: Duration = Duration::from_mins(10);

@@ -12,22 +12,22 @@ use super::template;
 use crate::{Action, Condition, Services};
 
 /// The minimum interval between two checks in seconds.
-pub const MIN_WATCH_INTERVAL: u64 = 5;
+const MIN_WATCH_INTERVAL: u64 = 5;
 
 /// The maximum interval between two checks in seconds.
-pub const MAX_WATCH_INTERVAL: u64 = 3_600;
+const MAX_WATCH_INTERVAL: u64 = 3_600;
 
 /// The default interval between two checks in seconds.
-pub const DEFAULT_WATCH_INTERVAL: u64 = 60;
+const DEFAULT_WATCH_INTERVAL: u64 = 60;
 
 /// The maximum number of follow-up actions.
-pub const MAX_WATCH_ACTIONS: usize = 3;
+const MAX_WATCH_ACTIONS: usize = 3;
 
 /// The maximum length of a label in characters.
-pub const MAX_WATCH_LABEL_CHARS: usize = 100;
+const MAX_WATCH_LABEL_CHARS: usize = 100;
 
 /// The maximum size of a request in bytes of JSON.
-pub const MAX_WATCH_REQUEST_BYTES: usize = 16 * 1024;
+const MAX_WATCH_REQUEST_BYTES: usize = 16 * 1024;
 
 /// The description of conditions for models.
 const CONDITION: &str = "Notify only when this holds for the result: `$.price < 5 and not $.status == 'sold'`, \

@@ -18,10 +18,10 @@ use crate::owner::Owner;
 use crate::{Condition, RecordKind};
 
 /// The maximum size of a watched result in bytes of JSON.
-pub const MAX_WATCHED_BYTES: usize = 1024 * 1024;
+pub(crate) const MAX_WATCHED_BYTES: usize = 1024 * 1024;
 
 /// The maximum size of a result that conditions compare with later ones, in bytes of JSON.
-pub const MAX_COMPARED_BYTES: usize = 8 * 1024;
+const MAX_COMPARED_BYTES: usize = 8 * 1024;
 
 /// The maximum size of a result in histories in bytes of JSON.
 pub const MAX_SHOWN_BYTES: usize = 200;
@@ -30,7 +30,7 @@ pub const MAX_SHOWN_BYTES: usize = 200;
 pub(super) const MAX_NOTIFIED_BYTES: usize = 600;
 
 /// The longest wait between checks after errors.
-pub const MAX_WATCH_BACKOFF: Duration = Duration::from_hours(1);
+const MAX_WATCH_BACKOFF: Duration = Duration::from_hours(1);
 
 /// The stored form of a watcher.
 #[derive(Clone, Debug, Serialize, Deserialize)]

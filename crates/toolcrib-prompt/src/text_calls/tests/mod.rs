@@ -8,6 +8,7 @@ mod work;
 use proptest::prelude::*;
 use serde_json::json;
 
+use super::call::MAX_TEXT_BYTES;
 use super::*;
 
 /// The tools that the cases know.

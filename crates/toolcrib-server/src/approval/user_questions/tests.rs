@@ -9,7 +9,8 @@ use toolcrib_model::{FieldKind, FormField, JsonObject, UserAnswer, UserQuestion}
 use toolcrib_port::{Answer, CallContext};
 
 use super::check_answer;
-use crate::{MAX_WAITING_QUESTIONS, PendingApprovals};
+use crate::PendingApprovals;
+use crate::approval::operator_queue::MAX_WAITING_QUESTIONS;
 
 fn approved(choice: Option<&str>, fields: &serde_json::Value) -> UserAnswer {
     UserAnswer::Approved {

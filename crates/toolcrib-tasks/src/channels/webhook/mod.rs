@@ -24,10 +24,10 @@ use self::signature::Key;
 use super::{Channel, Message};
 use crate::id::random_id;
 
-pub use retry::{DELIVERY_TIME, FIRST_PAUSE, MAX_ATTEMPTS, MAX_PAUSE};
+pub use retry::{DELIVERY_TIME, FIRST_PAUSE, MAX_ATTEMPTS};
 
 /// The timeout of one attempt.
-pub const ATTEMPT_TIME: Duration = Duration::from_secs(10);
+const ATTEMPT_TIME: Duration = Duration::from_secs(10);
 
 /// The maximum number of response bytes to read. Only the status matters.
 const MAX_ANSWER_BYTES: usize = 4 * 1024;
@@ -36,7 +36,7 @@ const ID_HEADER: HeaderName = HeaderName::from_static("webhook-id");
 const TIMESTAMP_HEADER: HeaderName = HeaderName::from_static("webhook-timestamp");
 
 /// The header with the signature: `v1,` and the Base64 of the HMAC-SHA-256 over `id.timestamp.body`.
-pub const SIGNATURE_HEADER: HeaderName = HeaderName::from_static("webhook-signature");
+const SIGNATURE_HEADER: HeaderName = HeaderName::from_static("webhook-signature");
 const IDEMPOTENCY_HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// A channel that sends each message as a request signed according to Standard Webhooks: a `POST` with the JSON `{"id",

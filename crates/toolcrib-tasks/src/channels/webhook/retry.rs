@@ -12,7 +12,7 @@ pub const MAX_ATTEMPTS: u32 = 5;
 pub const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The longest pause, even if the server asks for a longer one.
-pub const MAX_PAUSE: Duration = Duration::from_secs(30);
+pub(crate) const MAX_PAUSE: Duration = Duration::from_secs(30);
 
 /// The time limit of all attempts together.
 pub const DELIVERY_TIME: Duration = Duration::from_mins(2);

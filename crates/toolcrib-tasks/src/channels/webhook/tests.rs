@@ -18,8 +18,8 @@ use toolcrib_port::CallContext;
 use toolcrib_testkit::{Canary, Hit};
 use url::Url;
 
-use super::retry::{Attempt, deliver};
-use super::{DELIVERY_TIME, FIRST_PAUSE, MAX_ATTEMPTS, MAX_PAUSE, WebhookChannel};
+use super::retry::{Attempt, MAX_PAUSE, deliver};
+use super::{DELIVERY_TIME, FIRST_PAUSE, MAX_ATTEMPTS, WebhookChannel};
 use crate::{Channel, Message};
 
 const SECRET: &str = "a secret that both sides have";

@@ -3,7 +3,8 @@
 use toolcrib_model::ErrorKind;
 
 use super::*;
-use crate::MAX_NOTIFICATION_CHARS;
+use crate::notifications::MAX_NOTIFICATION_CHARS;
+use crate::schedule::transitions::MAX_OVERLAPPING;
 
 #[tokio::test(start_paused = true)]
 async fn a_run_that_is_due_while_another_is_under_way_is_skipped_and_counted() {

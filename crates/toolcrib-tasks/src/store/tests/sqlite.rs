@@ -7,7 +7,8 @@ use serde_json::json;
 use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
 
 use super::{put, record};
-use crate::store::{Change, MAX_RECORD_BYTES, RecordKind, SqliteStore, Store, StoreError};
+use crate::store::record::MAX_RECORD_BYTES;
+use crate::store::{Change, RecordKind, SqliteStore, Store, StoreError};
 
 async fn open(path: &Path) -> SqliteStore {
     let opened = SqliteStore::open(path, false).await.unwrap();

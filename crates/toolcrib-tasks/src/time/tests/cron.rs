@@ -3,7 +3,8 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::{Cron, MAX_CRON_CHARS};
+use crate::Cron;
+use crate::time::cron::MAX_CRON_CHARS;
 
 fn next(pattern: &str, zone: &str, after: &str, count: usize) -> Vec<String> {
     let zone = TimeZone::get(zone).unwrap();

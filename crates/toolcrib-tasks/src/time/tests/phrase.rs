@@ -2,7 +2,8 @@
 
 use jiff::Zoned;
 
-use crate::{MAX_PHRASE_CHARS, parse_time};
+use crate::parse_time;
+use crate::time::phrase::MAX_PHRASE_CHARS;
 
 /// A Friday.
 const NOW: &str = "2026-02-27T18:00:00+01:00[Europe/Paris]";

@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 
 use super::*;
+use crate::watch::watcher::MAX_WATCHED_BYTES;
 
 #[tokio::test(start_paused = true)]
 async fn checks_are_an_interval_apart_and_go_in_by_the_one_entrance_in_the_owners_name() {
