@@ -102,7 +102,7 @@ impl<'s, 'a> Converter<'s, 'a> {
     fn object(&mut self, schema: Node<'a>, map: &'a JsonObject) -> Result<Value, Error> {
         self.count(1)?;
         let alone = map.contains_key("$ref") && !self.spec().dialect.has_siblings();
-        let mut out = JsonObject::new();
+        let mut out = JsonObject::with_capacity(map.len());
         for (key, value) in map {
             if !alone || matches!(key.as_str(), "$ref" | "description") {
                 self.keyword(schema, key, schema.at(value), &mut out)?;
@@ -281,7 +281,7 @@ impl<'s, 'a> Converter<'s, 'a> {
     }
 
     pub(super) fn properties(&mut self, properties: Node<'a>) -> Result<Value, Error> {
-        let mut out = JsonObject::new();
+        let mut out = JsonObject::with_capacity(properties.entries().count());
         for (name, schema) in properties.entries() {
             if !is_hidden(self.spec(), self.direction, schema) {
                 self.take(0, name.len() / BYTES_OF_NODE)?;

@@ -20,11 +20,11 @@ use super::simple_schema::{SimpleDefinitions, is_simple};
 pub struct ToolSchema(Arc<LazySchema>);
 
 enum LazySchema {
-    Compiled(CompiledSchema),
+    Compiled(Box<CompiledSchema>),
     Later {
         /// The tool with the schema.
         tool: Arc<Tool>,
-        compiled: OnceLock<Option<CompiledSchema>>,
+        compiled: OnceLock<Option<Box<CompiledSchema>>>,
         /// The replacement for a schema that unexpectedly did not compile.
         fallback: &'static CompiledSchema,
     },
@@ -41,7 +41,7 @@ impl ToolSchema {
             Some(fallback) if is_simple(&tool.parameters, known) => {
                 LazySchema::Later { tool: Arc::clone(tool), compiled: OnceLock::new(), fallback }
             }
-            _ => LazySchema::Compiled(CompiledSchema::compile(&tool.parameters.to_value())?),
+            _ => LazySchema::Compiled(Box::new(CompiledSchema::compile(&tool.parameters.to_value())?)),
         };
         Ok(Self(Arc::new(state)))
     }
@@ -73,9 +73,9 @@ impl Deref for ToolSchema {
                 let compile = || {
                     let schema = CompiledSchema::compile(&tool.parameters.to_value());
                     let fault = |error: &Error| tracing::error!(tool = %tool.name, "a simple schema does not compile: {error}");
-                    schema.inspect_err(fault).ok()
+                    schema.inspect_err(fault).ok().map(Box::new)
                 };
-                compiled.get_or_init(compile).as_ref().unwrap_or(fallback)
+                compiled.get_or_init(compile).as_deref().unwrap_or(fallback)
             }
         }
     }

@@ -117,29 +117,30 @@ impl Dataflow {
             let name = &entry.tool.name;
             for (argument, schema) in properties(entry.tool.parameters.root()) {
                 let is_common = COMMON_NAMES.contains(&normalized(argument).as_str());
-                let mut best: Vec<Supplier> = Vec::new();
+                let mut best: Vec<(f64, &Output<'_>)> = Vec::new();
                 for output in outputs.get(&normalized(argument)).into_iter().flatten() {
                     let score = output.factor * type_factor(output.schema, schema);
                     let is_telling =
                         !is_common || output.factor < 1.0 || output.tool.namespace() == name.namespace();
                     if output.tool != name && is_telling && score > 0.0 {
-                        best.push(Supplier {
-                            tool: output.tool.clone(),
-                            output: output.property.to_owned(),
-                            score,
-                        });
+                        best.push((score, output));
                     }
                 }
                 if best.is_empty() {
                     continue;
                 }
-                best.sort_by(|a, b| {
-                    b.score.total_cmp(&a.score).then_with(|| (&a.tool, &a.output).cmp(&(&b.tool, &b.output)))
+                let place = |output: &Output<'_>| (output.tool, output.property);
+                best.sort_by(|(a_score, a), (b_score, b)| {
+                    b_score.total_cmp(a_score).then_with(|| place(a).cmp(&place(b)))
                 });
-                best.dedup_by(|a, b| a.tool == b.tool && a.output == b.output);
-                best.truncate(MAX_SUPPLIERS);
+                best.dedup_by(|(_, a), (_, b)| place(a) == place(b));
+                let suppliers = best.into_iter().take(MAX_SUPPLIERS).map(|(score, output)| Supplier {
+                    tool: output.tool.clone(),
+                    output: output.property.to_owned(),
+                    score,
+                });
                 let arguments = dataflow.suppliers.entry(name.clone()).or_default();
-                arguments.entry(argument.to_owned()).or_insert(best);
+                arguments.entry(argument.to_owned()).or_insert_with(|| suppliers.collect());
             }
         }
         dataflow
