@@ -15,7 +15,7 @@ use super::registration::{ClientOrigin, OAuthClient};
 use super::scopes::{self, OFFLINE_ACCESS};
 use super::server_metadata::{S256, ServerMetadata};
 use super::signing_key::PrivateKey;
-use super::token_request::TokenRequestError;
+use super::token_request::{TokenRequest, TokenRequestError};
 use super::token_response::MAX_REPORTED_CHARS;
 use crate::Error;
 use crate::metadata::is_same_issuer;
@@ -194,9 +194,10 @@ async fn request_tokens(
     fields: Fields,
     requested: Vec<String>,
 ) -> Result<StoredCredentials, TokenRequestError> {
-    let (server, resource) = (&discovered.server, &discovered.resource);
-    let issuer = (server.issuer.as_str(), &server.token_endpoint);
-    let mut tokens = context.token_request(issuer, resource, &client, key.as_ref()).send(fields).await?;
+    let Discovery { server, resource, .. } = discovered;
+    let (endpoint, issuer) = (&server.token_endpoint, &*server.issuer);
+    let request = TokenRequest { context, endpoint, issuer, resource, client: &client, key: key.as_ref() };
+    let mut tokens = request.send(fields).await?;
     if discovered.binding == TokenBinding::Required && !tokens.is_bound {
         let problem = "the token that it issues is bound to no key, and the server takes no other";
         return Err(Error::at(&server.issuer, problem).into());
@@ -227,8 +228,8 @@ pub(super) async fn renew(
 ) -> Result<StoredCredentials, TokenRequestError> {
     let endpoint = Url::parse(&record.token_endpoint)
         .map_err(|_| Error::at(&record.issuer, "its token endpoint is not a URL; log in again"))?;
-    let issuer = (record.issuer.as_str(), &endpoint);
-    let request = context.token_request(issuer, &record.resource, &record.client, record.key.as_ref());
+    let StoredCredentials { issuer, resource, client, key, .. } = record;
+    let request = TokenRequest { context, endpoint: &endpoint, issuer, resource, client, key: key.as_ref() };
     let mut tokens = request.send(fields).await?;
     if let Some(before) = &record.tokens {
         // The old refresh token remains valid if there is no new one (RFC 6749, section 6).

@@ -12,7 +12,7 @@ use super::discovery::{NO_METADATA, server_metadata};
 use super::form::Fields;
 use super::registration::OAuthClient;
 use super::settings::{Grant, IdentityProvider, IdentityToken};
-use super::token_request::TokenRequestError;
+use super::token_request::{TokenRequest, TokenRequestError};
 use super::token_response::is_valid_token;
 use crate::{Error, MAX_TOKEN_BYTES};
 
@@ -72,7 +72,7 @@ async fn exchange(
     let server = server_metadata(&context.http_client, &provider.issuer).await?;
     let server = server.ok_or_else(|| Error::at(&provider.issuer, NO_METADATA))?;
     let client = OAuthClient::at_provider(provider, &server);
-    let at_provider = (server.issuer.as_str(), &server.token_endpoint);
+    let (endpoint, at_provider) = (&server.token_endpoint, &*server.issuer);
     let mut fields = vec![
         ("grant_type", TOKEN_EXCHANGE.to_owned()),
         ("requested_token_type", ID_JAG.to_owned()),
@@ -81,7 +81,9 @@ async fn exchange(
         ("subject_token_type", ID_TOKEN.to_owned()),
     ];
     push_scopes(&mut fields, scopes);
-    context.token_request(at_provider, resource, &client, None).exchange(fields, ID_JAG).await
+    let request =
+        TokenRequest { context, endpoint, issuer: at_provider, resource, client: &client, key: None };
+    request.exchange(fields, ID_JAG).await
 }
 
 /// Returns the current identity token: its issuer writes a new one into the file before the last one expires.

@@ -7,12 +7,12 @@ use toolcrib_model::Secret;
 use url::Url;
 
 use super::clock::unix_now;
-use super::dpop::{self, Nonce};
+use super::context::Context;
+use super::dpop;
 use super::form::{FORM, Fields, form_body};
-use super::http_client::{AuthHttpClient, is_transient};
+use super::http_client::is_transient;
 use super::registration::OAuthClient;
 use super::scopes;
-use super::settings::ClientSettings;
 use super::stored_secret::{exposed, exposed_optional};
 use super::token_response::TokenResponse;
 use crate::Error;
@@ -80,16 +80,13 @@ impl From<Error> for TokenRequestError {
 
 /// The parameters of a token request.
 pub(super) struct TokenRequest<'a> {
-    pub(super) settings: &'a ClientSettings,
-    pub(super) http_client: &'a AuthHttpClient,
+    pub(super) context: &'a Context,
     pub(super) endpoint: &'a Url,
     pub(super) issuer: &'a str,
     pub(super) resource: &'a str,
     pub(super) client: &'a OAuthClient,
     /// The key to bind the tokens to.
     pub(super) key: Option<&'a Secret>,
-    /// The nonce that the issuer requires in proofs.
-    pub(super) nonce: &'a Nonce,
 }
 
 impl TokenRequest<'_> {
@@ -140,23 +137,20 @@ impl TokenRequest<'_> {
         let mut secrets: Vec<Secret> =
             fields.iter().filter(is_secret).map(|(_, value)| Secret::new(value)).collect();
         fields.push(("resource", self.resource.to_owned()));
+        let Context { settings, http_client, issuer_nonce, .. } = self.context;
         let mut is_second = false;
         loop {
             let (mut fields, mut headers) = (fields.clone(), HeaderMap::new());
-            secrets.extend(self.client.authenticate(
-                self.settings,
-                self.issuer,
-                &mut fields,
-                &mut headers,
-            )?);
+            let own = self.client.authenticate(settings, self.issuer, &mut fields, &mut headers)?;
+            secrets.extend(own);
             if let Some(key) = self.key {
-                let proof = dpop::proof(key, &Method::POST, self.endpoint, self.nonce, None)?;
+                let proof = dpop::proof(key, &Method::POST, self.endpoint, issuer_nonce, None)?;
                 headers.insert(dpop::PROOF, proof);
             }
-            let posted = self.http_client.post(self.endpoint, FORM, headers, form_body(fields)).await?;
+            let posted = http_client.post(self.endpoint, FORM, headers, form_body(fields)).await?;
             let response = TokenResponse::new(&posted);
             let error = response.text("error");
-            let has_nonce = self.key.is_some() && self.nonce.note(&posted.headers);
+            let has_nonce = self.key.is_some() && issuer_nonce.note(&posted.headers);
             if has_nonce && error == Some(dpop::USE_NONCE) && !is_second {
                 is_second = true;
                 continue;

@@ -12,10 +12,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep};
 use url::Url;
 
-use super::credentials::StoredCredentials;
 use super::pkce::{digest, random};
 use crate::Error;
 
@@ -38,7 +39,7 @@ pub struct TokenStore(Backend);
 
 #[derive(Clone)]
 enum Backend {
-    Memory(Arc<Mutex<HashMap<CredentialsKey, StoredCredentials>>>),
+    Memory(Arc<Mutex<HashMap<CredentialsKey, Vec<u8>>>>),
     Folder(Arc<Path>),
 }
 
@@ -74,9 +75,11 @@ impl TokenStore {
         Self(Backend::Folder(path.into().into()))
     }
 
-    pub(super) fn load(&self, key: &CredentialsKey) -> Result<Option<StoredCredentials>, Error> {
+    pub(super) fn load<T: DeserializeOwned>(&self, key: &CredentialsKey) -> Result<Option<T>, Error> {
         match &self.0 {
-            Backend::Memory(records) => Ok(records.lock().get(key).cloned()),
+            Backend::Memory(records) => {
+                Ok(records.lock().get(key).and_then(|text| serde_json::from_slice(text).ok()))
+            }
             Backend::Folder(folder) => {
                 let path = file(folder, key);
                 read(folder, &path).map_err(|error| store_error(&path, &error))
@@ -84,16 +87,17 @@ impl TokenStore {
         }
     }
 
-    pub(super) fn save(&self, key: &CredentialsKey, record: &StoredCredentials) -> Result<(), Error> {
+    pub(super) fn save<T: Serialize>(&self, key: &CredentialsKey, record: &T) -> Result<(), Error> {
+        let text = serde_json::to_vec(record);
+        let text = text.map_err(|error| store_error(Path::new(&key.0), &error.into()))?;
         match &self.0 {
             Backend::Memory(records) => {
-                records.lock().insert(key.clone(), record.clone());
+                records.lock().insert(key.clone(), text);
                 Ok(())
             }
             Backend::Folder(folder) => {
-                let path = file(folder, key);
-                let name = random()?;
-                write(folder, &path, &name, record).map_err(|error| store_error(&path, &error))
+                let (path, name) = (file(folder, key), random()?);
+                write(folder, &path, &name, &text).map_err(|error| store_error(&path, &error))
             }
         }
     }
@@ -154,7 +158,7 @@ fn store_error(path: &Path, error: &io::Error) -> Error {
     Error::at(&path.display().to_string(), format!("tokens cannot be kept there: {error}"))
 }
 
-fn read(folder: &Path, path: &Path) -> io::Result<Option<StoredCredentials>> {
+fn read<T: DeserializeOwned>(folder: &Path, path: &Path) -> io::Result<Option<T>> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_file() => {}
         Ok(_) => return Err(io::Error::other("it is not a file")),
@@ -175,12 +179,11 @@ fn read(folder: &Path, path: &Path) -> io::Result<Option<StoredCredentials>> {
 }
 
 /// Writes to a temporary file and renames it, so that no process reads a partial one.
-fn write(folder: &Path, path: &Path, name: &str, record: &StoredCredentials) -> io::Result<()> {
+fn write(folder: &Path, path: &Path, name: &str, text: &[u8]) -> io::Result<()> {
     create_folder(folder)?;
-    let text = serde_json::to_vec(record)?;
     let temporary = folder.join(name).with_extension("new");
     let done = private_options().create_new(true).write(true).open(&temporary).and_then(|mut file| {
-        file.write_all(&text)?;
+        file.write_all(text)?;
         file.sync_all()?;
         fs::rename(&temporary, path)
     });

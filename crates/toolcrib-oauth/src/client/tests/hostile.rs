@@ -17,6 +17,7 @@ use super::super::dpop::Nonce;
 use super::super::http_client::AuthHttpClient;
 use super::super::registration::OAuthClient;
 use super::super::server_metadata::{ServerMetadata, WireServerMetadata};
+use super::super::token_request::TokenRequest;
 use crate::http::MAX_ANSWER_BYTES;
 use crate::metadata::is_same_issuer;
 
@@ -71,8 +72,14 @@ async fn a_canary_behind_a_discovered_url_hears_nothing() {
         http_client,
         issuer_nonce: Nonce::default(),
     };
-    let endpoint = ("https://a.example", &unseen.token_endpoint);
-    let request = context.token_request(endpoint, "https://mcp.example/mcp", &client_of, None);
+    let request = TokenRequest {
+        context: &context,
+        endpoint: &unseen.token_endpoint,
+        issuer: "https://a.example",
+        resource: "https://mcp.example/mcp",
+        client: &client_of,
+        key: None,
+    };
     request.send(vec![("refresh_token", "secret".into())]).await.unwrap_err();
     assert!(futures::FutureExt::now_or_never(canary.accept()).is_none(), "the canary heard somebody");
 
