@@ -75,37 +75,15 @@ pub(crate) fn authorize(
     let overloads = match find_tool(snapshot, name, is_visible) {
         Ok(overloads) => overloads,
         Err(error) => {
-            let error = ToolError::from(&error);
-            let hidden =
-                (error.kind == ErrorKind::Denied).then(|| snapshot.find(name, |_| true).ok()).flatten();
-            let mut resolved = ResolvedCall::failed(None, error);
-            let hidden = hidden.and_then(|overloads| overloads.first().cloned());
-            resolved.denied = hidden.map(|entry| (Arc::clone(&entry), policy.decide(&entry.tool, principal)));
+            let mut resolved = ResolvedCall::failed(None, ToolError::from(&error));
+            resolved.denied = denied_tool(snapshot, policy, name, &error, context);
             return resolved;
         }
     };
-    let first = overloads.first();
-    let mut arguments = arguments;
-    let mut repairs =
-        first.map(|entry| former_arguments::rename(&entry.tool, &mut arguments)).unwrap_or_default();
-    let normalized = match first.map(|entry| (entry.tool.forwarding(), entry.tool.deferred_call())) {
-        Some((Some(Forwarding::Calls), _)) if context.parallel => {
-            let message = "calls that run in parallel may not start others in parallel";
-            Err(ToolError::new(ErrorKind::InvalidArgs, message).with_hint("put all calls into one list"))
-        }
-        Some((Some(forwarding), _)) => normalize_forwarding(forwarding, arguments),
-        Some((None, Some(deferred))) => normalize_deferred(deferred, arguments),
-        Some((None, None)) | None => Ok(arguments),
+    let (arguments, mut repairs) = match normalize(&overloads, arguments, context) {
+        Ok(normalized) => normalized,
+        Err(error) => return ResolvedCall::failed(overloads.first().cloned(), error),
     };
-    let mut arguments = match normalized {
-        Ok(arguments) => arguments,
-        Err(error) => return ResolvedCall::failed(first.cloned(), error),
-    };
-    repairs.extend(first.map(|entry| clamp_numbers(&entry.tool, &mut arguments)).unwrap_or_default());
-    // With several overloads, one may accept what another does not.
-    if let (Some(entry), 1) = (first, overloads.iter().count()) {
-        repairs.extend(nest_fields(&entry.tool, &mut arguments));
-    }
     let (entry, repaired) = match overloads.repair(arguments) {
         Ok(found) => found,
         Err(Some(error)) => {
@@ -149,6 +127,49 @@ pub(crate) fn authorize(
     };
     repairs.extend(repaired.repairs);
     ResolvedCall { entry: Some(Arc::clone(entry)), repairs, state, denied }
+}
+
+/// Normalizes arguments before an overload is selected. Returns them with the repairs.
+fn normalize(
+    overloads: &Overloads<'_>,
+    mut arguments: JsonObject,
+    context: &CallContext,
+) -> Result<(JsonObject, Vec<Repair>), ToolError> {
+    let Some(first) = overloads.first() else { return Ok((arguments, Vec::new())) };
+    let mut repairs = former_arguments::rename(&first.tool, &mut arguments);
+    let mut arguments = match (first.tool.forwarding(), first.tool.deferred_call()) {
+        (Some(Forwarding::Calls), _) if context.parallel => {
+            let message = "calls that run in parallel may not start others in parallel";
+            let error = ToolError::new(ErrorKind::InvalidArgs, message);
+            return Err(error.with_hint("put all calls into one list"));
+        }
+        (Some(forwarding), _) => normalize_forwarding(forwarding, arguments)?,
+        (None, Some(deferred)) => normalize_deferred(deferred, arguments)?,
+        (None, None) => arguments,
+    };
+    repairs.extend(clamp_numbers(&first.tool, &mut arguments));
+    // With several overloads, one may accept what another does not.
+    if overloads.iter().count() == 1 {
+        repairs.extend(nest_fields(&first.tool, &mut arguments));
+    }
+    Ok((arguments, repairs))
+}
+
+/// Returns the tool that the caller may not see, and the rule, if this is the reason why the name was not found.
+fn denied_tool(
+    snapshot: &Snapshot,
+    policy: &Policy,
+    name: &str,
+    error: &FindError,
+    context: &CallContext,
+) -> Option<(Arc<Entry>, Decision)> {
+    if ToolError::from(error).kind != ErrorKind::Denied {
+        return None;
+    }
+    let hidden = snapshot.find(name, |_| true).ok()?;
+    let entry = Arc::clone(hidden.first()?);
+    let decision = policy.decide(&entry.tool, context.principal());
+    Some((entry, decision))
 }
 
 /// Finds the tool of a name. A typing error is corrected only if the meant tool has no side effects: the correction is

@@ -279,6 +279,25 @@ impl ToolEngine for Suite {
             name if name.starts_with("test_input_required_result") => {
                 self.ask("What is your name?", vec![field("name", FieldKind::Text, true)], context).await
             }
+            name => self.upstream_method(name, call, context).await,
+        };
+        match answer {
+            Ok(value) => call.ok(value),
+            Err(error) => call.failed(error),
+        }
+    }
+}
+
+impl Suite {
+    /// Answers the methods of an upstream server.
+    async fn upstream_method(
+        &self,
+        name: &str,
+        call: &Authorized<Call>,
+        context: &CallContext,
+    ) -> Result<Value, ToolError> {
+        let text = |key: &str| call.arguments.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        match name {
             "list_resources" => Ok(json!({"resources": [
                 {"uri": "test://static-text", "name": "text", "description": "A text.", "mimeType": "text/plain"},
                 {"uri": "test://static-binary", "name": "binary", "description": "A picture.", "mimeType": "image/png"},
@@ -295,15 +314,9 @@ impl ToolEngine for Suite {
             }
             "get_prompt" => prompt(&text("name"), call.arguments.get("arguments").unwrap_or(&Value::Null)),
             name => Ok(json!(format!("{name} was called"))),
-        };
-        match answer {
-            Ok(value) => call.ok(value),
-            Err(error) => call.failed(error),
         }
     }
-}
 
-impl Suite {
     /// At once, since the suite does not wait until a source may be loaded again that says that it has changed.
     async fn load_again(&self) {
         if let Some(registry) = self.registry.get().and_then(Weak::upgrade) {

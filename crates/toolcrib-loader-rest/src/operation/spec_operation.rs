@@ -38,6 +38,9 @@ struct OperationParameters<'a> {
     of_body: Vec<Node<'a>>,
 }
 
+/// A declared parameter, with its name and location.
+type DeclaredParameter<'a> = ((&'a str, ParameterLocation), Node<'a>);
+
 impl<'a> SpecOperation<'a> {
     pub(super) fn identity(&self) -> OperationIdentity<'a> {
         OperationIdentity {
@@ -139,10 +142,56 @@ impl<'a> SpecOperation<'a> {
         converter: &mut Converter<'_, 'a>,
         notes: &mut Vec<String>,
     ) -> Result<OperationParameters<'a>, Error> {
-        let spec = converter.spec();
+        let (gathered, of_body) = self.declared_parameters(converter.spec(), settings, notes)?;
+        let mut locations = template.parameters();
+        let mut in_query = template.query_placeholders.clone();
+        let mut parameters = Vec::new();
+        for (identity @ (name, location), declared) in gathered {
+            // A placeholder in the query of the path is a query parameter, regardless of its declaration.
+            let is_there = |(_, wanted): &(String, String)| wanted == name;
+            let key = in_query
+                .iter()
+                .position(is_there)
+                .filter(|_| matches!(location, ParameterLocation::Path | ParameterLocation::Query));
+            let identity = match key.map(|position| in_query.remove(position)) {
+                Some((key, _)) if location == ParameterLocation::Path && !locations.contains(name) => {
+                    let mut moved = parameter::read(declared, (name, ParameterLocation::Query), converter)?;
+                    moved.name = key;
+                    moved.required = true;
+                    parameters.push(moved);
+                    continue;
+                }
+                _ => identity,
+            };
+            if location == ParameterLocation::Path && !locations.remove(name) {
+                notes.push(format!(
+                    "the path parameter `{name}` is left out: the path has no placeholder for it"
+                ));
+                continue;
+            }
+            parameters.push(parameter::read(declared, identity, converter)?);
+        }
+        for name in locations {
+            notes.push(format!("the path parameter `{name}` is not declared, and is treated as a string"));
+            parameters.push(parameter::undeclared(name, ParameterLocation::Path));
+        }
+        for (key, _) in in_query {
+            notes.push(format!("the query parameter `{key}` is not declared, and is treated as a string"));
+            parameters.push(parameter::undeclared(&key, ParameterLocation::Query));
+        }
+        Ok(OperationParameters { parameters, of_body })
+    }
+
+    /// Returns the parameters that the path and the operation declare, each once, and those of the body in Swagger 2.0.
+    fn declared_parameters(
+        &self,
+        spec: Spec<'a>,
+        settings: &ConversionSettings<'_>,
+        notes: &mut Vec<String>,
+    ) -> Result<(Vec<DeclaredParameter<'a>>, Vec<Node<'a>>), Error> {
         let is_swagger = spec.dialect == Dialect::Swagger20;
         let mut of_body: Vec<Node<'a>> = Vec::new();
-        let mut gathered: Vec<((&str, ParameterLocation), Node<'a>)> = Vec::new();
+        let mut gathered: Vec<DeclaredParameter<'a>> = Vec::new();
         let mut positions: HashMap<(String, ParameterLocation), usize> = HashMap::new();
         let [target, item] = self.levels;
         // Without a `$ref` both levels are the same.
@@ -181,43 +230,7 @@ impl<'a> SpecOperation<'a> {
                 }
             }
         }
-        let mut locations = template.parameters();
-        let mut in_query = template.query_placeholders.clone();
-        let mut parameters = Vec::new();
-        for (identity @ (name, location), declared) in gathered {
-            // A placeholder in the query of the path is a query parameter, regardless of its declaration.
-            let is_there = |(_, wanted): &(String, String)| wanted == name;
-            let key = in_query
-                .iter()
-                .position(is_there)
-                .filter(|_| matches!(location, ParameterLocation::Path | ParameterLocation::Query));
-            let identity = match key.map(|position| in_query.remove(position)) {
-                Some((key, _)) if location == ParameterLocation::Path && !locations.contains(name) => {
-                    let mut moved = parameter::read(declared, (name, ParameterLocation::Query), converter)?;
-                    moved.name = key;
-                    moved.required = true;
-                    parameters.push(moved);
-                    continue;
-                }
-                _ => identity,
-            };
-            if location == ParameterLocation::Path && !locations.remove(name) {
-                notes.push(format!(
-                    "the path parameter `{name}` is left out: the path has no placeholder for it"
-                ));
-                continue;
-            }
-            parameters.push(parameter::read(declared, identity, converter)?);
-        }
-        for name in locations {
-            notes.push(format!("the path parameter `{name}` is not declared, and is treated as a string"));
-            parameters.push(parameter::undeclared(name, ParameterLocation::Path));
-        }
-        for (key, _) in in_query {
-            notes.push(format!("the query parameter `{key}` is not declared, and is treated as a string"));
-            parameters.push(parameter::undeclared(&key, ParameterLocation::Query));
-        }
-        Ok(OperationParameters { parameters, of_body })
+        Ok((gathered, of_body))
     }
 
     /// Returns the security requirements of the operation.

@@ -5,9 +5,8 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 use toolcrib_model::{JsonObject, kind_of};
 
-use super::definitions::{
-    BYTES_OF_NODE, BundledDefinition, ConvertedSchema, Direction, Schemas, size, values,
-};
+use super::bundled_definition::{BYTES_OF_NODE, BundledDefinition, size};
+use super::definitions::{ConvertedSchema, Direction, Schemas, values};
 use super::keyword::{self, KeywordKind};
 use super::nullable::{ANNOTATIONS, with_null};
 use super::read_write_only::{hidden_names, is_hidden, required};
@@ -123,20 +122,9 @@ impl<'s, 'a> Converter<'s, 'a> {
     ) -> Result<(), Error> {
         let value = match (key, keyword::kind(key)) {
             (_, KeywordKind::Unknown) => return Ok(()),
-            ("$ref", _) => match node.value {
-                Value::String(reference) => match self.reference(schema.file, reference) {
-                    Err(Error::DanglingReference { reference }) => {
-                        self.remark(left_open(&reference));
-                        return Ok(());
-                    }
-                    converted => converted?,
-                },
-                other => {
-                    return Err(Error::malformed(format!(
-                        "a `$ref` must be a string, not {}",
-                        kind_of(other)
-                    )));
-                }
+            ("$ref", _) => match self.reference_or_note(schema, node)? {
+                Some(value) => value,
+                None => return Ok(()),
             },
             // Strictly, its target depends on the evaluation path. The definition in the document is assumed.
             ("$dynamicRef", _) => match node.value {
@@ -181,27 +169,8 @@ impl<'s, 'a> Converter<'s, 'a> {
             ("example", _) if schema.get("examples").is_some_and(|examples| examples.value.is_array()) => {
                 return Ok(());
             }
-            ("example", _) => {
-                if is_plain_example(node.value) {
-                    self.count_value(node.value)?;
-                    out.insert("examples".into(), vec![node.value.clone()].into());
-                }
-                return Ok(());
-            }
-            ("examples", _) => {
-                let examples: Vec<Value> = node
-                    .items()
-                    .map(|example| example.value)
-                    .filter(|example| is_plain_example(example))
-                    .take(MAX_EXAMPLES)
-                    .cloned()
-                    .collect();
-                if !examples.is_empty() {
-                    examples.iter().try_for_each(|example| self.count_value(example))?;
-                    out.insert(key.into(), examples.into());
-                }
-                return Ok(());
-            }
+            ("example", _) => return self.examples(std::iter::once(node), out),
+            ("examples", _) => return self.examples(node.items(), out),
             ("default", _) if has_reference(node.value) => return Ok(()),
             ("allOf", KeywordKind::Schemas) if node.value.is_array() => self.all_of(schema, node)?,
             ("not" | "if" | "then" | "else", KeywordKind::Schema) if is_schema(node.value) => {
@@ -220,6 +189,36 @@ impl<'s, 'a> Converter<'s, 'a> {
             }
         };
         out.insert(key.to_owned(), value);
+        Ok(())
+    }
+
+    /// Converts a `$ref`. Returns `None` with a note if it has no target.
+    fn reference_or_note(&mut self, schema: Node<'a>, node: Node<'a>) -> Result<Option<Value>, Error> {
+        let Value::String(reference) = node.value else {
+            let kind = kind_of(node.value);
+            return Err(Error::malformed(format!("a `$ref` must be a string, not {kind}")));
+        };
+        match self.reference(schema.file, reference) {
+            Err(Error::DanglingReference { reference }) => {
+                self.remark(left_open(&reference));
+                Ok(None)
+            }
+            converted => converted.map(Some),
+        }
+    }
+
+    /// Converts the examples of a value, if they are plain.
+    fn examples(
+        &mut self,
+        written: impl Iterator<Item = Node<'a>>,
+        out: &mut JsonObject,
+    ) -> Result<(), Error> {
+        let plain = written.map(|example| example.value).filter(|example| is_plain_example(example));
+        let examples: Vec<Value> = plain.take(MAX_EXAMPLES).cloned().collect();
+        if !examples.is_empty() {
+            examples.iter().try_for_each(|example| self.count_value(example))?;
+            out.insert("examples".into(), examples.into());
+        }
         Ok(())
     }
 

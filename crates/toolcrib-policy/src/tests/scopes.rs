@@ -109,6 +109,7 @@ fn a_tool_that_changes_its_risk_is_judged_anew() {
 }
 
 /// Capabilities, what is said of the tool, and what becomes of calls with these arguments.
+#[expect(clippy::too_many_lines, reason = "a table")]
 #[test]
 fn conditions_decide_once_the_arguments_are_known_and_only_then() {
     let on = |value: Value| json!([{"path": "/x", "equals": value}]);

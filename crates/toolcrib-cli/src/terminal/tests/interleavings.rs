@@ -242,6 +242,7 @@ impl Fixture {
         Self { registry: Arc::new(registry), policy: Arc::new(policy) }
     }
 
+    #[expect(clippy::too_many_lines, reason = "one step of each kind")]
     /// Runs one interleaving, and returns how many calls ran and those that should not have.
     async fn case(&self, seed: u64, fault: Fault) -> (u64, Vec<u64>) {
         let mut random = Random(seed);
