@@ -302,7 +302,7 @@ impl Inner {
 
     fn load(&self) -> Result<Option<StoredCredentials>, Error> {
         let Context { namespace, server, settings, .. } = &self.context;
-        let record = settings.store.load(&self.key)?;
+        let record: Option<StoredCredentials> = settings.store.load(&self.key)?;
         let record = record.filter(|record| record.is_for(namespace, server, settings));
         self.register_secrets(record.as_ref());
         Ok(record)

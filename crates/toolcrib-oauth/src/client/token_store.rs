@@ -78,7 +78,8 @@ impl TokenStore {
     pub(super) fn load<T: DeserializeOwned>(&self, key: &CredentialsKey) -> Result<Option<T>, Error> {
         match &self.0 {
             Backend::Memory(records) => {
-                Ok(records.lock().get(key).and_then(|text| serde_json::from_slice(text).ok()))
+                let record = records.lock().get(key).map(|text| parse(text)).transpose();
+                record.map_err(|error| store_error(Path::new(&key.0), &error))
             }
             Backend::Folder(folder) => {
                 let path = file(folder, key);
@@ -172,9 +173,12 @@ fn read<T: DeserializeOwned>(folder: &Path, path: &Path) -> io::Result<Option<T>
     check(path, &file.metadata()?, "600")?;
     let mut text = Vec::new();
     file.take(MAX_FILE_BYTES).read_to_end(&mut text)?;
-    serde_json::from_slice(&text)
-        .map(Some)
-        // The message of serde may quote the contents of the file.
+    parse(&text).map(Some)
+}
+
+fn parse<T: DeserializeOwned>(text: &[u8]) -> io::Result<T> {
+    // The message of serde may quote the contents of the file.
+    serde_json::from_slice(text)
         .map_err(|_| io::Error::other("it is not a file of tokens; `--logout` removes it"))
 }
 

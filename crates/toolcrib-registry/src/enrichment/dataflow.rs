@@ -117,26 +117,23 @@ impl Dataflow {
             let name = &entry.tool.name;
             for (argument, schema) in properties(entry.tool.parameters.root()) {
                 let is_common = COMMON_NAMES.contains(&normalized(argument).as_str());
-                let mut best: Vec<(f64, &Output<'_>)> = Vec::new();
+                let mut best: Vec<(f64, &QualifiedName, &str)> = Vec::new();
                 for output in outputs.get(&normalized(argument)).into_iter().flatten() {
                     let score = output.factor * type_factor(output.schema, schema);
                     let is_telling =
                         !is_common || output.factor < 1.0 || output.tool.namespace() == name.namespace();
                     if output.tool != name && is_telling && score > 0.0 {
-                        best.push((score, output));
+                        best.push((score, output.tool, output.property));
                     }
                 }
                 if best.is_empty() {
                     continue;
                 }
-                let place = |output: &Output<'_>| (output.tool, output.property);
-                best.sort_by(|(a_score, a), (b_score, b)| {
-                    b_score.total_cmp(a_score).then_with(|| place(a).cmp(&place(b)))
-                });
-                best.dedup_by(|(_, a), (_, b)| place(a) == place(b));
-                let suppliers = best.into_iter().take(MAX_SUPPLIERS).map(|(score, output)| Supplier {
-                    tool: output.tool.clone(),
-                    output: output.property.to_owned(),
+                best.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
+                best.dedup_by(|a, b| (a.1, a.2) == (b.1, b.2));
+                let suppliers = best.into_iter().take(MAX_SUPPLIERS).map(|(score, tool, output)| Supplier {
+                    tool: tool.clone(),
+                    output: output.to_owned(),
                     score,
                 });
                 let arguments = dataflow.suppliers.entry(name.clone()).or_default();
