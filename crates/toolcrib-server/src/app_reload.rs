@@ -1,58 +1,14 @@
-//! The served app, and its reload.
+//! The reload of the served app.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Weak};
 
-use tokio::time::timeout;
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
-use tokio_util::task::task_tracker::TaskTrackerToken;
 use toolcrib_app::App;
 use toolcrib_port::Approver;
 use toolcrib_runtime::Runtime;
 
+use crate::app_version::{AppVersion, Switch};
 use crate::server::Shared;
 use crate::{Error, Server};
-
-/// The time that calls of an earlier version of the app have to end. It exceeds the default time that a call waits for
-/// an approval.
-pub const RETIRE_TIME: Duration = Duration::from_mins(10);
-
-/// One version of the app.
-pub(crate) struct AppVersion {
-    pub(crate) runtime: Arc<Runtime>,
-    leases: TaskTracker,
-}
-
-/// A lease, which keeps a version of the app from being closed. A request is admitted and executed by the same version.
-#[derive(Clone)]
-pub(crate) struct Lease {
-    pub(crate) runtime: Arc<Runtime>,
-    _open: TaskTrackerToken,
-}
-
-impl AppVersion {
-    pub(crate) fn new(runtime: Arc<Runtime>) -> Self {
-        Self { runtime, leases: TaskTracker::new() }
-    }
-
-    /// Returns a lease. Callers that run during a reload take it while the version is current.
-    pub(crate) fn lease(&self) -> Lease {
-        Lease { runtime: Arc::clone(&self.runtime), _open: self.leases.token() }
-    }
-
-    /// Closes the version when its last lease has ended.
-    async fn retire(&self, closing: &CancellationToken) {
-        self.leases.close();
-        tokio::select! {
-            ended = timeout(RETIRE_TIME, self.leases.wait()) => if ended.is_err() {
-                tracing::warn!("calls of an earlier version of the app have not ended, and are cancelled");
-            },
-            () = closing.cancelled() => {}
-        }
-        self.runtime.close().await;
-    }
-}
 
 impl Server {
     /// Returns the current app.
@@ -61,7 +17,7 @@ impl Server {
     }
 
     /// Replaces the app with another version, with its tools, rules, tokens and limits. Running calls end with the
-    /// version that started them, which is then closed, after [`RETIRE_TIME`] at the latest. Data of sessions and on
+    /// version that started them, which is then closed, after [`RETIRE_TIME`](crate::RETIRE_TIME) at the latest. Data of sessions and on
     /// disk is kept. The approvals that a client's user has remembered are dropped, since the rules may differ.
     /// Background calls continue as after a restart.
     ///
@@ -75,17 +31,17 @@ impl Server {
         // Possible errors are found before the earlier version ends.
         let old = self.shared.runtime();
         let next = old.next_version(app)?;
-        let rules = self.shared.rules_of(&next.app)?;
-        let (runtime, rules, outcome) = match old.successor(next, Arc::clone(&approver)).await {
-            Ok(runtime) => (runtime, rules, Ok(())),
+        let switches = self.shared.switches_to(&next.app)?;
+        let (runtime, switches, outcome) = match old.successor(next, Arc::clone(&approver)).await {
+            Ok(runtime) => (runtime, switches, Ok(())),
             Err(error) => {
                 // Its tasks had to end before those of the new version started, so it starts again.
                 let again = old.next_version(old.app().clone())?;
-                let rules = self.shared.rules_of(&again.app)?;
-                (old.successor(again, approver).await?, rules, Err(error.into()))
+                let switches = self.shared.switches_to(&again.app)?;
+                (old.successor(again, approver).await?, switches, Err(error.into()))
             }
         };
-        self.shared.swap(Arc::new(runtime), rules);
+        self.shared.swap(Arc::new(runtime), switches);
         outcome
     }
 
@@ -100,10 +56,16 @@ impl Server {
 }
 
 impl Shared {
-    fn swap(self: &Arc<Self>, runtime: Arc<Runtime>, rules: Vec<crate::http::NextRules>) {
+    /// Prepares each listener for another version of the app.
+    fn switches_to(&self, app: &App) -> Result<Vec<Switch>, Error> {
+        let listeners = self.listeners.lock();
+        listeners.iter().filter_map(Weak::upgrade).map(|listener| listener.prepare(app)).collect()
+    }
+
+    fn swap(self: &Arc<Self>, runtime: Arc<Runtime>, switches: Vec<Switch>) {
         let version = Arc::new(AppVersion::new(runtime));
-        for rules in rules {
-            rules.take_effect(Arc::clone(&version));
+        for switch in switches {
+            switch(Arc::clone(&version));
         }
         let old = self.version.send_replace(version);
         let closing = self.closing.clone();

@@ -33,6 +33,7 @@ mod error;
 mod settings;
 
 mod app_reload;
+mod app_version;
 mod client;
 mod metrics;
 mod server;
@@ -55,7 +56,7 @@ mod stdio;
 #[cfg(test)]
 mod tests;
 
-pub use app_reload::RETIRE_TIME;
+pub use app_version::RETIRE_TIME;
 pub use approval::{
     AnswerOutcome, ClientApprover, MAX_QUESTIONS, OperatorAnswer, OperatorPresence, PendingApprovals,
 };

@@ -11,12 +11,11 @@ use tokio_util::task::TaskTracker;
 use toolcrib_app::sections::serve::{SurfaceMode, sessions_of};
 use toolcrib_runtime::Runtime;
 
-use crate::app_reload::{AppVersion, Lease};
+use crate::app_version::{AppVersion, Lease, Listener};
 use crate::approval::SuspendedCalls;
 use crate::calls::execution::RunningCall;
 use crate::calls::tasks::Tasks;
 use crate::client::Client;
-use crate::http::HttpState;
 use crate::metrics::Metrics;
 use crate::page::StatusPage;
 use crate::surface::{ListCost, VisibleTools};
@@ -37,8 +36,7 @@ pub(crate) struct Shared {
     pub(crate) reloading: AsyncMutex<()>,
     /// The earlier versions that still have calls.
     pub(crate) retiring: TaskTracker,
-    /// The state of each HTTP listener.
-    pub(crate) listeners: Mutex<Vec<Weak<HttpState>>>,
+    pub(crate) listeners: Mutex<Vec<Weak<dyn Listener>>>,
     pub(crate) settings: ServerSettings,
     /// The client for local processes, if no token is required.
     pub(crate) local: Arc<Client>,

@@ -14,12 +14,11 @@ use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
 use toolcrib_port::{CallContext, CallScope, ToolCaller};
 use tracing::Instrument as _;
 
-use crate::app_reload::Lease;
-use crate::approval::{EarlyAnswers, ElicitationMode, ElicitationSession, RequestKey};
+use crate::app_version::Lease;
+use crate::approval::{EarlyAnswers, ElicitationMode, ElicitationSession, RequestKey, SuspendedCalls};
 use crate::calls::progress::{ProgressReporter, progress_queue};
 use crate::calls::structured_output::{StructuredCaller, StructuredContent};
 use crate::client::Client;
-use crate::server::Shared;
 
 /// The client and the session that make a call.
 #[derive(Clone)]
@@ -115,15 +114,15 @@ enum WaitOutcome {
     Asks(InputRequests),
 }
 
-impl Shared {
-    /// Returns the call that a client resumes.
-    pub(crate) fn resume(
+impl SuspendedCalls<RunningCall> {
+    /// Returns the call that a client resumes with its answers.
+    pub(crate) fn resume_with(
         &self,
         key: &RequestKey,
         token: &str,
         responses: Option<InputResponses>,
     ) -> Result<RunningCall, ErrorData> {
-        let running = self.suspended.resume(key, token)?;
+        let running = self.resume(key, token)?;
         if let (Some(elicitation), Some(responses)) = (&running.elicitation, responses) {
             elicitation.accept_answers(responses);
         }
@@ -146,7 +145,7 @@ impl Shared {
                 Ok(CallOutcome::Done(Box::new(ended)))
             }
             WaitOutcome::Asks(requests) => {
-                let token = self.suspended.suspend(key, running)?;
+                let token = self.suspend(key, running)?;
                 Ok(CallOutcome::Asks(InputRequiredResult::new(Some(requests), Some(token))))
             }
         }

@@ -61,7 +61,7 @@ impl Shared {
         let arguments = request.arguments.unwrap_or_default();
         let key = RequestKey::new(&caller.client, &caller.session, "tools/call", &request.name, &arguments);
         let running = if let Some(token) = request.request_state {
-            self.resume(&key, &token, request.input_responses)?
+            self.suspended.resume_with(&key, &token, request.input_responses)?
         } else {
             let setup = CallSetup::new(&caller, &context).with_answers(request.input_responses);
             match self.begin_call(&request.name, arguments, setup, &context, &caller.client) {
@@ -69,7 +69,7 @@ impl Shared {
                 Err(answer) => return Ok((*answer).into()),
             }
         };
-        match self.advance(&key, running, &context).await? {
+        match self.suspended.advance(&key, running, &context).await? {
             CallOutcome::Done(ended) => Ok(self.finish_call(*ended, &context, &caller.client).await),
             CallOutcome::Asks(asks) => Ok(asks.into()),
         }

@@ -24,7 +24,6 @@ use crate::approval::ElicitationSession;
 use crate::calls::content::content;
 use crate::calls::execution::{Caller, FinishedCall, is_modern};
 use crate::metrics::milliseconds;
-use crate::server::Shared;
 
 /// The default time after which a call becomes a task if its client supports tasks.
 pub const TASK_AFTER: Duration = Duration::from_secs(5);
@@ -71,18 +70,16 @@ impl Tasks {
     fn elicitation(&self, id: &str) -> Option<Arc<ElicitationSession>> {
         self.by_id.lock().get(id)?.elicitation.upgrade()
     }
-}
 
-impl Shared {
     /// Returns the state of a task, with its result if it has one.
-    pub(crate) async fn task(&self, id: &str, caller: &Caller) -> Result<GetTaskResult, ErrorData> {
+    pub(crate) async fn status(&self, id: &str, caller: &Caller) -> Result<GetTaskResult, ErrorData> {
         let (runtime, context) = (&caller.lease.runtime, caller.context());
         let background = runtime.tasks().background();
         let status = background.status(id, &context).await.map_err(|_| unknown_task())?;
         let task = to_wire(&status, background.retention());
         let payload = match status.status {
             TaskState::Running | TaskState::WaitingForApproval => {
-                match self.tasks.elicitation(id).and_then(|elicitation| elicitation.open_questions()) {
+                match self.elicitation(id).and_then(|elicitation| elicitation.open_questions()) {
                     Some(input_requests) => TaskPayload::InputRequired { input_requests },
                     None => TaskPayload::Working,
                 }
@@ -91,13 +88,13 @@ impl Shared {
             _ => payload_of(status, runtime, &context),
         };
         if payload.status().is_terminal() {
-            self.tasks.by_id.lock().remove(id);
+            self.by_id.lock().remove(id);
         }
         Ok(GetTaskResult::new(DetailedTask::new(task, payload)))
     }
 
     /// Accepts the answers to the questions of a task. Ignores those that match no question.
-    pub(crate) async fn update_task(
+    pub(crate) async fn update(
         &self,
         id: &str,
         responses: InputResponses,
@@ -105,14 +102,14 @@ impl Shared {
     ) -> Result<(), ErrorData> {
         let background = caller.lease.runtime.tasks().background();
         background.status(id, &caller.context()).await.map_err(|_| unknown_task())?;
-        if let Some(elicitation) = self.tasks.elicitation(id) {
+        if let Some(elicitation) = self.elicitation(id) {
             elicitation.accept_answers(responses);
         }
         Ok(())
     }
 
     /// Cancels a task if it has not ended.
-    pub(crate) async fn cancel_task(&self, id: &str, caller: &Caller) -> Result<(), ErrorData> {
+    pub(crate) async fn cancel(&self, id: &str, caller: &Caller) -> Result<(), ErrorData> {
         let background = caller.lease.runtime.tasks().background();
         background.cancel(id, &caller.context()).await.map_err(|_| unknown_task())?;
         Ok(())

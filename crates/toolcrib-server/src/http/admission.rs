@@ -1,7 +1,6 @@
 //! The admission rules and limits of an app for HTTP requests.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use toolcrib_app::App;
@@ -9,9 +8,7 @@ use toolcrib_app::App;
 use super::allowed_hosts::AllowedHosts;
 use super::auth::Authenticator;
 use super::rate_limit::RateLimiter;
-use super::{ActiveApp, HttpState};
 use crate::Error;
-use crate::app_reload::AppVersion;
 use crate::server::Shared;
 
 /// The admission rules of one version of the app. A request keeps the rules that were current when it arrived.
@@ -23,12 +20,6 @@ pub(super) struct AdmissionRules {
     pub(super) max_sessions: usize,
     pub(super) max_body_bytes: usize,
     pub(super) body_patience: Duration,
-}
-
-/// The admission rules of a listener for the next version of the app.
-pub(crate) struct NextRules {
-    state: Arc<HttpState>,
-    rules: AdmissionRules,
 }
 
 impl AdmissionRules {
@@ -55,24 +46,5 @@ impl AdmissionRules {
             max_body_bytes: limits.body_bytes.get(),
             body_patience: Duration::from_secs(limits.body_seconds.get().into()),
         })
-    }
-}
-
-impl Shared {
-    /// Returns the rules of another version of the app for each listener.
-    pub(crate) fn rules_of(&self, app: &App) -> Result<Vec<NextRules>, Error> {
-        let listeners = self.listeners.lock();
-        let open = listeners.iter().filter_map(std::sync::Weak::upgrade);
-        open.map(|state| {
-            let rules = AdmissionRules::new(self, app, state.address, Some(&state.rules()))?;
-            Ok(NextRules { state, rules })
-        })
-        .collect()
-    }
-}
-
-impl NextRules {
-    pub(crate) fn take_effect(self, version: Arc<AppVersion>) {
-        self.state.active.send_replace(ActiveApp { rules: Arc::new(self.rules), version });
     }
 }

@@ -1,19 +1,19 @@
 //! Authentication by bearer tokens of the app and of an authorization server.
 
+mod error;
 mod oauth;
 
 use std::fmt::Write as _;
 use std::sync::Arc;
-use std::time::Duration;
 
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use toolcrib_app::App;
-use toolcrib_oauth::server::TokenError;
 use url::Url;
 
+pub(super) use self::error::AuthError;
 use self::oauth::OAuth;
 use crate::Error;
 use crate::client::Client;
@@ -27,23 +27,6 @@ pub(super) struct Authenticator {
     oauth: Option<OAuth>,
     /// The client of requests when no token is required.
     local: Arc<Client>,
-}
-
-/// The reason why a request is not authenticated.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum AuthError {
-    /// The request has no token.
-    Missing,
-    /// The token is unknown.
-    Wrong,
-    /// The token should come from the authorization server, and is invalid.
-    Invalid(TokenError),
-    /// The token of the authorization server is valid, but admits no client. Contains the scopes that would, if scopes
-    /// can help.
-    Insufficient(String),
-    /// The token cannot be checked while the keys of the authorization server are unavailable. Contains the time after
-    /// which to retry.
-    Unavailable(Duration),
 }
 
 impl Authenticator {

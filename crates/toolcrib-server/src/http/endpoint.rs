@@ -15,7 +15,6 @@ use rmcp::model::ErrorData;
 use serde_json::Value;
 use toolcrib_oauth::metadata::PROTECTED_RESOURCE;
 
-use super::HttpState;
 use super::admission::AdmissionRules;
 use super::body::{self, BodyError};
 use super::event_stream::AnsweredStream;
@@ -23,6 +22,7 @@ use super::memory_budget::{BodyBudget, BodyShare};
 use super::rate_limit::ClientKey;
 use super::reply;
 use super::sessions::{RequestStatus, RunningRequest, SessionReservation, UnansweredRequest};
+use super::state::HttpState;
 use crate::client::Client;
 use crate::protocol::strict_json;
 

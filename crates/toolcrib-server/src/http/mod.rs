@@ -22,6 +22,7 @@ mod page;
 mod rate_limit;
 mod reply;
 mod sessions;
+mod state;
 mod write_timeout;
 
 #[cfg(test)]
@@ -33,20 +34,16 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::routing::{any, get, post};
-use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use toolcrib_app::sections::serve::MAX_BODY_BYTES;
 use toolcrib_oauth::metadata::PROTECTED_RESOURCE;
 
 use self::admission::AdmissionRules;
-pub(crate) use self::admission::NextRules;
 use self::memory_budget::BodyBudget;
-use self::sessions::{ClientSessions, Sessions};
-use crate::app_reload::{AppVersion, Lease};
-use crate::page::StatusPage;
-use crate::protocol::handler::Handler;
-use crate::server::Shared;
+use self::state::{ActiveApp, HttpState};
+use crate::app_version::Listener;
 use crate::{Error, Server};
 
 /// The time that running calls have to end when the server shuts down.
@@ -54,45 +51,6 @@ pub const DRAIN: Duration = Duration::from_secs(10);
 
 /// The time that connections have to close after that.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// The state that the requests to one listener share.
-pub(crate) struct HttpState {
-    shared: Arc<Shared>,
-    address: SocketAddr,
-    active: watch::Sender<ActiveApp>,
-    sessions: Arc<Sessions>,
-    mcp: StreamableHttpServerConfig,
-    /// The memory budget of request bodies.
-    bodies: BodyBudget,
-    /// The status page, if there is one. The rules of the app may disable it.
-    page: Option<StatusPage>,
-}
-
-/// The current app and its admission rules. They change together, so that a request admitted by one version does not
-/// run in another.
-struct ActiveApp {
-    rules: Arc<AdmissionRules>,
-    version: Arc<AppVersion>,
-}
-
-impl HttpState {
-    /// Returns the current admission rules, and a lease of the current app.
-    fn current(&self) -> (Arc<AdmissionRules>, Lease) {
-        let active = self.active.borrow();
-        (Arc::clone(&active.rules), active.version.lease())
-    }
-
-    /// Returns the protocol for a request that sees these sessions.
-    fn mcp(&self, sessions: Arc<ClientSessions>) -> StreamableHttpService<Handler, ClientSessions> {
-        let shared = Arc::clone(&self.shared);
-        let handler = move || Ok(Handler::over_http(Arc::clone(&shared)));
-        StreamableHttpService::new(handler, sessions, self.mcp.clone())
-    }
-
-    fn rules(&self) -> Arc<AdmissionRules> {
-        Arc::clone(&self.active.borrow().rules)
-    }
-}
 
 /// A server that listens but does not accept connections yet.
 pub struct HttpServer {
@@ -130,7 +88,7 @@ impl Server {
         };
         let state = Arc::new(state);
         let mut listeners = self.shared.listeners.lock();
-        listeners.push(Arc::downgrade(&state));
+        listeners.push(Arc::downgrade(&(Arc::clone(&state) as Arc<dyn Listener>)));
         drop(listeners);
         Ok(HttpServer { listener, address, state })
     }

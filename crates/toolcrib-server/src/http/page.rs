@@ -16,13 +16,13 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode};
 
-use super::HttpState;
 use super::admission::AdmissionRules;
 use super::allowed_hosts::AllowedHosts;
 use super::body::{self, BodyError};
 use super::rate_limit::{ClientKey, RequestPermit};
 use super::reply;
-use crate::app_reload::Lease;
+use super::state::HttpState;
+use crate::app_version::Lease;
 use crate::approval::{AnswerOutcome, OperatorAnswer};
 use crate::page::{
     Fields, MAX_FORM_BYTES, MAX_REPLY_BYTES, PageState, PageView, STYLE, Viewer, answer_to, page,

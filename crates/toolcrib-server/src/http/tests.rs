@@ -4,7 +4,7 @@ mod drops;
 mod shutdown;
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -70,6 +70,7 @@ struct Price {
 struct Served {
     server: Server,
     address: SocketAddr,
+    state: Weak<HttpState>,
     /// Ends the server.
     leave: Arc<Notify>,
     /// The tool that never ends has begun.
@@ -153,8 +154,9 @@ impl Served {
         let listening = server.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let (address, leave) = (listening.address(), Arc::new(Notify::new()));
         let left = Arc::clone(&leave);
+        let state = Arc::downgrade(&listening.state);
         let serving = tokio::spawn(listening.serve(async move { left.notified().await }));
-        Self { server, address, leave, begun, serving }
+        Self { server, address, state, leave, begun, serving }
     }
 
     async fn send(&self, request: &[u8]) -> TcpStream {
@@ -180,8 +182,7 @@ impl Served {
     }
 
     fn state(&self) -> Arc<HttpState> {
-        let listeners = self.server.shared.listeners.lock();
-        listeners.first().unwrap().upgrade().unwrap()
+        self.state.upgrade().unwrap()
     }
 
     async fn end(self) {

@@ -57,10 +57,10 @@ impl Shared {
         let setup = CallSetup::new(caller, context).with_full_results();
         let (target, call) = target(&name, &arguments, &setup.lease.runtime, &setup.context)?;
         let running = match request.request_state {
-            Some(token) => self.resume(&key, &token, request.input_responses)?,
+            Some(token) => self.suspended.resume_with(&key, &token, request.input_responses)?,
             None => setup.with_answers(request.input_responses).run(call, WaitLimit::Unlimited),
         };
-        match self.advance(&key, running, context).await? {
+        match self.suspended.advance(&key, running, context).await? {
             CallOutcome::Asks(asks) => Ok(asks.into()),
             CallOutcome::Done(ended) => {
                 let value = done(ended.result, context)?;

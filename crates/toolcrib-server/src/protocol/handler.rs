@@ -213,7 +213,7 @@ impl ServerHandler for Handler {
         request: GetTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        self.shared.task(&request.task_id, &self.caller(&context)).await
+        self.shared.tasks.status(&request.task_id, &self.caller(&context)).await
     }
 
     async fn update_task(
@@ -222,7 +222,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let caller = self.caller(&context);
-        self.shared.update_task(&request.task_id, request.input_responses, &caller).await
+        self.shared.tasks.update(&request.task_id, request.input_responses, &caller).await
     }
 
     async fn cancel_task(
@@ -230,7 +230,7 @@ impl ServerHandler for Handler {
         request: CancelTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.shared.cancel_task(&request.task_id, &self.caller(&context)).await
+        self.shared.tasks.cancel(&request.task_id, &self.caller(&context)).await
     }
 
     async fn on_custom_request(

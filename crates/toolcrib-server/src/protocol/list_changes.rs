@@ -8,7 +8,7 @@ use toolcrib_app::sections::serve::sessions_of;
 use toolcrib_model::Tool;
 use toolcrib_policy::Principal;
 
-use crate::app_reload::AppVersion;
+use crate::app_version::AppVersion;
 use crate::client::Client;
 use crate::server::Shared;
 use crate::surface::standing_for;

@@ -100,10 +100,10 @@ impl Shared {
             .and_then(|target| target)
             .map_err(|error| about(error, &uri))?;
         let running = match request.request_state {
-            Some(token) => self.resume(&key, &token, request.input_responses)?,
+            Some(token) => self.suspended.resume_with(&key, &token, request.input_responses)?,
             None => setup.with_answers(request.input_responses).run(target.call, WaitLimit::Unlimited),
         };
-        match self.advance(&key, running, context).await? {
+        match self.suspended.advance(&key, running, context).await? {
             CallOutcome::Asks(asks) => Ok(asks.into()),
             CallOutcome::Done(ended) => {
                 let value = done(ended.result, context).map_err(|error| about(error, &uri))?;

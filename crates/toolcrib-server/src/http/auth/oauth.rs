@@ -10,7 +10,7 @@ use toolcrib_model::random_bytes;
 use toolcrib_oauth::server::{Claims, TokenValidator, ValidationError};
 use url::Url;
 
-use super::AuthError;
+use super::error::AuthError;
 use crate::Error;
 use crate::client::Client;
 

@@ -1,0 +1,68 @@
+//! The state of an HTTP listener.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::sync::watch;
+use toolcrib_app::App;
+
+use super::admission::AdmissionRules;
+use super::memory_budget::BodyBudget;
+use super::sessions::{ClientSessions, Sessions};
+use crate::Error;
+use crate::app_version::{AppVersion, Lease, Listener, Switch};
+use crate::page::StatusPage;
+use crate::protocol::handler::Handler;
+use crate::server::Shared;
+
+/// The state that the requests to one listener share.
+pub(super) struct HttpState {
+    pub(super) shared: Arc<Shared>,
+    pub(super) address: SocketAddr,
+    pub(super) active: watch::Sender<ActiveApp>,
+    pub(super) sessions: Arc<Sessions>,
+    pub(super) mcp: StreamableHttpServerConfig,
+    /// The memory budget of request bodies.
+    pub(super) bodies: BodyBudget,
+    /// The status page, if there is one. The rules of the app may disable it.
+    pub(super) page: Option<StatusPage>,
+}
+
+/// The current app and its admission rules. They change together, so that a request admitted by one version does not
+/// run in another.
+pub(super) struct ActiveApp {
+    pub(super) rules: Arc<AdmissionRules>,
+    pub(super) version: Arc<AppVersion>,
+}
+
+impl HttpState {
+    /// Returns the current admission rules, and a lease of the current app.
+    pub(super) fn current(&self) -> (Arc<AdmissionRules>, Lease) {
+        let active = self.active.borrow();
+        (Arc::clone(&active.rules), active.version.lease())
+    }
+
+    /// Returns the protocol for a request that sees these sessions.
+    pub(super) fn mcp(
+        &self,
+        sessions: Arc<ClientSessions>,
+    ) -> StreamableHttpService<Handler, ClientSessions> {
+        let shared = Arc::clone(&self.shared);
+        let handler = move || Ok(Handler::over_http(Arc::clone(&shared)));
+        StreamableHttpService::new(handler, sessions, self.mcp.clone())
+    }
+
+    pub(super) fn rules(&self) -> Arc<AdmissionRules> {
+        Arc::clone(&self.active.borrow().rules)
+    }
+}
+
+impl Listener for HttpState {
+    fn prepare(self: Arc<Self>, app: &App) -> Result<Switch, Error> {
+        let rules = AdmissionRules::new(&self.shared, app, self.address, Some(&self.rules()))?;
+        Ok(Box::new(move |version| {
+            self.active.send_replace(ActiveApp { rules: Arc::new(rules), version });
+        }))
+    }
+}
