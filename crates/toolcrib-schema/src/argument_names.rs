@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
-use toolcrib_model::{is_invisible, pointer_part};
+use toolcrib_model::is_invisible;
 
 use crate::Violation;
 use crate::repair::Plan;
-use crate::violation::{MAX_VIOLATIONS, mistaken_name, unknown_argument};
+use crate::violation::{MAX_VIOLATIONS, mistaken_name, pointer_below, unknown_argument};
 
 /// Keywords by which a schema takes more properties than it lists, or lists them elsewhere.
 const OPEN_KEYWORDS: [&str; 14] = [
@@ -190,10 +190,6 @@ pub(crate) fn cut_short(value: &Value) -> Option<Violation> {
         }
     }
     None
-}
-
-pub(crate) fn pointer_below(pointer: &str, name: &str) -> String {
-    format!("{pointer}/{}", pointer_part(name))
 }
 
 /// Returns a name in lower case and without invisible characters.

@@ -11,10 +11,10 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use toolcrib_model::ellipsize_bytes;
 
-use crate::argument_names::pointer_below;
 use crate::pattern_cost::{Cost, MAX_PATTERN_STATES};
 use crate::schema_cost::Graph;
 use crate::validator;
+use crate::violation::pointer_below;
 
 /// The most bytes of a pattern that are shown.
 const MAX_SHOWN_BYTES: usize = 200;

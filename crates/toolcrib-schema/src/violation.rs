@@ -8,9 +8,8 @@ use jsonschema::error::ValidationErrorKind;
 use jsonschema::paths::Location;
 use serde::Serialize;
 use serde_json::Value;
-use toolcrib_model::ellipsize_chars;
+use toolcrib_model::{ellipsize_chars, pointer_part};
 
-use crate::argument_names::pointer_below;
 use crate::repair::read_text;
 use crate::value_size::json_within;
 
@@ -362,4 +361,9 @@ fn shown(part: Option<&Value>, schema: Option<&Value>) -> (Option<Value>, Vec<Va
 
 fn bounded(schema: &Value) -> Option<Value> {
     json_within(schema, MAX_EXPECTED_BYTES).is_ok().then(|| schema.clone())
+}
+
+/// Returns the pointer of a member of the value that a pointer refers to.
+pub(crate) fn pointer_below(pointer: &str, name: &str) -> String {
+    format!("{pointer}/{}", pointer_part(name))
 }

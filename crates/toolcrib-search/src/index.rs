@@ -7,9 +7,10 @@ use std::sync::{Arc, OnceLock};
 use toolcrib_model::{QualifiedName, Tool};
 
 use crate::embedding::Vectors;
-use crate::keyword::builder::{WordIndex, load_or_build};
+use crate::keyword::builder::load_or_build;
 use crate::keyword::synonyms::Synonyms;
 use crate::keyword::vocabulary::Vocabulary;
+use crate::keyword::word_index::WordIndex;
 use crate::keyword::{Candidate, KeywordIndex, QueryTerm};
 use crate::names::aliases::Aliases;
 use crate::names::did_you_mean::suggest;
@@ -19,7 +20,7 @@ use crate::ranking::action::{QueryAction, ToolAction, action_factor};
 use crate::ranking::confidence::{MIN_CONFIDENCE, SemanticEvidence, evidence};
 use crate::ranking::fusion::{self, DEPTH, FusedHit, RetrieverHit};
 use crate::semantic_retriever::SemanticRetriever;
-use crate::text::{Analyzer, words};
+use crate::text::Analyzer;
 use crate::tool_text::ToolText;
 use crate::{
     Error, Evidence, Explain, Field, Hit, Outcome, Ranking, Reason, RetrieverScore, SearchOptions,
@@ -396,9 +397,4 @@ fn named_first(mut mentions: Vec<Mention>, candidates: &[Candidate]) -> Vec<Cand
             .then_with(|| of(b.document).cmp(&of(a.document)))
     });
     mentions.into_iter().map(|mention| of(mention.document)).collect()
-}
-
-/// Returns the words of a name joined without separators, for comparing spellings.
-pub(crate) fn compact(text: &str) -> String {
-    words(text).into_iter().map(|word| word.text).collect()
 }

@@ -77,7 +77,6 @@ pub use keyword::MAX_TOOLS;
 pub use outcome::{
     Evidence, Explain, Hit, MAX_LIMIT, MIN_LIMIT, Outcome, Reason, RetrieverScore, SearchOptions,
 };
-pub use query::MAX_QUERY_BYTES;
 pub use ranking::confidence::MIN_CONFIDENCE;
-pub use settings::{MAX_SYNONYM_GROUPS, MAX_SYNONYM_WORDS, Ranking, SearchSettings};
+pub use settings::{MAX_QUERY_BYTES, MAX_SYNONYM_GROUPS, MAX_SYNONYM_WORDS, Ranking, SearchSettings};
 pub use tool_text::{Field, MAX_DEPTH};

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// The most bytes of a query that are read. Requests that people write stay below 2 KB.
+pub const MAX_QUERY_BYTES: usize = 4 * 1024;
 /// The most groups of synonyms that an app may add.
 pub const MAX_SYNONYM_GROUPS: usize = 1024;
 /// The most words of one group; further words are ignored.

@@ -1,17 +1,16 @@
 //! From the queue to the collector.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use http::Method;
 use http::header::{CONTENT_TYPE, HeaderValue};
-use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use toolcrib_io::http::{HttpClient, HttpPolicy, Request};
 
 use super::Settings;
+use super::counts::Counts;
 use super::encode;
 use super::layer::Closed;
 use crate::secrets::secrets;
@@ -27,43 +26,6 @@ const RETRY_DELAYS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs
 
 /// The most bytes of a collector's answer that are read.
 const MAX_ANSWER_BYTES: usize = 64 * 1024;
-
-/// The numbers of sent and unsent spans.
-#[derive(Debug, Default)]
-pub(super) struct Counts {
-    unsent: AtomicU64,
-    /// In the batch that is being sent, or in the queue.
-    pending: AtomicU64,
-    why: Mutex<Option<String>>,
-}
-
-impl Counts {
-    /// There was no room for a span.
-    pub(super) fn no_room(&self) {
-        self.failed(1, "they came faster than the collector took them");
-    }
-
-    /// The end of the process does not wait any longer.
-    pub(super) fn gave_up(&self, waited: Duration) {
-        let pending = self.pending.load(Ordering::Relaxed);
-        self.failed(pending, &format!("the collector did not answer within {} s", waited.as_secs()));
-    }
-
-    /// Returns the number of spans that were not sent, and the first reason.
-    pub(super) fn unsent(&self) -> Option<(u64, String)> {
-        let unsent = self.unsent.load(Ordering::Relaxed);
-        let why = self.why.lock().clone();
-        (unsent > 0).then(|| (unsent, why.unwrap_or_default()))
-    }
-
-    fn failed(&self, spans: u64, why: &str) {
-        let before = self.unsent.fetch_add(spans, Ordering::Relaxed);
-        if before == 0 && spans > 0 {
-            tracing::warn!(why, "spans are not sent");
-            *self.why.lock() = Some(why.to_owned());
-        }
-    }
-}
 
 /// Sends spans.
 pub(super) struct Exporter {
@@ -144,7 +106,7 @@ impl Exporter {
             return;
         }
         let count = batch.len() as u64;
-        self.counts.pending.store(count + self.spans.len() as u64, Ordering::Relaxed);
+        self.counts.set_pending(count + self.spans.len() as u64);
         let body = encode::request(&self.settings.resource, &batch).to_string();
         let body = secrets().redactor().redact(&body).into_owned();
         drop(batch);
@@ -161,7 +123,7 @@ impl Exporter {
                 () = tokio::time::sleep(delay) => {}
             }
         }
-        self.counts.pending.store(self.spans.len() as u64, Ordering::Relaxed);
+        self.counts.set_pending(self.spans.len() as u64);
     }
 
     async fn post(&self, body: &str) -> Result<(), Refused> {

@@ -14,7 +14,7 @@ use tracing::{Span, Subscriber};
 use tracing_subscriber::layer::{Context, Layer};
 use tracing_subscriber::registry::{LookupSpan, Registry};
 
-use super::exporter::Counts;
+use super::counts::Counts;
 use super::ids::{SpanId, SpanIdentity};
 
 /// The most bytes of a text that is sent.

@@ -8,6 +8,7 @@
 //! them) of 68,000 lines. They do not limit the length of a text, which this module promises. Events, metrics, links and
 //! sampling of our own are not done; a span whose remote parent is not sampled is not sent.
 
+mod counts;
 mod encode;
 mod exporter;
 mod ids;
@@ -25,7 +26,8 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::Metadata;
 
-use exporter::{Counts, Exporter};
+use counts::Counts;
+use exporter::Exporter;
 use layer::Closed;
 pub(crate) use layer::{SpanLayer, traceparent};
 pub(crate) use settings::Settings;

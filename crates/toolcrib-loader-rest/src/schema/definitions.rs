@@ -2,14 +2,12 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
-use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolcrib_model::Definition;
 use toolcrib_schema::BoundsCheck;
 
 use super::Converter;
-use super::limits::{is_composed, loosened};
+use super::bundled_definition::{BundledDefinition, size};
 use crate::Error;
 use crate::spec::{Node, Spec, ValueLocation};
 use crate::unique_names::UniqueNames;
@@ -30,9 +28,6 @@ const MAX_DEFINITION_NAME_CHARS: usize = 100;
 
 /// The most values of schemas that are checked for their validation cost.
 const MAX_CHECKED_NODES: usize = 1_000_000;
-
-/// The number of bytes of a text that cost as much as a value.
-pub(super) const BYTES_OF_NODE: usize = 64;
 
 /// The direction in which the values of a schema are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,40 +89,6 @@ pub(super) struct ConvertedSchema {
 struct ConvertedDefinition {
     schema: ConvertedSchema,
     whole: BundledDefinition,
-}
-
-/// A definition that the schemas of several tools share.
-#[derive(Clone, Debug)]
-pub(crate) struct BundledDefinition {
-    pub(super) definition: Arc<Definition>,
-    /// Its cost in a schema.
-    pub(super) size: usize,
-    /// True if a value is validated against several schemas in it.
-    pub(super) is_composed: bool,
-    /// The definition with its type and its annotations alone; `None` if that is this one.
-    pub(super) loosened: Option<Rc<BundledDefinition>>,
-}
-
-impl BundledDefinition {
-    pub(super) fn new(name: &str, schema: Value) -> Self {
-        let loosened = Some(Rc::new(Self::last(name, loosened(&schema))));
-        Self { loosened, ..Self::last(name, schema) }
-    }
-
-    /// Creates a definition that is not loosened any further.
-    fn last(name: &str, schema: Value) -> Self {
-        Self {
-            size: name.len() / BYTES_OF_NODE + size(&schema),
-            is_composed: is_composed(&schema),
-            loosened: None,
-            definition: Arc::new(Definition { name: name.into(), schema }),
-        }
-    }
-
-    /// Returns the definition with its type and its annotations alone.
-    pub(super) fn loosened(self) -> Self {
-        self.loosened.as_deref().cloned().unwrap_or(self)
-    }
 }
 
 impl<'a> Schemas<'a> {
@@ -295,18 +256,6 @@ pub(super) fn values(value: &Value) -> usize {
     match value {
         Value::Array(items) => 1 + items.iter().map(values).sum::<usize>(),
         Value::Object(map) => 1 + map.values().map(values).sum::<usize>(),
-        _ => 1,
-    }
-}
-
-/// Returns the cost of a value: its values, and its texts by their length.
-pub(super) fn size(value: &Value) -> usize {
-    match value {
-        Value::Array(items) => 1 + items.iter().map(size).sum::<usize>(),
-        Value::Object(map) => {
-            1 + map.iter().map(|(key, value)| key.len() / BYTES_OF_NODE + size(value)).sum::<usize>()
-        }
-        Value::String(text) => 1 + text.len() / BYTES_OF_NODE,
         _ => 1,
     }
 }

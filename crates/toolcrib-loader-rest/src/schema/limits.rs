@@ -3,13 +3,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use toolcrib_model::{JsonObject, Schema};
 
-use super::definitions::{BundledDefinition, Schemas, size};
-
-/// Keywords that validate one value against several schemas.
-const COMPOSING: [&str; 6] = ["allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas"];
+use super::bundled_definition::{BundledDefinition, size};
+use super::definitions::Schemas;
 
 /// The most definitions of plain schemas that cannot be nested too deep.
 const MAX_UNCHECKED: usize = 64;
@@ -124,23 +122,4 @@ fn reached(schema: &Schema) -> HashSet<&str> {
 /// Returns true if this many definitions may exceed the limits of a validator.
 fn needs_check(count: usize, is_composed: bool) -> bool {
     count > MAX_UNCHECKED || is_composed
-}
-
-/// Returns a reduced definition that keeps only the annotations and the type.
-pub(super) fn loosened(definition: &Value) -> Value {
-    let kept = ["type", "title", "description"]
-        .into_iter()
-        .filter_map(|key| Some((key.to_owned(), definition.get(key)?.clone())));
-    json!(kept.collect::<JsonObject>())
-}
-
-/// Returns true if the schema, or one inside it, validates a value against several others.
-pub(super) fn is_composed(schema: &Value) -> bool {
-    match schema {
-        Value::Array(items) => items.iter().any(is_composed),
-        Value::Object(map) => {
-            COMPOSING.iter().any(|key| map.contains_key(*key)) || map.values().any(is_composed)
-        }
-        _ => false,
-    }
 }

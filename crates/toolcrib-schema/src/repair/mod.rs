@@ -6,6 +6,7 @@
 
 mod coerce;
 mod kind;
+mod node;
 mod number;
 mod path;
 mod plan;

@@ -1,28 +1,15 @@
 //! A schema as the walk through a value needs it: every part once, what it refers to resolved.
 
-use std::collections::HashMap;
-
 use jsonschema::{Draft, Validator};
 use serde_json::Value;
 
 use super::kind::Kinds;
+use super::node::{MAX_PROBES, Node, NodeId, ProbeId};
 use super::source::Source;
 use crate::validator;
 
-/// The most bytes of JSON that a default may be; a larger one is left to the tool.
-pub(super) const MAX_DEFAULT_BYTES: usize = 16 << 10;
-
 /// The most parts that may apply to the same value for one of them; more are not walked through.
 const MAX_TOGETHER: usize = 256;
-
-/// The most schemas of their own that values can be checked against. A value whose repair needs more is not repaired.
-pub(crate) const MAX_PROBES: usize = 500;
-
-/// The number of a part in its plan.
-pub(crate) type NodeId = usize;
-
-/// The number of a schema that values can be checked against on its own.
-pub(crate) type ProbeId = usize;
 
 /// A schema as the walk through a value needs it.
 #[derive(Debug)]
@@ -33,59 +20,6 @@ pub(crate) struct Plan {
     probes: Option<Validator>,
     /// True if `1.0` is an integer.
     pub(crate) whole_floats_are_integers: bool,
-}
-
-/// One part of a schema.
-#[derive(Debug, Default)]
-pub(crate) struct Node {
-    /// The types that this part takes; none stated is all of them.
-    pub(crate) kinds: Option<Kinds>,
-    /// The types that all parts take that apply to the same value.
-    pub(crate) common_kinds: Option<Kinds>,
-    /// The values that `enum` or `const` lists.
-    pub(crate) options: Option<Vec<Value>>,
-    pub(crate) properties: HashMap<String, NodeId>,
-    pub(crate) patterns: Vec<(ProbeId, NodeId)>,
-    /// The schema of members that are not listed.
-    pub(crate) rest: Option<NodeId>,
-    pub(crate) required: Vec<String>,
-    pub(crate) defaults: Vec<Filling>,
-    /// The schemas of the first items.
-    pub(crate) first: Vec<NodeId>,
-    pub(crate) items: Option<NodeId>,
-    /// The parts of `allOf` and what `$ref` names.
-    pub(crate) with: Vec<NodeId>,
-    /// This part and all that apply to the same value for it, each once.
-    pub(super) together: Vec<NodeId>,
-    pub(crate) unions: Vec<Union>,
-    pub(crate) conditions: Vec<Condition>,
-    pub(crate) dependents: Vec<(String, NodeId)>,
-    /// True if a valid value may need a change: a default, or a number to be written as an integer.
-    pub(crate) is_busy: bool,
-}
-
-/// The value for a missing property.
-#[derive(Debug)]
-pub(crate) struct Filling {
-    pub(crate) name: String,
-    pub(crate) value: Value,
-    pub(crate) node: NodeId,
-    pub(crate) probe: Option<ProbeId>,
-}
-
-/// `anyOf` or `oneOf`.
-#[derive(Debug)]
-pub(crate) struct Union {
-    pub(crate) is_exclusive: bool,
-    pub(crate) branches: Vec<(NodeId, ProbeId)>,
-}
-
-/// `if` with what follows from it.
-#[derive(Debug)]
-pub(crate) struct Condition {
-    pub(crate) probe: ProbeId,
-    pub(crate) then: Option<NodeId>,
-    pub(crate) otherwise: Option<NodeId>,
 }
 
 impl Plan {

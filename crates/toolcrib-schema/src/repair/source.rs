@@ -8,10 +8,13 @@ use toolcrib_model::pointer_part;
 
 use super::coerce;
 use super::kind::Kinds;
-use super::plan::{Condition, Filling, MAX_DEFAULT_BYTES, MAX_PROBES, Node, NodeId, ProbeId, Union};
+use super::node::{Condition, Filling, MAX_PROBES, Node, NodeId, ProbeId, Union};
 use crate::schema_cost::Graph;
 use crate::validator::Probe;
 use crate::value_size::json_within;
+
+/// The most bytes of JSON that a default may be; a larger one is left to the tool.
+const MAX_DEFAULT_BYTES: usize = 16 << 10;
 
 /// The most references that are followed to find the default of a property.
 const MAX_DEFAULT_STEPS: usize = 8;

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::Repair;
+use super::node::{MAX_PROBES, Node, ProbeId, Union};
 use super::path::Path;
-use super::plan::{MAX_PROBES, Node, ProbeId, Union};
 use super::walk::{RepairWalk, Stop};
 use crate::value_size::size;
 

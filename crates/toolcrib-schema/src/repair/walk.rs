@@ -3,8 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::kind::Kinds;
+use super::node::{Node, NodeId};
 use super::path::Path;
-use super::plan::{Node, NodeId, Plan};
+use super::plan::Plan;
 use super::{Change, MAX_REPAIR_STEPS, MAX_REPAIRS, Repair, coerce, number};
 use crate::value_size::size;
 

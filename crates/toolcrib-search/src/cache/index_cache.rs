@@ -13,7 +13,7 @@ use toolcrib_model::Tool;
 
 use crate::cache::{self, ByteReader, append_digest, keep_newest, put_bytes, put_count, strip_digest, touch};
 use crate::embedding::ContentHash;
-use crate::keyword::builder::WordIndex;
+use crate::keyword::word_index::WordIndex;
 use crate::tool_text::each_piece;
 
 /// The most bytes of the file of one set of tools; a larger index is not cached. It holds the words of about 100,000

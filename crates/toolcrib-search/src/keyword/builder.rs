@@ -5,35 +5,14 @@ use std::path::Path;
 
 use toolcrib_model::{QualifiedName, Tool};
 
-use crate::cache::ByteReader;
 use crate::cache::index_cache::{IndexCache, MIN_CACHED_TOOLS};
 use crate::keyword::KeywordIndex;
 use crate::keyword::inverted_index::InvertedIndexBuilder;
 use crate::keyword::vocabulary::Vocabulary;
+use crate::keyword::word_index::WordIndex;
 use crate::text::Analyzer;
 use crate::tool_text::ToolText;
 use crate::{Error, Field};
-
-/// The index of the words of all tools.
-pub(crate) struct WordIndex {
-    pub keyword: KeywordIndex,
-    /// The words of names, titles, tags and aliases.
-    pub vocabulary: Vocabulary,
-}
-
-impl WordIndex {
-    /// Writes the index.
-    pub(crate) fn encode(&self, bytes: &mut Vec<u8>) {
-        self.vocabulary.encode(bytes);
-        self.keyword.encode(bytes);
-    }
-
-    /// Reads an index that [`encode`](Self::encode) wrote. Returns `None` unless it has this many names.
-    pub(crate) fn decode(reader: &mut ByteReader<'_>, names: usize) -> Option<Self> {
-        let (vocabulary, keyword) = (Vocabulary::decode(reader)?, KeywordIndex::decode(reader, names)?);
-        reader.rest.is_empty().then_some(Self { keyword, vocabulary })
-    }
-}
 
 /// Builds the index, or loads it from the cache in `folder`. Returns it with the names of the tools in order, where
 /// overloads count once.

@@ -9,6 +9,7 @@ pub(crate) mod builder;
 mod inverted_index;
 pub(crate) mod synonyms;
 pub(crate) mod vocabulary;
+pub(crate) mod word_index;
 
 use std::collections::BinaryHeap;
 

@@ -4,10 +4,8 @@ use std::collections::HashMap;
 
 use toolcrib_model::truncate_bytes;
 
-use crate::index::compact;
-use crate::query::MAX_QUERY_BYTES;
-use crate::settings::{MAX_SYNONYM_GROUPS, MAX_SYNONYM_WORDS};
-use crate::text::{Analyzer, words};
+use crate::settings::{MAX_QUERY_BYTES, MAX_SYNONYM_GROUPS, MAX_SYNONYM_WORDS};
+use crate::text::{Analyzer, compact, words};
 
 /// The built-in groups, one per line. All members of a group are interchangeable. Verbs come first, then nouns.
 ///

@@ -7,10 +7,8 @@ use toolcrib_model::truncate_bytes;
 use crate::keyword::synonyms::Synonyms;
 use crate::keyword::vocabulary::Vocabulary;
 use crate::keyword::{KeywordIndex, MAX_QUERY_TERMS, QueryTerm};
+use crate::settings::MAX_QUERY_BYTES;
 use crate::text::{Analyzer, Gap, Word, is_stop, words};
-
-/// The most bytes of a query that are read. Requests that people write stay below 2 KB.
-pub const MAX_QUERY_BYTES: usize = 4 * 1024;
 
 /// The weight of a synonym relative to the word itself.
 const SYNONYM_SHARE: f32 = 0.3;

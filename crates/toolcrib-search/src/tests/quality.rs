@@ -8,7 +8,7 @@ use std::path::Path;
 use toolcrib_model::Tool;
 
 use crate::evaluation::{LabelledQuery, ndcg_at};
-use crate::index::compact;
+use crate::text::compact;
 use crate::{MAX_LIMIT, SearchIndex, SearchOptions};
 
 /// How many queries of a set are asked.

@@ -98,6 +98,11 @@ fn join(compound: Option<&[Word]>, joined: &mut String, found: &mut impl FnMut(&
     }
 }
 
+/// Returns the words of a name joined without separators, for comparing spellings.
+pub(crate) fn compact(text: &str) -> String {
+    words(text).into_iter().map(|word| word.text).collect()
+}
+
 /// Returns true if a folded word is a stop word.
 pub(crate) fn is_stop(word: &Word) -> bool {
     if word.unspaced { is_stop_character(&word.text) } else { is_stop_word(&word.text) }

@@ -11,7 +11,7 @@ use tracing::Subscriber;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 
-use super::exporter::Counts;
+use super::counts::Counts;
 use super::layer::Closed;
 use super::{Settings, SpanLayer, is_ours};
 

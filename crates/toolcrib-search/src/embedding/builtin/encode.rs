@@ -2,10 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::table::{MAGIC, MAX_TOKEN_BYTES, Table, TableError, hash};
-
-/// The most tokens of a table. A number of two bytes counts one more, which represents the absence of a token.
-pub const MAX_TABLE_ROWS: usize = u16::MAX as usize - 1;
+use super::table::{MAGIC, MAX_TABLE_ROWS, MAX_TOKEN_BYTES, Table, TableError, hash};
 
 /// The largest quantized number of a row.
 const LARGEST: f32 = 127.0;

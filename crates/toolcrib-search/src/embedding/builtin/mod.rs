@@ -15,9 +15,9 @@ mod tests;
 
 use super::{EmbedError, Embedder};
 
-pub use encode::{MAX_TABLE_ROWS, NewToken};
-pub use table::{MAX_TOKEN_BYTES, Table, TableError};
-pub use wordpiece::{MAX_TEXT_BYTES, MAX_TEXT_TOKENS, MAX_WORD_CHARACTERS, TokenId};
+pub use encode::NewToken;
+pub use table::{MAX_TABLE_ROWS, MAX_TOKEN_BYTES, Table, TableError, TokenId};
+pub use wordpiece::{MAX_TEXT_BYTES, MAX_TEXT_TOKENS, MAX_WORD_CHARACTERS};
 
 /// The table that ships.
 static TABLE: &[u8] = include_bytes!("../../../assets/builtin.bin");

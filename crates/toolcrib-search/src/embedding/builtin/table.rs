@@ -13,20 +13,29 @@
 
 use sha2::{Digest, Sha256};
 
-use super::encode::MAX_TABLE_ROWS;
-use super::wordpiece::TokenId;
-
 /// The first bytes of a table.
 pub(super) const MAGIC: &[u8; 8] = b"TCTABLE1";
 
 /// The length of the digest in bytes.
 pub(super) const DIGEST_BYTES: usize = 32;
 
+/// The most tokens of a table. A number of two bytes counts one more, which represents the absence of a token.
+pub const MAX_TABLE_ROWS: usize = u16::MAX as usize - 1;
+
 /// The most bytes of one token.
 pub const MAX_TOKEN_BYTES: usize = u8::MAX as usize;
 
 /// The logarithm of the most slots: more than the numbers of tokens can fill.
 const MAX_SLOT_BITS: u16 = 17;
+
+/// The number of a token in its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TokenId(pub u16);
+
+impl TokenId {
+    /// The id of a word that has no tokens.
+    pub const UNKNOWN: Self = Self(u16::MAX);
+}
 
 /// The error of parsing or encoding a table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

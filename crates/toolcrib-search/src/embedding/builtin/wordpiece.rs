@@ -7,7 +7,7 @@ use icu_normalizer::DecomposingNormalizerBorrowed;
 use toolcrib_model::truncate_bytes;
 
 use super::character_class::{CharacterClass, class};
-use super::table::Table;
+use super::table::{Table, TokenId};
 
 /// The most tokens of one text that count. The teacher model of the table reads the same number.
 pub const MAX_TEXT_TOKENS: usize = 256;
@@ -17,15 +17,6 @@ pub const MAX_TEXT_BYTES: usize = 64 * MAX_TEXT_TOKENS;
 
 /// The most characters of one word. A longer word is unknown.
 pub const MAX_WORD_CHARACTERS: usize = 100;
-
-/// The number of a token in its table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TokenId(pub u16);
-
-impl TokenId {
-    /// The id of a word that has no tokens.
-    pub const UNKNOWN: Self = Self(u16::MAX);
-}
 
 impl Table<'_> {
     /// Returns the tokens of a text, at most [`MAX_TEXT_TOKENS`] from its first [`MAX_TEXT_BYTES`]. Each word that has
