@@ -11,7 +11,7 @@ use toolcrib_policy::{Access, Policy, RUNTIME_NAMESPACE};
 use toolcrib_port::{ToolEngine as _, ToolLoader};
 use toolcrib_registry::{Enrichment, SessionTools, Snapshot, ToolRegistry};
 use toolcrib_sdk::Module;
-use toolcrib_tasks::{ActionSupport, Scheduler, Skills};
+use toolcrib_tasks::Skills;
 
 use crate::extensions::entry::AppContext;
 use crate::file::former_names;
@@ -53,8 +53,6 @@ pub struct Blueprint {
     pub channels: Vec<NamedChannel>,
     /// The skills that its agents can load.
     pub skills: Arc<Skills>,
-    /// The tools of its schedules.
-    pub scheduler: Scheduler,
     /// The tools that single sessions add.
     pub session_tools: SessionTools,
     /// The apps that it may call, by name.
@@ -119,10 +117,8 @@ impl Blueprint {
         let skills = skills::read(&config.skills, &app.file);
         protected_files::protect(&app, &skills);
         let is_strict = options.strict.unwrap_or_else(|| app.is_strict());
-        let means =
-            ActionSupport { agents: !config.agents.is_empty(), channels: !config.tools.channels.is_empty() };
-        let (scheduler, session_tools) = (Scheduler::new(means), SessionTools::default());
-        let context = context(&app, &options, is_strict, (&scheduler, &session_tools));
+        let session_tools = SessionTools::default();
+        let context = context(&app, &options, is_strict, &session_tools);
         let mut found = Findings::default();
         let parts = Parts::build(&app, &context, &skills, &mut found);
         let called = called_apps::read(&app, |app| Self::new(app, options)).unwrap_or_else(|wrong| {
@@ -150,7 +146,6 @@ impl Blueprint {
             flow,
             channels,
             skills,
-            scheduler,
             session_tools,
             called,
             warnings,
@@ -193,7 +188,7 @@ impl Blueprint {
 
     /// Returns what the extensions of this app share.
     pub(crate) fn context(&self) -> AppContext<'_> {
-        context(&self.app, &self.options, self.is_strict, (&self.scheduler, &self.session_tools))
+        context(&self.app, &self.options, self.is_strict, &self.session_tools)
     }
 }
 
@@ -201,7 +196,7 @@ fn context<'a>(
     app: &'a App,
     options: &LaunchOptions,
     is_strict: bool,
-    (scheduler, session_tools): (&'a Scheduler, &'a SessionTools),
+    session_tools: &'a SessionTools,
 ) -> AppContext<'a> {
     let access = Access::of_app(app.config.tools.capabilities.access.as_ref());
     AppContext {
@@ -209,7 +204,7 @@ fn context<'a>(
         access: access.map_err(|error| app.file.error_at(error.place().pointer(), error.to_string())),
         protected: &app.protected,
         memory: &app.memory,
-        scheduler,
+        means: execution::means(&app.config),
         session_tools,
         pins: app.pins().map_err(|error| error.to_string()),
         startup_timeout: options.startup_timeout,

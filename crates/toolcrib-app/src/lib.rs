@@ -36,7 +36,7 @@ pub use extensions::entry::EntryContext;
 pub use file::AppFile;
 pub use file::variables::expanded;
 pub use nesting::{serve_arguments, too_deep};
-pub use options::{LaunchOptions, TaskStore};
+pub use options::LaunchOptions;
 pub use schema::module_schema::ModuleSchema;
 pub use settings::{AppConfig, ToolsSection};
 pub use sources::{BuiltSource, CheckedLoader, SourceRequest};
@@ -46,4 +46,4 @@ pub use toolcrib_loader_mcp::{
 };
 pub use toolcrib_modules::NoConfig;
 pub use toolcrib_oauth::Error as AuthorizationError;
-pub use toolcrib_tasks::Terminal;
+pub use toolcrib_tasks::{TaskStore, Terminal};

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use toolcrib_loader_mcp::DEFAULT_STARTUP_TIMEOUT;
 use toolcrib_search::embedding::DEFAULT_WAIT;
+use toolcrib_tasks::TaskStore;
 
 /// The switches of the program that starts an app, which no app file sets.
 #[derive(Clone, Copy, Debug)]
@@ -24,21 +25,6 @@ pub struct LaunchOptions {
     pub setup: bool,
     /// The store of its tasks; in this process unless set.
     pub tasks: TaskStore,
-}
-
-/// The store of the tasks of an app, and the process that makes due runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum TaskStore {
-    /// With this process, which makes them; they end with it.
-    #[default]
-    Process,
-    /// On the disk, for the next process that runs the app: this process makes no due runs.
-    Kept,
-    /// On the disk, and this process makes the runs that are due.
-    Resident,
-    /// On the disk, to inspect tasks and to end them, while another process may run them.
-    Operator,
 }
 
 impl Default for LaunchOptions {

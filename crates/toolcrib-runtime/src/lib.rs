@@ -37,7 +37,6 @@ mod setup;
 mod skills;
 mod source_reload;
 mod strict;
-mod tasks;
 
 #[cfg(test)]
 mod tests;
@@ -48,4 +47,3 @@ pub use agent::surface::Surface;
 pub use error::Error;
 pub use runtime::Runtime;
 pub use source_reload::AppWatch;
-pub use tasks::{DRAIN_TIME, OwnedTask, TaskSummary, Tasks};

@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolcrib_agent::AgentPool;
+use toolcrib_agent::{AgentPool, NotificationQueue};
 use toolcrib_app::sections::modules::may_be_of_session;
 use toolcrib_app::sections::serve::SurfaceMode;
 use toolcrib_app::sections::{limits, search};
@@ -21,14 +21,16 @@ use toolcrib_prompt::Tokenizer;
 use toolcrib_registry::{Snapshot, ToolRegistry};
 use toolcrib_results::{ResultLimits, Results, Secrets, TokenCounter};
 use toolcrib_sdk::Module;
+use toolcrib_tasks::{SCHEDULER, TaskPorts, Tasks};
 
 use crate::agent::agent_setup::{AgentSetup, ChosenModel, Setups};
 use crate::agent::context_windows::ContextWindows;
+use crate::agent::notifications::SessionNotifications;
+use crate::agent::prompter::Prompts;
 use crate::call_app::Apps;
 use crate::services::AppServices;
 use crate::setup::NotSetUp;
 use crate::source_reload::Watcher;
-use crate::tasks::Tasks;
 use crate::{Error, Surface, agent::factory, audit, channels, setup, skills, strict};
 
 /// An app that runs.
@@ -79,17 +81,20 @@ impl Runtime {
         }
         let (results, audit) = (Arc::new(results), audit::open(&blueprint.app)?);
         let not_set_up = setup::run(&blueprint, &results, &audit).await;
-        let (modules, sources) = (take(&mut blueprint.modules), take(&mut blueprint.sources));
+        let (mut modules, sources) = (take(&mut blueprint.modules), take(&mut blueprint.sources));
         let (called, is_strict) = (take(&mut blueprint.called), blueprint.is_strict);
         let services = connect(blueprint, (&modules, &sources), &approver, &results, audit)?;
         let executor = &services.executor;
         let pool = factory::pool(&services);
-        let tasks = Arc::new(Tasks::open(&services).await?);
+        let tasks = Arc::new(open_tasks(&services).await?);
+        if let Some(module) = modules.iter_mut().find(|module| module.id() == SCHEDULER) {
+            *module = tasks.scheduler().module();
+        }
         let apps = Apps::new(called, &services.app.config.tools.apps, &approver);
         let own = toolcrib_results::tools(Arc::clone(&results))
             .into_iter()
             .chain(toolcrib_tasks::tools(approver))
-            .chain(tasks.tools(&services))
+            .chain(tasks.tools())
             .chain(skills::tools(&services.skills, &services.app.config))
             .chain(apps.tools())
             .chain(pool.iter().flat_map(AgentPool::tools));
@@ -114,7 +119,7 @@ impl Runtime {
             return Err(error);
         }
         let watcher = Watcher::start(watched, services.loaders.clone(), registry)?;
-        tasks.start().await?;
+        tasks.start().await.map_err(of_tasks)?;
         Ok(Self { services, pool, tasks, apps, results, watcher })
     }
 
@@ -130,7 +135,7 @@ impl Runtime {
 
     /// Returns the same entrance for agents: where the app says so, calls that take long go on in the background.
     pub fn entrance(&self) -> Arc<dyn ToolCaller> {
-        self.tasks.entrance(self.executor())
+        self.patient(self.executor().tool_caller(), None)
     }
 
     /// Wraps a caller to move calls to the background after the time that the app configures, or after `otherwise`.
@@ -147,6 +152,11 @@ impl Runtime {
     /// Returns the calls in the background, the watchers and the schedules.
     pub fn tasks(&self) -> &Arc<Tasks> {
         &self.tasks
+    }
+
+    /// Returns the queue of notifications that agents read with their next turn.
+    pub fn notifications(&self) -> Arc<dyn NotificationQueue> {
+        Arc::new(SessionNotifications(Arc::clone(self.tasks.notifications())))
     }
 
     /// Returns the discovery of tools.
@@ -253,7 +263,7 @@ impl Runtime {
         self.executor().end_session(session).await;
     }
 
-    /// Ends everything that was started, in order: nothing more is begun, tasks have [`DRAIN_TIME`](crate::DRAIN_TIME)
+    /// Ends everything that was started, in order: nothing more is begun, tasks have [`DRAIN_TIME`](toolcrib_tasks::DRAIN_TIME)
     /// to end and are cancelled then, and agents, connections and child processes end.
     pub async fn close(&self) {
         self.watcher.stop();
@@ -279,7 +289,7 @@ fn connect(
         .with_enrichments(blueprint.enrichments())
         .map_err(|error| Error::Start { what: "the enrichments".into(), message: error.to_string() })?;
     let registry = Arc::new(registry.with_session_tools(blueprint.session_tools));
-    let Blueprint { app, options, policy, flow, channels, skills, scheduler, .. } = blueprint;
+    let Blueprint { app, options, policy, flow, channels, skills, .. } = blueprint;
     let policy = Arc::new(factory::reserved(policy, &app.config)?);
     let executor = Executor::new(Arc::clone(&registry), Arc::clone(&policy), Arc::clone(approver))
         .with_earlier_names(toolcrib_tasks::resolve_former_name)
@@ -302,10 +312,26 @@ fn connect(
         loaders,
         skills,
         channels,
-        scheduler,
         setups: Setups::default(),
         windows: ContextWindows::default(),
     }))
+}
+
+/// Opens the tasks of an app, which call its tools and prompt its agents.
+async fn open_tasks(services: &Arc<AppServices>) -> Result<Tasks, Error> {
+    let has_agents = !services.app.config.agents.is_empty();
+    let channels = services.channels.iter().map(|named| (named.name.clone(), Arc::clone(&named.channel)));
+    let ports = TaskPorts {
+        tool_caller: Some(services.executor.tool_caller()),
+        prompter: has_agents.then(|| Arc::new(Prompts(Arc::downgrade(services))) as _),
+        channels: channels.collect(),
+    };
+    let settings = services.app.task_settings(services.options.tasks)?;
+    Tasks::open(settings, ports).await.map_err(of_tasks)
+}
+
+fn of_tasks(error: impl ToString) -> Error {
+    Error::Start { what: "the tasks".into(), message: error.to_string() }
 }
 
 async fn add_modules(

@@ -12,7 +12,7 @@ use toolcrib_policy::{Principal, RUNTIME_NAMESPACE};
 use toolcrib_port::ToolLoader;
 use toolcrib_prompt::WireNames;
 use toolcrib_registry::{Entry, Snapshot};
-use toolcrib_tasks::{Scheduler, Skills};
+use toolcrib_tasks::Skills;
 
 use crate::agent::agent_setup::Setups;
 use crate::agent::context_windows::ContextWindows;
@@ -29,8 +29,6 @@ pub(crate) struct AppServices {
     pub(crate) skills: Arc<Skills>,
     /// The channels of notifications in addition to the conversation.
     pub(crate) channels: Vec<NamedChannel>,
-    /// The tools of schedules.
-    pub(crate) scheduler: Scheduler,
     pub(crate) setups: Setups,
     pub(crate) windows: ContextWindows,
 }

@@ -3,7 +3,7 @@
 //! [`Background`] runs calls in the background, [`Watchers`] calls tools at intervals and reports changes, and
 //! [`Schedules`] runs actions at given times. Each is a policy over a ledger, which keeps the tasks with their owners,
 //! limits, runs, leases and due times, and recovers them after a restart. They share [`Services`], which holds the
-//! [`Store`], the [`Clock`], the tool caller and the [`Channel`]s.
+//! [`Store`], the [`Clock`], the tool caller and the [`Channel`]s. [`Tasks`] opens all of them for an app.
 //!
 //! [`tools`] creates `ask_user` for one [`Approver`](toolcrib_port::Approver), as a function for the namespace of the
 //! runtime's built-in tools:
@@ -41,6 +41,7 @@ mod schedule;
 mod services;
 mod skills;
 mod store;
+mod tasks;
 mod text;
 mod time;
 mod watch;
@@ -72,9 +73,10 @@ pub use schedule::{
     LastRun, Overlap, RunOutcome, SCHEDULER, ScheduleRequest, ScheduleSettings, ScheduleState,
     ScheduleStatus, ScheduleTime, Scheduler, Schedules,
 };
-pub use services::{Prompter, Services};
+pub use services::{Prompter, Services, TaskPorts};
 pub use skills::{RejectedSkill, Skill, SkillFolder, Skills, USE_SKILL};
 pub use store::{Change, MemoryStore, OpenedStore, Record, RecordKind, SqliteStore, Store, StoreError};
+pub use tasks::{DRAIN_TIME, OwnedTask, ScheduleTools, TaskSettings, TaskStore, TaskSummary, Tasks};
 pub use time::{Cron, parse_time};
 pub use watch::{
     CheckOutcome, MAX_SHOWN_BYTES, MAX_WATCH_HISTORY, NotifyWhen, WatchRequest, WatcherCheck, WatcherMetrics,

@@ -29,6 +29,13 @@ pub struct Notification {
     pub text: String,
 }
 
+impl Notification {
+    /// Returns the notification as a model reads it.
+    pub fn line(&self) -> String {
+        format!("{}: {}", self.at.strftime("%F %T UTC"), self.text)
+    }
+}
+
 /// The notifications of all sessions.
 pub struct Notifications {
     store: Arc<dyn Store>,

@@ -1,7 +1,7 @@
 //! The services that all tasks share: the store, the clock, the tool caller, notifications and channels.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -23,14 +23,23 @@ pub trait Prompter: Send + Sync {
     async fn prompt(&self, prompt: &str, context: &CallContext) -> Result<String, ToolError>;
 }
 
+/// The parts of a running app that its tasks use. An operator who inspects tasks has none of them.
+#[derive(Clone, Default)]
+pub struct TaskPorts {
+    /// The caller that executes tool calls.
+    pub tool_caller: Option<Arc<dyn ToolCaller>>,
+    /// The prompter that runs agents, if the app has any.
+    pub prompter: Option<Arc<dyn Prompter>>,
+    /// The channels, by the names by which tasks refer to them.
+    pub channels: BTreeMap<String, Arc<dyn Channel>>,
+}
+
 /// The services that all tasks share.
 pub struct Services {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) notifications: Arc<Notifications>,
-    channels: BTreeMap<String, Arc<dyn Channel>>,
-    tool_caller: OnceLock<Arc<dyn ToolCaller>>,
-    prompter: OnceLock<Arc<dyn Prompter>>,
+    ports: TaskPorts,
     /// The name under which this process takes leases. `None` if no other process shares the store.
     lessee: Option<String>,
     /// Cancelled when no more work may start.
@@ -43,36 +52,17 @@ impl Services {
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
         is_shared: bool,
+        ports: TaskPorts,
     ) -> Result<Self, StoreError> {
         let notifications = Arc::new(Notifications::open(Arc::clone(&store), Arc::clone(&clock)).await?);
         Ok(Self {
             store,
             clock,
             notifications,
-            channels: BTreeMap::new(),
-            tool_caller: OnceLock::new(),
-            prompter: OnceLock::new(),
+            ports,
             lessee: is_shared.then(|| random_id("process")).transpose()?,
             closing: CancellationToken::new(),
         })
-    }
-
-    /// Adds a channel under the name by which tasks refer to it.
-    pub fn with_channel(mut self, name: impl Into<String>, channel: Arc<dyn Channel>) -> Self {
-        self.channels.insert(name.into(), channel);
-        self
-    }
-
-    /// Sets the caller that executes tool calls. Later calls of this function have no effect.
-    pub fn set_tool_caller(&self, tool_caller: Arc<dyn ToolCaller>) {
-        // Set once, at start.
-        let _ = self.tool_caller.set(tool_caller);
-    }
-
-    /// Sets the prompter that runs agents. Later calls of this function have no effect.
-    pub fn set_prompter(&self, prompter: Arc<dyn Prompter>) {
-        // Set once, at start.
-        let _ = self.prompter.set(prompter);
     }
 
     /// Returns the notifications of all sessions.
@@ -87,14 +77,14 @@ impl Services {
 
     /// Returns the caller that executes tool calls, or an error after [`stop_intake`](Self::stop_intake).
     pub(crate) fn tool_caller(&self) -> Result<&Arc<dyn ToolCaller>, ToolError> {
-        self.tool_caller.get().filter(|_| !self.closing.is_cancelled()).ok_or_else(|| {
+        self.ports.tool_caller.as_ref().filter(|_| !self.closing.is_cancelled()).ok_or_else(|| {
             ToolError::new(ErrorKind::Unavailable, "the program is ending and starts no more work")
         })
     }
 
     /// Returns the prompter, if the app has agents.
     pub(crate) fn prompter(&self) -> Option<&Arc<dyn Prompter>> {
-        self.prompter.get()
+        self.ports.prompter.as_ref()
     }
 
     /// Cancelled when no more work may start.
@@ -115,7 +105,7 @@ impl Services {
             return queued.map_err(|error| ToolError::new(ErrorKind::Unavailable, error.to_string()));
         };
         let mut context = owner.context();
-        if let Some(tool_caller) = self.tool_caller.get() {
+        if let Some(tool_caller) = &self.ports.tool_caller {
             tool_caller.catalogue().admit(&context)?;
         }
         context.caller = self.tool_caller().ok().cloned();
@@ -141,12 +131,12 @@ impl Services {
 
     /// Returns true if the app has channels.
     pub(crate) fn has_channels(&self) -> bool {
-        !self.channels.is_empty()
+        !self.ports.channels.is_empty()
     }
 
     /// Returns a sentence that lists the channels.
     pub(crate) fn channel_hint(&self) -> String {
-        let known: Vec<&str> = self.channels.keys().map(String::as_str).collect();
+        let known: Vec<&str> = self.ports.channels.keys().map(String::as_str).collect();
         format!("there are {}", known.join(", "))
     }
 
@@ -158,7 +148,7 @@ impl Services {
 
     /// Returns a channel by its name.
     pub(crate) fn channel(&self, name: &str) -> Result<&Arc<dyn Channel>, ToolError> {
-        self.channels.get(name).ok_or_else(|| {
+        self.ports.channels.get(name).ok_or_else(|| {
             let hint = if self.has_channels() {
                 format!("{}; without one it is sent in the conversation", self.channel_hint())
             } else {

@@ -15,7 +15,7 @@ use toolcrib_port::{Answer, Approver, ToolLoader as _};
 use toolcrib_registry::ToolRegistry;
 use toolcrib_sdk::Module;
 
-use crate::{Change, Clock, MemoryStore, Record, RecordKind, Store, StoreError};
+use crate::{Change, Clock, MemoryStore, Record, RecordKind, Store, StoreError, TaskPorts};
 
 /// A clock that follows the time of the Tokio runtime, which tests can pause, and that can be set.
 pub(crate) struct TestClock {
@@ -91,6 +91,19 @@ pub(crate) fn slow_approver() -> (Arc<dyn Approver>, Arc<Notify>) {
     (Arc::new(approver), yes)
 }
 
+/// Returns the ports of tasks that call the tools of an executor.
+pub(crate) fn ports(executor: &Arc<Executor>) -> TaskPorts {
+    TaskPorts { tool_caller: Some(executor.tool_caller()), ..TaskPorts::default() }
+}
+
+/// Adds the tools of a module to those of an executor.
+pub(crate) async fn add(executor: &Executor, module: Module) {
+    let module = Arc::new(module);
+    executor.add_engine(module.source(), Arc::clone(&module) as _);
+    executor.registry().add_loader(module);
+    executor.registry().refresh().await.unwrap();
+}
+
 /// Returns an executor for the tools of a module, under these rules.
 pub(crate) async fn executor(module: Module, rules: &Value) -> Arc<Executor> {
     executor_under(module, policy(rules)).await
@@ -113,11 +126,8 @@ pub(crate) async fn executor_with(
     approver: Arc<dyn Approver>,
 ) -> Arc<Executor> {
     let registry = Arc::new(ToolRegistry::new());
-    let executor = Executor::new(Arc::clone(&registry), Arc::new(policy), approver)
-        .with_earlier_names(crate::resolve_former_name);
-    let module = Arc::new(module);
-    executor.add_engine(module.source(), Arc::clone(&module) as _);
-    registry.add_loader(module);
-    registry.refresh().await.unwrap();
+    let executor =
+        Executor::new(registry, Arc::new(policy), approver).with_earlier_names(crate::resolve_former_name);
+    add(&executor, module).await;
     Arc::new(executor)
 }

@@ -13,6 +13,7 @@ use toolcrib_loader_rest::entry as rest;
 use toolcrib_module_database as database;
 use toolcrib_modules::{Error, ModuleContext, ModuleTable, NoConfig};
 use toolcrib_sdk::{AppEntry as _, Module};
+use toolcrib_tasks::{SCHEDULER, Scheduler};
 
 use crate::extensions::Extensions;
 use crate::extensions::entry::EntryContext;
@@ -32,7 +33,8 @@ impl Default for Extensions {
                 let session_tools = entry.app.session_tools.clone();
                 toolcrib_loader_mcp::module(&config, entry.access()?, entry.workspace()?, session_tools)
             })
-            .with_module(toolcrib_tasks::SCHEDULER, |NoConfig {}, entry| Ok(entry.app.scheduler.module()));
+            // It gets its schedules when the app starts.
+            .with_module(SCHEDULER, |NoConfig {}, entry| Ok(Scheduler::new(entry.app.means).module()));
         toolcrib_modules::built_in(&mut extensions);
         #[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
         let extensions = extensions.with_module(database::ID, |config, entry| {

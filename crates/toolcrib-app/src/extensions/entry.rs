@@ -17,7 +17,7 @@ use toolcrib_policy::Access;
 use toolcrib_registry::SessionTools;
 use toolcrib_results::Secrets;
 use toolcrib_sdk::AppEntry;
-use toolcrib_tasks::Scheduler;
+use toolcrib_tasks::ActionSupport;
 use url::Url;
 
 use crate::file::variables::secret_values;
@@ -32,8 +32,8 @@ pub(crate) struct AppContext<'a> {
     pub(crate) protected: &'a ProtectedFiles,
     /// The store of the module `memory`.
     pub(crate) memory: &'a Memory,
-    /// The tools of its schedules.
-    pub(crate) scheduler: &'a Scheduler,
+    /// The kinds of actions that its tasks support.
+    pub(crate) means: ActionSupport,
     /// The tools that single sessions add.
     pub(crate) session_tools: &'a SessionTools,
     /// The approved state of its servers, or why it cannot be read.

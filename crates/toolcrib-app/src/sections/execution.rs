@@ -1,12 +1,18 @@
 //! `execution`: background calls, watchers and schedules.
 
 use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toolcrib_document::Error;
+use toolcrib_io::files::state_folder;
+use toolcrib_tasks::{ActionSupport, SCHEDULER, ScheduleTools, TaskSettings, TaskStore};
 
-use crate::AppFile;
+use crate::file::variables::expanded;
+use crate::state_name::state_name;
+use crate::{App, AppConfig, AppFile};
 
 /// `execution`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -32,4 +38,43 @@ pub(crate) fn check(section: &ExecutionSection, has_module: bool, file: &AppFile
             "the module `scheduler` and `execution.scheduler` are the same tools; name one of the two";
         errors.push(file.error_at("/modules/scheduler", message));
     }
+}
+
+/// Returns the kinds of actions that an app supports.
+pub(crate) fn means(config: &AppConfig) -> ActionSupport {
+    ActionSupport { agents: !config.agents.is_empty(), channels: !config.tools.channels.is_empty() }
+}
+
+impl App {
+    /// Returns the settings of the tasks of this app.
+    pub fn task_settings(&self, mode: TaskStore) -> Result<TaskSettings, crate::Error> {
+        let section = &self.config.execution;
+        let file = match mode {
+            TaskStore::Process => None,
+            _ => store(section, &self.file).map_err(|error| self.file.wrong(error))?,
+        };
+        let own = section.scheduler.then_some(ScheduleTools::Runtime);
+        let has_module = self.config.modules.contains_key(SCHEDULER);
+        Ok(TaskSettings {
+            mode,
+            file,
+            is_shared: section.shared,
+            watchers: section.watchers,
+            schedules: own.or_else(|| has_module.then_some(ScheduleTools::Module)),
+            background_after: section
+                .background_after
+                .map(|seconds| Duration::from_secs(seconds.get().into())),
+            means: means(&self.config),
+        })
+    }
+}
+
+/// Returns the file that the app names, or a default one in the folder for program state; `None` if there is no such
+/// folder, or the app is not in a file.
+fn store(section: &ExecutionSection, file: &AppFile) -> Result<Option<PathBuf>, Error> {
+    if let Some(named) = &section.store {
+        return expanded(file, named, "/execution/store", true).map(|path| Some(file.path(&path)));
+    }
+    let folder = if file.is_on_disk() { state_folder("tasks") } else { None };
+    Ok(folder.map(|folder| folder.join(format!("{}.db", state_name(Path::new(&file.name))))))
 }

@@ -184,8 +184,7 @@ impl Session<'_> {
         self.turn += usize::from(prompt.is_some());
         let context = self.caller.clone().with_message(self.turn.to_string());
         let context = context.with_agent(&*self.setup.id).with_cancel(turn.cancel());
-        let agent =
-            Agent::new(self.setup.settings.clone()).with_notifications(self.runtime.tasks().notifications());
+        let agent = Agent::new(self.setup.settings.clone()).with_notifications(self.runtime.notifications());
         let agent = match &self.journal {
             Some(journal) => agent.with_journal(Arc::clone(journal)),
             None => agent,

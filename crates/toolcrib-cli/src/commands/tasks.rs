@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use toolcrib_app::Extensions;
+use toolcrib_app::{Extensions, TaskStore};
 use toolcrib_model::ToolError;
-use toolcrib_runtime::{TaskSummary, Tasks};
+use toolcrib_tasks::{StoreError, TaskSummary, Tasks};
 
 use crate::app_start::open;
 use crate::arguments::{Tasks as Arguments, TasksCommand};
@@ -15,7 +15,8 @@ use crate::ui::output::{self, say, tell};
 
 pub(crate) async fn run(arguments: &Arguments, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
     let app = open(&arguments.app, extensions)?.app;
-    let tasks = Tasks::look(&app).await?;
+    let settings = app.task_settings(TaskStore::Operator)?;
+    let tasks = Tasks::look(settings).await.map_err(of_store)?;
     for warning in tasks.warnings() {
         tell(&format!("warning: {}: {warning}", app.file.name));
     }
@@ -26,10 +27,14 @@ pub(crate) async fn run(arguments: &Arguments, extensions: &Extensions, json: bo
         }
         TasksCommand::Show { id } => show(&tasks, id, json).await,
         TasksCommand::Cancel { id } => cancel(&tasks, id, json).await,
-        TasksCommand::Tail => return tail(tasks, &app, json).await,
+        TasksCommand::Tail => return tail(tasks, json).await,
     };
     tasks.finish().await;
     outcome
+}
+
+fn of_store(error: StoreError) -> Failure {
+    Failure::bad_input(format!("the tasks: {error}"))
 }
 
 async fn list(tasks: &Tasks, json: bool) {
@@ -70,7 +75,7 @@ async fn cancel(tasks: &Tasks, id: &str, json: bool) -> Result<Exit, Failure> {
 }
 
 /// Prints a line for each task whose status changes, until it is interrupted.
-async fn tail(mut tasks: Tasks, app: &toolcrib_app::App, json: bool) -> Result<Exit, Failure> {
+async fn tail(mut tasks: Tasks, json: bool) -> Result<Exit, Failure> {
     let interrupts = Interrupts::watch();
     let mut known: BTreeMap<String, Value> = BTreeMap::new();
     loop {
@@ -105,7 +110,7 @@ async fn tail(mut tasks: Tasks, app: &toolcrib_app::App, json: bool) -> Result<E
                 tasks.finish().await;
                 return Ok(Exit::Ok);
             }
-            changed = tasks.changed(app) => tasks = changed?,
+            changed = tasks.changed() => tasks = changed.map_err(of_store)?,
         }
     }
 }

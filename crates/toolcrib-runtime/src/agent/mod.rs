@@ -5,5 +5,7 @@ pub(crate) mod context_windows;
 pub(crate) mod factory;
 pub(crate) mod injection;
 pub(crate) mod models;
+pub(crate) mod notifications;
+pub(crate) mod prompter;
 pub(crate) mod setup;
 pub(crate) mod surface;

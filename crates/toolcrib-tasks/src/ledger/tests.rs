@@ -9,7 +9,7 @@ use sqlx::{ConnectOptions as _, Connection as _};
 use crate::testing::TestClock;
 use crate::{
     Background, BackgroundSettings, ScheduleSettings, ScheduleState, Schedules, Services, SqliteStore, Store,
-    TaskState, WatcherSettings, WatcherState, Watchers,
+    TaskPorts, TaskState, WatcherSettings, WatcherState, Watchers,
 };
 
 /// The schema of the first version.
@@ -69,7 +69,8 @@ async fn what_the_first_version_has_stored_is_there_again() {
 
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&path, false).await.unwrap().store);
     let clock = Arc::new(TestClock::at("2026-03-01T09:05:00Z"));
-    let services = Arc::new(Services::open(Arc::clone(&store), clock, false).await.unwrap());
+    let services =
+        Arc::new(Services::open(Arc::clone(&store), clock, false, TaskPorts::default()).await.unwrap());
     let background = Background::open(Arc::clone(&services), BackgroundSettings::default()).await.unwrap();
     let call = background.status_of_any("task_1").unwrap();
     assert_eq!((call.session.as_str(), call.agent.as_deref()), ("s", Some("clerk")));

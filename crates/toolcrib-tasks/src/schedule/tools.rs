@@ -1,8 +1,5 @@
 //! The schedule tools.
 
-use std::fmt;
-use std::sync::{Arc, OnceLock};
-
 use jiff::Zoned;
 use jiff::tz::TimeZone;
 use schemars::JsonSchema;
@@ -34,29 +31,23 @@ const REMIND: &str =
 /// The id of the module `scheduler`.
 pub const SCHEDULER: &str = toolcrib_model::SCHEDULER_NAMESPACE;
 
-/// The schedule tools, which exist before the schedules are opened: an app is validated with its modules, and opens its
-/// schedules when it starts. Clones share the schedules.
+/// The schedule tools. Without schedules they are only definitions: an app is validated with its modules, and opens its
+/// schedules when it starts.
 #[derive(Clone, Default)]
 pub struct Scheduler {
-    schedules: Arc<OnceLock<Schedules>>,
+    schedules: Option<Schedules>,
     means: ActionSupport,
-}
-
-impl fmt::Debug for Scheduler {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scheduler").field("is_open", &self.schedules.get().is_some()).finish_non_exhaustive()
-    }
 }
 
 impl Scheduler {
     /// Creates the tools for an app that supports the given actions.
     pub fn new(means: ActionSupport) -> Self {
-        Self { schedules: Arc::default(), means }
+        Self { schedules: None, means }
     }
 
-    /// Sets the schedules that the tools operate on. Later calls of this function have no effect.
-    pub fn open(&self, schedules: &Schedules) {
-        let _ = self.schedules.set(schedules.clone());
+    /// Sets the schedules that the tools operate on.
+    pub fn with_schedules(self, schedules: Schedules) -> Self {
+        Self { schedules: Some(schedules), ..self }
     }
 
     /// Returns the module `scheduler`: the tools in a separate namespace, which an app can allow and deny like any
@@ -67,7 +58,7 @@ impl Scheduler {
     }
 
     fn schedules(&self) -> Result<&Schedules, ToolError> {
-        self.schedules.get().ok_or_else(|| {
+        self.schedules.as_ref().ok_or_else(|| {
             ToolError::new(ErrorKind::Unavailable, "there are no schedules before the app has started")
         })
     }

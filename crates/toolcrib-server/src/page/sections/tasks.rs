@@ -1,7 +1,7 @@
 //! The section with the background tasks.
 
 use maud::{Markup, html};
-use toolcrib_runtime::{OwnedTask, TaskSummary};
+use toolcrib_tasks::{OwnedTask, TaskSummary};
 
 use super::super::html::text;
 use super::{PageView, heading, session, table};

@@ -4,7 +4,7 @@ use toolcrib_port::ToolCaller as _;
 
 use super::*;
 use crate::background::BackgroundingCaller;
-use crate::testing::{executor_with, policy, slow_approver};
+use crate::testing::{self, executor_with, policy, slow_approver};
 
 const AFTER: Duration = Duration::from_secs(3);
 
@@ -28,8 +28,8 @@ impl Asked {
         let (owner, yes) = slow_approver();
         let executor = executor_with(module, policy(&json!({})), owner).await;
         let clock = Arc::new(TestClock::at("2026-03-01T09:00:00Z"));
-        let services = Arc::new(Services::open(Arc::new(MemoryStore::new()), clock, false).await.unwrap());
-        services.set_tool_caller(executor.tool_caller());
+        let services = Services::open(Arc::new(MemoryStore::new()), clock, false, testing::ports(&executor));
+        let services = Arc::new(services.await.unwrap());
         let background = Background::open(services, BackgroundSettings::default()).await.unwrap();
         Self { executor, background, yes, started }
     }

@@ -22,7 +22,7 @@ use toolcrib_sdk::{FunctionTool, Module};
 
 use super::*;
 use crate::testing::{self, TestClock};
-use crate::{Change, MemoryStore, Record, SqliteStore, Store};
+use crate::{Change, MemoryStore, Record, SqliteStore, Store, TaskPorts};
 
 #[derive(Deserialize, JsonSchema)]
 struct Nothing {}
@@ -99,9 +99,9 @@ impl Shop {
             .with_tool(broken.with_risk(Risk::Low));
         let executor = testing::executor_under(module, policy).await;
         let clock = Arc::new(TestClock::at("2026-03-01T09:00:00Z"));
-        let services = Services::open(Arc::clone(&store), clock.clone(), is_shared).await.unwrap();
+        let ports = testing::ports(&executor);
+        let services = Services::open(Arc::clone(&store), clock.clone(), is_shared, ports).await.unwrap();
         let services = Arc::new(services);
-        services.set_tool_caller(executor.tool_caller());
         let background = Background::open(Arc::clone(&services), settings).await.unwrap();
         background.resume().await.unwrap();
         Self { executor, background, services, clock, store, end, started }
@@ -124,10 +124,7 @@ impl Shop {
     async fn add_tools(&self) {
         let module =
             self.background.tools().into_iter().fold(Module::new("context_builder", ""), Module::with_tool);
-        let module = Arc::new(module);
-        self.executor.add_engine("module context_builder", Arc::clone(&module) as _);
-        self.executor.registry().add_loader(module);
-        self.executor.registry().refresh().await.unwrap();
+        testing::add(&self.executor, module).await;
     }
 
     /// Waits for the end, in the time that passes by itself.

@@ -50,7 +50,8 @@ async fn a_call_that_nobody_runs_any_more_is_ended_with_its_outcome_unknown() {
     let shop = Shop::with(Arc::clone(&store), BackgroundSettings::default()).await;
     let id = shop.launch("shop.machine").await.unwrap().task_id;
     let beside: Arc<dyn Store> = Arc::new(SqliteStore::open_unlocked(&path).await.unwrap());
-    let services = Services::open(Arc::clone(&beside), shop.clock.clone(), false).await.unwrap();
+    let services =
+        Services::open(Arc::clone(&beside), shop.clock.clone(), false, TaskPorts::default()).await.unwrap();
     let looking = Background::open(Arc::new(services), BackgroundSettings::default()).await.unwrap();
     let ended = looking.cancel_any(&id).await.unwrap();
     assert_eq!(ended.task.status, TaskState::OutcomeUnknown);

@@ -11,14 +11,19 @@ use toolcrib_sdk::{CallContext as Context, FunctionTool, Module};
 
 use super::{FileChannel, MAX_MESSAGE_CHARS, Terminal, TerminalChannel, ToolChannel, channel_tools};
 use crate::owner::Owner;
-use crate::testing::{TestClock, executor};
-use crate::{Channel, Error, MemoryStore, Services};
+use crate::testing::{TestClock, executor, ports};
+use crate::{Channel, Error, MemoryStore, Services, TaskPorts};
 
 const NOW: &str = "2026-03-01T09:00:00Z";
 
 async fn services(name: &str, channel: impl Channel + 'static) -> Services {
-    let services = Services::open(Arc::new(MemoryStore::default()), Arc::new(TestClock::at(NOW)), false);
-    services.await.unwrap().with_channel(name, Arc::new(channel))
+    open(name, channel, TaskPorts::default()).await
+}
+
+async fn open(name: &str, channel: impl Channel + 'static, mut ports: TaskPorts) -> Services {
+    ports.channels.insert(name.to_owned(), Arc::new(channel));
+    let clock = Arc::new(TestClock::at(NOW));
+    Services::open(Arc::new(MemoryStore::default()), clock, false, ports).await.unwrap()
 }
 
 fn owner() -> Owner {
@@ -97,9 +102,8 @@ fn by_tool(params: &Value) -> Result<ToolChannel, Error> {
 async fn a_tool_is_called_in_the_name_of_whoever_the_message_is_from() {
     let (module, posts) = chat();
     let params = json!({"room": "ops", "lines": ["{{time}}: {{ message }}", {"id": "{{run_key}}"}], "raw": "{{{{message}}", "n": 1});
-    let services = services("chat", by_tool(&params).unwrap()).await;
     let executor = executor(module, &json!({"default_policy": "grant"})).await;
-    services.set_tool_caller(executor.tool_caller());
+    let services = open("chat", by_tool(&params).unwrap(), ports(&executor)).await;
     // What is filled in is not looked at again.
     services.notify(&owner(), Some("chat"), "{{run_key}}", Some("run_1")).await.unwrap();
     let posts = posts.lock();
@@ -120,9 +124,9 @@ async fn a_tool_that_policy_denies_tells_nobody() {
     ];
     for (rules, expected) in rules {
         let (module, posts) = chat();
-        let services = services("chat", by_tool(&json!({"text": "{{message}}"})).unwrap()).await;
         let executor = executor(module, &rules).await;
-        services.set_tool_caller(executor.tool_caller());
+        let params = json!({"text": "{{message}}"});
+        let services = open("chat", by_tool(&params).unwrap(), ports(&executor)).await;
         let error = services.notify(&owner(), Some("chat"), "Back.", None).await.unwrap_err();
         assert_eq!(error.kind, expected, "{error}");
         assert!(posts.lock().is_empty());
@@ -132,9 +136,8 @@ async fn a_tool_that_policy_denies_tells_nobody() {
 #[tokio::test]
 async fn a_tool_is_not_called_any_more_when_the_program_ends() {
     let (module, posts) = chat();
-    let services = services("chat", by_tool(&json!({})).unwrap()).await;
     let executor = executor(module, &json!({"default_policy": "grant"})).await;
-    services.set_tool_caller(executor.tool_caller());
+    let services = open("chat", by_tool(&json!({})).unwrap(), ports(&executor)).await;
     services.stop_intake();
     let error = services.notify(&owner(), Some("chat"), "Back.", None).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Unavailable);
@@ -158,12 +161,10 @@ fn a_place_that_is_unknown_is_said_before_anything_is_sent() {
 
 /// Calls `send_message` of these services, which an agent has been granted.
 async fn send(services: Services, arguments: Value) -> ToolResult {
-    let services = Arc::new(services);
-    let tools = channel_tools(&services).into_iter();
+    let tools = channel_tools(&Arc::new(services)).into_iter();
     let module = tools.fold(Module::new("context_builder", ""), Module::with_tool);
     let grant = json!({"grant": [{"module": "context_builder", "actions": ["send_message"]}]});
     let executor = executor(module, &grant).await;
-    services.set_tool_caller(executor.tool_caller());
     let call = ToolCall::new("send_message", arguments.as_object().unwrap().clone());
     executor.call(call, &CallContext::new("s").with_agent("clerk")).await
 }
@@ -184,7 +185,8 @@ async fn a_model_is_told_how_to_send_a_message() {
 
 #[tokio::test]
 async fn without_channels_there_is_no_tool_that_sends_messages() {
-    let services = Services::open(Arc::new(MemoryStore::default()), Arc::new(TestClock::at(NOW)), false);
+    let (store, clock) = (Arc::new(MemoryStore::default()), Arc::new(TestClock::at(NOW)));
+    let services = Services::open(store, clock, false, TaskPorts::default());
     assert!(channel_tools(&Arc::new(services.await.unwrap())).is_empty());
 }
 

@@ -25,7 +25,7 @@ use toolcrib_sdk::{FunctionTool, Module};
 
 use super::*;
 use crate::testing::{self, TestClock};
-use crate::{Clock as _, Cron, MemoryStore, RecordKind, Store};
+use crate::{Clock as _, Cron, MemoryStore, Prompter, RecordKind, Store, TaskPorts};
 
 /// Where every test begins, unless it says otherwise: a Sunday, at nine.
 const START: &str = "2026-03-01T09:00:00Z";
@@ -58,6 +58,7 @@ struct Setup {
     clock: Arc<TestClock>,
     rules: Value,
     approver: Arc<dyn Approver>,
+    prompter: Option<Arc<dyn Prompter>>,
     /// Whether the sessions of the tests belong to a client that is not known any more.
     is_revoked: bool,
     settings: ScheduleSettings,
@@ -72,6 +73,7 @@ impl Setup {
             clock: Arc::new(TestClock::at(time)),
             rules: json!({"default_policy": "grant"}),
             approver: Arc::new(DenyAll),
+            prompter: None,
             is_revoked: false,
             settings: ScheduleSettings { time_zone: TimeZone::UTC, ..ScheduleSettings::default() },
             is_shared: false,
@@ -111,9 +113,10 @@ impl Setup {
             policy = policy.with_unknown_denied("s", "the tests");
         }
         let executor = testing::executor_with(module, policy, Arc::clone(&self.approver)).await;
-        let services = Services::open(Arc::clone(&self.store), self.clock.clone(), self.is_shared).await;
+        let ports = TaskPorts { prompter: self.prompter.clone(), ..testing::ports(&executor) };
+        let services =
+            Services::open(Arc::clone(&self.store), self.clock.clone(), self.is_shared, ports).await;
         let services = Arc::new(services.unwrap());
-        services.set_tool_caller(executor.tool_caller());
         let schedules = Schedules::open(Arc::clone(&services), self.settings.clone()).await.unwrap();
         schedules.resume().await.unwrap();
         let (clock, seen) = (Arc::clone(&self.clock), Arc::clone(&self.seen));

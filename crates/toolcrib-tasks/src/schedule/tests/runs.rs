@@ -298,10 +298,10 @@ impl crate::Prompter for Agent {
 
 #[tokio::test(start_paused = true)]
 async fn an_agent_that_is_given_a_prompt_has_its_answer_told_and_is_not_asked_twice() {
-    let setup = Setup::at(START);
+    let mut setup = Setup::at(START);
     let prompt = || Action::LlmPrompt { prompt: "Write the report.".into() };
+    setup.prompter = Some(Arc::new(Agent(false)));
     let world = setup.start().await;
-    world.services.set_prompter(Arc::new(Agent(false)));
     let id = world.once("in 1m", prompt()).await;
     pass(minutes(2)).await;
     assert_eq!(world.told().await, ["clerk for s: Write the report."]);
@@ -309,13 +309,13 @@ async fn an_agent_that_is_given_a_prompt_has_its_answer_told_and_is_not_asked_tw
     assert_eq!(last.detail.as_deref(), Some("clerk for s: Write the report."));
     world.kill();
 
+    setup.prompter = Some(Arc::new(Agent(true)));
     let world = setup.start().await;
-    world.services.set_prompter(Arc::new(Agent(true)));
     let slow = world.once("in 1m", prompt()).await;
     pass(minutes(2)).await;
     world.kill();
+    setup.prompter = Some(Arc::new(Agent(false)));
     let world = setup.start().await;
-    world.services.set_prompter(Arc::new(Agent(false)));
     pass(minutes(2)).await;
     assert_eq!(world.outcome(&slow).await, RunOutcome::OutcomeUnknown);
     let told = world.told().await;

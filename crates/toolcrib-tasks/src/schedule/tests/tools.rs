@@ -7,18 +7,14 @@ use crate::ActionSupport;
 
 /// The tools among the runtime's own.
 fn own(world: &World) -> Module {
-    let scheduler = Scheduler::default();
-    scheduler.open(&world.schedules);
+    let scheduler = Scheduler::default().with_schedules(world.schedules.clone());
     scheduler.tools().into_iter().fold(Module::new("context_builder", ""), Module::with_tool)
 }
 
 impl World {
     async fn with_tools() -> Self {
         let world = Self::new().await;
-        let module = Arc::new(own(&world));
-        world.executor.add_engine("module context_builder", Arc::clone(&module) as _);
-        world.executor.registry().add_loader(module);
-        world.executor.registry().refresh().await.unwrap();
+        testing::add(&world.executor, own(&world)).await;
         world
     }
 

@@ -102,9 +102,8 @@ impl crate::Prompter for Echo {
 
 #[tokio::test(start_paused = true)]
 async fn an_agent_is_prompted_with_the_result_as_json_and_its_answer_is_told() {
-    let office = Office::new().await;
     let echo = Arc::new(Echo(Mutex::default()));
-    office.services.set_prompter(Arc::clone(&echo) as _);
+    let office = Setup { prompter: Some(Arc::clone(&echo) as _), ..Setup::default() }.open().await;
     office.plant.shows([json!("calm"), json!("Ignore\nthis, and \"that\".")]);
     let actions = json!([{"type": "llm_prompt", "prompt": "The gauge says {{value}}. Well?"}]);
     let id = office.start(json!({"actions": actions})).await;

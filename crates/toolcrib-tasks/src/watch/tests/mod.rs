@@ -27,7 +27,7 @@ use toolcrib_sdk::{FunctionTool, Module};
 
 use super::*;
 use crate::testing::{self, TestClock};
-use crate::{Action, Change, Channel, MemoryStore, Message, Record, RecordKind, Store};
+use crate::{Action, Change, Channel, MemoryStore, Message, Prompter, Record, RecordKind, Store, TaskPorts};
 
 const START: &str = "2026-03-01T09:00:00Z";
 
@@ -177,6 +177,7 @@ struct Setup {
     is_revoked: bool,
     /// Who is asked about the bell; it is granted where nobody is.
     approver: Option<Arc<dyn Approver>>,
+    prompter: Option<Arc<dyn Prompter>>,
 }
 
 impl Default for Setup {
@@ -189,13 +190,14 @@ impl Default for Setup {
             is_shared: false,
             is_revoked: false,
             approver: None,
+            prompter: None,
         }
     }
 }
 
 impl Setup {
     async fn open(self) -> Office {
-        let Self { plant, store, settings, start, is_shared, is_revoked, approver } = self;
+        let Self { plant, store, settings, start, is_shared, is_revoked, approver, prompter } = self;
         let asked: &[Value] =
             if approver.is_some() { &[json!({"module": "plant", "actions": ["bell"]})] } else { &[] };
         let deny = |denied: &[&str]| json!({"default_policy": "grant", "approve": asked, "deny": [{"module": "plant", "actions": denied}]});
@@ -213,9 +215,10 @@ impl Setup {
         });
         let clock = Arc::new(TestClock::at(start));
         let line = Arc::new(Line::default());
-        let services = Services::open(Arc::clone(&store), clock.clone(), is_shared).await.unwrap();
-        let services = Arc::new(services.with_channel("line", Arc::clone(&line) as _));
-        services.set_tool_caller(Arc::clone(&gate) as _);
+        let channels = [("line".to_owned(), Arc::clone(&line) as _)].into();
+        let ports = TaskPorts { tool_caller: Some(Arc::clone(&gate) as _), prompter, channels };
+        let services = Services::open(Arc::clone(&store), clock.clone(), is_shared, ports).await.unwrap();
+        let services = Arc::new(services);
         let watchers = Watchers::open(Arc::clone(&services), settings).await.unwrap();
         watchers.resume().unwrap();
         Office { plant, gate, line, clock, services, watchers, store }

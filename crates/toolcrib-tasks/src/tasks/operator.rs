@@ -5,12 +5,10 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
-use toolcrib_app::{App, TaskStore};
 use toolcrib_model::{ErrorKind, ToolError};
-use toolcrib_tasks::{OperatorRequest, ScheduleStatus, Scheduler, TaskStatus, WatcherStatus, WithOwner};
 
-use super::{Opening, Tasks};
-use crate::Error;
+use super::{TaskPorts, TaskSettings, TaskStore, Tasks};
+use crate::{OperatorRequest, ScheduleStatus, StoreError, TaskStatus, WatcherStatus, WithOwner};
 
 /// The interval of checks of [`Tasks::changed`].
 const LOOK: Duration = Duration::from_millis(500);
@@ -113,28 +111,18 @@ impl OwnedTask {
 
 impl Tasks {
     /// Opens the tasks of an app to look at them and to end some, without the app.
-    pub async fn look(app: &App) -> Result<Self, Error> {
-        Self::looked_at(app, &Scheduler::default()).open().await
-    }
-
-    fn looked_at<'a>(app: &'a App, scheduler: &'a Scheduler) -> Opening<'a> {
-        Opening { app, mode: TaskStore::Operator, scheduler, channels: &[], running: None }
+    pub async fn look(settings: TaskSettings) -> Result<Self, StoreError> {
+        Self::open(TaskSettings { mode: TaskStore::Operator, ..settings }, TaskPorts::default()).await
     }
 
     /// Comes back when another process has changed them, with how they stand then.
-    pub async fn changed(&self, app: &App) -> Result<Self, Error> {
-        let failed = |error: toolcrib_tasks::StoreError| Error::Start {
-            what: "the tasks".into(),
-            message: error.to_string(),
-        };
-        while !self.store.has_changed().await.map_err(failed)? {
+    pub async fn changed(&self) -> Result<Self, StoreError> {
+        while !self.store.has_changed().await? {
             tokio::time::sleep(LOOK).await;
         }
-        let scheduler = Scheduler::default();
-        let looked_at = Self::looked_at(app, &scheduler);
-        let mut changed = looked_at.over(Arc::clone(&self.store)).await.map_err(failed)?;
-        changed.is_beside = self.is_beside;
-        Ok(changed)
+        let (settings, store) = (self.settings.clone(), Arc::clone(&self.store));
+        let changed = Self::with_store(settings, TaskPorts::default(), store).await?;
+        Ok(Self { is_beside: self.is_beside, ..changed })
     }
 
     /// Closes what [`look`](Self::look) has opened.

@@ -11,7 +11,7 @@ use toolcrib_tasks::Prompter;
 use crate::services::AppServices;
 
 /// Runs the agents of an app while it runs.
-pub(super) struct Prompts(pub(super) Weak<AppServices>);
+pub(crate) struct Prompts(pub(crate) Weak<AppServices>);
 
 #[async_trait]
 impl Prompter for Prompts {

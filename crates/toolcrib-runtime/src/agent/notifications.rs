@@ -5,10 +5,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use toolcrib_agent::{Note, NotificationQueue};
 use toolcrib_port::CallContext;
-use toolcrib_tasks::{Notification, Notifications};
+use toolcrib_tasks::Notifications;
 
 /// The notifications of the session that a run belongs to.
-pub(super) struct SessionNotifications(pub(super) Arc<Notifications>);
+pub(crate) struct SessionNotifications(pub(crate) Arc<Notifications>);
 
 #[async_trait]
 impl NotificationQueue for SessionNotifications {
@@ -18,16 +18,11 @@ impl NotificationQueue for SessionNotifications {
             return Vec::new();
         }
         let waiting = self.0.peek(&context.session, most).await;
-        waiting.into_iter().map(|(id, told)| Note { id, text: line(&told) }).collect()
+        waiting.into_iter().map(|(id, told)| Note { id, text: told.line() }).collect()
     }
 
     async fn acknowledge(&self, context: &CallContext, notes: Vec<Note>) {
         let ids: Vec<String> = notes.into_iter().map(|note| note.id).collect();
         self.0.read(&context.session, &ids).await;
     }
-}
-
-/// Returns a notification as a model reads it.
-pub(super) fn line(notification: &Notification) -> String {
-    format!("{}: {}", notification.at.strftime("%F %T UTC"), notification.text)
 }

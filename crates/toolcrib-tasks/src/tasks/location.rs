@@ -1,0 +1,56 @@
+//! The store of the tasks of an app.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{TaskSettings, TaskStore};
+use crate::{MemoryStore, SqliteStore, Store, StoreError};
+
+/// A store that was opened.
+pub(super) struct TaskLocation {
+    pub(super) store: Arc<dyn Store>,
+    /// True if another process has it.
+    pub(super) is_beside: bool,
+    pub(super) warnings: Vec<String>,
+}
+
+impl TaskLocation {
+    fn new(store: impl Store + 'static) -> Self {
+        Self { store: Arc::new(store), is_beside: false, warnings: Vec::new() }
+    }
+}
+
+/// Opens the store of an app. Where tasks cannot be kept, they are with this process, and a warning says why.
+pub(super) async fn open(settings: &TaskSettings) -> Result<TaskLocation, StoreError> {
+    let path = settings.file.as_deref().filter(|_| settings.mode != TaskStore::Process);
+    let Some(path) = path else { return Ok(TaskLocation::new(MemoryStore::new())) };
+    match (settings.mode, SqliteStore::open(path, settings.is_shared).await) {
+        (_, Ok(opened)) => {
+            let damaged = opened.quarantined.map(|aside| damaged(path, &aside));
+            Ok(TaskLocation { warnings: damaged.into_iter().collect(), ..TaskLocation::new(opened.store) })
+        }
+        (TaskStore::Operator, Err(StoreError::InUse { .. })) => {
+            let store = SqliteStore::open_unlocked(path).await?;
+            // What changes from here on is news, and what is read behind this is not.
+            store.has_changed().await?;
+            Ok(TaskLocation { is_beside: true, ..TaskLocation::new(store) })
+        }
+        (TaskStore::Operator, Err(error)) => Err(error),
+        (_, Err(error)) => {
+            Ok(TaskLocation { warnings: vec![not_kept(&error)], ..TaskLocation::new(MemoryStore::new()) })
+        }
+    }
+}
+
+fn damaged(path: &Path, aside: &Path) -> String {
+    format!(
+        "the tasks in {} were damaged, and none of them is known any more; what is left is in {}",
+        path.display(),
+        aside.display()
+    )
+}
+
+/// Returns the warning that tasks end with the process.
+pub(super) fn not_kept(error: &StoreError) -> String {
+    format!("background tasks, watchers and schedules end with this process: {error}")
+}

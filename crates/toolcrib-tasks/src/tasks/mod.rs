@@ -1,0 +1,246 @@
+//! The tasks of an app: background calls, watchers and schedules, and their store.
+
+mod location;
+mod operator;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use toolcrib_model::ToolError;
+use toolcrib_port::ToolCaller;
+use toolcrib_sdk::FunctionTool;
+
+use self::location::TaskLocation;
+use crate::{
+    ActionSupport, Background, BackgroundSettings, BackgroundingCaller, MAX_NOTIFICATIONS, MemoryStore,
+    Notifications, OperatorRequest, ScheduleSettings, Scheduler, Schedules, Services, Store, StoreError,
+    SystemClock, TaskPorts, WatcherSettings, Watchers, channel_tools,
+};
+
+pub use self::operator::{OwnedTask, TaskSummary};
+
+/// The time that tasks have to end when an app is closed.
+pub const DRAIN_TIME: Duration = Duration::from_secs(10);
+
+/// The store of the tasks of an app, and the process that makes due runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TaskStore {
+    /// With this process, which makes them; they end with it.
+    #[default]
+    Process,
+    /// On the disk, for the next process that runs the app: this process makes no due runs.
+    Kept,
+    /// On the disk, and this process makes the runs that are due.
+    Resident,
+    /// On the disk, to inspect tasks and to end them, while another process may run them.
+    Operator,
+}
+
+/// The place of the tools of schedules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScheduleTools {
+    /// Among the tools of the runtime.
+    Runtime,
+    /// In a separate module.
+    Module,
+}
+
+/// The settings of the tasks of an app.
+#[derive(Clone, Debug, Default)]
+pub struct TaskSettings {
+    /// The kind of the store.
+    pub mode: TaskStore,
+    /// The file of the store; without one, tasks end with the process.
+    pub file: Option<PathBuf>,
+    /// True if several processes share the store.
+    pub is_shared: bool,
+    /// True if agents can create watchers.
+    pub watchers: bool,
+    /// The place of the tools of schedules, if agents can create schedules.
+    pub schedules: Option<ScheduleTools>,
+    /// The time after which a call of an agent continues in the background.
+    pub background_after: Option<Duration>,
+    /// The kinds of actions that the app supports.
+    pub means: ActionSupport,
+}
+
+/// The tasks of an app.
+pub struct Tasks {
+    settings: TaskSettings,
+    services: Arc<Services>,
+    store: Arc<dyn Store>,
+    background: Background,
+    watchers: Option<Watchers>,
+    schedules: Option<Schedules>,
+    /// True if another process runs them, and this one only inspects them.
+    is_beside: bool,
+    warnings: Vec<String>,
+}
+
+impl Tasks {
+    /// Opens the tasks of an app with their store. Where they cannot be stored, they end with this process, and a warning
+    /// says so.
+    pub async fn open(settings: TaskSettings, ports: TaskPorts) -> Result<Self, StoreError> {
+        let TaskLocation { store, is_beside, mut warnings } = location::open(&settings).await?;
+        let opened = match Self::with_store(settings.clone(), ports.clone(), store).await {
+            Err(error) if settings.mode != TaskStore::Operator => {
+                warnings.push(location::not_kept(&error));
+                Self::with_store(settings, ports, Arc::new(MemoryStore::new())).await?
+            }
+            opened => opened?,
+        };
+        Ok(Self { is_beside, warnings, ..opened })
+    }
+
+    async fn with_store(
+        settings: TaskSettings,
+        ports: TaskPorts,
+        store: Arc<dyn Store>,
+    ) -> Result<Self, StoreError> {
+        let clock = Arc::new(SystemClock);
+        let services = Arc::new(Services::open(Arc::clone(&store), clock, settings.is_shared, ports).await?);
+        let background = Background::open(Arc::clone(&services), BackgroundSettings::default()).await?;
+        // An operator also sees tasks of kinds that agents may no longer create.
+        let is_looking = settings.mode == TaskStore::Operator;
+        let watchers = if settings.watchers || is_looking {
+            Some(Watchers::open(Arc::clone(&services), WatcherSettings::default()).await?)
+        } else {
+            None
+        };
+        let schedules = if settings.schedules.is_some() || is_looking {
+            Some(Schedules::open(Arc::clone(&services), ScheduleSettings::default()).await?)
+        } else {
+            None
+        };
+        let (is_beside, warnings) = (false, Vec::new());
+        Ok(Self { settings, services, store, background, watchers, schedules, is_beside, warnings })
+    }
+
+    /// Returns the tools of the runtime's own that make tasks.
+    pub fn tools(&self) -> Vec<FunctionTool> {
+        let mut tools = self.background.tools();
+        tools.extend(channel_tools(&self.services));
+        tools.extend(self.watchers.iter().flat_map(Watchers::tools));
+        if self.settings.schedules == Some(ScheduleTools::Runtime) {
+            tools.extend(self.scheduler().tools());
+        }
+        tools
+    }
+
+    /// Returns the tools of schedules.
+    pub fn scheduler(&self) -> Scheduler {
+        let scheduler = Scheduler::new(self.settings.means);
+        self.schedules.iter().cloned().fold(scheduler, Scheduler::with_schedules)
+    }
+
+    /// Resumes stored tasks.
+    pub async fn start(self: &Arc<Self>) -> Result<(), ToolError> {
+        if !matches!(self.settings.mode, TaskStore::Process | TaskStore::Resident) {
+            return Ok(());
+        }
+        self.background.resume().await?;
+        if let Some(schedules) = &self.schedules {
+            schedules.resume().await?;
+        }
+        if let Some(watchers) = &self.watchers {
+            watchers.resume()?;
+        }
+        if self.store.is_durable() {
+            let (services, tasks) = (Arc::clone(&self.services), Arc::downgrade(self));
+            tokio::spawn(services.serve_requests(async move |OperatorRequest::Cancel(id)| {
+                let Some(tasks) = tasks.upgrade() else { return };
+                if let Err(error) = tasks.cancel(&id).await {
+                    tracing::warn!(%error, %id, "what an operator wants to end has not ended");
+                }
+            }));
+        }
+        Ok(())
+    }
+
+    /// Wraps a caller to move calls to the background after the time that the app configures, or after `otherwise`.
+    pub fn patient(&self, entrance: Arc<dyn ToolCaller>, otherwise: Option<Duration>) -> Arc<dyn ToolCaller> {
+        match self.settings.background_after.or(otherwise) {
+            Some(after) => Arc::new(BackgroundingCaller::new(entrance, self.background.clone(), after)),
+            None => entrance,
+        }
+    }
+
+    /// Returns the calls in the background.
+    pub fn background(&self) -> &Background {
+        &self.background
+    }
+
+    /// Returns the notifications that sessions read at their next turn.
+    pub fn notifications(&self) -> &Arc<Notifications> {
+        self.services.notifications()
+    }
+
+    /// Takes the notifications for a session without an agent, the oldest first: the first one, and those that fit into
+    /// `most_chars` with it. Each is delivered once.
+    pub async fn tell_next(&self, session: &str, most_chars: usize) -> Vec<String> {
+        let notifications = self.notifications();
+        let mut left = most_chars;
+        let (mut ids, mut told) = (Vec::new(), Vec::new());
+        for (id, notification) in notifications.peek(session, MAX_NOTIFICATIONS).await {
+            let text = notification.line();
+            let chars = text.chars().count();
+            if chars > left && !told.is_empty() {
+                break;
+            }
+            left = left.saturating_sub(chars);
+            ids.push(id);
+            told.push(text);
+        }
+        if !ids.is_empty() {
+            notifications.read(session, &ids).await;
+        }
+        told
+    }
+
+    /// Comes back when a session is told something, whichever.
+    pub fn told(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.notifications().changed()
+    }
+
+    /// Returns the last of what a session is to be told at its next turn.
+    pub async fn latest(&self, session: &str) -> Option<String> {
+        let waiting = self.notifications().peek(session, MAX_NOTIFICATIONS).await;
+        waiting.into_iter().next_back().map(|(_, notification)| notification.text)
+    }
+
+    /// Returns warnings about the store.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Ends the background calls and watchers of a session that is not continued. Its schedules stay.
+    pub async fn end_session(&self, session: &str) {
+        self.background.end_session(session).await;
+        if let Some(watchers) = &self.watchers {
+            watchers.end_session(session).await;
+        }
+    }
+
+    /// Starts nothing more, gives what runs [`DRAIN_TIME`] to end, ends the rest, and closes where they are kept.
+    pub async fn close(&self) {
+        self.services.stop_intake();
+        let watchers = async {
+            if let Some(watchers) = &self.watchers {
+                watchers.close(DRAIN_TIME).await;
+            }
+        };
+        let schedules = async {
+            if let Some(schedules) = &self.schedules {
+                schedules.close(DRAIN_TIME).await;
+            }
+        };
+        tokio::join!(self.background.close(DRAIN_TIME), watchers, schedules);
+    }
+
+    /// Closes where they are kept. Nothing can be kept any more.
+    pub async fn close_store(&self) {
+        self.store.close().await;
+    }
+}
