@@ -4,6 +4,7 @@
 //!   [`ToolCaller`](toolcrib_port::ToolCaller), returns their results to the model, and always ends within its
 //!   [`RunLimits`], with a [`RunReport`]. An [`Observer`] watches.
 //! - A [`Budget`] limits a run together with all runs that it starts.
+//! - An [`AgentPool`] starts other agents of the app, and an [`AppPool`] calls the agents of other apps.
 //! - [`OpenAiModel`] is a model behind the Chat Completions API of any [`Provider`].
 //! - [`FallbackModel`] asks the next of several models where one cannot answer, and [`TextModel`] is a model that writes
 //!   its calls as text, as one that calls through its API.
@@ -58,6 +59,7 @@ mod agent;
 
 mod budget;
 
+mod app_pool;
 mod pool;
 
 mod chat;
@@ -78,6 +80,7 @@ pub use agent::{
     DEFAULT_MAX_TOKENS, DEFAULT_MAX_TURNS, Limit, MAX_PARALLEL_CALLS, MAX_REPORTED_CALLS,
     MAX_REPORTED_NOTICES, Observer, Outcome, REPEAT_WINDOW, RunLimits, RunReport, STOP_AFTER_REPEATS, Spent,
 };
+pub use app_pool::{AppAgent, AppApprover, AppPool, CALL_APP, CallableApp};
 pub use budget::{Admission, Amount, Budget, Resource};
 pub use chat::{
     ChatModel, ChatReply, ChatRequest, Message, Picture, Piece, RecoveringModel, RequestedCall, TextModel,

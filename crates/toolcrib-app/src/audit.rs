@@ -1,21 +1,24 @@
-//! The audit file of a running app.
+//! The audit file of an app.
 
 use std::sync::Arc;
 
-use toolcrib_app::{App, Error};
 use toolcrib_exec::audit::{Audit, JsonLines};
 use toolcrib_model::Secret;
 
-/// Opens the file that the app names. Without one, and without an observer, calls have no records.
-pub(crate) fn open(app: &App) -> Result<Audit, Error> {
-    let mut audit = kept(app)?;
-    if let Some(source) = app.extensions.trace_source {
-        audit = audit.with_trace_source(source);
+use crate::{App, Error};
+
+impl App {
+    /// Opens the audit file that the app names. Without one, and without an observer, calls have no records.
+    pub fn open_audit(&self) -> Result<Audit, Error> {
+        let mut audit = kept(self)?;
+        if let Some(source) = self.extensions.trace_source {
+            audit = audit.with_trace_source(source);
+        }
+        Ok(match &self.extensions.observer {
+            Some(observer) => audit.with_observer(Arc::clone(observer), self.secrets().clone()),
+            None => audit,
+        })
     }
-    Ok(match &app.extensions.observer {
-        Some(observer) => audit.with_observer(Arc::clone(observer), app.secrets().clone()),
-        None => audit,
-    })
 }
 
 fn kept(app: &App) -> Result<Audit, Error> {

@@ -1,5 +1,7 @@
 //! The errors of an app file.
 
+use std::path::PathBuf;
+
 /// An error of an app file, or of a part that it names.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -26,6 +28,22 @@ pub enum Error {
         part: String,
         /// The cause.
         message: String,
+    },
+    /// The model of an agent cannot be used.
+    #[error(transparent)]
+    Model {
+        /// The cause.
+        #[from]
+        source: toolcrib_agent::Error,
+    },
+    /// A recording cannot be read.
+    #[error("the recording {}: {source}", path.display())]
+    Recording {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: toolcrib_io::Error,
     },
     /// There is no such module.
     #[error("{message}")]

@@ -8,7 +8,9 @@
 //! Each file of [`sections`] has the settings of one section of `app.yaml`, with their reference documentation, their
 //! checks and their warnings. [`Extensions`] are the modules, sources and engines that a file may name.
 
+mod agents;
 mod app;
+mod audit;
 mod blueprint;
 mod called_apps;
 mod error;
@@ -28,6 +30,7 @@ pub mod sections;
 #[cfg(test)]
 mod tests;
 
+pub use agents::{AgentSetup, CallerView, ChosenModel, ContextWindows, PromptTexts, Surface};
 pub use app::App;
 pub use blueprint::Blueprint;
 pub use error::Error;

@@ -83,17 +83,20 @@ impl Failure {
 
 impl From<AppError> for Failure {
     fn from(error: AppError) -> Self {
-        Self::bad_input(error.to_string())
+        let exit = match &error {
+            AppError::Model { source } if source.is_unavailable() => Exit::Unavailable,
+            _ => Exit::BadInput,
+        };
+        Self::new(exit, error.to_string())
     }
 }
 
 impl From<RuntimeError> for Failure {
     fn from(error: RuntimeError) -> Self {
-        let exit = match &error {
-            RuntimeError::Model { source } if source.is_unavailable() => Exit::Unavailable,
-            _ => Exit::BadInput,
-        };
-        Self::new(exit, error.to_string())
+        match error {
+            RuntimeError::App { source } => source.into(),
+            error => Self::bad_input(error.to_string()),
+        }
     }
 }
 

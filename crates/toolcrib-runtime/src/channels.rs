@@ -1,9 +1,9 @@
 //! The channels of an app, as its callers are told them.
 
+use toolcrib_app::CallerView;
 use toolcrib_app::sections::channels::{NamedChannel, TELLING};
 use toolcrib_model::Tool;
-use toolcrib_policy::Principal;
-use toolcrib_registry::{Entry, Snapshot};
+use toolcrib_registry::Snapshot;
 use toolcrib_tasks::SCHEDULER;
 
 use crate::services::{AppServices, is_own};
@@ -22,22 +22,16 @@ pub(crate) fn unused<'a>(
 impl AppServices {
     /// Returns the channels that this caller can name, with their readers: all if a tool of the caller takes a channel,
     /// except those that call a tool which the caller may not call.
-    pub(crate) fn told_channels<'a>(
-        &self,
-        principal: Principal<'_>,
-        mut visible: impl Iterator<Item = &'a Entry>,
-    ) -> Vec<(String, String)> {
+    pub(crate) fn told_channels(&self, view: &CallerView<'_>) -> Vec<(String, String)> {
         let tells = |tool: &Tool| {
             is_own(tool, &TELLING)
                 || tool.name.namespace() == SCHEDULER && TELLING.contains(&tool.name.name())
         };
-        if !visible.any(|entry| tells(&entry.tool)) {
+        if !view.has(tells) {
             return Vec::new();
         }
-        let snapshot = self.snapshot();
-        let usable = self.channels.iter().filter(|channel| {
-            channel.tool.as_deref().is_none_or(|tool| self.named(tool, &snapshot, principal).is_some())
-        });
+        let is_usable = |tool: &str| view.named(tool).is_some();
+        let usable = self.channels.iter().filter(|channel| channel.tool.as_deref().is_none_or(is_usable));
         usable.map(|channel| (channel.name.clone(), channel.about.clone())).collect()
     }
 }

@@ -1,7 +1,5 @@
 //! The errors of a runtime.
 
-use std::path::PathBuf;
-
 /// An error of an app before its tools run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -28,21 +26,5 @@ pub enum Error {
         id: String,
         /// The agents of the app.
         known: Vec<String>,
-    },
-    /// The model cannot be used.
-    #[error(transparent)]
-    Model {
-        /// The cause.
-        #[from]
-        source: toolcrib_agent::Error,
-    },
-    /// A recording cannot be read.
-    #[error("the recording {}: {source}", path.display())]
-    Recording {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        #[source]
-        source: toolcrib_io::Error,
     },
 }

@@ -1,7 +1,7 @@
 //! A running app.
 //!
 //! [`Runtime::start`] connects the parts of a [`Blueprint`](toolcrib_app::Blueprint): sources into a registry, engines
-//! and rules into the one entrance. An [`AgentSetup`] is what one of its agents is shown. [`Runtime::close`] ends
+//! and rules into the one entrance. An [`AgentSetup`](toolcrib_app::AgentSetup) is what one of its agents is shown. [`Runtime::close`] ends
 //! everything that it started.
 //!
 //! ```
@@ -27,7 +27,6 @@
 //! It connects the crates below, which make all decisions.
 
 mod agent;
-mod audit;
 mod call_app;
 mod channels;
 mod error;
@@ -35,15 +34,14 @@ mod runtime;
 mod services;
 mod setup;
 mod skills;
+mod source_notes;
 mod source_reload;
 mod strict;
 
 #[cfg(test)]
 mod tests;
 
-pub use agent::agent_setup::{AgentSetup, ChosenModel};
-pub use agent::injection::SourceNote;
-pub use agent::surface::Surface;
 pub use error::Error;
 pub use runtime::Runtime;
+pub use source_notes::SourceNote;
 pub use source_reload::AppWatch;

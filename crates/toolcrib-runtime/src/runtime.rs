@@ -1,21 +1,24 @@
 //! The services of an app.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::mem::take;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolcrib_agent::{AgentPool, NotificationQueue};
+use toolcrib_agent::{AgentPool, AppPool, NotificationQueue};
 use toolcrib_app::sections::modules::may_be_of_session;
 use toolcrib_app::sections::serve::SurfaceMode;
 use toolcrib_app::sections::{limits, search};
-use toolcrib_app::{App, Blueprint, BuiltSource, CheckedLoader, too_deep};
+use toolcrib_app::{
+    AgentSetup, App, Blueprint, BuiltSource, CheckedLoader, ChosenModel, ContextWindows, Surface, too_deep,
+};
 use toolcrib_exec::Executor;
 use toolcrib_exec::audit::Audit;
 use toolcrib_io::process::depth;
 use toolcrib_meta::Discovery;
-use toolcrib_policy::{Capabilities, Rule};
+use toolcrib_policy::{Capabilities, Principal, Rule};
 use toolcrib_port::{Approver, Reject, ToolCaller, ToolEngine, ToolLoader};
 use toolcrib_prompt::Tokenizer;
 use toolcrib_registry::{Snapshot, ToolRegistry};
@@ -23,15 +26,13 @@ use toolcrib_results::{ResultLimits, Results, Secrets, TokenCounter};
 use toolcrib_sdk::Module;
 use toolcrib_tasks::{SCHEDULER, TaskPorts, Tasks};
 
-use crate::agent::agent_setup::{AgentSetup, ChosenModel, Setups};
-use crate::agent::context_windows::ContextWindows;
 use crate::agent::notifications::SessionNotifications;
 use crate::agent::prompter::Prompts;
-use crate::call_app::Apps;
+use crate::agent::setup::Setups;
 use crate::services::AppServices;
 use crate::setup::NotSetUp;
 use crate::source_reload::Watcher;
-use crate::{Error, Surface, agent::factory, audit, channels, setup, skills, strict};
+use crate::{Error, agent::factory, call_app, channels, setup, skills, strict};
 
 /// An app that runs.
 pub struct Runtime {
@@ -41,7 +42,7 @@ pub struct Runtime {
     /// The background calls, watchers and schedules.
     tasks: Arc<Tasks>,
     /// The apps that agents have called.
-    apps: Apps,
+    apps: AppPool,
     results: Arc<Results>,
     /// Loads sources again that change, until the runtime is closed or dropped.
     watcher: Watcher,
@@ -79,7 +80,7 @@ impl Runtime {
         if let Some(message) = too_deep(depth()) {
             return Err(Error::Start { what: blueprint.app.file.name, message });
         }
-        let (results, audit) = (Arc::new(results), audit::open(&blueprint.app)?);
+        let (results, audit) = (Arc::new(results), blueprint.app.open_audit()?);
         let not_set_up = setup::run(&blueprint, &results, &audit).await;
         let (mut modules, sources) = (take(&mut blueprint.modules), take(&mut blueprint.sources));
         let (called, is_strict) = (take(&mut blueprint.called), blueprint.is_strict);
@@ -90,7 +91,7 @@ impl Runtime {
         if let Some(module) = modules.iter_mut().find(|module| module.id() == SCHEDULER) {
             *module = tasks.scheduler().module();
         }
-        let apps = Apps::new(called, &services.app.config.tools.apps, &approver);
+        let apps = call_app::pool(called, &services.app.config.tools.apps, &approver);
         let own = toolcrib_results::tools(Arc::clone(&results))
             .into_iter()
             .chain(toolcrib_tasks::tools(approver))
@@ -119,7 +120,7 @@ impl Runtime {
             return Err(error);
         }
         let watcher = Watcher::start(watched, services.loaders.clone(), registry)?;
-        tasks.start().await.map_err(of_tasks)?;
+        tasks.start().await.map_err(|error| of_tasks(&error))?;
         Ok(Self { services, pool, tasks, apps, results, watcher })
     }
 
@@ -184,12 +185,13 @@ impl Runtime {
 
     /// Returns the surface of a client of the server with the current tools, for its session.
     pub fn surface(&self, mode: SurfaceMode, session: &str) -> Result<Surface, Error> {
-        self.services.surface(mode, session)
+        let view = self.services.view(Principal::new(session));
+        Ok(Surface::new(&self.app().config, mode, &view)?)
     }
 
     /// Returns the descriptions of the sources whose tools this session may use, by namespace.
     pub fn source_notes(&self, session: &str) -> Vec<crate::SourceNote> {
-        self.services.notes_for(session)
+        self.services.notes_for(&self.services.view(Principal::new(session)))
     }
 
     /// Returns the model that an agent thinks with. Where its provider wants a key and none is set, the agent's
@@ -327,10 +329,10 @@ async fn open_tasks(services: &Arc<AppServices>) -> Result<Tasks, Error> {
         channels: channels.collect(),
     };
     let settings = services.app.task_settings(services.options.tasks)?;
-    Tasks::open(settings, ports).await.map_err(of_tasks)
+    Tasks::open(settings, ports).await.map_err(|error| of_tasks(&error))
 }
 
-fn of_tasks(error: impl ToString) -> Error {
+fn of_tasks(error: &dyn Display) -> Error {
     Error::Start { what: "the tasks".into(), message: error.to_string() }
 }
 

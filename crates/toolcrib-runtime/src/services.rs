@@ -3,19 +3,17 @@
 use std::sync::Arc;
 
 use toolcrib_app::sections::channels::NamedChannel;
-use toolcrib_app::{App, LaunchOptions};
+use toolcrib_app::{App, CallerView, ContextWindows, LaunchOptions};
 use toolcrib_exec::Executor;
 use toolcrib_meta::Discovery;
 use toolcrib_model::Tool;
 use toolcrib_modules::memory;
 use toolcrib_policy::{Principal, RUNTIME_NAMESPACE};
 use toolcrib_port::ToolLoader;
-use toolcrib_prompt::WireNames;
-use toolcrib_registry::{Entry, Snapshot};
+use toolcrib_registry::Snapshot;
 use toolcrib_tasks::Skills;
 
-use crate::agent::agent_setup::Setups;
-use crate::agent::context_windows::ContextWindows;
+use crate::agent::setup::Setups;
 
 /// The shared services of a running app. Agents that are started by others use them too.
 pub(crate) struct AppServices {
@@ -44,45 +42,32 @@ impl AppServices {
         self.executor.registry().snapshot()
     }
 
-    /// Returns the wire names of the tools that a caller may use; without namespaces if configured and unambiguous.
-    pub(crate) fn wire_names(
-        &self,
-        snapshot: &Snapshot,
-        principal: Principal<'_>,
-        is_short: bool,
-    ) -> WireNames {
-        let policy = self.executor.policy();
-        let tools = || snapshot.iter().map(|entry| entry.tool.as_ref());
-        let own = tools().filter(|tool| tool.name.namespace() == RUNTIME_NAMESPACE);
-        let reserved: Vec<&str> = own.map(|tool| tool.name.name()).collect();
-        let visible = tools().filter(|tool| policy.is_visible(tool, principal));
-        if is_short {
-            WireNames::short(visible, RUNTIME_NAMESPACE, &reserved)
-        } else {
-            WireNames::new(visible, RUNTIME_NAMESPACE, &reserved)
-        }
-    }
-
-    /// Returns the tools that a caller may use, of those that models are told of.
-    pub(crate) fn visible<'a>(
-        &self,
-        snapshot: &'a Snapshot,
-        principal: Principal<'a>,
-    ) -> impl Iterator<Item = &'a Tool> {
-        let policy = Arc::clone(self.executor.policy());
-        let tools = snapshot.iter().map(|entry| entry.tool.as_ref());
-        tools.filter(move |tool| !tool.traits().only_for_programs && policy.is_visible(tool, principal))
+    /// Returns the tools that a caller may use now.
+    pub(crate) fn view<'a>(&self, principal: Principal<'a>) -> CallerView<'a> {
+        CallerView { snapshot: self.snapshot(), policy: Arc::clone(self.executor.policy()), principal }
     }
 
     /// Returns the memory of an agent that may use the module `memory`. Nothing if it cannot be read, which is logged:
     /// an agent works without its memory too.
-    pub(crate) fn remembered<'a>(
-        &self,
-        principal: Principal<'_>,
-        mut visible: impl Iterator<Item = &'a Entry>,
-    ) -> Option<String> {
-        let may_remember = visible.any(|entry| entry.tool.name.namespace() == memory::ID);
-        let snapshot = || self.app.memory.snapshot(principal.session, principal.agent, None);
-        may_remember.then(|| snapshot().unwrap_or_default())
+    pub(crate) fn remembered(&self, view: &CallerView<'_>) -> Option<String> {
+        let Principal { session, agent, .. } = view.principal;
+        let may_remember = view.has(|tool| tool.name.namespace() == memory::ID);
+        may_remember.then(|| self.app.memory.snapshot(session, agent, None).unwrap_or_default())
+    }
+
+    /// Asks the servers of models for their context windows, see
+    /// [`Runtime::ask_context_windows`](crate::Runtime::ask_context_windows).
+    pub(crate) async fn ask_context_windows(&self) {
+        self.windows.ask(&self.app, || self.setups.forget()).await;
+    }
+
+    /// Tools that are to be pinned and are not there.
+    pub(crate) fn not_pinned(&self, snapshot: &Snapshot) -> impl Iterator<Item = String> {
+        let config = &self.app.config;
+        let pinned = [("runtime.pinned", &config.runtime.pinned), ("serve.pin", &config.serve.pin)];
+        let pinned = pinned.into_iter().flat_map(|(list, names)| names.iter().map(move |name| (list, name)));
+        pinned
+            .filter(|(_, spelling)| snapshot.find(spelling, |_| true).is_err())
+            .map(|(list, spelling)| format!("`{list}` names an unknown tool `{spelling}`"))
     }
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use toolcrib_app::AppConfig;
+use toolcrib_app::{AppConfig, CallerView};
 use toolcrib_policy::Principal;
-use toolcrib_registry::{Entry, Snapshot};
+use toolcrib_registry::Snapshot;
 use toolcrib_sdk::FunctionTool;
 use toolcrib_tasks::{Skill, Skills, USE_SKILL};
 
@@ -46,31 +46,20 @@ fn may_use(config: &AppConfig, principal: Principal<'_>, skill: &Skill) -> bool 
 
 impl AppServices {
     /// Returns the skills that a caller may load, each with what it is good for.
-    pub(crate) fn told_skills<'a>(
-        &self,
-        principal: Principal<'_>,
-        visible: impl Iterator<Item = &'a Entry>,
-    ) -> Vec<(String, String)> {
-        let usable = self.usable_skills(principal, visible);
-        usable.map(|skill| (format!("/{}", skill.name), about(skill))).collect()
+    pub(crate) fn told_skills(&self, view: &CallerView<'_>) -> Vec<(String, String)> {
+        self.usable_skills(view).map(|skill| (format!("/{}", skill.name), about(skill))).collect()
     }
 
     /// Returns the same for a client of the server, which has no slash before the names.
     pub(crate) fn skills(&self, session: &str) -> Vec<(String, String)> {
-        let principal = Principal::new(session);
-        let (snapshot, policy) = (self.snapshot(), self.executor.policy());
-        let visible = snapshot.iter().filter(|entry| policy.is_visible(&entry.tool, principal));
-        let usable = self.usable_skills(principal, visible.map(AsRef::as_ref));
-        usable.map(|skill| (skill.name.clone(), about(skill))).collect()
+        let view = self.view(Principal::new(session));
+        self.usable_skills(&view).map(|skill| (skill.name.clone(), about(skill))).collect()
     }
 
-    fn usable_skills<'a>(
-        &self,
-        principal: Principal<'_>,
-        mut visible: impl Iterator<Item = &'a Entry>,
-    ) -> impl Iterator<Item = &Skill> {
-        let may_load = visible.any(|entry| is_own(&entry.tool, &[USE_SKILL]));
-        self.skills.iter().filter(move |skill| may_load && may_use(&self.app.config, principal, skill))
+    fn usable_skills<'a>(&'a self, view: &CallerView<'a>) -> impl Iterator<Item = &'a Skill> + use<'a> {
+        let (config, principal) = (&self.app.config, view.principal);
+        let may_load = view.has(|tool| is_own(tool, &[USE_SKILL]));
+        self.skills.iter().filter(move |skill| may_load && may_use(config, principal, skill))
     }
 }
 

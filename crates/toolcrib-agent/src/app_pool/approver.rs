@@ -6,14 +6,15 @@ use async_trait::async_trait;
 use toolcrib_model::{UserAnswer, UserQuestion};
 use toolcrib_port::{ApprovalRequest, Approver, CallContext};
 
-/// Puts the questions of an app before the approver of its caller, with the name of the app.
-pub(super) struct InApp {
+/// The approver of a called app. It asks the approver of the caller, and names the app.
+pub struct AppApprover {
     name: String,
     approver: Arc<dyn Approver>,
 }
 
-impl InApp {
-    pub(super) fn new(name: &str, approver: Arc<dyn Approver>) -> Self {
+impl AppApprover {
+    /// Creates the approver of the app with this name.
+    pub fn new(name: &str, approver: Arc<dyn Approver>) -> Self {
         Self { name: name.to_owned(), approver }
     }
 
@@ -41,7 +42,7 @@ impl Drop for Relay<'_> {
 }
 
 #[async_trait]
-impl Approver for InApp {
+impl Approver for AppApprover {
     async fn ask(&self, batch: &mut [ApprovalRequest], context: &CallContext) {
         let named = |asked: &ApprovalRequest| {
             let mut question = asked.question().clone();
@@ -72,7 +73,9 @@ mod tests {
     use toolcrib_policy::{Call, Capabilities, Effect, PendingApproval, Policy, Verdict};
     use toolcrib_port::Answer;
 
-    use super::{ApprovalRequest, Approver, Arc, CallContext, InApp, UserAnswer, UserQuestion, async_trait};
+    use super::{
+        AppApprover, ApprovalRequest, Approver, Arc, CallContext, UserAnswer, UserQuestion, async_trait,
+    };
 
     /// Answers the first question, and thinks about the others for ever.
     struct Slow;
@@ -106,7 +109,7 @@ mod tests {
         let policy = Policy::new(&asks, []).unwrap();
         let calls = [pending(&policy), pending(&policy)];
         let mut batch = calls.each_ref().map(|call| ApprovalRequest::new(call.question()));
-        let approver = InApp::new("shop", Arc::new(Slow));
+        let approver = AppApprover::new("shop", Arc::new(Slow));
         tokio::time::timeout(Duration::from_secs(1), approver.ask(&mut batch, &CallContext::new("s")))
             .await
             .unwrap_err();
@@ -120,7 +123,7 @@ mod tests {
     #[tokio::test]
     async fn what_an_agent_asks_its_user_names_the_app_too() {
         let question = UserQuestion::new("s", "Sure?");
-        let approver = InApp::new("shop", Arc::new(Slow));
+        let approver = AppApprover::new("shop", Arc::new(Slow));
         assert_eq!(
             approver.ask_user(&question, &CallContext::new("s")).await,
             UserAnswer::Denied(Some("shop".to_owned()))

@@ -7,12 +7,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::time::Instant;
-use toolcrib_agent::{Agent, Conversation, Error as AgentError, Observer, Outcome, RunReport};
 use toolcrib_document::nearest;
 use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
 use toolcrib_port::{CallContext, Progress, ProgressListener};
 
-use super::{Apps, Called, MAX_RUNNING_APPS};
+use super::{AppAgent, AppPool, CallableApp, MAX_RUNNING_APPS};
+use crate::{Conversation, Error as AgentError, Observer, Outcome, RunReport};
 
 /// The maximum length of a prompt, in characters; about 5,000 tokens.
 const MAX_PROMPT_CHARS: usize = 20_000;
@@ -60,14 +60,14 @@ pub(super) struct CalledReport {
     spent_below: Option<Value>,
 }
 
-impl Apps {
+impl AppPool {
     pub(super) async fn call(
         &self,
         arguments: CallApp,
         context: CallContext,
     ) -> Result<CalledReport, ToolError> {
         let CallApp { app: name, prompt } = arguments;
-        let Some((name, called)) = self.inner.apps.get_key_value(name.trim()) else {
+        let Some((name, app)) = self.inner.apps.get_key_value(name.trim()) else {
             return Err(self.unknown(&name));
         };
         let count = prompt.chars().count();
@@ -81,7 +81,7 @@ impl Apps {
             return Err(ToolError::new(ErrorKind::LimitReached, message).with_hint("wait for one of them"));
         };
         let cancel = context.cancel.child_token();
-        let run = self.run(name, called, &prompt, &context, cancel.clone());
+        let run = self.run(name, app.as_ref(), &prompt, &context, cancel.clone());
         tokio::pin!(run);
         tokio::select! {
             report = &mut run => report,
@@ -95,12 +95,12 @@ impl Apps {
     async fn run(
         &self,
         name: &str,
-        called: &Called,
+        app: &dyn CallableApp,
         prompt: &str,
         context: &CallContext,
         cancel: tokio_util::sync::CancellationToken,
     ) -> Result<CalledReport, ToolError> {
-        let starting = cancel.run_until_cancelled(called.started(name, &self.inner.approver));
+        let starting = cancel.run_until_cancelled(app.agent(&context.session));
         let started = match context.deadline {
             Some(deadline) => tokio::time::timeout_at(deadline, starting).await.map_err(|_| {
                 let message = format!("the app `{name}` has not started within the time of this call");
@@ -108,17 +108,14 @@ impl Apps {
             })?,
             None => starting.await,
         };
-        let unusable = |error: &crate::Error| {
-            tracing::error!(%error, app = name, "an app that is called cannot be used");
-            let message =
-                format!("the app `{name}` cannot be used as it is; its operator finds why in the log");
-            ToolError::new(ErrorKind::Unavailable, message).with_hint("go on without it, and say so")
-        };
-        let runtime = started.ok_or_else(|| cancelled(name))?.map_err(|error| unusable(&error))?;
-        runtime.ask_context_windows().await;
-        let setup = runtime.agent_in(None, &context.session).map_err(|error| unusable(&error))?;
-        let chosen = runtime.model(&setup).map_err(|error| unusable(&error))?;
-        if let Some(notice) = &chosen.notice {
+        let AppAgent { agent, model, caller, notice } =
+            started.ok_or_else(|| cancelled(name))?.map_err(|error| {
+                tracing::error!(%error, app = name, "an app that is called cannot be used");
+                let message =
+                    format!("the app `{name}` cannot be used as it is; its operator finds why in the log");
+                ToolError::new(ErrorKind::Unavailable, message).with_hint("go on without it, and say so")
+            })?;
+        if let Some(notice) = &notice {
             tracing::warn!(notice, app = name, "an app that is called plays a recording");
         }
         let mut own =
@@ -130,11 +127,9 @@ impl Apps {
         own.depth = context.depth;
         own.parallel = context.parallel;
         let mut watching = Watching { app: name, calls: 0, listener: context.progress.clone() };
-        let entrance = runtime.entrance();
         let began = Instant::now();
-        let report = Agent::new(setup.settings.clone())
-            .run(prompt, &mut Conversation::new(), &*chosen.model, &*entrance, &own, &mut watching)
-            .await;
+        let report =
+            agent.run(prompt, &mut Conversation::new(), &*model, &*caller, &own, &mut watching).await;
         tracing::debug!(app = name, turns = report.turns, elapsed = ?began.elapsed(), "an app was called");
         told(name, report, watching.calls)
     }

@@ -1,28 +1,53 @@
 //! The models of agents, and their context windows.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolcrib_agent::{Brain, FallbackModel, OpenAiModel, OpenAiSettings, Prices, Provider};
-use toolcrib_app::expanded;
-use toolcrib_app::sections::agents::{AgentConfig, BrainConfig, PricesConfig};
+use parking_lot::Mutex;
+use tokio::sync::OnceCell;
+use toolcrib_agent::{Brain, ChatModel, FallbackModel, OpenAiModel, OpenAiSettings, Prices, Provider};
 use toolcrib_io::http::{HttpClient, HttpPolicy};
 use toolcrib_model::Secret;
 
-use crate::Error;
-use crate::agent::agent_setup::{AgentSetup, ChosenModel};
-use crate::services::AppServices;
+use super::AgentSetup;
+use crate::sections::agents::{AgentConfig, BrainConfig, PricesConfig};
+use crate::{App, Error, expanded};
 
 /// The total time to wait for servers to report their context windows.
 const MAX_WAIT: Duration = Duration::from_secs(2);
 
-impl AppServices {
-    /// See [`Runtime::model`](crate::Runtime::model).
-    pub(crate) fn model(&self, agent: &AgentSetup) -> Result<ChosenModel, Error> {
-        let Some((position, config)) = &agent.config else {
-            return Err(Error::UnknownAgent { id: agent.id.clone(), known: Vec::new() });
-        };
+/// The model that an agent thinks with.
+pub struct ChosenModel {
+    /// The model.
+    pub model: Arc<dyn ChatModel>,
+    /// The reason why a recording is used that was not requested.
+    pub notice: Option<String>,
+}
+
+/// The context windows that the servers of models reported.
+#[derive(Default)]
+pub struct ContextWindows {
+    asked: OnceCell<()>,
+    /// By the ids of the agents.
+    known: Mutex<BTreeMap<String, u32>>,
+}
+
+impl App {
+    /// Returns the model that an agent thinks with; `None` for an agent that is not in the app file. Where the provider
+    /// wants a key and none is set, it plays the agent's recording.
+    pub fn model(&self, agent: &AgentSetup) -> Result<Option<ChosenModel>, Error> {
+        let Some((position, config)) = &agent.config else { return Ok(None) };
+        self.model_at(*position, config, agent).map(Some)
+    }
+
+    fn model_at(
+        &self,
+        position: usize,
+        config: &AgentConfig,
+        agent: &AgentSetup,
+    ) -> Result<ChosenModel, Error> {
         let brain = &config.brain;
         let chosen = self.model_of(brain, &format!("/agents/{position}/brain"), agent)?;
         // A recording replaces the fallbacks too.
@@ -46,7 +71,7 @@ impl AppServices {
         let notice = match (brain.provider, recording, key_variable) {
             (Provider::Recorded, None, _) => {
                 let message = "`provider: recorded` needs a `recording`, a file of turns, or `--replay FILE`";
-                return Err(self.app.file.wrong(self.app.file.error_at(place, message)).into());
+                return Err(self.file.wrong(self.file.error_at(place, message)));
             }
             (Provider::Recorded, ..) => Some(None),
             (_, Some(path), Some(variable)) if own_key.is_none() && brain.api_key.is_none() => {
@@ -55,9 +80,9 @@ impl AppServices {
             _ => None,
         };
         if let (Some(notice), Some(path)) = (notice, recording) {
-            let path = expanded(&self.app.file, path, &format!("{place}/recording"), true)
-                .map_err(|error| self.app.file.wrong(error))?;
-            let model = agent.recorded(&self.app.file.folder.join(path), brain.call_style())?;
+            let path = expanded(&self.file, path, &format!("{place}/recording"), true)
+                .map_err(|error| self.file.wrong(error))?;
+            let model = agent.recorded(&self.file.folder.join(path), brain.call_style())?;
             return Ok(ChosenModel { model, notice });
         }
         let model = self.open_ai(brain, place, own_key)?;
@@ -66,7 +91,7 @@ impl AppServices {
     }
 
     /// Opens the model of a brain, unless a recording replaces it.
-    pub(crate) fn open_ai(
+    fn open_ai(
         &self,
         brain: &BrainConfig,
         place: &str,
@@ -84,11 +109,11 @@ impl AppServices {
         }
         let own_key = own_key.map(Secret::new);
         if let Some(key) = &own_key {
-            self.app.secrets().add(key_variable.unwrap_or("api_key"), key.clone());
+            self.secrets().add(key_variable.unwrap_or("api_key"), key.clone());
         }
         if let Some(key) = filled("api_key", &brain.api_key)? {
             let key = Secret::new(key);
-            self.app.secrets().add(key_variable.unwrap_or("api_key"), key.clone());
+            self.secrets().add(key_variable.unwrap_or("api_key"), key.clone());
             settings = settings.with_api_key(key);
         } else if let Some(key) = own_key.filter(|_| shares_key) {
             // Any other server gets the provider's key only where the app file says so.
@@ -102,49 +127,49 @@ impl AppServices {
         }
         // The operator wrote the address of the model's server, so any address is allowed.
         let http = HttpClient::new(HttpPolicy { allow_private: true, ..HttpPolicy::default() })
-            .map_err(|error| Error::Start { what: "the HTTP client".into(), message: error.to_string() })?;
+            .map_err(|error| Error::Part { part: "the HTTP client".into(), message: error.to_string() })?;
         Ok(OpenAiModel::new(settings, &http)?)
     }
 
     /// Returns the text of a key, with the variables in it; `None` where it is absent or empty.
     fn filled(&self, place: &str, key: &str, text: Option<&str>) -> Result<Option<String>, Error> {
         let Some(text) = text else { return Ok(None) };
-        let filled = expanded(&self.app.file, text, &format!("{place}/{key}"), false)
-            .map_err(|error| self.app.file.wrong(error))?;
+        let filled = expanded(&self.file, text, &format!("{place}/{key}"), false)
+            .map_err(|error| self.file.wrong(error))?;
         Ok(Some(filled).filter(|text| !text.is_empty()))
     }
+}
 
+impl ContextWindows {
     /// Returns the context window of an agent's model as known so far, in tokens.
-    pub(crate) fn context_window(&self, agent: &AgentConfig) -> u32 {
-        let known = self.windows.known.lock();
+    pub fn of(&self, agent: &AgentConfig) -> u32 {
         let set = agent.brain.context_window.map(NonZeroU32::get);
-        set.or_else(|| known.get(&agent.id).copied())
+        set.or_else(|| self.known.lock().get(&agent.id).copied())
             .unwrap_or_else(|| agent.brain.provider.default_context_window())
     }
 
-    /// See [`Runtime::ask_context_windows`](crate::Runtime::ask_context_windows).
-    pub(crate) async fn ask_context_windows(&self) {
+    /// Asks the servers of the models, once, and tells when that is over.
+    pub async fn ask(&self, app: &App, over: impl FnOnce()) {
         let ask = async {
-            for (position, agent) in self.app.config.agents.iter().enumerate() {
+            for (position, agent) in app.config.agents.iter().enumerate() {
                 let brain = &agent.brain;
                 if brain.context_window.is_some() || !brain.provider.is_local() {
                     continue;
                 }
                 // What is wrong with the brain is said when it is asked something.
-                let Ok(model) = self.open_ai(brain, &format!("/agents/{position}/brain"), None) else {
+                let Ok(model) = app.open_ai(brain, &format!("/agents/{position}/brain"), None) else {
                     continue;
                 };
                 if let Some(window) = model.context_window(&brain.model).await {
-                    let mut known = self.windows.known.lock();
-                    known.insert(agent.id.clone(), window);
+                    self.known.lock().insert(agent.id.clone(), window);
                 }
             }
         };
         let ask = async {
             // Those that answered by then are known.
             let _late = tokio::time::timeout(MAX_WAIT, ask).await;
-            self.setups.forget();
+            over();
         };
-        self.windows.asked.get_or_init(|| ask).await;
+        self.asked.get_or_init(|| ask).await;
     }
 }

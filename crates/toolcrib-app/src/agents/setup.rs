@@ -1,22 +1,22 @@
 //! The setup of one agent of an app: its tools, its prompt and its settings.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use toolcrib_agent::{
-    AgentSettings, ChatModel, MAX_RECORDING_BYTES, RecordedModel, RecoveringModel, TextModel,
+    AgentSettings, ChatModel, DEFAULT_COMPACT_AT, MAX_RECORDING_BYTES, RecordedModel, RecoveringModel,
+    TextModel,
 };
-use toolcrib_app::sections::agents::AgentConfig;
 use toolcrib_io::files::read_bounded;
+use toolcrib_modules::memory;
 use toolcrib_prompt::{
-    CallStyle, Injection, MAX_USER_PROMPT_CHARS, Plan, RenderedPrompt, Role, ToolNames, WireNames,
+    CallStyle, Injection, MAX_USER_PROMPT_CHARS, Plan, RenderedPrompt, Role, SystemPrompt, ToolNames,
+    WireNames,
 };
 
-use crate::Error;
-
-/// The number of cached setups. A setup is valid until the tools change, for each agent and session.
-const MAX_KEPT: usize = 64;
+use super::{CallerView, ChosenModel, ContextWindows, injection};
+use crate::sections::agents::{AgentConfig, DEFAULT_AGENT};
+use crate::sections::runtime::run_limits;
+use crate::{App, Error};
 
 /// The setup of one agent: the context that it works in.
 pub struct AgentSetup {
@@ -37,50 +37,88 @@ pub struct AgentSetup {
     /// The settings of the agent loop.
     pub settings: AgentSettings,
     /// The system prompt for those of its models that write their calls as text.
-    pub(crate) text_prompt: Option<String>,
+    text_prompt: Option<String>,
     /// The memory of the agent at the time of the setup.
-    pub(crate) remembered: Option<String>,
-    pub(crate) config: Option<(usize, AgentConfig)>,
+    pub remembered: Option<String>,
+    pub(super) config: Option<(usize, AgentConfig)>,
 }
 
-/// The setups that were made last.
+/// The texts in the system prompt of an agent that depend on its app.
 #[derive(Default)]
-pub(crate) struct Setups {
-    kept: Mutex<VecDeque<Arc<AgentSetup>>>,
-}
-
-impl Setups {
-    pub(crate) fn get(&self, agent: &str, session: &str, generation: u64) -> Option<Arc<AgentSetup>> {
-        let kept = self.kept.lock();
-        let is_meant = |setup: &&Arc<AgentSetup>| {
-            setup.generation == generation && setup.id == agent && setup.session == session
-        };
-        kept.iter().find(is_meant).cloned()
-    }
-
-    /// Forgets all of them, so that they are made again.
-    pub(crate) fn forget(&self) {
-        self.kept.lock().clear();
-    }
-
-    pub(crate) fn keep(&self, setup: Arc<AgentSetup>) {
-        let mut kept = self.kept.lock();
-        let is_older = |other: &AgentSetup| other.id == setup.id && other.session == setup.session;
-        kept.retain(|other| other.generation == setup.generation && !is_older(other));
-        kept.truncate(MAX_KEPT - 1);
-        kept.push_front(setup);
-    }
-}
-
-/// The model that an agent thinks with.
-pub struct ChosenModel {
-    /// The model.
-    pub model: Arc<dyn ChatModel>,
-    /// The reason why a recording is used that was not requested.
-    pub notice: Option<String>,
+pub struct PromptTexts {
+    /// The memory of the agent, if it has any.
+    pub remembered: Option<String>,
+    /// The agents that it can start, each with its purpose.
+    pub agents: Vec<(String, String)>,
+    /// The skills that it can load, each with its purpose.
+    pub skills: Vec<(String, String)>,
+    /// The channels that it can send to, each with its readers.
+    pub channels: Vec<(String, String)>,
+    /// The usage notes of its sources.
+    pub sources: Vec<(String, String)>,
 }
 
 impl AgentSetup {
+    /// Returns the setup of an agent of an app, with its place in the app file. Without one, it is the default agent.
+    pub fn new(
+        app: &App,
+        config: Option<(usize, &AgentConfig)>,
+        windows: &ContextWindows,
+        view: &CallerView<'_>,
+        texts: PromptTexts,
+    ) -> Result<Self, Error> {
+        let wrong = |error: String| Error::Part { part: "the plan".into(), message: error };
+        let PromptTexts { remembered, agents, skills, channels, sources } = texts;
+        let agent = config.map(|(_, agent)| agent);
+        let (id, role) = agent.map_or((DEFAULT_AGENT, DEFAULT_AGENT), |agent| (&agent.id, &agent.role));
+        let wire_names = view.wire_names(false);
+        let with_window = agent.map(|agent| (agent, windows.of(agent)));
+        let injection = injection::settings(&app.config.runtime, with_window, view);
+        let plan =
+            Plan::new(view.tools(), &injection, &wire_names).map_err(|error| wrong(error.to_string()))?;
+        let tool_choice = injection::tool_choice(agent, view, &wire_names).map_err(wrong)?;
+        let instructions = remembered.as_deref().map(memory::instructions).unwrap_or_default();
+        let prompt = SystemPrompt::new(&plan)
+            .with_memory(remembered.as_deref().unwrap_or_default())
+            .with_memory_instructions(&instructions)
+            .with_agent(id, role)
+            .with_agents(agents)
+            .with_skills(skills)
+            .with_channels(channels)
+            .with_source_notes(sources)
+            .with_user_prompt(agent.map_or("", |agent| &agent.system_prompt));
+        let system_prompt = prompt.render();
+        let in_style = |style| {
+            let mut brains = agent.into_iter().flat_map(AgentConfig::brains);
+            let is_used = brains.any(|brain| brain.call_style() == style);
+            is_used.then(|| prompt.clone().with_style(style).render().text)
+        };
+        let text_prompt = in_style(CallStyle::Text);
+        let native_prompt = in_style(CallStyle::Native);
+        let model = agent.map_or("", |agent| &agent.brain.model);
+        let settings = AgentSettings::new(id, model, &plan, wire_names.clone())
+            .with_system_prompt(native_prompt.unwrap_or_else(|| system_prompt.text.clone()))
+            .with_context_window(plan.context_window)
+            .with_compact_at(app.config.runtime.compact_at.unwrap_or(DEFAULT_COMPACT_AT))
+            .with_pictures(agent.is_some_and(|agent| agent.brain.images))
+            .with_tool_choice(tool_choice)
+            .with_returned_reasoning(agent.is_some_and(|agent| agent.brain.provider.wants_reasoning_back()))
+            .with_limits(run_limits(&app.config.runtime));
+        Ok(Self {
+            id: id.to_owned(),
+            session: view.principal.session.to_owned(),
+            generation: view.snapshot.generation(),
+            plan,
+            wire_names,
+            style: injection.style,
+            system_prompt,
+            settings,
+            text_prompt,
+            remembered,
+            config: config.map(|(position, agent)| (position, agent.clone())),
+        })
+    }
+
     /// Returns the injection mode that was decided for the tools of its generation.
     pub fn tool_injection(&self) -> Injection {
         self.plan.mode
@@ -118,7 +156,7 @@ impl AgentSetup {
     }
 
     /// Returns a model for the loop, in any call style.
-    pub(crate) fn in_style(&self, style: CallStyle, model: Arc<dyn ChatModel>) -> Arc<dyn ChatModel> {
+    pub(super) fn in_style(&self, style: CallStyle, model: Arc<dyn ChatModel>) -> Arc<dyn ChatModel> {
         let names = ToolNames::from(&self.wire_names);
         match style {
             CallStyle::Native => Arc::new(RecoveringModel::new(model, names)),
@@ -129,7 +167,7 @@ impl AgentSetup {
         }
     }
 
-    pub(crate) fn recorded(
+    pub(super) fn recorded(
         &self,
         path: &std::path::Path,
         style: CallStyle,

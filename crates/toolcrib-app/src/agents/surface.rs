@@ -1,11 +1,10 @@
 //! The surface of a client of the server.
 
-use toolcrib_app::sections::serve::SurfaceMode;
-use toolcrib_policy::Principal;
 use toolcrib_prompt::{Injection, InjectionMode, InjectionSettings, Plan, WireNames};
 
-use crate::Error;
-use crate::services::AppServices;
+use super::CallerView;
+use crate::sections::serve::SurfaceMode;
+use crate::{AppConfig, Error};
 
 /// The tools of one generation that a client of the server is listed.
 #[derive(Clone, Debug)]
@@ -18,19 +17,16 @@ pub struct Surface {
     pub wire_names: WireNames,
 }
 
-impl AppServices {
-    /// See [`Runtime::surface`](crate::Runtime::surface).
-    pub(crate) fn surface(&self, mode: SurfaceMode, session: &str) -> Result<Surface, Error> {
-        let snapshot = self.snapshot();
-        // A client of the server is no agent.
-        let principal = Principal::new(session);
-        let wire_names = self.wire_names(&snapshot, principal, self.app.config.serve.short_names);
+impl Surface {
+    /// Decides the surface of a client.
+    pub fn new(config: &AppConfig, mode: SurfaceMode, view: &CallerView<'_>) -> Result<Self, Error> {
+        let wire_names = view.wire_names(config.serve.short_names);
         // A person picks from what a client lists.
-        let listed = || self.visible(&snapshot, principal).filter(|tool| !tool.traits().unlisted);
+        let listed = || view.tools().filter(|tool| !tool.traits().unlisted);
         let mut settings = InjectionSettings::default();
-        settings.tool_budget = self.app.config.runtime.tool_budget.unwrap_or(settings.tool_budget);
-        let pinned = self.app.config.runtime.pinned.iter().chain(&self.app.config.serve.pin);
-        settings.pinned = pinned.filter_map(|spelling| self.named(spelling, &snapshot, principal)).collect();
+        settings.tool_budget = config.runtime.tool_budget.unwrap_or(settings.tool_budget);
+        let pinned = config.runtime.pinned.iter().chain(&config.serve.pin);
+        settings.pinned = pinned.filter_map(|spelling| view.named(spelling)).collect();
         settings.for_client = true;
         settings.mode = match mode {
             SurfaceMode::Auto => InjectionMode::Auto,
@@ -40,7 +36,7 @@ impl AppServices {
         };
         let planned = |settings: &InjectionSettings| {
             Plan::new(listed(), settings, &wire_names)
-                .map_err(|error| Error::Start { what: "the surface".into(), message: error.to_string() })
+                .map_err(|error| Error::Part { part: "the surface".into(), message: error.to_string() })
         };
         let mut plan = planned(&settings)?;
         if plan.mode == Injection::Compact {
@@ -49,6 +45,6 @@ impl AppServices {
             settings.mode = if is_pinned { InjectionMode::Mixed } else { InjectionMode::Discovery };
             plan = planned(&settings)?;
         }
-        Ok(Surface { generation: snapshot.generation(), plan, wire_names })
+        Ok(Surface { generation: view.snapshot.generation(), plan, wire_names })
     }
 }

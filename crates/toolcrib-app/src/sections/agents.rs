@@ -21,6 +21,9 @@ const COORDINATOR: &str = "coordinator";
 /// The role of all others.
 const ASSISTANT: &str = "assistant";
 
+/// The agent of an app that has none, such as one that is only served.
+pub const DEFAULT_AGENT: &str = "assistant";
+
 /// One entry of `agents`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -12,9 +12,10 @@ use std::sync::Arc;
 use toolcrib_agent::{
     Agent, ChatModel, Conversation, Journal, Message, Observer, Outcome, Provider, Recorder, RunReport,
 };
+use toolcrib_app::{AgentSetup, ChosenModel};
 use toolcrib_app::{App, Extensions};
 use toolcrib_port::{CallContext, ToolCaller};
-use toolcrib_runtime::{AgentSetup, ChosenModel, Runtime};
+use toolcrib_runtime::Runtime;
 
 use crate::app_start::{start, tell_missing_records};
 use crate::approver::approver;

@@ -16,7 +16,7 @@ use crate::ui::output::{self, say, tell};
 pub(crate) async fn run(arguments: &Arguments, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
     let app = open(&arguments.app, extensions)?.app;
     let settings = app.task_settings(TaskStore::Operator)?;
-    let tasks = Tasks::look(settings).await.map_err(of_store)?;
+    let tasks = Tasks::look(settings).await.map_err(|error| of_store(&error))?;
     for warning in tasks.warnings() {
         tell(&format!("warning: {}: {warning}", app.file.name));
     }
@@ -33,7 +33,7 @@ pub(crate) async fn run(arguments: &Arguments, extensions: &Extensions, json: bo
     outcome
 }
 
-fn of_store(error: StoreError) -> Failure {
+fn of_store(error: &StoreError) -> Failure {
     Failure::bad_input(format!("the tasks: {error}"))
 }
 
@@ -110,7 +110,7 @@ async fn tail(mut tasks: Tasks, json: bool) -> Result<Exit, Failure> {
                 tasks.finish().await;
                 return Ok(Exit::Ok);
             }
-            changed = tasks.changed() => tasks = changed.map_err(of_store)?,
+            changed = tasks.changed() => tasks = changed.map_err(|error| of_store(&error))?,
         }
     }
 }

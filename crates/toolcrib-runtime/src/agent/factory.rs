@@ -3,12 +3,11 @@
 use std::sync::{Arc, Weak};
 
 use toolcrib_agent::{Agent, AgentFactory, AgentPool, SpawnedAgent};
-use toolcrib_app::AppConfig;
 use toolcrib_app::sections::agents::AgentConfig;
+use toolcrib_app::{AppConfig, CallerView};
 use toolcrib_model::QualifiedName;
-use toolcrib_policy::{Policy, Principal, RUNTIME_NAMESPACE};
+use toolcrib_policy::{Policy, RUNTIME_NAMESPACE};
 use toolcrib_port::CallContext;
-use toolcrib_registry::Entry;
 
 use crate::Error;
 use crate::services::{AppServices, is_own};
@@ -73,13 +72,9 @@ impl AppServices {
     }
 
     /// Returns the agents that this one can start, with what they are good for.
-    pub(crate) fn others<'a>(
-        &self,
-        principal: Principal<'_>,
-        mut visible: impl Iterator<Item = &'a Entry>,
-    ) -> Vec<(String, String)> {
-        let may_start = visible.any(|entry| is_own(&entry.tool, &[AgentPool::SPAWN]));
-        let others = self.app.config.agents.iter().filter(|agent| principal.agent != Some(&agent.id));
+    pub(crate) fn others(&self, view: &CallerView<'_>) -> Vec<(String, String)> {
+        let may_start = view.has(|tool| is_own(tool, &[AgentPool::SPAWN]));
+        let others = self.app.config.agents.iter().filter(|agent| view.principal.agent != Some(&agent.id));
         others.filter(|_| may_start).map(|agent| (agent.id.clone(), agent.good_for().to_owned())).collect()
     }
 }

@@ -261,7 +261,7 @@ async fn what_belongs_to_the_running_of_an_agent_is_shown_to_it_where_others_hav
 #[test]
 fn an_audit_file_that_cannot_be_opened_is_said_at_its_place() {
     let app = App::from_text("app.yaml", "audit: {path: /no/such/folder/audit.jsonl}\n").unwrap();
-    let error = crate::audit::open(&app).unwrap_err().to_string();
+    let error = app.open_audit().unwrap_err().to_string();
     assert!(
         error.starts_with("app.yaml:1:9: cannot write records to `/no/such/folder/audit.jsonl`"),
         "{error}"

@@ -4,9 +4,10 @@ use std::sync::{Arc, Weak};
 
 use rmcp::model::{Tool as WireTool, ToolAnnotations};
 use sha2::{Digest as _, Sha256};
+use toolcrib_app::Surface;
 use toolcrib_model::{Risk, Tool};
 use toolcrib_prompt::{Injection, OfferedTool};
-use toolcrib_runtime::{Runtime, Surface};
+use toolcrib_runtime::Runtime;
 
 use super::effect_split::Intent;
 use super::output;
