@@ -15,7 +15,8 @@ use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Tool, ToolCall, ToolE
 use toolcrib_port::{CallContext, Catalogue, ToolCaller};
 use toolcrib_tasks::{
     Action, Background, BackgroundSettings, NotifyWhen, ScheduleRequest, ScheduleSettings, ScheduleTime,
-    Schedules, Services, SqliteStore, SystemClock, WatchRequest, WatcherSettings, Watchers, parse_time,
+    Schedules, Services, SqliteStore, SystemClock, TaskPorts, WatchRequest, WatcherSettings, Watchers,
+    parse_time,
 };
 
 /// The name of its tool.
@@ -50,8 +51,8 @@ impl Catalogue for Thermometer {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let store = SqliteStore::open(folder.path().join("tasks.db"), false).await?.store;
-    let services = Arc::new(Services::open(Arc::new(store), Arc::new(SystemClock), false).await?);
-    services.set_tool_caller(Arc::new(Thermometer::default()));
+    let ports = TaskPorts { tool_caller: Some(Arc::new(Thermometer::default())), ..TaskPorts::default() };
+    let services = Arc::new(Services::open(Arc::new(store), Arc::new(SystemClock), false, ports).await?);
     let background = Background::open(Arc::clone(&services), BackgroundSettings::default()).await?;
     let schedules = Schedules::open(Arc::clone(&services), ScheduleSettings::default()).await?;
     let watchers = Watchers::open(Arc::clone(&services), WatcherSettings::default()).await?;
