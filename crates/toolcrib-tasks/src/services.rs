@@ -11,7 +11,7 @@ use toolcrib_port::{CallContext, ToolCaller};
 
 use crate::id::random_id;
 use crate::owner::Owner;
-use crate::{Channel, Clock, MAX_MESSAGE_CHARS, Message, Notifications, Store, StoreError};
+use crate::{Change, Channel, Clock, MAX_MESSAGE_CHARS, Message, Notifications, Store, StoreError};
 
 /// The duration of a lease on a task in a shared store, unless it is renewed.
 pub(crate) const LEASE_TIME: Duration = Duration::from_secs(30);
@@ -161,6 +161,13 @@ impl Services {
     /// Returns true if other processes have the store open too.
     pub(crate) fn is_shared(&self) -> bool {
         self.lessee.is_some()
+    }
+
+    /// Returns the change that refuses others made with it if another process has acquired the lease on a task. `None` if
+    /// the store is not shared.
+    pub(crate) fn fence(&self, id: &str) -> Option<Change> {
+        let owner = self.lessee.clone()?;
+        Some(Change::Fence { id: id.to_owned(), owner })
     }
 
     /// Acquires or renews the lease on a task. Always succeeds if the store is not shared.

@@ -2,7 +2,7 @@
 //!
 //! The process that runs a task holds its lease, and only that process writes its record. Another process cancels the
 //! task with a cancel marker, a separate record that the lease holder applies. If the store is not shared, all leases
-//! succeed.
+//! succeed. A write of a process that has lost the lease is refused.
 
 use std::collections::HashSet;
 

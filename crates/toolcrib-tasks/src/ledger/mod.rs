@@ -189,12 +189,16 @@ impl<T: Task, L: LocalState, D: DueTime> Ledger<T, L, D> {
         also: Vec<Change>,
     ) -> Result<(), StoreError> {
         live.mark_saved();
-        let changes = std::iter::once(live.put(task)).chain(also).collect();
+        let fence = self.services.fence(&live.id);
+        let changes = fence.into_iter().chain([live.put(task)]).chain(also).collect();
         let saved = self.services.store.apply(changes).await;
         match &saved {
             Ok(()) => live.set_stored(),
             Err(error) => {
-                live.mark_unsaved();
+                // The record of the process that has acquired the task counts.
+                if !matches!(error, StoreError::LeaseLost { .. }) {
+                    live.mark_unsaved();
+                }
                 tracing::warn!(%error, id = %live.id, "a change of a {} cannot be persisted", T::NAME);
             }
         }

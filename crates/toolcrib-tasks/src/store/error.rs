@@ -62,6 +62,12 @@ pub enum StoreError {
         /// The size limit.
         limit: usize,
     },
+    /// Another owner has acquired the lease under which the changes were made.
+    #[error("another process has acquired `{id}`")]
+    LeaseLost {
+        /// The id of the lease.
+        id: String,
+    },
     /// The system provides no random numbers for an id.
     #[error("the system gives no random numbers: {reason}")]
     NoRandomNumbers {

@@ -40,14 +40,23 @@ impl Store for MemoryStore {
 
     async fn apply(&self, changes: Vec<Change>) -> Result<(), StoreError> {
         let mut state = self.state.lock();
+        for change in &changes {
+            if let Change::Fence { id, owner } = change
+                && state.leases.get(id).is_some_and(|(holder, _)| holder != owner)
+            {
+                return Err(StoreError::LeaseLost { id: id.clone() });
+            }
+        }
         for change in changes {
             match change {
                 Change::Put(record) => {
                     state.records.insert((record.kind, record.id.clone()), record);
                 }
                 Change::Remove { kind, id } => {
+                    state.leases.remove(&id);
                     state.records.remove(&(kind, id));
                 }
+                Change::Fence { .. } => {}
             }
         }
         Ok(())
@@ -63,9 +72,10 @@ impl Store for MemoryStore {
     }
 
     async fn release(&self, id: &str, owner: &str) -> Result<(), StoreError> {
-        let mut state = self.state.lock();
-        if state.leases.get(id).is_some_and(|(holder, _)| holder == owner) {
-            state.leases.remove(id);
+        if let Some((holder, until)) = self.state.lock().leases.get_mut(id)
+            && holder == owner
+        {
+            *until = Instant::now();
         }
         Ok(())
     }

@@ -29,14 +29,15 @@ pub trait Store: Send + Sync {
     /// Returns a record by its id.
     async fn get(&self, kind: RecordKind, id: &str) -> Result<Option<Record>, StoreError>;
 
-    /// Applies all changes or none. They are persisted when this returns.
+    /// Applies all changes or none. They are persisted when this returns. A [fence](Change::Fence) is checked in the same
+    /// transaction.
     async fn apply(&self, changes: Vec<Change>) -> Result<(), StoreError>;
 
     /// Acquires a lease for a time, or extends it. Returns false if another owner holds it. The time is that of the
     /// store, since the clocks of several machines differ.
     async fn lease(&self, id: &str, owner: &str, time: Duration) -> Result<bool, StoreError>;
 
-    /// Releases a lease.
+    /// Releases a lease. Its owner stays known, so that the changes of an earlier owner are refused.
     async fn release(&self, id: &str, owner: &str) -> Result<(), StoreError>;
 
     /// Returns true if another process has changed the store since the last call of this function. Always returns false

@@ -56,12 +56,20 @@ pub struct Record {
 pub enum Change {
     /// Inserts a record, or replaces the record with the same kind and id.
     Put(Record),
-    /// Removes a record. Has no effect if the record does not exist.
+    /// Removes a record with its lease. Has no effect if the record does not exist.
     Remove {
         /// Its kind.
         kind: RecordKind,
         /// Its id.
         id: String,
+    },
+    /// Changes nothing, and refuses the other changes with [`StoreError::LeaseLost`](crate::StoreError::LeaseLost) if
+    /// another owner was the last to acquire a lease.
+    Fence {
+        /// The id of the lease.
+        id: String,
+        /// The owner that makes the changes.
+        owner: String,
     },
 }
 

@@ -77,6 +77,9 @@ struct PendingWrite {
     answer: oneshot::Sender<Result<(), StoreError>>,
 }
 
+/// The id of the lease that refused the changes of one caller.
+type Refused = Option<String>;
+
 /// An opened store, and the path of the damaged database that it replaces.
 pub struct OpenedStore {
     /// The store.
@@ -86,25 +89,36 @@ pub struct OpenedStore {
 }
 
 /// A change in the encoding of the database.
-struct EncodedChange {
-    kind: RecordKind,
-    id: String,
-    /// The session and the JSON of the record. `None` removes the record.
-    record: Option<(String, String)>,
+enum EncodedChange {
+    /// Stores the session and the JSON of a record.
+    Put {
+        kind: RecordKind,
+        id: String,
+        session: String,
+        body: String,
+    },
+    Remove {
+        kind: RecordKind,
+        id: String,
+    },
+    Fence {
+        id: String,
+        owner: String,
+    },
 }
 
 fn encode(change: Change) -> Result<EncodedChange, StoreError> {
-    let record = match change {
-        Change::Remove { kind, id } => return Ok(EncodedChange { kind, id, record: None }),
+    let Record { kind, id, session, body } = match change {
         Change::Put(record) => record,
+        Change::Remove { kind, id } => return Ok(EncodedChange::Remove { kind, id }),
+        Change::Fence { id, owner } => return Ok(EncodedChange::Fence { id, owner }),
     };
-    let Record { kind, id, session, body } = record;
-    let text = body.to_string();
-    if text.len() > MAX_RECORD_BYTES {
-        let (kind, bytes, limit) = (kind.as_str(), text.len(), MAX_RECORD_BYTES);
+    let body = body.to_string();
+    if body.len() > MAX_RECORD_BYTES {
+        let (kind, bytes, limit) = (kind.as_str(), body.len(), MAX_RECORD_BYTES);
         return Err(StoreError::TooLarge { kind, id, bytes, limit });
     }
-    Ok(EncodedChange { kind, id, record: Some((session, text)) })
+    Ok(EncodedChange::Put { kind, id, session, body })
 }
 
 impl SqliteStore {
@@ -198,9 +212,11 @@ impl Database {
             Ok(mut connection) => self.write(&mut connection, &batch).await,
             Err(closed) => Err(closed),
         };
+        let mut refused = written.as_ref().map_or_else(|_| Vec::new(), Clone::clone).into_iter();
         for PendingWrite { answer, .. } in batch {
+            let refused = refused.next().flatten().map_or(Ok(()), |id| Err(StoreError::LeaseLost { id }));
             // This fails only if the caller has stopped waiting.
-            let _ = answer.send(written.clone());
+            let _ = answer.send(written.clone().and(refused));
         }
     }
 
@@ -208,12 +224,14 @@ impl Database {
         &self,
         connection: &mut SqliteConnection,
         batch: &[PendingWrite],
-    ) -> Result<(), StoreError> {
+    ) -> Result<Vec<Refused>, StoreError> {
         if batch.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
-        let changes: Vec<_> = batch.iter().flat_map(|pending| &pending.changes).collect();
-        let Err(error) = write(connection, &changes).await else { return Ok(()) };
+        let error = match write(connection, batch).await {
+            Ok(refused) => return Ok(refused),
+            Err(error) => error,
+        };
         // A full disk has already ended the transaction, which a transaction of `sqlx` would not notice.
         let _ = sqlx::query("ROLLBACK").execute(connection).await;
         Err(self.error(&error))
@@ -263,7 +281,7 @@ impl Store for SqliteStore {
     }
 
     async fn release(&self, id: &str, owner: &str) -> Result<(), StoreError> {
-        let released = sqlx::query("DELETE FROM leases WHERE id = ? AND owner = ?")
+        let released = sqlx::query("UPDATE leases SET until = 0 WHERE id = ? AND owner = ?")
             .bind(id)
             .bind(owner)
             .execute(&mut *self.database.connection().await?)
@@ -298,24 +316,62 @@ impl Store for SqliteStore {
     }
 }
 
-async fn write(connection: &mut SqliteConnection, changes: &[&EncodedChange]) -> Result<(), sqlx::Error> {
+/// Writes the changes of a batch, except those that a fence refuses.
+async fn write(
+    connection: &mut SqliteConnection,
+    batch: &[PendingWrite],
+) -> Result<Vec<Refused>, sqlx::Error> {
     sqlx::query("BEGIN IMMEDIATE").execute(&mut *connection).await?;
-    for EncodedChange { kind, id, record } in changes {
-        let statement = match record {
-            Some((session, body)) => sqlx::query(
-                "INSERT INTO records (kind, id, session, body) VALUES (?, ?, ?, ?)
-                 ON CONFLICT (kind, id) DO UPDATE SET session = excluded.session, body = excluded.body",
-            )
-            .bind(kind.as_str())
-            .bind(id)
-            .bind(session)
-            .bind(body),
-            None => sqlx::query("DELETE FROM records WHERE kind = ? AND id = ?").bind(kind.as_str()).bind(id),
-        };
-        statement.execute(&mut *connection).await?;
+    let mut refused = Vec::with_capacity(batch.len());
+    for PendingWrite { changes, .. } in batch {
+        let lost = lost_lease(connection, changes).await?;
+        if lost.is_none() {
+            for change in changes {
+                write_change(connection, change).await?;
+            }
+        }
+        refused.push(lost);
     }
     sqlx::query("COMMIT").execute(connection).await?;
-    Ok(())
+    Ok(refused)
+}
+
+/// Returns the lease of a fence that another owner has acquired.
+async fn lost_lease(
+    connection: &mut SqliteConnection,
+    changes: &[EncodedChange],
+) -> Result<Refused, sqlx::Error> {
+    for change in changes {
+        let EncodedChange::Fence { id, owner } = change else { continue };
+        let lost: Refused = sqlx::query_scalar("SELECT id FROM leases WHERE id = ? AND owner <> ?")
+            .bind(id)
+            .bind(owner)
+            .fetch_optional(&mut *connection)
+            .await?;
+        if lost.is_some() {
+            return Ok(lost);
+        }
+    }
+    Ok(None)
+}
+
+async fn write_change(connection: &mut SqliteConnection, change: &EncodedChange) -> Result<(), sqlx::Error> {
+    let statement = match change {
+        EncodedChange::Put { kind, id, session, body } => sqlx::query(
+            "INSERT INTO records (kind, id, session, body) VALUES (?, ?, ?, ?)
+             ON CONFLICT (kind, id) DO UPDATE SET session = excluded.session, body = excluded.body",
+        )
+        .bind(kind.as_str())
+        .bind(id)
+        .bind(session)
+        .bind(body),
+        EncodedChange::Remove { kind, id } => {
+            sqlx::query("DELETE FROM leases WHERE id = ?").bind(id).execute(&mut *connection).await?;
+            sqlx::query("DELETE FROM records WHERE kind = ? AND id = ?").bind(kind.as_str()).bind(id)
+        }
+        EncodedChange::Fence { .. } => return Ok(()),
+    };
+    statement.execute(connection).await.map(drop)
 }
 
 /// Creates the folder, and acquires the lock.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::faulty::FaultyStore;
 use super::*;
+use crate::StoreError;
 
 fn shared() -> Setup {
     Setup { is_shared: true, ..Setup::at(START) }
@@ -122,4 +123,18 @@ async fn one_that_the_other_runs_is_cancelled_by_a_mark_that_it_finds() {
     let kept: Vec<String> =
         setup.store.load(RecordKind::Schedule).await.unwrap().into_iter().map(|record| record.id).collect();
     assert_eq!(kept, [id], "the mark is gone");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_process_writes_to_a_schedule_that_it_has_lost_is_refused() {
+    let setup = shared();
+    let one = setup.start().await;
+    let id = one.cron("0 10 * * *", "shop.order").await;
+    let ledger = &one.schedules.inner.ledger;
+    let live = ledger.get(&id).unwrap();
+    ledger.save(&live).await.unwrap();
+    assert!(setup.store.lease(&id, "another", Duration::from_mins(1)).await.unwrap());
+    let refused = ledger.save(&live).await;
+    assert!(matches!(refused, Err(StoreError::LeaseLost { .. })), "{refused:?}");
+    assert!(live.unsaved().is_none(), "the record of the other one counts");
 }

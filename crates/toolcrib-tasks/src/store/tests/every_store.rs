@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{put, record};
-use crate::store::{Change, MemoryStore, RecordKind, SqliteStore, Store};
+use crate::store::{Change, MemoryStore, RecordKind, SqliteStore, Store, StoreError};
 use crate::testing::TestClock;
 
 /// Both, the second with the folder that it is in.
@@ -60,6 +60,37 @@ async fn of_two_owners_one_has_the_lease_until_it_ends_or_is_given_back() {
         assert!(!store.lease("a", "one", minute).await.unwrap(), "only its owner gives it back");
         store.release("a", "two").await.unwrap();
         assert!(store.lease("a", "one", minute).await.unwrap());
+        store.close().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_under_a_lost_lease_is_refused_with_all_that_comes_with_it() {
+    for (store, _folder) in stores().await {
+        let minute = Duration::from_mins(1);
+        let fenced = |owner: &str, number| {
+            let fence = Change::Fence { id: "a".into(), owner: owner.into() };
+            store.apply(vec![put("beside", number), fence, put("a", number)])
+        };
+        let stored = async || {
+            let all = store.load(RecordKind::Schedule).await.unwrap();
+            all.into_iter().map(|record| record.body["number"].clone()).collect::<Vec<_>>()
+        };
+        fenced("one", 1).await.unwrap();
+        assert!(store.lease("a", "one", minute).await.unwrap());
+        tokio::time::advance(minute * 2).await;
+        fenced("one", 2).await.unwrap();
+        assert!(store.lease("a", "two", minute).await.unwrap(), "it has ended");
+        let (refused, other) = tokio::join!(fenced("one", 3), store.apply(vec![put("c", 4)]));
+        assert!(matches!(refused, Err(StoreError::LeaseLost { id }) if id == "a"));
+        other.unwrap();
+        assert_eq!(stored().await, [json!(2), json!(2), json!(4)]);
+        store.release("a", "two").await.unwrap();
+        fenced("one", 5).await.unwrap_err();
+        fenced("two", 6).await.unwrap();
+        assert!(store.lease("a", "one", minute).await.unwrap());
+        fenced("one", 7).await.unwrap();
+        assert_eq!(stored().await, [json!(7), json!(7), json!(4)]);
         store.close().await;
     }
 }
