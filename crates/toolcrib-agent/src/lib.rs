@@ -81,7 +81,7 @@ pub use agent::{
     MAX_REPORTED_NOTICES, Observer, Outcome, REPEAT_WINDOW, RunLimits, RunReport, STOP_AFTER_REPEATS, Spent,
 };
 pub use app_pool::{AppAgent, AppApprover, AppPool, CALL_APP, CallableApp};
-pub use budget::{Admission, Amount, Budget, Resource};
+pub use budget::Budget;
 pub use chat::{
     ChatModel, ChatReply, ChatRequest, Message, Picture, Piece, RecoveringModel, RequestedCall, TextModel,
     TextSink, ToolChoice, ToolFunction, Usage,
@@ -97,3 +97,4 @@ pub use openai::{
 pub use pool::{AgentFactory, AgentPool, SpawnedAgent};
 pub use provider::Provider;
 pub use recorded::{MAX_RECORDING_BYTES, RecordedModel, Recorder};
+pub use toolcrib_model::{Amount, Resource};

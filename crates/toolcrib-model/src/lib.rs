@@ -19,6 +19,7 @@ mod name;
 mod text;
 mod tool;
 
+mod amount;
 mod call;
 mod error;
 mod result;
@@ -32,6 +33,7 @@ mod secret;
 #[cfg(test)]
 mod tests;
 
+pub use amount::{Amount, Resource};
 pub use call::ToolCall;
 pub use call_scope::{CallScope, MAX_SCOPE_ENTRIES, MAX_SCOPE_KEY_BYTES, MAX_SCOPE_VALUE_BYTES, ScopeError};
 pub use error::{DENIAL_HINT, ErrorKind, ToolError};
@@ -41,7 +43,7 @@ pub use name::{
 };
 pub use random::{NoRandomNumbers, hex, random_bytes};
 pub use result::ToolResult;
-pub use result::media::{MediaHandle, media_handles};
+pub use result::media::{Media, MediaHandle, media_handles};
 pub use result::notes::ResultNote;
 pub use secret::Secret;
 pub use text::canonical::{ExactIntegers, canonical_json, canonical_json_with};

@@ -2,8 +2,9 @@
 
 use async_trait::async_trait;
 use toolcrib_model::{UserAnswer, UserQuestion};
+use toolcrib_policy::{Approval, Question};
 
-use crate::{ApprovalRequest, CallContext};
+use crate::CallContext;
 
 /// A channel to a person who approves calls and answers questions. Each request states the [`CallContext`] of the calls
 /// that wait for the answer, which says who makes them and whom to ask:
@@ -40,4 +41,46 @@ pub trait Approver: Send + Sync {
     fn has_user(&self) -> bool {
         false
     }
+}
+
+/// The client that made a call, as a channel to its user.
+#[async_trait]
+pub trait ClientPrompter: Send + Sync {
+    /// Asks the user for the approval of calls, and sets the answers it gets. Returns false if the client cannot be
+    /// asked; it was not asked in this case.
+    async fn ask(&self, batch: &mut [ApprovalRequest]) -> bool;
+
+    /// Puts a question to the user. Returns `None` if the client cannot be asked.
+    async fn ask_user(&self, question: &UserQuestion) -> Option<UserAnswer>;
+}
+
+/// A request to approve one call, and its answer once there is one.
+#[derive(Clone, Debug)]
+pub struct ApprovalRequest {
+    question: Question,
+    /// The answer. A call without an answer does not run.
+    pub answer: Option<Answer>,
+}
+
+impl ApprovalRequest {
+    /// Creates a request without an answer.
+    pub fn new(question: Question) -> Self {
+        Self { question, answer: None }
+    }
+
+    /// Returns the question to put to the person.
+    pub fn question(&self) -> &Question {
+        &self.question
+    }
+}
+
+/// The answer to a request for approval.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// Approval of the call that the [`Approval`] names.
+    Approved(Approval),
+    /// Denial, with the person's reason if they gave one.
+    Denied(Option<String>),
+    /// No person is available to answer.
+    Nobody,
 }

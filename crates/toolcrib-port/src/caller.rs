@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use toolcrib_model::{ErrorKind, Tool, ToolCall, ToolError, ToolResult};
+use toolcrib_model::{ErrorKind, Media, Tool, ToolCall, ToolError, ToolResult};
 
 use crate::CallContext;
 
@@ -87,10 +87,14 @@ pub trait Catalogue: Send + Sync {
 pub trait ResultStore: Send + Sync {
     /// Stores a result of this tool that its reader sees only a part of. Returns a text that says how to read the rest,
     /// or `None` if the result was not stored.
-    fn store(&self, tool: &str, result: String, context: &CallContext) -> Option<String>;
+    fn store(&self, _tool: &str, _result: String, _context: &CallContext) -> Option<String> {
+        None
+    }
 
     /// Returns the binary data that was extracted from a result and stored under this handle.
-    fn media(&self, handle: &str, context: &CallContext) -> Option<Media>;
+    fn media(&self, _handle: &str, _context: &CallContext) -> Option<Media> {
+        None
+    }
 }
 
 /// The catalogue and the store of callers that have none.
@@ -98,21 +102,4 @@ struct Nothing;
 
 impl Catalogue for Nothing {}
 
-impl ResultStore for Nothing {
-    fn store(&self, _tool: &str, _result: String, _context: &CallContext) -> Option<String> {
-        None
-    }
-
-    fn media(&self, _handle: &str, _context: &CallContext) -> Option<Media> {
-        None
-    }
-}
-
-/// Binary data of a result.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Media {
-    /// The media type.
-    pub media_type: String,
-    /// The data in base64.
-    pub data: String,
-}
+impl ResultStore for Nothing {}

@@ -1,6 +1,5 @@
 //! The context of a call: everything the runtime knows about it that is not an argument.
 
-use std::any::Any;
 use std::sync::Arc;
 
 use tokio::time::Instant;
@@ -8,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use toolcrib_model::CallScope;
 use toolcrib_policy::Principal;
 
-use crate::{ClientPrompter, PhaseTracker, ProgressListener, ToolCaller};
+use crate::{ClientPrompter, PhaseTracker, ProgressListener, RunBudget, ToolCaller};
 
 /// The context of a call: its caller, its session and its time limits. Arguments with the same names never reach it.
 #[derive(Clone)]
@@ -41,7 +40,7 @@ pub struct CallContext {
     /// The token that the caller cancels to give up.
     pub cancel: CancellationToken,
     /// The remaining budget of the agent run that made the call. Code that makes further calls for it passes it on.
-    pub budget: Option<Arc<dyn Any + Send + Sync>>,
+    pub budget: Option<Arc<dyn RunBudget>>,
     /// The number of calls above this one in the call chain.
     pub depth: u8,
     /// True for one of several calls that run at once; such a call may not start several in turn.

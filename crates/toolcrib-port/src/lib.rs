@@ -5,6 +5,7 @@
 //! - A [`CallContext`] carries everything the runtime knows about a call that is not an argument.
 //! - A [`ToolCaller`] is the interface through which tools, agents and servers call tools. Its [`Catalogue`] answers
 //!   queries about tools, and its [`ResultStore`] keeps results.
+//! - A [`RunBudget`] limits an agent run together with all that it starts.
 //! - A [`PhaseTracker`] tracks the phase of a call, and the time it has spent waiting for a person.
 //! - A [`ProgressListener`] receives the progress of a call.
 //! - An [`Approver`] asks a person for the approval of calls; a [`ClientPrompter`] is the client whose user it asks.
@@ -26,26 +27,24 @@
 //! }
 //! ```
 
-mod approval_request;
 mod approver;
+mod budget;
 mod caller;
-mod client_prompter;
 mod context;
 mod engine;
 mod loader;
 mod phase;
 mod progress;
 
-pub use approval_request::{Answer, ApprovalRequest};
-pub use approver::Approver;
-pub use caller::{Catalogue, Media, ResultStore, ToolCaller};
-pub use client_prompter::ClientPrompter;
+pub use approver::{Answer, ApprovalRequest, Approver, ClientPrompter};
+pub use budget::{Reservation, RunBudget};
+pub use caller::{Catalogue, ResultStore, ToolCaller};
 pub use context::CallContext;
 pub use engine::ToolEngine;
 pub use loader::ToolLoader;
 pub use phase::{CallPhase, PersonWait, PhaseTracker};
 pub use progress::{Progress, ProgressListener};
 pub use toolcrib_model::{
-    CallScope, LoadOutcome, MAX_SCOPE_ENTRIES, MAX_SCOPE_KEY_BYTES, MAX_SCOPE_VALUE_BYTES, Reject,
+    CallScope, LoadOutcome, MAX_SCOPE_ENTRIES, MAX_SCOPE_KEY_BYTES, MAX_SCOPE_VALUE_BYTES, Media, Reject,
     RejectKind, ScopeError,
 };

@@ -1,12 +1,13 @@
 //! Does what the state says: asks the model, runs the calls, keeps what happened.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt as _;
 use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
-use toolcrib_port::{CallContext, ToolCaller};
+use toolcrib_port::{CallContext, Reservation, RunBudget, ToolCaller};
 use tracing::Instrument as _;
 
 use super::compaction::OffloadedResult;
@@ -17,11 +18,11 @@ use super::{
     AgentSettings, Compacted, Limit, MAX_PARALLEL_CALLS, MAX_REPORTED_NOTICES, Observer, Outcome, RunReport,
     span,
 };
+use crate::budget::admit;
 use crate::journal::Entry;
 use crate::notifications::MAX_NOTES;
 use crate::{
-    Admission, Amount, ChatModel, ChatReply, ChatRequest, Error, Journal, Message, NotificationQueue, Piece,
-    ToolChoice,
+    Amount, ChatModel, ChatReply, ChatRequest, Error, Journal, Message, NotificationQueue, Piece, ToolChoice,
 };
 
 /// The time that a cancelled call has to return its result.
@@ -131,9 +132,16 @@ impl Driver<'_> {
 
     /// Waits until the model may be asked. For its last answer a run goes beyond what it may spend itself, and not beyond what
     /// those above may.
-    async fn admit(&mut self, state: &RunState<'_>, end: Instant) -> Result<Option<Admission>, Event> {
-        let budget = if state.is_last_answer() { state.budget().above() } else { Some(state.budget()) };
-        let Some(budget) = budget else { return Ok(None) };
+    async fn admit(
+        &mut self,
+        state: &RunState<'_>,
+        end: Instant,
+    ) -> Result<Option<Box<dyn Reservation>>, Event> {
+        let budget: Arc<dyn RunBudget> = match state.budget().above() {
+            Some(above) if state.is_last_answer() => Arc::clone(above),
+            None if state.is_last_answer() => return Ok(None),
+            _ => state.budget().clone(),
+        };
         let tokens = u64::from(self.settings.context_window);
         let most = Amount { tokens, cost: self.model.most_cost(tokens), calls: 0 };
         tokio::select! {
@@ -142,7 +150,7 @@ impl Driver<'_> {
             () = tokio::time::sleep_until(end) => {
                 Err(Event::Stopped(Outcome::LimitReached { limit: Limit::Duration }))
             }
-            admitted = budget.admit(most) => {
+            admitted = admit(&budget, most) => {
                 admitted.map(Some).map_err(|resource| Event::Exhausted(resource.into()))
             }
         }

@@ -127,13 +127,13 @@ impl Agent {
     ) -> RunReport {
         let span = span::invoke_agent(&self.settings, model.provider(), context);
         let limits = &self.settings.limits;
-        let above = Budget::of(context);
+        let above = context.budget.clone();
         let outer =
             [context.deadline, above.as_ref().and_then(|above| above.end())].into_iter().flatten().min();
         let end = Instant::now() + limits.max_duration;
         let end = outer.map_or(end, |outer| outer.min(end));
         let budget = match &above {
-            Some(above) => Budget::below(above, limits.most()),
+            Some(above) => Budget::below(Arc::clone(above), limits.most()),
             None => Budget::new(limits.most()),
         };
         let budget = budget.with_end(end);

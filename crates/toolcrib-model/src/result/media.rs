@@ -8,6 +8,15 @@ const MAX_DEPTH: usize = 16;
 /// The text before the handle in the placeholder of a data URL.
 const KEPT_AS: &str = ", kept as ";
 
+/// Binary data of a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Media {
+    /// The media type.
+    pub media_type: String,
+    /// The data in base64.
+    pub data: String,
+}
+
 /// An image or audio that was moved out of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MediaHandle<'v> {

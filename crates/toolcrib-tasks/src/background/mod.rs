@@ -14,7 +14,6 @@ mod tools;
 #[cfg(test)]
 mod tests;
 
-use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,7 +22,7 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult, ellipsize_chars};
-use toolcrib_port::{CallContext, CallPhase, ToolCaller};
+use toolcrib_port::{CallContext, CallPhase, RunBudget, ToolCaller};
 
 use self::call::{LiveCall, LocalCall, WaiterGuard};
 use self::task::BackgroundTask;
@@ -324,7 +323,7 @@ impl BackgroundInner {
         self: &Arc<Self>,
         tool_caller: &Arc<dyn ToolCaller>,
         live: &Arc<LiveCall>,
-        budget: Option<Arc<dyn Any + Send + Sync>>,
+        budget: Option<Arc<dyn RunBudget>>,
     ) {
         let (tool_caller, task) = (Arc::clone(tool_caller), live.task());
         let mut context =

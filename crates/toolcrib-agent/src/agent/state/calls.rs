@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
+use toolcrib_port::RunBudget as _;
 
 use super::super::arguments::malformed;
 use super::super::calls::Pending;

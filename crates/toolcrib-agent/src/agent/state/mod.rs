@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toolcrib_model::{ToolCall, ToolResult};
+use toolcrib_port::RunBudget as _;
 
 use super::calls::{CallIds, Pending};
 use super::compaction::{OffloadedResult, SizeLimit, fixed};

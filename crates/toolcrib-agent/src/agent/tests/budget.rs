@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 use tokio::sync::Barrier;
 use toolcrib_model::{ToolCall, ToolResult};
-use toolcrib_port::{CallContext, Catalogue, ToolCaller};
+use toolcrib_port::{CallContext, Catalogue, RunBudget, ToolCaller};
 
 use super::super::{Agent, Conversation, Limit, Outcome, RunLimits, RunReport, Spent};
 use super::{agent, call, calls, says, scripted};
@@ -267,7 +267,7 @@ async fn the_time_of_the_first_run_is_that_of_all_below_it_also_of_those_that_go
     assert_eq!((limit(&report), report.limit_of_caller, report.turns), (Some(Limit::Tokens), true, 3));
     // And none when the time is over.
     let budget = Budget::new(RunLimits::default().most());
-    left.budget = Some(Arc::new(budget.with_end(Budget::of(&left).unwrap().end().unwrap())));
+    left.budget = Some(Arc::new(budget.with_end(left.budget.as_ref().unwrap().end().unwrap())));
     tokio::time::advance(Duration::from_mins(2)).await;
     let report = house.run(&house.model("plain"), RunLimits::default(), &left).await;
     assert_eq!((limit(&report), report.usage.tokens()), (Some(Limit::Duration), 0));
@@ -275,8 +275,8 @@ async fn the_time_of_the_first_run_is_that_of_all_below_it_also_of_those_that_go
 
 #[tokio::test(start_paused = true)]
 async fn a_run_that_waits_for_its_turn_ends_when_it_is_cancelled_or_its_time_is_over() {
-    let budget = Arc::new(Budget::new(tokens(1).most()));
-    let _under_way = budget.admit(tokens(1).most()).await.unwrap();
+    let budget: Arc<dyn RunBudget> = Arc::new(Budget::new(tokens(1).most()));
+    let _under_way = Arc::clone(&budget).reserve(tokens(1).most()).unwrap().unwrap();
     let mut waiting = context();
     waiting.budget = Some(budget);
     let house = House::new(1);
