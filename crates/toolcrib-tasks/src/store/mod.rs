@@ -7,6 +7,7 @@ mod error;
 mod memory;
 mod record;
 mod sqlite;
+mod sqlite_changes;
 
 #[cfg(test)]
 mod tests;

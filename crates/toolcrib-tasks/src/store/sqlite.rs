@@ -16,7 +16,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
 use tokio::sync::{MappedMutexGuard, oneshot};
 
-use super::record::MAX_RECORD_BYTES;
+use super::sqlite_changes::{EncodedChanges, Refused};
 use super::{Change, Record, RecordKind, Store, StoreError};
 use crate::{Clock, SystemClock};
 
@@ -73,12 +73,9 @@ struct Database {
 
 /// The changes of one caller, who waits for the result.
 struct PendingWrite {
-    changes: Vec<EncodedChange>,
+    changes: EncodedChanges,
     answer: oneshot::Sender<Result<(), StoreError>>,
 }
-
-/// The id of the lease that refused the changes of one caller.
-type Refused = Option<String>;
 
 /// An opened store, and the path of the damaged database that it replaces.
 pub struct OpenedStore {
@@ -86,39 +83,6 @@ pub struct OpenedStore {
     pub store: SqliteStore,
     /// The new path of a damaged database that was replaced with an empty one.
     pub quarantined: Option<PathBuf>,
-}
-
-/// A change in the encoding of the database.
-enum EncodedChange {
-    /// Stores the session and the JSON of a record.
-    Put {
-        kind: RecordKind,
-        id: String,
-        session: String,
-        body: String,
-    },
-    Remove {
-        kind: RecordKind,
-        id: String,
-    },
-    Fence {
-        id: String,
-        owner: String,
-    },
-}
-
-fn encode(change: Change) -> Result<EncodedChange, StoreError> {
-    let Record { kind, id, session, body } = match change {
-        Change::Put(record) => record,
-        Change::Remove { kind, id } => return Ok(EncodedChange::Remove { kind, id }),
-        Change::Fence { id, owner } => return Ok(EncodedChange::Fence { id, owner }),
-    };
-    let body = body.to_string();
-    if body.len() > MAX_RECORD_BYTES {
-        let (kind, bytes, limit) = (kind.as_str(), body.len(), MAX_RECORD_BYTES);
-        return Err(StoreError::TooLarge { kind, id, bytes, limit });
-    }
-    Ok(EncodedChange::Put { kind, id, session, body })
 }
 
 impl SqliteStore {
@@ -253,7 +217,7 @@ impl Store for SqliteStore {
     }
 
     async fn apply(&self, changes: Vec<Change>) -> Result<(), StoreError> {
-        let changes = changes.into_iter().map(encode).collect::<Result<Vec<_>, _>>()?;
+        let changes = EncodedChanges::new(changes)?;
         let (answer, answered) = oneshot::channel();
         self.database.pending.lock().push(PendingWrite { changes, answer });
         // A separate task, so that a transaction ends even if its caller stops waiting.
@@ -324,54 +288,10 @@ async fn write(
     sqlx::query("BEGIN IMMEDIATE").execute(&mut *connection).await?;
     let mut refused = Vec::with_capacity(batch.len());
     for PendingWrite { changes, .. } in batch {
-        let lost = lost_lease(connection, changes).await?;
-        if lost.is_none() {
-            for change in changes {
-                write_change(connection, change).await?;
-            }
-        }
-        refused.push(lost);
+        refused.push(changes.write(connection).await?);
     }
     sqlx::query("COMMIT").execute(connection).await?;
     Ok(refused)
-}
-
-/// Returns the lease of a fence that another owner has acquired.
-async fn lost_lease(
-    connection: &mut SqliteConnection,
-    changes: &[EncodedChange],
-) -> Result<Refused, sqlx::Error> {
-    for change in changes {
-        let EncodedChange::Fence { id, owner } = change else { continue };
-        let lost: Refused = sqlx::query_scalar("SELECT id FROM leases WHERE id = ? AND owner <> ?")
-            .bind(id)
-            .bind(owner)
-            .fetch_optional(&mut *connection)
-            .await?;
-        if lost.is_some() {
-            return Ok(lost);
-        }
-    }
-    Ok(None)
-}
-
-async fn write_change(connection: &mut SqliteConnection, change: &EncodedChange) -> Result<(), sqlx::Error> {
-    let statement = match change {
-        EncodedChange::Put { kind, id, session, body } => sqlx::query(
-            "INSERT INTO records (kind, id, session, body) VALUES (?, ?, ?, ?)
-             ON CONFLICT (kind, id) DO UPDATE SET session = excluded.session, body = excluded.body",
-        )
-        .bind(kind.as_str())
-        .bind(id)
-        .bind(session)
-        .bind(body),
-        EncodedChange::Remove { kind, id } => {
-            sqlx::query("DELETE FROM leases WHERE id = ?").bind(id).execute(&mut *connection).await?;
-            sqlx::query("DELETE FROM records WHERE kind = ? AND id = ?").bind(kind.as_str()).bind(id)
-        }
-        EncodedChange::Fence { .. } => return Ok(()),
-    };
-    statement.execute(connection).await.map(drop)
 }
 
 /// Creates the folder, and acquires the lock.

@@ -1,35 +1,22 @@
-//! The notifications of watchers and their follow-up actions.
-
-use std::time::Duration;
+//! The state of a notification in progress.
 
 use serde::{Deserialize, Serialize};
-use tokio_util::sync::CancellationToken;
-use toolcrib_model::{ErrorKind, ToolError, ellipsize_bytes};
-use toolcrib_port::PhaseTracker;
 
-use super::WatchersInner;
-use super::local::LiveWatcher;
-use super::request::check_takes_values;
-use super::watcher::{MAX_NOTIFIED_BYTES, error_text};
 use crate::Action;
-use crate::owner::Owner;
-
-/// The maximum duration of an action.
-const MAX_ACTION_TIME: Duration = Duration::from_mins(10);
 
 /// A notification and its follow-up actions. It is persisted from before the notification until all actions have ended.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Firing {
     /// The run key of the check.
-    key: String,
-    text: String,
-    is_told: bool,
+    pub(super) key: String,
+    pub(super) text: String,
+    pub(super) is_told: bool,
     /// The follow-up actions, in order.
     steps: Vec<FollowUp>,
     /// The number of completed actions.
     done: usize,
     /// True if the next action has started and may not be repeated.
-    is_under_way: bool,
+    pub(super) is_under_way: bool,
 }
 
 /// A follow-up action.
@@ -40,162 +27,18 @@ pub(super) struct FollowUp {
     pub(super) is_filled: bool,
 }
 
-/// The next step of a firing.
-enum NextStep {
-    Tell { channel: Option<String>, text: String },
-    Act { step: FollowUp, key: String, was_under_way: bool },
-    Nothing,
-}
-
 impl Firing {
     pub(super) fn new(key: String, text: String, steps: Vec<FollowUp>) -> Self {
         Self { key, text, is_told: false, steps, done: 0, is_under_way: false }
     }
 
-    fn next(&self, channel: Option<&str>) -> NextStep {
-        if !self.is_told {
-            return NextStep::Tell { channel: channel.map(str::to_owned), text: self.text.clone() };
-        }
-        match self.steps.get(self.done) {
-            Some(step) => NextStep::Act {
-                step: step.clone(),
-                key: format!("{}-{}", self.key, self.done + 1),
-                was_under_way: self.is_under_way,
-            },
-            None => NextStep::Nothing,
-        }
+    /// Returns the next action with its run key.
+    pub(super) fn next(&self) -> Option<(&FollowUp, String)> {
+        Some((self.steps.get(self.done)?, format!("{}-{}", self.key, self.done + 1)))
     }
 
-    fn advance(&mut self) {
+    pub(super) fn advance(&mut self) {
         self.done += 1;
         self.is_under_way = false;
-    }
-}
-
-impl WatchersInner {
-    /// Sends the pending notification of a watcher, and performs its follow-up actions. Returns false if that was
-    /// interrupted or the watcher was removed.
-    pub(super) async fn fire(&self, live: &LiveWatcher, cancel: &CancellationToken) -> bool {
-        loop {
-            if live.is_removed() {
-                return false;
-            }
-            let (watcher, owner) = (live.task(), &live.owner);
-            let Some(firing) = &watcher.firing else { return true };
-            let title = watcher.title(&live.id);
-            match firing.next(watcher.request.channel.as_deref()) {
-                NextStep::Tell { channel, text } => {
-                    self.notify(owner, channel.as_deref(), &text, &firing.key).await;
-                    change_firing(live, |firing| firing.is_told = true);
-                }
-                NextStep::Act { step, was_under_way: true, .. } => {
-                    let what = what(&step.action);
-                    let text = format!(
-                        "{title} had begun to {what} when the program ended: the outcome is unknown, and it is not \
-                        repeated"
-                    );
-                    self.ledger.services.tell(owner, &text).await;
-                    change_firing(live, Firing::advance);
-                    self.save_or_warn(live).await;
-                }
-                NextStep::Act { step, key, was_under_way: false } => {
-                    if !self.perform_follow_up(live, &title, &step, &key, cancel).await {
-                        return false;
-                    }
-                    change_firing(live, Firing::advance);
-                    self.save_or_warn(live).await;
-                }
-                NextStep::Nothing => {
-                    live.update(|watcher| watcher.firing = None);
-                    self.save_or_warn(live).await;
-                    return true;
-                }
-            }
-        }
-    }
-
-    /// Performs a follow-up action. Returns false if it was interrupted.
-    async fn perform_follow_up(
-        &self,
-        live: &LiveWatcher,
-        title: &str,
-        step: &FollowUp,
-        key: &str,
-        cancel: &CancellationToken,
-    ) -> bool {
-        let (owner, services) = (&live.owner, &self.ledger.services);
-        if self.is_over(cancel) {
-            return false;
-        }
-        if !step.action.may_repeat(services, owner) {
-            change_firing(live, |firing| firing.is_under_way = true);
-            if let Err(error) = self.ledger.save(live).await {
-                let what = what(&step.action);
-                let text = format!("{title} did not {what}, since its start could not be persisted: {error}");
-                services.tell(owner, &text).await;
-                return true;
-            }
-        }
-        let done = match self.check_follow_up(owner, step) {
-            Ok(()) => {
-                let phase = PhaseTracker::new();
-                let acting = services.perform(owner, &step.action, key, cancel, &phase);
-                let acting = tokio::time::timeout(MAX_ACTION_TIME, acting);
-                self.track_approval(live, &phase, acting).await.unwrap_or_else(|_| {
-                    let message = format!("it has not ended within {} s", MAX_ACTION_TIME.as_secs());
-                    Err(ToolError::new(ErrorKind::OutcomeUnknown, message))
-                })
-            }
-            Err(error) => Err(error),
-        };
-        let notification = match (&done, &step.action) {
-            (Err(_), _) if self.is_over(cancel) => return false,
-            (Err(error), action) => Some(format!("{title} was to {}: {}", what(action), error_text(error))),
-            (Ok(result), Action::ToolCall { tool, .. }) => Some(format!(
-                "{title} has called `{tool}`: {}",
-                ellipsize_bytes(&result.to_string(), MAX_NOTIFIED_BYTES)
-            )),
-            // These actions send their own notifications.
-            (Ok(_), Action::Notification { .. } | Action::LlmPrompt { .. }) => None,
-        };
-        if let Some(text) = notification {
-            services.tell(owner, &text).await;
-        }
-        true
-    }
-
-    /// Checks the tool of an action again, since its name may have been reassigned after the watcher was started.
-    fn check_follow_up(&self, owner: &Owner, step: &FollowUp) -> Result<(), ToolError> {
-        match &step.action {
-            Action::ToolCall { tool, .. } if step.is_filled => {
-                check_takes_values(tool, self.ledger.services.tool_caller()?.catalogue(), &owner.context())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Sends a notification by a channel, or in the conversation if the channel fails.
-    async fn notify(&self, owner: &Owner, channel: Option<&str>, text: &str, key: &str) {
-        let services = &self.ledger.services;
-        let Some(channel) = channel else { return services.tell(owner, text).await };
-        if let Err(error) = services.notify(owner, Some(channel), text, Some(key)).await {
-            let reason = error_text(&error);
-            let text = format!("{text} (the channel `{channel}` did not deliver this: {reason})");
-            services.tell(owner, &text).await;
-        }
-    }
-}
-
-fn change_firing(live: &LiveWatcher, change: impl FnOnce(&mut Firing)) {
-    live.update(|watcher| watcher.firing.as_mut().map(change));
-}
-
-/// Returns a description of an action that continues a sentence after `to`.
-fn what(action: &Action) -> String {
-    match action {
-        Action::Notification { channel: Some(channel), .. } => format!("send a message to `{channel}`"),
-        Action::Notification { channel: None, .. } => "tell something".to_owned(),
-        Action::ToolCall { tool, .. } => format!("call `{tool}`"),
-        Action::LlmPrompt { .. } => "prompt its agent".to_owned(),
     }
 }

@@ -5,14 +5,17 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
+use serde::Deserialize as _;
+use serde_json::Value;
 use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, ToolError};
 
 use super::WatcherSettings;
 use super::status::{WatcherMetrics, WatcherState, WatcherStatus};
 use super::watcher::{Check, Watcher};
-use crate::Condition;
-use crate::ledger::{Bound, Counted, Live, Scope};
+use crate::ledger::{Bound, Counted, Live, Scope, Task};
+use crate::owner::Owner;
+use crate::{Condition, RecordKind};
 
 /// The maximum number of checks in the history of a watcher.
 pub const MAX_WATCH_HISTORY: usize = 100;
@@ -28,9 +31,36 @@ pub(super) struct LocalWatcher {
     history: Mutex<VecDeque<Check>>,
 }
 
+impl Task for Watcher {
+    const KIND: RecordKind = RecordKind::Watcher;
+    const NAME: &'static str = "watcher";
+    const ID_PREFIX: &'static str = "watch";
+    const HINT_WITHOUT_TASKS: &'static str = "there are no watchers; start one with `watch_start`";
+    const KEEPS_UNSAVED: bool = true;
+
+    fn owner(&self) -> &Owner {
+        &self.owner
+    }
+
+    fn created(&self) -> Timestamp {
+        self.created
+    }
+
+    fn ended(&self) -> Option<Timestamp> {
+        self.ended
+    }
+}
+
 impl LocalWatcher {
     pub(super) fn new(condition: Option<Condition>) -> Self {
         Self { condition, history: Mutex::default() }
+    }
+
+    /// Parses the body of a record, or returns the reason why it is unreadable.
+    pub(super) fn read(body: &Value) -> Result<(Watcher, Self), String> {
+        let watcher = Watcher::deserialize(body).map_err(|error| error.to_string())?;
+        let condition = watcher.request.parsed_condition().map_err(|error| error.to_string())?;
+        Ok((watcher, Self::new(condition)))
     }
 
     pub(super) fn remember(&self, mut check: Check) {

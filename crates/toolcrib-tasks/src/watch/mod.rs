@@ -17,6 +17,7 @@
 
 mod concurrency;
 mod firing;
+mod follow_up;
 mod local;
 mod request;
 mod status;
@@ -114,7 +115,7 @@ struct WatchersInner {
 impl Watchers {
     /// Loads the watchers from the store. They check after [`resume`](Self::resume).
     pub async fn open(services: Arc<Services>, settings: WatcherSettings) -> Result<Self, StoreError> {
-        let (ledger, _) = Ledger::open(services, Watcher::read).await?;
+        let (ledger, _) = Ledger::open(services, LocalWatcher::read).await?;
         let inner = WatchersInner { ledger, settings, check_limits: CheckLimits::new(&settings) };
         Ok(Self { inner: Arc::new(inner) })
     }

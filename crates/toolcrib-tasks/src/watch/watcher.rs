@@ -9,13 +9,12 @@ use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, Fingerprint, ToolError, ellipsize_bytes};
 
 use super::firing::{Firing, FollowUp};
-use super::local::LocalWatcher;
 use super::request::{NotifyWhen, WatchRequest};
 use super::status::{CheckOutcome, WatcherCheck, WatcherMetrics, WatcherState};
 use super::{WatcherSettings, template};
-use crate::ledger::Task;
+use crate::Condition;
 use crate::owner::Owner;
-use crate::{Condition, RecordKind};
+use crate::text::{MAX_NOTIFIED_BYTES, error_text};
 
 /// The maximum size of a watched result in bytes of JSON.
 pub(crate) const MAX_WATCHED_BYTES: usize = 1024 * 1024;
@@ -25,9 +24,6 @@ const MAX_COMPARED_BYTES: usize = 8 * 1024;
 
 /// The maximum size of a result in histories in bytes of JSON.
 pub const MAX_SHOWN_BYTES: usize = 200;
-
-/// The maximum size of a result or an error in a notification, in bytes.
-pub(super) const MAX_NOTIFIED_BYTES: usize = 600;
 
 /// The longest wait between checks after errors.
 const MAX_WATCH_BACKOFF: Duration = Duration::from_hours(1);
@@ -134,34 +130,7 @@ struct BoundedResult {
     json: String,
 }
 
-impl Task for Watcher {
-    const KIND: RecordKind = RecordKind::Watcher;
-    const NAME: &'static str = "watcher";
-    const ID_PREFIX: &'static str = "watch";
-    const HINT_WITHOUT_TASKS: &'static str = "there are no watchers; start one with `watch_start`";
-    const KEEPS_UNSAVED: bool = true;
-
-    fn owner(&self) -> &Owner {
-        &self.owner
-    }
-
-    fn created(&self) -> Timestamp {
-        self.created
-    }
-
-    fn ended(&self) -> Option<Timestamp> {
-        self.ended
-    }
-}
-
 impl Watcher {
-    /// Parses the body of a record, or returns the reason why it is unreadable.
-    pub(super) fn read(body: &Value) -> Result<(Self, LocalWatcher), String> {
-        let watcher = Self::deserialize(body).map_err(|error| error.to_string())?;
-        let condition = watcher.request.parsed_condition().map_err(|error| error.to_string())?;
-        Ok((watcher, LocalWatcher::new(condition)))
-    }
-
     pub(super) fn new(owner: Owner, request: WatchRequest, created: Timestamp) -> Self {
         Self {
             owner,
@@ -458,9 +427,4 @@ impl BoundedResult {
             Value::String(ellipsize_bytes(&self.json, bytes).into_owned())
         }
     }
-}
-
-/// Returns the text of an error as one line, so that the text of a tool cannot imitate other parts of a notification.
-pub(super) fn error_text(error: &ToolError) -> String {
-    ellipsize_bytes(&error.to_string(), MAX_NOTIFIED_BYTES).replace(char::is_control, " ")
 }
