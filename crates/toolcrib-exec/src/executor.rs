@@ -376,6 +376,7 @@ impl Executor {
             }
             inner.depth += 1;
             inner.trace = recorder.trace();
+            inner.approver = Some(Arc::clone(&self.approver));
             inner.caller = Some(self.handle(call_chain));
             let heartbeat = own.filter(|_| engine.reports_progress()).map(|time_limit| {
                 let latest = started + MAX_DEADLINE;

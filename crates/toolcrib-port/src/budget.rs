@@ -25,11 +25,8 @@ pub trait RunBudget: fmt::Debug + Send + Sync {
     /// Counts what was spent, here and above.
     fn charge(&self, amount: Amount);
 
-    /// Reserves the most that a request may take, here and above. Returns `None` while other reservations leave nothing.
-    ///
-    /// # Errors
-    ///
-    /// Returns the resource that is exhausted.
+    /// Reserves the most that a request may take, here and above. Returns `None` while other reservations leave nothing,
+    /// and the resource that is exhausted as an error.
     fn reserve(self: Arc<Self>, most: Amount) -> Result<Option<Box<dyn Reservation>>, Resource>;
 
     /// Returns the signal for the end of a reservation.

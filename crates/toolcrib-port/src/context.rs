@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use toolcrib_model::CallScope;
 use toolcrib_policy::Principal;
 
-use crate::{ClientPrompter, PhaseTracker, ProgressListener, RunBudget, ToolCaller};
+use crate::{Approver, ClientPrompter, PhaseTracker, ProgressListener, RunBudget, ToolCaller};
 
 /// The context of a call: its caller, its session and its time limits. Arguments with the same names never reach it.
 #[derive(Clone)]
@@ -57,6 +57,8 @@ pub struct CallContext {
     pub progress: Option<Arc<dyn ProgressListener>>,
     /// The client whose user is asked about the call; `None` if no client waits for the call, or it cannot ask.
     pub reply_to: Option<Arc<dyn ClientPrompter>>,
+    /// The approver for questions in the middle of the call.
+    pub approver: Option<Arc<dyn Approver>>,
     /// The interface for tools that call tools.
     pub caller: Option<Arc<dyn ToolCaller>>,
 }
@@ -86,6 +88,7 @@ impl CallContext {
             phase: PhaseTracker::new(),
             progress: None,
             reply_to: None,
+            approver: None,
             caller: None,
         }
     }

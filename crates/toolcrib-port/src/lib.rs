@@ -34,7 +34,6 @@ mod context;
 mod engine;
 mod loader;
 mod phase;
-mod progress;
 
 pub use approver::{Answer, ApprovalRequest, Approver, ClientPrompter};
 pub use budget::{Reservation, RunBudget};
@@ -42,8 +41,7 @@ pub use caller::{Catalogue, ResultStore, ToolCaller};
 pub use context::CallContext;
 pub use engine::ToolEngine;
 pub use loader::ToolLoader;
-pub use phase::{CallPhase, PersonWait, PhaseTracker};
-pub use progress::{Progress, ProgressListener};
+pub use phase::{CallPhase, PersonWait, PhaseTracker, Progress, ProgressListener};
 pub use toolcrib_model::{
     CallScope, LoadOutcome, MAX_SCOPE_ENTRIES, MAX_SCOPE_KEY_BYTES, MAX_SCOPE_VALUE_BYTES, Media, Reject,
     RejectKind, ScopeError,

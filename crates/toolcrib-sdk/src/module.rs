@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use toolcrib_model::{ErrorKind, JsonObject, Tool, ToolError, ToolResult};
 use toolcrib_policy::{Access, Authorized, Call};
-use toolcrib_port::{Approver, CallContext, LoadOutcome, Reject, RejectKind, ToolEngine, ToolLoader};
+use toolcrib_port::{CallContext, LoadOutcome, Reject, RejectKind, ToolEngine, ToolLoader};
 
 use crate::{FunctionTool, Inputs};
 
@@ -30,9 +30,6 @@ pub struct Module {
 /// The work of a module outside of its calls, such as that for connections and child processes.
 #[async_trait]
 pub trait Lifecycle: Send + Sync {
-    /// Receives the approver for questions in the middle of calls. It is called once, before any call.
-    fn attend(&self, _approver: &Arc<dyn Approver>) {}
-
     /// Ends the work for a session that has ended.
     async fn end_session(&self, _session: &str) {}
 
@@ -204,12 +201,6 @@ impl ToolEngine for Module {
 
     fn reports_progress(&self) -> bool {
         self.reports_progress
-    }
-
-    fn attend(&self, approver: &Arc<dyn Approver>) {
-        if let Some(lifecycle) = &self.lifecycle {
-            lifecycle.attend(approver);
-        }
     }
 
     async fn end_session(&self, session: &str) {

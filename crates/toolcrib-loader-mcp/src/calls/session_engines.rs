@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -24,11 +24,9 @@ pub(crate) const SESSION_IDLE_TIME: Duration = Duration::from_mins(10);
 /// An engine that calls tools in a server of the session. The first call of a session starts the server, and the end of
 /// the session closes it.
 pub struct SessionEngines {
-    /// The connection that the tools were loaded from. Calls do not use it.
+    /// The connection that the tools were loaded from. Calls use others like it.
     loaded: McpConnection,
     max_sessions: NonZeroUsize,
-    /// The approver that answers the questions of servers to the user.
-    approver: OnceLock<Arc<dyn Approver>>,
     /// The servers by session; `None` once the engine is closed.
     servers: Mutex<Option<SessionServers>>,
 }
@@ -52,12 +50,7 @@ impl SessionEngines {
     /// Creates an engine for the tools that are loaded over this connection, with servers for at most this many
     /// sessions.
     pub fn new(loaded: McpConnection, max_sessions: NonZeroUsize) -> Self {
-        Self {
-            loaded,
-            max_sessions,
-            approver: OnceLock::new(),
-            servers: Mutex::new(Some(SessionServers::new())),
-        }
+        Self { loaded, max_sessions, servers: Mutex::new(Some(SessionServers::new())) }
     }
 
     /// Returns the engine of a session, and the servers to close in its favour.
@@ -82,11 +75,7 @@ impl SessionEngines {
             );
             return Err(unavailable(message).with_hint("do without the tool, or try again later"));
         }
-        let engine = McpEngine::new(self.loaded.separate());
-        if let Some(approver) = self.approver.get() {
-            engine.attend(approver);
-        }
-        let engine = Arc::new(engine);
+        let engine = Arc::new(McpEngine::new(self.loaded.separate()));
         servers
             .insert(Arc::clone(session), SessionServer { engine: Arc::clone(&engine), used: Instant::now() });
         Ok((engine, evicted))
@@ -131,7 +120,8 @@ impl ToolEngine for SessionEngines {
     }
 
     fn attend(&self, approver: &Arc<dyn Approver>) {
-        self.approver.get_or_init(|| Arc::clone(approver));
+        let source = self.loaded.source();
+        self.loaded.broker().set_approver(Arc::clone(approver), &source.namespace);
     }
 
     async fn end_session(&self, session: &str) {

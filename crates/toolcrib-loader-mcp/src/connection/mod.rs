@@ -117,10 +117,12 @@ impl McpConnection {
     }
 
     /// Returns a separate connection to the same server: for a command, to another process. It starts with the
-    /// transport and handshake that worked here.
+    /// transport and handshake that worked here, and its server asks the same user.
     pub(crate) fn separate(&self) -> Self {
         let candidate = *self.shared.candidate.lock();
-        Self::with_candidate(self.source().clone(), candidate)
+        let separate = Self::with_candidate(self.source().clone(), candidate);
+        separate.broker().ask_user_of(self.broker());
+        separate
     }
 
     /// Returns the source that the connection is for.

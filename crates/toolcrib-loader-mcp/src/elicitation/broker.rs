@@ -87,6 +87,12 @@ impl ElicitationBroker {
         *self.prompter.write() = Some(prompter);
     }
 
+    /// Asks the same user as another broker.
+    pub(crate) fn ask_user_of(&self, other: &Self) {
+        let prompter = other.prompter.read().clone();
+        *self.prompter.write() = prompter;
+    }
+
     fn prompter(&self) -> Option<Prompter> {
         let prompter = self.prompter.read();
         prompter.as_ref().filter(|prompter| prompter.approver.has_user()).cloned()

@@ -146,7 +146,7 @@ impl Mcp {
         url: Option<String>,
     ) -> Result<ConnectOutput, ToolError> {
         let address = Address::of(command, url)?;
-        let (server, mut notes) = self.servers.connect(&context.session, server, address).await?;
+        let (server, mut notes) = self.servers.connect(context, server, address).await?;
         let (shown, hidden) = server.tools.split_at(server.tools.len().min(MAX_SHOWN_TOOLS));
         if !hidden.is_empty() {
             notes.push(format!("{} more tools are not shown; search for them", hidden.len()));

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use toolcrib_io::http::names_private_address;
 use toolcrib_model::{EquivalentCall, ErrorKind, JsonObject, NAMESPACE_SEPARATOR, Risk, Tool, ToolError};
 use toolcrib_policy::{Access, Call};
-use toolcrib_port::{Approver, CallContext, ToolEngine as _, ToolLoader as _};
+use toolcrib_port::{CallContext, ToolEngine as _, ToolLoader as _};
 use toolcrib_registry::{AddedTools, SessionSource, SessionTools, SessionToolsError};
 use toolcrib_sdk::Lifecycle;
 use url::{Origin, Url};
@@ -196,15 +196,13 @@ pub(super) struct Servers {
     session_tools: SessionTools,
     /// The tool, and its source, that a call of a server's tool is equivalent to.
     call_tool: OnceLock<(Arc<Tool>, Arc<str>)>,
-    /// The approver that answers the questions of servers to the user.
-    approver: OnceLock<Arc<dyn Approver>>,
     connected: Mutex<ServerMap>,
 }
 
 impl Servers {
     pub(super) fn new(rules: AccessRules, folder: PathBuf, session_tools: SessionTools) -> Self {
-        let (call_tool, approver) = (OnceLock::new(), OnceLock::new());
-        Self { rules, folder, session_tools, call_tool, approver, connected: Mutex::default() }
+        let (call_tool, connected) = (OnceLock::new(), Mutex::default());
+        Self { rules, folder, session_tools, call_tool, connected }
     }
 
     /// Sets the tool whose rules and limits apply to all tools of the servers.
@@ -226,13 +224,14 @@ impl Servers {
         Ok(server)
     }
 
-    /// Connects to a server. Returns it with notes on its unusable tools.
+    /// Connects to a server for the session of a call. Returns it with notes on its unusable tools.
     pub(super) async fn connect(
         self: &Arc<Self>,
-        session: &Arc<str>,
+        context: &CallContext,
         name: String,
         address: Address,
     ) -> Result<(Arc<Server>, Vec<String>), ToolError> {
+        let session = &context.session;
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
         if name.is_empty() || name.len() > MAX_NAME_BYTES || !name.bytes().all(is_plain) {
             let message = format!(
@@ -259,7 +258,7 @@ impl Servers {
         };
         let link = Arc::new(Link::new(McpSource::new(namespace, transport).eager()));
         // The handshake tells the server if there is a user to ask.
-        if let Some(approver) = self.approver.get() {
+        if let Some(approver) = &context.approver {
             link.engine.attend(approver);
         }
         let loader = McpLoader::new(link.connection.clone());
@@ -397,11 +396,6 @@ impl Servers {
 
 #[async_trait]
 impl Lifecycle for Servers {
-    /// Sets the approver, for servers that are connected from now on.
-    fn attend(&self, approver: &Arc<dyn Approver>) {
-        self.approver.get_or_init(|| Arc::clone(approver));
-    }
-
     /// Disconnects from the servers of a session.
     async fn end_session(&self, session: &str) {
         let servers: ServerMap =

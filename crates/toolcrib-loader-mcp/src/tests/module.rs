@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, QualifiedName, Risk, Tool, ToolCall, ToolError, ToolResult};
 use toolcrib_policy::{Access, AccessRules, Call, Capabilities, Policy, Rule, Verdict};
-use toolcrib_port::{Approver, CallContext, Catalogue, ToolCaller, ToolEngine as _, ToolLoader as _};
+use toolcrib_port::{CallContext, Catalogue, ToolCaller, ToolEngine as _, ToolLoader as _};
 use toolcrib_registry::SessionTools;
 use toolcrib_sdk::Module;
 
@@ -159,9 +159,10 @@ async fn a_question_of_a_connected_server_is_put_to_the_user_of_the_call() {
     for era in [OLD, NEW] {
         let (server, module) = (ScriptServer::new(era), plain());
         let user = User::saying([filled(json!({"age": 42}))]);
-        let approver: Arc<dyn Approver> = Arc::clone(&user) as _;
-        module.attend(&approver);
-        ok(&module, "connect", json!({"server": "notes", "command": command(&server)})).await;
+        let mut context = CallContext::new("s");
+        context.approver = Some(Arc::clone(&user) as _);
+        let connect = json!({"server": "notes", "command": command(&server)});
+        assert_eq!(call_with(&context, &module, "connect", connect).await.error, None);
         let told = ok(&module, "call_tool", json!({"server": "notes", "tool": "one"})).await;
         assert!(told["result"].as_str().unwrap().contains("-age-:42"), "{told}");
         let asked = user.asked();
