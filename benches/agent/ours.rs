@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use toolcrib_agent::openai::OpenAiSettings;
 use toolcrib_agent::{
-    Agent, AgentSettings, Conversation, Limit, OpenAiModel, OpenAiSettings, Outcome, Provider, RunLimits,
-    RunReport,
+    Agent, AgentSettings, Conversation, Limit, OpenAiModel, Outcome, Provider, RunLimits, RunReport,
 };
 use toolcrib_bench::catalogue;
 use toolcrib_io::http::HttpClient;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use toolcrib_bench::report::{Row, title};
-use toolcrib_loader_mcp::{McpConnection, McpLoader, McpSource, McpTransport, ToolsCache};
+use toolcrib_loader_mcp::tools::ToolsCache;
+use toolcrib_loader_mcp::{McpConnection, McpLoader, McpSource, McpTransport};
 use toolcrib_meta::Discovery;
 use toolcrib_policy::{Capabilities, Effect, Policy, Principal};
 use toolcrib_registry::ToolRegistry;

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Zoned};
 use toolcrib_bench::report::{Figure, Row};
 use toolcrib_bench::{memory, processor};
 use toolcrib_model::JsonObject;
-use toolcrib_tasks::WatchRequest;
+use toolcrib_tasks::watch::WatchRequest;
 
 use crate::shop::{Shop, context};
 

@@ -12,10 +12,10 @@ use serde_json::json;
 use tempfile::TempDir;
 use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Tool, ToolCall, ToolError, ToolResult};
 use toolcrib_port::{CallContext, Catalogue, ToolCaller};
-use toolcrib_tasks::{
-    Action, ScheduleRequest, ScheduleSettings, ScheduleTime, Schedules, Services, SqliteStore, Store,
-    SystemClock, WatcherSettings, Watchers,
-};
+use toolcrib_tasks::schedule::{ScheduleRequest, ScheduleSettings, ScheduleTime};
+use toolcrib_tasks::store::SqliteStore;
+use toolcrib_tasks::watch::WatcherSettings;
+use toolcrib_tasks::{Action, Schedules, Services, Store, SystemClock, Watchers};
 
 /// The times of calls, with their arguments.
 #[derive(Clone, Default)]

@@ -13,11 +13,12 @@ use jiff::Zoned;
 use serde_json::json;
 use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Tool, ToolCall, ToolError, ToolResult};
 use toolcrib_port::{CallContext, Catalogue, ToolCaller};
-use toolcrib_tasks::{
-    Action, Background, BackgroundSettings, NotifyWhen, ScheduleRequest, ScheduleSettings, ScheduleTime,
-    Schedules, Services, SqliteStore, SystemClock, TaskPorts, WatchRequest, WatcherSettings, Watchers,
-    parse_time,
-};
+use toolcrib_tasks::background::BackgroundSettings;
+use toolcrib_tasks::schedule::{ScheduleRequest, ScheduleSettings, ScheduleTime};
+use toolcrib_tasks::store::SqliteStore;
+use toolcrib_tasks::time::parse_time;
+use toolcrib_tasks::watch::{NotifyWhen, WatchRequest, WatcherSettings};
+use toolcrib_tasks::{Action, Background, Schedules, Services, SystemClock, TaskPorts, Watchers};
 
 /// The name of its tool.
 const TEMPERATURE: &str = "oven.temperature";

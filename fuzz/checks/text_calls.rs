@@ -1,6 +1,9 @@
 //! Any text as a message of a model, as a whole and in pieces, and as what a tool returned.
 
-use toolcrib_prompt::{MAX_TEXT_CALLS, TextReader, ToolNames, defuse, parse_text_calls, render_tool_result};
+use toolcrib_prompt::defuse;
+use toolcrib_prompt::text_calls::{
+    MAX_TEXT_CALLS, TextReader, ToolNames, parse_text_calls, render_tool_result,
+};
 
 /// The names of tools that the seeds call.
 const KNOWN: [&str; 6] = ["read", "write", "ls", "search", "list_categories", "get_weather"];

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use toolcrib_model::{Tool, words_of_name};
+use toolcrib_model::Tool;
+use toolcrib_model::text::words_of_name;
 use toolcrib_policy::Principal;
 
 use crate::budget::forms::{discovery, operations};

@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::chat::ShownPieces;
-use crate::{ChatModel, ChatReply, ChatRequest, Error, Piece, TextSink};
+use crate::chat::{ChatReply, ChatRequest, Piece, ShownPieces, TextSink};
+use crate::{ChatModel, Error};
 
 /// After how many requests in a row that failed a model is left alone.
 pub const BREAKER_FAILURES: u32 = 2;
@@ -149,7 +149,7 @@ impl Breaker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Piece, ToolChoice};
+    use crate::chat::{Piece, ToolChoice};
 
     /// Answers with its name, or fails as it is told to, and counts.
     struct Model {

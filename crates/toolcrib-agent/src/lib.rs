@@ -6,19 +6,24 @@
 //! - A [`Budget`] limits a run together with all runs that it starts.
 //! - An [`AgentPool`] starts other agents of the app, and an [`AppPool`] calls the agents of other apps.
 //! - [`OpenAiModel`] is a model behind the Chat Completions API of any [`Provider`].
-//! - [`FallbackModel`] asks the next of several models where one cannot answer, and [`TextModel`] is a model that writes
-//!   its calls as text, as one that calls through its API.
-//! - [`RecordedModel`] plays turns from a file, and [`Recorder`] writes such a file.
-//! - An [`NotificationQueue`] holds out-of-band notifications, which the model reads with its next turn.
-//! - A [`Journal`] stores the events of a run as [`Entry`]s, and [`Conversation::restore`] restores the run from them.
+//! - [`FallbackModel`](fallback::FallbackModel) asks the next of several models where one cannot answer, and
+//!   [`TextModel`](chat::TextModel) is a model that writes its calls as text, as one that calls through its API.
+//! - [`RecordedModel`](recorded::RecordedModel) plays turns from a file, and [`Recorder`](recorded::Recorder) writes
+//!   such a file.
+//! - An [`NotificationQueue`](notifications::NotificationQueue) holds out-of-band notifications, which the model reads
+//!   with its next turn.
+//! - A [`Journal`] stores the events of a run as [`Entry`](journal::Entry)s, and [`Conversation::restore`] restores the
+//!   run from them.
 //!
 //! ```
 //! use async_trait::async_trait;
 //! use serde_json::json;
-//! use toolcrib_agent::{Agent, AgentSettings, Conversation, RecordedModel};
+//! use toolcrib_agent::{Agent, AgentSettings, Conversation};
+//! use toolcrib_agent::recorded::RecordedModel;
 //! use toolcrib_model::{QualifiedName, Tool, ToolCall, ToolResult};
 //! use toolcrib_port::{CallContext, ToolCaller};
-//! use toolcrib_prompt::{CallStyle, InjectionSettings, Plan, WireNames};
+//! use toolcrib_prompt::system_prompt::CallStyle;
+//! use toolcrib_prompt::{InjectionSettings, Plan, WireNames};
 //!
 //! /// Runs every tool by greeting.
 //! struct Greeter;
@@ -57,44 +62,36 @@
 
 mod agent;
 
-mod budget;
+pub mod budget;
 
-mod app_pool;
-mod pool;
+pub mod app_pool;
+pub mod pool;
 
-mod chat;
+pub mod chat;
 
-mod fallback;
-mod openai;
+pub mod fallback;
+pub mod openai;
 mod provider;
 
-mod journal;
-mod notifications;
-mod recorded;
+pub mod journal;
+pub mod notifications;
+pub mod recorded;
 
 mod error;
 
+pub use agent::limits;
 pub use agent::{
-    Agent, AgentSettings, CallRecord, Compacted, Conversation, DEFAULT_COMPACT_AT, DEFAULT_MAX_CALLS,
-    DEFAULT_MAX_COST, DEFAULT_MAX_DURATION, DEFAULT_MAX_FAILURES, DEFAULT_MAX_RESULT_BYTES,
-    DEFAULT_MAX_TOKENS, DEFAULT_MAX_TURNS, Limit, MAX_PARALLEL_CALLS, MAX_REPORTED_CALLS,
-    MAX_REPORTED_NOTICES, Observer, Outcome, REPEAT_WINDOW, RunLimits, RunReport, STOP_AFTER_REPEATS, Spent,
+    Agent, AgentSettings, CallRecord, Compacted, Conversation, DEFAULT_COMPACT_AT, Limit, MAX_PARALLEL_CALLS,
+    MAX_REPORTED_CALLS, MAX_REPORTED_NOTICES, Observer, Outcome, REPEAT_WINDOW, RunLimits, RunReport,
+    STOP_AFTER_REPEATS, Spent,
 };
-pub use app_pool::{AppAgent, AppApprover, AppPool, CALL_APP, CallableApp};
+pub use app_pool::AppPool;
 pub use budget::Budget;
-pub use chat::{
-    ChatModel, ChatReply, ChatRequest, Message, Picture, Piece, RecoveringModel, RequestedCall, TextModel,
-    TextSink, ToolChoice, ToolFunction, Usage,
-};
+pub use chat::{ChatModel, Message};
 pub use error::Error;
-pub use fallback::{BREAKER_FAILURES, BREAKER_PAUSE, Brain, FallbackModel};
-pub use journal::{Entry, Journal};
-pub use notifications::{Note, NotificationQueue};
-pub use openai::{
-    DEFAULT_ATTEMPTS, DEFAULT_IDLE_TIMEOUT, DEFAULT_REPLY_TIMEOUT, DEFAULT_RETRY_DELAY, OpenAiModel,
-    OpenAiSettings, Parameters, Prices,
-};
-pub use pool::{AgentFactory, AgentPool, SpawnedAgent};
+pub use fallback::Brain;
+pub use journal::Journal;
+pub use openai::OpenAiModel;
+pub use pool::AgentPool;
 pub use provider::Provider;
-pub use recorded::{MAX_RECORDING_BYTES, RecordedModel, Recorder};
 pub use toolcrib_model::{Amount, Resource};

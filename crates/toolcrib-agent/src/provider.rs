@@ -7,7 +7,9 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de};
 use toolcrib_document::nearest;
-use toolcrib_prompt::{CallStyle, DEFAULT_CONTEXT_WINDOW, Profile};
+use toolcrib_prompt::Profile;
+use toolcrib_prompt::injection::DEFAULT_CONTEXT_WINDOW;
+use toolcrib_prompt::system_prompt::CallStyle;
 use url::{Host, Url};
 
 use crate::Error;
@@ -19,7 +21,7 @@ pub(crate) const LOCAL_CONTEXT_WINDOW: u32 = 8_192;
 ///
 /// ```
 /// use toolcrib_agent::Provider;
-/// use toolcrib_prompt::CallStyle;
+/// use toolcrib_prompt::system_prompt::CallStyle;
 /// let provider: Provider = "ollama".parse()?;
 /// assert_eq!(provider.base_url(), Some("http://localhost:11434/v1"));
 /// assert_eq!(provider.call_style(), CallStyle::Text);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use toolcrib_document::{Document, Error as DocumentError, Format, Limits, parse};
 use toolcrib_io::files::{ProtectedFiles, make_private, read_bounded, state_folder};
-use toolcrib_loader_mcp::{TrustLock, TrustLockError};
+use toolcrib_loader_mcp::tools::{TrustLock, TrustLockError};
 use toolcrib_modules::memory::Memory;
 use toolcrib_results::Secrets;
 

@@ -228,7 +228,7 @@ impl Parts {
             audit::check(audit, file, errors);
         }
         runtime::check(&config.runtime, file, errors);
-        let has_scheduler = config.modules.contains_key(toolcrib_tasks::SCHEDULER);
+        let has_scheduler = config.modules.contains_key(toolcrib_tasks::schedule::SCHEDULER);
         execution::check(&config.execution, has_scheduler, file, errors);
         limits::check(&config.tools.limits, &config.modules, file, errors);
         search::check(&config.tools.search, file, errors);

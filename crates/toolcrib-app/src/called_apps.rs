@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use toolcrib_agent::RunLimits;
 use toolcrib_document::Error as DocumentError;
-use toolcrib_model::pointer_part;
+use toolcrib_model::text::pointer_part;
 
 use crate::file::variables;
 use crate::sections::apps::{CalledAppConfig, MAX_APP_DEPTH, MAX_APPS};

@@ -44,9 +44,9 @@ pub use schema::module_schema::ModuleSchema;
 pub use settings::{AppConfig, ToolsSection};
 pub use sources::{BuiltSource, CheckedLoader, SourceRequest};
 pub use state_name::state_name;
-pub use toolcrib_loader_mcp::{
-    Authorization, Change, LOGIN_TIMEOUT, LoopbackRedirect, TrustLock, TrustLockError,
-};
+pub use toolcrib_loader_mcp::tools::{Change, TrustLock, TrustLockError};
+pub use toolcrib_loader_mcp::{Authorization, LOGIN_TIMEOUT, LoopbackRedirect};
 pub use toolcrib_modules::NoConfig;
 pub use toolcrib_oauth::Error as AuthorizationError;
-pub use toolcrib_tasks::{TaskStore, Terminal};
+pub use toolcrib_tasks::TaskStore;
+pub use toolcrib_tasks::channels::Terminal;

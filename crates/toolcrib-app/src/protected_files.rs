@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 use toolcrib_document::{Format, Limits, parse};
 use toolcrib_io::files::{cache_folder, read_bounded, state_folder};
-use toolcrib_loader_file::{MANIFEST, MAX_MANIFEST_BYTES};
-use toolcrib_model::pointer_part;
-use toolcrib_tasks::{Skill, Skills};
+use toolcrib_loader_file::exec::{MANIFEST, MAX_MANIFEST_BYTES};
+use toolcrib_model::text::pointer_part;
+use toolcrib_tasks::Skills;
+use toolcrib_tasks::skills::Skill;
 
 use crate::App;
 use crate::file::variables;

@@ -18,7 +18,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde::Serialize;
-use toolcrib_agent::{Conversation, Entry, Journal};
+use toolcrib_agent::journal::Entry;
+use toolcrib_agent::{Conversation, Journal};
 
 use crate::exit::Failure;
 use format::{EXTENSION, Head, MAX_SESSION_BYTES, VERSION, check, folder_of, results_of};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use serde_json::Value;
-use toolcrib_model::{pointer_part, string_end};
+use toolcrib_model::text::{pointer_part, string_end};
 
 /// The digits of such integers by JSON pointer.
 pub(crate) type ExactIntegers = BTreeMap<String, String>;

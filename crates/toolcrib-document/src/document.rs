@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use toolcrib_model::pointer_part;
+use toolcrib_model::text::pointer_part;
 
 use crate::big_integers::{ExactIntegers, Node, exact_at};
 use crate::{Error, Limits, Position, json, locate, nearest, value_count, yaml};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use toolcrib_model::ellipsize_chars;
+use toolcrib_model::text::ellipsize_chars;
 
 use crate::{MAX_ALIAS_BYTES, MAX_ALIAS_NODES, MAX_DEPTH, MAX_VALUES};
 

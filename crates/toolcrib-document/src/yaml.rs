@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, Tag};
 use serde_json::{Map, Value};
-use toolcrib_model::pointer_part;
+use toolcrib_model::text::pointer_part;
 
 use crate::big_integers::{ExactIntegers, Node, exact_at};
 use crate::error::shown;

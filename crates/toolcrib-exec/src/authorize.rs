@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use toolcrib_model::{ErrorKind, Forwarding, JsonObject, ToolCall, ToolError, ToolTraits};
+use toolcrib_model::tool::Forwarding;
+use toolcrib_model::{ErrorKind, JsonObject, ToolCall, ToolError, ToolTraits};
 use toolcrib_policy::{Authorized, Call, Consent, Decision, PendingApproval, Policy, Verdict};
 use toolcrib_port::CallContext;
 use toolcrib_registry::{Entry, FindError, Overloads, Snapshot};
 use toolcrib_schema::Repair;
 
+use crate::limits::MAX_DEPTH;
 use crate::normalize::{
     clamp_numbers, forwarded_calls, nest_fields, normalize_deferred, normalize_forwarding,
 };
-use crate::{MAX_DEPTH, call_errors, former_arguments};
+use crate::{call_errors, former_arguments};
 
 /// A call bound to one tool, with normalized arguments and the decision of the policy.
 pub(crate) struct ResolvedCall {

@@ -1,6 +1,7 @@
 //! Checks of calls that are made later.
 
-use toolcrib_model::{Forwarding, JsonObject, ToolCall, ToolError};
+use toolcrib_model::tool::Forwarding;
+use toolcrib_model::{JsonObject, ToolCall, ToolError};
 use toolcrib_policy::Policy;
 use toolcrib_port::CallContext;
 use toolcrib_registry::Snapshot;

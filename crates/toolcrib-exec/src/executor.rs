@@ -21,14 +21,11 @@ use tracing::Instrument as _;
 use crate::approval::ApprovalProcess;
 use crate::audit::{Audit, CallRecorder};
 use crate::authorize::{CallState, ResolvedCall, authorize, reaches_only};
-use crate::flow::limited_as;
+use crate::flow::{CallChain, limited_as};
 use crate::heartbeat::Heartbeat;
 use crate::hooks::fault;
-use crate::limits::{MAX_DEADLINE, deadline_of};
-use crate::{
-    CallChain, DEFAULT_APPROVAL_WAIT, FlowControl, FlowSettings, Hook, MAX_APPROVAL_WAIT, MIN_APPROVAL_WAIT,
-    call_errors, hooks, invoke,
-};
+use crate::limits::{DEFAULT_APPROVAL_WAIT, MAX_APPROVAL_WAIT, MAX_DEADLINE, MIN_APPROVAL_WAIT, deadline_of};
+use crate::{FlowControl, FlowSettings, Hook, call_errors, hooks, invoke};
 
 /// The executor: every call of a tool goes through it.
 pub struct Executor {

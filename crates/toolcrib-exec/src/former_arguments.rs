@@ -1,8 +1,10 @@
 //! Former names of arguments of the runtime's own tools.
 
 use serde_json::Value;
-use toolcrib_model::{JsonObject, Tool, pointer_part};
-use toolcrib_schema::{Change, Repair};
+use toolcrib_model::text::pointer_part;
+use toolcrib_model::{JsonObject, Tool};
+use toolcrib_schema::Repair;
+use toolcrib_schema::repair::Change;
 
 /// Renames arguments that come under a former name, and returns a repair for each, which the result reports. An
 /// argument that also comes under its current name stays as it is, and the schema refuses it. An object under a former

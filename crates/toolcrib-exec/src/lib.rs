@@ -45,10 +45,10 @@
 
 mod deferred_check;
 mod executor;
-mod flow;
+pub mod flow;
 mod former_arguments;
 mod hooks;
-mod limits;
+pub mod limits;
 
 pub mod audit;
 
@@ -66,10 +66,5 @@ mod tests;
 
 pub use approvers::{Callback, DenyAll};
 pub use executor::Executor;
-pub use flow::{
-    BreakerLimits, CacheLimits, CallChain, FlowControl, FlowSettings, RateLimit, SourceLimits, ToolLimits,
-};
+pub use flow::{FlowControl, FlowSettings};
 pub use hooks::{Hook, MAX_HOOK_WAIT};
-pub use limits::{
-    DEFAULT_APPROVAL_WAIT, DEFAULT_DEADLINE, MAX_APPROVAL_WAIT, MAX_DEADLINE, MAX_DEPTH, MIN_APPROVAL_WAIT,
-};

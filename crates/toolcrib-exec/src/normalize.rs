@@ -10,7 +10,8 @@ mod nested_fields;
 
 use serde_json::Value;
 use toolcrib_document::{Format, Limits, parse};
-use toolcrib_model::{ErrorKind, Forwarding, JsonObject, ToolCall, ToolError};
+use toolcrib_model::tool::Forwarding;
+use toolcrib_model::{ErrorKind, JsonObject, ToolCall, ToolError};
 
 pub(crate) use clamped_numbers::clamp_numbers;
 pub(crate) use deferred_call::normalize_deferred;

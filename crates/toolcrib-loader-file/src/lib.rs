@@ -42,15 +42,15 @@ mod command_engine;
 mod command_template;
 mod mock_engine;
 
-mod exec;
-mod worker;
+pub mod exec;
+pub mod worker;
 
 #[cfg(test)]
 mod tests;
 
 pub use command_engine::{CommandEngine, CommandOutput, CommandSettings};
 pub use command_template::{ArgvItem, TemplateError};
-pub use exec::{CONTEXT_VARIABLES, ExecModule, MANIFEST, MAX_ERROR_LINES, MAX_MANIFEST_BYTES};
+pub use exec::ExecModule;
 pub use file_loader::FileLoader;
 pub use inline_loader::InlineLoader;
 pub use mock_engine::{MockEngine, MockSettings};

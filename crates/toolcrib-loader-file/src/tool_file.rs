@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 use toolcrib_document::{Document, Error};
-use toolcrib_model::{JsonObject, NAMESPACE_SEPARATOR, QualifiedName, Schema, Tool, pointer_part};
+use toolcrib_model::name::NAMESPACE_SEPARATOR;
+use toolcrib_model::text::pointer_part;
+use toolcrib_model::{JsonObject, QualifiedName, Schema, Tool};
 
 use crate::file_loader::DEFAULT_NAMESPACE;
 use crate::unknown_keys::UnknownKeys;

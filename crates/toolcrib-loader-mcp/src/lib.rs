@@ -8,7 +8,8 @@
 //!   reached.
 //! - An [`McpEngine`] turns a call into `tools/call`. A call that the server may have processed is never sent again: if
 //!   the server exits during the call, the error is `outcome_unknown`. If a call is cancelled, the server is notified.
-//! - [`module`] creates the module `mcp`, with which an agent connects to further servers while it runs.
+//! - [`module`](module::module) creates the module `mcp`, with which an agent connects to further servers while it
+//!   runs.
 //!
 //! ```
 //! use toolcrib_loader_mcp::{McpConnection, McpEngine, McpLoader, McpSource};
@@ -29,9 +30,9 @@
 //!
 //! The crate supports revision 2026-07-28 of the protocol, and the earlier ones with an `initialize` handshake: over
 //! pipes, over Streamable HTTP, and over HTTP with server-sent events. The tools of a server are known from a
-//! [cache](ToolsCache) before it is started, and compared with those that were [approved](TrustLock). The questions of a
-//! server to the user go through the approver of the executor; sampling and roots are not supported. Arguments are
-//! validated, and deadlines enforced, by the executor.
+//! [cache](tools::ToolsCache) before it is started, and compared with those that were [approved](tools::TrustLock). The
+//! questions of a server to the user go through the approver of the executor; sampling and roots are not supported.
+//! Arguments are validated, and deadlines enforced, by the executor.
 
 mod source;
 
@@ -41,8 +42,8 @@ mod auth;
 mod calls;
 mod connection;
 mod elicitation;
-mod module;
-mod tools;
+pub mod module;
+pub mod tools;
 mod transport;
 
 mod error;
@@ -56,13 +57,11 @@ pub use calls::{McpEngine, SessionEngines};
 pub use connection::McpConnection;
 pub use elicitation::MAX_QUESTIONS;
 pub use error::Error;
-pub use module::{ID as MODULE_ID, McpModuleConfig, NAMESPACE_PREFIX, module};
+pub use module::ID as MODULE_ID;
 pub use source::{DEFAULT_STARTUP_TIMEOUT, HttpProtocol, McpSource, McpTransport};
 pub use toolcrib_oauth::client::{
     Authorization, Authorize, ClientSettings as McpAuth, Grant, IdentityProvider, IdentityToken,
     LOGIN_TIMEOUT, LoginSummary, LoopbackRedirect, Redirect, SecretSink, TokenStore,
 };
-pub use tools::{
-    Change, MAX_LOCK_BYTES, MAX_PAGES, MAX_TOOLS, McpLoader, ToolsCache, TrustLock, TrustLockError,
-};
+pub use tools::McpLoader;
 pub use transport::CLOSE_GRACE;

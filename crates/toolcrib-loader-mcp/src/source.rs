@@ -9,7 +9,7 @@ use std::time::Duration;
 use toolcrib_model::Secret;
 use url::Url;
 
-use crate::{ToolsCache, TrustLock};
+use crate::tools::{ToolsCache, TrustLock};
 
 use crate::McpAuth;
 

@@ -1,6 +1,6 @@
 //! Cleaning of texts that servers send, so that they are safe to show.
 
-pub(crate) use toolcrib_model::clean_text as clean;
+pub(crate) use toolcrib_model::text::clean_text as clean;
 
 /// The largest number of characters of a tool's description that a model sees. The longest ones of common servers have
 /// about 3,000.

@@ -1,6 +1,7 @@
 //! The errors of a source, its document and its calls.
 
-use toolcrib_model::{ErrorKind, ToolError, ellipsize_chars};
+use toolcrib_model::text::ellipsize_chars;
+use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_port::RejectKind;
 
 /// An error in the settings of a source, in its document, or in the arguments of a call.

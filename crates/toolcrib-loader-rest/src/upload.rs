@@ -6,7 +6,8 @@ use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use toolcrib_io::files::{Purpose, Root};
-use toolcrib_policy::{Access, Mode};
+use toolcrib_policy::Access;
+use toolcrib_policy::access::Mode;
 
 use crate::Error;
 use crate::media_detection::of_data_url;

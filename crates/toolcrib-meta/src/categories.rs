@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use toolcrib_model::{ErrorKind, ToolError, truncate_bytes, words_of_name};
+use toolcrib_model::text::{truncate_bytes, words_of_name};
+use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_policy::Principal;
 
 use crate::discovery::Discovery;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Risk, ToolError, truncate_bytes};
+use toolcrib_model::text::truncate_bytes;
+use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Risk, ToolError};
 use toolcrib_policy::{Policy, Principal, RUNTIME_NAMESPACE};
 use toolcrib_port::ToolLoader;
 use toolcrib_registry::{Entry, Overloads, Snapshot, ToolRegistry};

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
-use toolcrib_model::{ErrorKind, Presence, Tool, ToolError};
+use toolcrib_model::tool::Presence;
+use toolcrib_model::{ErrorKind, Tool, ToolError};
 use toolcrib_registry::{Snapshot, ToolRegistry};
 use toolcrib_search::embedding::{EmbedError, Embeddings};
 use toolcrib_search::{SearchIndex, SearchSettings};

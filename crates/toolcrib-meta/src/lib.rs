@@ -32,7 +32,7 @@
 mod discovery;
 mod empty_search;
 mod index;
-mod names;
+pub mod names;
 mod source_notes;
 
 mod schema;
@@ -52,7 +52,6 @@ mod tests;
 
 pub use categories::{Category, Page};
 pub use discovery::{Discovery, FoundTool, SearchResults};
-pub use names::{BROWSE_CATEGORY, EXECUTE_TOOL, LIST_CATEGORIES, RUN_PARALLEL, SEARCH_TOOLS};
 pub use signature::{FOUND_BYTES, FOUND_BYTES_PER_TOOL};
 pub use tool_card::{MAX_SHOWN_BYTES, ToolCard, ToolDetail, ToolForm};
 pub use tools::module;

@@ -170,7 +170,7 @@ fn step<'a>(node: Node<'a>, segment: &str, lists: usize) -> Option<(String, Node
     let named = fields.iter().find(|field| field.name == segment);
     let named = named.or_else(|| fields.iter().find(|field| field.name.eq_ignore_ascii_case(segment)));
     if let Some(field) = named {
-        return Some((toolcrib_model::pointer_part(field.name), field.node));
+        return Some((toolcrib_model::text::pointer_part(field.name), field.node));
     }
     if [ITEMS, "[]", "items"].contains(&segment) {
         return node.items().map(|items| (ITEMS.to_owned(), items));
@@ -216,7 +216,7 @@ impl Writer {
         if !fields.is_empty() {
             let mut properties = JsonObject::new();
             for Field { name, node, .. } in &fields {
-                let schema = self.part(&toolcrib_model::pointer_part(name), *node, depth)?;
+                let schema = self.part(&toolcrib_model::text::pointer_part(name), *node, depth)?;
                 self.left = self.left.checked_sub(name.len())?;
                 properties.insert((*name).to_owned(), schema);
             }
@@ -297,7 +297,8 @@ fn narrow(node: Node<'_>, path: &str, room: usize) -> Value {
     let mut writer = Writer { left: room, path: path.to_owned(), is_cut: false, has_texts: false };
     let mut used = 0;
     for Field { name, node, is_required } in node.fields() {
-        let schema = writer.part(&toolcrib_model::pointer_part(name), node, 1).filter(|_| used < room / 2);
+        let schema =
+            writer.part(&toolcrib_model::text::pointer_part(name), node, 1).filter(|_| used < room / 2);
         let cost = 2 * name.len() + schema.as_ref().map_or(0, size) + PUNCTUATION;
         match schema {
             Some(schema) if used + cost <= room / 2 => {

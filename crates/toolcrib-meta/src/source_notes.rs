@@ -4,7 +4,8 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use toolcrib_model::{JsonObject, ellipsize_chars};
+use toolcrib_model::JsonObject;
+use toolcrib_model::text::ellipsize_chars;
 use toolcrib_policy::Principal;
 use toolcrib_port::ToolLoader;
 

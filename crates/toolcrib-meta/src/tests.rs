@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, QualifiedName, Tool, ToolCall, ToolResult};
 use toolcrib_policy::{Authorized, Call, Policy, Principal};
 use toolcrib_port::{CallContext, LoadOutcome, ToolEngine, ToolLoader};
-use toolcrib_registry::{DataflowEnrichment, Enrichment, ToolRegistry};
+use toolcrib_registry::enrichment::DataflowEnrichment;
+use toolcrib_registry::{Enrichment, ToolRegistry};
 use toolcrib_search::SearchOptions;
 
 use crate::{Discovery, module};

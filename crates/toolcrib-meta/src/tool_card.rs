@@ -6,9 +6,11 @@ use schemars::JsonSchema;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Risk, Schema, Tool, ToolError, words_of_name};
+use toolcrib_model::text::words_of_name;
+use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Risk, Schema, Tool, ToolError};
 use toolcrib_policy::{Effect, Policy, Principal};
-use toolcrib_registry::{Dataflow, Entry, Overloads, Snapshot, Supplier};
+use toolcrib_registry::enrichment::{Dataflow, Supplier};
+use toolcrib_registry::{Entry, Overloads, Snapshot};
 
 use crate::schema_view::{NoSuchPart, SchemaView, schema_view};
 use crate::summary::cut;

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize, de};
 use serde_json::Value;
 
-use crate::{JsonObject, NAMESPACE_SEPARATOR};
+use crate::JsonObject;
+use crate::name::NAMESPACE_SEPARATOR;
 
 /// A requested call. The name is not resolved and the arguments are not checked yet.
 ///

@@ -13,21 +13,22 @@
 //! # Ok::<(), toolcrib_model::NameError>(())
 //! ```
 //!
-//! Nothing here does I/O, is async, or reads a clock. [`random_bytes`] alone asks the operating system.
+//! Nothing here does I/O, is async, or reads a clock. [`random_bytes`](random::random_bytes) alone asks the operating
+//! system.
 
-mod name;
-mod text;
-mod tool;
+pub mod name;
+pub mod text;
+pub mod tool;
 
 mod amount;
 mod call;
 mod error;
-mod result;
+pub mod result;
 mod user_question;
 
-mod call_scope;
+pub mod call_scope;
 mod load_outcome;
-mod random;
+pub mod random;
 mod secret;
 
 #[cfg(test)]
@@ -35,28 +36,18 @@ mod tests;
 
 pub use amount::{Amount, Resource};
 pub use call::ToolCall;
-pub use call_scope::{CallScope, MAX_SCOPE_ENTRIES, MAX_SCOPE_KEY_BYTES, MAX_SCOPE_VALUE_BYTES, ScopeError};
+pub use call_scope::{CallScope, ScopeError};
 pub use error::{DENIAL_HINT, ErrorKind, ToolError};
 pub use load_outcome::{LoadOutcome, Reject, RejectKind};
-pub use name::{
-    MAX_NAME_CHARS, NAMESPACE_SEPARATOR, NameError, QualifiedName, RUNTIME_NAMESPACE, SCHEDULER_NAMESPACE,
-};
-pub use random::{NoRandomNumbers, hex, random_bytes};
+pub use name::{NameError, QualifiedName};
 pub use result::ToolResult;
-pub use result::media::{Media, MediaHandle, media_handles};
 pub use result::notes::ResultNote;
 pub use secret::Secret;
-pub use text::canonical::{ExactIntegers, canonical_json, canonical_json_with};
-pub use text::invisible::{clean_text, is_hidden, is_invisible, is_joiner, visible_text};
-pub use text::json::{AnySeed, kind_of, pointer_part, string_end};
-pub use text::truncate::{ellipsize_bytes, ellipsize_chars, truncate_bytes, truncate_chars};
-pub use text::words::words_of_name;
-pub use tool::equivalent::EquivalentCall;
-pub use tool::fingerprint::{Fingerprint, ParseFingerprintError};
+pub use tool::Tool;
+pub use tool::fingerprint::Fingerprint;
 pub use tool::risk::Risk;
-pub use tool::schema::{Definition, PerDefinition, Rewritten, Schema, SharedDefinitions};
-pub use tool::traits::{Cacheable, DeferredCall, DiscoveryStep, Forwarding, Presence, ToolTraits};
-pub use tool::{Tool, ToolFormError};
+pub use tool::schema::Schema;
+pub use tool::traits::ToolTraits;
 pub use user_question::{FieldKind, FormField, UserAnswer, UserQuestion};
 
 /// A JSON object, keys in the order in which they were written.

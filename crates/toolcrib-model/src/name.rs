@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::is_invisible;
+use crate::text::is_invisible;
 
 /// The separator of namespace and name in data: `weather_api::get_weather`.
 pub const NAMESPACE_SEPARATOR: &str = "::";

@@ -4,9 +4,8 @@ mod traits;
 
 use serde_json::{Value, json};
 
-use crate::{
-    ErrorKind, Fingerprint, NameError, QualifiedName, Secret, Tool, ToolCall, ToolResult, canonical_json,
-};
+use crate::text::canonical_json;
+use crate::{ErrorKind, Fingerprint, NameError, QualifiedName, Secret, Tool, ToolCall, ToolResult};
 
 #[test]
 fn canonical_json_is_what_python_writes() {

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use toolcrib_model::{ErrorKind, ToolError, ellipsize_chars};
+use toolcrib_model::text::ellipsize_chars;
+use toolcrib_model::{ErrorKind, ToolError};
 
 /// The maximum length of a server's message that is passed on, in characters.
 const MAX_MESSAGE_CHARS: usize = 600;

@@ -7,7 +7,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use toolcrib_io::files::{ProtectedFiles, Purpose, Root};
-use toolcrib_policy::{Access, Mode};
+use toolcrib_policy::Access;
+use toolcrib_policy::access::Mode;
 use toolcrib_sdk::Module;
 
 #[cfg(feature = "filesystem")]

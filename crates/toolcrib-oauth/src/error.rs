@@ -3,7 +3,7 @@
 use url::Url;
 
 use crate::metadata::{MAX_URL_BYTES, display_url};
-use toolcrib_model::clean_text;
+use toolcrib_model::text::clean_text;
 
 /// An error that leaves a request without a token.
 #[derive(Clone, Debug, thiserror::Error)]

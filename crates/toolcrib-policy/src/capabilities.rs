@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use toolcrib_model::Risk;
 
-use crate::{AccessRules, Condition};
+use crate::Condition;
+use crate::access::AccessRules;
 
 /// The effect of a rule on a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]

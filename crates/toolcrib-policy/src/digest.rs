@@ -1,7 +1,8 @@
 //! Digests of questions and remembered approvals.
 
 use sha2::{Digest, Sha256};
-use toolcrib_model::{JsonObject, canonical_json};
+use toolcrib_model::JsonObject;
+use toolcrib_model::text::canonical_json;
 
 use crate::{Call, Principal};
 

@@ -40,7 +40,7 @@ mod authorized;
 mod digest;
 mod question;
 
-mod access;
+pub mod access;
 
 mod error;
 mod location;
@@ -48,7 +48,7 @@ mod location;
 #[cfg(test)]
 mod tests;
 
-pub use access::{Access, AccessRules, Mode, PathRule};
+pub use access::Access;
 pub use approval::{Approval, PendingApproval, Remember, question_id};
 pub use approvals::Approvals;
 pub use authorized::{Authorized, Call, Consent};
@@ -62,4 +62,4 @@ pub use policy::Policy;
 pub use principal::Principal;
 pub use question::Question;
 pub use rules::scope::Scope;
-pub use toolcrib_model::RUNTIME_NAMESPACE;
+pub use toolcrib_model::name::RUNTIME_NAMESPACE;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use toolcrib_model::pointer_part;
+use toolcrib_model::text::pointer_part;
 
 /// A location in an app file, in the notation for people and as a JSON pointer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

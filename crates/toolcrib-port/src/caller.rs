@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use toolcrib_model::{ErrorKind, Media, Tool, ToolCall, ToolError, ToolResult};
+use toolcrib_model::result::Media;
+use toolcrib_model::{ErrorKind, Tool, ToolCall, ToolError, ToolResult};
 
 use crate::CallContext;
 

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use toolcrib_model::QualifiedName;
 use toolcrib_schema::Profile;
 
-use crate::{CallStyle, Error, Tokenizer};
+use crate::system_prompt::CallStyle;
+use crate::{Error, Tokenizer};
 
 /// The default size of the context window, in tokens.
 pub const DEFAULT_CONTEXT_WINDOW: u32 = 131_072;

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use toolcrib_model::{QualifiedName, truncate_chars};
+use toolcrib_model::QualifiedName;
+use toolcrib_model::text::truncate_chars;
 
 use crate::OfferedTool;
 use crate::sanitize::one_line;

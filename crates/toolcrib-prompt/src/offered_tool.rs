@@ -4,11 +4,13 @@ use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use toolcrib_model::{DiscoveryStep, JsonObject, Presence, QualifiedName, Schema, Tool};
+use toolcrib_model::tool::{DiscoveryStep, Presence};
+use toolcrib_model::{JsonObject, QualifiedName, Schema, Tool};
 use toolcrib_schema::{Profile, Sent};
 
+use crate::Tokenizer;
 use crate::sanitize::{clean, defuse_json, one_line};
-use crate::{CallStyle, Tokenizer};
+use crate::system_prompt::CallStyle;
 
 /// The most characters of a description that are sent, of a tool or within its schema. `OpenAI` refuses longer ones of
 /// functions.

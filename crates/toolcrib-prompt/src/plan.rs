@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use toolcrib_model::{DiscoveryStep, Presence, QualifiedName, Tool};
+use toolcrib_model::tool::{DiscoveryStep, Presence};
+use toolcrib_model::{QualifiedName, Tool};
 
-use crate::injection::{list_budget, operational_budget};
+use crate::injection::{Estimate, Reveal, list_budget, operational_budget};
 use crate::listing::listed;
 use crate::offered_tool::Role;
+use crate::system_prompt::CallStyle;
 use crate::{
-    CallStyle, Error, Estimate, Injection, InjectionMode, InjectionSettings, ListedTool, OfferedTool, Reveal,
-    Tokenizer, WireNames,
+    Error, Injection, InjectionMode, InjectionSettings, ListedTool, OfferedTool, Tokenizer, WireNames,
 };
 
 /// The tools that a model is offered, and the form in which they are sent.

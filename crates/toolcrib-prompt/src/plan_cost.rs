@@ -3,8 +3,10 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::injection::Estimate;
 use crate::plan::per_tool;
-use crate::{CallStyle, Estimate, Injection, ListedTool, Plan, RenderedPrompt};
+use crate::system_prompt::{CallStyle, RenderedPrompt};
+use crate::{Injection, ListedTool, Plan};
 
 /// The cost of a tool, in tokens, if only its name and the first sentence of its description are shown and nothing is
 /// counted.

@@ -3,15 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use toolcrib_model::{DiscoveryStep, JsonObject};
+use toolcrib_model::JsonObject;
+use toolcrib_model::tool::DiscoveryStep;
 
-use crate::{OfferedTool, Plan, Reveal};
+use crate::injection::Reveal;
+use crate::{OfferedTool, Plan};
 
 /// The tools that are offered after a call has read their schemas, with [`Reveal::Append`].
 ///
 /// ```
 /// # use toolcrib_model::{QualifiedName, Tool};
-/// # use toolcrib_prompt::{InjectionMode, InjectionSettings, Plan, Reveal, WireNames};
+/// # use toolcrib_prompt::{InjectionMode, InjectionSettings, Plan, WireNames};
+/// # use toolcrib_prompt::injection::Reveal;
 /// # let look = Tool::new(QualifiedName::new("own", "look")?).with_metadata("discovery", true);
 /// # let look = look.with_metadata("discovery_step", "inspect");
 /// # let tools = [look, Tool::new(QualifiedName::new("shop", "price")?)];

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use toolcrib_model::{is_invisible, is_joiner};
+use toolcrib_model::text::{is_invisible, is_joiner};
 
 use crate::text_calls::marker::{MAX_MARK_BYTES, bracket_marks, is_marker_word};
 

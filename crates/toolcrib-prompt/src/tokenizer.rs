@@ -103,7 +103,7 @@ impl Serialize for Tokenizer {
 /// the estimated tokens.
 ///
 /// ```
-/// assert_eq!(toolcrib_prompt::estimate_tokens("Read a file."), 3);
+/// assert_eq!(toolcrib_prompt::tokenizer::estimate_tokens("Read a file."), 3);
 /// ```
 pub fn estimate_tokens(text: &str) -> u32 {
     u32::try_from(text.len().div_ceil(BYTES_PER_TOKEN)).unwrap_or(u32::MAX)

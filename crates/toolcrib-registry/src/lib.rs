@@ -6,7 +6,7 @@
 //!
 //! A snapshot finds tools by every spelling of their names ([`Snapshot::find`]), selects the overload that a call means
 //! ([`Overloads::choose`]), and lists the tools that did not load, with reasons. An [`Enrichment`] computes an artifact
-//! over all tools after each load, such as the [`Dataflow`]; subscribers receive each [`Change`].
+//! over all tools after each load, such as the [`Dataflow`](enrichment::Dataflow); subscribers receive each [`Change`].
 //!
 //! ```
 //! use toolcrib_model::{QualifiedName, Tool};
@@ -28,10 +28,10 @@
 
 mod build;
 mod change;
-mod enrichment;
+pub mod enrichment;
 mod lookup;
 mod registry;
-mod session_tools;
+pub mod session_tools;
 mod snapshot;
 mod sync;
 
@@ -40,10 +40,8 @@ mod tests;
 
 pub use build::ToolSchema;
 pub use change::{Change, ChangedTool};
-pub use enrichment::{
-    Artifact, Artifacts, Dataflow, DataflowEnrichment, Enrichment, EnrichmentError, Supplier,
-};
+pub use enrichment::{Artifacts, Enrichment};
 pub use lookup::{FindError, OverloadError, Overloads};
 pub use registry::{InvalidTools, RefreshError, ToolRegistry};
-pub use session_tools::{AddedTools, MAX_SESSION_SOURCES, SessionSource, SessionTools, SessionToolsError};
+pub use session_tools::SessionTools;
 pub use snapshot::{Entry, MAX_WARNINGS, Snapshot};

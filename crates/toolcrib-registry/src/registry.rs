@@ -12,8 +12,8 @@ use toolcrib_port::{LoadOutcome, Reject, RejectKind, ToolEngine, ToolLoader};
 
 use super::sync::{ArcSwap, Mutex, broadcast, run_blocking, timeout};
 use crate::build::{LoadedSource, build};
-use crate::enrichment::sort_by_dependencies;
-use crate::{Artifacts, Change, Enrichment, EnrichmentError, SessionTools, Snapshot};
+use crate::enrichment::{EnrichmentError, sort_by_dependencies};
+use crate::{Artifacts, Change, Enrichment, SessionTools, Snapshot};
 
 /// The maximum time for one source to load before the others continue without it. Loaders have shorter limits, such as
 /// for the start of a server; this one covers loaders without a limit.

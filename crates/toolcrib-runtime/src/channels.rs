@@ -4,7 +4,7 @@ use toolcrib_app::CallerView;
 use toolcrib_app::sections::channels::{NamedChannel, TELLING};
 use toolcrib_model::Tool;
 use toolcrib_registry::Snapshot;
-use toolcrib_tasks::SCHEDULER;
+use toolcrib_tasks::schedule::SCHEDULER;
 
 use crate::services::{AppServices, is_own};
 

@@ -7,7 +7,8 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolcrib_agent::{AgentPool, AppPool, NotificationQueue};
+use toolcrib_agent::notifications::NotificationQueue;
+use toolcrib_agent::{AgentPool, AppPool};
 use toolcrib_app::sections::modules::may_be_of_session;
 use toolcrib_app::sections::serve::SurfaceMode;
 use toolcrib_app::sections::{limits, search};
@@ -24,7 +25,8 @@ use toolcrib_prompt::Tokenizer;
 use toolcrib_registry::{Snapshot, ToolRegistry};
 use toolcrib_results::{ResultLimits, Results, Secrets, TokenCounter};
 use toolcrib_sdk::Module;
-use toolcrib_tasks::{SCHEDULER, TaskPorts, Tasks};
+use toolcrib_tasks::schedule::SCHEDULER;
+use toolcrib_tasks::{TaskPorts, Tasks};
 
 use crate::agent::notifications::SessionNotifications;
 use crate::agent::prompter::Prompts;
@@ -94,7 +96,7 @@ impl Runtime {
         let apps = call_app::pool(called, &services.app.config.tools.apps, &approver);
         let own = toolcrib_results::tools(Arc::clone(&results))
             .into_iter()
-            .chain(toolcrib_tasks::tools(approver))
+            .chain(toolcrib_tasks::ask_user::tools(approver))
             .chain(tasks.tools())
             .chain(skills::tools(&services.skills, &services.app.config))
             .chain(apps.tools())
@@ -294,7 +296,7 @@ fn connect(
     let Blueprint { app, options, policy, flow, channels, skills, .. } = blueprint;
     let policy = Arc::new(factory::reserved(policy, &app.config)?);
     let executor = Executor::new(Arc::clone(&registry), Arc::clone(&policy), Arc::clone(approver))
-        .with_earlier_names(toolcrib_tasks::resolve_former_name)
+        .with_earlier_names(toolcrib_tasks::background::resolve_former_name)
         .with_flow(flow)
         .with_results(Arc::clone(results))
         .with_approval_wait(app.config.tools.limits.approval_wait())

@@ -6,7 +6,8 @@ use toolcrib_app::{AppConfig, CallerView};
 use toolcrib_policy::Principal;
 use toolcrib_registry::Snapshot;
 use toolcrib_sdk::FunctionTool;
-use toolcrib_tasks::{Skill, Skills, USE_SKILL};
+use toolcrib_tasks::Skills;
+use toolcrib_tasks::skills::{Skill, USE_SKILL};
 
 use crate::services::{AppServices, is_own};
 

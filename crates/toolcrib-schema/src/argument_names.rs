@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
-use toolcrib_model::is_invisible;
+use toolcrib_model::text::is_invisible;
 
 use crate::Violation;
 use crate::repair::Plan;

@@ -9,13 +9,13 @@ use toolcrib_model::JsonObject;
 use crate::argument_names::{self, ArgumentNames};
 use crate::contents::Contents;
 use crate::pattern_cost::MAX_PATTERN_STATES;
-use crate::repair::{self, Plan};
+use crate::repair::{self, Plan, Repaired};
 use crate::schema_cost::{Graph, MAX_CHECK_DEPTH};
 use crate::unchecked_patterns::{self, Unchecked};
 use crate::validation_cost::MAX_VALUE_CHECKS;
 use crate::value_size::{MAX_VALUE_DEPTH, Shape};
 use crate::violation::MAX_VIOLATIONS;
-use crate::{Error, Repaired, Violation, Violations, example, validator};
+use crate::{Error, Violation, Violations, example, validator};
 
 /// A schema, ready to check values.
 #[derive(Debug)]
@@ -169,7 +169,8 @@ impl CompiledSchema {
     ///
     /// ```
     /// use serde_json::json;
-    /// use toolcrib_schema::{Change, CompiledSchema};
+    /// use toolcrib_schema::repair::Change;
+    /// use toolcrib_schema::CompiledSchema;
     ///
     /// let schema = CompiledSchema::compile(&json!({"properties": {
     ///     "ids": {"type": "array", "items": {"type": "integer"}},

@@ -1,7 +1,8 @@
 //! Properties of a schema that are computed in one pass, and its limits.
 
 use serde_json::Value;
-use toolcrib_model::{JsonObject, PerDefinition, Schema};
+use toolcrib_model::tool::PerDefinition;
+use toolcrib_model::{JsonObject, Schema};
 
 use crate::Error;
 use crate::pattern_cost::{Cost, MAX_PATTERN_STATES};

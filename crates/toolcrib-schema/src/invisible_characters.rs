@@ -7,7 +7,8 @@
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
-use toolcrib_model::{Definition, is_hidden, visible_text};
+use toolcrib_model::text::{is_hidden, visible_text};
+use toolcrib_model::tool::Definition;
 
 use crate::MAX_SCHEMA_DEPTH;
 use crate::schema_cost::Subschemas;

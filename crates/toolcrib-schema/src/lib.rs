@@ -35,7 +35,7 @@ mod value_size;
 
 mod argument_names;
 mod invisible_characters;
-mod repair;
+pub mod repair;
 
 mod example;
 mod violation;
@@ -51,7 +51,7 @@ pub use error::Error;
 pub use exclusive_bounds::with_numeric_bounds;
 pub use invisible_characters::{HiddenCharacter, definition_without_hidden, visible_data, without_hidden};
 pub use provider_profile::{Profile, Sent};
-pub use repair::{Change, Repair, Repaired};
+pub use repair::Repair;
 pub use schema_cost::{MAX_REFERENCE_DEPTH, MAX_SCHEMA_CHECKS};
 pub use unchecked_patterns::{Unchecked, is_small_pattern};
 pub use validation_cost::MAX_VALUE_CHECKS;

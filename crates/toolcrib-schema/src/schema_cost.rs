@@ -14,7 +14,8 @@ use std::collections::{HashMap, HashSet};
 
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
-use toolcrib_model::{Schema, pointer_part};
+use toolcrib_model::Schema;
+use toolcrib_model::text::pointer_part;
 
 use crate::Error;
 

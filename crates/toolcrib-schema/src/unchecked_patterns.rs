@@ -9,7 +9,7 @@ use std::fmt;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use toolcrib_model::ellipsize_bytes;
+use toolcrib_model::text::ellipsize_bytes;
 
 use crate::pattern_cost::{Cost, MAX_PATTERN_STATES};
 use crate::schema_cost::Graph;

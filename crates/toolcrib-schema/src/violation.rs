@@ -8,7 +8,7 @@ use jsonschema::error::ValidationErrorKind;
 use jsonschema::paths::Location;
 use serde::Serialize;
 use serde_json::Value;
-use toolcrib_model::{ellipsize_chars, pointer_part};
+use toolcrib_model::text::{ellipsize_chars, pointer_part};
 
 use crate::repair::read_text;
 use crate::value_size::json_within;

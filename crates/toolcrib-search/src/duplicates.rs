@@ -2,7 +2,7 @@
 //!
 //! Two tools are compared if they share one of their rarest words, or if the vector of one is among the nearest to the
 //! other's. So the number of comparisons grows with the number of tools and not with its square, except for the exact
-//! scan of up to [`MAX_SCANNED`] vectors. Two measures decide: the weighted share of words that the tools have in
+//! scan of up to `MAX_SCANNED` vectors. Two measures decide: the weighted share of words that the tools have in
 //! common, where rare words count more, and the similarity of their vectors. Without vectors the words decide alone.
 
 use std::collections::{BTreeMap, HashMap};

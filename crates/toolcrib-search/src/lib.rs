@@ -62,7 +62,7 @@ mod cache;
 pub mod embedding;
 pub mod evaluation;
 
-mod duplicates;
+pub mod duplicates;
 
 mod error;
 
@@ -70,7 +70,6 @@ mod error;
 mod tests;
 
 pub use cache::index_cache::MIN_CACHED_TOOLS;
-pub use duplicates::{DuplicateGroup, near_duplicates};
 pub use error::Error;
 pub use index::SearchIndex;
 pub use keyword::MAX_TOOLS;

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 use serde_json::Value;
-use toolcrib_model::{Schema, Tool, truncate_bytes};
+use toolcrib_model::text::truncate_bytes;
+use toolcrib_model::{Schema, Tool};
 
 /// The most bytes of one piece of text (a description, an alias) that are indexed. Real descriptions stay below 2 KB;
 /// the rest of a long one adds noise.

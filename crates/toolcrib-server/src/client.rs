@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use toolcrib_app::sections::serve::{LOCAL_CLIENT, sessions_of};
-use toolcrib_model::{hex, random_bytes};
+use toolcrib_model::random::{hex, random_bytes};
 
 use crate::Error;
 

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use toolcrib_model::NoRandomNumbers;
+use toolcrib_model::random::NoRandomNumbers;
 
 /// An error that keeps the server from starting or ends it early.
 #[derive(Debug, thiserror::Error)]

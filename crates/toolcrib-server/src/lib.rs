@@ -4,8 +4,8 @@
 //! and the earlier ones with an `initialize` handshake, on the same endpoint. Clients see all tools while they fit, or
 //! else the meta-tools that find and run the others. Every call passes through the executor of the runtime. Approvals go to the
 //! client's user if the client can ask one, and otherwise to the fallback of the [`ClientApprover`]. An operator may
-//! answer as well, through [`PendingApprovals`]: on a [`StatusPage`], or from another terminal through an
-//! [`OperatorListener`].
+//! answer as well, through [`PendingApprovals`](approval::PendingApprovals): on a [`StatusPage`], or from another
+//! terminal through an [`OperatorListener`](operator::OperatorListener).
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -44,12 +44,12 @@ mod calls;
 mod prompts;
 mod resources;
 
-mod approval;
-mod operator;
+pub mod approval;
+pub mod operator;
 
 mod protocol;
 
-mod http;
+pub mod http;
 mod page;
 mod stdio;
 
@@ -57,17 +57,10 @@ mod stdio;
 mod tests;
 
 pub use app_version::RETIRE_TIME;
-pub use approval::{
-    AnswerOutcome, ClientApprover, MAX_QUESTIONS, OperatorAnswer, OperatorPresence, PendingApprovals,
-};
+pub use approval::ClientApprover;
 pub use calls::tasks::TASK_AFTER;
 pub use error::Error;
-pub use http::{DRAIN, HttpServer};
-pub use operator::{
-    AnswerSender, CallDecision, MAX_SHOWN_ARGUMENT_BYTES, MAX_SHOWN_QUESTION_BYTES, OperatorClient,
-    OperatorListener, ProcessInfo, QuestionReply, ServerMessage, ServerMessages, WaitingCall, WaitingField,
-    WaitingForm, WaitingKind, WaitingQuestion, serving,
-};
+pub use http::HttpServer;
 pub use page::StatusPage;
 pub use server::Server;
 pub use settings::ServerSettings;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use toolcrib_model::truncate_chars;
+use toolcrib_model::text::truncate_chars;
 
 /// The upper bounds of the histogram buckets of call durations, in milliseconds.
 const BUCKETS_MS: [u64; 9] = [5, 25, 100, 250, 1_000, 5_000, 15_000, 60_000, 300_000];

@@ -1,8 +1,8 @@
 //! Unguessable ids.
 
-use toolcrib_model::{hex, random_bytes};
+use toolcrib_model::random::{hex, random_bytes};
 
-use crate::StoreError;
+use crate::store::StoreError;
 
 /// The number of random bytes of an id.
 const ID_BYTES: usize = 8;

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
 use crate::id::random_id;
-use crate::{Change, Clock, Record, RecordKind, Store, StoreError};
+use crate::store::{Change, Record, RecordKind, StoreError};
+use crate::{Clock, Store};
 
 /// The maximum number of unread notifications per session. The oldest are dropped first.
 pub const MAX_NOTIFICATIONS: usize = 100;

@@ -12,7 +12,8 @@ use serde_json::json;
 use toolcrib_model::{ErrorKind, ToolError};
 
 use crate::id::random_id;
-use crate::{Change, Record, RecordKind, Services, Store};
+use crate::store::{Change, Record, RecordKind};
+use crate::{Services, Store};
 
 /// The interval at which the process that runs the tasks polls for requests.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -35,7 +36,8 @@ pub enum OperatorRequest {
 impl OperatorRequest {
     /// Writes the request to a store that another process has open, and waits until that process has performed it.
     pub async fn submit(&self, store: &dyn Store) -> Result<(), ToolError> {
-        let failed = |error: crate::StoreError| ToolError::new(ErrorKind::Unavailable, error.to_string());
+        let failed =
+            |error: crate::store::StoreError| ToolError::new(ErrorKind::Unavailable, error.to_string());
         let id = random_id("request").map_err(failed)?;
         let record =
             Record { kind: RecordKind::Request, id: id.clone(), session: String::new(), body: json!(self) };

@@ -9,9 +9,11 @@ use tokio_util::sync::CancellationToken;
 use toolcrib_model::{ErrorKind, ToolCall, ToolError};
 use toolcrib_port::{CallContext, ToolCaller};
 
+use crate::channels::{MAX_MESSAGE_CHARS, Message};
 use crate::id::random_id;
 use crate::owner::Owner;
-use crate::{Change, Channel, Clock, MAX_MESSAGE_CHARS, Message, Notifications, Store, StoreError};
+use crate::store::{Change, StoreError};
+use crate::{Channel, Clock, Notifications, Store};
 
 /// The duration of a lease on a task in a shared store, unless it is renewed.
 pub(crate) const LEASE_TIME: Duration = Duration::from_secs(30);

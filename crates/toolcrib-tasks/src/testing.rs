@@ -15,7 +15,8 @@ use toolcrib_port::{Answer, Approver, ToolLoader as _};
 use toolcrib_registry::ToolRegistry;
 use toolcrib_sdk::Module;
 
-use crate::{Change, Clock, MemoryStore, Record, RecordKind, Store, StoreError, TaskPorts};
+use crate::store::{Change, MemoryStore, Record, RecordKind, StoreError};
+use crate::{Clock, Store, TaskPorts};
 
 /// A clock that follows the time of the Tokio runtime, which tests can pause, and that can be set.
 pub(crate) struct TestClock {
@@ -126,8 +127,8 @@ pub(crate) async fn executor_with(
     approver: Arc<dyn Approver>,
 ) -> Arc<Executor> {
     let registry = Arc::new(ToolRegistry::new());
-    let executor =
-        Executor::new(registry, Arc::new(policy), approver).with_earlier_names(crate::resolve_former_name);
+    let executor = Executor::new(registry, Arc::new(policy), approver)
+        .with_earlier_names(crate::background::resolve_former_name);
     add(&executor, module).await;
     Arc::new(executor)
 }

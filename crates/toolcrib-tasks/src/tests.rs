@@ -15,7 +15,7 @@ use toolcrib_policy::{Call, Capabilities, Policy, Principal, RUNTIME_NAMESPACE, 
 use toolcrib_port::{Answer, ApprovalRequest, Approver, CallContext, ToolEngine as _, ToolLoader as _};
 use toolcrib_sdk::Module;
 
-use crate::tools;
+use crate::ask_user::tools;
 
 fn module(approver: impl Approver + 'static) -> Module {
     tools(Arc::new(approver)).into_iter().fold(Module::new(RUNTIME_NAMESPACE, ""), Module::with_tool)

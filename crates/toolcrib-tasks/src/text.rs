@@ -1,6 +1,7 @@
 //! Texts about tools and errors.
 
-use toolcrib_model::{QualifiedName, ToolError, ellipsize_bytes};
+use toolcrib_model::text::ellipsize_bytes;
+use toolcrib_model::{QualifiedName, ToolError};
 
 /// The maximum size of a result or an error in a notification, in bytes.
 pub(crate) const MAX_NOTIFIED_BYTES: usize = 600;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use toolcrib_loader_mcp::{MAX_PAGES, MAX_TOOLS};
+use toolcrib_loader_mcp::tools::{MAX_PAGES, MAX_TOOLS};
 use toolcrib_model::QualifiedName;
 use toolcrib_registry::Snapshot;
 

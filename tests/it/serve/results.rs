@@ -87,7 +87,7 @@ async fn pictures_reach_a_client_from_every_kind_of_call() {
     let several = client.call("run_parallel", json!({"calls": [{"name": "odd.mixed"}]})).await;
     assert_eq!(pictures(&several), [PICTURE]);
     let told: Value = serde_json::from_str(several["content"][0]["text"].as_str().unwrap()).unwrap();
-    let handles = toolcrib_model::media_handles(&told, 10);
+    let handles = toolcrib_model::result::media_handles(&told, 10);
     let again = client.call("read_result", json!({"handle": handles[0].handle})).await;
     assert_eq!(pictures(&again), [PICTURE]);
 }

@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 use toolcrib_document::StrictValue;
-use toolcrib_model::{ErrorKind, JsonObject, ToolError, truncate_chars};
+use toolcrib_model::text::truncate_chars;
+use toolcrib_model::{ErrorKind, JsonObject, ToolError};
 
-use crate::ToolFunction;
+use crate::chat::ToolFunction;
 
 /// The length of the excerpt of a model's text that an error repeats to it, in characters.
 const MAX_EXCERPT_CHARS: usize = 200;

@@ -3,12 +3,13 @@
 use std::collections::HashSet;
 
 use serde_json::Value;
-use toolcrib_model::{JsonObject, canonical_json};
-use toolcrib_prompt::MAX_WIRE_NAME_CHARS;
+use toolcrib_model::JsonObject;
+use toolcrib_model::text::canonical_json;
+use toolcrib_prompt::wire_names::MAX_WIRE_NAME_CHARS;
 
 use super::arguments::parse;
+use crate::chat::{Picture, RequestedCall};
 use crate::journal::OpenCall;
-use crate::{Picture, RequestedCall};
 
 /// The name in the conversation for a name without any valid character.
 const NO_NAME: &str = "unknown";

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use super::result_text::error_text;
-use crate::{Message, RequestedCall};
+use crate::Message;
+use crate::chat::RequestedCall;
 use toolcrib_model::{ErrorKind, ToolError};
 
 /// The repairs of a conversation.

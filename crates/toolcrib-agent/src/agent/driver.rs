@@ -19,11 +19,10 @@ use super::{
     span,
 };
 use crate::budget::admit;
+use crate::chat::{ChatReply, ChatRequest, Piece, ToolChoice};
 use crate::journal::Entry;
-use crate::notifications::MAX_NOTES;
-use crate::{
-    Amount, ChatModel, ChatReply, ChatRequest, Error, Journal, Message, NotificationQueue, Piece, ToolChoice,
-};
+use crate::notifications::{MAX_NOTES, NotificationQueue};
+use crate::{Amount, ChatModel, Error, Journal, Message};
 
 /// The time that a cancelled call has to return its result.
 const GRACE: Duration = Duration::from_secs(2);
@@ -211,7 +210,7 @@ impl Driver<'_> {
                     return self.step(state, Event::Stopped(outcome), false).await;
                 }
                 tracing::warn!(?outcome, "there is no summary, the oldest turns are dropped");
-                (None, crate::Usage::default())
+                (None, crate::chat::Usage::default())
             }
         };
         let what = if summary.is_some() { Compacted::Summarized } else { Compacted::Dropped };

@@ -8,7 +8,7 @@ mod compaction;
 mod conversation;
 mod conversation_repair;
 mod driver;
-mod limits;
+pub mod limits;
 mod observer;
 mod offered_tools;
 mod pictures;
@@ -33,14 +33,12 @@ use tracing::Instrument as _;
 
 use self::driver::Driver;
 use self::state::RunState;
-use crate::{Budget, ChatModel, Journal, NotificationQueue};
+use crate::notifications::NotificationQueue;
+use crate::{Budget, ChatModel, Journal};
 
 pub use self::compaction::DEFAULT_COMPACT_AT;
 pub use self::conversation::Conversation;
-pub use self::limits::{
-    DEFAULT_MAX_CALLS, DEFAULT_MAX_COST, DEFAULT_MAX_DURATION, DEFAULT_MAX_FAILURES,
-    DEFAULT_MAX_RESULT_BYTES, DEFAULT_MAX_TOKENS, DEFAULT_MAX_TURNS, Limit, RunLimits,
-};
+pub use self::limits::{Limit, RunLimits};
 pub use self::observer::{Compacted, Observer};
 pub use self::repetition::{REPEAT_WINDOW, STOP_AFTER_REPEATS};
 pub use self::report::{CallRecord, MAX_REPORTED_CALLS, MAX_REPORTED_NOTICES, Outcome, RunReport, Spent};

@@ -8,7 +8,8 @@ use toolcrib_model::JsonObject;
 use toolcrib_prompt::OfferedTool;
 
 use super::settings::AgentSettings;
-use crate::{Message, ToolFunction};
+use crate::Message;
+use crate::chat::ToolFunction;
 
 /// The most tools that are added to those that are offered from the beginning.
 const MAX_REVEALED_TOOLS: usize = 64;

@@ -1,9 +1,10 @@
 //! Pictures of results, for models that see.
 
-use toolcrib_model::{ToolResult, media_handles};
+use toolcrib_model::ToolResult;
+use toolcrib_model::result::media_handles;
 use toolcrib_port::{CallContext, ResultStore};
 
-use crate::Picture;
+use crate::chat::Picture;
 
 /// The most pictures of one result that a model is shown.
 const MAX_PICTURES: usize = 4;

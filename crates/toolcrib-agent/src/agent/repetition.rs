@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use toolcrib_model::DiscoveryStep;
+use toolcrib_model::tool::DiscoveryStep;
 
 /// After how many identical calls in a row the model is told so.
 pub(crate) const NOTE_AFTER_REPEATS: usize = 3;

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::limits::Limit;
 use super::repetition::STOP_AFTER_REPEATS;
-use crate::chat::{REFUSAL, is_zero, millionths, units};
-use crate::{Amount, Error, Usage};
+use crate::chat::{REFUSAL, Usage, is_zero, millionths, units};
+use crate::{Amount, Error};
 
 /// The number of calls in a report: the last ones.
 pub const MAX_REPORTED_CALLS: usize = 1_000;

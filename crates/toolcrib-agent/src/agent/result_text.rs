@@ -1,7 +1,8 @@
 //! A result as the model reads it.
 
 use serde_json::{Value, json};
-use toolcrib_model::{ToolError, ToolResult, truncate_bytes};
+use toolcrib_model::text::truncate_bytes;
+use toolcrib_model::{ToolError, ToolResult};
 
 /// Returns a result as the model reads it: a text as it is, anything else as compact JSON, an error as
 /// `{"error": {"kind", "message", "hint", "retryable"}}`; of all, the first `max_bytes`. Before it stands the line of

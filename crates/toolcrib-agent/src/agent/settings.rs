@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use toolcrib_model::{DiscoveryStep, JsonObject};
-use toolcrib_prompt::{DEFAULT_CONTEXT_WINDOW, OfferedTool, Plan, Reveals, WireNames};
+use toolcrib_model::JsonObject;
+use toolcrib_model::tool::DiscoveryStep;
+use toolcrib_prompt::injection::DEFAULT_CONTEXT_WINDOW;
+use toolcrib_prompt::{OfferedTool, Plan, Reveals, WireNames};
 
 use super::compaction::DEFAULT_COMPACT_AT;
 use super::limits::RunLimits;
-use crate::{ToolChoice, ToolFunction};
+use crate::chat::{ToolChoice, ToolFunction};
 
 /// The smallest share of the context window above which a conversation can be compacted.
 const LEAST_COMPACT_AT: f64 = 0.1;

@@ -6,7 +6,7 @@ use tracing::Span;
 use tracing::field::Empty;
 
 use super::{AgentSettings, Outcome, RunReport};
-use crate::{ChatReply, Usage};
+use crate::chat::{ChatReply, Usage};
 
 /// Returns the span of a run.
 pub(super) fn invoke_agent(settings: &AgentSettings, provider: &str, context: &CallContext) -> Span {

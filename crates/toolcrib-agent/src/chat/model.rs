@@ -6,7 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{Amount, Error, Message, RequestedCall, ToolFunction};
+use super::message::{RequestedCall, ToolFunction};
+use crate::{Amount, Error, Message};
 
 /// A piece of a streamed reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,8 +40,9 @@ pub trait ChatModel: Send + Sync {
         "custom"
     }
 
-    /// Returns the maximum cost of a number of tokens, in millionths of the currency of its [`Prices`](crate::Prices);
-    /// zero without prices. It keeps concurrent requests within the cost limit of a run.
+    /// Returns the maximum cost of a number of tokens, in millionths of the currency of its
+    /// [`Prices`](crate::openai::Prices); zero without prices. It keeps concurrent requests within the cost limit of a
+    /// run.
     fn most_cost(&self, _tokens: u64) -> u64 {
         0
     }
@@ -110,8 +112,8 @@ pub struct Usage {
     /// Of the tokens read, those that the server had kept from an earlier request.
     #[serde(skip_serializing_if = "is_zero")]
     pub cached_tokens: u64,
-    /// The cost, in millionths of the currency of the model's [`Prices`](crate::Prices); zero without prices. In JSON
-    /// it is a number of the currency itself.
+    /// The cost, in millionths of the currency of the model's [`Prices`](crate::openai::Prices); zero without prices.
+    /// In JSON it is a number of the currency itself.
     #[serde(skip_serializing_if = "is_zero", serialize_with = "units", deserialize_with = "millionths")]
     pub cost: u64,
 }

@@ -1,10 +1,11 @@
 //! Recovery of calls that a model wrote as text although it was offered tools through the API.
 
 use async_trait::async_trait;
-use toolcrib_prompt::{ParsedText, TextReader, ToolNames};
+use toolcrib_prompt::text_calls::{ParsedText, TextReader, ToolNames};
 
+use super::model::{ChatReply, ChatRequest, TextSink, ToolChoice};
 use super::text::requested;
-use crate::{ChatModel, ChatReply, ChatRequest, Error, Message, TextSink, ToolChoice};
+use crate::{ChatModel, Error, Message};
 
 /// A model that calls tools through the API, with recovery of calls that it writes as text.
 ///
@@ -67,10 +68,11 @@ fn repeats_result(parsed: &ParsedText, messages: &[Message]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use toolcrib_prompt::CallStyle;
+    use toolcrib_prompt::system_prompt::CallStyle;
 
     use super::*;
-    use crate::{RecordedModel, ToolFunction};
+    use crate::chat::ToolFunction;
+    use crate::recorded::RecordedModel;
 
     async fn complete(text: &str, messages: &[Message], is_offered: bool) -> ChatReply {
         let file = serde_json::json!({"turns": [{"text": text}]}).to_string();

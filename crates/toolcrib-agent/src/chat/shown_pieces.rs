@@ -1,6 +1,6 @@
 //! A record of whether any piece of a reply was shown.
 
-use crate::{Piece, TextSink};
+use super::model::{Piece, TextSink};
 
 /// Passes on the pieces of a reply and records whether there were any. A text that was shown cannot be withdrawn, so no other
 /// model is asked after the first piece.

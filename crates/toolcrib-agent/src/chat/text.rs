@@ -2,16 +2,21 @@
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use toolcrib_prompt::{TextCall, TextReader, ToolNames, render_tool_result};
+use toolcrib_prompt::text_calls::{TextCall, TextReader, ToolNames, render_tool_result};
 
-use crate::{ChatModel, ChatReply, ChatRequest, Error, Message, Piece, RequestedCall, TextSink, ToolChoice};
+use super::message::RequestedCall;
+use super::model::{ChatReply, ChatRequest, Piece, TextSink, ToolChoice};
+use crate::{ChatModel, Error, Message};
 
 /// A model that writes its calls as text, as one that calls through its API: a conversation is turned into text on the
 /// way there, and calls are taken out of the text on the way back.
 ///
 /// ```
-/// # use toolcrib_agent::{ChatModel, ChatRequest, RecordedModel, TextModel, ToolChoice};
-/// # use toolcrib_prompt::{CallStyle, ToolNames};
+/// # use toolcrib_agent::ChatModel;
+/// # use toolcrib_agent::chat::{ChatRequest, TextModel, ToolChoice};
+/// # use toolcrib_agent::recorded::RecordedModel;
+/// # use toolcrib_prompt::system_prompt::CallStyle;
+/// # use toolcrib_prompt::text_calls::ToolNames;
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), toolcrib_agent::Error> {
 /// let file = b"turns:\n  - text: 'I look. <tool_call>{\"name\": \"ls\", \"arguments\": {}}</tool_call>'\n";
 /// let model = TextModel::new(RecordedModel::new("ls.yaml", file, CallStyle::Text)?, ToolNames::default());

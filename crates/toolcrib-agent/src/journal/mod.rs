@@ -13,7 +13,8 @@ use std::io;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use crate::{Message, Picture, RequestedCall, Spent, Usage};
+use crate::chat::{Picture, RequestedCall, Usage};
+use crate::{Message, Spent};
 
 pub(crate) use restore::{OpenCall, OpenRun};
 

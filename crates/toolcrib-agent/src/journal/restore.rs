@@ -2,7 +2,8 @@
 
 use super::Entry;
 use crate::agent::extend_last;
-use crate::{Amount, Conversation, Message, Picture, RequestedCall, Usage};
+use crate::chat::{Picture, RequestedCall, Usage};
+use crate::{Amount, Conversation, Message};
 
 /// A run that did not end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

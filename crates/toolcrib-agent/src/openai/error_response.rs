@@ -6,7 +6,7 @@ use http::header::LOCATION;
 use http::{HeaderMap, HeaderName, StatusCode};
 use serde_json::Value;
 use toolcrib_io::http::header_text;
-use toolcrib_model::ellipsize_chars;
+use toolcrib_model::text::ellipsize_chars;
 
 use super::Endpoint;
 use super::context_overflow::is_overflow;

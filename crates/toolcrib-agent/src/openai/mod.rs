@@ -39,8 +39,8 @@ use self::reply::{Assembler, Fault};
 use self::request::Body;
 use self::retry::{Retries, chance};
 use self::transport::{StreamOutcome, Transport};
-use crate::chat::ShownPieces;
-use crate::{ChatModel, ChatReply, ChatRequest, Error, Piece, Provider, TextSink};
+use crate::chat::{ChatReply, ChatRequest, Piece, ShownPieces, TextSink};
+use crate::{ChatModel, Error, Provider};
 
 pub use self::parameters::Parameters;
 pub use self::settings::{

@@ -1,6 +1,6 @@
 //! A parser of the tags that separate the reasoning of a model from its text, for servers that send both as one text.
 
-use crate::{Piece, TextSink};
+use crate::chat::{Piece, TextSink};
 
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";

@@ -3,8 +3,7 @@
 use serde_json::Value;
 
 use super::reasoning_tags::ReasoningTagParser;
-use crate::chat::REFUSAL;
-use crate::{ChatReply, Piece, RequestedCall, TextSink, Usage};
+use crate::chat::{ChatReply, Piece, REFUSAL, RequestedCall, TextSink, Usage};
 
 /// The longest reply that is put together: text, names and arguments, in bytes. Some forty times what models write.
 pub(super) const MAX_REPLY_BYTES: usize = 4 * 1024 * 1024;

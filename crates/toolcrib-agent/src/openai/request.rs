@@ -6,7 +6,8 @@ use serde_json::json;
 
 use super::Endpoint;
 use super::parameters::Sent;
-use crate::{ChatRequest, Message, Picture, RequestedCall, ToolChoice, ToolFunction};
+use crate::Message;
+use crate::chat::{ChatRequest, Picture, RequestedCall, ToolChoice, ToolFunction};
 
 /// The body of a request. What changes from turn to turn stands last, so that each request of a run begins with the
 /// bytes of the one before it, and servers find it in their prompt caches.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use toolcrib_model::random_bytes;
+use toolcrib_model::random::random_bytes;
 
 use super::settings::MAX_RETRY_DELAY;
 use crate::Error;

@@ -5,7 +5,8 @@ use std::time::Duration;
 use toolcrib_model::Secret;
 
 use super::parameters::Parameters;
-use crate::{Provider, Usage};
+use crate::Provider;
+use crate::chat::Usage;
 
 /// The default idle timeout of a stream. Models that reason before they write need more than a minute.
 pub const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_mins(2);
@@ -25,7 +26,8 @@ pub(crate) const MAX_RETRY_DELAY: Duration = Duration::from_secs(30);
 /// The prices of a million tokens of each kind, in any currency.
 ///
 /// ```
-/// use toolcrib_agent::{Prices, Usage};
+/// use toolcrib_agent::openai::Prices;
+/// use toolcrib_agent::chat::Usage;
 /// let prices = Prices { input: 0.25, cached_input: Some(0.025), output: 2.0 };
 /// let usage = Usage { prompt_tokens: 1000, cached_tokens: 800, completion_tokens: 100, ..Usage::default() };
 /// assert_eq!(prices.cost(&usage), 270); // millionths: 200 × 0.25 + 800 × 0.025 + 100 × 2

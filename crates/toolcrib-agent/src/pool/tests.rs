@@ -9,13 +9,15 @@ use tokio::sync::Semaphore;
 use toolcrib_model::{ErrorKind, QualifiedName, Tool, ToolCall, ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call, Capabilities, Effect, Policy, Verdict};
 use toolcrib_port::{CallContext, ToolCaller, ToolEngine, ToolLoader};
-use toolcrib_prompt::{CallStyle, InjectionSettings, Plan, WireNames};
+use toolcrib_prompt::system_prompt::CallStyle;
+use toolcrib_prompt::{InjectionSettings, Plan, WireNames};
 use toolcrib_sdk::Module;
 
 use super::arguments::MAX_TASK_CHARS;
 use super::runs::MAX_RUNNING;
 use super::{AgentFactory, AgentPool, SpawnedAgent};
-use crate::{Agent, AgentSettings, Amount, Budget, RecordedModel};
+use crate::recorded::RecordedModel;
+use crate::{Agent, AgentSettings, Amount, Budget};
 
 /// Agents that call `desk.look` once, and say what came of it.
 struct Office;

@@ -4,12 +4,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use toolcrib_prompt::CallStyle;
+use toolcrib_prompt::system_prompt::CallStyle;
 
 use super::format::{RecordedCall, Turn, read};
 use super::request::{Difference, RecordedRequest, RequestDelta};
-use crate::chat::written_call;
-use crate::{ChatModel, ChatReply, ChatRequest, Error, Message, Piece, Provider, RequestedCall, TextSink};
+use crate::chat::{ChatReply, ChatRequest, Piece, RequestedCall, TextSink, written_call};
+use crate::{ChatModel, Error, Message, Provider};
 
 /// The length of the excerpt of an unexpected text, in characters.
 const MAX_FOUND_CHARS: usize = 300;
@@ -17,8 +17,10 @@ const MAX_FOUND_CHARS: usize = 300;
 /// Plays assistant turns from a file, one for each request.
 ///
 /// ```
-/// # use toolcrib_agent::{ChatModel, ChatRequest, RecordedModel, ToolChoice};
-/// # use toolcrib_prompt::CallStyle;
+/// # use toolcrib_agent::ChatModel;
+/// # use toolcrib_agent::chat::{ChatRequest, ToolChoice};
+/// # use toolcrib_agent::recorded::RecordedModel;
+/// # use toolcrib_prompt::system_prompt::CallStyle;
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), toolcrib_agent::Error> {
 /// let file = b"turns:\n  - calls: [{name: hello.greet, arguments: {name: Ada}}]\n  - text: Done.\n";
 /// let model = RecordedModel::new("greet.yaml", file, CallStyle::Native)?;

@@ -8,9 +8,11 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::request::RecordedRequest;
-use crate::{ChatModel, ChatReply, ChatRequest, Error, Outcome, TextSink};
+use crate::chat::{ChatReply, ChatRequest, TextSink};
+use crate::{ChatModel, Error, Outcome};
 
-/// Passes on what another model says, and writes it as a recording that [`RecordedModel`](crate::RecordedModel) plays.
+/// Passes on what another model says, and writes it as a recording that [`RecordedModel`](super::model::RecordedModel)
+/// plays.
 ///
 /// Each turn is written and flushed before it is passed on, so that a run that is killed leaves a recording of what
 /// happened. The writer is called in the middle of asynchronous code: a file or a buffer, nothing that waits.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toolcrib_model::Fingerprint;
 
-use crate::ChatRequest;
+use crate::chat::ChatRequest;
 
 /// The length of the excerpt of a difference, in characters.
 const MAX_SHOWN_CHARS: usize = 100;
@@ -51,7 +51,7 @@ pub(super) struct Difference {
 
 impl RecordedRequest {
     pub(super) fn of(request: &ChatRequest<'_>) -> Self {
-        let tool = |tool: &crate::ToolFunction| {
+        let tool = |tool: &crate::chat::ToolFunction| {
             let digest = Fingerprint::of(&json!([tool.description, tool.parameters])).to_string();
             (tool.name.clone(), digest.chars().take(16).collect())
         };

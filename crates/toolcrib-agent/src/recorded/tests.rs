@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use serde_json::json;
-use toolcrib_prompt::{CallStyle, ToolNames, parse_text_calls};
+use toolcrib_prompt::system_prompt::CallStyle;
+use toolcrib_prompt::text_calls::{ToolNames, parse_text_calls};
 
 use super::*;
-use crate::{
-    ChatModel, ChatReply, ChatRequest, Error, Message, RequestedCall, TextModel, TextSink, ToolChoice,
-};
+use crate::chat::{ChatReply, ChatRequest, RequestedCall, TextModel, TextSink, ToolChoice};
+use crate::{ChatModel, Error, Message};
 
 fn request(messages: &[Message]) -> ChatRequest<'_> {
     ChatRequest { model: "recorded", system: "", tools: &[], messages, tool_choice: &ToolChoice::Auto }
@@ -134,7 +134,7 @@ async fn a_recording_that_cannot_be_written_ends_the_run() {
 
 #[tokio::test]
 async fn a_turn_that_is_asked_something_else_says_where() {
-    let tool = |name: &str, description: &str| crate::ToolFunction {
+    let tool = |name: &str, description: &str| crate::chat::ToolFunction {
         name: name.to_owned(),
         description: description.to_owned(),
         parameters: json!({}),
@@ -144,7 +144,7 @@ async fn a_turn_that_is_asked_something_else_says_where() {
         Message::user("Which paints?"),
         Message::tool("1", "paints", "cobalt\number (handle r_abcdefghijklmnopqrstuvwx23)"),
     ];
-    let told = |system: &'static str, tools: Vec<crate::ToolFunction>, messages: Vec<Message>| {
+    let told = |system: &'static str, tools: Vec<crate::chat::ToolFunction>, messages: Vec<Message>| {
         (system, tools, messages)
     };
     let recorder =

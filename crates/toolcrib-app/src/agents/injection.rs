@@ -2,8 +2,9 @@
 
 use std::num::NonZeroU32;
 
-use toolcrib_agent::ToolChoice;
-use toolcrib_prompt::{DEFAULT_TOKENS_PER_TOOL, Estimate, InjectionSettings, Tokenizer, WireNames};
+use toolcrib_agent::chat::ToolChoice;
+use toolcrib_prompt::injection::{DEFAULT_TOKENS_PER_TOOL, Estimate};
+use toolcrib_prompt::{InjectionSettings, Tokenizer, WireNames};
 
 use super::CallerView;
 use crate::sections::agents::{AgentConfig, ToolChoiceConfig};

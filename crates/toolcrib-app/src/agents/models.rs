@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::OnceCell;
-use toolcrib_agent::{Brain, ChatModel, FallbackModel, OpenAiModel, OpenAiSettings, Prices, Provider};
+use toolcrib_agent::fallback::FallbackModel;
+use toolcrib_agent::openai::{OpenAiSettings, Prices};
+use toolcrib_agent::{Brain, ChatModel, OpenAiModel, Provider};
 use toolcrib_io::http::{HttpClient, HttpPolicy};
 use toolcrib_model::Secret;
 

@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 
-use toolcrib_agent::{
-    AgentSettings, ChatModel, DEFAULT_COMPACT_AT, MAX_RECORDING_BYTES, RecordedModel, RecoveringModel,
-    TextModel,
-};
+use toolcrib_agent::chat::{RecoveringModel, TextModel};
+use toolcrib_agent::recorded::{MAX_RECORDING_BYTES, RecordedModel};
+use toolcrib_agent::{AgentSettings, ChatModel, DEFAULT_COMPACT_AT};
 use toolcrib_io::files::read_bounded;
 use toolcrib_modules::memory;
-use toolcrib_prompt::{
-    CallStyle, Injection, MAX_USER_PROMPT_CHARS, Plan, RenderedPrompt, Role, SystemPrompt, ToolNames,
-    WireNames,
-};
+use toolcrib_prompt::system_prompt::{CallStyle, MAX_USER_PROMPT_CHARS, RenderedPrompt};
+use toolcrib_prompt::text_calls::ToolNames;
+use toolcrib_prompt::{Injection, Plan, Role, SystemPrompt, WireNames};
 
 use super::{CallerView, ChosenModel, ContextWindows, injection};
 use crate::sections::agents::{AgentConfig, DEFAULT_AGENT};

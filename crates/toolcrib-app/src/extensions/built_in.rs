@@ -6,14 +6,15 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use toolcrib_loader_file::entry as file;
 use toolcrib_loader_file::{MockEngine, MockSettings};
-use toolcrib_loader_mcp::McpModuleConfig;
 use toolcrib_loader_mcp::entry as mcp;
+use toolcrib_loader_mcp::module::McpModuleConfig;
 use toolcrib_loader_rest::entry as rest;
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
 use toolcrib_module_database as database;
 use toolcrib_modules::{Error, ModuleContext, ModuleTable, NoConfig};
 use toolcrib_sdk::{AppEntry as _, Module};
-use toolcrib_tasks::{SCHEDULER, Scheduler};
+use toolcrib_tasks::Scheduler;
+use toolcrib_tasks::schedule::SCHEDULER;
 
 use crate::extensions::Extensions;
 use crate::extensions::entry::EntryContext;
@@ -31,7 +32,12 @@ impl Default for Extensions {
             .with_engine("mock", |settings: MockSettings, _| Ok(Arc::new(MockEngine::new(settings))))
             .with_module(toolcrib_loader_mcp::MODULE_ID, |config: McpModuleConfig, entry| {
                 let session_tools = entry.app.session_tools.clone();
-                toolcrib_loader_mcp::module(&config, entry.access()?, entry.workspace()?, session_tools)
+                toolcrib_loader_mcp::module::module(
+                    &config,
+                    entry.access()?,
+                    entry.workspace()?,
+                    session_tools,
+                )
             })
             // It gets its schedules when the app starts.
             .with_module(SCHEDULER, |NoConfig {}, entry| Ok(Scheduler::new(entry.app.means).module()));

@@ -13,10 +13,11 @@ use serde_json::Value;
 use toolcrib_document::Error as DocumentError;
 use toolcrib_exec::audit::{AuditSink, TraceSource};
 use toolcrib_port::ToolEngine;
-use toolcrib_registry::{DataflowEnrichment, Enrichment};
+use toolcrib_registry::Enrichment;
+use toolcrib_registry::enrichment::DataflowEnrichment;
 use toolcrib_results::Secrets;
 use toolcrib_sdk::{Module, Source, schema_of};
-use toolcrib_tasks::Terminal;
+use toolcrib_tasks::channels::Terminal;
 
 use crate::extensions::entry::EntryContext;
 

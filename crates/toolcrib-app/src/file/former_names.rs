@@ -4,9 +4,11 @@
 
 use serde_json::{Map, Value};
 use toolcrib_document::Document;
-use toolcrib_model::{QualifiedName, pointer_part};
+use toolcrib_model::QualifiedName;
+use toolcrib_model::text::pointer_part;
 use toolcrib_policy::{Policy, RUNTIME_NAMESPACE};
-use toolcrib_tasks::{SCHEDULER, former_names};
+use toolcrib_tasks::background::former_names;
+use toolcrib_tasks::schedule::SCHEDULER;
 
 /// Keys that have moved, by their paths; what they hold means the same.
 const KEYS: [(&[&str], &[&str]); 2] = [

@@ -4,7 +4,8 @@ use std::cell::RefCell;
 
 use serde_json::Value;
 use toolcrib_document::{Error, expand, expand_path};
-use toolcrib_model::{Secret, pointer_part};
+use toolcrib_model::Secret;
+use toolcrib_model::text::pointer_part;
 use toolcrib_results::is_secret;
 
 use crate::AppFile;

@@ -4,7 +4,7 @@ pub(crate) mod module_schema;
 
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
-use toolcrib_exec::SourceLimits;
+use toolcrib_exec::flow::SourceLimits;
 
 use crate::sections::module_entry::ModuleConfig;
 use crate::{AppConfig, Extensions};

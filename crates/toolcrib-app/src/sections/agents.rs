@@ -6,10 +6,12 @@ use std::num::NonZeroU32;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, de};
 use serde_json::Value;
-use toolcrib_agent::{Parameters, Provider};
+use toolcrib_agent::Provider;
+use toolcrib_agent::openai::Parameters;
 use toolcrib_document::Error;
 use toolcrib_model::JsonObject;
-use toolcrib_prompt::{CallStyle, Profile};
+use toolcrib_prompt::Profile;
+use toolcrib_prompt::system_prompt::CallStyle;
 
 use crate::AppFile;
 use crate::file::variables;

@@ -11,13 +11,16 @@ use serde_json::Value;
 use toolcrib_document::Error as DocumentError;
 use toolcrib_io::files::Root;
 use toolcrib_io::http::{HttpClient, is_private_url};
-use toolcrib_model::{JsonObject, NAMESPACE_SEPARATOR, QualifiedName, Secret, Tool, pointer_part};
+use toolcrib_model::name::NAMESPACE_SEPARATOR;
+use toolcrib_model::text::pointer_part;
+use toolcrib_model::{JsonObject, QualifiedName, Secret, Tool};
 use toolcrib_policy::{Policy, Principal, RUNTIME_NAMESPACE};
 use toolcrib_sdk::Module;
-use toolcrib_tasks::{
-    Channel, Error, FileChannel, MIN_FILE_BYTES, SCHEDULER, SEND_MESSAGE, Terminal, TerminalChannel,
-    ToolChannel, WebhookChannel,
+use toolcrib_tasks::channels::{
+    FileChannel, MIN_FILE_BYTES, SEND_MESSAGE, Terminal, TerminalChannel, ToolChannel, WebhookChannel,
 };
+use toolcrib_tasks::schedule::SCHEDULER;
+use toolcrib_tasks::{Channel, Error};
 use url::Url;
 
 use crate::extensions::entry::AppContext;

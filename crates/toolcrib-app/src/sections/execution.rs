@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toolcrib_document::Error;
 use toolcrib_io::files::state_folder;
-use toolcrib_tasks::{ActionSupport, SCHEDULER, ScheduleTools, TaskSettings, TaskStore};
+use toolcrib_tasks::schedule::SCHEDULER;
+use toolcrib_tasks::{ActionSupport, ScheduleTools, TaskSettings, TaskStore};
 
 use crate::file::variables::expanded;
 use crate::state_name::state_name;

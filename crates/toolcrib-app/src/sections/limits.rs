@@ -8,11 +8,12 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toolcrib_document::Error;
-use toolcrib_exec::{
-    CacheLimits, DEFAULT_APPROVAL_WAIT, FlowSettings, MAX_APPROVAL_WAIT, MAX_DEADLINE, MIN_APPROVAL_WAIT,
-    SourceLimits, ToolLimits,
-};
-use toolcrib_model::{NAMESPACE_SEPARATOR, QualifiedName, pointer_part};
+use toolcrib_exec::FlowSettings;
+use toolcrib_exec::flow::{CacheLimits, SourceLimits, ToolLimits};
+use toolcrib_exec::limits::{DEFAULT_APPROVAL_WAIT, MAX_APPROVAL_WAIT, MAX_DEADLINE, MIN_APPROVAL_WAIT};
+use toolcrib_model::QualifiedName;
+use toolcrib_model::name::NAMESPACE_SEPARATOR;
+use toolcrib_model::text::pointer_part;
 use toolcrib_port::ToolLoader as _;
 use toolcrib_registry::Snapshot;
 use toolcrib_results::{MAX_RESULT_TOKENS, MIN_RESULT_TOKENS};

@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use toolcrib_exec::SourceLimits;
+use toolcrib_exec::flow::SourceLimits;
 use toolcrib_model::JsonObject;
-use toolcrib_policy::{AccessRules, Constraints};
+use toolcrib_policy::Constraints;
+use toolcrib_policy::access::AccessRules;
 
 use crate::sections::values::present;
 

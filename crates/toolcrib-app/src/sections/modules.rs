@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use toolcrib_document::Error as DocumentError;
-use toolcrib_model::{Secret, pointer_part};
+use toolcrib_model::Secret;
+use toolcrib_model::text::pointer_part;
 use toolcrib_policy::Access;
 use toolcrib_results::{Secrets, is_secret};
 use toolcrib_sdk::Module;
@@ -67,7 +68,7 @@ fn note_secrets(secrets: &Secrets, settings: &Value) {
 /// Returns true for a pattern of namespaces that the tools of servers may have to which sessions of the app connect.
 pub fn may_be_of_session(config: &AppConfig, namespaces: &str) -> bool {
     let connects = config.modules.contains_key(toolcrib_loader_mcp::MODULE_ID);
-    connects && namespaces.starts_with(toolcrib_loader_mcp::NAMESPACE_PREFIX)
+    connects && namespaces.starts_with(toolcrib_loader_mcp::module::NAMESPACE_PREFIX)
 }
 
 /// Builds and checks the modules of an app, and the calls of their setup; those that can be built.

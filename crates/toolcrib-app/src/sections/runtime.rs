@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toolcrib_agent::RunLimits;
 use toolcrib_document::Error;
-use toolcrib_prompt::{InjectionMode, Reveal};
+use toolcrib_prompt::InjectionMode;
+use toolcrib_prompt::injection::Reveal;
 
 use crate::AppFile;
 use crate::sections::values::some_amount;

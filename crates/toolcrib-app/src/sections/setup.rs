@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use toolcrib_document::Error as DocumentError;
-use toolcrib_model::{JsonObject, QualifiedName, Tool, pointer_part};
+use toolcrib_model::text::pointer_part;
+use toolcrib_model::{JsonObject, QualifiedName, Tool};
 use toolcrib_policy::{Call, Capabilities, Effect, Policy, Principal, Verdict};
 use toolcrib_schema::CompiledSchema;
 use toolcrib_sdk::{Module, SETUP_SESSION};

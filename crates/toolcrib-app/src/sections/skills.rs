@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toolcrib_document::Error as DocumentError;
-use toolcrib_loader_file::MANIFEST;
-use toolcrib_tasks::{SkillFolder, Skills};
+use toolcrib_loader_file::exec::MANIFEST;
+use toolcrib_tasks::Skills;
+use toolcrib_tasks::skills::SkillFolder;
 
 use crate::AppFile;
 use crate::file::variables;

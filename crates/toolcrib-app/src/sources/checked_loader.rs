@@ -9,7 +9,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use tokio::time::timeout;
-use toolcrib_model::{Definition, PerDefinition, Rewritten, Schema};
+use toolcrib_model::Schema;
+use toolcrib_model::tool::{Definition, PerDefinition, Rewritten};
 use toolcrib_port::{LoadOutcome, Reject, RejectKind, ToolEngine, ToolLoader};
 use toolcrib_results::{Redactor, Secrets};
 

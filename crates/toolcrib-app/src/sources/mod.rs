@@ -10,9 +10,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 use toolcrib_document::Error as DocumentError;
-use toolcrib_exec::SourceLimits;
-use toolcrib_loader_file::{ExecModule, MANIFEST};
-use toolcrib_model::pointer_part;
+use toolcrib_exec::flow::SourceLimits;
+use toolcrib_loader_file::ExecModule;
+use toolcrib_loader_file::exec::MANIFEST;
+use toolcrib_model::text::pointer_part;
 use toolcrib_port::{ToolEngine, ToolLoader};
 use toolcrib_sdk::Source;
 use toolcrib_tasks::Skills;

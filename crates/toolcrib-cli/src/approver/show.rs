@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use toolcrib_model::{JsonObject, Risk};
 use toolcrib_policy::Question;
-use toolcrib_server::WaitingCall;
+use toolcrib_server::operator::WaitingCall;
 
 use crate::ui::printable::{Layout, cut, excerpt, printable};
 

@@ -23,7 +23,7 @@ const MAX_ARGUMENTS_BYTES: u64 = 16 * 1024 * 1024;
 pub(crate) async fn run(arguments: &Call, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
     let call = ToolCall::new(arguments.name.as_str(), read(&arguments.arguments)?);
     let mut options = patient();
-    if toolcrib_tasks::makes_tasks(&call.name) {
+    if toolcrib_tasks::background::makes_tasks(&call.name) {
         // Schedules and watchers are stored for the process that runs the app later.
         options.tasks = TaskStore::Kept;
     }

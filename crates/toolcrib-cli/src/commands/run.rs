@@ -9,8 +9,9 @@ use std::io::{IsTerminal, Read};
 use std::pin::pin;
 use std::sync::Arc;
 
+use toolcrib_agent::recorded::Recorder;
 use toolcrib_agent::{
-    Agent, ChatModel, Conversation, Journal, Message, Observer, Outcome, Provider, Recorder, RunReport,
+    Agent, ChatModel, Conversation, Journal, Message, Observer, Outcome, Provider, RunReport,
 };
 use toolcrib_app::{AgentSetup, ChosenModel};
 use toolcrib_app::{App, Extensions};

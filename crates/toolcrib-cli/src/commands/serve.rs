@@ -10,9 +10,9 @@ use toolcrib_app::{App, Extensions};
 use toolcrib_exec::DenyAll;
 use toolcrib_port::Approver;
 use toolcrib_runtime::Runtime;
-use toolcrib_server::{
-    ClientApprover, OperatorListener, PendingApprovals, Server, ServerSettings, StatusPage,
-};
+use toolcrib_server::approval::PendingApprovals;
+use toolcrib_server::operator::OperatorListener;
+use toolcrib_server::{ClientApprover, Server, ServerSettings, StatusPage};
 
 use crate::app_start::start;
 use crate::approver::approver;

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use toolcrib_app::{Extensions, TaskStore};
 use toolcrib_model::ToolError;
-use toolcrib_tasks::{StoreError, TaskSummary, Tasks};
+use toolcrib_tasks::store::StoreError;
+use toolcrib_tasks::{TaskSummary, Tasks};
 
 use crate::app_start::open;
 use crate::arguments::{Tasks as Arguments, TasksCommand};

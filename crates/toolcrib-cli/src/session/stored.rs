@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
-use toolcrib_agent::{Conversation, Entry, Message};
+use toolcrib_agent::journal::Entry;
+use toolcrib_agent::{Conversation, Message};
 
 use super::format::{EXTENSION, Head, MAX_SESSION_BYTES, check, folder_of, results_of};
 use crate::exit::Failure;

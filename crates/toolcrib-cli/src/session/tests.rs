@@ -1,6 +1,7 @@
 //! Files of sessions.
 
-use toolcrib_agent::{Message, Usage};
+use toolcrib_agent::Message;
+use toolcrib_agent::chat::Usage;
 
 use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use toolcrib_model::random_bytes;
+use toolcrib_model::random::random_bytes;
 
 /// The id of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

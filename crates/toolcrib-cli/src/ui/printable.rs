@@ -5,7 +5,7 @@ mod tests;
 
 use std::fmt::Write as _;
 
-use toolcrib_model::{is_invisible, is_joiner};
+use toolcrib_model::text::{is_invisible, is_joiner};
 
 /// The invisible characters that a text may contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

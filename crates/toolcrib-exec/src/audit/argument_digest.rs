@@ -1,7 +1,9 @@
 //! Keyed digests of arguments, which reveal nothing without the key.
 
 use sha2::{Digest, Sha256};
-use toolcrib_model::{JsonObject, canonical_json, hex, random_bytes};
+use toolcrib_model::JsonObject;
+use toolcrib_model::random::{hex, random_bytes};
+use toolcrib_model::text::canonical_json;
 
 /// The block size of SHA-256 in bytes.
 const BLOCK: usize = 64;

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::io;
 
 use serde_json::Value;
-use toolcrib_model::{JsonObject, is_invisible, truncate_bytes};
+use toolcrib_model::JsonObject;
+use toolcrib_model::text::{is_invisible, truncate_bytes};
 
 /// The maximum size of a text in a record, before invisible characters are escaped.
 pub(super) const MAX_TEXT_BYTES: usize = 256;

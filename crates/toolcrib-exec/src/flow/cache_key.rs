@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use toolcrib_model::{Cacheable, Fingerprint, JsonObject, QualifiedName, Tool, ToolResult, canonical_json};
+use toolcrib_model::text::canonical_json;
+use toolcrib_model::tool::Cacheable;
+use toolcrib_model::{Fingerprint, JsonObject, QualifiedName, Tool, ToolResult};
 use toolcrib_policy::Call;
 use toolcrib_port::CallContext;
 

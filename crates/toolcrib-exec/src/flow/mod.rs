@@ -3,13 +3,13 @@
 //!
 //! A call passes, in this order,
 //!
-//! 1. the cache: a fresh result of the same call by the same principal is reused ([`result_cache`], [`cache_key`]);
-//! 2. single flight: if the same call is in flight, this one waits for its result ([`single_flight`]);
-//! 3. the circuit breaker of its source: a source that does not answer is not called for a while ([`circuit_breaker`]);
-//! 4. the concurrency limit and the rate limit of its tool, then those of its source ([`concurrency_limit`], [`rate_limiter`]).
-//!    The tool comes first, so that calls that wait for a hanging tool hold no permits of the source. Queues are fair
-//!    and bounded;
-//! 5. the attempt; after a transient failure of an idempotent tool, a pause and steps 3 to 5 again ([`retry`]).
+//! 1. the cache: a fresh result of the same call by the same principal is reused (`result_cache`, `cache_key`);
+//! 2. single flight: if the same call is in flight, this one waits for its result (`single_flight`);
+//! 3. the circuit breaker of its source: a source that does not answer is not called for a while (`circuit_breaker`);
+//! 4. the concurrency limit and the rate limit of its tool, then those of its source (`concurrency_limit`,
+//!    `rate_limiter`). The tool comes first, so that calls that wait for a hanging tool hold no permits of the source.
+//!    Queues are fair and bounded;
+//! 5. the attempt; after a transient failure of an idempotent tool, a pause and steps 3 to 5 again (`retry`).
 //!
 //! All of this counts against the deadline of the call, ends when its caller gives up, and releases everything when its
 //! future is dropped. A tool that is not idempotent is attempted at most once.

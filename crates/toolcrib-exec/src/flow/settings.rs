@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use toolcrib_model::{QualifiedName, Tool};
 
 use super::circuit_breaker::BreakerSettings;
-use crate::{DEFAULT_DEADLINE, MAX_DEADLINE};
+use crate::limits::{DEFAULT_DEADLINE, MAX_DEADLINE};
 
 /// The default number of concurrent calls of one source.
 const DEFAULT_SOURCE_CONCURRENCY: u32 = 32;

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 use toolcrib_model::{JsonObject, Tool};
-use toolcrib_schema::{Change, Repair};
+use toolcrib_schema::Repair;
+use toolcrib_schema::repair::Change;
 
 /// Clamps the numbers of a tool to the bounds of its schema if they only request an amount, and returns the repairs.
 pub(crate) fn clamp_numbers(tool: &Tool, arguments: &mut JsonObject) -> Vec<Repair> {
@@ -21,7 +22,7 @@ pub(crate) fn clamp_numbers(tool: &Tool, arguments: &mut JsonObject) -> Vec<Repa
             .or_else(|| beyond("maximum", |number, bound| number > bound));
         if let Some(bound) = bound {
             let from = std::mem::replace(given, bound.clone());
-            let path = format!("/{}", toolcrib_model::pointer_part(name));
+            let path = format!("/{}", toolcrib_model::text::pointer_part(name));
             repairs.push(Repair { path, change: Change::Clamped, from: Some(from), to: Some(bound.clone()) });
         }
     }

@@ -1,7 +1,8 @@
 //! Normalization of the arguments of tools that make a call later.
 
 use serde_json::Value;
-use toolcrib_model::{DeferredCall, JsonObject, ToolError};
+use toolcrib_model::tool::DeferredCall;
+use toolcrib_model::{JsonObject, ToolError};
 
 use super::{NAME_KEYS, PARAMS_KEYS, only_key, read, take_params, two_names};
 

@@ -1,8 +1,10 @@
 //! Fields of an object argument that a call gives next to that argument.
 
 use serde_json::Value;
-use toolcrib_model::{JsonObject, Schema, Tool, pointer_part};
-use toolcrib_schema::{Change, Repair};
+use toolcrib_model::text::pointer_part;
+use toolcrib_model::{JsonObject, Schema, Tool};
+use toolcrib_schema::Repair;
+use toolcrib_schema::repair::Change;
 
 /// Keywords that let a schema accept arguments beyond its `properties`, or describe them elsewhere.
 const OPEN_KEYWORDS: [&str; 7] =

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use toolcrib_model::{Forwarding, QualifiedName, Tool};
+use toolcrib_model::tool::Forwarding;
+use toolcrib_model::{QualifiedName, Tool};
 
 use super::{clamp_numbers, normalize_deferred, normalize_forwarding};
 

@@ -64,7 +64,7 @@ async fn each_of_several_calls_has_a_record_and_so_has_a_call_inside_of_one() {
     fixture.call("nest", json!({})).await;
     let mut depths: Vec<_> = kept.records().iter().skip(20).map(|record| record.depth).collect();
     depths.sort_unstable();
-    assert_eq!(depths, (0..=crate::MAX_DEPTH).collect::<Vec<_>>());
+    assert_eq!(depths, (0..=crate::limits::MAX_DEPTH).collect::<Vec<_>>());
 }
 
 #[tokio::test]

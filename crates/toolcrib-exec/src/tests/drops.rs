@@ -7,8 +7,9 @@ use toolcrib_port::CallPhase;
 use toolcrib_testkit::dropped_after;
 
 use super::*;
+use crate::FlowSettings;
 use crate::audit::{Audit, MemorySink};
-use crate::{FlowSettings, SourceLimits};
+use crate::flow::SourceLimits;
 
 /// The most polls that a call of these tests takes.
 const MAX_POLLS: usize = 100;

@@ -20,7 +20,8 @@ use toolcrib_policy::{Authorized, Call, Policy, Question};
 use toolcrib_port::{Answer, ApprovalRequest, Approver, CallContext, ToolEngine};
 use toolcrib_registry::ToolRegistry;
 
-use crate::{DenyAll, Executor, MAX_DEPTH};
+use crate::limits::MAX_DEPTH;
+use crate::{DenyAll, Executor};
 
 /// Does what the name of the tool says, and counts how often it was asked to.
 #[derive(Default)]

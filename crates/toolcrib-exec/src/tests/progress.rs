@@ -75,7 +75,7 @@ async fn progress_without_end_ends_at_the_maximum() {
         (error.kind, error.message.as_str()),
         (ErrorKind::Timeout, "`t.work` did not end within its deadline of 600 s")
     );
-    assert_eq!(took, crate::MAX_DEADLINE);
+    assert_eq!(took, crate::limits::MAX_DEADLINE);
 }
 
 #[tokio::test(start_paused = true)]

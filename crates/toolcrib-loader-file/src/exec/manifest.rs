@@ -8,7 +8,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use toolcrib_document::{Document, Error};
 use toolcrib_io::process::{Command, find_program};
-use toolcrib_model::{JsonObject, QualifiedName, Risk, Schema, Tool, pointer_part};
+use toolcrib_model::text::pointer_part;
+use toolcrib_model::{JsonObject, QualifiedName, Risk, Schema, Tool};
 use toolcrib_policy::Access;
 use toolcrib_port::{LoadOutcome, Reject, RejectKind};
 

@@ -11,12 +11,15 @@ use tempfile::TempDir;
 use tokio::sync::mpsc;
 use toolcrib_io::process::MAX_STDOUT_BYTES;
 use toolcrib_model::{ErrorKind, Risk, Secret, ToolError, ToolResult};
-use toolcrib_policy::{Access, AccessRules, Authorized, Call, Capabilities, Effect, Policy, Verdict};
+use toolcrib_policy::access::AccessRules;
+use toolcrib_policy::{Access, Authorized, Call, Capabilities, Effect, Policy, Verdict};
 use toolcrib_port::{
     CallContext, CallScope, LoadOutcome, Progress, ProgressListener, RejectKind, ToolEngine, ToolLoader,
 };
 
-use crate::{ExecModule, MANIFEST, MAX_ERROR_LINES};
+use super::MANIFEST;
+use super::program_output::MAX_ERROR_LINES;
+use crate::ExecModule;
 
 /// How long something is waited for that has to happen.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -18,9 +18,10 @@ use toolcrib_sdk::{AppEntry, Seconds, Source};
 
 use self::auth::McpAuthEntry;
 use crate::calls::session_engines::DEFAULT_SESSION_SERVERS;
+use crate::module::NAMESPACE_PREFIX;
+use crate::tools::{ToolsCache, TrustLock};
 use crate::{
-    HttpProtocol, McpConnection, McpEngine, McpLoader, McpSource, McpTransport, NAMESPACE_PREFIX, SecretSink,
-    SessionEngines, ToolsCache, TrustLock,
+    HttpProtocol, McpConnection, McpEngine, McpLoader, McpSource, McpTransport, SecretSink, SessionEngines,
 };
 
 /// The entry of a server, with what its app knows of its servers.

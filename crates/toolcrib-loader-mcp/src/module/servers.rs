@@ -10,10 +10,13 @@ use futures::future::join_all;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use toolcrib_io::http::names_private_address;
-use toolcrib_model::{EquivalentCall, ErrorKind, JsonObject, NAMESPACE_SEPARATOR, Risk, Tool, ToolError};
+use toolcrib_model::name::NAMESPACE_SEPARATOR;
+use toolcrib_model::tool::EquivalentCall;
+use toolcrib_model::{ErrorKind, JsonObject, Risk, Tool, ToolError};
 use toolcrib_policy::{Access, Call};
 use toolcrib_port::{CallContext, ToolEngine as _, ToolLoader as _};
-use toolcrib_registry::{AddedTools, SessionSource, SessionTools, SessionToolsError};
+use toolcrib_registry::SessionTools;
+use toolcrib_registry::session_tools::{AddedTools, SessionSource, SessionToolsError};
 use toolcrib_sdk::Lifecycle;
 use url::{Origin, Url};
 

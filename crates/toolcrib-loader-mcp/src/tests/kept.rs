@@ -9,7 +9,8 @@ use toolcrib_port::{RejectKind, ToolEngine as _, ToolLoader as _};
 
 use super::server::ScriptServer;
 use super::{authorized, authorized_tool, context, invoke};
-use crate::{McpConnection, McpEngine, McpLoader, McpSource, ToolsCache, TrustLock};
+use crate::tools::{ToolsCache, TrustLock};
+use crate::{McpConnection, McpEngine, McpLoader, McpSource};
 
 /// Lists the tools that the file `tools` beside the log has, as JSON.
 const FROM_FILE: &str = r#"on_list() { reply "{\"tools\":$(cat "${LOG%log}tools")}"; }"#;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, QualifiedName, Risk, Tool, ToolCall, ToolError, ToolResult};
-use toolcrib_policy::{Access, AccessRules, Call, Capabilities, Policy, Rule, Verdict};
+use toolcrib_policy::access::AccessRules;
+use toolcrib_policy::{Access, Call, Capabilities, Policy, Rule, Verdict};
 use toolcrib_port::{CallContext, Catalogue, ToolCaller, ToolEngine as _, ToolLoader as _};
 use toolcrib_registry::SessionTools;
 use toolcrib_sdk::Module;
@@ -14,7 +15,7 @@ use super::elicitation::{NEW, OLD, User, filled};
 use super::eventually;
 use super::server::{ScriptServer, runs};
 use crate::module::servers::MAX_SERVERS;
-use crate::{McpModuleConfig, module};
+use crate::module::{McpModuleConfig, module};
 
 const RESOURCES: &str = r#"
 CAPABILITIES='{"tools":{},"resources":{}}'

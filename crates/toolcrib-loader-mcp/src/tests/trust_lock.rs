@@ -9,7 +9,8 @@ use toolcrib_port::{RejectKind, ToolEngine as _, ToolLoader as _};
 use super::kept::{Kept, names, tool};
 use super::server::ScriptServer;
 use super::{authorized_tool, context, invoke};
-use crate::{McpTransport, TrustLock};
+use crate::McpTransport;
+use crate::tools::TrustLock;
 
 impl Kept {
     fn lock(&self) -> String {

@@ -2,7 +2,8 @@
 
 use rmcp::model::{Tool as WireTool, ToolAnnotations};
 use serde_json::Value;
-use toolcrib_model::{Fingerprint, NameError, QualifiedName, Risk, Tool, words_of_name};
+use toolcrib_model::text::words_of_name;
+use toolcrib_model::{Fingerprint, NameError, QualifiedName, Risk, Tool};
 
 use crate::McpSource;
 use crate::text::{MAX_DESCRIPTION_CHARS, MAX_TITLE_CHARS, clean};

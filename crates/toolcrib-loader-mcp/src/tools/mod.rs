@@ -1,8 +1,8 @@
 //! The tools of a server: their list, its cache, and their comparison with the approved ones.
 //!
-//! - The [`loader`] fetches a [`catalog`], and converts its entries by [`conversion`].
-//! - [`resources_and_prompts`] adds tools for the other features of a server.
-//! - [`tools_cache`] keeps catalogs on disk, [`trust_lock`] the approved definitions; [`source_secrets`] keeps secrets
+//! - The `loader` fetches a `catalog`, and converts its entries by `conversion`.
+//! - `resources_and_prompts` adds tools for the other features of a server.
+//! - `tools_cache` keeps catalogs on disk, `trust_lock` the approved definitions; `source_secrets` keeps secrets
 //!   out of both.
 
 pub(crate) mod catalog;

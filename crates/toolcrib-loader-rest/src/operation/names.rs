@@ -1,6 +1,7 @@
 //! The names of the tools of a document.
 
-use toolcrib_model::{MAX_NAME_CHARS, NAMESPACE_SEPARATOR, QualifiedName};
+use toolcrib_model::QualifiedName;
+use toolcrib_model::name::{MAX_NAME_CHARS, NAMESPACE_SEPARATOR};
 
 use crate::unique_names::UniqueNames;
 

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use http::Method;
 use toolcrib_document::plain_text;
-use toolcrib_model::{QualifiedName, Risk, Tool, words_of_name};
+use toolcrib_model::text::words_of_name;
+use toolcrib_model::{QualifiedName, Risk, Tool};
 
 use super::arguments::{self, Arguments};
 use super::body::BodyDraft;

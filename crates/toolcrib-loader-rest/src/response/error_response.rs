@@ -6,7 +6,8 @@ use http::header::LOCATION;
 use http::{HeaderMap, StatusCode};
 use serde_json::Value;
 use toolcrib_io::http::{Response, header_text, may_pass, retry_after};
-use toolcrib_model::{ErrorKind, JsonObject, ToolError, truncate_bytes};
+use toolcrib_model::text::truncate_bytes;
+use toolcrib_model::{ErrorKind, JsonObject, ToolError};
 
 use super::body;
 use crate::auth::SentCredentials;

@@ -4,7 +4,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolcrib_model::{Definition, JsonObject};
+use toolcrib_model::JsonObject;
+use toolcrib_model::tool::Definition;
 
 /// The number of bytes of a text that cost as much as a value.
 pub(super) const BYTES_OF_NODE: usize = 64;

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use serde_json::{Value, json};
-use toolcrib_model::{JsonObject, kind_of};
+use toolcrib_model::JsonObject;
+use toolcrib_model::text::kind_of;
 
 use super::bundled_definition::{BYTES_OF_NODE, BundledDefinition, size};
 use super::definitions::{ConvertedSchema, Direction, Schemas, values};

@@ -7,7 +7,7 @@ use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use toolcrib_document::{Format, Limits, MAX_BYTES, parse};
 use toolcrib_io::files::Root;
-use toolcrib_model::pointer_part;
+use toolcrib_model::text::pointer_part;
 
 use super::Node;
 use super::reference::ValueLocation;

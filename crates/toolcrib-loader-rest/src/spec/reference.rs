@@ -2,7 +2,7 @@
 
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
-use toolcrib_model::kind_of;
+use toolcrib_model::text::kind_of;
 
 use super::{Node, Spec};
 use crate::Error;

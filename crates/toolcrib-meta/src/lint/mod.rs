@@ -28,8 +28,8 @@ use std::fmt;
 
 use serde::Serialize;
 use toolcrib_model::{QualifiedName, Tool};
+use toolcrib_search::duplicates::near_duplicates;
 use toolcrib_search::embedding::Vectors;
-use toolcrib_search::near_duplicates;
 
 pub use schemas::MAX_SCHEMA_BYTES;
 

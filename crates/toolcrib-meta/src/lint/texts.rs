@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use toolcrib_model::{QualifiedName, words_of_name};
+use toolcrib_model::QualifiedName;
+use toolcrib_model::text::words_of_name;
 
 use super::{Kind, RawFinding, Tools};
 

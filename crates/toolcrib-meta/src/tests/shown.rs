@@ -5,7 +5,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, JsonObject, Tool, ToolError};
 use toolcrib_policy::{Policy, Principal};
-use toolcrib_registry::{DataflowEnrichment, Enrichment, ToolRegistry};
+use toolcrib_registry::enrichment::DataflowEnrichment;
+use toolcrib_registry::{Enrichment, ToolRegistry};
 
 use super::signatures::tool;
 use crate::{Discovery, MAX_SHOWN_BYTES, ToolDetail};

@@ -9,6 +9,8 @@ use serde_json::Value;
 
 use crate::{ErrorKind, JsonObject, ToolError};
 
+pub use self::media::{Media, MediaHandle, media_handles};
+
 /// The result of a call: a value or an error, never both.
 ///
 /// Deserialization is more lenient than serialization: `error` may be a plain text, as in older logs.

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::{Cacheable, ToolTraits};
+use crate::ToolTraits;
+use crate::tool::Cacheable;
 
 fn traits(metadata: &Value) -> ToolTraits {
     ToolTraits::of(metadata.as_object().unwrap())

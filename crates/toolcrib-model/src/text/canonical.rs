@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Number, Value};
 
-use crate::pointer_part;
+use super::json::pointer_part;
 
 /// Integers as they were written, by JSON pointer, where a [`Value`] holds only the nearest float: those beyond 64 bits.
 pub type ExactIntegers = BTreeMap<String, String>;
@@ -17,7 +17,7 @@ pub type ExactIntegers = BTreeMap<String, String>;
 ///
 /// ```
 /// # use serde_json::json;
-/// assert_eq!(toolcrib_model::canonical_json(&json!({"b": 1.0, "a": "é"})), r#"{"a":"\u00e9","b":1.0}"#);
+/// assert_eq!(toolcrib_model::text::canonical_json(&json!({"b": 1.0, "a": "é"})), r#"{"a":"\u00e9","b":1.0}"#);
 /// ```
 pub fn canonical_json(value: &Value) -> String {
     canonical_json_with(value, &ExactIntegers::new())
@@ -27,7 +27,7 @@ pub fn canonical_json(value: &Value) -> String {
 ///
 /// ```
 /// # use serde_json::json;
-/// # use toolcrib_model::{ExactIntegers, canonical_json_with};
+/// # use toolcrib_model::text::{ExactIntegers, canonical_json_with};
 /// let exact = ExactIntegers::from([("/maximum".into(), "18446744073709551616".into())]);
 /// let schema = json!({"maximum": 18446744073709551616.0});
 /// assert_eq!(canonical_json_with(&schema, &exact), r#"{"maximum":18446744073709551616}"#);

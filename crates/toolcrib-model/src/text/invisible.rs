@@ -13,8 +13,8 @@ const CONTROL_SEQUENCE: char = '\u{9b}';
 /// and let text from outside differ from its appearance.
 ///
 /// ```
-/// assert!(toolcrib_model::is_invisible('\u{200B}'));
-/// assert!(!toolcrib_model::is_invisible('é'));
+/// assert!(toolcrib_model::text::is_invisible('\u{200B}'));
+/// assert!(!toolcrib_model::text::is_invisible('é'));
 /// ```
 pub fn is_invisible(c: char) -> bool {
     c.is_control()
@@ -35,8 +35,8 @@ pub fn is_joiner(c: char) -> bool {
 /// a [joiner](is_joiner) nor white space.
 ///
 /// ```
-/// assert!(toolcrib_model::is_hidden('\u{202E}'));
-/// assert!(!toolcrib_model::is_hidden('\n'));
+/// assert!(toolcrib_model::text::is_hidden('\u{202E}'));
+/// assert!(!toolcrib_model::text::is_hidden('\n'));
 /// ```
 pub fn is_hidden(c: char) -> bool {
     is_invisible(c) && !is_joiner(c) && !matches!(c, '\n' | '\r' | '\t')
@@ -45,7 +45,7 @@ pub fn is_hidden(c: char) -> bool {
 /// Returns the text without [hidden](is_hidden) characters and escape sequences of terminals; borrowed where it has none.
 ///
 /// ```
-/// assert_eq!(toolcrib_model::visible_text("to\u{202E}\u{1b}[31mol"), "tool");
+/// assert_eq!(toolcrib_model::text::visible_text("to\u{202E}\u{1b}[31mol"), "tool");
 /// ```
 pub fn visible_text(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_hidden) {
@@ -73,7 +73,7 @@ pub fn visible_text(text: &str) -> Cow<'_, str> {
 /// names and errors, which are compared and quoted; joiners are removed as well.
 ///
 /// ```
-/// assert_eq!(toolcrib_model::clean_text(" to\u{200D}ols ", 3), "too…");
+/// assert_eq!(toolcrib_model::text::clean_text(" to\u{200D}ols ", 3), "too…");
 /// ```
 pub fn clean_text(text: &str, max_chars: usize) -> String {
     let visible = visible_text(text);

@@ -18,7 +18,7 @@ impl<'de, V: Visitor<'de>> DeserializeSeed<'de> for AnySeed<V> {
 /// Escapes a name as a segment of a JSON pointer (RFC 6901): `~` and `/` become `~0` and `~1`.
 ///
 /// ```
-/// # use toolcrib_model::pointer_part;
+/// # use toolcrib_model::text::pointer_part;
 /// assert_eq!(format!("/paths/{}", pointer_part("/pets/{id}")), "/paths/~1pets~1{id}");
 /// ```
 pub fn pointer_part(name: &str) -> String {
@@ -41,7 +41,7 @@ pub fn kind_of(value: &Value) -> &'static str {
 /// text; those of the whole text if nothing closes it.
 ///
 /// ```
-/// # use toolcrib_model::string_end;
+/// # use toolcrib_model::text::string_end;
 /// assert_eq!(string_end(r#"a\"b", 1"#), 5);
 /// ```
 pub fn string_end(text: &str) -> usize {

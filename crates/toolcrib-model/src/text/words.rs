@@ -3,7 +3,7 @@
 /// Returns the words of `snake_case`, `kebab-case`, `dotted.case` and `camelCase`, in lower case.
 ///
 /// ```
-/// assert_eq!(toolcrib_model::words_of_name("get_userName"), ["get", "user", "name"]);
+/// assert_eq!(toolcrib_model::text::words_of_name("get_userName"), ["get", "user", "name"]);
 /// ```
 pub fn words_of_name(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::{ExactIntegers, canonical_json, canonical_json_with};
+use crate::text::{ExactIntegers, canonical_json, canonical_json_with};
 
 /// SHA-256 of a schema's [canonical JSON](canonical_json); written as 64 lower-case hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -11,11 +11,14 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::name::{NAMESPACE_SEPARATOR, SCHEDULER_NAMESPACE};
 use crate::tool::traits::texts;
-use crate::{
-    DeferredCall, EquivalentCall, Fingerprint, Forwarding, JsonObject, NAMESPACE_SEPARATOR, NameError,
-    Presence, QualifiedName, Risk, SCHEDULER_NAMESPACE, Schema, ToolTraits,
-};
+use crate::{Fingerprint, JsonObject, NameError, QualifiedName, Risk, Schema, ToolTraits};
+
+pub use self::equivalent::EquivalentCall;
+pub use self::fingerprint::ParseFingerprintError;
+pub use self::schema::{Definition, PerDefinition, Rewritten, SharedDefinitions};
+pub use self::traits::{Cacheable, DeferredCall, DiscoveryStep, Forwarding, Presence};
 
 /// The definition of a tool from any source.
 ///

@@ -43,10 +43,11 @@ pub enum Risk {
 
 impl Risk {
     /// Returns the risk that the words of a name suggest, and the word that makes it high. The words are those of
-    /// [`words_of_name`](crate::words_of_name).
+    /// [`words_of_name`](crate::text::words_of_name).
     ///
     /// ```
-    /// use toolcrib_model::{Risk, words_of_name};
+    /// use toolcrib_model::Risk;
+    /// use toolcrib_model::text::words_of_name;
     /// assert_eq!(Risk::of_words(&words_of_name("filesRemove")), (Risk::High, Some("remove")));
     /// assert_eq!(Risk::of_words(&words_of_name("list_files")), (Risk::Low, None));
     /// assert_eq!(Risk::of_words(&words_of_name("get_or_create")), (Risk::Medium, None));

@@ -11,7 +11,8 @@ use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use crate::{ExactIntegers, Fingerprint, JsonObject, Tool};
+use crate::text::ExactIntegers;
+use crate::{Fingerprint, JsonObject, Tool};
 
 /// The keyword of the definitions of a schema.
 const DEFINITIONS: &str = "$defs";
@@ -24,7 +25,8 @@ const DEFINITIONS: &str = "$defs";
 ///
 /// ```
 /// # use serde_json::json;
-/// # use toolcrib_model::{Schema, SharedDefinitions};
+/// # use toolcrib_model::Schema;
+/// # use toolcrib_model::tool::SharedDefinitions;
 /// let mut shared = SharedDefinitions::default();
 /// let schema = shared.schema(json!({"$ref": "#/$defs/Pet", "$defs": {"Pet": {"type": "object"}}}));
 /// assert_eq!(schema.root(), &json!({"$ref": "#/$defs/Pet"}));

@@ -3,7 +3,8 @@
 use serde_json::Value;
 use sqlx::postgres::{PgRow, PgTypeInfo, PgTypeKind};
 use sqlx::{Row, TypeInfo, ValueRef};
-use toolcrib_model::{ToolError, hex};
+use toolcrib_model::ToolError;
+use toolcrib_model::random::hex;
 
 use super::array;
 use crate::output::cell::{self, Cell, decode_bytes};

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use toolcrib_io::Error;
 use toolcrib_io::files::{Kind, PROTECTED_HINT, Root};
 use toolcrib_model::{ErrorKind, ToolError};
-use toolcrib_policy::{Access, Mode};
+use toolcrib_policy::Access;
+use toolcrib_policy::access::Mode;
 
 use crate::errors::{failed, invalid};
 

@@ -5,7 +5,8 @@ use std::fs;
 use serde_json::{Value, json};
 use toolcrib_model::ErrorKind;
 use toolcrib_modules::ModuleContext;
-use toolcrib_policy::{Access, AccessRules};
+use toolcrib_policy::Access;
+use toolcrib_policy::access::AccessRules;
 use toolcrib_port::CallContext;
 
 use super::{Place, call, context, database, server, writing};

@@ -8,7 +8,7 @@ use http::{Method, StatusCode};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::time::Instant;
 use toolcrib_io::http::Response;
-use toolcrib_model::clean_text;
+use toolcrib_model::text::clean_text;
 use url::Url;
 
 use super::challenge::Challenge;

@@ -1,6 +1,6 @@
 //! Discovery of the authorization server for a server, and of the resource identifier to request tokens for.
 
-use toolcrib_model::clean_text;
+use toolcrib_model::text::clean_text;
 use url::Url;
 
 use super::challenge::Challenge;

@@ -1,6 +1,7 @@
 //! The flows that obtain tokens: by a user's login, or without.
 
-use toolcrib_model::{Secret, clean_text};
+use toolcrib_model::Secret;
+use toolcrib_model::text::clean_text;
 use url::Url;
 
 use super::challenge::Challenge;

@@ -8,7 +8,7 @@ use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
 use serde::de::DeserializeOwned;
 use toolcrib_io::http::{HttpClient, Request, Response, causes, names_private_address};
-use toolcrib_model::clean_text;
+use toolcrib_model::text::clean_text;
 use toolcrib_policy::Access;
 use url::Url;
 

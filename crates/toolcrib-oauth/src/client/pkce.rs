@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
-use toolcrib_model::random_bytes;
+use toolcrib_model::random::random_bytes;
 
 use crate::Error;
 

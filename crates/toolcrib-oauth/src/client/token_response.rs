@@ -5,7 +5,8 @@ use std::time::Duration;
 use http::StatusCode;
 use serde_json::Value;
 use toolcrib_io::http::Response;
-use toolcrib_model::{Secret, clean_text};
+use toolcrib_model::Secret;
+use toolcrib_model::text::clean_text;
 
 use crate::MAX_TOKEN_BYTES;
 use crate::metadata::is_scope;

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use serde_json::Value;
-use toolcrib_model::string_end;
+use toolcrib_model::text::string_end;
 
 use super::MAX_DEPTH;
 

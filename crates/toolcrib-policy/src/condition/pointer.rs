@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use serde_json::Value;
-use toolcrib_model::{JsonObject, is_invisible};
+use toolcrib_model::JsonObject;
+use toolcrib_model::text::is_invisible;
 
 use super::MAX_DEPTH;
 use super::embedded::{Embedded, embedded};

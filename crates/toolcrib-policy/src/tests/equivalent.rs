@@ -1,7 +1,8 @@
 //! What the policy promises of a call that amounts to a call of another tool.
 
 use serde_json::{Value, json};
-use toolcrib_model::{EquivalentCall, Risk, Tool};
+use toolcrib_model::tool::EquivalentCall;
+use toolcrib_model::{Risk, Tool};
 
 use super::{Arc, Call, Effect, effect_of, object, policy, tool};
 

@@ -1,9 +1,10 @@
 //! The template of a call of a tool that is not shown.
 
 use serde_json::{Map, Value, json};
-use toolcrib_model::DiscoveryStep;
+use toolcrib_model::tool::DiscoveryStep;
 
-use crate::{CallStyle, OfferedTool, Plan};
+use super::CallStyle;
+use crate::{OfferedTool, Plan};
 
 /// The most arguments of a template.
 const MAX_ARGUMENTS: usize = 8;

@@ -1,13 +1,13 @@
 //! Instructions for the use of tools.
 
-use toolcrib_model::DiscoveryStep;
+use toolcrib_model::tool::DiscoveryStep;
 
-use super::{MAX_IDENTITY_CHARS, bounded, counted};
+use super::{CallStyle, MAX_IDENTITY_CHARS, bounded, counted};
 use crate::listing::first_sentence;
 use crate::offered_tool::Role;
 use crate::sanitize::one_line;
 use crate::text_calls::TEXT_CALL_FORMAT;
-use crate::{CallStyle, Injection, OfferedTool, Plan};
+use crate::{Injection, OfferedTool, Plan};
 
 /// The most characters of the list of domains. The others are counted.
 pub(crate) const MAX_DOMAINS_CHARS: usize = 2_000;

@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 
+use crate::defuse;
 use crate::sanitize::{cut, defuse_json, one_line};
-use crate::{ToolNames, defuse, parse_text_calls, render_tool_result};
+use crate::text_calls::{ToolNames, parse_text_calls, render_tool_result};
 
 #[test]
 fn markers_of_every_family_are_defused() {

@@ -3,9 +3,11 @@
 use toolcrib_model::{QualifiedName, Tool};
 
 use super::{RUNTIME, example_tools, runtime_tools, schema, taking, tool};
+use crate::injection::Estimate;
+use crate::system_prompt::CallStyle;
+use crate::tokenizer::estimate_tokens;
 use crate::{
-    CallStyle, Error, Estimate, Injection, InjectionMode, InjectionSettings, Plan, Role, SystemPrompt,
-    Tokenizer, WireNames, estimate_tokens,
+    Error, Injection, InjectionMode, InjectionSettings, Plan, Role, SystemPrompt, Tokenizer, WireNames,
 };
 
 fn plan(tools: &[Tool], settings: &InjectionSettings) -> Plan {

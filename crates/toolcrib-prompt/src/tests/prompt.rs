@@ -5,11 +5,12 @@ use toolcrib_model::Tool;
 use super::{RUNTIME, example_tools, runtime_tools, taking, tool};
 use crate::system_prompt::external::MAX_SOURCE_NOTES_CHARS;
 use crate::system_prompt::tools::{MAX_DOMAINS_CHARS, MAX_LISTING_CHARS, MAX_TOOLS_SECTION_CHARS};
-use crate::system_prompt::{MAX_ITEMS_CHARS, MAX_MEMORY_CHARS, MAX_MEMORY_INSTRUCTIONS_CHARS};
-use crate::{
-    CallStyle, Injection, InjectionMode, InjectionSettings, MAX_USER_PROMPT_CHARS, Plan, Section,
-    SystemPrompt, Tokenizer, ToolNames, WireNames, parse_text_calls,
+use crate::system_prompt::{
+    CallStyle, MAX_ITEMS_CHARS, MAX_MEMORY_CHARS, MAX_MEMORY_INSTRUCTIONS_CHARS, MAX_USER_PROMPT_CHARS,
+    Section,
 };
+use crate::text_calls::{ToolNames, parse_text_calls};
+use crate::{Injection, InjectionMode, InjectionSettings, Plan, SystemPrompt, Tokenizer, WireNames};
 
 fn plan(tools: &[Tool], settings: &InjectionSettings) -> Plan {
     Plan::new(tools, settings, &WireNames::new(tools, RUNTIME, &[])).unwrap()

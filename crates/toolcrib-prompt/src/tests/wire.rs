@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use toolcrib_model::{QualifiedName, Tool};
 
 use super::{RUNTIME, runtime_tools, taking, tool};
-use crate::{MAX_WIRE_NAME_CHARS, WireNames};
+use crate::WireNames;
+use crate::wire_names::MAX_WIRE_NAME_CHARS;
 
 fn wire_name(tools: &[Tool], namespace: &str, name: &str) -> String {
     let names = WireNames::new(tools, RUNTIME, &[]);

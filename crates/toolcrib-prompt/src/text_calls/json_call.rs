@@ -1,7 +1,8 @@
 //! Calls in JSON notation.
 
 use serde_json::Value;
-use toolcrib_model::{JsonObject, kind_of, truncate_bytes};
+use toolcrib_model::JsonObject;
+use toolcrib_model::text::{kind_of, truncate_bytes};
 
 use super::call::{MAX_TEXT_CALLS, TextCall};
 use super::cursor::{Cursor, Stop};

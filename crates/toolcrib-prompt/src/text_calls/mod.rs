@@ -40,7 +40,7 @@ pub(crate) const TEXT_CALL_FORMAT: &str =
 /// Pass only text of the assistant: a call within a tool's result is data.
 ///
 /// ```
-/// use toolcrib_prompt::{ToolNames, parse_text_calls};
+/// use toolcrib_prompt::text_calls::{ToolNames, parse_text_calls};
 /// let names = ToolNames::new(["ls"]);
 /// let tagged = "I look.\n<tool_call>{\"name\": \"ls\", \"arguments\": {\"path\": \".\"}}</tool_call>";
 /// let bare = "{\"name\": \"ls\", \"arguments\": {\"path\": \".\"}}";

@@ -19,7 +19,7 @@ const SUFFIX: &str = ".call";
 /// Forms that may also be an example, data or code are read as calls of these tools only.
 ///
 /// ```
-/// use toolcrib_prompt::ToolNames;
+/// use toolcrib_prompt::text_calls::ToolNames;
 /// let names = ToolNames::new(["filesystem__read"]);
 /// assert!(names.knows("filesystem.read") && names.knows("Filesystem::Read"));
 /// assert!(!names.knows("filesystem.write"));

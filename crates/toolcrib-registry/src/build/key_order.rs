@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use toolcrib_model::{Definition, Schema, Tool};
+use toolcrib_model::tool::Definition;
+use toolcrib_model::{Schema, Tool};
 
 /// Returns true if two tools with the same fingerprint are equal in every field, including the order of keys.
 pub(super) fn is_identical_tool(one: &Tool, other: &Tool) -> bool {

@@ -10,7 +10,8 @@ use std::collections::HashMap;
 use std::collections::hash_map;
 use std::sync::Arc;
 
-use toolcrib_model::{QualifiedName, SharedDefinitions, Tool};
+use toolcrib_model::tool::SharedDefinitions;
+use toolcrib_model::{QualifiedName, Tool};
 use toolcrib_port::{LoadOutcome, Reject, RejectKind};
 use toolcrib_schema::Error as SchemaError;
 

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolcrib_model::{Definition, JsonObject, PerDefinition, Rewritten, Schema, Tool, visible_text};
+use toolcrib_model::text::visible_text;
+use toolcrib_model::tool::{Definition, PerDefinition, Rewritten};
+use toolcrib_model::{JsonObject, Schema, Tool};
 use toolcrib_schema::{
     HiddenCharacter, definition_without_hidden, visible_data, with_numeric_bounds, without_hidden,
 };

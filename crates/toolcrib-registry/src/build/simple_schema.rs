@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde_json::Value;
-use toolcrib_model::{PerDefinition, Schema};
+use toolcrib_model::Schema;
+use toolcrib_model::tool::PerDefinition;
 use toolcrib_schema::{BoundsCheck, is_small_pattern};
 
 /// The maximum number of parts of a simple schema, including listed values and names, so that compiling it during a

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::Serialize;
 use serde_json::Value;
-use toolcrib_model::{QualifiedName, Tool, words_of_name};
+use toolcrib_model::text::words_of_name;
+use toolcrib_model::{QualifiedName, Tool};
 
-use crate::{Artifact, Artifacts, Enrichment, Snapshot};
+use super::artifacts::Artifact;
+use crate::{Artifacts, Enrichment, Snapshot};
 
 /// The maximum number of suppliers of one argument, the best first.
 const MAX_SUPPLIERS: usize = 5;

@@ -6,7 +6,8 @@ mod spellings;
 use std::collections::BTreeSet;
 
 use smallvec::SmallVec;
-use toolcrib_model::{DENIAL_HINT, ErrorKind, QualifiedName, RUNTIME_NAMESPACE, ToolError};
+use toolcrib_model::name::RUNTIME_NAMESPACE;
+use toolcrib_model::{DENIAL_HINT, ErrorKind, QualifiedName, ToolError};
 use toolcrib_port::{Reject, RejectKind};
 
 use crate::{Entry, Snapshot};

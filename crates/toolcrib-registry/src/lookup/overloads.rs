@@ -6,7 +6,8 @@ use std::sync::Arc;
 use serde_json::Value;
 use smallvec::SmallVec;
 use toolcrib_model::JsonObject;
-use toolcrib_schema::{Repaired, Violations};
+use toolcrib_schema::Violations;
+use toolcrib_schema::repair::Repaired;
 
 use crate::Entry;
 

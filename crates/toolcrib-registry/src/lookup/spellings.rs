@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use smallvec::SmallVec;
-use toolcrib_model::{NAMESPACE_SEPARATOR, QualifiedName, words_of_name};
+use toolcrib_model::QualifiedName;
+use toolcrib_model::name::NAMESPACE_SEPARATOR;
+use toolcrib_model::text::words_of_name;
 
 /// Separators between namespace and name in texts for people and in function-calling APIs.
 const LOOSE_SEPARATORS: [&str; 2] = [".", "__"];

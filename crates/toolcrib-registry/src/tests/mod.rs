@@ -277,7 +277,7 @@ fn a_spelling_that_may_be_two_tools_is_ambiguous_but_for_the_qualified_one() {
 
 #[test]
 fn a_bare_name_that_a_tool_of_the_runtime_has_means_that_one() {
-    let own = toolcrib_model::RUNTIME_NAMESPACE;
+    let own = toolcrib_model::name::RUNTIME_NAMESPACE;
     let snapshot = snapshot(vec![tool(own, "background_run"), tool("shell", "background_run")]);
     let find = |spelling: &str| {
         snapshot

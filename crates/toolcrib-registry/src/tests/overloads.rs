@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolcrib_schema::Change;
+use toolcrib_schema::repair::Change;
 
 use super::{all, snapshot, tool, with_properties};
 

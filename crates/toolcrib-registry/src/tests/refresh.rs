@@ -9,11 +9,9 @@ use toolcrib_model::{QualifiedName, Tool};
 use toolcrib_port::{LoadOutcome, RejectKind, ToolLoader};
 
 use super::{tool, with_properties};
+use crate::enrichment::{Artifact, Dataflow, DataflowEnrichment, EnrichmentError};
 use crate::registry::newly_rejected;
-use crate::{
-    Artifact, Artifacts, Dataflow, DataflowEnrichment, Enrichment, EnrichmentError, RefreshError, Snapshot,
-    ToolRegistry,
-};
+use crate::{Artifacts, Enrichment, RefreshError, Snapshot, ToolRegistry};
 
 /// Gives what the test puts into it.
 struct Scripted {

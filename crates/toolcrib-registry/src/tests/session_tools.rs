@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::json;
-use toolcrib_model::{EquivalentCall, QualifiedName, Tool, ToolResult};
+use toolcrib_model::tool::EquivalentCall;
+use toolcrib_model::{QualifiedName, Tool, ToolResult};
 use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{CallContext, LoadOutcome, RejectKind, ToolEngine, ToolLoader};
 
 use super::tool;
-use crate::session_tools::MAX_SESSION_TOOLS;
-use crate::{
-    AddedTools, FindError, MAX_SESSION_SOURCES, SessionSource, SessionTools, SessionToolsError, Snapshot,
-    ToolRegistry,
+use crate::session_tools::{
+    AddedTools, MAX_SESSION_SOURCES, MAX_SESSION_TOOLS, SessionSource, SessionToolsError,
 };
+use crate::{FindError, SessionTools, Snapshot, ToolRegistry};
 
 struct Nothing;
 

@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use parking_lot::RwLock;
-use toolcrib_model::{Secret, words_of_name};
+use toolcrib_model::Secret;
+use toolcrib_model::text::words_of_name;
 
 use crate::Redactor;
 

@@ -47,8 +47,9 @@ pub(crate) fn kind_of_media(media_type: &str) -> Option<&'static str> {
 
 /// Returns content blocks for the images and sounds in a value whose data was extracted.
 pub(crate) fn media(value: &Value) -> Vec<Value> {
-    let found = toolcrib_model::media_handles(value, MAX_PARTS);
-    let block = |media: &toolcrib_model::MediaHandle<'_>| json!({"type": media.kind, "handle": media.handle});
+    let found = toolcrib_model::result::media_handles(value, MAX_PARTS);
+    let block =
+        |media: &toolcrib_model::result::MediaHandle<'_>| json!({"type": media.kind, "handle": media.handle});
     found.iter().map(block).collect()
 }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
-use toolcrib_model::random_bytes;
+use toolcrib_model::random::random_bytes;
 use toolcrib_port::CallContext;
 
 use crate::limits::{

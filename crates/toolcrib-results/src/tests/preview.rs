@@ -95,7 +95,8 @@ fn pictures_stay_beside_a_long_text() {
         {"type": "audio", "mimeType": "audio/wav", "data": "QUJD".repeat(100)},
     ]);
     let result = shaped(&results(6_000), blocks, &context()).result;
-    let kinds: Vec<_> = toolcrib_model::media_handles(&result, 10).iter().map(|media| media.kind).collect();
+    let kinds: Vec<_> =
+        toolcrib_model::result::media_handles(&result, 10).iter().map(|media| media.kind).collect();
     assert_eq!(kinds, ["image", "audio"], "{result}");
 }
 

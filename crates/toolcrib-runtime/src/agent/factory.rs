@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Weak};
 
-use toolcrib_agent::{Agent, AgentFactory, AgentPool, SpawnedAgent};
+use toolcrib_agent::pool::{AgentFactory, SpawnedAgent};
+use toolcrib_agent::{Agent, AgentPool};
 use toolcrib_app::sections::agents::AgentConfig;
 use toolcrib_app::{AppConfig, CallerView};
 use toolcrib_model::QualifiedName;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use toolcrib_agent::{Note, NotificationQueue};
+use toolcrib_agent::notifications::{Note, NotificationQueue};
 use toolcrib_port::CallContext;
 use toolcrib_tasks::Notifications;
 

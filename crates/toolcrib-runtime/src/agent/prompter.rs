@@ -3,7 +3,8 @@
 use std::sync::Weak;
 
 use async_trait::async_trait;
-use toolcrib_agent::{Conversation, Outcome, SpawnedAgent};
+use toolcrib_agent::pool::SpawnedAgent;
+use toolcrib_agent::{Conversation, Outcome};
 use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_port::CallContext;
 use toolcrib_tasks::Prompter;

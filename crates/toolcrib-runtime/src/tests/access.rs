@@ -7,7 +7,8 @@ use toolcrib_app::{Blueprint, EntryContext, Extensions};
 use toolcrib_exec::DenyAll;
 use toolcrib_model::{ErrorKind, ToolCall, ToolResult};
 use toolcrib_modules::NoConfig;
-use toolcrib_policy::{Access, Mode};
+use toolcrib_policy::Access;
+use toolcrib_policy::access::Mode;
 use toolcrib_port::CallContext;
 use toolcrib_sdk::{AppEntry as _, FunctionTool, Module, ToolError, Tools, module};
 

@@ -130,7 +130,7 @@ async fn a_tool_choice_is_a_word_or_a_tool_that_is_there() {
     assert!(error.contains("names an unknown tool `hello.wave`"), "{error}");
     let runtime = start(&app("hello.status")).await;
     let chosen = runtime.agent(None).unwrap().settings.tool_choice.clone();
-    assert_eq!(chosen, toolcrib_agent::ToolChoice::Tool("hello__status".into()));
+    assert_eq!(chosen, toolcrib_agent::chat::ToolChoice::Tool("hello__status".into()));
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use toolcrib_app::{Blueprint, Extensions};
 use toolcrib_exec::DenyAll;
 use toolcrib_model::{ErrorKind, ToolCall};
 use toolcrib_port::CallContext;
-use toolcrib_tasks::Terminal;
+use toolcrib_tasks::channels::Terminal;
 use toolcrib_testkit::{Canary, wait_until};
 
 use super::{start, wrong};

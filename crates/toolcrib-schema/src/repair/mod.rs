@@ -17,7 +17,8 @@ mod walk;
 
 use serde::Serialize;
 use serde_json::Value;
-use toolcrib_model::{JsonObject, truncate_bytes};
+use toolcrib_model::JsonObject;
+use toolcrib_model::text::truncate_bytes;
 
 use crate::value_size::json_within;
 

@@ -1,6 +1,6 @@
 //! Positions in a value, converted to text only when needed.
 
-use toolcrib_model::pointer_part;
+use toolcrib_model::text::pointer_part;
 
 /// The most bytes of a pointer that are shown.
 const MAX_POINTER_BYTES: usize = 300;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use jsonschema::Draft;
 use serde_json::{Map, Value};
-use toolcrib_model::pointer_part;
+use toolcrib_model::text::pointer_part;
 
 use super::coerce;
 use super::kind::Kinds;

@@ -8,7 +8,7 @@ use std::fmt;
 
 use serde::de::{self, DeserializeSeed as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
-use toolcrib_model::AnySeed;
+use toolcrib_model::text::AnySeed;
 
 use super::number;
 

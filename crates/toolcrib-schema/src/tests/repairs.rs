@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use toolcrib_model::JsonObject;
 
-use crate::repair::MAX_REPAIRS;
-use crate::{Change, CompiledSchema, Repaired};
+use crate::CompiledSchema;
+use crate::repair::{Change, MAX_REPAIRS, Repaired};
 
 /// Groups of cases. A group has a `schema`, or the schema of the one argument `x`. A case is the value that is given,
 /// the value that it becomes and the changes; or the value and the error.

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use toolcrib_model::Tool;
-use toolcrib_registry::{Artifact, Artifacts, Enrichment, Snapshot};
+use toolcrib_registry::enrichment::Artifact;
+use toolcrib_registry::{Artifacts, Enrichment, Snapshot};
 
 use super::worker::EmbeddingWorker;
 use super::{EmbedError, Embedder, Embeddings};

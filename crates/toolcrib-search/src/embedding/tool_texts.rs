@@ -3,7 +3,8 @@
 use std::fmt;
 
 use sha2::{Digest, Sha256};
-use toolcrib_model::{Tool, truncate_bytes, words_of_name};
+use toolcrib_model::Tool;
+use toolcrib_model::text::{truncate_bytes, words_of_name};
 
 use crate::tool_text::{Field, ToolText};
 

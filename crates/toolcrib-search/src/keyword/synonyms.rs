@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use toolcrib_model::truncate_bytes;
+use toolcrib_model::text::truncate_bytes;
 
 use crate::settings::{MAX_QUERY_BYTES, MAX_SYNONYM_GROUPS, MAX_SYNONYM_WORDS};
 use crate::text::{Analyzer, compact, words};

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use toolcrib_model::{Tool, truncate_bytes};
+use toolcrib_model::Tool;
+use toolcrib_model::text::truncate_bytes;
 
 use crate::text::{Analyzer, Word, is_stop, words};
 

@@ -2,7 +2,7 @@
 
 pub(crate) mod clauses;
 
-use toolcrib_model::truncate_bytes;
+use toolcrib_model::text::truncate_bytes;
 
 use crate::keyword::synonyms::Synonyms;
 use crate::keyword::vocabulary::Vocabulary;

@@ -1,6 +1,7 @@
 //! The actions of tools and of queries. The verb decides between tools that handle the same noun.
 
-use toolcrib_model::{Tool, truncate_bytes, words_of_name};
+use toolcrib_model::Tool;
+use toolcrib_model::text::{truncate_bytes, words_of_name};
 
 use crate::query::Query;
 use crate::query::clauses::clauses;

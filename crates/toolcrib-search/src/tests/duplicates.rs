@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use toolcrib_model::{QualifiedName, Tool};
 
+use crate::duplicates::near_duplicates;
 use crate::embedding::{BuiltinEmbedder, Embeddings};
-use crate::near_duplicates;
 
 fn tool(namespace: &str, name: &str, description: &str) -> Tool {
     Tool::new(QualifiedName::new(namespace, name).unwrap()).with_description(description)

@@ -1,7 +1,7 @@
 //! Word segmentation: at white space and punctuation, inside `camelCase` and `snake_case`, between letters and digits,
 //! and at each character if a script does not write spaces.
 
-use toolcrib_model::truncate_chars;
+use toolcrib_model::text::truncate_chars;
 
 use super::fold::{fold, is_mark};
 

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Value, json};
-use toolcrib_model::{FieldKind, FormField, UserAnswer, UserQuestion, truncate_chars};
+use toolcrib_model::text::truncate_chars;
+use toolcrib_model::{FieldKind, FormField, UserAnswer, UserQuestion};
 use toolcrib_policy::{Question, Remember};
 use toolcrib_port::Answer;
 
@@ -177,7 +178,7 @@ fn cut(text: &str, most: usize) -> String {
 fn escaped(text: &str) -> String {
     text.chars()
         .flat_map(|c| {
-            let is_hidden = c != '\n' && (c.is_control() || toolcrib_model::is_invisible(c));
+            let is_hidden = c != '\n' && (c.is_control() || toolcrib_model::text::is_invisible(c));
             let shown: Box<dyn Iterator<Item = char>> =
                 if is_hidden { Box::new(c.escape_unicode()) } else { Box::new(std::iter::once(c)) };
             shown

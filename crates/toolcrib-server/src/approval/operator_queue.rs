@@ -34,7 +34,7 @@ pub(crate) const MAX_FEEDBACK_CHARS: usize = 1_000;
 /// ```
 /// # use std::sync::Arc;
 /// # use toolcrib_exec::DenyAll;
-/// use toolcrib_server::{AnswerOutcome, OperatorAnswer, PendingApprovals};
+/// use toolcrib_server::approval::{AnswerOutcome, OperatorAnswer, PendingApprovals};
 ///
 /// let pending = PendingApprovals::default();
 /// let approver = pending.approver(Arc::new(DenyAll));

@@ -9,7 +9,9 @@ use rmcp::model::{ErrorData, RequestStateCodec, SealOptions};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
-use toolcrib_model::{JsonObject, canonical_json, random_bytes};
+use toolcrib_model::JsonObject;
+use toolcrib_model::random::random_bytes;
+use toolcrib_model::text::canonical_json;
 
 use crate::Error;
 use crate::client::Client;

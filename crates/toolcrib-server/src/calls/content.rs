@@ -3,7 +3,8 @@
 use rmcp::model::{CallToolResult, ContentBlock, Resource};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
-use toolcrib_model::{JsonObject, ToolResult, media_handles};
+use toolcrib_model::result::media_handles;
+use toolcrib_model::{JsonObject, ToolResult};
 use toolcrib_port::{CallContext, ResultStore};
 
 /// The URI prefix of a stored result.

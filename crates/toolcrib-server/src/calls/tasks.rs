@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, ResultNote, ToolError, ToolResult};
 use toolcrib_port::CallContext;
 use toolcrib_runtime::Runtime;
-use toolcrib_tasks::{TaskObserver, TaskState, TaskStatus};
+use toolcrib_tasks::background::{TaskObserver, TaskState, TaskStatus};
 
 use crate::approval::ElicitationSession;
 use crate::calls::content::content;

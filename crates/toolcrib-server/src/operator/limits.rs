@@ -1,6 +1,6 @@
 //! Limits on what operators see and send.
 
-use toolcrib_model::ellipsize_bytes;
+use toolcrib_model::text::ellipsize_bytes;
 
 /// The maximum number of processes that serve one app and are shown together.
 pub(crate) const MAX_SERVING: usize = 64;

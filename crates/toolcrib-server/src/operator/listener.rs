@@ -21,8 +21,8 @@ use super::socket_directory::SocketDirectory;
 use super::wire::{
     CallDecision, MAX_ANSWER_BYTES, OperatorMessage, ProcessInfo, ServerMessage, VERSION, WaitingCall,
 };
-use crate::approval::{AnswerOutcome, OperatorAnswer, OperatorPresence, check_answer};
-use crate::{Error, PendingApprovals};
+use crate::Error;
+use crate::approval::{AnswerOutcome, OperatorAnswer, OperatorPresence, PendingApprovals, check_answer};
 
 /// The time in which an operator has to send the first line.
 const HELLO_PATIENCE: Duration = Duration::from_secs(5);

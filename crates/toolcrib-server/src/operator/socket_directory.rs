@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use tokio::net::{UnixListener, UnixStream};
 use toolcrib_app::state_name;
 use toolcrib_io::files::state_folder;
-use toolcrib_model::{hex, random_bytes};
+use toolcrib_model::random::{hex, random_bytes};
 
 use super::limits::MAX_SERVING;
 use crate::Error;

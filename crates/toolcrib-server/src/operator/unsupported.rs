@@ -6,7 +6,8 @@ use std::path::Path;
 use toolcrib_app::App;
 
 use super::wire::{CallDecision, ProcessInfo, ServerMessage};
-use crate::{Error, PendingApprovals};
+use crate::Error;
+use crate::approval::PendingApprovals;
 
 /// A listener for operators. It does not exist on this platform.
 pub struct UnsupportedListener(Infallible);

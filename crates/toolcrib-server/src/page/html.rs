@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use maud::Render;
-use toolcrib_model::{is_invisible, truncate_chars};
+use toolcrib_model::text::{is_invisible, truncate_chars};
 
 /// The default maximum length of a text, in characters.
 const MAX_TEXT_CHARS: usize = 400;

@@ -1,7 +1,7 @@
 //! The operator's key, and the seals of cookies and forms.
 
 use sha2::{Digest as _, Sha256};
-use toolcrib_model::{hex, random_bytes};
+use toolcrib_model::random::{hex, random_bytes};
 
 use crate::Error;
 

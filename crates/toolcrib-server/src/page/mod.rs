@@ -20,8 +20,9 @@ use toolcrib_exec::audit::AuditSink;
 
 use self::calls::LastCalls;
 use self::keys::Keys;
+use crate::Error;
+use crate::approval::PendingApprovals;
 use crate::client::Client;
-use crate::{Error, PendingApprovals};
 
 pub(crate) use form::{Fields, MAX_FORM_BYTES};
 pub(crate) use reply::{MAX_REPLY_BYTES, reply};

@@ -1,7 +1,8 @@
 //! Conversion of the form of a question to an answer.
 
 use serde_json::Value;
-use toolcrib_model::{FieldKind, FormField, JsonObject, UserAnswer, UserQuestion, is_invisible};
+use toolcrib_model::text::is_invisible;
+use toolcrib_model::{FieldKind, FormField, JsonObject, UserAnswer, UserQuestion};
 
 use super::Fields;
 use crate::approval::{MAX_FEEDBACK_CHARS, check_answer};

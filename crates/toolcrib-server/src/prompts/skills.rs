@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use toolcrib_model::{JsonObject, ToolCall};
 use toolcrib_policy::RUNTIME_NAMESPACE;
 use toolcrib_runtime::Runtime;
-use toolcrib_tasks::USE_SKILL;
+use toolcrib_tasks::skills::USE_SKILL;
 
 use crate::resources::{invalid, object};
 

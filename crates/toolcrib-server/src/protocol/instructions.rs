@@ -3,8 +3,8 @@
 //! The text of an app stays the same while tools are added and removed, so that the client's prompt cache stays valid.
 
 use toolcrib_app::sections::serve::sessions_of;
-use toolcrib_meta::{EXECUTE_TOOL, LIST_CATEGORIES, RUN_PARALLEL, SEARCH_TOOLS};
-use toolcrib_model::truncate_chars;
+use toolcrib_meta::names::{EXECUTE_TOOL, LIST_CATEGORIES, RUN_PARALLEL, SEARCH_TOOLS};
+use toolcrib_model::text::truncate_chars;
 use toolcrib_prompt::Injection;
 use toolcrib_results::READ_RESULT;
 use toolcrib_runtime::{Runtime, SourceNote};

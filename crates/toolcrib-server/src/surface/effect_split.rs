@@ -2,10 +2,9 @@
 
 use rmcp::model::{Tool as WireTool, ToolAnnotations};
 use serde_json::Value;
-use toolcrib_meta::{BROWSE_CATEGORY, EXECUTE_TOOL, SEARCH_TOOLS};
-use toolcrib_model::{
-    ErrorKind, JsonObject, NAMESPACE_SEPARATOR, Risk, Tool, ToolCall, ToolError, ToolResult,
-};
+use toolcrib_meta::names::{BROWSE_CATEGORY, EXECUTE_TOOL, SEARCH_TOOLS};
+use toolcrib_model::name::NAMESPACE_SEPARATOR;
+use toolcrib_model::{ErrorKind, JsonObject, Risk, Tool, ToolCall, ToolError, ToolResult};
 use toolcrib_policy::RUNTIME_NAMESPACE;
 use toolcrib_port::CallContext;
 use toolcrib_runtime::Runtime;

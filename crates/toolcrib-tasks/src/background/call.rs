@@ -11,9 +11,9 @@ use toolcrib_port::{CallPhase, PhaseTracker, Progress, ProgressListener};
 
 use super::BackgroundSettings;
 use super::task::{BackgroundTask, TaskState, TaskStatus};
-use crate::RecordKind;
 use crate::ledger::{Bound, Counted, Live, Scope, Task};
 use crate::owner::Owner;
+use crate::store::RecordKind;
 use crate::text::shown_name;
 
 /// The maximum length of a progress message in characters.

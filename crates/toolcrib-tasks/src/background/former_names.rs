@@ -4,7 +4,7 @@ use serde_json::json;
 use toolcrib_model::{JsonObject, ToolCall};
 use toolcrib_policy::RUNTIME_NAMESPACE;
 
-use crate::SCHEDULER;
+use crate::schedule::SCHEDULER;
 
 /// The prefixes of the names of all tools that create or change tasks.
 const TASK_TOOL_PREFIXES: [&str; 5] = ["background_", "watch_", "schedule_", "remind", REMEMBER];

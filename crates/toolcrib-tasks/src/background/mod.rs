@@ -21,17 +21,19 @@ use serde::Deserialize as _;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
-use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult, ellipsize_chars};
+use toolcrib_model::text::ellipsize_chars;
+use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
 use toolcrib_port::{CallContext, CallPhase, RunBudget, ToolCaller};
 
 use self::call::{LiveCall, LocalCall, WaiterGuard};
 use self::task::BackgroundTask;
+use crate::Services;
 use crate::ledger::{CANCEL_WAIT, Ledger, Live};
 use crate::owner::WithOwner;
 use crate::run_detached::run_detached;
 use crate::services::LEASE_TIME;
+use crate::store::{Change, RecordKind, StoreError};
 use crate::text::shown_name;
-use crate::{Change, RecordKind, Services, StoreError};
 
 pub use auto_background::BackgroundingCaller;
 pub use former_names::{former_names, makes_tasks, resolve_former_name};

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use toolcrib_model::{ErrorKind, ToolError, is_invisible, is_joiner};
+use toolcrib_model::text::{is_invisible, is_joiner};
+use toolcrib_model::{ErrorKind, ToolError};
 
 use super::{Channel, Message};
 

@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 use serde_json::Value;
-use toolcrib_model::{ErrorKind, JsonObject, ToolCall, ToolError, pointer_part};
+use toolcrib_model::text::pointer_part;
+use toolcrib_model::{ErrorKind, JsonObject, ToolCall, ToolError};
 
 use super::{Channel, Message};
 use crate::Error;

@@ -40,7 +40,7 @@ const MAX_CONDITION_DEPTH: usize = 32;
 ///
 /// ```
 /// use serde_json::json;
-/// use toolcrib_tasks::Condition;
+/// use toolcrib_tasks::condition::Condition;
 ///
 /// let condition = Condition::parse("$.status != 'up' or $.load changed by more than 50 %").unwrap();
 /// assert!(condition.holds(&json!({"status": "up", "load": 4}), Some(&json!({"status": "up", "load": 2}))));

@@ -12,7 +12,7 @@ use super::Ledger;
 use super::due::DueTime;
 use super::task::{Live, LocalState, Task};
 use crate::services::LEASE_TIME;
-use crate::{Change, Record, RecordKind, StoreError};
+use crate::store::{Change, Record, RecordKind, StoreError};
 
 /// The suffix of the ids of cancel markers.
 const CANCEL_MARKER_SUFFIX: &str = ".cancelled";

@@ -30,7 +30,8 @@ use toolcrib_port::CallContext;
 
 use self::due::DueTime;
 use self::table::Table;
-use crate::{Change, Record, Services, StoreError};
+use crate::Services;
+use crate::store::{Change, Record, StoreError};
 
 pub(crate) use self::bounds::{Bound, Counted, Scope};
 pub(crate) use self::leases::{cancel_marker_target, remove_cancel_marker};

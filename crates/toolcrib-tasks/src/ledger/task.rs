@@ -15,7 +15,7 @@ use toolcrib_model::{ErrorKind, ToolError};
 
 use crate::id::random_id;
 use crate::owner::Owner;
-use crate::{Change, Record, RecordKind};
+use crate::store::{Change, Record, RecordKind};
 
 /// The stored state of one kind of task.
 pub(crate) trait Task: Clone + Serialize + Send + Sync + 'static {

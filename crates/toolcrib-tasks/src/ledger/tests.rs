@@ -6,11 +6,12 @@ use serde_json::{Value, json};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _};
 
+use crate::background::{BackgroundSettings, TaskState};
+use crate::schedule::{ScheduleSettings, ScheduleState};
+use crate::store::SqliteStore;
 use crate::testing::TestClock;
-use crate::{
-    Background, BackgroundSettings, ScheduleSettings, ScheduleState, Schedules, Services, SqliteStore, Store,
-    TaskPorts, TaskState, WatcherSettings, WatcherState, Watchers,
-};
+use crate::watch::{WatcherSettings, WatcherState};
+use crate::{Background, Schedules, Services, Store, TaskPorts, Watchers};
 
 /// The schema of the first version.
 const FIRST_SCHEMA: [&str; 3] = [

@@ -12,8 +12,8 @@ use super::{
     MAX_CATCH_UP, MAX_LABEL_CHARS, MIN_CATCH_UP, Overlap, ScheduleRequest, ScheduleStatus, ScheduleTime,
     invalid,
 };
-use crate::time::{MAX_CRON_CHARS, MAX_PHRASE_CHARS};
-use crate::{Action, Cron, Error, parse_time};
+use crate::time::{Cron, MAX_CRON_CHARS, MAX_PHRASE_CHARS, parse_time};
+use crate::{Action, Error};
 
 /// The prefix of the notification of a reminder.
 const REMINDER: &str = "Reminder: ";

@@ -14,10 +14,11 @@ use super::{
     MAX_ACTION_BYTES, MAX_CATCH_UP, MAX_LABEL_CHARS, MIN_CATCH_UP, PAST_TOLERANCE, ScheduleRequest,
     SchedulesInner, invalid,
 };
+use crate::Action;
 use crate::ledger::{CANCEL_WAIT, Live, remove_cancel_marker};
 use crate::notifications::MAX_NOTIFICATION_CHARS;
 use crate::owner::Owner;
-use crate::{Action, Change, RecordKind};
+use crate::store::{Change, RecordKind};
 
 impl SchedulesInner {
     /// Validates a request, and returns its schedule.

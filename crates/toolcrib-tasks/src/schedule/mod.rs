@@ -30,7 +30,8 @@ use self::record::Schedule;
 use crate::ledger::{Bound, Counted, Ledger, Scope, start_timer};
 use crate::owner::WithOwner;
 use crate::run_detached::run_detached;
-use crate::{Action, Services, StoreError};
+use crate::store::StoreError;
+use crate::{Action, Services};
 
 pub use record::{LastRun, Overlap, RunOutcome, ScheduleState};
 use status::NEXT_RUNS;

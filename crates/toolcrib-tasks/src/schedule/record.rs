@@ -9,7 +9,9 @@ use serde_json::Value;
 use super::time::ScheduleTime;
 use crate::ledger::Task;
 use crate::owner::Owner;
-use crate::{Action, Cron, Error, RecordKind};
+use crate::store::RecordKind;
+use crate::time::Cron;
+use crate::{Action, Error};
 
 /// The version of the format that is written and read. Records of another version stay unchanged.
 const FORMAT_VERSION: u32 = 1;

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
-use toolcrib_model::ellipsize_chars;
+use toolcrib_model::text::ellipsize_chars;
 
 use super::record::{LastRun, Overlap, Schedule, ScheduleState};
 use super::time::{ScheduleTime, format_moment};

@@ -3,7 +3,7 @@
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, Zoned};
 
-use crate::Cron;
+use crate::time::Cron;
 
 /// The maximum number of runs that are counted as missed at once.
 pub(super) const MAX_COUNTED: u64 = 10_000;

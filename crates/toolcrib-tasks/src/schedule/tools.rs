@@ -29,7 +29,7 @@ const REMIND: &str =
     "Set a reminder for a later time, or a repeated one; with `action` it runs that action instead";
 
 /// The id of the module `scheduler`.
-pub const SCHEDULER: &str = toolcrib_model::SCHEDULER_NAMESPACE;
+pub const SCHEDULER: &str = toolcrib_model::name::SCHEDULER_NAMESPACE;
 
 /// The schedule tools. Without schedules they are only definitions: an app is validated with its modules, and opens its
 /// schedules when it starts.

@@ -63,8 +63,8 @@ pub enum Change {
         /// Its id.
         id: String,
     },
-    /// Changes nothing, and refuses the other changes with [`StoreError::LeaseLost`](crate::StoreError::LeaseLost) if
-    /// another owner was the last to acquire a lease.
+    /// Changes nothing, and refuses the other changes with
+    /// [`StoreError::LeaseLost`](super::error::StoreError::LeaseLost) if another owner was the last to acquire a lease.
     Fence {
         /// The id of the lease.
         id: String,

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{TaskSettings, TaskStore};
-use crate::{MemoryStore, SqliteStore, Store, StoreError};
+use crate::Store;
+use crate::store::{MemoryStore, SqliteStore, StoreError};
 
 /// A store that was opened.
 pub(super) struct TaskLocation {

@@ -12,10 +12,15 @@ use toolcrib_port::ToolCaller;
 use toolcrib_sdk::FunctionTool;
 
 use self::location::TaskLocation;
+use crate::background::{BackgroundSettings, BackgroundingCaller};
+use crate::channels::channel_tools;
+use crate::notifications::MAX_NOTIFICATIONS;
+use crate::schedule::ScheduleSettings;
+use crate::store::{MemoryStore, StoreError};
+use crate::watch::WatcherSettings;
 use crate::{
-    ActionSupport, Background, BackgroundSettings, BackgroundingCaller, MAX_NOTIFICATIONS, MemoryStore,
-    Notifications, OperatorRequest, ScheduleSettings, Scheduler, Schedules, Services, Store, StoreError,
-    SystemClock, TaskPorts, WatcherSettings, Watchers, channel_tools,
+    ActionSupport, Background, Notifications, OperatorRequest, Scheduler, Schedules, Services, Store,
+    SystemClock, TaskPorts, Watchers,
 };
 
 pub use self::operator::{OwnedTask, TaskSummary};

@@ -8,7 +8,11 @@ use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, ToolError};
 
 use super::{TaskPorts, TaskSettings, TaskStore, Tasks};
-use crate::{OperatorRequest, ScheduleStatus, StoreError, TaskStatus, WatcherStatus, WithOwner};
+use crate::background::TaskStatus;
+use crate::schedule::ScheduleStatus;
+use crate::store::StoreError;
+use crate::watch::WatcherStatus;
+use crate::{OperatorRequest, WithOwner};
 
 /// The interval of checks of [`Tasks::changed`].
 const LOOK: Duration = Duration::from_millis(500);

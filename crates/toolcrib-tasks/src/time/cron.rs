@@ -22,7 +22,7 @@ pub(crate) const MAX_CRON_CHARS: usize = 200;
 ///
 /// ```
 /// use jiff::tz::TimeZone;
-/// use toolcrib_tasks::Cron;
+/// use toolcrib_tasks::time::Cron;
 ///
 /// let paris = TimeZone::get("Europe/Paris").unwrap();
 /// let cron = Cron::parse("30 2 * * *", &paris).unwrap();

@@ -32,7 +32,7 @@ const YEARS: std::ops::RangeInclusive<u32> = 1970..=9998;
 /// use jiff::Zoned;
 ///
 /// let now: Zoned = "2026-02-27T18:00:00+01:00[Europe/Paris]".parse().unwrap();
-/// let moment = toolcrib_tasks::parse_time("demain à 9h30", &now).unwrap();
+/// let moment = toolcrib_tasks::time::parse_time("demain à 9h30", &now).unwrap();
 /// assert_eq!(moment.to_string(), "2026-02-28T09:30:00+01:00[Europe/Paris]");
 /// ```
 pub fn parse_time(text: &str, now: &Zoned) -> Result<Zoned, Error> {

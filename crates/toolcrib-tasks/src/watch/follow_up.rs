@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
-use toolcrib_model::{ErrorKind, ToolError, ellipsize_bytes};
+use toolcrib_model::text::ellipsize_bytes;
+use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_port::PhaseTracker;
 
 use super::WatchersInner;

@@ -13,9 +13,10 @@ use toolcrib_model::{ErrorKind, ToolError};
 use super::WatcherSettings;
 use super::status::{WatcherMetrics, WatcherState, WatcherStatus};
 use super::watcher::{Check, Watcher};
+use crate::condition::Condition;
 use crate::ledger::{Bound, Counted, Live, Scope, Task};
 use crate::owner::Owner;
-use crate::{Condition, RecordKind};
+use crate::store::RecordKind;
 
 /// The maximum number of checks in the history of a watcher.
 pub const MAX_WATCH_HISTORY: usize = 100;

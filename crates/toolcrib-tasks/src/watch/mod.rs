@@ -39,10 +39,11 @@ use toolcrib_port::CallContext;
 use self::concurrency::CheckLimits;
 use self::local::{LiveWatcher, LocalWatcher};
 use self::watcher::Watcher;
+use crate::Services;
 use crate::ledger::{Ledger, Live, start_timer};
 use crate::owner::{Owner, WithOwner};
 use crate::run_detached::run_detached;
-use crate::{Services, StoreError};
+use crate::store::StoreError;
 
 pub use local::MAX_WATCH_HISTORY;
 pub use request::{NotifyWhen, WatchRequest};

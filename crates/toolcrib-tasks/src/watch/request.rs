@@ -9,7 +9,8 @@ use toolcrib_policy::RUNTIME_NAMESPACE;
 use toolcrib_port::{CallContext, Catalogue};
 
 use super::template;
-use crate::{Action, Condition, Services};
+use crate::condition::Condition;
+use crate::{Action, Services};
 
 /// The minimum interval between two checks in seconds.
 const MIN_WATCH_INTERVAL: u64 = 5;

@@ -6,7 +6,7 @@
 //! and never name a tool or a channel.
 
 use serde_json::Value;
-use toolcrib_model::ellipsize_bytes;
+use toolcrib_model::text::ellipsize_bytes;
 
 use crate::Action;
 use crate::condition::Path;

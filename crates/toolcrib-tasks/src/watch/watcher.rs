@@ -6,13 +6,14 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use toolcrib_model::{ErrorKind, Fingerprint, ToolError, ellipsize_bytes};
+use toolcrib_model::text::ellipsize_bytes;
+use toolcrib_model::{ErrorKind, Fingerprint, ToolError};
 
 use super::firing::{Firing, FollowUp};
 use super::request::{NotifyWhen, WatchRequest};
 use super::status::{CheckOutcome, WatcherCheck, WatcherMetrics, WatcherState};
 use super::{WatcherSettings, template};
-use crate::Condition;
+use crate::condition::Condition;
 use crate::owner::Owner;
 use crate::text::{MAX_NOTIFIED_BYTES, error_text};
 

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde_json::Value;
 use toolcrib_document::{Format, Limits, parse};
-use toolcrib_model::words_of_name;
+use toolcrib_model::text::words_of_name;
 
 use super::{Corpus, Origin};
 

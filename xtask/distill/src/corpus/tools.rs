@@ -5,7 +5,8 @@ use std::path::Path;
 
 use anyhow::Result;
 use serde_json::Value;
-use toolcrib_model::{Tool, words_of_name};
+use toolcrib_model::Tool;
+use toolcrib_model::text::words_of_name;
 
 use super::Corpus;
 

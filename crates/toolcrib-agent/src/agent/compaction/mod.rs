@@ -15,7 +15,7 @@ pub(super) use offload::{OffloadedResult, last_turn, offload, results, without_p
 pub(super) use size::{fixed, size};
 pub(super) use summarize::{SplitPoint, split_point, summary_request, with_summary};
 
-use crate::Usage;
+use crate::chat::Usage;
 
 /// The default share of the context window above which a conversation is compacted. The rest leaves space for the answer, and
 /// for an estimate that is wrong by a quarter.

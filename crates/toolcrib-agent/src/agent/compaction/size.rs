@@ -1,6 +1,7 @@
 //! The size of a request.
 
-use crate::{Message, ToolFunction};
+use crate::Message;
+use crate::chat::ToolFunction;
 
 /// The overhead of a message, and of a tool, in bytes.
 const AROUND: usize = 24;

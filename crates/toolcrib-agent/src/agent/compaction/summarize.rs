@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use toolcrib_model::truncate_bytes;
+use toolcrib_model::text::truncate_bytes;
 
 use crate::Message;
 

@@ -1,7 +1,8 @@
 //! What is told when room is made.
 
 use super::*;
-use crate::{Message, RequestedCall};
+use crate::Message;
+use crate::chat::RequestedCall;
 
 fn turns(count: usize, bytes: usize) -> Vec<Message> {
     let mut messages = vec![Message::user("Sort my paints.")];

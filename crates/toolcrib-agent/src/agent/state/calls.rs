@@ -15,7 +15,7 @@ use super::super::report::{CallRecord, MAX_REPORTED_CALLS, Outcome};
 use super::super::result_text::result_text;
 use super::super::runtime_notes;
 use super::{Action, RunState, Step, Work};
-use crate::Picture;
+use crate::chat::Picture;
 use crate::journal::Entry;
 
 impl RunState<'_> {

@@ -6,8 +6,9 @@ use super::super::compaction::{
 };
 use super::super::limits::Limit;
 use super::{Action, RunState};
+use crate::Error;
+use crate::chat::Usage;
 use crate::journal::Entry;
-use crate::{Error, Usage};
 
 /// The compaction in progress.
 #[derive(Debug, Default)]

@@ -20,8 +20,9 @@ use super::repetition::{RepeatGuard, SearchGuard};
 use super::report::{CallRecord, Outcome, RunReport, Spent};
 use super::runtime_notes;
 use super::settings::AgentSettings;
+use crate::chat::{ChatReply, ChatRequest, Picture, ToolChoice, Usage};
 use crate::journal::Entry;
-use crate::{Amount, Budget, ChatReply, ChatRequest, Error, Message, Picture, ToolChoice, Usage};
+use crate::{Amount, Budget, Error, Message};
 
 /// An event of a run.
 #[derive(Debug)]

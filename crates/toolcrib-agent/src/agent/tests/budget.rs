@@ -13,7 +13,9 @@ use toolcrib_port::{CallContext, Catalogue, RunBudget, ToolCaller};
 
 use super::super::{Agent, Conversation, Limit, Outcome, RunLimits, RunReport, Spent};
 use super::{agent, call, calls, says, scripted};
-use crate::{Budget, ChatModel, ChatReply, ChatRequest, Entry, Error, TextSink, Usage};
+use crate::chat::{ChatReply, ChatRequest, TextSink, Usage};
+use crate::journal::Entry;
+use crate::{Budget, ChatModel, Error};
 
 /// What each request takes, which is as much as it may.
 const EACH: u64 = 2_000;

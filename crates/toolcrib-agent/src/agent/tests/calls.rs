@@ -11,7 +11,8 @@ use toolcrib_prompt::{InjectionSettings, Plan, WireNames};
 
 use super::super::{Agent, AgentSettings, Conversation, Observer, Outcome, RunLimits};
 use super::{Caller, agent, call, calls, limited, results, run, says, scripted};
-use crate::{Message, ToolChoice};
+use crate::Message;
+use crate::chat::ToolChoice;
 
 /// Runs what begins with `read` when three of them are there, and notes the order of all.
 struct Meeting {

@@ -8,7 +8,8 @@ use toolcrib_port::{CallContext, Media, ResultStore, ToolCaller};
 
 use super::super::{Agent, Compacted, Conversation, Limit, Observer, Outcome, RunReport};
 use super::{agent, call, calls, says, scripted, sent};
-use crate::{ChatModel, ChatReply, ChatRequest, Error, Message, TextSink, ToolChoice};
+use crate::chat::{ChatReply, ChatRequest, TextSink, ToolChoice};
+use crate::{ChatModel, Error, Message};
 
 /// Returns long texts, and keeps results or not.
 struct Long {

@@ -6,7 +6,8 @@ use toolcrib_port::CallContext;
 
 use super::super::{Agent, Conversation};
 use super::{Caller, agent, call, calls, results, run, says, scripted, sent};
-use crate::{ChatReply, Message, Usage};
+use crate::Message;
+use crate::chat::{ChatReply, Usage};
 
 #[tokio::test]
 async fn the_report_serializes_to_the_form_of_the_command_line() {

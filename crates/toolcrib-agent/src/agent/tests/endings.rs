@@ -4,7 +4,8 @@ use serde_json::json;
 
 use super::super::Outcome;
 use super::{agent, call, calls, results, run, says, scripted};
-use crate::{ChatReply, Error};
+use crate::Error;
+use crate::chat::ChatReply;
 
 fn ends(reply: ChatReply, reason: &str) -> ChatReply {
     ChatReply { finish_reason: Some(reason.to_owned()), ..reply }

@@ -10,7 +10,8 @@ use super::super::{
     Conversation, Limit, MAX_REPORTED_CALLS, Observer, Outcome, RunLimits, STOP_AFTER_REPEATS,
 };
 use super::{Stuck, agent, call, calls, limited, results, run, says, scripted};
-use crate::{ChatReply, Error, Message, ToolChoice, Usage};
+use crate::chat::{ChatReply, ToolChoice, Usage};
+use crate::{Error, Message};
 
 #[tokio::test]
 async fn a_model_that_never_stops_reaches_the_limit_of_turns() {

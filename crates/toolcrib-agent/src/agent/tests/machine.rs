@@ -11,7 +11,9 @@ use toolcrib_model::{JsonObject, ToolResult};
 use super::super::state::{Action, Event, RunState, Work};
 use super::super::{AgentSettings, Conversation, Limit, Outcome, RunLimits, RunReport};
 use super::limited;
-use crate::{Budget, ChatReply, Entry, Error, Message, RequestedCall, Usage};
+use crate::chat::{ChatReply, RequestedCall, Usage};
+use crate::journal::Entry;
+use crate::{Budget, Error, Message};
 
 fn budget(settings: &AgentSettings) -> Budget {
     Budget::new(settings.limits.most())

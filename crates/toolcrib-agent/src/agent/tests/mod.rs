@@ -20,10 +20,13 @@ use parking_lot::Mutex;
 use serde_json::json;
 use toolcrib_model::{ErrorKind, QualifiedName, Tool, ToolCall, ToolError, ToolResult};
 use toolcrib_port::{CallContext, ToolCaller};
-use toolcrib_prompt::{CallStyle, InjectionSettings, Plan, ToolNames, WireNames};
+use toolcrib_prompt::system_prompt::CallStyle;
+use toolcrib_prompt::text_calls::ToolNames;
+use toolcrib_prompt::{InjectionSettings, Plan, WireNames};
 
 use super::{Agent, AgentSettings, Conversation, RunLimits, RunReport};
-use crate::{ChatModel, ChatReply, ChatRequest, Error, Message, Piece, RequestedCall, TextModel, TextSink};
+use crate::chat::{ChatReply, ChatRequest, Piece, RequestedCall, TextModel, TextSink};
+use crate::{ChatModel, Error, Message};
 
 /// Knows `notes::search`, which finds, and answers everything else as an executor does that has no such tool.
 #[derive(Default)]

@@ -7,7 +7,8 @@ use parking_lot::Mutex;
 use toolcrib_port::CallContext;
 
 use super::{Caller, agent, call, calls, limited, says, scripted};
-use crate::{Conversation, Message, Note, NotificationQueue, Outcome, RunLimits};
+use crate::notifications::{Note, NotificationQueue};
+use crate::{Conversation, Message, Outcome, RunLimits};
 
 /// Has notes until they were told.
 #[derive(Default)]

@@ -4,7 +4,8 @@ use toolcrib_port::CallContext;
 
 use super::super::Conversation;
 use super::{Caller, agent, call, says, scripted};
-use crate::{Message, RequestedCall};
+use crate::Message;
+use crate::chat::RequestedCall;
 
 fn asks(tool_calls: Vec<RequestedCall>) -> Message {
     Message::Assistant { content: String::new(), tool_calls, reasoning: String::new(), written: None }

@@ -11,7 +11,8 @@ use toolcrib_port::{CallContext, Catalogue, ToolCaller};
 
 use super::super::{Conversation, Limit, Outcome, RunLimits, RunReport};
 use super::{agent, call, calls, limited, results, says, scripted};
-use crate::{Entry, Error, Journal, Message, STOP_AFTER_REPEATS};
+use crate::journal::Entry;
+use crate::{Error, Journal, Message, STOP_AFTER_REPEATS};
 
 /// Keeps entries in memory, until there is no more room.
 struct Memory {
@@ -111,12 +112,12 @@ async fn the_id_of_a_call_that_was_folded_away_is_not_given_again() {
                 written: None,
             },
             calls: vec![made.clone()],
-            usage: crate::Usage::default(),
+            usage: crate::chat::Usage::default(),
         },
         Entry::Begun { call_id: made.id.clone() },
         Entry::Finished { call_id: made.id, ok: true, answer: "done".to_owned(), pictures: Vec::new() },
         Entry::Said { messages: vec![Message::tool("call_1_1", "read.a", "done")] },
-        Entry::Compacted { messages: prompt(), prompt_at: 0, usage: crate::Usage::default() },
+        Entry::Compacted { messages: prompt(), prompt_at: 0, usage: crate::chat::Usage::default() },
     ];
     let model = scripted(|turn, _| match turn {
         1 => calls(vec![call("call_1_1", "read.b", "{}")]),

@@ -7,11 +7,14 @@ use parking_lot::Mutex;
 use serde_json::json;
 use toolcrib_model::{ToolCall, ToolResult};
 use toolcrib_port::CallContext;
-use toolcrib_prompt::{CallStyle, ToolNames};
+use toolcrib_prompt::system_prompt::CallStyle;
+use toolcrib_prompt::text_calls::ToolNames;
 
 use super::super::{Conversation, Observer, Outcome};
 use super::{Caller, PAINT, agent, results, run, says, scripted, styled};
-use crate::{ChatModel, ChatReply, ChatRequest, Error, Message, Piece, RecordedModel, TextModel, TextSink};
+use crate::chat::{ChatReply, ChatRequest, Piece, TextModel, TextSink};
+use crate::recorded::RecordedModel;
+use crate::{ChatModel, Error, Message};
 
 #[tokio::test]
 async fn one_recording_drives_both_styles_to_the_same_calls() {

@@ -12,7 +12,8 @@ use toolcrib_io::http::HttpPolicy;
 
 use self::server::{Answer, Server};
 use super::*;
-use crate::{Message, Piece, RequestedCall, ToolChoice, ToolFunction, Usage};
+use crate::Message;
+use crate::chat::{Piece, RequestedCall, ToolChoice, ToolFunction, Usage};
 
 fn client() -> HttpClient {
     HttpClient::new(HttpPolicy { allow_private: true, ..HttpPolicy::default() }).unwrap()

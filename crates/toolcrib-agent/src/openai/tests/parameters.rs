@@ -4,7 +4,8 @@ use serde_json::json;
 
 use super::super::parameters::{MAX_EXTRA_KEYS, MAX_STOPS, Parameters};
 use super::{Answer, HELLO, Server, ask_with, client, settings};
-use crate::{Error, OpenAiModel, OpenAiSettings, Provider};
+use crate::openai::settings::OpenAiSettings;
+use crate::{Error, OpenAiModel, Provider};
 
 #[tokio::test]
 async fn parameters_are_sent_and_absent_ones_are_not() {
@@ -81,7 +82,8 @@ async fn an_account_without_quota_is_not_asked_again() {
 
 #[tokio::test]
 async fn another_attempt_is_told_before_it_is_made() {
-    use crate::{ChatModel as _, ChatRequest, Message, Piece, ToolChoice};
+    use crate::chat::{ChatRequest, Piece, ToolChoice};
+    use crate::{ChatModel as _, Message};
     let busy = Answer::new("503 Service Unavailable", "", r#"{"error": "busy"}"#);
     let server = Server::start(vec![busy, Answer::events(&HELLO, true)]).await;
     let model = OpenAiModel::new(settings(&server), &client()).unwrap();

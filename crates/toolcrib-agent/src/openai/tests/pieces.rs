@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::reply::{Assembler, Fault, MAX_REPLY_BYTES, MAX_REPLY_CALLS};
-use crate::{ChatReply, RequestedCall};
+use crate::chat::{ChatReply, RequestedCall};
 
 fn assemble(deltas: &[Value]) -> Result<ChatReply, Fault> {
     let mut assembler = Assembler::default();

@@ -1,6 +1,7 @@
 //! The answer to a call or a question, and the failure to deliver it.
 
-use toolcrib_server::{CallDecision, Error, QuestionReply};
+use toolcrib_server::Error;
+use toolcrib_server::operator::{CallDecision, QuestionReply};
 
 use crate::exit::{Exit, Failure};
 

@@ -11,9 +11,10 @@ use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
 use toolcrib_model::UserAnswer;
 use toolcrib_policy::Remember;
-use toolcrib_server::{
-    AnswerSender, CallDecision, Error, OperatorClient, ProcessInfo, QuestionReply, ServerMessage,
-    WaitingCall, WaitingQuestion, serving,
+use toolcrib_server::Error;
+use toolcrib_server::operator::{
+    AnswerSender, CallDecision, OperatorClient, ProcessInfo, QuestionReply, ServerMessage, WaitingCall,
+    WaitingQuestion, serving,
 };
 
 use super::answer::{Answer, failure};

@@ -10,8 +10,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use toolcrib_app::Extensions;
-use toolcrib_server::{
-    CallDecision, Error, OperatorClient, QuestionReply, ServerMessage, WaitingCall, WaitingQuestion, serving,
+use toolcrib_server::Error;
+use toolcrib_server::operator::{
+    CallDecision, OperatorClient, QuestionReply, ServerMessage, WaitingCall, WaitingQuestion, serving,
 };
 
 use answer::{Answer, failure};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use toolcrib_model::is_invisible;
+use toolcrib_model::text::is_invisible;
 
 use super::server::{ImportedServer, Transport};
 use crate::ui::printable::excerpt;

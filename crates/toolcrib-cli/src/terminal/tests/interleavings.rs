@@ -15,12 +15,13 @@ use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, yield_now};
 use tokio_util::sync::CancellationToken;
-use toolcrib_exec::{Executor, MIN_APPROVAL_WAIT};
+use toolcrib_exec::Executor;
+use toolcrib_exec::limits::MIN_APPROVAL_WAIT;
 use toolcrib_model::{Risk, Tool, ToolCall, ToolResult};
 use toolcrib_policy::{Authorized, Call, Capabilities, Policy};
 use toolcrib_port::{Answer, ApprovalRequest, Approver, CallContext, ToolEngine};
 use toolcrib_registry::ToolRegistry;
-use toolcrib_server::{OperatorAnswer, PendingApprovals};
+use toolcrib_server::approval::{OperatorAnswer, PendingApprovals};
 
 use crate::approver::at_console;
 use crate::terminal::keyboard::{Keyboard, Shared};

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde_json::json;
 use toolcrib_model::ErrorKind;
-use toolcrib_policy::{Access, AccessRules};
+use toolcrib_policy::Access;
+use toolcrib_policy::access::AccessRules;
 use toolcrib_port::{CallContext, LoadOutcome, RejectKind, ToolEngine as _, ToolLoader as _};
 
 use super::{App, SIX_LINES, authorized, outcome, until};

@@ -13,7 +13,8 @@ use html5ever::tokenizer::states::RawKind;
 use html5ever::tokenizer::{
     BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
 };
-use toolcrib_model::{ToolError, truncate_bytes};
+use toolcrib_model::ToolError;
+use toolcrib_model::text::truncate_bytes;
 
 use super::links::Links;
 

@@ -13,7 +13,8 @@ mod verbs;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use toolcrib_model::{ToolError, ToolResult};
-use toolcrib_policy::{Access, AccessRules};
+use toolcrib_policy::Access;
+use toolcrib_policy::access::AccessRules;
 use toolcrib_sdk::Module;
 
 use super::{HttpConfig, module};

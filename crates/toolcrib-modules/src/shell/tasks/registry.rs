@@ -8,7 +8,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use toolcrib_io::process::Command;
-use toolcrib_model::{ErrorKind, ToolError, hex, random_bytes};
+use toolcrib_model::random::{hex, random_bytes};
+use toolcrib_model::{ErrorKind, ToolError};
 
 use super::task::BackgroundTask;
 

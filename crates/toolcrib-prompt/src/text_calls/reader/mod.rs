@@ -14,11 +14,11 @@ use super::python;
 /// Reads a message of a model while it is streamed: returns prose as soon as it may be shown, and the calls at the end.
 ///
 /// No part of a call is ever shown, nor of text that may become one. The result at the end does not depend on the
-/// division of the message into pieces: it is the same that [`parse_text_calls`](crate::parse_text_calls) returns for
+/// division of the message into pieces: it is the same that [`parse_text_calls`](super::parse_text_calls) returns for
 /// the whole message.
 ///
 /// ```
-/// use toolcrib_prompt::{TextReader, ToolNames};
+/// use toolcrib_prompt::text_calls::{TextReader, ToolNames};
 /// let names = ToolNames::default();
 /// let mut reader = TextReader::new(&names);
 /// assert_eq!(reader.push("I look.\n<tool"), "I look.");
@@ -51,8 +51,9 @@ use super::python;
 /// becomes a call with the reason, and so does one that breaks off: missing parts are not guessed. The content of an
 /// element (`<parameter=x>5</parameter>`) is a text; the repair of arguments takes its type from the schema.
 ///
-/// The output of tools cannot become a call: [`render_tool_result`](crate::render_tool_result) escapes every marker,
-/// and forms without markers are not read if they occur in a [result](Self::with_results) that the model was given.
+/// The output of tools cannot become a call: [`render_tool_result`](super::result::render_tool_result) escapes every
+/// marker, and forms without markers are not read if they occur in a [result](Self::with_results) that the model was
+/// given.
 ///
 /// # Reasoning
 ///

@@ -5,7 +5,8 @@ use proptest::prelude::*;
 use super::super::TextReader;
 use super::super::marker::{MAX_MARK_BYTES, all_marks};
 use super::{cases, names, read};
-use crate::{defuse, render_tool_result};
+use crate::defuse;
+use crate::text_calls::result::render_tool_result;
 
 #[test]
 fn every_mark_is_taken_out_of_data() {

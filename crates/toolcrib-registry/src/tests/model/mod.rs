@@ -23,7 +23,8 @@ use toolcrib_port::{LoadOutcome, ToolLoader};
 
 use self::registry::ToolRegistry;
 use super::tool;
-use crate::{Artifact, Artifacts, Change, Enrichment, Snapshot};
+use crate::enrichment::Artifact;
+use crate::{Artifacts, Change, Enrichment, Snapshot};
 
 /// In how many orders each test is run by chance, and in how many with few switches.
 const ORDERS: usize = 300;

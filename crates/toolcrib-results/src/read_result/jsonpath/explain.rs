@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 use toolcrib_document::nearest;
-use toolcrib_model::kind_of;
+use toolcrib_model::text::kind_of;
 
 use super::select::Selection;
 use super::{MAX_STEPS, Query, Segment, Selector};

@@ -4,7 +4,7 @@
 //! (Devlin, Chang, Lee, Toutanova: "BERT: Pre-training of Deep Bidirectional Transformers", 2019.)
 
 use icu_normalizer::DecomposingNormalizerBorrowed;
-use toolcrib_model::truncate_bytes;
+use toolcrib_model::text::truncate_bytes;
 
 use super::character_class::{CharacterClass, class};
 use super::table::{Table, TokenId};

@@ -9,8 +9,7 @@ use toolcrib_model::{FieldKind, FormField, JsonObject, UserAnswer, UserQuestion}
 use toolcrib_port::{Answer, CallContext};
 
 use super::check_answer;
-use crate::PendingApprovals;
-use crate::approval::operator_queue::MAX_WAITING_QUESTIONS;
+use crate::approval::operator_queue::{MAX_WAITING_QUESTIONS, PendingApprovals};
 
 fn approved(choice: Option<&str>, fields: &serde_json::Value) -> UserAnswer {
     UserAnswer::Approved {

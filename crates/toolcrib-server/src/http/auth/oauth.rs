@@ -6,7 +6,7 @@ use hmac::{Hmac, Mac as _};
 use serde_json::Value;
 use sha2::Sha256;
 use toolcrib_app::sections::serve::{OAuthClient, ServedOAuth};
-use toolcrib_model::random_bytes;
+use toolcrib_model::random::random_bytes;
 use toolcrib_oauth::server::{Claims, TokenValidator, ValidationError};
 use url::Url;
 

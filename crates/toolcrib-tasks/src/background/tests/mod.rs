@@ -21,8 +21,9 @@ use toolcrib_port::{CallContext, Progress};
 use toolcrib_sdk::{FunctionTool, Module};
 
 use super::*;
+use crate::store::{Change, MemoryStore, Record, SqliteStore};
 use crate::testing::{self, TestClock};
-use crate::{Change, MemoryStore, Record, SqliteStore, Store, TaskPorts};
+use crate::{Store, TaskPorts};
 
 #[derive(Deserialize, JsonSchema)]
 struct Nothing {}

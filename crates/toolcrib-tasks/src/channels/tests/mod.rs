@@ -11,8 +11,9 @@ use toolcrib_sdk::{CallContext as Context, FunctionTool, Module};
 
 use super::{FileChannel, MAX_MESSAGE_CHARS, Terminal, TerminalChannel, ToolChannel, channel_tools};
 use crate::owner::Owner;
+use crate::store::MemoryStore;
 use crate::testing::{TestClock, executor, ports};
-use crate::{Channel, Error, MemoryStore, Services, TaskPorts};
+use crate::{Channel, Error, Services, TaskPorts};
 
 const NOW: &str = "2026-03-01T09:00:00Z";
 

@@ -20,7 +20,8 @@ use url::Url;
 
 use super::retry::{Attempt, MAX_PAUSE, deliver};
 use super::{DELIVERY_TIME, FIRST_PAUSE, MAX_ATTEMPTS, WebhookChannel};
-use crate::{Channel, Message};
+use crate::Channel;
+use crate::channels::Message;
 
 const SECRET: &str = "a secret that both sides have";
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::faulty::{Fault, FaultyStore};
 use super::*;
-use crate::{Change, Record, SqliteStore};
+use crate::store::{Change, Record, SqliteStore};
 
 /// What was acknowledged.
 #[derive(Clone, Default)]
@@ -18,7 +18,7 @@ struct Acknowledged {
 /// Makes one schedule of each sort, and cancels another.
 async fn script(schedules: Schedules, acknowledged: Arc<Mutex<Acknowledged>>) {
     let create = async |when: &str, action: Action| {
-        let time = ScheduleTime::Once(crate::parse_time(when, &schedules.now(None)).unwrap());
+        let time = ScheduleTime::Once(crate::time::parse_time(when, &schedules.now(None)).unwrap());
         schedules.create(ScheduleRequest::new(time, action), &context()).await.unwrap().schedule_id
     };
     let order = create("in 1m", call("shop.order")).await;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use async_trait::async_trait;
 
 use super::*;
-use crate::{Change, Record};
+use crate::store::{Change, Record};
 
 /// What happens at the statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -24,8 +24,10 @@ use toolcrib_port::{Approver, CallContext};
 use toolcrib_sdk::{FunctionTool, Module};
 
 use super::*;
+use crate::store::{MemoryStore, RecordKind};
 use crate::testing::{self, TestClock};
-use crate::{Clock as _, Cron, MemoryStore, Prompter, RecordKind, Store, TaskPorts};
+use crate::time::Cron;
+use crate::{Clock as _, Prompter, Store, TaskPorts};
 
 /// Where every test begins, unless it says otherwise: a Sunday, at nine.
 const START: &str = "2026-03-01T09:00:00Z";
@@ -130,7 +132,7 @@ impl World {
     }
 
     async fn once(&self, when: &str, action: Action) -> String {
-        let time = ScheduleTime::Once(crate::parse_time(when, &self.schedules.now(None)).unwrap());
+        let time = ScheduleTime::Once(crate::time::parse_time(when, &self.schedules.now(None)).unwrap());
         self.create(ScheduleRequest::new(time, action)).await
     }
 

@@ -225,7 +225,7 @@ async fn no_more_are_made_than_may_be_and_what_is_over_makes_room() {
     (setup.settings.max_per_session, setup.settings.max_total) = (2, 5);
     let world = setup.start().await;
     let make = async |session: &str| {
-        let time = ScheduleTime::Once(crate::parse_time("in 5m", &world.schedules.now(None)).unwrap());
+        let time = ScheduleTime::Once(crate::time::parse_time("in 5m", &world.schedules.now(None)).unwrap());
         let context = CallContext::new(session);
         let made = world.schedules.create(ScheduleRequest::new(time, note("x")), &context).await;
         made.map(|made| made.schedule_id).map_err(|error| error.to_string())

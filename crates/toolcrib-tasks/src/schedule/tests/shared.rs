@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::faulty::FaultyStore;
 use super::*;
-use crate::StoreError;
+use crate::store::StoreError;
 
 fn shared() -> Setup {
     Setup { is_shared: true, ..Setup::at(START) }

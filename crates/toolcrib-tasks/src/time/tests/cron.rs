@@ -3,8 +3,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::Cron;
-use crate::time::cron::MAX_CRON_CHARS;
+use crate::time::cron::{Cron, MAX_CRON_CHARS};
 
 fn next(pattern: &str, zone: &str, after: &str, count: usize) -> Vec<String> {
     let zone = TimeZone::get(zone).unwrap();

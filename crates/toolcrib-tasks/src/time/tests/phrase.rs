@@ -2,8 +2,7 @@
 
 use jiff::Zoned;
 
-use crate::parse_time;
-use crate::time::phrase::MAX_PHRASE_CHARS;
+use crate::time::phrase::{MAX_PHRASE_CHARS, parse_time};
 
 /// A Friday.
 const NOW: &str = "2026-02-27T18:00:00+01:00[Europe/Paris]";

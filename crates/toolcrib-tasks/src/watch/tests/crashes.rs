@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::*;
-use crate::StoreError;
+use crate::store::StoreError;
 
 /// A store that counts what is written, that may be full, and whose process may die at a statement.
 pub(super) struct Counting {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::*;
-use crate::{SqliteStore, StoreError};
+use crate::store::{SqliteStore, StoreError};
 
 /// The files of a database as a killed process leaves them.
 fn copy(folder: &Path, to: &Path) {

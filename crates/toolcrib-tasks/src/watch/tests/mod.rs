@@ -26,8 +26,10 @@ use toolcrib_port::{Approver, CallContext, Catalogue, ToolCaller};
 use toolcrib_sdk::{FunctionTool, Module};
 
 use super::*;
+use crate::channels::Message;
+use crate::store::{Change, MemoryStore, Record, RecordKind};
 use crate::testing::{self, TestClock};
-use crate::{Action, Change, Channel, MemoryStore, Message, Prompter, Record, RecordKind, Store, TaskPorts};
+use crate::{Action, Channel, Prompter, Store, TaskPorts};
 
 const START: &str = "2026-03-01T09:00:00Z";
 
