@@ -4,6 +4,7 @@ use std::env::VarError;
 use std::process::ExitCode;
 
 use clap::Parser;
+use futures::future::LocalBoxFuture;
 use toolcrib_app::Extensions;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::{Layer, SubscriberExt};
@@ -73,7 +74,8 @@ pub fn main_with(extensions: Extensions) -> ExitCode {
             return Exit::Failed.into();
         }
     };
-    let code = runtime.block_on(async {
+    // Behind a pointer, since `block_on` is compiled once for each kind of runtime, with all commands inside.
+    let command: LocalBoxFuture<'_, ExitCode> = Box::pin(async {
         let telemetry = queue.and_then(|queue| queue.start().map_err(|error| tell_unsent(&error)).ok());
         let code = commands::run(arguments, extensions).await;
         if let Some(telemetry) = telemetry
@@ -83,6 +85,7 @@ pub fn main_with(extensions: Extensions) -> ExitCode {
         }
         code
     });
+    let code = runtime.block_on(command);
     // Output that was held back for a question that is not answered any more.
     screen().end_dialogue();
     let code = match output_error() {

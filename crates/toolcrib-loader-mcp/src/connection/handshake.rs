@@ -3,10 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::RoleClient;
 use rmcp::model::ProtocolVersion;
 use rmcp::service::{ClientInitializeError, ClientLifecycleMode, serve_client_with_lifecycle};
-use rmcp::transport::Transport;
 use tokio::time::{Instant, sleep_until, timeout};
 use toolcrib_model::ErrorKind;
 
@@ -15,6 +13,7 @@ use crate::connection::discover_probe::{DiscoverProbe, ProbeStatus};
 use crate::connection::ordered_progress::OrderedProgress;
 use crate::connection::session::{Classify, EXIT_WAIT, RequestError, Session};
 use crate::error::{Error, chain};
+use crate::transport::boxed::{BoxedError, BoxedTransport};
 use crate::transport::process::{LAST_OUTPUT_WAIT, Process};
 
 /// The handshake to perform, and with it the protocol revisions to offer.
@@ -61,15 +60,12 @@ impl From<Error> for HandshakeError {
 }
 
 /// Performs the handshake over a transport.
-pub(crate) async fn open_session<T>(
+pub(crate) async fn open_session(
     options: HandshakeOptions,
-    transport: T,
+    transport: BoxedTransport,
     process: Option<Process>,
     classify: Classify,
-) -> Result<Session, HandshakeError>
-where
-    T: Transport<RoleClient> + 'static,
-{
+) -> Result<Session, HandshakeError> {
     let HandshakeOptions { target, mode, startup_timeout, deadline, events } = options;
     let exited = async {
         match &process {
@@ -124,7 +120,7 @@ where
     }
     let error = last_error(&error);
     let fault = match error {
-        ClientInitializeError::TransportError { error, .. } => Some(classify(error)),
+        ClientInitializeError::TransportError { error, .. } => Some(classify(BoxedError::original(error))),
         _ => None,
     };
     let is_misunderstanding = !error.is_authorization_required()

@@ -10,7 +10,6 @@ use rmcp::model::{
     ServerPeerInfo, ServerResult,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RunningService};
-use rmcp::transport::DynamicTransportError;
 use rmcp::{RoleClient, ServiceError};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
@@ -25,6 +24,7 @@ use crate::connection::client_handler::{ClientHandler, ServerEvents};
 use crate::connection::subscription;
 use crate::error::Error;
 use crate::tools::digest::Digests;
+use crate::transport::boxed::BoxedError;
 use crate::transport::message_recovery::unreadable;
 use crate::transport::process::{LAST_OUTPUT_WAIT, Process};
 
@@ -41,7 +41,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 const NO_SESSION_RESPONSES: &[&str] = &["HTTP 400", "HTTP 404", "HTTP 422"];
 
 /// Classifies the error of a failed transmission. Each transport has its own classifier.
-pub(crate) type Classify = Box<dyn Fn(&DynamicTransportError) -> RequestError + Send + Sync>;
+pub(crate) type Classify = Box<dyn Fn(&(dyn std::error::Error + 'static)) -> RequestError + Send + Sync>;
 
 /// An open session with a server.
 pub(crate) struct Session {
@@ -253,7 +253,9 @@ impl Session {
                 Some(reason) => RequestError::Unreadable(reason.to_owned()),
                 None => RequestError::Rpc(error),
             }),
-            Some(Err(ServiceError::TransportSend(error))) => Err((self.classify)(&error)),
+            Some(Err(ServiceError::TransportSend(error))) => {
+                Err((self.classify)(BoxedError::original(&error)))
+            }
             Some(Err(_)) | None => Err(self.lost_response().await),
         }
     }

@@ -6,6 +6,7 @@
 
 pub(crate) mod argument_headers;
 mod backpressure;
+pub(crate) mod boxed;
 mod json_scanner;
 pub(crate) mod message_recovery;
 mod pipes;

@@ -5,8 +5,8 @@ use futures::StreamExt as _;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use rmcp::RoleClient;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::transport::Transport;
 use rmcp::transport::streamable_http_client::StreamableHttpClient;
-use rmcp::transport::{DynamicTransportError, Transport};
 use tokio::sync::mpsc;
 use tokio::time::timeout_at;
 use tokio_util::task::AbortOnDropHandle;
@@ -21,6 +21,7 @@ use crate::connection::handshake::{HandshakeError, HandshakeOptions, open_sessio
 use crate::connection::session::{RequestError, Session};
 use crate::error::{Error, chain};
 use crate::text::{MAX_ERROR_CHARS, clean};
+use crate::transport::boxed::BoxedTransport;
 use crate::transport::message_recovery::PendingRequests;
 use crate::transport::streamable_http::{HttpEndpoint, never_connected};
 
@@ -134,13 +135,13 @@ pub(crate) async fn open(
         reason,
         stderr: String::new(),
     })?;
-    let classify = move |error: &DynamicTransportError| classify(error, &target);
-    open_session(options, transport, None, Box::new(classify)).await
+    let classify = move |error: &(dyn std::error::Error + 'static)| classify(error, &target);
+    open_session(options, BoxedTransport::new(transport), None, Box::new(classify)).await
 }
 
 /// Classifies the error of a failed POST by whether the server can have processed it.
-fn classify(error: &DynamicTransportError, target: &str) -> RequestError {
-    match error.error.downcast_ref::<SseError>() {
+fn classify(error: &(dyn std::error::Error + 'static), target: &str) -> RequestError {
+    match error.downcast_ref::<SseError>() {
         Some(SseError::Status { status: StatusCode::NOT_FOUND | StatusCode::GONE }) => {
             RequestError::SessionExpired("the server has forgotten the session".into())
         }
@@ -150,7 +151,7 @@ fn classify(error: &DynamicTransportError, target: &str) -> RequestError {
         }
         Some(SseError::Authorization(error)) => RequestError::NoServer(error.clone().into()),
         Some(SseError::Json(error)) => RequestError::NotSent(error.to_string()),
-        _ if never_connected(error.error.as_ref()) => RequestError::NotSent(chain(error.error.as_ref())),
+        _ if never_connected(error) => RequestError::NotSent(chain(error)),
         // The query of the URL may contain a key.
         _ => RequestError::Lost { how: format!("({target}) broke off"), stderr: String::new() },
     }

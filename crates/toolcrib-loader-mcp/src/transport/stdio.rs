@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use rmcp::transport::DynamicTransportError;
 use toolcrib_io::process::{Command, spawn};
 use toolcrib_model::Secret;
 
@@ -12,6 +11,7 @@ use crate::connection::handshake::{HandshakeError, HandshakeOptions, open_sessio
 use crate::connection::session::{RequestError, Session};
 use crate::error::{Error, chain};
 use crate::transport::backpressure::Backpressure;
+use crate::transport::boxed::BoxedTransport;
 use crate::transport::pipes::PipeTransport;
 use crate::transport::process::Process;
 
@@ -40,11 +40,11 @@ pub(crate) async fn open(
     let overlong = stdout.overlong();
     let process = Process::new(child, overlong);
     let transport = Backpressure::new(PipeTransport::new(stdout, stdin));
-    open_session(options, transport, Some(process), Box::new(classify)).await
+    open_session(options, BoxedTransport::new(transport), Some(process), Box::new(classify)).await
 }
 
 /// Classifies a failed write: its last byte, the line break, was not accepted, so the server cannot have read the
 /// request.
-fn classify(error: &DynamicTransportError) -> RequestError {
-    RequestError::NotSent(chain(error.error.as_ref()))
+fn classify(error: &(dyn std::error::Error + 'static)) -> RequestError {
+    RequestError::NotSent(chain(error))
 }

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use http::header::AUTHORIZATION;
 use http::{HeaderName, HeaderValue};
+use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::common::client_side_sse::ExponentialBackoff;
 use rmcp::transport::streamable_http_client::{
     StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError,
 };
-use rmcp::transport::{DynamicTransportError, StreamableHttpClientTransport};
 use toolcrib_io::http::{HttpClient, HttpPolicy};
 use toolcrib_model::{ErrorKind, Secret};
 use url::Url;
@@ -20,6 +20,7 @@ use crate::auth::{AuthorizedClient, carried_error};
 use crate::connection::handshake::{HandshakeError, HandshakeOptions, open_session};
 use crate::connection::session::{Classify, RequestError, Session};
 use crate::error::{Error, chain};
+use crate::transport::boxed::BoxedTransport;
 use crate::{Authorization, McpSource};
 
 /// The largest number of redirects to follow, all within the same origin: servers redirect `/mcp` to `/mcp/`.
@@ -79,7 +80,7 @@ pub(crate) async fn open(
     config.retry_config = Arc::new(retry);
     let classify = classifier(&client, endpoint.url.as_str(), &options.target);
     let transport = StreamableHttpClientTransport::with_client(client, config);
-    open_session(options, transport, None, classify).await
+    open_session(options, BoxedTransport::new(transport), None, classify).await
 }
 
 /// Returns true if the operator has set the header that a token would replace.
@@ -109,11 +110,10 @@ fn classifier<C: StreamableHttpClient>(_client: &C, url: &str, target: &str) -> 
 }
 
 /// Classifies the error of a failed POST by whether the server can have processed it.
-fn classify<E>(error: &DynamicTransportError, url: &str, target: &str) -> RequestError
+fn classify<E>(error: &(dyn std::error::Error + 'static), url: &str, target: &str) -> RequestError
 where
     E: std::error::Error + Send + Sync + 'static,
 {
-    let error = error.error.as_ref();
     let known = error.downcast_ref::<StreamableHttpError<E>>();
     if let Some(refused) = known.and_then(carried_error) {
         return RequestError::NoServer(refused.clone());
