@@ -12,9 +12,6 @@ use toolcrib_port::{LoadOutcome, Reject, RejectKind, ToolLoader};
 
 use crate::tool_file::{self, ToolProblem};
 
-/// The namespace of tools without one.
-pub(crate) const DEFAULT_NAMESPACE: &str = "default";
-
 /// A loader for the tools of one YAML or JSON file.
 #[derive(Clone, Debug)]
 pub struct FileLoader {

@@ -8,8 +8,10 @@ use toolcrib_model::name::NAMESPACE_SEPARATOR;
 use toolcrib_model::text::pointer_part;
 use toolcrib_model::{JsonObject, QualifiedName, Schema, Tool};
 
-use crate::file_loader::DEFAULT_NAMESPACE;
 use crate::unknown_keys::UnknownKeys;
+
+/// The namespace of tools without one.
+const DEFAULT_NAMESPACE: &str = "default";
 
 /// The keys that identify a mapping as a tool.
 const TOOL_KEYS: [&str; 7] =

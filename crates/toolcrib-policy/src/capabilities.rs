@@ -1,11 +1,12 @@
 //! The section `tools.capabilities` of an app file.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use toolcrib_model::Risk;
 
 use crate::Condition;
 use crate::access::AccessRules;
+use crate::present_value::present;
 
 /// The effect of a rule on a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -114,11 +115,4 @@ pub struct Rule {
     /// The session that the call belongs to; any when absent. A glob.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-}
-
-/// Refuses a key without a value: `module:` with nothing behind it is a mistake, not any module.
-pub(crate) fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<T>, D::Error> {
-    T::deserialize(deserializer).map(Some)
 }

@@ -44,6 +44,7 @@ pub mod access;
 
 mod error;
 mod location;
+mod present_value;
 
 #[cfg(test)]
 mod tests;

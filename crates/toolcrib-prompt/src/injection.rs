@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use toolcrib_model::QualifiedName;
 use toolcrib_schema::Profile;
 
-use crate::system_prompt::CallStyle;
+use crate::system_prompt::call_style::CallStyle;
 use crate::{Error, Tokenizer};
 
 /// The default size of the context window, in tokens.

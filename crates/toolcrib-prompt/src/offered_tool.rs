@@ -10,7 +10,7 @@ use toolcrib_schema::{Profile, Sent};
 
 use crate::Tokenizer;
 use crate::sanitize::{clean, defuse_json, one_line};
-use crate::system_prompt::CallStyle;
+use crate::system_prompt::call_style::CallStyle;
 
 /// The most characters of a description that are sent, of a tool or within its schema. `OpenAI` refuses longer ones of
 /// functions.

@@ -8,7 +8,7 @@ use toolcrib_model::{QualifiedName, Tool};
 use crate::injection::{Estimate, Reveal, list_budget, operational_budget};
 use crate::listing::listed;
 use crate::offered_tool::Role;
-use crate::system_prompt::CallStyle;
+use crate::system_prompt::call_style::CallStyle;
 use crate::{
     Error, Injection, InjectionMode, InjectionSettings, ListedTool, OfferedTool, Tokenizer, WireNames,
 };

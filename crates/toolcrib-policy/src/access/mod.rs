@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_model::Tool;
 
-use crate::capabilities::present;
+use crate::present_value::present;
 use crate::{PolicyError, SettingLocation};
 
 use host::HostRule;

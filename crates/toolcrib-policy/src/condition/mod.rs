@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolcrib_model::{JsonObject, Tool};
 
-use crate::{PolicyError, SettingLocation, capabilities::present};
+use crate::present_value::present;
+use crate::{PolicyError, SettingLocation};
 
 use pointer::Pointer;
 use test::Test;

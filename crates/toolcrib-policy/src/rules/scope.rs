@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use toolcrib_model::{Risk, Tool};
 
-use crate::capabilities::present;
+use crate::present_value::present;
 use crate::rules::pattern::Pattern;
 use crate::{Decision, Effect, PolicyError, Principal, RUNTIME_NAMESPACE, SettingLocation};
 

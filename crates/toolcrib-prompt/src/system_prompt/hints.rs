@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use toolcrib_model::tool::DiscoveryStep;
 
-use super::CallStyle;
+use super::call_style::CallStyle;
 use crate::{OfferedTool, Plan};
 
 /// The most arguments of a template.

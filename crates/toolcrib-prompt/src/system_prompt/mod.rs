@@ -1,16 +1,16 @@
 //! The system prompt, before the conversation.
 
+pub(crate) mod call_style;
 pub(crate) mod external;
 mod hints;
 mod section;
 pub(crate) mod tools;
 
-use serde::{Deserialize, Serialize};
-
 use self::external::MAX_SOURCE_NOTES_CHARS;
 use crate::Plan;
 use crate::sanitize::{clean, cut, one_line};
 
+pub use self::call_style::CallStyle;
 pub use self::section::{RenderedPrompt, Section};
 
 /// The most characters of the agent's memory.
@@ -42,17 +42,6 @@ const LIST_PART: u32 = 16;
 
 /// The lower bound of the average number of characters of a token in a list.
 const CHARS_PER_TOKEN: usize = 3;
-
-/// The form in which a model calls tools.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum CallStyle {
-    /// Calls through the API, which is given the schemas.
-    #[default]
-    Native,
-    /// Calls in the text of the model; the schemas are in the system prompt.
-    Text,
-}
 
 /// The system prompt: the agent's memory and identity, the tools and their use, the agents, skills and channels, and at
 /// the end the user's prompt. [`Section`] has the order.

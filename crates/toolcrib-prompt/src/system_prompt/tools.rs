@@ -2,7 +2,8 @@
 
 use toolcrib_model::tool::DiscoveryStep;
 
-use super::{CallStyle, MAX_IDENTITY_CHARS, bounded, counted};
+use super::call_style::CallStyle;
+use super::{MAX_IDENTITY_CHARS, bounded, counted};
 use crate::listing::first_sentence;
 use crate::offered_tool::Role;
 use crate::sanitize::one_line;
