@@ -30,7 +30,7 @@ use toolcrib_tasks::{TaskPorts, Tasks};
 
 use crate::agent::notifications::SessionNotifications;
 use crate::agent::prompter::Prompts;
-use crate::agent::setup::Setups;
+use crate::agent::setup_cache::Setups;
 use crate::services::AppServices;
 use crate::setup::NotSetUp;
 use crate::source_reload::Watcher;
@@ -94,10 +94,13 @@ impl Runtime {
             *module = tasks.scheduler().module();
         }
         let apps = call_app::pool(called, &services.app.config.tools.apps, &approver);
+        let has_schedules = services.app.config.execution.scheduler;
+        let schedule_tools = if has_schedules { tasks.scheduler().tools() } else { Vec::new() };
         let own = toolcrib_results::tools(Arc::clone(&results))
             .into_iter()
             .chain(toolcrib_tasks::ask_user::tools(approver))
             .chain(tasks.tools())
+            .chain(schedule_tools)
             .chain(skills::tools(&services.skills, &services.app.config))
             .chain(apps.tools())
             .chain(pool.iter().flat_map(AgentPool::tools));

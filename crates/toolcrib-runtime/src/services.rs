@@ -13,7 +13,7 @@ use toolcrib_port::ToolLoader;
 use toolcrib_registry::Snapshot;
 use toolcrib_tasks::Skills;
 
-use crate::agent::setup::Setups;
+use crate::agent::setup_cache::Setups;
 
 /// The shared services of a running app. Agents that are started by others use them too.
 pub(crate) struct AppServices {

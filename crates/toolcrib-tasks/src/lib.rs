@@ -64,5 +64,5 @@ pub use schedule::{Scheduler, Schedules};
 pub use services::{Prompter, Services, TaskPorts};
 pub use skills::Skills;
 pub use store::Store;
-pub use tasks::{DRAIN_TIME, OwnedTask, ScheduleTools, TaskSettings, TaskStore, TaskSummary, Tasks};
+pub use tasks::{DRAIN_TIME, OwnedTask, TaskSettings, TaskStore, TaskSummary, Tasks};
 pub use watch::Watchers;

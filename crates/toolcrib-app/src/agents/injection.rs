@@ -6,7 +6,7 @@ use toolcrib_agent::chat::ToolChoice;
 use toolcrib_prompt::injection::{DEFAULT_TOKENS_PER_TOOL, Estimate};
 use toolcrib_prompt::{InjectionSettings, Tokenizer, WireNames};
 
-use super::CallerView;
+use super::caller_view::CallerView;
 use crate::sections::agents::{AgentConfig, ToolChoiceConfig};
 use crate::sections::runtime::{RuntimeSection, SizeEstimate};
 

@@ -1,12 +1,13 @@
 //! The view of agents and clients on an app: their tools, prompts and models.
 
 mod caller_view;
+mod context_windows;
 mod injection;
 mod models;
 mod setup;
 mod surface;
 
 pub use caller_view::CallerView;
-pub use models::{ChosenModel, ContextWindows};
-pub use setup::{AgentSetup, PromptTexts};
+pub use context_windows::ContextWindows;
+pub use setup::{AgentSetup, ChosenModel, PromptTexts};
 pub use surface::Surface;

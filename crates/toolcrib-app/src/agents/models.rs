@@ -1,40 +1,17 @@
-//! The models of agents, and their context windows.
+//! The models of agents.
 
-use std::collections::BTreeMap;
-use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
-use tokio::sync::OnceCell;
 use toolcrib_agent::fallback::FallbackModel;
 use toolcrib_agent::openai::{OpenAiSettings, Prices};
-use toolcrib_agent::{Brain, ChatModel, OpenAiModel, Provider};
+use toolcrib_agent::{Brain, OpenAiModel, Provider};
 use toolcrib_io::http::{HttpClient, HttpPolicy};
 use toolcrib_model::Secret;
 
-use super::AgentSetup;
+use super::setup::{AgentSetup, ChosenModel};
 use crate::sections::agents::{AgentConfig, BrainConfig, PricesConfig};
 use crate::{App, Error, expanded};
-
-/// The total time to wait for servers to report their context windows.
-const MAX_WAIT: Duration = Duration::from_secs(2);
-
-/// The model that an agent thinks with.
-pub struct ChosenModel {
-    /// The model.
-    pub model: Arc<dyn ChatModel>,
-    /// The reason why a recording is used that was not requested.
-    pub notice: Option<String>,
-}
-
-/// The context windows that the servers of models reported.
-#[derive(Default)]
-pub struct ContextWindows {
-    asked: OnceCell<()>,
-    /// By the ids of the agents.
-    known: Mutex<BTreeMap<String, u32>>,
-}
 
 impl App {
     /// Returns the model that an agent thinks with; `None` for an agent that is not in the app file. Where the provider
@@ -93,7 +70,7 @@ impl App {
     }
 
     /// Opens the model of a brain, unless a recording replaces it.
-    fn open_ai(
+    pub(super) fn open_ai(
         &self,
         brain: &BrainConfig,
         place: &str,
@@ -139,39 +116,5 @@ impl App {
         let filled = expanded(&self.file, text, &format!("{place}/{key}"), false)
             .map_err(|error| self.file.wrong(error))?;
         Ok(Some(filled).filter(|text| !text.is_empty()))
-    }
-}
-
-impl ContextWindows {
-    /// Returns the context window of an agent's model as known so far, in tokens.
-    pub fn of(&self, agent: &AgentConfig) -> u32 {
-        let set = agent.brain.context_window.map(NonZeroU32::get);
-        set.or_else(|| self.known.lock().get(&agent.id).copied())
-            .unwrap_or_else(|| agent.brain.provider.default_context_window())
-    }
-
-    /// Asks the servers of the models, once, and tells when that is over.
-    pub async fn ask(&self, app: &App, over: impl FnOnce()) {
-        let ask = async {
-            for (position, agent) in app.config.agents.iter().enumerate() {
-                let brain = &agent.brain;
-                if brain.context_window.is_some() || !brain.provider.is_local() {
-                    continue;
-                }
-                // What is wrong with the brain is said when it is asked something.
-                let Ok(model) = app.open_ai(brain, &format!("/agents/{position}/brain"), None) else {
-                    continue;
-                };
-                if let Some(window) = model.context_window(&brain.model).await {
-                    self.known.lock().insert(agent.id.clone(), window);
-                }
-            }
-        };
-        let ask = async {
-            // Those that answered by then are known.
-            let _late = tokio::time::timeout(MAX_WAIT, ask).await;
-            over();
-        };
-        self.asked.get_or_init(|| ask).await;
     }
 }

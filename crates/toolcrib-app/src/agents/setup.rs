@@ -11,7 +11,9 @@ use toolcrib_prompt::system_prompt::{CallStyle, MAX_USER_PROMPT_CHARS, RenderedP
 use toolcrib_prompt::text_calls::ToolNames;
 use toolcrib_prompt::{Injection, Plan, Role, SystemPrompt, WireNames};
 
-use super::{CallerView, ChosenModel, ContextWindows, injection};
+use super::caller_view::CallerView;
+use super::context_windows::ContextWindows;
+use super::injection;
 use crate::sections::agents::{AgentConfig, DEFAULT_AGENT};
 use crate::sections::runtime::run_limits;
 use crate::{App, Error};
@@ -54,6 +56,14 @@ pub struct PromptTexts {
     pub channels: Vec<(String, String)>,
     /// The usage notes of its sources.
     pub sources: Vec<(String, String)>,
+}
+
+/// The model that an agent thinks with.
+pub struct ChosenModel {
+    /// The model.
+    pub model: Arc<dyn ChatModel>,
+    /// The reason why a recording is used that was not requested.
+    pub notice: Option<String>,
 }
 
 impl AgentSetup {

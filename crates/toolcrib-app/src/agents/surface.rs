@@ -2,7 +2,7 @@
 
 use toolcrib_prompt::{Injection, InjectionMode, InjectionSettings, Plan, WireNames};
 
-use super::CallerView;
+use super::caller_view::CallerView;
 use crate::sections::serve::SurfaceMode;
 use crate::{AppConfig, Error};
 

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use toolcrib_document::Error;
 use toolcrib_io::files::state_folder;
 use toolcrib_tasks::schedule::SCHEDULER;
-use toolcrib_tasks::{ActionSupport, ScheduleTools, TaskSettings, TaskStore};
+use toolcrib_tasks::{ActionSupport, TaskSettings, TaskStore};
 
 use crate::file::variables::expanded;
 use crate::state_name::state_name;
@@ -54,14 +54,12 @@ impl App {
             TaskStore::Process => None,
             _ => store(section, &self.file).map_err(|error| self.file.wrong(error))?,
         };
-        let own = section.scheduler.then_some(ScheduleTools::Runtime);
-        let has_module = self.config.modules.contains_key(SCHEDULER);
         Ok(TaskSettings {
             mode,
             file,
             is_shared: section.shared,
             watchers: section.watchers,
-            schedules: own.or_else(|| has_module.then_some(ScheduleTools::Module)),
+            schedules: section.scheduler || self.config.modules.contains_key(SCHEDULER),
             background_after: section
                 .background_after
                 .map(|seconds| Duration::from_secs(seconds.get().into())),

@@ -43,15 +43,6 @@ pub enum TaskStore {
     Operator,
 }
 
-/// The place of the tools of schedules.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ScheduleTools {
-    /// Among the tools of the runtime.
-    Runtime,
-    /// In a separate module.
-    Module,
-}
-
 /// The settings of the tasks of an app.
 #[derive(Clone, Debug, Default)]
 pub struct TaskSettings {
@@ -63,8 +54,8 @@ pub struct TaskSettings {
     pub is_shared: bool,
     /// True if agents can create watchers.
     pub watchers: bool,
-    /// The place of the tools of schedules, if agents can create schedules.
-    pub schedules: Option<ScheduleTools>,
+    /// True if agents can create schedules.
+    pub schedules: bool,
     /// The time after which a call of an agent continues in the background.
     pub background_after: Option<Duration>,
     /// The kinds of actions that the app supports.
@@ -114,7 +105,7 @@ impl Tasks {
         } else {
             None
         };
-        let schedules = if settings.schedules.is_some() || is_looking {
+        let schedules = if settings.schedules || is_looking {
             Some(Schedules::open(Arc::clone(&services), ScheduleSettings::default()).await?)
         } else {
             None
@@ -123,14 +114,11 @@ impl Tasks {
         Ok(Self { settings, services, store, background, watchers, schedules, is_beside, warnings })
     }
 
-    /// Returns the tools of the runtime's own that make tasks.
+    /// Returns the tools that make background calls and watchers, and send messages.
     pub fn tools(&self) -> Vec<FunctionTool> {
         let mut tools = self.background.tools();
         tools.extend(channel_tools(&self.services));
         tools.extend(self.watchers.iter().flat_map(Watchers::tools));
-        if self.settings.schedules == Some(ScheduleTools::Runtime) {
-            tools.extend(self.scheduler().tools());
-        }
         tools
     }
 
