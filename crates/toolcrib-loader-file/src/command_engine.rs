@@ -154,10 +154,7 @@ impl CommandEngine {
 #[async_trait]
 impl ToolEngine for CommandEngine {
     async fn invoke(&self, call: &Authorized<Call>, _context: &CallContext) -> ToolResult {
-        match self.run(call).await {
-            Ok(value) => call.ok(value),
-            Err(error) => call.failed(error),
-        }
+        call.outcome(self.run(call).await)
     }
 
     fn unsupported_reason(&self, tool: &Tool) -> Option<String> {

@@ -43,6 +43,7 @@ mod command_template;
 mod mock_engine;
 
 pub mod exec;
+mod module_settings;
 pub mod worker;
 
 #[cfg(test)]
@@ -54,4 +55,5 @@ pub use exec::ExecModule;
 pub use file_loader::FileLoader;
 pub use inline_loader::InlineLoader;
 pub use mock_engine::{MockEngine, MockSettings};
+pub use module_settings::ModuleSettings;
 pub use worker::WorkerModule;

@@ -42,6 +42,11 @@ impl Call {
         ToolResult::failed(self.call_id.clone(), self.tool.name.to_string(), error)
     }
 
+    /// Returns the outcome of this call.
+    pub fn outcome(&self, outcome: Result<serde_json::Value, ToolError>) -> ToolResult {
+        outcome.map_or_else(|error| self.failed(error), |value| self.ok(value))
+    }
+
     /// Returns the failure of this call, from its kind and message.
     pub fn error(&self, kind: ErrorKind, message: impl Into<String>) -> ToolResult {
         self.failed(ToolError::new(kind, message))

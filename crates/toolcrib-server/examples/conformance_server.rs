@@ -281,10 +281,7 @@ impl ToolEngine for Suite {
             }
             name => self.upstream_method(name, call, context).await,
         };
-        match answer {
-            Ok(value) => call.ok(value),
-            Err(error) => call.failed(error),
-        }
+        call.outcome(answer)
     }
 }
 

@@ -11,8 +11,8 @@ use std::time::Duration;
 use serde_json::Value;
 use toolcrib_document::Error as DocumentError;
 use toolcrib_exec::flow::SourceLimits;
-use toolcrib_loader_file::ExecModule;
 use toolcrib_loader_file::exec::MANIFEST;
+use toolcrib_loader_file::{ExecModule, ModuleSettings};
 use toolcrib_model::text::pointer_part;
 use toolcrib_port::{ToolEngine, ToolLoader};
 use toolcrib_sdk::Source;
@@ -93,11 +93,13 @@ fn of_skills(skills: &Skills, app: &AppContext<'_>) -> Result<Vec<BuiltSource>, 
     let with_programs = skills.iter().filter(|skill| skill.holds(MANIFEST));
     Ok(with_programs
         .filter_map(|skill| {
-            let module = ExecModule::new(skill.folder()?)
-                .with_namespace(&skill.name)
-                .with_workspace(&workspace)
-                .with_access(access.clone());
-            let module = Arc::new(module);
+            let settings = ModuleSettings {
+                namespace: Some(skill.name.clone()),
+                workspace: Some(workspace.clone()),
+                access: access.clone(),
+                ..ModuleSettings::default()
+            };
+            let module = Arc::new(ExecModule::new(skill.folder()?, settings));
             Some(BuiltSource::new(Source::new(module.clone()).local().with_engine(module)))
         })
         .collect())

@@ -9,7 +9,7 @@ use toolcrib_model::Secret;
 use toolcrib_sdk::{AppEntry, Seconds, Source};
 
 use crate::worker::DEFAULT_START_LIMIT;
-use crate::{ExecModule, WorkerModule};
+use crate::{ExecModule, ModuleSettings, WorkerModule};
 
 /// The settings of `type: exec`.
 #[derive(Debug, Deserialize)]
@@ -48,13 +48,7 @@ fn programs(entry: ExecEntry, place: &dyn AppEntry) -> Result<Source, String> {
     let path = entry
         .path
         .ok_or("missing field `path`, the folder of the manifest; or `worker`, the words that start one")?;
-    let mut module = ExecModule::new(place.path(&path))
-        .with_workspace(place.workspace()?)
-        .with_env(entry.env)
-        .with_access(place.access()?);
-    if let Some(namespace) = entry.namespace {
-        module = module.with_namespace(namespace);
-    }
+    let module = ExecModule::new(place.path(&path), settings(entry.namespace, entry.env, place)?);
     let watched = entry.watch.then(|| module.manifest());
     let module = Arc::new(module);
     Ok(Source::new(module.clone()).local().with_engine(module).with_watched(watched))
@@ -67,16 +61,18 @@ fn worker(argv: Vec<String>, entry: ExecEntry, place: &dyn AppEntry) -> Result<S
     }
     let folder = entry.path.map_or_else(|| place.folder().to_owned(), |path| place.path(&path));
     let watched = if entry.watch { sources_of(&argv, &folder) } else { Vec::new() };
-    let mut module = WorkerModule::new(argv, folder)
-        .with_workspace(place.workspace()?)
-        .with_env(entry.env)
-        .with_access(place.access()?)
+    let module = WorkerModule::new(argv, folder, settings(entry.namespace, entry.env, place)?)
         .with_start_limit(entry.startup_timeout_seconds.map_or(DEFAULT_START_LIMIT, Seconds::duration));
-    if let Some(namespace) = entry.namespace {
-        module = module.with_namespace(namespace);
-    }
     let module = Arc::new(module);
     Ok(Source::new(module.clone()).with_engine(module).with_watched(watched))
+}
+
+fn settings(
+    namespace: Option<String>,
+    env: BTreeMap<String, Secret>,
+    place: &dyn AppEntry,
+) -> Result<ModuleSettings, String> {
+    Ok(ModuleSettings { namespace, workspace: Some(place.workspace()?), env, access: place.access()? })
 }
 
 /// Returns the files and folders that the words of a worker name in its folder, or the folder itself.

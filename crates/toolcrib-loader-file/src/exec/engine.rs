@@ -44,7 +44,7 @@ impl ExecModule {
                 .with_retryable(false)
         })?;
         drop(current);
-        let access = self.access.clone();
+        let access = self.settings.access.clone();
         let argv = program
             .argv
             .fill(tool, &call.arguments)
@@ -55,13 +55,13 @@ impl ExecModule {
         for (name, value) in &program.env {
             command = command.with_env(name, value);
         }
-        for (name, value) in &self.env {
+        for (name, value) in &self.settings.env {
             command = command.with_env(name, value.expose());
         }
         let text = |text: &Option<Arc<str>>| text.as_deref().map(str::to_owned);
         let values = [
             Some(tool.to_owned()),
-            self.workspace.as_ref().map(|workspace| workspace.display().to_string()),
+            self.settings.workspace_text(),
             Some(context.session.as_ref().to_owned()),
             text(&context.conversation),
             text(&context.user),
@@ -84,10 +84,7 @@ impl ExecModule {
 #[async_trait]
 impl ToolEngine for ExecModule {
     async fn invoke(&self, call: &Authorized<Call>, context: &CallContext) -> ToolResult {
-        match self.run(call, context).await {
-            Ok(value) => call.ok(value),
-            Err(error) => call.failed(error),
-        }
+        call.outcome(self.run(call, context).await)
     }
 
     fn reports_progress(&self) -> bool {

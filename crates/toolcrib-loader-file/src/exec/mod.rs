@@ -16,11 +16,11 @@ use async_trait::async_trait;
 use parking_lot::RwLock;
 use toolcrib_document::{Error, Format, Limits, parse};
 use toolcrib_io::files::read_bounded;
-use toolcrib_model::Secret;
-use toolcrib_policy::Access;
 use toolcrib_port::{LoadOutcome, RejectKind, ToolLoader};
 
+use crate::ModuleSettings;
 use crate::file_loader::unreadable;
+use crate::module_settings::absolute;
 use manifest::{Manifest, Program};
 
 pub(crate) use manifest::MAX_EXEC_TOOLS;
@@ -57,12 +57,9 @@ pub const MANIFEST: &str = "toolcrib.yaml";
 pub struct ExecModule {
     folder: PathBuf,
     source: String,
-    namespace: Option<String>,
+    settings: ModuleSettings,
     /// The `name` of the manifest when it was first read.
     first_name: Arc<OnceLock<String>>,
-    workspace: Option<PathBuf>,
-    env: BTreeMap<String, Secret>,
-    access: Access,
     /// The programs and description as of the last load. Clones share them.
     current: Arc<RwLock<LoadedPrograms>>,
 }
@@ -92,44 +89,13 @@ pub const CONTEXT_VARIABLES: [&str; 11] = [
 
 impl ExecModule {
     /// Creates the module of this folder. Nothing is read yet.
-    pub fn new(folder: impl AsRef<Path>) -> Self {
+    pub fn new(folder: impl AsRef<Path>, settings: ModuleSettings) -> Self {
         let folder = absolute(folder.as_ref());
-        Self {
-            source: format!("exec {}", folder.display()),
-            folder,
-            namespace: None,
-            first_name: Arc::default(),
-            workspace: None,
-            env: BTreeMap::new(),
-            access: Access::unlimited(),
-            current: Arc::default(),
-        }
-    }
-
-    /// Sets the namespace of the tools. The default is the `name` of the manifest.
-    pub fn with_namespace(mut self, namespace: impl Into<String>) -> Self {
-        let namespace = namespace.into();
-        self.source = format!("exec {namespace}");
-        self.namespace = Some(namespace);
-        self
-    }
-
-    /// Sets the directory for the programs to work in, `TOOLCRIB_WORKSPACE`.
-    pub fn with_workspace(mut self, workspace: impl AsRef<Path>) -> Self {
-        self.workspace = Some(absolute(workspace.as_ref()));
-        self
-    }
-
-    /// Sets variables for all programs. The manifest cannot change them.
-    pub fn with_env(mut self, env: BTreeMap<String, Secret>) -> Self {
-        self.env = env;
-        self
-    }
-
-    /// Sets the programs that may be started.
-    pub fn with_access(mut self, access: Access) -> Self {
-        self.access = access;
-        self
+        let source = match &settings.namespace {
+            Some(namespace) => format!("exec {namespace}"),
+            None => format!("exec {}", folder.display()),
+        };
+        Self { folder, source, settings, first_name: Arc::default(), current: Arc::default() }
     }
 
     /// Returns the path of the manifest.
@@ -147,16 +113,11 @@ impl ExecModule {
             let kind = if error.is_limit() { RejectKind::TooLarge } else { RejectKind::Syntax };
             wrong(kind, error)
         })?;
-        let named = self.namespace.as_deref();
+        let named = self.settings.namespace.as_deref();
         let file = path.display().to_string();
-        Manifest::read(&document, named, &self.source, &file, &self.folder, &self.access)
+        Manifest::read(&document, named, &self.source, &file, &self.folder, &self.settings.access)
             .map_err(|error| wrong(RejectKind::InvalidTool, error))
     }
-}
-
-/// Returns the absolute path, since programs start in another folder.
-fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 #[async_trait]
@@ -166,7 +127,7 @@ impl ToolLoader for ExecModule {
     }
 
     fn exclusive_namespace(&self) -> Option<&str> {
-        self.namespace.as_deref().or_else(|| self.first_name.get().map(String::as_str))
+        self.settings.namespace.as_deref().or_else(|| self.first_name.get().map(String::as_str))
     }
 
     async fn load(&self) -> LoadOutcome {

@@ -19,7 +19,7 @@ use toolcrib_port::{
 
 use super::MANIFEST;
 use super::program_output::MAX_ERROR_LINES;
-use crate::ExecModule;
+use crate::{ExecModule, ModuleSettings};
 
 /// How long something is waited for that has to happen.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -50,7 +50,11 @@ impl Place {
     }
 
     fn module(&self) -> ExecModule {
-        ExecModule::new(self.path())
+        self.module_with(ModuleSettings::default())
+    }
+
+    fn module_with(&self, settings: ModuleSettings) -> ExecModule {
+        ExecModule::new(self.path(), settings)
     }
 
     /// A module with one tool, `kit.run`, that runs this script.
@@ -149,7 +153,7 @@ tools:
     assert_eq!((plain.traits().risk, plain.metadata().len()), (Risk::Medium, 0));
     assert_eq!(module.exclusive_namespace(), Some("kit"));
     assert_eq!(module.instructions().as_deref(), Some("Counts things."));
-    let other = place.module().with_namespace("other");
+    let other = place.module_with(ModuleSettings { namespace: Some("other".into()), ..Default::default() });
     assert_eq!((other.source(), other.exclusive_namespace()), ("exec other", Some("other")));
     assert_eq!(other.load().await.tools[0].name.to_string(), "other::count");
 }
@@ -235,7 +239,7 @@ async fn a_manifest_that_is_wrong_as_a_whole_says_where() {
         assert_eq!((reject.kind, reject.name.as_deref()), (kind, None), "{text}: {reject}");
         assert!(reject.reason.contains(reason), "{text}: {reject}");
     }
-    let nowhere = ExecModule::new("/nowhere/at/all").load().await;
+    let nowhere = ExecModule::new("/nowhere/at/all", ModuleSettings::default()).load().await;
     assert_eq!(nowhere.rejected[0].kind, RejectKind::Unreadable);
     assert!(nowhere.rejected[0].reason.contains("/nowhere/at/all/toolcrib.yaml"), "{nowhere:?}");
 }
@@ -246,7 +250,8 @@ async fn arguments_come_as_json_and_what_the_runtime_knows_in_variables() {
         "$(cat)" "$TOOLCRIB_TOOL" "$TOOLCRIB_WORKSPACE" "$TOOLCRIB_SESSION" "$TOOLCRIB_USER" "$TOOLCRIB_AGENT" \
         "${TOOLCRIB_CONVERSATION-none}" "$TOOLCRIB_RUN_KEY" "$TOOLCRIB_MESSAGE" "$TOOLCRIB_THREAD" "$TOOLCRIB_SCOPE" "$PWD""#;
     let place = Place::running(script);
-    let module = place.module().with_workspace("/work space");
+    let module =
+        place.module_with(ModuleSettings { workspace: Some("/work space".into()), ..Default::default() });
     let scope = CallScope::default().with("tenant", "a\"b").unwrap();
     let context = CallContext::new("s-1").with_user("ada").with_agent("clerk").with_run_key("r-1");
     let context = context.with_message("3").with_thread("t-1").with_scope(scope);
@@ -292,7 +297,8 @@ tools: [{name: run, description: Runs., argv: [./run], env: {OWN: mine}}]",
     )
     .with_program("run", "#!/bin/sh\nprintf '[\"%s\", \"%s\", \"%s\", \"%s\"]' \"$SHARED\" \"$OWN\" \"$KEY\" \"$CARGO_PKG_NAME\"");
     assert!(std::env::var_os("CARGO_PKG_NAME").is_some(), "there is something to keep here");
-    let module = place.module().with_env([("KEY".to_owned(), Secret::new("k-1"))].into());
+    let env = [("KEY".to_owned(), Secret::new("k-1"))].into();
+    let module = place.module_with(ModuleSettings { env, ..Default::default() });
     let result = call(&module, "run", json!({}), &CallContext::new("test")).await;
     assert_eq!((result.error, result.result), (None, json!(["all", "mine", "k-1", ""])));
 }
@@ -428,7 +434,7 @@ tools:
     .with_program("run", "#!/bin/sh\necho 1\n");
     let rules: AccessRules = serde_json::from_value(json!({"system": [place.path().join("run")]})).unwrap();
     let access = Access::of_module("kit", &rules).unwrap();
-    let module = place.module().with_access(access);
+    let module = place.module_with(ModuleSettings { access, ..Default::default() });
     let loaded = module.load().await;
     assert_eq!(loaded.tools.iter().map(|tool| tool.name.name()).collect::<Vec<_>>(), ["own"]);
     let told = "`sh` may not be started; add it to `tools.capabilities.access.system`";
@@ -438,7 +444,8 @@ tools:
     // One that may not any more, as after the app file has changed.
     let place = Place::running("echo 1");
     let call = authorized(&place.module(), "run", &json!({})).await;
-    let module = place.module().with_access(Access::of_module("kit", &rules).unwrap());
+    let access = Access::of_module("kit", &rules).unwrap();
+    let module = place.module_with(ModuleSettings { access, ..Default::default() });
     let error = module.invoke(&call, &CallContext::new("test")).await.error.unwrap();
     assert_eq!(error.kind, ErrorKind::Unavailable, "it is not even in what this module has read: {error}");
 }

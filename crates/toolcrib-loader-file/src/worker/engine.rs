@@ -114,7 +114,7 @@ impl WorkerModule {
             ("scope", (!context.scope.is_empty()).then(|| serde_json::json!(context.scope))),
             ("run_key", text(&context.run_key)),
             ("traceparent", text(&context.trace)),
-            ("workspace", self.workspace.as_ref().map(|path| path.display().to_string().into())),
+            ("workspace", self.settings.workspace_text().map(Into::into)),
         ];
         call_context.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
     }
@@ -176,10 +176,7 @@ fn report(progress: ProgressMessage, context: &CallContext) {
 #[async_trait]
 impl ToolEngine for WorkerModule {
     async fn invoke(&self, call: &Authorized<Call>, context: &CallContext) -> ToolResult {
-        match self.run(call, context).await {
-            Ok(value) => call.ok(value),
-            Err(error) => call.failed(error),
-        }
+        call.outcome(self.run(call, context).await)
     }
 
     fn reports_progress(&self) -> bool {

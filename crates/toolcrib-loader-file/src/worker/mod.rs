@@ -20,14 +20,15 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use toolcrib_io::process::Command;
-use toolcrib_model::{Fingerprint, QualifiedName, Secret};
-use toolcrib_policy::Access;
+use toolcrib_model::{Fingerprint, QualifiedName};
 use toolcrib_port::{LoadOutcome, RejectKind, ToolLoader};
 
 use self::listing::Listing;
 use self::process::{SendError, Worker, WorkerResponse};
 use self::protocol::Outgoing;
 use self::supervisor::{Supervisor, WorkerUnavailable};
+use crate::ModuleSettings;
+use crate::module_settings::absolute;
 
 /// The default time for a worker to start and to list its tools.
 pub(crate) const DEFAULT_START_LIMIT: Duration = Duration::from_secs(30);
@@ -40,17 +41,14 @@ const PYTHON_WORKER: &str = "toolcrib.worker";
 /// in `docs/reference/worker-protocol.md`.
 ///
 /// The worker gets the variables that [every child inherits](toolcrib_io::process::INHERITED_ENVIRONMENT), those of
-/// [`with_env`](Self::with_env), and `TOOLCRIB_WORKSPACE`. Its standard error goes to the log.
+/// its settings, and `TOOLCRIB_WORKSPACE`. Its standard error goes to the log.
 pub struct WorkerModule {
     argv: Vec<String>,
     folder: PathBuf,
     source: String,
-    namespace: Option<String>,
+    settings: ModuleSettings,
     /// The name that the worker gave its module at its first start.
     first_name: OnceLock<String>,
-    workspace: Option<PathBuf>,
-    env: BTreeMap<String, Secret>,
-    access: Access,
     start_limit: Duration,
     supervisor: Supervisor,
     known: Mutex<LoadedModule>,
@@ -67,49 +65,27 @@ struct LoadedModule {
 
 impl WorkerModule {
     /// Creates the module of the worker with this command line. Nothing is started yet.
-    pub fn new(argv: impl IntoIterator<Item = impl Into<String>>, folder: impl AsRef<Path>) -> Self {
+    pub fn new(
+        argv: impl IntoIterator<Item = impl Into<String>>,
+        folder: impl AsRef<Path>,
+        settings: ModuleSettings,
+    ) -> Self {
         let argv: Vec<String> = argv.into_iter().map(Into::into).collect();
+        let source = match &settings.namespace {
+            Some(namespace) => format!("worker {namespace}"),
+            None => format!("worker {}", argv.join(" ")),
+        };
         Self {
-            source: format!("worker {}", argv.join(" ")),
+            source,
             argv,
-            folder: std::path::absolute(folder.as_ref()).unwrap_or_else(|_| folder.as_ref().to_owned()),
-            namespace: None,
+            folder: absolute(folder.as_ref()),
+            settings,
             first_name: OnceLock::new(),
-            workspace: None,
-            env: BTreeMap::new(),
-            access: Access::unlimited(),
             start_limit: DEFAULT_START_LIMIT,
             supervisor: Supervisor::default(),
             known: Mutex::default(),
             changed: Notify::new(),
         }
-    }
-
-    /// Sets the namespace of the tools. The default is the name that the worker gives.
-    pub fn with_namespace(mut self, namespace: impl Into<String>) -> Self {
-        let namespace = namespace.into();
-        self.source = format!("worker {namespace}");
-        self.namespace = Some(namespace);
-        self
-    }
-
-    /// Sets the directory for the worker to work in, `TOOLCRIB_WORKSPACE`.
-    pub fn with_workspace(mut self, workspace: impl AsRef<Path>) -> Self {
-        let workspace = workspace.as_ref();
-        self.workspace = Some(std::path::absolute(workspace).unwrap_or_else(|_| workspace.to_owned()));
-        self
-    }
-
-    /// Sets variables of the worker.
-    pub fn with_env(mut self, env: BTreeMap<String, Secret>) -> Self {
-        self.env = env;
-        self
-    }
-
-    /// Sets the programs that may be started.
-    pub fn with_access(mut self, access: Access) -> Self {
-        self.access = access;
-        self
     }
 
     /// Sets the time limit for the worker to start and to list its tools.
@@ -135,7 +111,7 @@ impl WorkerModule {
 
     /// Requests the list of tools from the worker.
     async fn list(&self, worker: &Arc<Worker>) -> Result<Listing, String> {
-        let namespace = self.namespace.as_ref().unwrap_or(&worker.name);
+        let namespace = self.settings.namespace.as_ref().unwrap_or(&worker.name);
         QualifiedName::new(namespace, "tool").map_err(|error| error.to_string())?;
         // The first name remains: a namespace is granted to a source once.
         let first = self.first_name.get_or_init(|| namespace.clone());
@@ -168,7 +144,7 @@ impl WorkerModule {
             // The full path, under which `access` names it too.
             *program = self.folder.join(&*program).to_string_lossy().into_owned();
         }
-        let access = self.access.clone();
+        let access = self.settings.access.clone();
         let mut command = Command::new(argv)
             .with_cwd(&self.folder)
             .with_guard(move |program| access.allows_program(program));
@@ -176,18 +152,18 @@ impl WorkerModule {
             // Prevents Python from importing modules, such as a `json.py`, from the folder that it starts in.
             command = command.with_env("PYTHONSAFEPATH", "1");
         }
-        for (name, value) in &self.env {
+        for (name, value) in &self.settings.env {
             command = command.with_env(name, value.expose());
         }
-        if let Some(workspace) = &self.workspace {
-            command = command.with_env("TOOLCRIB_WORKSPACE", workspace.display().to_string());
+        if let Some(workspace) = self.settings.workspace_text() {
+            command = command.with_env("TOOLCRIB_WORKSPACE", workspace);
         }
         command
     }
 
     /// Returns the name of the worker in the log and in errors.
     fn label(&self) -> String {
-        let name = self.namespace.as_ref().or_else(|| self.first_name.get());
+        let name = self.settings.namespace.as_ref().or_else(|| self.first_name.get());
         name.map_or_else(|| format!("`{}`", self.argv.join(" ")), |name| format!("of `{name}`"))
     }
 }
@@ -203,7 +179,7 @@ impl ToolLoader for WorkerModule {
     }
 
     fn exclusive_namespace(&self) -> Option<&str> {
-        self.namespace.as_deref().or_else(|| self.first_name.get().map(String::as_str))
+        self.settings.namespace.as_deref().or_else(|| self.first_name.get().map(String::as_str))
     }
 
     async fn load(&self) -> LoadOutcome {

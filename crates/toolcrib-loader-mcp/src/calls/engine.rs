@@ -306,10 +306,7 @@ impl ToolEngine for McpEngine {
             }
             outcome = self.call(call, context) => outcome,
         };
-        match outcome {
-            Ok(value) => call.ok(value),
-            Err(error) => call.failed(error),
-        }
+        call.outcome(outcome)
     }
 
     fn reports_progress(&self) -> bool {

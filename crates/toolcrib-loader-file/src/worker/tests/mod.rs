@@ -18,6 +18,7 @@ use toolcrib_port::{
 };
 
 use super::WorkerModule;
+use crate::ModuleSettings;
 
 mod protocol;
 
@@ -47,11 +48,16 @@ impl App {
     }
 
     fn module(&self) -> WorkerModule {
-        self.running(["python3", "-m", "toolcrib.worker", "modules/reports"])
+        self.module_with(ModuleSettings { env: python(), ..Default::default() })
+    }
+
+    fn module_with(&self, settings: ModuleSettings) -> WorkerModule {
+        WorkerModule::new(["python3", "-m", "toolcrib.worker", "modules/reports"], self.0.path(), settings)
     }
 
     fn running<const N: usize>(&self, argv: [&str; N]) -> WorkerModule {
-        WorkerModule::new(argv, self.0.path()).with_env(python())
+        let settings = ModuleSettings { env: python(), ..Default::default() };
+        WorkerModule::new(argv, self.0.path(), settings)
     }
 
     /// A module whose worker is this script for a shell, which may assume that the hello was read.
@@ -178,7 +184,11 @@ async fn six_lines_of_python_are_a_tool() {
     );
     assert_eq!(module.exclusive_namespace(), Some("reports"));
     assert_eq!(outcome(&module, "word_count", json!({"text": "to be or not"})).await, Ok(json!(4)));
-    let renamed = app.module().with_namespace("texts");
+    let renamed = app.module_with(ModuleSettings {
+        namespace: Some("texts".into()),
+        env: python(),
+        ..Default::default()
+    });
     assert_eq!((renamed.source(), renamed.exclusive_namespace()), ("worker texts", Some("texts")));
     assert_eq!(renamed.load().await.tools[0].name.to_string(), "texts::word_count");
 }
@@ -350,7 +360,8 @@ def look(*, context):
     assert!(std::env::var_os("CARGO_PKG_NAME").is_some(), "there is something to keep here");
     let mut env = python();
     env.insert("API_KEY".into(), Secret::new("k-1"));
-    let module = app.module().with_env(env).with_workspace("/work space");
+    let workspace = Some("/work space".into());
+    let module = app.module_with(ModuleSettings { env, workspace, ..Default::default() });
     let context = CallContext::new("s-1").with_user("ada").with_agent("clerk").with_conversation("c-1");
     let result = call(&module, "look", json!({}), &context).await;
     assert_eq!(result.error, None);
