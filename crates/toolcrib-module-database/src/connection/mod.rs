@@ -11,6 +11,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+#[cfg(feature = "mysql")]
+use sqlx::MySql;
+#[cfg(feature = "postgres")]
+use sqlx::Postgres;
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::Instant;
 use toolcrib_document::nearest;
@@ -24,11 +28,7 @@ use self::server_address::{is_private_host, resolve_server};
 use super::backend::{ConnectionPool, StatementError};
 use super::config::{DatabaseConfig, Driver, Location};
 use super::errors::invalid;
-#[cfg(feature = "mysql")]
-use super::mysql;
 use super::output::ConnectionInfo;
-#[cfg(feature = "postgres")]
-use super::postgres;
 #[cfg(feature = "sqlite")]
 use super::sqlite;
 
@@ -142,10 +142,13 @@ impl Connection {
             #[allow(clippy::match_wildcard_for_single_variants, reason = "a driver may be left out")]
             let opened = match location.driver {
                 #[cfg(feature = "mysql")]
-                Driver::Mysql => mysql::open(location, host, resolved.tls, &policy.bounds, is_writable).await,
+                Driver::Mysql => {
+                    server::open::<MySql, _>(location, host, resolved.tls, &policy.bounds, is_writable).await
+                }
                 #[cfg(feature = "postgres")]
                 Driver::Postgres => {
-                    postgres::open(location, host, resolved.tls, &policy.bounds, is_writable).await
+                    server::open::<Postgres, _>(location, host, resolved.tls, &policy.bounds, is_writable)
+                        .await
                 }
                 other => Err(not_built(other)),
             };

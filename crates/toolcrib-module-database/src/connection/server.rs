@@ -12,7 +12,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Connection as _, Database, Executor, P
 use crate::backend::{
     ConnectionPool, DatabaseSession, Interrupt, Mode, RowSender, Statement, StatementError,
 };
-use crate::config::Location;
+use crate::config::{Location, Tls};
 use crate::connection::driver_error::{connect_error, statement_error};
 use crate::connection::pool::{Options, PoolLimits, acquire, not_writable, pool};
 
@@ -24,6 +24,9 @@ const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 pub(crate) trait Server<C: Send + 'static>: Database {
     /// The statements that end a transaction and reset the state of a connection.
     const RESET: [&'static str; 2];
+
+    /// Returns the options of a connection to the server at `host`, the resolved host.
+    fn options(location: &Location, host: &str, tls: Tls, is_writable: bool) -> Options<Self>;
 
     /// Reads the state of a connection that was taken from the pool.
     async fn session(connection: &mut Self::Connection) -> Result<C, sqlx::Error>;
@@ -56,7 +59,8 @@ struct ServerPool<S: Database, C> {
 /// Connects once, so that a wrong address or wrong credentials are reported immediately and as such, and creates the pool.
 pub(crate) async fn open<S: Server<C>, C: Send + 'static>(
     location: &Location,
-    options: Options<S>,
+    host: &str,
+    tls: Tls,
     bounds: &PoolLimits,
     is_writable: bool,
 ) -> Result<Arc<dyn ConnectionPool>, StatementError>
@@ -64,6 +68,7 @@ where
     for<'c> &'c mut S::Connection: Executor<'c, Database = S>,
 {
     let description = location.describe();
+    let options = S::options(location, host, tls, is_writable);
     let of = |error: sqlx::Error| connect_error(&error, &description);
     let silent = |_| sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "no answer in time"));
     let connect = tokio::time::timeout(bounds.connect_timeout, options.connect());

@@ -5,7 +5,6 @@
 pub(crate) mod errors;
 mod values;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -17,44 +16,14 @@ use sqlx::{
 };
 use toolcrib_model::Secret;
 
-use super::backend::{ConnectionPool, RowSender, Statement, StatementError};
+use super::backend::{RowSender, Statement, StatementError};
 use super::config::{Location, Tls};
 use super::connection::driver_error::statement_error;
-use super::connection::pool::PoolLimits;
-use super::connection::server::{self, Server};
+use super::connection::pool::Options;
+use super::connection::server::Server;
 use super::output::Column;
 use super::parameters::check_count;
 use super::statement_check::is_preparable;
-
-/// Returns a pool of connections to the server at `host`, the resolved host.
-pub(super) async fn open(
-    location: &Location,
-    host: &str,
-    tls: Tls,
-    bounds: &PoolLimits,
-    is_writable: bool,
-) -> Result<Arc<dyn ConnectionPool>, StatementError> {
-    let mut options = MySqlConnectOptions::new()
-        .host(host)
-        .port(location.server().1)
-        .username(location.user.as_deref().unwrap_or("root"))
-        .password(location.password.as_ref().map_or("", Secret::expose))
-        .database(&location.database)
-        .statement_cache_capacity(0)
-        // Otherwise `||` would concatenate, contrary to the documentation of MySQL.
-        .pipes_as_concat(false)
-        .ssl_mode(match tls {
-            Tls::Disable => MySqlSslMode::Disabled,
-            Tls::Prefer => MySqlSslMode::Preferred,
-            Tls::Require => MySqlSslMode::Required,
-            Tls::Verify => MySqlSslMode::VerifyIdentity,
-        })
-        .disable_statement_logging();
-    if let Some(file) = &location.root_certificate {
-        options = options.ssl_ca(file);
-    }
-    server::open::<MySql, MySqlSession>(location, options, bounds, is_writable).await
-}
 
 /// The state of a connection.
 pub(super) struct MySqlSession {
@@ -74,6 +43,29 @@ fn columns_of(columns: &[MySqlColumn]) -> Vec<Column> {
 #[async_trait]
 impl Server<MySqlSession> for MySql {
     const RESET: [&'static str; 2] = ["ROLLBACK", "DO RELEASE_ALL_LOCKS()"];
+
+    fn options(location: &Location, host: &str, tls: Tls, _is_writable: bool) -> Options<Self> {
+        let mut options = MySqlConnectOptions::new()
+            .host(host)
+            .port(location.server().1)
+            .username(location.user.as_deref().unwrap_or("root"))
+            .password(location.password.as_ref().map_or("", Secret::expose))
+            .database(&location.database)
+            .statement_cache_capacity(0)
+            // Otherwise `||` would concatenate, contrary to the documentation of MySQL.
+            .pipes_as_concat(false)
+            .ssl_mode(match tls {
+                Tls::Disable => MySqlSslMode::Disabled,
+                Tls::Prefer => MySqlSslMode::Preferred,
+                Tls::Require => MySqlSslMode::Required,
+                Tls::Verify => MySqlSslMode::VerifyIdentity,
+            })
+            .disable_statement_logging();
+        if let Some(file) = &location.root_certificate {
+            options = options.ssl_ca(file);
+        }
+        options
+    }
 
     async fn session(connection: &mut MySqlConnection) -> Result<MySqlSession, sqlx::Error> {
         let query = sqlx::query_as("SELECT CONNECTION_ID(), VERSION()").persistent(false);

@@ -9,7 +9,6 @@ mod array;
 pub(crate) mod errors;
 mod values;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -21,49 +20,14 @@ use sqlx::{
 };
 use toolcrib_model::Secret;
 
-use super::backend::{ConnectionPool, RowSender, Statement, StatementError};
+use super::backend::{RowSender, Statement, StatementError};
 use super::config::{Location, Tls};
 use super::connection::driver_error::statement_error;
-use super::connection::pool::PoolLimits;
-use super::connection::server::{self, Server};
+use super::connection::pool::Options;
+use super::connection::server::Server;
 use super::output::Column;
 use super::parameters::check_count;
 use super::statement_check::is_preparable;
-
-/// Returns a pool of connections to the server at `host`, the resolved host.
-pub(super) async fn open(
-    location: &Location,
-    host: &str,
-    tls: Tls,
-    bounds: &PoolLimits,
-    is_writable: bool,
-) -> Result<Arc<dyn ConnectionPool>, StatementError> {
-    let mut options = PgConnectOptions::new_without_pgpass()
-        .host(host)
-        .port(location.server().1)
-        .username(location.user.as_deref().unwrap_or("postgres"))
-        // Always set: the driver would take a missing password from the environment, and send it to any server.
-        .password(location.password.as_ref().map_or("", Secret::expose))
-        .database(&location.database)
-        .application_name("toolcrib")
-        .statement_cache_capacity(0)
-        .ssl_mode(match tls {
-            Tls::Disable => PgSslMode::Disable,
-            Tls::Prefer => PgSslMode::Prefer,
-            Tls::Require => PgSslMode::Require,
-            Tls::Verify => PgSslMode::VerifyFull,
-        })
-        .options([
-            ("default_transaction_read_only", if is_writable { "off" } else { "on" }),
-            ("bytea_output", "hex"),
-            ("IntervalStyle", "iso_8601"),
-        ])
-        .disable_statement_logging();
-    if let Some(file) = &location.root_certificate {
-        options = options.ssl_root_cert(file);
-    }
-    server::open::<Postgres, PostgresSession>(location, options, bounds, is_writable).await
-}
 
 /// The state of a connection.
 pub(super) struct PostgresSession {
@@ -131,6 +95,34 @@ const SET_PARAMETERS: &str = "\
 impl Server<PostgresSession> for Postgres {
     // No state of a statement remains for the next one.
     const RESET: [&'static str; 2] = ["ROLLBACK", "DISCARD ALL"];
+
+    fn options(location: &Location, host: &str, tls: Tls, is_writable: bool) -> Options<Self> {
+        let mut options = PgConnectOptions::new_without_pgpass()
+            .host(host)
+            .port(location.server().1)
+            .username(location.user.as_deref().unwrap_or("postgres"))
+            // Always set: the driver would take a missing password from the environment, and send it to any server.
+            .password(location.password.as_ref().map_or("", Secret::expose))
+            .database(&location.database)
+            .application_name("toolcrib")
+            .statement_cache_capacity(0)
+            .ssl_mode(match tls {
+                Tls::Disable => PgSslMode::Disable,
+                Tls::Prefer => PgSslMode::Prefer,
+                Tls::Require => PgSslMode::Require,
+                Tls::Verify => PgSslMode::VerifyFull,
+            })
+            .options([
+                ("default_transaction_read_only", if is_writable { "off" } else { "on" }),
+                ("bytea_output", "hex"),
+                ("IntervalStyle", "iso_8601"),
+            ])
+            .disable_statement_logging();
+        if let Some(file) = &location.root_certificate {
+            options = options.ssl_root_cert(file);
+        }
+        options
+    }
 
     async fn session(connection: &mut PgConnection) -> Result<PostgresSession, sqlx::Error> {
         let query = sqlx::query_scalar("SELECT pg_backend_pid()").persistent(false);
