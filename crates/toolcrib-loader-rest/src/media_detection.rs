@@ -1,6 +1,8 @@
 //! Detection of the media type of a file that the document does not specify.
 
-use crate::media_type::{UNKNOWN, essence};
+use toolcrib_io::http::essence;
+
+use crate::media_type::UNKNOWN;
 
 /// The most bytes of the media type in a `data:` URL.
 const MAX_MEDIA_TYPE_BYTES: usize = 100;

@@ -1,6 +1,7 @@
 //! Media types: the choice for a request, and the recognition of JSON and text.
 
 use serde_json::Value;
+use toolcrib_io::http::essence;
 use toolcrib_model::JsonObject;
 
 /// The media type of JSON.
@@ -56,11 +57,6 @@ fn is_text_subtype(subtype: &str) -> bool {
         || subtype.ends_with("+yaml")
 }
 
-/// Returns the type and subtype in lower case, without parameters.
-pub(crate) fn essence(media_type: &str) -> String {
-    media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
-}
-
 /// Returns the media type to send for a range such as `text/*`.
 pub(crate) fn concrete(media_type: &str) -> &str {
     match (media_type.contains('*'), MediaKind::of(media_type)) {
@@ -114,12 +110,4 @@ pub(crate) fn preferred_response(content: &JsonObject) -> Option<(&str, &Value)>
         .map(|(media_type, value)| (media_type.as_str(), value))
         .filter(|(media_type, _)| MediaKind::of(media_type) == MediaKind::Json)
         .min_by_key(|(media_type, _)| (essence(media_type) != JSON, media_type.contains(';')))
-}
-
-/// Returns the value of a parameter such as `charset`, without quotes.
-pub(crate) fn parameter<'a>(media_type: &'a str, name: &str) -> Option<&'a str> {
-    media_type.split(';').skip(1).find_map(|parameter| {
-        let (key, value) = parameter.split_once('=')?;
-        key.trim().eq_ignore_ascii_case(name).then(|| value.trim().trim_matches('"'))
-    })
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use sha2::{Digest, Sha256};
+use toolcrib_model::random::hex;
 use toolcrib_model::{Fingerprint, QualifiedName, Tool};
 
 /// The longest name that function-calling APIs accept (`^[a-zA-Z0-9_-]{1,64}$`).
@@ -266,8 +267,8 @@ fn first_chars(text: &str, chars: usize) -> &str {
 
 fn with_hash(readable: &str, name: &str, attempt: u64) -> String {
     let hash = match attempt {
-        0 => hex(name, NAME_HASH_DIGITS),
-        _ => hex(&format!("{name}#{attempt}"), NAME_HASH_DIGITS),
+        0 => text_hash(name),
+        _ => text_hash(&format!("{name}#{attempt}")),
     };
     format!("{readable}{SEPARATOR}{hash}")
 }
@@ -281,12 +282,6 @@ fn with_fingerprint(base: &str, name: &QualifiedName, fingerprint: Fingerprint, 
 }
 
 /// Returns the first hexadecimal digits of the SHA-256 of a text.
-fn hex(text: &str, digits: usize) -> String {
-    let digest = Sha256::digest(text);
-    digest
-        .iter()
-        .flat_map(|byte| [byte >> 4, byte & 15])
-        .filter_map(|nibble| char::from_digit(nibble.into(), 16))
-        .take(digits)
-        .collect()
+fn text_hash(text: &str) -> String {
+    first_chars(&hex(&Sha256::digest(text)), NAME_HASH_DIGITS).to_owned()
 }

@@ -6,6 +6,7 @@
 
 mod client;
 mod headers;
+mod media_type;
 mod message;
 mod origin;
 mod policy;
@@ -20,6 +21,7 @@ mod tests;
 pub use address::{AddressClass, is_private_url, names_private_address};
 pub use client::{HttpClient, causes, display_url};
 pub use headers::{all_headers, header_text, may_pass, retry_after, selected_headers};
+pub use media_type::{essence, media_type_parameter};
 pub use message::{Incoming, Request, Response};
 pub use origin::parse_origin;
 pub use policy::{

@@ -5,13 +5,14 @@ use std::fmt::Write as _;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use serde_json::Value;
+use toolcrib_io::http::essence;
 use toolcrib_model::JsonObject;
 
 use super::collision::FieldNames;
 use super::style;
 use crate::Error;
 use crate::media_detection::of_content;
-use crate::media_type::{JSON, MediaKind, essence};
+use crate::media_type::{JSON, MediaKind};
 use crate::operation::MultipartField;
 use crate::upload::Files;
 

@@ -4,9 +4,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use encoding_rs::Encoding;
 use serde_json::{Value, json};
-use toolcrib_io::http::Response;
+use toolcrib_io::http::{Response, essence, media_type_parameter};
 
-use crate::media_type::{MediaKind, essence, parameter};
+use crate::media_type::MediaKind;
 
 /// The byte order mark that some servers put in front of JSON.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -62,7 +62,7 @@ pub(super) fn text(body: &[u8], content_type: Option<&str>, is_cut: bool) -> Opt
     if is_cut && error.error_len().is_none() {
         return std::str::from_utf8(body.get(..error.valid_up_to())?).ok().map(str::to_owned);
     }
-    let charset = content_type.and_then(|content_type| parameter(content_type, "charset"))?;
+    let charset = content_type.and_then(|content_type| media_type_parameter(content_type, "charset"))?;
     let encoding = Encoding::for_label(charset.as_bytes())?;
     let (text, is_broken) = encoding.decode_without_bom_handling(body);
     (!is_broken && !text.contains('\0')).then(|| text.into_owned())

@@ -5,13 +5,12 @@ use std::fmt::Write as _;
 use http::header::LOCATION;
 use http::{HeaderMap, StatusCode};
 use serde_json::Value;
-use toolcrib_io::http::{Response, header_text, may_pass, retry_after};
+use toolcrib_io::http::{Response, essence, header_text, may_pass, retry_after};
 use toolcrib_model::text::truncate_bytes;
 use toolcrib_model::{ErrorKind, JsonObject, ToolError};
 
 use super::body;
 use crate::auth::SentCredentials;
-use crate::media_type::essence;
 
 /// The most bytes of the body of a failure that the error includes.
 const MAX_BODY_BYTES: usize = 2048;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::response::IntoResponse;
 use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, ToolResult};
-use toolcrib_testkit::{Canary, RawServer, lying_answers};
+use toolcrib_testkit::{Canary, LOOPBACK_HOSTS, RawServer, lying_answers};
 
 use super::Fixture;
 use crate::RestSource;
@@ -36,37 +36,7 @@ async fn call(server: &str) -> ToolResult {
 async fn no_spelling_of_an_inner_address_is_asked() {
     let canary = Canary::start(|_| "reached".into_response()).await.unwrap();
     let port = canary.port();
-    let hosts = [
-        "127.0.0.1",
-        "127.1",
-        "127.0.1",
-        "2130706433",
-        "0x7f000001",
-        "0x7f.0.0.1",
-        "0177.0.0.1",
-        "017700000001",
-        "127.0.0.1.",
-        "0",
-        "0.0.0.0",
-        "[::]",
-        "[::1]",
-        "[0:0:0:0:0:0:0:1]",
-        "[::ffff:127.0.0.1]",
-        "[::ffff:7f00:1]",
-        "[::127.0.0.1]",
-        "[64:ff9b::7f00:1]",
-        "[2002:7f00:1::]",
-        "localhost",
-        "LOCALHOST",
-        "localhost.",
-        "%31%32%37.0.0.1",
-        "１２７.0.0.1",
-        "127。0。0。1",
-        "①②⑦.0.0.1",
-        "127.000.000.001",
-        "0x7f.1",
-    ];
-    for host in hosts {
+    for host in LOOPBACK_HOSTS {
         for url in [format!("http://{host}:{port}/api"), format!("HTTP://{host}:{port}\\api")] {
             let error = call(&url).await.error.unwrap();
             let is_refused = error.kind == ErrorKind::Denied;

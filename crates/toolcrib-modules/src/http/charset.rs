@@ -1,6 +1,7 @@
 //! The decoding of bodies to text.
 
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
+use toolcrib_io::http::media_type_parameter;
 
 /// The number of bytes of a page that are searched for its encoding, as in browsers.
 const SNIFFED_BYTES: usize = 1024;
@@ -15,7 +16,7 @@ pub(super) struct DecodedText {
 
 /// Decodes the bytes, if they are text: by their byte order mark, by the declared charset, or as UTF-8.
 pub(super) fn decode_text(body: &[u8], content_type: Option<&str>, is_cut: bool) -> Option<DecodedText> {
-    let declared_encoding = content_type.and_then(|value| parameter(value, "charset"));
+    let declared_encoding = content_type.and_then(|value| media_type_parameter(value, "charset"));
     let declared_encoding = declared_encoding.and_then(|label| Encoding::for_label(label.as_bytes()));
     let is_utf_8 = is_utf_8(body, is_cut);
     let encoding = match Encoding::for_bom(body) {
@@ -65,21 +66,8 @@ fn declared(body: &[u8]) -> Option<&'static Encoding> {
     Some(if encoding.is_ascii_compatible() { encoding } else { UTF_8 })
 }
 
-/// Returns the type and subtype in lower case, without parameters.
-pub(super) fn essence(media_type: &str) -> String {
-    media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
-}
-
 /// Returns true if a media type is JSON.
 pub(super) fn is_json(essence: &str) -> bool {
     let subtype = essence.split_once('/').map_or("", |(_, subtype)| subtype);
     subtype == "json" || subtype.ends_with("+json")
-}
-
-/// Returns the value of a parameter, such as `charset`, without quotes.
-fn parameter<'a>(media_type: &'a str, name: &str) -> Option<&'a str> {
-    media_type.split(';').skip(1).find_map(|parameter| {
-        let (key, value) = parameter.split_once('=')?;
-        key.trim().eq_ignore_ascii_case(name).then(|| value.trim().trim_matches('"'))
-    })
 }

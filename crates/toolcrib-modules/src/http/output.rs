@@ -10,10 +10,10 @@ use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
-use toolcrib_io::http::{Response, all_headers, header_text, selected_headers};
+use toolcrib_io::http::{Response, all_headers, essence, header_text, selected_headers};
 use toolcrib_model::ToolError;
 
-use super::charset::{decode_text, essence, is_json};
+use super::charset::{decode_text, is_json};
 use super::errors::{failed, status_error};
 use super::final_response::FinalResponse;
 

@@ -10,12 +10,12 @@ use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderValue, Method};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_io::http::{Response, header_text};
+use toolcrib_io::http::{Response, essence, header_text};
 use toolcrib_model::ToolError;
 use toolcrib_sdk::CallContext;
 use url::Url;
 
-use super::charset::{decode_page, essence, is_json};
+use super::charset::{decode_page, is_json};
 use super::client::{Clients, RequestSpec, url};
 use super::errors::{failed, status_error};
 use super::final_response::FinalResponse;
