@@ -135,13 +135,8 @@ fn members(schema: &Value, root: &Value, depth: usize) -> Vec<Parameter> {
     if depth >= MAX_DEPTH {
         return Vec::new();
     }
-    let required: Vec<&str> = schema
-        .get("required")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
+    let required = schema["required"].as_array().into_iter().flatten();
+    let required: Vec<&str> = required.filter_map(Value::as_str).collect();
     let mut parameters = Vec::new();
     for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
         let property = resolved(property, root);

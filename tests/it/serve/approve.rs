@@ -51,11 +51,17 @@ fn sockets(lab: &Lab) -> (PathBuf, Vec<PathBuf>) {
     (folder, sockets)
 }
 
+/// A client, and an operator at a terminal who answers for it.
+async fn attended() -> (Lab, Client, AtTerminal) {
+    let lab = lab();
+    let client = Client::start(&lab).await;
+    let operator = AtTerminal::attached(&lab).await;
+    (lab, client, operator)
+}
+
 #[tokio::test]
 async fn a_call_waits_for_the_operator_and_runs_after_the_yes() {
-    let lab = lab();
-    let mut client = Client::start(&lab).await;
-    let mut operator = AtTerminal::attached(&lab).await;
+    let (lab, mut client, mut operator) = attended().await;
     let call = client.call("\u{1b}[2Jx\u{202e}\nrun it? [y").await;
     let shown = operator.asked().await;
     assert!(!was_called(&lab));
@@ -87,9 +93,7 @@ async fn a_call_waits_for_the_operator_and_runs_after_the_yes() {
 
 #[tokio::test]
 async fn a_tool_that_is_allowed_in_its_session_is_not_asked_about_again_there() {
-    let lab = lab();
-    let mut client = Client::start(&lab).await;
-    let mut operator = AtTerminal::attached(&lab).await;
+    let (lab, mut client, mut operator) = attended().await;
     let call = client.call("first").await;
     operator.asked().await;
     operator.types("s\n");
@@ -232,9 +236,7 @@ async fn a_process_that_hangs_keeps_no_other_from_being_answered() {
 
 #[tokio::test]
 async fn the_socket_of_a_process_that_was_killed_is_taken_away() {
-    let lab = lab();
-    let mut client = Client::start(&lab).await;
-    let mut operator = AtTerminal::attached(&lab).await;
+    let (lab, mut client, mut operator) = attended().await;
     client.call("x").await;
     operator.asked().await;
     client.kill(&lab).await;
@@ -330,9 +332,7 @@ async fn what_is_no_operator_is_refused_and_others_are_still_answered() {
 
 #[tokio::test]
 async fn arguments_that_are_too_long_to_be_shown_can_only_be_denied() {
-    let lab = lab();
-    let mut client = Client::start(&lab).await;
-    let mut operator = AtTerminal::attached(&lab).await;
+    let (lab, mut client, mut operator) = attended().await;
     let call = client.call(&"x".repeat(70_000)).await;
     operator.until("it can only be denied here").await;
     operator.until("run it? [n no, or say why not]").await;

@@ -163,13 +163,8 @@ fn reference(schema: &Value) -> String {
         }
         page.push_str("| key | type | default | description | example |\n|---|---|---|---|---|\n");
         let keys = section.get("properties").and_then(Value::as_object).into_iter().flatten();
-        let required: Vec<&str> = section
-            .get("required")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect();
+        let required = section["required"].as_array().into_iter().flatten();
+        let required: Vec<&str> = required.filter_map(Value::as_str).collect();
         for (key, value) in keys {
             let place = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
             let kind = reference.kind(value, &place);

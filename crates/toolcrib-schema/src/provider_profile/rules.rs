@@ -5,8 +5,8 @@ use super::Profile;
 /// The rules of an API.
 #[derive(Debug)]
 pub(super) struct Rules {
-    /// The accepted keywords other than those for types and properties, which every API accepts.
-    pub(super) keywords: &'static [&'static str],
+    /// The set of keywords that it takes, other than those for types and properties, which every API takes.
+    keywords: u8,
     /// The values of `format` that it takes.
     pub(super) formats: &'static [&'static str],
     /// True if a part has at most one type, with `nullable` for null.
@@ -18,61 +18,38 @@ pub(super) struct Rules {
 /// Keywords for which no API refuses a request.
 const PLAIN: &[&str] = &["type", "description", "properties", "required", "items", "enum"];
 
-const OPEN_AI: &[&str] = &[
-    "title",
-    "default",
-    "examples",
-    "const",
-    "anyOf",
-    "oneOf",
-    "allOf",
-    "additionalProperties",
-    "format",
-    "pattern",
-    "minLength",
-    "maxLength",
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "multipleOf",
-    "minItems",
-    "maxItems",
-    "uniqueItems",
-    "minProperties",
-    "maxProperties",
-];
+// The sets of keywords that an API takes.
+const OPEN_AI: u8 = 1;
+const STRICT: u8 = 1 << 1;
+const GEMINI: u8 = 1 << 2;
+const PORTABLE: u8 = 1 << 3;
 
-const STRICT: &[&str] = &[
-    "const",
-    "anyOf",
-    "additionalProperties",
-    "format",
-    "pattern",
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "multipleOf",
-    "minItems",
-    "maxItems",
+/// The other keywords, with the sets that contain them.
+const KEYWORDS: &[(&str, u8)] = &[
+    ("title", OPEN_AI | GEMINI),
+    ("default", OPEN_AI),
+    ("examples", OPEN_AI),
+    ("const", OPEN_AI | STRICT),
+    ("anyOf", OPEN_AI | STRICT | GEMINI | PORTABLE),
+    ("oneOf", OPEN_AI),
+    ("allOf", OPEN_AI),
+    ("additionalProperties", OPEN_AI | STRICT),
+    ("format", OPEN_AI | STRICT | GEMINI),
+    ("nullable", GEMINI),
+    ("pattern", OPEN_AI | STRICT | GEMINI),
+    ("minLength", OPEN_AI | GEMINI),
+    ("maxLength", OPEN_AI | GEMINI),
+    ("minimum", OPEN_AI | STRICT | GEMINI),
+    ("maximum", OPEN_AI | STRICT | GEMINI),
+    ("exclusiveMinimum", OPEN_AI | STRICT),
+    ("exclusiveMaximum", OPEN_AI | STRICT),
+    ("multipleOf", OPEN_AI | STRICT),
+    ("minItems", OPEN_AI | STRICT | GEMINI),
+    ("maxItems", OPEN_AI | STRICT | GEMINI),
+    ("uniqueItems", OPEN_AI),
+    ("minProperties", OPEN_AI),
+    ("maxProperties", OPEN_AI),
 ];
-
-const GEMINI: &[&str] = &[
-    "title",
-    "anyOf",
-    "format",
-    "nullable",
-    "minLength",
-    "maxLength",
-    "minimum",
-    "maximum",
-    "minItems",
-    "maxItems",
-    "pattern",
-];
-
-const PORTABLE: &[&str] = &["anyOf"];
 
 const FORMATS: &[&str] =
     &["date-time", "date", "time", "duration", "email", "hostname", "ipv4", "ipv6", "uuid", "uri"];
@@ -104,6 +81,7 @@ impl Profile {
 
 impl Rules {
     pub(super) fn takes(&self, keyword: &str) -> bool {
-        PLAIN.contains(&keyword) || self.keywords.contains(&keyword)
+        PLAIN.contains(&keyword)
+            || KEYWORDS.iter().any(|(known, sets)| *known == keyword && sets & self.keywords != 0)
     }
 }

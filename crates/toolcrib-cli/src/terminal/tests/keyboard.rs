@@ -55,6 +55,15 @@ impl Typist {
         let keyboard = Arc::clone(&self.keyboard);
         tokio::spawn(async move { keyboard.answer(|| {}).await })
     }
+
+    /// A question that is given up before a late answer to it is typed.
+    async fn gives_up_a_question(&mut self) {
+        let question = self.question();
+        self.is_asked().await;
+        question.abort();
+        assert!(question.await.unwrap_err().is_cancelled());
+        self.types_ahead("y\n");
+    }
 }
 
 async fn settled(question: tokio::task::JoinHandle<Option<String>>) -> Option<String> {
@@ -75,11 +84,7 @@ async fn what_was_typed_before_a_question_does_not_answer_it() {
 #[tokio::test]
 async fn a_question_that_was_given_up_leaves_the_keyboard_to_the_next() {
     let mut typist = Typist::new();
-    let question = typist.question();
-    typist.is_asked().await;
-    question.abort();
-    assert!(question.await.unwrap_err().is_cancelled());
-    typist.types_ahead("y\n");
+    typist.gives_up_a_question().await;
     let next = typist.question();
     typist.is_asked().await;
     typist.types("no\n");
@@ -89,11 +94,7 @@ async fn a_question_that_was_given_up_leaves_the_keyboard_to_the_next() {
 #[tokio::test]
 async fn the_late_answer_to_a_question_is_no_line_of_the_conversation() {
     let mut typist = Typist::new();
-    let question = typist.question();
-    typist.is_asked().await;
-    question.abort();
-    assert!(question.await.unwrap_err().is_cancelled());
-    typist.types_ahead("y\n");
+    typist.gives_up_a_question().await;
     let keyboard = Arc::clone(&typist.keyboard);
     let line = tokio::spawn(async move { keyboard.line().await });
     typist.is_asked().await;

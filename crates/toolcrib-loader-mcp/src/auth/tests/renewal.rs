@@ -29,6 +29,15 @@ fn refreshes(world: &World) -> Vec<String> {
     exchanged.filter_map(|fields| fields.get("refresh_token").cloned()).collect()
 }
 
+/// A server that a user has logged in at, and the engine of its tools.
+async fn connected() -> (World, McpEngine) {
+    let world = World::start(Rules::default()).await;
+    let auth = McpAuth::new();
+    logged_in(&world, &auth).await;
+    let (_, engine) = connect(&world, auth);
+    (world, engine)
+}
+
 #[tokio::test]
 async fn a_token_that_has_ended_is_renewed_before_it_is_sent() {
     let world = World::start(short()).await;
@@ -46,10 +55,7 @@ async fn a_token_that_has_ended_is_renewed_before_it_is_sent() {
 
 #[tokio::test]
 async fn a_token_that_the_server_takes_no_longer_is_renewed_once_for_all_calls() {
-    let world = World::start(Rules::default()).await;
-    let auth = McpAuth::new();
-    logged_in(&world, &auth).await;
-    let (_, engine) = connect(&world, auth);
+    let (world, engine) = connected().await;
     assert!(call(&engine, "read").await.is_ok());
     world.revoke();
     let results = join_all((0..20).map(|_| call(&engine, "read"))).await;
@@ -78,10 +84,7 @@ async fn two_processes_that_share_a_folder_renew_a_token_once() {
 
 #[tokio::test]
 async fn a_refresh_token_is_kept_when_no_other_comes() {
-    let world = World::start(Rules::default()).await;
-    let auth = McpAuth::new();
-    logged_in(&world, &auth).await;
-    let (_, engine) = connect(&world, auth);
+    let (world, engine) = connected().await;
     world.rules().tokens = json!({"refresh_token": null});
     for _ in 0..2 {
         world.revoke();
@@ -93,10 +96,7 @@ async fn a_refresh_token_is_kept_when_no_other_comes() {
 
 #[tokio::test]
 async fn a_refresh_token_that_is_taken_no_longer_needs_a_login_and_is_not_sent_again() {
-    let world = World::start(Rules::default()).await;
-    let auth = McpAuth::new();
-    logged_in(&world, &auth).await;
-    let (_, engine) = connect(&world, auth);
+    let (world, engine) = connected().await;
     assert!(call(&engine, "read").await.is_ok());
     world.revoke();
     let echo = json!({"error": "invalid_grant", "error_description": "refresh-token-0 is over"});
