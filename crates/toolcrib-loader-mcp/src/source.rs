@@ -37,10 +37,12 @@ pub struct McpSource {
     pub tools_cache: Option<ToolsCache>,
     /// The lock with the approved server and tools; everything is approved if absent.
     pub trust_lock: Option<Arc<TrustLock>>,
-    /// The identity of the server in the cache and the lock.
-    identity: Option<String>,
-    /// The secrets in the command line or the URL.
-    secrets: Vec<Secret>,
+    /// The identity of the server for the cache and the lock: its command line or URL as the operator wrote it, with the
+    /// names of secrets instead of their values. The default is [`target`](Self::target).
+    pub identity: Option<String>,
+    /// Secrets that occur in the command line or the URL. Texts of the server that contain them are not written to disk.
+    /// The query values and the password of a URL are always secrets.
+    pub secrets: Vec<Secret>,
 }
 
 /// The transport to a server.
@@ -111,35 +113,9 @@ impl McpSource {
         }
     }
 
-    /// Starts the server with the first load, even if its tool list is cached.
-    pub fn eager(mut self) -> Self {
-        self.lazy = false;
-        self
-    }
-
     /// Sets the cache for the tool list.
     pub fn with_tools_cache(mut self, tools_cache: ToolsCache) -> Self {
         self.tools_cache = Some(tools_cache);
-        self
-    }
-
-    /// Compares the server and its tools with the approved ones in this lock.
-    pub fn with_trust_lock(mut self, trust_lock: Arc<TrustLock>) -> Self {
-        self.trust_lock = Some(trust_lock);
-        self
-    }
-
-    /// Sets the identity of the server for the cache and the lock: its command line or URL as the operator wrote it,
-    /// with the names of secrets instead of their values. The default is [`target`](Self::target).
-    pub fn with_identity(mut self, identity: impl Into<String>) -> Self {
-        self.identity = Some(identity.into());
-        self
-    }
-
-    /// Adds secrets that occur in the command line or the URL. Texts of the server that contain them are not written to
-    /// disk. The query values and the password of a URL are always secrets.
-    pub fn with_secrets(mut self, secrets: impl IntoIterator<Item = Secret>) -> Self {
-        self.secrets.extend(secrets);
         self
     }
 
@@ -159,12 +135,6 @@ impl McpSource {
         if let McpTransport::Http { auth, .. } = &mut self.transport {
             *auth = Some(Box::new(settings));
         }
-        self
-    }
-
-    /// Believes all hints of the server.
-    pub fn trusted(mut self) -> Self {
-        self.trusted = true;
         self
     }
 

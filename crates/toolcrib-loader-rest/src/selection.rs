@@ -9,7 +9,8 @@ use toolcrib_model::Risk;
 /// use toolcrib_loader_rest::{OperationSelector, RestSource};
 ///
 /// let pets = OperationSelector::default().with_tag("pets").with_method("GET");
-/// let source = RestSource::new("specs/petstore.yaml", "petstore").with_included(pets);
+/// let mut source = RestSource::new("specs/petstore.yaml", "petstore");
+/// source.include.push(pets);
 /// assert_eq!(source.include.len(), 1);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -122,39 +122,9 @@ impl RestSource {
         }
     }
 
-    /// Sets the name. It is required if the same document is loaded twice.
-    pub fn with_name(mut self, name: impl Into<String>) -> Self {
-        self.name = name.into();
-        self
-    }
-
     /// Sets the base URL of calls.
     pub fn with_base_url(mut self, base_url: impl Into<String>) -> Self {
         self.base_url = Some(base_url.into());
-        self
-    }
-
-    /// Restricts the tools to operations that match this selector or one that was added before.
-    pub fn with_included(mut self, selector: OperationSelector) -> Self {
-        self.include.push(selector);
-        self
-    }
-
-    /// Excludes operations that match this selector.
-    pub fn with_excluded(mut self, selector: OperationSelector) -> Self {
-        self.exclude.push(selector);
-        self
-    }
-
-    /// Sets the risk of operations that match this selector.
-    pub fn with_risk(mut self, selector: OperationSelector, risk: Risk) -> Self {
-        self.risks.push((selector, risk));
-        self
-    }
-
-    /// Marks operations that match this selector as idempotent, so that their calls are retried.
-    pub fn with_idempotent(mut self, selector: OperationSelector) -> Self {
-        self.idempotent.push(selector);
         self
     }
 
@@ -191,18 +161,6 @@ impl RestSource {
     /// Adds a credential.
     pub fn with_credential(mut self, credential: Credential) -> Self {
         self.auth.push(credential);
-        self
-    }
-
-    /// Sets a variable of the document's servers.
-    pub fn with_variable(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.variables.insert(name.into(), value.into());
-        self
-    }
-
-    /// Sets the folder that files may be uploaded from.
-    pub fn with_workspace(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.workspace = Some(folder.into());
         self
     }
 

@@ -77,8 +77,9 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
     let app = Blueprint::from_text_with("conformance.yaml", APP, extensions)?;
     let runtime = Arc::new(Runtime::start(app, ClientApprover::new(Arc::new(DenyAll))).await?);
     let _ = suite.registry.set(Arc::downgrade(runtime.executor().registry()));
-    let settings =
-        ServerSettings::default().with_surface(Some(SurfaceMode::Direct)).with_task_after(Some(TASK_AFTER));
+    let mut settings = ServerSettings::default();
+    settings.surface = Some(SurfaceMode::Direct);
+    settings.task_after = Some(TASK_AFTER);
     let server = Server::new(runtime, settings)?.listen(address.parse()?).await?;
     eprintln!("conformance_server: http://{}/mcp", server.address());
     server.serve(std::future::pending()).await?;

@@ -20,29 +20,3 @@ pub struct ServerSettings {
     /// The scope that tools receive for all callers.
     pub scope: CallScope,
 }
-
-impl ServerSettings {
-    /// Sets the tools that clients see.
-    pub fn with_surface(mut self, surface: Option<SurfaceMode>) -> Self {
-        self.surface = surface;
-        self
-    }
-
-    /// Sets the user on whose behalf clients without a token make calls.
-    pub fn with_user(mut self, user: Option<String>) -> Self {
-        self.user = user;
-        self
-    }
-
-    /// Sets the scope that tools receive for all callers.
-    pub fn with_scope(mut self, scope: CallScope) -> Self {
-        self.scope = scope;
-        self
-    }
-
-    /// Sets the time after which a call becomes a task if its client supports tasks.
-    pub fn with_task_after(mut self, after: Option<Duration>) -> Self {
-        self.task_after = after;
-        self
-    }
-}

@@ -16,7 +16,8 @@ pub(crate) async fn run(arguments: &Plan, extensions: &Extensions, json: bool) -
     let runtime = look(&arguments.app, extensions).await?;
     if arguments.serve {
         let runtime = Arc::new(runtime);
-        let settings = ServerSettings::default().with_surface(arguments.surface.map(SurfaceMode::from));
+        let mut settings = ServerSettings::default();
+        settings.surface = arguments.surface.map(SurfaceMode::from);
         let cost = Server::new(Arc::clone(&runtime), settings).and_then(|server| server.list_cost());
         output::rejects(runtime.snapshot().rejected());
         runtime.close().await;

@@ -36,10 +36,10 @@ pub(crate) async fn run(arguments: &Serve, extensions: &Extensions) -> Result<Ex
     let runtime = Arc::new(start(read()?, Arc::clone(&approver)).await?);
     output::rejects(runtime.snapshot().rejected());
     let interrupts = Interrupts::watch();
-    let settings = ServerSettings::default()
-        .with_surface(arguments.surface.map(SurfaceMode::from))
-        .with_user(arguments.identity.user.clone())
-        .with_scope(scope);
+    let mut settings = ServerSettings::default();
+    settings.surface = arguments.surface.map(SurfaceMode::from);
+    settings.user.clone_from(&arguments.identity.user);
+    settings.scope = scope;
     let ready = async {
         let server = Server::new(Arc::clone(&runtime), settings)?.with_page(page.clone());
         // Over standard input and output it is the client that has started this process.

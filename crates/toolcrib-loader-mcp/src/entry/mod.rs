@@ -147,26 +147,14 @@ pub fn server(entry: McpEntry, place: &dyn ServerEntry) -> Result<(McpSource, Op
             return Err("an MCP server needs either a `command`, a list of words, or a `url`".into());
         }
     };
-    let mut source = McpSource::new(namespace, transport)
-        .with_identity(identity(place))
-        .with_secrets(place.secrets_in(&["command", "url"]));
-    if let Some(folder) = cache_folder("mcp") {
-        source = source.with_tools_cache(ToolsCache::new(folder).with_scope(place.scope()));
-    }
-    if !(place.is_lazy() && entry.lazy.unwrap_or(true)) {
-        source = source.eager();
-    }
-    if entry.pin.unwrap_or(true)
-        && let Some(pins) = place.trust_lock()?
-    {
-        source = source.with_trust_lock(pins);
-    }
-    if entry.trusted {
-        source = source.trusted();
-    }
-    source = source.with_startup_timeout(
-        entry.startup_timeout_seconds.map_or(place.startup_timeout(), Seconds::duration),
-    );
+    let mut source = McpSource::new(namespace, transport);
+    source.identity = Some(identity(place));
+    source.secrets = place.secrets_in(&["command", "url"]);
+    source.tools_cache = cache_folder("mcp").map(|folder| ToolsCache::new(folder).with_scope(place.scope()));
+    source.lazy = place.is_lazy() && entry.lazy.unwrap_or(true);
+    source.trust_lock = if entry.pin.unwrap_or(true) { place.trust_lock()? } else { None };
+    source.trusted = entry.trusted;
+    source.startup_timeout = entry.startup_timeout_seconds.map_or(place.startup_timeout(), Seconds::duration);
     let sessions = match (entry.per_session, entry.max_sessions) {
         (true, most) => Some(most.unwrap_or(DEFAULT_SESSION_SERVERS)),
         (false, None) => None,

@@ -259,7 +259,9 @@ impl Servers {
                 McpTransport::http(url).allowing_private(allow_private)
             }
         };
-        let link = Arc::new(Link::new(McpSource::new(namespace, transport).eager()));
+        let mut source = McpSource::new(namespace, transport);
+        source.lazy = false;
+        let link = Arc::new(Link::new(source));
         // The handshake tells the server if there is a user to ask.
         if let Some(approver) = &context.approver {
             link.engine.attend(approver);

@@ -78,7 +78,7 @@ fn the_risk_comes_from_the_name() {
 #[test]
 fn hints_of_danger_count_from_anyone_and_hints_of_harmlessness_from_the_trusted() {
     let untrusted = McpSource::stdio("test", ["server"]);
-    let trusted = untrusted.clone().trusted();
+    let trusted = McpSource { trusted: true, ..untrusted.clone() };
     assert_eq!(risk(&untrusted, "get_it", &json!({"destructiveHint": true})), Risk::High);
     assert_eq!(risk(&untrusted, "delete_it", &json!({"readOnlyHint": true})), Risk::High);
     assert_eq!(risk(&trusted, "delete_it", &json!({"readOnlyHint": true})), Risk::Low);

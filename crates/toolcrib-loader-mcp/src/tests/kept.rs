@@ -51,7 +51,8 @@ impl Kept {
 
     pub(super) fn open_pinned(&self) -> (McpLoader, McpEngine, Arc<TrustLock>) {
         let trust_lock = self.trust_lock();
-        let connection = McpConnection::new(self.source.clone().with_trust_lock(trust_lock.clone()));
+        let source = McpSource { trust_lock: Some(trust_lock.clone()), ..self.source.clone() };
+        let connection = McpConnection::new(source);
         (McpLoader::new(connection.clone()), McpEngine::new(connection), trust_lock)
     }
 }
@@ -70,7 +71,10 @@ fn the_secrets_of_a_command_line_and_of_a_url_are_known() {
         source.secrets().iter().map(|secret| secret.expose().to_owned()).collect::<Vec<_>>()
     };
     let command = McpSource::stdio("test", ["server", "--token", "from-a-variable"]);
-    assert_eq!(told(command.with_secrets([Secret::new("from-a-variable")])), ["from-a-variable"]);
+    assert_eq!(
+        told(McpSource { secrets: vec![Secret::new("from-a-variable")], ..command }),
+        ["from-a-variable"]
+    );
     let url = McpSource::http("test", "https://me:hidden@host/mcp?key=a%2Fb&page=1");
     assert_eq!(told(url), ["a%2Fb", "1", "a/b", "1", "hidden"]);
 }
@@ -78,7 +82,7 @@ fn the_secrets_of_a_command_line_and_of_a_url_are_known() {
 #[tokio::test]
 async fn a_secret_of_the_command_line_that_a_server_repeats_is_written_nowhere() {
     let mut kept = Kept::new(&json!([tool("leak", "my key is open-sesame-1")]));
-    kept.source = kept.source.clone().with_secrets([Secret::new("open-sesame-1")]);
+    kept.source.secrets.push(Secret::new("open-sesame-1"));
     let (loader, engine, _pins) = kept.open_pinned();
     assert_eq!(loader.load().await.tools.len(), 1);
     engine.close().await;
@@ -110,7 +114,7 @@ async fn an_eager_server_is_started_by_the_first_load() {
     let (loader, engine) = kept.open();
     loader.load().await;
     engine.close().await;
-    kept.source = kept.source.clone().eager();
+    kept.source.lazy = false;
     kept.list(&json!([tool("two", "counts")]));
     let (loader, engine) = kept.open();
     assert_eq!(names(&loader.load().await.tools), ["two"]);
@@ -154,7 +158,7 @@ async fn a_server_that_is_down_is_known_by_its_manifest_and_told_of_and_tried_ag
     engine.close().await;
     fs::write(kept.server.path().join("tools"), "").unwrap();
     fs::rename(kept.server.path().join("server.sh"), kept.server.path().join("away.sh")).unwrap();
-    kept.source = kept.source.clone().eager();
+    kept.source.lazy = false;
 
     let (loader, engine) = kept.open();
     let loaded = loader.load().await;
@@ -249,7 +253,7 @@ async fn a_server_with_another_command_line_is_not_started_until_it_is_approved(
     let (loader, engine, _) = kept.open_pinned();
     loader.load().await;
     engine.close().await;
-    kept.source = kept.source.clone().with_identity("sh another.sh");
+    kept.source.identity = Some("sh another.sh".into());
 
     let (loader, engine, trust_lock) = kept.open_pinned();
     let loaded = loader.load().await;

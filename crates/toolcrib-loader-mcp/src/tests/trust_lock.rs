@@ -9,8 +9,8 @@ use toolcrib_port::{RejectKind, ToolEngine as _, ToolLoader as _};
 use super::kept::{Kept, names, tool};
 use super::server::ScriptServer;
 use super::{authorized_tool, context, invoke};
-use crate::McpTransport;
 use crate::tools::TrustLock;
+use crate::{McpSource, McpTransport};
 
 impl Kept {
     fn lock(&self) -> String {
@@ -27,7 +27,7 @@ impl Kept {
 #[tokio::test]
 async fn what_another_process_has_entered_and_approved_is_taken_over_and_not_written_over() {
     let mut kept = Kept::new(&json!([tool("one", "counts")]));
-    kept.source = kept.source.clone().eager();
+    kept.source.lazy = false;
     let (first, engine, _) = kept.open_pinned();
     let (second, other, trust_lock) = kept.open_pinned();
     first.load().await;
@@ -84,7 +84,8 @@ async fn where_nothing_can_be_written_tools_are_held_to_what_was_seen_first() {
     // A lock file below a file: nobody can write it, whoever it is.
     let trust_lock = TrustLock::open(file.join("app.yaml.lock"));
     let Ok(trust_lock) = trust_lock.map(std::sync::Arc::new) else { return };
-    let connection = crate::McpConnection::new(kept.source.clone().with_trust_lock(trust_lock.clone()));
+    let source = McpSource { trust_lock: Some(trust_lock.clone()), ..kept.source.clone() };
+    let connection = crate::McpConnection::new(source);
     let (loader, engine) = (crate::McpLoader::new(connection.clone()), crate::McpEngine::new(connection));
     assert_eq!(names(&loader.load().await.tools), ["one"]);
     kept.list(&json!([tool("one", "exfiltrates")]));
@@ -180,8 +181,8 @@ async fn a_tool_that_is_held_back_leaves_its_name_to_nobody() {
     };
     let server = ScriptServer::new(&server("reads"));
     let trust_lock = std::sync::Arc::new(TrustLock::open(server.path().join("app.yaml.lock")).unwrap());
-    let connection =
-        crate::McpConnection::new(server.connection.source().clone().with_trust_lock(trust_lock));
+    let source = McpSource { trust_lock: Some(trust_lock), ..server.connection.source().clone() };
+    let connection = crate::McpConnection::new(source);
     let loader = crate::McpLoader::new(connection.clone());
     assert_eq!(loader.load().await.tools.len(), 3);
     let lock = fs::read_to_string(server.path().join("app.yaml.lock")).unwrap();

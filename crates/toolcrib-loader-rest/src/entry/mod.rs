@@ -61,40 +61,23 @@ pub fn open(entry: RestEntry, place: &dyn AppEntry) -> Result<Source, String> {
     for url in entry.base_url.iter().chain(Some(&spec).filter(|spec| is_url(spec))).chain(issuers) {
         place.may_reach(url)?;
     }
-    let mut source = RestSource::new(&spec, entry.namespace.clone())
-        .with_access(access)
-        .with_workspace(place.workspace()?)
-        .with_name(format!("rest {} as {}", entry.spec, entry.namespace));
-    if let Some(base_url) = entry.base_url {
-        source = source.with_base_url(base_url);
+    let mut source = RestSource::new(&spec, entry.namespace.clone());
+    source.name = format!("rest {} as {}", entry.spec, entry.namespace);
+    source.base_url = entry.base_url;
+    source.access = access;
+    source.allow_private = entry.allow_private;
+    source.workspace = Some(place.workspace()?);
+    source.timeout = entry.timeout_seconds.map_or(source.timeout, Seconds::duration);
+    source.max_response_bytes = entry.max_response_bytes.unwrap_or(source.max_response_bytes);
+    if !(1..=MAX_RESPONSE_BYTES).contains(&source.max_response_bytes) {
+        let bytes = source.max_response_bytes;
+        return Err(format!("`max_response_bytes` has to be from 1 to {MAX_RESPONSE_BYTES}, not {bytes}"));
     }
-    if entry.allow_private {
-        source = source.with_private_allowed();
-    }
-    if let Some(seconds) = entry.timeout_seconds {
-        source = source.with_timeout(seconds.duration());
-    }
-    match entry.max_response_bytes {
-        None => {}
-        Some(bytes @ 1..=MAX_RESPONSE_BYTES) => source = source.with_max_response_bytes(bytes),
-        Some(bytes) => {
-            return Err(format!(
-                "`max_response_bytes` has to be from 1 to {MAX_RESPONSE_BYTES}, not {bytes}"
-            ));
-        }
-    }
-    source = select(source, entry.include, entry.exclude, entry.risks, entry.idempotent)?;
-    source = keep(source, entry.cache.as_ref(), place);
-    for (name, value) in entry.headers {
-        source = source.with_header(name, value);
-    }
-    for (name, value) in entry.variables {
-        source = source.with_variable(name, value);
-    }
-    for credential in entry.auth {
-        source = source.with_credential(credential.credential()?);
-    }
-    self::source(source)
+    select(&mut source, entry.include, entry.exclude, entry.risks, entry.idempotent)?;
+    source.headers = entry.headers.into_iter().collect();
+    source.variables = entry.variables;
+    source.auth = entry.auth.into_iter().map(AuthEntry::credential).collect::<Result<_, _>>()?;
+    self::source(keep(source, entry.cache.as_ref(), place))
 }
 
 /// Opens a source with the settings that it has.

@@ -47,26 +47,26 @@ impl SelectorEntry {
 
 /// Sets what is included, what is excluded, the risks, and what may be repeated.
 pub(super) fn select(
-    mut source: RestSource,
+    source: &mut RestSource,
     include: Vec<SelectorEntry>,
     exclude: Vec<SelectorEntry>,
     risks: Vec<SelectorEntry>,
     idempotent: Vec<SelectorEntry>,
-) -> Result<RestSource, String> {
+) -> Result<(), String> {
     let lists = [("include", include), ("exclude", exclude), ("risks", risks), ("idempotent", idempotent)];
     for (setting, entries) in lists {
         for entry in entries {
-            source = match (setting, entry.selector(setting)?) {
-                ("include", (selector, None)) => source.with_included(selector),
-                ("exclude", (selector, None)) => source.with_excluded(selector),
-                ("idempotent", (selector, None)) => source.with_idempotent(selector),
-                ("risks", (selector, Some(risk))) => source.with_risk(selector, risk),
+            match (setting, entry.selector(setting)?) {
+                ("include", (selector, None)) => source.include.push(selector),
+                ("exclude", (selector, None)) => source.exclude.push(selector),
+                ("idempotent", (selector, None)) => source.idempotent.push(selector),
+                ("risks", (selector, Some(risk))) => source.risks.push((selector, risk)),
                 ("risks", _) => return Err("an entry of `risks` needs a `risk`: low, medium or high".into()),
                 _ => return Err(format!("`risk` has no place in `{setting}`; write it under `risks`")),
-            };
+            }
         }
     }
-    Ok(source)
+    Ok(())
 }
 
 /// Keeps the document where the app file says, else as [`with_default_cache`] does.

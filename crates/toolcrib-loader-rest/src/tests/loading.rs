@@ -101,7 +101,8 @@ async fn words_of_destruction_raise_the_risk_of_an_operation() {
     let path = folder.path().join("api.json");
     std::fs::write(&path, document.to_string()).unwrap();
     let selector = OperationSelector::default().with_operation("tame");
-    let source = RestSource::new(path.to_str().unwrap(), "api").with_risk(selector, Risk::Low);
+    let mut source = RestSource::new(path.to_str().unwrap(), "api");
+    source.risks.push((selector, Risk::Low));
     let (source, _) = source.open().unwrap();
     let loaded = source.load().await;
     let mut told: Vec<_> = loaded

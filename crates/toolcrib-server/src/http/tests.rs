@@ -149,7 +149,7 @@ impl Served {
         let approver = ClientApprover::new(Arc::new(DenyAll));
         let runtime = Arc::new(Runtime::start(app, approver).await.unwrap());
         let scope = CallScope::default().with("tenant", "acme").unwrap();
-        let settings = ServerSettings::default().with_user(Some("ada".to_owned())).with_scope(scope);
+        let settings = ServerSettings { user: Some("ada".to_owned()), scope, ..ServerSettings::default() };
         let server = Server::new(runtime, settings).unwrap();
         let listening = server.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let (address, leave) = (listening.address(), Arc::new(Notify::new()));
