@@ -15,7 +15,7 @@ use toolcrib_port::{CallContext, Catalogue, ToolCaller};
 use toolcrib_tasks::schedule::{ScheduleRequest, ScheduleSettings, ScheduleTime};
 use toolcrib_tasks::store::SqliteStore;
 use toolcrib_tasks::watch::WatcherSettings;
-use toolcrib_tasks::{Action, Schedules, Services, Store, SystemClock, Watchers};
+use toolcrib_tasks::{Action, Schedules, Services, Store, SystemClock, TaskPorts, Watchers};
 
 /// The times of calls, with their arguments.
 #[derive(Clone, Default)]
@@ -61,9 +61,10 @@ impl Shop {
         let folder = tempfile::tempdir()?;
         let store: Arc<dyn Store> =
             Arc::new(SqliteStore::open(folder.path().join("tasks.db"), false).await?.store);
-        let services = Services::open(Arc::clone(&store), Arc::new(SystemClock), false).await?;
-        let (services, entrance) = (Arc::new(services), Entrance::default());
-        services.set_tool_caller(Arc::new(entrance.clone()));
+        let entrance = Entrance::default();
+        let ports = TaskPorts { tool_caller: Some(Arc::new(entrance.clone())), ..TaskPorts::default() };
+        let services =
+            Arc::new(Services::open(Arc::clone(&store), Arc::new(SystemClock), false, ports).await?);
         let schedules = Schedules::open(Arc::clone(&services), ScheduleSettings::default()).await?;
         let settings = WatcherSettings { max_per_session: 2_000, ..WatcherSettings::default() };
         let watchers = Watchers::open(Arc::clone(&services), settings).await?;

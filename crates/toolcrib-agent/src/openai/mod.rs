@@ -1,8 +1,8 @@
 //! Models behind the Chat Completions API, at any server that speaks it.
 //!
 //! `async-openai` brings the request on its way and takes the events of the stream apart. What is sent is a
-//! [body](request::Body) of our own, so that its bytes do not change with the library; what comes back is read as JSON
-//! and put together [leniently](reply::Assembler), since servers differ.
+//! body of our own, so that its bytes do not change with the library; what comes back is read as JSON
+//! and put together leniently, since servers differ.
 
 mod context_overflow;
 mod context_window;

@@ -64,6 +64,7 @@ pub struct WaitingField {
 /// The type of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum WaitingKind {
     /// Any text.
     Text,

@@ -1,8 +1,8 @@
 //! Schedules: actions that run once at a time, or repeatedly according to a cron pattern.
 //!
-//! A [`Schedule`](record::Schedule) belongs to its creator, whose session is notified of its runs at the next turn. It
-//! outlives that session, and ends when it is completed or cancelled. [`transitions`] are pure functions that decide
-//! about due and interrupted runs. [`run`] persists these decisions before it acts on them.
+//! A `Schedule` belongs to its creator, whose session is notified of its runs at the next turn. It
+//! outlives that session, and ends when it is completed or cancelled. `transitions` are pure functions that decide
+//! about due and interrupted runs. `run` persists these decisions before it acts on them.
 
 mod arguments;
 mod lifecycle;

@@ -41,8 +41,8 @@ const IDEMPOTENCY_HEADER: HeaderName = HeaderName::from_static("idempotency-key"
 
 /// A channel that sends each message as a request signed according to Standard Webhooks: a `POST` with the JSON `{"id",
 /// "at", "channel", "message"}`, and `agent` if it is known. The headers `webhook-id` and `idempotency-key` hold the
-/// key of the run, `webhook-timestamp` the time of the attempt in seconds, and [`webhook-signature`](SIGNATURE_HEADER)
-/// the proof that the sender knows the secret.
+/// key of the run, `webhook-timestamp` the time of the attempt in seconds, and `webhook-signature` the proof that the
+/// sender knows the secret.
 ///
 /// A status of 2xx means that the message was delivered. A status of 5xx, 408 or 429, a missing response and a failed
 /// connection are retried, up to [`MAX_ATTEMPTS`] attempts within [`DELIVERY_TIME`]. Everything else, including a
