@@ -131,6 +131,10 @@ impl Connection {
         Ok(Arc::new(sqlite::SqliteBackend::open(&file, &policy.bounds, protected).await?))
     }
 
+    #[cfg_attr(
+        not(any(feature = "mysql", feature = "postgres")),
+        expect(unused_variables, reason = "without a driver")
+    )]
     async fn open_server(&self, policy: &ConnectPolicy) -> Result<Arc<dyn ConnectionPool>, StatementError> {
         let (location, is_writable) = (&self.location, self.is_writable);
         let is_named = self.is_configured && is_private_host(location.server().0);

@@ -15,7 +15,6 @@ fn holds(condition: &Value, reading: Reading, arguments: &Value) -> bool {
 }
 
 /// Condition, arguments, whether it holds in a deny, and whether in a grant.
-#[expect(clippy::too_many_lines, reason = "a table")]
 #[test]
 fn a_condition_is_read_widely_where_it_takes_and_narrowly_where_it_gives() {
     let cases = [

@@ -1,8 +1,8 @@
 //! The store of results, each readable by its owner only.
 
 pub(super) mod binary_data;
+mod result_store;
 mod session_folder;
-mod stored_results;
 
 use std::collections::{HashMap, VecDeque};
 use std::io;

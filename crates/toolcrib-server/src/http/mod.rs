@@ -3,10 +3,10 @@
 //! A request passes these checks in order. The first that fails rejects it with the given status:
 //!
 //! 1. the connection: the number of connections (503), and the size (431) and duration (408) of the head;
-//! 2. [`allowed_hosts`]: the host name of the request, and the web page that sent it (403);
-//! 3. [`auth`]: its token (401, 403; 503 while it cannot be checked);
-//! 4. [`rate_limit`]: the number of open requests of its client, and their rate (429);
-//! 5. [`body`]: its size (413) and duration (408), the memory in use by all bodies (503, [`memory_budget`]), and one
+//! 2. `allowed_hosts`: the host name of the request, and the web page that sent it (403);
+//! 3. `auth`: its token (401, 403; 503 while it cannot be checked);
+//! 4. `rate_limit`: the number of open requests of its client, and their rate (429);
+//! 5. `body`: its size (413) and duration (408), the memory in use by all bodies (503, `memory_budget`), and one
 //!    message that can be parsed in only one way (400);
 //! 6. the protocol: headers, revisions and sessions (400, 404, 405, 406, 415).
 

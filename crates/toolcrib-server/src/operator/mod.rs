@@ -3,7 +3,7 @@
 //! Each process that serves an app has a socket in a folder of the app that only its user may enter. Operators connect
 //! to it, see the waiting calls, and answer them. It is off unless the app sets `serve.approve: true`, since the
 //! operating system does not keep other programs of the same user from it. Programs that can be told from an operator
-//! are refused, see [`peer_credentials`].
+//! are refused, see `peer_credentials`.
 //!
 //! Both sides send one JSON object per line. The first line contains the version. The length of lines, the number of
 //! operators and the time for each step are limited.

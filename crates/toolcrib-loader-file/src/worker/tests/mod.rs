@@ -361,7 +361,7 @@ def look(*, context):
     let mut env = python();
     env.insert("API_KEY".into(), Secret::new("k-1"));
     let workspace = Some("/work space".into());
-    let module = app.module_with(ModuleSettings { env, workspace, ..Default::default() });
+    let module = app.module_with(ModuleSettings { workspace, env, ..Default::default() });
     let context = CallContext::new("s-1").with_user("ada").with_agent("clerk").with_conversation("c-1");
     let result = call(&module, "look", json!({}), &context).await;
     assert_eq!(result.error, None);
