@@ -46,7 +46,7 @@ pub const MANIFEST: &str = "toolcrib.yaml";
 /// - The arguments, which are valid by `parameters`, arrive on standard input as one JSON object.
 /// - The context of the call is in variables, never among the arguments: [`CONTEXT_VARIABLES`]. The program also gets
 ///   the variables that [every child inherits](toolcrib_io::process::INHERITED_ENVIRONMENT), those of the manifest, and
-///   with precedence over them those of [`with_env`](Self::with_env), which is the place for keys.
+///   with precedence over them those of [`ModuleSettings::env`], which is the place for keys.
 /// - It prints one JSON value, which is the result; empty output is `null`. An expected failure is `{"status": "error",
 ///   "error": "not_found"}`, which becomes the error of the call, with `message`, `hint` and all other keys.
 /// - Each line on standard error is reported as progress, and logged.
