@@ -311,6 +311,9 @@ pub(crate) struct Search {
     pub(crate) app: PathBuf,
     /// The task of the tool, or its name.
     pub(crate) query: String,
+    /// Search only the tools of this namespace.
+    #[arg(long)]
+    pub(crate) namespace: Option<String>,
     /// The number of tools to show.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u8).range(1..=20))]
     pub(crate) limit: u8,

@@ -123,7 +123,7 @@ impl Discovery {
 
     /// Returns the category that a text denotes: its name in any case and with any separators, or a part that occurs in
     /// one name only.
-    fn category(&self, given: &str, principal: Principal<'_>) -> Result<String, ToolError> {
+    pub(crate) fn category(&self, given: &str, principal: Principal<'_>) -> Result<String, ToolError> {
         let known = self.categories(principal)?;
         let known: Vec<&str> = known.iter().map(|category| category.category.as_str()).collect();
         if let Some(exact) = known.iter().find(|name| **name == given.trim()) {

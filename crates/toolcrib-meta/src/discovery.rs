@@ -4,46 +4,16 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde::Serialize;
-use serde_json::{Value, json};
-use toolcrib_model::text::truncate_bytes;
-use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Risk, ToolError};
+use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, ToolError};
 use toolcrib_policy::{Policy, Principal, RUNTIME_NAMESPACE};
 use toolcrib_port::ToolLoader;
 use toolcrib_registry::{Entry, Overloads, Snapshot, ToolRegistry};
-use toolcrib_search::{Explain, Hit, MAX_QUERY_BYTES, Outcome, Reason, SearchOptions, SearchSettings};
+use toolcrib_search::SearchSettings;
 
-use crate::index::{CurrentIndex, IndexedSnapshot};
-use crate::signature::{Level, Line, MAX_LISTED_DESCRIPTION, packed};
-use crate::source_notes::{NOTES, SourceNotes};
-use crate::summary::cut;
+use crate::ToolCard;
+use crate::index::CurrentIndex;
+use crate::source_notes::SourceNotes;
 use crate::tool_card::{self, ToolDetail};
-use crate::{ToolCard, empty_search};
-
-/// The minimum share of the best tool's score at which others are shown: those below share a word by chance.
-const NEAR: f32 = 0.25;
-
-/// The engine of results that were found by words only.
-const KEYWORD: &str = "keyword";
-
-/// The engine of results that were found by words and meaning.
-const HYBRID: &str = "hybrid";
-
-/// The outcome of a search that found nothing.
-const NO_MATCH: &str = "no_match";
-
-/// The outcome of a search without a good match.
-const WEAK: &str = "weak";
-
-/// The most tools that are shown then.
-const MAX_WEAK: usize = 3;
-
-/// The next step that a model is advised to take then.
-const WEAK_HINT: &str =
-    "these come nearest, and may not fit: search with other words, in English, or answer without a tool";
-
-/// The note for a model that a search was degraded.
-const DEGRADED: &str = "part of the search could not be used, so tools may be missing or in a poor order";
 
 /// A view of the tools for callers: each query comes with a [`Principal`], which sees no tool that it may not use.
 pub struct Discovery {
@@ -51,51 +21,6 @@ pub struct Discovery {
     pub(crate) policy: Arc<Policy>,
     pub(crate) descriptions: BTreeMap<String, String>,
     pub(crate) sources: SourceNotes,
-}
-
-/// The results of a search.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SearchResults {
-    /// The query, truncated to the part that was read.
-    pub query: String,
-    /// `ok`, `weak` if there is no good match, or `no_match`.
-    pub outcome: &'static str,
-    /// The reason why nothing was found.
-    pub reason: Option<&'static str>,
-    /// True if part of the search was not available.
-    pub degraded: bool,
-    /// The engine of the search.
-    pub engine: &'static str,
-    /// The tools, best first.
-    pub results: Vec<FoundTool>,
-    /// The nearest names if nothing was found.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub nearest: Vec<String>,
-    /// The number of matching tools that the caller may not use, if nothing else was found.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub withheld: usize,
-    /// The advice if nothing was found.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hint: Option<String>,
-}
-
-/// A tool that was found.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct FoundTool {
-    /// `namespace.name`.
-    pub name: String,
-    /// `namespace::name`.
-    pub qualified_name: QualifiedName,
-    /// The score of the match; comparable within one search.
-    pub score: f32,
-    /// The description, shortened.
-    pub description: String,
-    /// The risk of a call.
-    pub risk: Risk,
-    /// A call in the form of `execute_tool`, with valid arguments if there is an example.
-    pub example_call: Value,
-    /// The explanation of the match.
-    pub explain: Explain,
 }
 
 impl Discovery {
@@ -130,109 +55,6 @@ impl Discovery {
     pub fn with_word_cache(mut self, folder: Option<PathBuf>) -> Self {
         self.index.folder = folder;
         self
-    }
-
-    /// Returns the tools that match a query, best first.
-    pub fn search(
-        &self,
-        query: &str,
-        limit: usize,
-        principal: Principal<'_>,
-    ) -> Result<SearchResults, ToolError> {
-        Ok(self.search_in(&*self.index.get(principal.session)?, query, limit, principal))
-    }
-
-    /// Returns the results of a search for a model, without scores, which models overrate.
-    pub(crate) fn search_for_model(
-        &self,
-        query: &str,
-        limit: usize,
-        principal: Principal<'_>,
-    ) -> Result<Value, ToolError> {
-        let indexed = self.index.get(principal.session)?;
-        let found = self.search_in(&indexed, query, limit, principal);
-        let mut told = JsonObject::from_iter([("outcome".to_owned(), json!(found.outcome))]);
-        if found.outcome == NO_MATCH {
-            // A model must not learn that there is a tool which it may not use.
-            let is_denied = found.reason == Some(Reason::NotPermitted.as_str());
-            let (reason, hint) = if is_denied {
-                let reason = Reason::NothingSimilar;
-                (Some(reason.as_str()), Some(empty_search::hint(reason, 0)))
-            } else {
-                (found.reason, found.hint)
-            };
-            told.insert("reason".into(), json!(reason));
-            told.insert("nearest".into(), json!(found.nearest));
-            told.insert("hint".into(), json!(hint));
-        } else {
-            let lines = found.results.iter().filter_map(|tool| {
-                let forms = self.visible(&indexed.snapshot, &tool.qualified_name, principal)?;
-                let form = indexed.search.best_overload(query, forms.iter().map(|entry| entry.tool.as_ref()));
-                Line::new(&forms, form, &self.policy, principal)
-            });
-            if found.outcome == WEAK {
-                let lines = lines.take(MAX_WEAK).map(|line| line.at(Level::Required));
-                told.insert("results".into(), lines.collect());
-                told.insert("hint".into(), WEAK_HINT.into());
-            } else {
-                let lines = packed(&lines.collect::<Vec<_>>(), limit);
-                told.insert("results".into(), lines.into());
-            }
-        }
-        let namespaces = found.results.iter().map(|tool| tool.qualified_name.namespace());
-        let notes = self.sources.first(namespaces, principal);
-        if !notes.is_empty() {
-            told.insert(NOTES.into(), notes.into());
-        }
-        if found.degraded {
-            told.insert("note".into(), json!(DEGRADED));
-        }
-        Ok(told.into())
-    }
-
-    fn search_in(
-        &self,
-        indexed: &IndexedSnapshot,
-        query: &str,
-        limit: usize,
-        principal: Principal<'_>,
-    ) -> SearchResults {
-        let filter = |name: &QualifiedName| self.visible(&indexed.snapshot, name, principal).is_some();
-        let outcome = indexed.search.search(query, &SearchOptions { limit, filter: Some(&filter) });
-        let is_weak = outcome.is_weak();
-        let Outcome { hits, no_match, nearest, withheld, .. } = outcome;
-        let no_match =
-            no_match.map(|reason| empty_search::reason(reason, query, indexed.snapshot.rejected()));
-        let best = hits.iter().map(|hit| hit.explain.fused).fold(0.0, f32::max);
-        // An exact name counts regardless of the score.
-        let is_near = |hit: &Hit| hit.explain.exact || hit.explain.fused >= best * NEAR;
-        let results = hits.into_iter().filter(is_near).filter_map(|hit| {
-            let entry = self.visible(&indexed.snapshot, &hit.name, principal)?.first()?;
-            Some(FoundTool {
-                name: hit.name.dotted(),
-                qualified_name: hit.name,
-                score: hit.score,
-                description: cut(&entry.tool.description, MAX_LISTED_DESCRIPTION),
-                risk: entry.tool.traits().risk,
-                example_call: call(entry),
-                explain: hit.explain,
-            })
-        });
-        SearchResults {
-            query: truncate_bytes(query, MAX_QUERY_BYTES).to_owned(),
-            outcome: match no_match {
-                Some(_) => NO_MATCH,
-                None if is_weak => WEAK,
-                None => "ok",
-            },
-            reason: no_match.map(Reason::as_str),
-            degraded: indexed.degraded().is_some(),
-            engine: if indexed.search.model().is_some() { HYBRID } else { KEYWORD },
-            results: results.collect(),
-            nearest: nearest.iter().map(QualifiedName::shown).collect(),
-            withheld,
-            hint: no_match.map(|reason| empty_search::hint(reason, withheld)),
-        }
     }
 
     /// Returns the complete description of a tool, by any spelling of its name.
@@ -293,15 +115,4 @@ impl Discovery {
             name.namespace() != RUNTIME_NAMESPACE && visible().unwrap_or(false)
         })
     }
-}
-
-/// Returns a call in the form of `execute_tool`: with valid arguments, or with the arguments to be filled in.
-fn call(entry: &Entry) -> Value {
-    let params = entry.example_arguments().unwrap_or_else(|| json!({}));
-    json!({"name": entry.tool.name.dotted(), "params": params})
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
-fn is_zero(count: &usize) -> bool {
-    *count == 0
 }

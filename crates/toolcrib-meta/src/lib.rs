@@ -30,7 +30,6 @@
 //! returned by [`Page`].
 
 mod discovery;
-mod empty_search;
 mod index;
 pub mod names;
 mod source_notes;
@@ -41,6 +40,7 @@ mod type_notation;
 
 mod categories;
 mod schema_view;
+mod search;
 mod signature;
 mod tool_card;
 mod tools;
@@ -51,7 +51,8 @@ pub mod lint;
 mod tests;
 
 pub use categories::{Category, Page};
-pub use discovery::{Discovery, FoundTool, SearchResults};
+pub use discovery::Discovery;
+pub use search::{FoundTool, SearchResults};
 pub use signature::{FOUND_BYTES, FOUND_BYTES_PER_TOOL};
 pub use tool_card::{MAX_SHOWN_BYTES, ToolCard, ToolDetail, ToolForm};
 pub use tools::module;

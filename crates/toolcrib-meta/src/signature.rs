@@ -69,6 +69,8 @@ pub(crate) struct Line<'a> {
     /// The number of other overloads.
     others: usize,
     warning: Option<&'static str>,
+    /// The reason why a search found the tool.
+    match_reason: Option<String>,
 }
 
 impl<'a> Line<'a> {
@@ -81,7 +83,13 @@ impl<'a> Line<'a> {
     ) -> Option<Self> {
         let entry = overloads.iter().nth(form).or_else(|| overloads.first())?;
         let others = overloads.iter().count() - 1;
-        Some(Self { entry, others, warning: warning(&entry.tool, policy, principal) })
+        Some(Self { entry, others, warning: warning(&entry.tool, policy, principal), match_reason: None })
+    }
+
+    /// Sets the reason why a search found the tool.
+    pub(crate) fn with_match(mut self, reason: String) -> Self {
+        self.match_reason = Some(reason);
+        self
     }
 
     /// Writes the line.
@@ -103,6 +111,9 @@ impl<'a> Line<'a> {
         };
         if let Some(warning) = self.warning {
             text = format!("{text} [{warning}]");
+        }
+        if let Some(reason) = &self.match_reason {
+            text = format!("{text} ({reason})");
         }
         if level == Level::Explained {
             text.push_str(&argument_purposes(tool));

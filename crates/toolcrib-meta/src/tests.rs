@@ -2,6 +2,7 @@
 
 mod liberal;
 mod load;
+mod searches;
 mod shown;
 mod signatures;
 
@@ -299,7 +300,7 @@ async fn what_is_far_below_the_best_is_not_shown() {
     let discovery = &fixture.discovery;
     let query = "the weather of the coming days, in a file";
     let is_visible = |name: &QualifiedName| name.namespace() != "vault";
-    let options = SearchOptions { limit: 5, filter: Some(&is_visible) };
+    let options = SearchOptions { limit: 5, filter: Some(&is_visible), ..SearchOptions::default() };
     let all = discovery.index.get("s").unwrap().search.search(query, &options).hits;
     let shown = discovery.search(query, 5, "s".into()).unwrap().results;
     assert_eq!(shown[0].name, "weather.forecast");

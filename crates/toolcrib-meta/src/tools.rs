@@ -12,6 +12,7 @@ use toolcrib_sdk::{CallContext, FunctionTool, Module};
 
 use crate::categories::{MAX_PAGE_SIZE, PAGE_SIZE};
 use crate::names::{BROWSE_CATEGORY, EXECUTE_TOOL, GET_TOOL, LIST_CATEGORIES, RUN_PARALLEL, SEARCH_TOOLS};
+use crate::search::for_model::{MAX_QUERIES, ModelSearch};
 use crate::source_notes::NOTES;
 use crate::{Discovery, Page, ToolDetail};
 
@@ -25,13 +26,17 @@ const OTHER_ARGUMENTS: [(&str, &[(&str, &str)]); 3] = [
             ("limit", "max_results"),
             ("top_k", "max_results"),
             ("k", "max_results"),
+            ("server", "namespace"),
+            ("source", "namespace"),
+            ("category", "namespace"),
         ],
     ),
     (GET_TOOL, &[("tool", "name"), ("tool_name", "name"), ("names", "name")]),
     (BROWSE_CATEGORY, &[("name", "category"), ("limit", "page_size")]),
 ];
 
-const SEARCH: &str = "Find tools. Query in English, two to six words, verb and noun. Results can be called with `execute_tool`";
+const SEARCH: &str =
+    "Find tools. Query of two to six words, verb and noun. Results can be called with `execute_tool`";
 
 const GET: &str = "Parameters of a tool that a search did not show";
 
@@ -48,10 +53,31 @@ const MAX_RESULTS: i64 = 20;
 
 #[derive(Deserialize, JsonSchema)]
 struct SearchTools {
-    query: String,
+    #[serde(default)]
+    query: Option<String>,
+    /// Instead of `query`, one for each step of a task.
+    #[serde(default)]
+    #[schemars(length(max = MAX_QUERIES))]
+    queries: Vec<String>,
+    /// Only tools of this server.
+    #[serde(default)]
+    namespace: Option<String>,
     #[serde(default = "default_results")]
     #[schemars(schema_with = "results_schema")]
     max_results: i64,
+}
+
+impl From<SearchTools> for ModelSearch {
+    fn from(arguments: SearchTools) -> Self {
+        let SearchTools { query, queries, namespace, max_results } = arguments;
+        let mut all: Vec<String> = Vec::new();
+        for query in query.into_iter().chain(queries) {
+            if !all.contains(&query) {
+                all.push(query);
+            }
+        }
+        Self { queries: all, namespace, limit: at_least_1(max_results) }
+    }
 }
 
 fn default_results() -> i64 {
@@ -132,8 +158,7 @@ pub fn module(discovery: Arc<Discovery>) -> Module {
     Module::new(RUNTIME_NAMESPACE, "Finds and runs tools.")
         .with_tool(meta(SEARCH_TOOLS, "discover", SEARCH, {
             move |arguments: SearchTools, context: CallContext| {
-                let SearchTools { query, max_results } = arguments;
-                let found = search.search_for_model(&query, at_least_1(max_results), context.principal());
+                let found = search.search_for_model(&arguments.into(), context.principal());
                 async move { found }
             }
         }))

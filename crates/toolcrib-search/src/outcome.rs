@@ -19,13 +19,15 @@ pub(crate) const MAX_NEAREST: usize = 3;
 pub struct SearchOptions<'a> {
     /// The most hits to return, clamped to [`MIN_LIMIT`]`..=`[`MAX_LIMIT`].
     pub limit: usize,
+    /// The only namespace whose tools are wanted; all if `None`.
+    pub namespace: Option<&'a str>,
     /// A filter that returns true for visible tools. The others appear nowhere in the outcome.
     pub filter: Option<&'a dyn Fn(&QualifiedName) -> bool>,
 }
 
 impl Default for SearchOptions<'_> {
     fn default() -> Self {
-        Self { limit: DEFAULT_LIMIT, filter: None }
+        Self { limit: DEFAULT_LIMIT, namespace: None, filter: None }
     }
 }
 
@@ -33,6 +35,7 @@ impl std::fmt::Debug for SearchOptions<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("SearchOptions")
             .field("limit", &self.limit)
+            .field("namespace", &self.namespace)
             .field("filter", &self.filter.is_some())
             .finish()
     }
@@ -44,7 +47,8 @@ impl SearchOptions<'_> {
     }
 
     pub(crate) fn allows(&self, name: &QualifiedName) -> bool {
-        self.filter.is_none_or(|filter| filter(name))
+        self.namespace.is_none_or(|namespace| name.namespace() == namespace)
+            && self.filter.is_none_or(|filter| filter(name))
     }
 }
 

@@ -12,7 +12,11 @@ use crate::ui::output;
 
 pub(crate) async fn run(arguments: &Search, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
     let runtime = look(&arguments.app, extensions).await?;
-    let found = runtime.discovery().search(&arguments.query, arguments.limit.into(), principal());
+    let (discovery, query, limit) = (runtime.discovery(), &arguments.query, arguments.limit.into());
+    let found = match &arguments.namespace {
+        Some(namespace) => discovery.search_namespace(namespace, query, limit, principal()),
+        None => discovery.search(query, limit, principal()),
+    };
     let snapshot = runtime.snapshot();
     output::rejects(snapshot.rejected());
     if let Some(error) =

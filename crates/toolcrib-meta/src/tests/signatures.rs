@@ -8,6 +8,7 @@ use toolcrib_policy::{Policy, Principal};
 use toolcrib_registry::ToolRegistry;
 
 use crate::Discovery;
+use crate::search::for_model::ModelSearch;
 
 /// A discovery over these tools, where nothing is asked about unless `rules` say so.
 pub(super) fn discovery(rules: Value, tools: Vec<Tool>) -> (Arc<ToolRegistry>, Discovery) {
@@ -25,7 +26,8 @@ pub(super) fn tool(name: &str, description: &str, parameters: Value) -> Tool {
 
 fn found(tools: Vec<Tool>, query: &str, limit: usize) -> Vec<String> {
     let (_registry, discovery) = discovery(json!({"default_policy": "grant"}), tools);
-    let told = discovery.search_for_model(query, limit, Principal::new("s")).unwrap();
+    let search = ModelSearch { queries: vec![query.to_owned()], namespace: None, limit };
+    let told = discovery.search_for_model(&search, Principal::new("s")).unwrap();
     let lines = told["results"].as_array().unwrap_or_else(|| panic!("{told}"));
     lines.iter().map(|line| line.as_str().unwrap().to_owned()).collect()
 }
@@ -51,7 +53,7 @@ fn a_signature_has_the_required_arguments_first_with_what_their_values_must_be()
         },
     });
     let lines = found(vec![tool("shop.list", "Lists orders. And more.", schema)], "list orders", 5);
-    insta::assert_snapshot!(lines.join("\n"), @"shop.list(status: 'open'|'closed', when: str(date-time), code: str(/^[A-Z]{3}$/), count: int, to: (str|int)[], at: {x?: num}, note?: str, limit?: int(1..50) = 10, unit?: str = 'metric', labels?: map<str>, x-trace?: bool) — Lists orders. And more.");
+    insta::assert_snapshot!(lines.join("\n"), @"shop.list(status: 'open'|'closed', when: str(date-time), code: str(/^[A-Z]{3}$/), count: int, to: (str|int)[], at: {x?: num}, note?: str, limit?: int(1..50) = 10, unit?: str = 'metric', labels?: map<str>, x-trace?: bool) — Lists orders. And more. (matches list, orders)");
 }
 
 #[test]
@@ -70,7 +72,7 @@ fn a_body_is_opened_one_level_also_behind_references_and_all_of() {
         "properties": {"body": {"$ref": "#/$defs/Member"}, "ServiceSid": {"type": "string"}},
     });
     let lines = found(vec![tool("chat.add_member", "Adds a member.", schema)], "add a member", 5);
-    insta::assert_snapshot!(lines.join("\n"), @"chat.add_member(ServiceSid: str, body?: {Identity: str, Deep?: object, RoleSid?: str}) — Adds a member.");
+    insta::assert_snapshot!(lines.join("\n"), @"chat.add_member(ServiceSid: str, body?: {Identity: str, Deep?: object, RoleSid?: str}) — Adds a member. (matches add, member)");
 }
 
 fn wide(name: &str, required: usize, optional: usize) -> Tool {
@@ -133,7 +135,9 @@ fn a_search_tells_the_form_that_fits_with_its_own_description_and_how_many_other
     let lines = found(forms.clone(), "convert money between currencies", 5);
     assert_eq!(
         lines,
-        ["units.convert(amount: num) — Converts money from one currency to another. (+2 forms)"]
+        [
+            "units.convert(amount: num) — Converts money from one currency to another. (+2 forms) (matches convert, money, currencies)"
+        ]
     );
     let lines = found(forms, "units.convert", 5);
     assert!(lines[0].starts_with("units.convert(celsius: num) — Converts a temperature"), "{lines:?}");
@@ -169,7 +173,8 @@ fn tools_that_have_little_of_the_query_are_told_as_weak_in_a_line_each() {
     }
     let (_registry, discovery) = discovery(json!({"default_policy": "grant"}), tools);
     let query = "customer zorblatt quux frobnicate wibble wobble flumox grault garply";
-    let told = discovery.search_for_model(query, 5, Principal::new("s")).unwrap();
+    let search = ModelSearch { queries: vec![query.to_owned()], namespace: None, limit: 5 };
+    let told = discovery.search_for_model(&search, Principal::new("s")).unwrap();
     assert_eq!(told["outcome"], "weak", "{told}");
     let lines = told["results"].as_array().unwrap();
     assert!((1..=3).contains(&lines.len()), "{told}");

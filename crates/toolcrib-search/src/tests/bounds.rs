@@ -17,8 +17,14 @@ fn the_limit_is_brought_into_its_range() {
     let tools: Vec<_> = (0..50).map(|n| tool(&format!("n::paint_{n}"), "Paints.")).collect();
     let index = index(&tools);
     for (limit, expected) in [(0, 1), (7, 7), (usize::MAX, MAX_LIMIT)] {
-        assert_eq!(index.search("paints", &SearchOptions { limit, filter: None }).hits.len(), expected);
-        assert_eq!(index.search("paint", &SearchOptions { limit, filter: None }).hits.len(), expected);
+        assert_eq!(
+            index.search("paints", &SearchOptions { limit, ..SearchOptions::default() }).hits.len(),
+            expected
+        );
+        assert_eq!(
+            index.search("paint", &SearchOptions { limit, ..SearchOptions::default() }).hits.len(),
+            expected
+        );
     }
     assert_eq!(search(&index, "paints").len(), 5);
 }

@@ -42,7 +42,7 @@ fn ndcg(lines: &[Line], rank: impl Fn(&str) -> Vec<String>) -> f64 {
 }
 
 fn found(index: &SearchIndex, query: &str) -> Vec<String> {
-    let outcome = index.search(query, &SearchOptions { limit: DEPTH, filter: None });
+    let outcome = index.search(query, &SearchOptions { limit: DEPTH, ..SearchOptions::default() });
     outcome.hits.iter().map(|hit| hit.name.to_string()).collect()
 }
 

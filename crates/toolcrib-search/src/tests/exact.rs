@@ -5,7 +5,7 @@ use crate::SearchOptions;
 
 /// Everything that the query counts as a name, in order.
 fn named(query: &str) -> Vec<String> {
-    let outcome = workshop().search(query, &SearchOptions { limit: 20, filter: None });
+    let outcome = workshop().search(query, &SearchOptions { limit: 20, ..SearchOptions::default() });
     outcome.hits.into_iter().filter(|hit| hit.explain.exact).map(|hit| hit.name.to_string()).collect()
 }
 

@@ -121,7 +121,8 @@ async fn a_query_that_is_like_nothing_has_no_match_and_the_nearest_names() {
 #[tokio::test]
 async fn hidden_tools_are_found_by_neither_arm() {
     let index = index(Ranking::Fused).await;
-    let options = SearchOptions { limit: 5, filter: Some(&|name| name.namespace() != "a") };
+    let options =
+        SearchOptions { limit: 5, filter: Some(&|name| name.namespace() != "a"), ..SearchOptions::default() };
     for query in ["climate", "umbrella", "a.umbrella", "zirconium quilting"] {
         let outcome = index.search(query, &options);
         let shown = outcome.hits.iter().map(|hit| &hit.name).chain(&outcome.nearest);

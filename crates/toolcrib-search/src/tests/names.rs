@@ -69,7 +69,8 @@ fn any_spelling_of_any_name_puts_its_tool_first() {
                     format!("what does {spelling} tell of the weather?"),
                     format!("first {spelling} and then `{}`", other.dotted()),
                 ] {
-                    let outcome = index.search(&query, &SearchOptions { limit: 20, filter: None });
+                    let outcome =
+                        index.search(&query, &SearchOptions { limit: 20, ..SearchOptions::default() });
                     // Names that are spelled alike are all meant.
                     let mut exact = outcome.hits.iter().take_while(|hit| hit.explain.exact);
                     assert!(

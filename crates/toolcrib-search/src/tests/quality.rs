@@ -48,7 +48,7 @@ fn mean_ndcg(index: &SearchIndex, folder: &Path) -> f64 {
     let (mut sum, mut count) = (0.0, 0.0);
     for line in lines.iter().step_by(step) {
         let labelled: LabelledQuery = serde_json::from_str(line).unwrap();
-        let outcome = index.search(&labelled.query, &SearchOptions { limit: 10, filter: None });
+        let outcome = index.search(&labelled.query, &SearchOptions { limit: 10, ..SearchOptions::default() });
         let ranked: Vec<_> = outcome.hits.into_iter().map(|hit| hit.name).collect();
         sum += ndcg_at(10, &ranked, &labelled.needed);
         count += 1.0;
@@ -101,7 +101,8 @@ fn every_name_is_found(index: &SearchIndex, tools: &[Tool]) {
                 queries.extend([spelling.clone(), format!("`{spelling}` with my data")]);
             }
             for query in queries {
-                let outcome = index.search(&query, &SearchOptions { limit: MAX_LIMIT, filter: None });
+                let outcome =
+                    index.search(&query, &SearchOptions { limit: MAX_LIMIT, ..SearchOptions::default() });
                 let is_first =
                     outcome.hits.iter().take_while(|hit| hit.explain.exact).any(|hit| hit.name == tool.name);
                 assert!(is_first, "{query}: {outcome:?}");

@@ -116,7 +116,11 @@ fn overloads_are_one_entry_with_the_text_of_all() {
 #[test]
 fn what_is_hidden_appears_nowhere() {
     let index = workshop();
-    let options = SearchOptions { limit: 20, filter: Some(&|name| name.namespace() != "files") };
+    let options = SearchOptions {
+        limit: 20,
+        filter: Some(&|name| name.namespace() != "files"),
+        ..SearchOptions::default()
+    };
     for query in ["files.read", "read a file", "files raed", "filess", "remove_file", "qqqqfiles"] {
         let outcome = index.search(query, &options);
         let hidden = outcome
@@ -127,7 +131,7 @@ fn what_is_hidden_appears_nowhere() {
             .any(|n| n.namespace() == "files");
         assert!(!hidden, "{query}: {outcome:?}");
     }
-    let nothing = SearchOptions { limit: 20, filter: Some(&|_| false) };
+    let nothing = SearchOptions { limit: 20, filter: Some(&|_| false), ..SearchOptions::default() };
     let outcome = index.search("files.read", &nothing);
     assert_eq!(
         (outcome.hits.len(), outcome.no_match, outcome.nearest.len(), outcome.withheld),

@@ -1,0 +1,150 @@
+//! Search for a model: several queries at once, and the tools as signatures without scores, which models overrate.
+
+use serde_json::{Value, json};
+use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, ToolError};
+use toolcrib_policy::Principal;
+use toolcrib_search::{Explain, Reason};
+
+use super::{FoundTool, NO_MATCH, SearchResults, WEAK, no_match};
+use crate::discovery::Discovery;
+use crate::index::IndexedSnapshot;
+use crate::names::SEARCH_TOOLS;
+use crate::signature::{Line, packed};
+use crate::source_notes::NOTES;
+use crate::summary::cut;
+
+/// The most queries of one search.
+pub(crate) const MAX_QUERIES: usize = 5;
+
+/// The most words of the query that are shown as the reason for a match.
+const MAX_MATCHED_WORDS: usize = 3;
+
+/// The most characters of such a word.
+const MAX_MATCHED_CHARS: usize = 24;
+
+/// The next step that a model is advised to take if there is no good match.
+const WEAK_HINT: &str =
+    "these come nearest, and may not fit: search with other words, or answer without a tool";
+
+/// The next step if no tool of a namespace matches.
+const NAMESPACE_HINT: &str = "no tool of this namespace matches; search without `namespace`";
+
+/// The note for a model that a search was degraded.
+const DEGRADED: &str = "part of the search could not be used, so tools may be missing or in a poor order";
+
+/// A search by a model.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ModelSearch {
+    /// The queries: one, or one for each step of a task.
+    pub queries: Vec<String>,
+    /// The only namespace whose tools are wanted, as the model denotes it.
+    pub namespace: Option<String>,
+    /// The most tools for each query.
+    pub limit: usize,
+}
+
+impl Discovery {
+    /// Returns the results of a search for a model: of its query, or of each under `searches`.
+    ///
+    /// # Errors
+    ///
+    /// There is no query, or an unknown namespace.
+    pub(crate) fn search_for_model(
+        &self,
+        search: &ModelSearch,
+        principal: Principal<'_>,
+    ) -> Result<Value, ToolError> {
+        let indexed = self.index.get(principal.session)?;
+        let namespace = search.namespace.as_deref().filter(|text| !text.trim().is_empty());
+        let namespace = namespace.map(|given| self.category(given, principal)).transpose()?;
+        let mut shown = Vec::new();
+        let mut answer = |query: &str| {
+            let found = self.search_in(&indexed, query, namespace.as_deref(), search.limit, principal);
+            let answer = self.answer(&indexed, &found, namespace.is_some(), &shown, search.limit, principal);
+            shown.extend(found.results.into_iter().map(|tool| tool.qualified_name));
+            answer
+        };
+        let mut told = match search.queries.as_slice() {
+            [] => {
+                let message = format!("`{SEARCH_TOOLS}` has no query");
+                let hint = "pass `query`, or `queries` for the steps of a task";
+                return Err(ToolError::new(ErrorKind::InvalidArgs, message).with_hint(hint));
+            }
+            [query] => answer(query),
+            queries => {
+                let searches = queries.iter().take(MAX_QUERIES).map(|query| {
+                    let mut told = answer(query);
+                    told.shift_insert(0, "query".into(), query.as_str().into());
+                    Value::Object(told)
+                });
+                JsonObject::from_iter([("searches".to_owned(), searches.collect())])
+            }
+        };
+        let namespaces = shown.iter().map(QualifiedName::namespace);
+        let notes = self.sources.first(namespaces, principal);
+        if !notes.is_empty() {
+            told.insert(NOTES.into(), notes.into());
+        }
+        if indexed.degraded().is_some() {
+            told.insert("note".into(), json!(DEGRADED));
+        }
+        Ok(told.into())
+    }
+
+    /// Returns the answer to one query. Tools that are `shown` already are only named.
+    fn answer(
+        &self,
+        indexed: &IndexedSnapshot,
+        found: &SearchResults,
+        is_limited: bool,
+        shown: &[QualifiedName],
+        limit: usize,
+        principal: Principal<'_>,
+    ) -> JsonObject {
+        let mut told = JsonObject::from_iter([("outcome".to_owned(), json!(found.outcome))]);
+        if found.outcome == NO_MATCH {
+            // A model must not learn that there is a tool which it may not use.
+            let is_denied = found.reason == Some(Reason::NotPermitted.as_str());
+            let nothing = Reason::NothingSimilar;
+            let (reason, hint) = if is_denied {
+                (Some(nothing.as_str()), Some(no_match::hint(nothing, 0)))
+            } else {
+                (found.reason, found.hint.clone())
+            };
+            let is_elsewhere = is_limited && reason == Some(nothing.as_str());
+            let hint = if is_elsewhere { Some(NAMESPACE_HINT.to_owned()) } else { hint };
+            told.insert("reason".into(), json!(reason));
+            told.insert("nearest".into(), json!(found.nearest));
+            told.insert("hint".into(), json!(hint));
+            return told;
+        }
+        let is_shown = |tool: &&FoundTool| shown.contains(&tool.qualified_name);
+        let lines = found.results.iter().filter(|tool| !is_shown(tool)).filter_map(|tool| {
+            let forms = self.visible(&indexed.snapshot, &tool.qualified_name, principal)?;
+            let form =
+                indexed.search.best_overload(&found.query, forms.iter().map(|entry| entry.tool.as_ref()));
+            let line = Line::new(&forms, form, &self.policy, principal)?;
+            Some(line.with_match(match_reason(&tool.explain)))
+        });
+        let mut lines = packed(&lines.collect::<Vec<_>>(), limit);
+        let again = found.results.iter().filter(is_shown);
+        lines.extend(again.map(|tool| format!("{} (see above)", tool.qualified_name.shown())));
+        told.insert("results".into(), lines.into());
+        if found.outcome == WEAK {
+            told.insert("hint".into(), WEAK_HINT.into());
+        }
+        told
+    }
+}
+
+/// Returns the reason why a tool was found: the words of the query that it has, or that it has a similar meaning.
+fn match_reason(explain: &Explain) -> String {
+    if explain.exact {
+        return "named".to_owned();
+    }
+    if explain.terms.is_empty() {
+        return "similar meaning".to_owned();
+    }
+    let words = explain.terms.iter().take(MAX_MATCHED_WORDS).map(|word| cut(word, MAX_MATCHED_CHARS));
+    format!("matches {}", words.collect::<Vec<_>>().join(", "))
+}
