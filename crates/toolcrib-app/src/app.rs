@@ -11,6 +11,7 @@ use toolcrib_modules::memory::Memory;
 use toolcrib_results::Secrets;
 
 use crate::file::{empty_sections, former_names, variables};
+use crate::resolved::ResolvedSettings;
 use crate::state_name::state_name;
 use crate::{AppConfig, AppFile, Error, Extensions};
 
@@ -22,7 +23,7 @@ const MAX_APP_BYTES: u64 = 1024 * 1024;
 #[derive(Clone, Debug)]
 pub struct App {
     /// The settings of the file.
-    pub config: Box<AppConfig>,
+    pub config: Arc<AppConfig>,
     /// The text of the file, and where it stands.
     pub file: AppFile,
     /// The store of the module `memory`.
@@ -31,6 +32,8 @@ pub struct App {
     pub extensions: Arc<Extensions>,
     /// The approved state of its MCP servers, or why it cannot be read.
     pins: Result<Option<Arc<TrustLock>>, Arc<TrustLockError>>,
+    /// The settings with their variables filled in.
+    pub(crate) resolved: Arc<ResolvedSettings>,
     /// The files of the apps that call this one, the outermost first.
     pub(crate) above: Arc<[PathBuf]>,
     /// The files that this app, those that call it and those that it calls are made of.
@@ -91,14 +94,15 @@ impl App {
             return Err(wrong(removed));
         }
         empty_sections::fill(&mut document.value);
-        let config = typed(&document, path.is_some()).map_err(wrong)?;
+        let config: Arc<AppConfig> = typed(&document, path.is_some()).map_err(wrong)?.into();
         let mut file = AppFile::new(name, folder, document, path.is_some(), extensions.secrets.clone());
         if let Some(workspace) = &config.app.workspace {
             let workspace = variables::expanded(&file, workspace, "/app/workspace", true);
             file.workspace = workspace.map(|workspace| file.path(&workspace));
         }
-        let memory = memory(path);
-        Ok(Self { config, file, memory, extensions, pins: pins(path), above, protected, notes })
+        let resolved = Arc::new(ResolvedSettings::new(&config, &file));
+        let (memory, pins) = (memory(path), pins(path));
+        Ok(Self { config, file, memory, extensions, pins, resolved, above, protected, notes })
     }
 
     /// Returns the values of the file's variables that are secrets. They are taken out of results; a logger should take

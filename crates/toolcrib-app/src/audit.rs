@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use toolcrib_document::Error as DocumentError;
 use toolcrib_exec::audit::{Audit, JsonLines};
 use toolcrib_model::Secret;
 
@@ -22,8 +23,11 @@ impl App {
 }
 
 fn kept(app: &App) -> Result<Audit, Error> {
-    let Some(section) = &app.config.audit else { return Ok(Audit::default()) };
-    let path = app.file.path(&section.path(&app.file).map_err(|error| app.file.wrong(error))?);
+    let (Some(section), Some(path)) = (&app.config.audit, &app.resolved.audit_path) else {
+        return Ok(Audit::default());
+    };
+    let wrong = |error: &DocumentError| app.file.wrong(error.clone());
+    let path = app.file.path(path.as_ref().map_err(wrong)?);
     let mut file = JsonLines::open(&path).map_err(|error| {
         let message =
             format!("cannot write records to `{}`: {error}; its folder has to be there", path.display());
@@ -39,8 +43,8 @@ fn kept(app: &App) -> Result<Audit, Error> {
     if section.values {
         audit = audit.with_values();
     }
-    match section.key(&app.file) {
-        Some(key) => Ok(audit.with_key(&Secret::new(key.map_err(|error| app.file.wrong(error))?))),
+    match &app.resolved.audit_key {
+        Some(key) => Ok(audit.with_key(&Secret::new(key.as_ref().map_err(wrong)?.as_str()))),
         None => Ok(audit),
     }
 }

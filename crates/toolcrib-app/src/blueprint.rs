@@ -12,13 +12,15 @@ use toolcrib_port::{ToolEngine as _, ToolLoader};
 use toolcrib_registry::{Enrichment, SessionTools, Snapshot, ToolRegistry};
 use toolcrib_sdk::Module;
 use toolcrib_tasks::Skills;
+use toolcrib_tasks::schedule::SCHEDULER;
 
 use crate::extensions::entry::AppContext;
-use crate::file::former_names;
+use crate::findings::Findings;
 use crate::sections::channels::NamedChannel;
-use crate::sections::setup::{Setup, SetupRules};
+use crate::sections::setup::Setup;
 use crate::sections::{
-    agents, app, audit, capabilities, channels, execution, limits, modules, runtime, search, serve, skills,
+    agents, app, audit, capabilities, channels, execution, limits, modules, runtime, search, serve, setup,
+    skills,
 };
 use crate::sources::{self, BuiltSource};
 use crate::{App, Error, Extensions, LaunchOptions, called_apps, protected_files};
@@ -60,16 +62,6 @@ pub struct Blueprint {
     warnings: Vec<String>,
 }
 
-/// The parts that are built one after the other.
-struct Parts {
-    modules: Vec<Module>,
-    setup: Option<Setup>,
-    channels: Vec<NamedChannel>,
-    policy: Option<Policy>,
-    sources: Vec<BuiltSource>,
-    flow: Option<FlowSettings>,
-}
-
 impl fmt::Debug for Blueprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let called: Vec<_> = self.called.keys().collect();
@@ -77,13 +69,6 @@ impl fmt::Debug for Blueprint {
         debug.field("app", &self.app).field("options", &self.options).field("called", &called);
         debug.finish_non_exhaustive()
     }
-}
-
-/// Errors of an app, and warnings of probable mistakes.
-#[derive(Default)]
-struct Findings {
-    errors: Vec<DocumentError>,
-    warnings: Vec<String>,
 }
 
 impl Blueprint {
@@ -111,30 +96,46 @@ impl Blueprint {
         Self::new(App::from_text_with(file, text, extensions)?, LaunchOptions::default())
     }
 
-    /// Checks and builds an app that has been read.
+    /// Checks and builds an app that has been read: section after section, each from the settings with their variables
+    /// filled in and from what was built before.
     pub fn new(app: App, options: LaunchOptions) -> Result<Self, Error> {
-        let config = &app.config;
-        let skills = skills::read(&config.skills, &app.file);
-        protected_files::protect(&app, &skills);
         let is_strict = options.strict.unwrap_or_else(|| app.is_strict());
         let session_tools = SessionTools::default();
         let context = context(&app, &options, is_strict, &session_tools);
+        let App { config, file, extensions, resolved, .. } = &app;
         let mut found = Findings::default();
-        let parts = Parts::build(&app, &context, &skills, &mut found);
-        let called = called_apps::read(&app, |app| Self::new(app, options)).unwrap_or_else(|wrong| {
-            found.errors.extend(wrong);
-            BTreeMap::new()
-        });
-        found.errors.sort_by_key(DocumentError::position);
-        let (
-            Parts { modules, channels, sources, setup: Some(setup), policy: Some(policy), flow: Some(flow) },
-            true,
-        ) = (parts, found.errors.is_empty())
-        else {
-            return Err(app.file.all_wrong(found.errors));
+
+        let (skills, skill_folders) =
+            skills::read(&config.skills, &resolved.skill_folders, &config.agents, file, &mut found);
+        protected_files::protect(&app, &skills, &skill_folders);
+
+        app::check(&config.app, file, &mut found.errors);
+        agents::check(&config.agents, &resolved.recordings, file, &mut found);
+        audit::check(config.audit.as_ref(), resolved, file, &mut found.errors);
+        runtime::check(&config.runtime, file, &mut found.errors);
+        let has_scheduler = config.modules.contains_key(SCHEDULER);
+        execution::check(&config.execution, has_scheduler, file, &mut found.errors);
+        search::check(&config.tools.search, file, &mut found);
+
+        let modules =
+            modules::build(&config.modules, &resolved.module_configs, extensions, &context, &mut found);
+        let policy = capabilities::policy(&app, (&modules, &skills), &mut found);
+        let policy = serve::scope(policy, &config.serve, file, &mut found);
+        let setup = setup::build(config, file, &modules, &mut found);
+        let channels = channels::build(&app, &context, &modules, policy.as_ref(), &mut found);
+        let sources = sources::open_all(&app, &context, &skills, &mut found.errors);
+        let of_sources: Vec<_> = sources.iter().filter_map(BuiltSource::limits).collect();
+        let of_modules = (&config.modules, &modules[..]);
+        let flow = limits::build(&config.tools.limits, file, of_modules, &of_sources, &mut found);
+        let called = called_apps::read(&app, &mut found, |app| Self::new(app, options));
+
+        let Findings { mut errors, warnings } = found;
+        errors.sort_by_key(DocumentError::position);
+        let (Some(policy), Some(setup), Some(flow), true) = (policy, setup, flow, errors.is_empty()) else {
+            return Err(file.all_wrong(errors));
         };
         let skills = Arc::new(skills);
-        let warnings = app.notes.iter().cloned().chain(found.warnings).collect();
+        let warnings = app.notes.iter().cloned().chain(warnings).collect();
         Ok(Self {
             app,
             options,
@@ -209,64 +210,5 @@ fn context<'a>(
         pins: app.pins().map_err(|error| error.to_string()),
         startup_timeout: options.startup_timeout,
         is_lazy: options.lazy && !is_strict,
-    }
-}
-
-impl Parts {
-    /// Builds and checks section after section. The sources are built where nothing is wrong until then.
-    fn build(app: &App, context: &AppContext<'_>, skills: &Skills, found: &mut Findings) -> Self {
-        let (config, file, extensions) = (&app.config, &app.file, app.extensions.as_ref());
-        let Findings { errors, warnings } = found;
-        app::check(&config.app, file, errors);
-        agents::check(&config.agents, file, errors);
-        let (modules, calls) = modules::build(config, extensions, context, errors, warnings);
-        sources::check_engines(config, extensions, file, errors);
-        sources::check_registry(config, extensions, file, errors);
-        capabilities::rules(app, (&modules, skills), errors, warnings);
-        capabilities::programs(app, warnings);
-        if let Some(audit) = &config.audit {
-            audit::check(audit, file, errors);
-        }
-        runtime::check(&config.runtime, file, errors);
-        let has_scheduler = config.modules.contains_key(toolcrib_tasks::schedule::SCHEDULER);
-        execution::check(&config.execution, has_scheduler, file, errors);
-        limits::check(&config.tools.limits, &config.modules, file, errors);
-        search::check(&config.tools.search, file, errors);
-        serve::check(&config.serve, file, errors);
-        let terminal = extensions.terminal.as_ref();
-        let channels = channels::build(&config.tools.channels, terminal, context, &modules, errors);
-        skills::check(&config.skills, (skills, &config.agents), file, errors);
-        let constraints = config.modules.iter().map(|(id, module)| (id.as_str(), &module.constraints));
-        let rules = Policy::new(&config.tools.capabilities, constraints)
-            .map_err(|error| errors.push(file.error_at(error.place().pointer(), error.to_string())));
-        warnings.extend(search::warning(&config.tools.search, file));
-        warnings.extend(skills::warnings(skills));
-        warnings.extend(rules.as_ref().ok().and_then(|rules| channels::unreachable(config, rules)));
-        warnings.extend(agents::warnings(&config.agents, file));
-        let mut parts =
-            Self { modules, setup: None, channels, policy: None, sources: Vec::new(), flow: None };
-        let Some(rules) = rules.ok().filter(|_| errors.is_empty()) else { return parts };
-        match serve::scoped(former_names::with_former_names(rules), &config.serve, file) {
-            Ok(policy) => parts.policy = Some(policy),
-            Err(error) => errors.push(error),
-        }
-        match SetupRules::of(config, file).policy() {
-            Ok(policy) => parts.setup = Some(Setup { policy: Arc::new(policy), calls }),
-            Err(error) => errors.push(error),
-        }
-        match sources::build(config, extensions, context, skills) {
-            Ok(sources) => parts.sources = sources,
-            Err(wrong) => errors.extend(wrong),
-        }
-        let of_sources = parts
-            .sources
-            .iter()
-            .filter_map(|source| Some((source.source.loader.source().to_owned(), source.limits.clone()?)));
-        let of_modules = (&config.modules, &parts.modules[..]);
-        match limits::flow(&config.tools.limits, file, of_modules, of_sources) {
-            Ok(flow) => parts.flow = Some(flow),
-            Err(error) => errors.push(error),
-        }
-        parts
     }
 }

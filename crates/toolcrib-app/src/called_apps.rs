@@ -9,7 +9,7 @@ use toolcrib_agent::RunLimits;
 use toolcrib_document::Error as DocumentError;
 use toolcrib_model::text::pointer_part;
 
-use crate::file::variables;
+use crate::findings::Findings;
 use crate::sections::apps::{CalledAppConfig, MAX_APP_DEPTH, MAX_APPS};
 use crate::sections::runtime::{RuntimeSection, run_limits};
 use crate::sections::values::check_name;
@@ -18,36 +18,35 @@ use crate::{App, Error};
 /// Reads the apps that an app names, and builds them by `build`, which reads those that they name. Nothing is started.
 pub(crate) fn read<B>(
     app: &App,
+    found: &mut Findings,
     build: impl Fn(App) -> Result<B, Error>,
-) -> Result<BTreeMap<String, B>, Vec<DocumentError>> {
+) -> BTreeMap<String, B> {
     let entries = &app.config.tools.apps;
-    let (mut apps, mut errors) = (BTreeMap::new(), Vec::new());
+    let mut apps = BTreeMap::new();
     if entries.len() > MAX_APPS {
         let message = format!("there are {} apps, and at most {MAX_APPS} can be called", entries.len());
-        return Err(vec![app.file.error_at("/tools/apps", message)]);
+        found.errors.push(app.file.error_at("/tools/apps", message));
+        return apps;
     }
-    for (name, entry) in entries {
-        match one(app, name, entry, &build) {
-            Ok(called) => {
-                apps.insert(name.clone(), called);
-            }
-            Err(error) => errors.push(error),
+    for ((name, entry), path) in entries.iter().zip(app.resolved.called_apps.values()) {
+        if let Some(called) = found.built(one(app, (name, entry), path, &build)) {
+            apps.insert(name.clone(), called);
         }
     }
-    if errors.is_empty() { Ok(apps) } else { Err(errors) }
+    apps
 }
 
 fn one<B>(
     app: &App,
-    name: &str,
-    entry: &CalledAppConfig,
+    (name, entry): (&str, &CalledAppConfig),
+    path: &Result<PathBuf, DocumentError>,
     build: impl Fn(App) -> Result<B, Error>,
 ) -> Result<B, DocumentError> {
     let place = format!("/tools/apps/{}", pointer_part(name));
     check_name("an app", name).map_err(|message| app.file.error_at(&place, message))?;
     let place = format!("{place}/path");
     let wrong = |message: String| app.file.readable(app.file.error_at(&place, message), &place);
-    let path = app.file.path(&variables::expanded(&app.file, &entry.path, &place, true)?);
+    let path = path.clone()?;
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let mut above: Vec<PathBuf> = app.above.to_vec();
     if app.file.is_on_disk {
@@ -66,7 +65,7 @@ fn one<B>(
     let unusable = |error: &Error| wrong(format!("the app `{name}` cannot be called: {}", first_line(error)));
     let shared = (Arc::clone(&app.extensions), above.into(), app.protected.clone());
     let mut called = App::open_below(&path, shared).map_err(|error| unusable(&error))?;
-    limit(&mut called.config.runtime, entry, &app.config.runtime);
+    limit(&mut Arc::make_mut(&mut called.config).runtime, entry, &app.config.runtime);
     let has_agent = !called.config.agents.is_empty();
     let built = build(called).map_err(|error| unusable(&error))?;
     if !has_agent {

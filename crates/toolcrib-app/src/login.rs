@@ -1,11 +1,11 @@
 //! The login at an MCP server of an app.
 
-use serde_json::Value;
 use toolcrib_document::Error as DocumentError;
 use toolcrib_loader_mcp::entry as mcp;
 use toolcrib_loader_mcp::{Authorization, McpSource};
 
 use crate::extensions::entry::{AppContext, EntryContext};
+use crate::resolved::ResolvedEntry;
 use crate::sources::{BuiltSource, settings_of_source};
 use crate::{Blueprint, Error};
 
@@ -17,22 +17,19 @@ impl Blueprint {
         if let Some(reason) = self.sources.iter().filter(is_named).find_map(|built| built.unusable.clone()) {
             return Err(failed(reason));
         }
-        let entries = self.app.config.tools.registry.iter().enumerate().zip(&self.sources);
+        let entries = self.app.resolved.registry.iter().zip(&self.sources);
         let servers: Vec<_> = entries
-            .filter(|((_, entry), built)| {
-                entry.get("type") == Some(&"mcp".into()) && built.unusable.is_none()
-            })
+            .filter(|(entry, built)| entry.kind.as_deref() == Some("mcp") && built.unusable.is_none())
             .filter_map(|(entry, built)| Some((entry, built.source.loader.exclusive_namespace()?)))
             .collect();
-        let Some(((position, entry), _)) = servers.iter().find(|(_, known)| *known == namespace) else {
+        let Some((entry, _)) = servers.iter().find(|(_, known)| *known == namespace) else {
             let known: Vec<_> = servers.iter().map(|(_, known)| format!("`{known}`")).collect();
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
             return Err(failed(format!(
                 "there is no MCP server of the namespace `{namespace}`; there is: {known}"
             )));
         };
-        let pointer = format!("/tools/registry/{position}");
-        let server = server(&self.context(), entry, &pointer).map_err(|error| self.app.file.wrong(error))?;
+        let server = server(&self.context(), entry).map_err(|error| self.app.file.wrong(error))?;
         match server.authorization() {
             Some(authorization) => authorization.map_err(|error| failed(error.to_string())),
             None => Err(failed(format!(
@@ -42,8 +39,8 @@ impl Blueprint {
     }
 }
 
-fn server(app: &AppContext<'_>, entry: &Value, pointer: &str) -> Result<McpSource, DocumentError> {
-    let settings = settings_of_source(app.file, entry, pointer)?.settings;
-    let place = EntryContext { app, pointer, settings: &settings, access: None };
+fn server(app: &AppContext<'_>, entry: &ResolvedEntry) -> Result<McpSource, DocumentError> {
+    let settings = settings_of_source(entry).settings;
+    let place = EntryContext { app, pointer: &entry.pointer, settings: &settings, access: None };
     mcp::server(place.typed()?, &place).map(|(server, _)| server).map_err(|message| place.error(message))
 }

@@ -9,14 +9,11 @@ use serde_json::{Map, Value};
 use toolcrib_document::{Format, Limits, parse};
 use toolcrib_io::files::{cache_folder, read_bounded, state_folder};
 use toolcrib_loader_file::exec::{MANIFEST, MAX_MANIFEST_BYTES};
-use toolcrib_model::text::pointer_part;
 use toolcrib_tasks::Skills;
 use toolcrib_tasks::skills::Skill;
 
 use crate::App;
-use crate::file::variables;
-use crate::sections::agents::BrainConfig;
-use crate::sections::skills;
+use crate::resolved::ResolvedEntry;
 
 /// The longest text of an app file that is taken for a path, in bytes.
 const MAX_PATH_BYTES: usize = 1024;
@@ -40,35 +37,34 @@ const COMMAND_LINES: [&str; 3] = ["command", "argv", "worker"];
 /// The suffixes of the files that SQLite writes next to a database, and of the database itself.
 const DATABASE_SUFFIXES: [&str; 4] = ["", "-journal", "-wal", "-shm"];
 
-/// Protects all that an app is made of, also what is not there yet.
-pub(crate) fn protect(app: &App, skills: &Skills) {
-    let files = &app.protected;
+/// Protects all that an app is made of, also what is not there yet. What is wrong with a path is reported where it is
+/// used.
+pub(crate) fn protect(app: &App, skills: &Skills, skill_folders: &[PathBuf]) {
+    let (files, settings) = (&app.protected, app.resolved.as_ref());
     for app_file in app.above.iter().map(PathBuf::as_path).chain(own_file(app)) {
         for suffix in ["", ".lock", ".lock.lock"] {
             files.protect_file(with_suffix(app_file, suffix));
         }
     }
-    registry(app);
-    for (name, entry) in &app.config.tools.engines {
-        named_files(app, entry, &format!("/tools/engines/{}", pointer_part(name)));
+    settings.registry.iter().for_each(|entry| source(app, entry));
+    settings.engines.values().for_each(|engine| named_files(app, &engine.settings));
+    programs_of_skills(app, skills, skill_folders);
+    if let Some(Ok(path)) = &settings.audit_path {
+        rotated(app, path);
     }
-    skill_folders(app, skills);
-    if let Some(audit) = &app.config.audit {
-        rotated(app, &audit.path, "/audit/path");
-    }
-    if let Some(store) =
-        app.config.execution.store.as_deref().and_then(|store| path(app, store, "/execution/store"))
-    {
+    if let Some(Ok(store)) = &settings.task_store {
         for suffix in DATABASE_SUFFIXES {
-            files.protect_file(with_suffix(&store, suffix));
+            files.protect_file(with_suffix(store, suffix));
         }
     }
-    for channel in app.config.tools.channels.values() {
-        if let (Some("file"), Some(file)) = (text(channel, "type"), text(channel, "path")) {
-            rotated(app, file, "/tools/channels");
+    for channel in settings.channels.values() {
+        if let (Some("file"), Some(path)) = (channel.kind.as_deref(), channel.text("path")) {
+            rotated(app, path);
         }
     }
-    app.config.agents.iter().for_each(|agent| recordings(app, &agent.brain));
+    for recording in settings.recordings.values().flatten() {
+        files.protect_file(app.file.path(recording));
+    }
     // Logins, approvals and what other sessions keep are not even to be read.
     if let Some(state) = state_folder("").filter(|folder| !holds_workspace(app, folder)) {
         files.hide_folder(state);
@@ -89,11 +85,6 @@ fn text<'a>(entry: &'a Value, key: &str) -> Option<&'a str> {
     entry.get(key).and_then(Value::as_str)
 }
 
-fn path(app: &App, named: &str, pointer: &str) -> Option<PathBuf> {
-    // A variable that is not set is an error that is reported elsewhere.
-    variables::expanded(&app.file, named, pointer, true).ok().map(|path| app.file.path(&path))
-}
-
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut path = path.as_os_str().to_owned();
     path.push(suffix);
@@ -101,57 +92,36 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 }
 
 /// Protects a file that is renamed when it has grown.
-fn rotated(app: &App, named: &str, pointer: &str) {
-    if let Some(path) = path(app, named, pointer) {
-        app.protected.protect_file(with_suffix(&path, ".1"));
-        app.protected.protect_file(path);
-    }
+fn rotated(app: &App, named: &str) {
+    let path = app.file.path(named);
+    app.protected.protect_file(with_suffix(&path, ".1"));
+    app.protected.protect_file(path);
 }
 
-fn recordings(app: &App, brain: &BrainConfig) {
-    if let Some(recording) = &brain.recording
-        && let Some(path) = path(app, recording, "")
-    {
-        app.protected.protect_file(path);
+/// Protects what a source is made of.
+fn source(app: &App, entry: &ResolvedEntry) {
+    let start = entry.text("path").map(|path| app.file.path(path));
+    match (entry.kind.as_deref(), &start) {
+        (Some("inline"), _) => return,
+        (Some("exec"), Some(folder)) => program_folder(app, folder),
+        // Also where it is not there yet.
+        (Some("file"), Some(file)) => app.protected.protect_file(file),
+        _ => {}
     }
-    brain.fallback.iter().for_each(|brain| recordings(app, brain));
-}
-
-fn registry(app: &App) {
-    for (position, entry) in app.config.tools.registry.iter().enumerate() {
-        let pointer = format!("/tools/registry/{position}");
-        match (text(entry, "type"), text(entry, "path")) {
-            (Some("inline"), _) => continue,
-            (Some("exec"), Some(folder)) => {
-                if let Some(folder) = path(app, folder, &format!("{pointer}/path")) {
-                    programs(app, &folder);
-                }
-            }
-            // Also where it is not there yet.
-            (Some("file"), Some(file)) => {
-                if let Some(file) = path(app, file, &format!("{pointer}/path")) {
-                    app.protected.protect_file(file);
-                }
-            }
-            _ => {}
-        }
-        if let Some(Value::Array(words)) = entry.get("worker") {
-            worker(app, words, text(entry, "path"), &pointer);
-        }
-        named_files(app, entry, &pointer);
-        let token = entry.pointer("/auth/identity_token_file").and_then(Value::as_str);
-        if let Some(token) = token.and_then(|token| path(app, token, &pointer)) {
-            app.protected.hide_file(token);
-        }
+    let settings = &entry.settings;
+    if let Some(Value::Array(words)) = settings.get("worker") {
+        worker(app, words, start.as_deref().unwrap_or(&app.file.folder));
+    }
+    named_files(app, settings);
+    if let Some(token) = settings.pointer("/auth/identity_token_file").and_then(Value::as_str) {
+        app.protected.hide_file(app.file.path(token));
     }
 }
 
 /// Protects the folders that the words of a worker name: it imports the tools that are in them, and the packages above.
-fn worker(app: &App, words: &[Value], start: Option<&str>, pointer: &str) {
-    let start = start.and_then(|start| path(app, start, pointer)).unwrap_or_else(|| app.file.folder.clone());
+fn worker(app: &App, words: &[Value], start: &Path) {
     let Ok(start) = start.canonicalize() else { return };
     for word in words.iter().filter_map(Value::as_str).filter(|word| may_be_path(word)) {
-        let Ok(word) = variables::expanded(&app.file, word, pointer, true) else { continue };
         let Ok(mut folder) = start.join(word).canonicalize() else { continue };
         if !folder.is_dir() {
             continue;
@@ -175,12 +145,11 @@ fn worker(app: &App, words: &[Value], start: Option<&str>, pointer: &str) {
 
 /// Protects the files that an entry names anywhere, as programs, their scripts, and specifications; of a script also its
 /// folder.
-fn named_files(app: &App, entry: &Value, pointer: &str) {
-    let Ok(entry) = variables::filled(&app.file, entry, pointer) else { return };
-    for path in files_of(app, &entry) {
+fn named_files(app: &App, entry: &Value) {
+    for path in files_of(app, entry) {
         app.protected.protect_file(path);
     }
-    for script in scripts_of(app, &entry) {
+    for script in scripts_of(app, entry) {
         script_folder(app, &script);
     }
 }
@@ -231,21 +200,19 @@ fn collect_texts<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
     }
 }
 
-fn skill_folders(app: &App, skills: &Skills) {
-    let folders = skills::folders(&app.config.skills, &app.file);
-    // Most are protected with the folder that they are in.
-    if folders.iter().any(|above| holds_workspace(app, above)) {
-        skills.iter().filter_map(Skill::folder).for_each(|folder| programs(app, &folder));
+fn programs_of_skills(app: &App, skills: &Skills, folders: &[PathBuf]) {
+    let (around, beside): (Vec<_>, Vec<_>) = folders.iter().partition(|folder| holds_workspace(app, folder));
+    for folder in beside {
+        app.protected.protect_folder(folder);
     }
-    for folder in folders {
-        if !holds_workspace(app, &folder) {
-            app.protected.protect_folder(folder);
-        }
+    // Most are protected with the folder that they are in.
+    if !around.is_empty() {
+        skills.iter().filter_map(Skill::folder).for_each(|folder| program_folder(app, &folder));
     }
 }
 
 /// Protects a folder of programs. Where the workspace is in it, only its manifest and the files that this names are.
-fn programs(app: &App, folder: &Path) {
+fn program_folder(app: &App, folder: &Path) {
     if !holds_workspace(app, folder) {
         return app.protected.protect_folder(folder);
     }
@@ -276,14 +243,12 @@ fn holds_workspace(app: &App, folder: &Path) -> bool {
 
 /// Returns whether a folder is the workspace, one of the `roots` that file tools write in, or above one of them.
 fn holds_written_folder(app: &App, folder: &Path) -> bool {
-    let roots = app.config.modules.get("filesystem").and_then(|module| module.config.get("roots"));
-    let roots = roots.and_then(Value::as_object).into_iter().flat_map(Map::values);
-    let mut written = roots.filter(|root| text(root, "mode") == Some("write")).filter_map(|root| {
-        let root =
-            variables::expanded(&app.file, text(root, "path")?, "/modules/filesystem/config/roots", true)
-                .ok()?;
-        Some(app.file.workspace().ok()?.join(root))
-    });
+    let config = app.resolved.module_configs.get("filesystem").and_then(|config| config.as_ref().ok());
+    let roots = config.and_then(|config| config.get("roots")?.as_object());
+    let roots = roots.into_iter().flat_map(Map::values);
+    let mut written = roots
+        .filter(|root| text(root, "mode") == Some("write"))
+        .filter_map(|root| Some(app.file.workspace().ok()?.join(text(root, "path")?)));
     holds_workspace(app, folder) || written.any(|root| real(&root).starts_with(real(folder)))
 }
 
@@ -293,19 +258,15 @@ fn real(path: &Path) -> PathBuf {
 
 /// Names the programs of sources and engines that import from the workspace itself, which cannot be protected.
 fn importing(app: &App) -> Vec<String> {
-    let tools = &app.config.tools;
-    let entries = tools.registry.iter().chain(tools.engines.values());
+    let entries = app.resolved.registry.iter().chain(app.resolved.engines.values());
     let mut names = BTreeSet::new();
     for entry in entries {
-        // What is wrong with it is reported elsewhere.
-        let Ok(entry) = variables::filled(&app.file, entry, "") else { continue };
-        let scripts = scripts_of(app, &entry);
+        let scripts = scripts_of(app, &entry.settings);
         let exposed =
             scripts.iter().filter(|script| script.parent().is_some_and(|at| holds_workspace(app, at)));
         names.extend(exposed.filter_map(|script| Some(format!("`{}`", script.file_name()?.display()))));
-        let start =
-            text(&entry, "path").map_or_else(|| app.file.folder.clone(), |start| app.file.path(start));
-        if entry.get("worker").is_some() && holds_workspace(app, &start) {
+        let start = entry.text("path").map_or_else(|| app.file.folder.clone(), |path| app.file.path(path));
+        if entry.settings.get("worker").is_some() && holds_workspace(app, &start) {
             names.insert("workers".to_owned());
         }
     }

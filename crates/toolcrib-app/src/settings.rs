@@ -45,6 +45,14 @@ pub struct AppConfig {
     pub audit: Option<AuditSection>,
 }
 
+impl AppConfig {
+    /// Returns true for a pattern of namespaces that the tools of servers may have to which sessions of the app connect.
+    pub fn may_be_of_session(&self, namespaces: &str) -> bool {
+        let connects = self.modules.contains_key(toolcrib_loader_mcp::MODULE_ID);
+        connects && namespaces.starts_with(toolcrib_loader_mcp::module::NAMESPACE_PREFIX)
+    }
+}
+
 /// `tools`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use toolcrib_agent::notifications::NotificationQueue;
 use toolcrib_agent::{AgentPool, AppPool};
-use toolcrib_app::sections::modules::may_be_of_session;
 use toolcrib_app::sections::serve::SurfaceMode;
 use toolcrib_app::sections::{limits, search};
 use toolcrib_app::{
@@ -253,7 +252,7 @@ impl Runtime {
             rules.iter().enumerate().map(move |(at, rule)| (format!("tools.capabilities.{list}[{at}]"), rule))
         });
         let is_later = |rule: &Rule| {
-            rule.module.as_deref().is_some_and(|module| may_be_of_session(&self.app().config, module))
+            rule.module.as_deref().is_some_and(|module| self.app().config.may_be_of_session(module))
         };
         rules.filter(|(_, rule)| is_later(rule)).map(|(place, _)| place).collect()
     }

@@ -58,9 +58,8 @@ impl App {
             }
             _ => None,
         };
-        if let (Some(notice), Some(path)) = (notice, recording) {
-            let path = expanded(&self.file, path, &format!("{place}/recording"), true)
-                .map_err(|error| self.file.wrong(error))?;
+        if let (Some(notice), Some(path)) = (notice, self.resolved.recordings.get(place)) {
+            let path = path.as_ref().map_err(|error| self.file.wrong(error.clone()))?;
             let model = agent.recorded(&self.file.folder.join(path), brain.call_style())?;
             return Ok(ChosenModel { model, notice });
         }

@@ -13,7 +13,10 @@ const KNOWN: &str = "`{{workspace}}`, `{{env.NAME}}` and `{{secret.NAME}}`";
 
 /// Returns the value at a pointer with its variables filled in: `${NAME}` as anywhere in the file, and `{{…}}`.
 pub(crate) fn filled(file: &AppFile, value: &Value, pointer: &str) -> Result<Value, Error> {
-    variables::with_texts(value, pointer, &|text, pointer| expanded(file, text, pointer))
+    match variables::with_texts(value, pointer, &|text, pointer| expanded(file, text, pointer)) {
+        (filled, None) => Ok(filled),
+        (_, Some(error)) => Err(error),
+    }
 }
 
 /// Expands one text in one pass: inserted values are not expanded again. `{{{{` is an escaped `{{`.

@@ -21,8 +21,9 @@ pub(crate) fn lookup(name: &str) -> Option<String> {
     std::env::var(name).ok().or_else(own)
 }
 
-/// Returns the value at a pointer with its variables filled in.
-pub(crate) fn filled(file: &AppFile, value: &Value, pointer: &str) -> Result<Value, Error> {
+/// Returns the value at a pointer with its variables filled in, and the error of the first one that is not set, whose
+/// text stays as it is written.
+pub(crate) fn filled(file: &AppFile, value: &Value, pointer: &str) -> (Value, Option<Error>) {
     with_texts(value, pointer, &|text, pointer| {
         // `/tools/registry/0/path` is a setting; what stands deeper is not ours to know.
         let mut segments = pointer.split('/').skip(1);
@@ -32,30 +33,40 @@ pub(crate) fn filled(file: &AppFile, value: &Value, pointer: &str) -> Result<Val
     })
 }
 
-/// Returns the value at a pointer with another text in the place of each.
+/// Returns the value at a pointer with another text in the place of each, and the first error. A text with an error
+/// stays as it is.
 pub(crate) fn with_texts(
     value: &Value,
     pointer: &str,
     filled: &dyn Fn(&str, &str) -> Result<String, Error>,
-) -> Result<Value, Error> {
-    Ok(match value {
-        Value::String(text) => filled(text, pointer)?.into(),
+) -> (Value, Option<Error>) {
+    let mut first = None;
+    let mut lenient = |text: &str, pointer: &str| {
+        filled(text, pointer).unwrap_or_else(|error| {
+            first.get_or_insert(error);
+            text.to_owned()
+        })
+    };
+    let value = replaced(value, pointer, &mut lenient);
+    (value, first)
+}
+
+fn replaced(value: &Value, pointer: &str, filled: &mut dyn FnMut(&str, &str) -> String) -> Value {
+    match value {
+        Value::String(text) => filled(text, pointer).into(),
         Value::Array(items) => {
             let items = items.iter().enumerate();
-            items
-                .map(|(position, item)| with_texts(item, &format!("{pointer}/{position}"), filled))
-                .collect::<Result<Vec<_>, _>>()?
-                .into()
+            items.map(|(at, item)| replaced(item, &format!("{pointer}/{at}"), filled)).collect()
         }
         Value::Object(map) => {
             let entries = map.iter().map(|(key, item)| {
                 let place = format!("{pointer}/{}", pointer_part(key));
-                Ok((key.clone(), with_texts(item, &place, filled)?))
+                (key.clone(), replaced(item, &place, filled))
             });
-            Value::Object(entries.collect::<Result<_, Error>>()?)
+            Value::Object(entries.collect())
         }
         other => other.clone(),
-    })
+    }
 }
 
 /// The schemes of credentials in a header, before the secret.

@@ -1,6 +1,6 @@
 //! The schema of a module's configuration.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use toolcrib_model::Tool;
 
 use crate::sections::module_entry::ModuleConfig;
@@ -36,12 +36,14 @@ impl Blueprint {
             let known: Vec<&str> = extensions.modules().collect();
             return Err(Error::UnknownModule { message: unknown("module", id, &known) });
         };
-        let module = match self.modules.iter().find(|module| module.id() == id) {
-            Some(module) => module.clone(),
-            None => module(extensions, &self.context(), id, &ModuleConfig::default()).map_err(|error| {
+        let module = if let Some(module) = self.modules.iter().find(|module| module.id() == id) {
+            module.clone()
+        } else {
+            let entry = (id, &ModuleConfig::default());
+            module(extensions, &self.context(), entry, &json!({})).map_err(|error| {
                 let message = format!("{error}; name an app that gives it a `config`");
                 Error::Part { part: format!("the module `{id}`"), message }
-            })?,
+            })?
         };
         Ok(ModuleSchema {
             id: id.to_owned(),

@@ -14,7 +14,7 @@ use toolcrib_prompt::Profile;
 use toolcrib_prompt::system_prompt::CallStyle;
 
 use crate::AppFile;
-use crate::file::variables;
+use crate::findings::Findings;
 use crate::sections::values::{amount, some_amount, unknown};
 
 /// The role of agents that start others.
@@ -251,8 +251,14 @@ fn brain(file: &AppFile, brain: &BrainConfig, place: &str, errors: &mut Vec<Erro
     }
 }
 
-/// Checks the agents beyond their types.
-pub(crate) fn check(agents: &[AgentConfig], file: &AppFile, errors: &mut Vec<Error>) {
+/// Checks the agents beyond their types, and warns of those that cannot run as they are.
+pub(crate) fn check(
+    agents: &[AgentConfig],
+    recordings: &BTreeMap<String, Result<String, Error>>,
+    file: &AppFile,
+    found: &mut Findings,
+) {
+    let errors = &mut found.errors;
     let mut ids = BTreeSet::new();
     for (position, agent) in agents.iter().enumerate() {
         if !ids.insert(&agent.id) {
@@ -274,12 +280,11 @@ pub(crate) fn check(agents: &[AgentConfig], file: &AppFile, errors: &mut Vec<Err
             }
         }
     }
-}
-
-/// Returns warnings about agents that cannot run as they are.
-pub(crate) fn warnings(agents: &[AgentConfig], file: &AppFile) -> impl Iterator<Item = String> {
-    let recordings = agents.iter().filter_map(|agent| missing_recording(file, agent));
-    agents.iter().filter_map(missing_model).chain(recordings)
+    found.warnings.extend(agents.iter().filter_map(missing_model));
+    for (position, agent) in agents.iter().enumerate() {
+        let recording = recordings.get(&format!("/agents/{position}/brain"));
+        found.warnings.extend(missing_recording(file, agent, recording));
+    }
 }
 
 /// Returns a warning about an agent whose server is asked for no model by name.
@@ -291,14 +296,19 @@ fn missing_model(agent: &AgentConfig) -> Option<String> {
     })
 }
 
-fn missing_recording(file: &AppFile, agent: &AgentConfig) -> Option<String> {
-    let Some(recording) = &agent.brain.recording else {
+fn missing_recording(
+    file: &AppFile,
+    agent: &AgentConfig,
+    recording: Option<&Result<String, Error>>,
+) -> Option<String> {
+    let Some(recording) = recording else {
         let is_needed = agent.brain.provider == Provider::Recorded;
         return is_needed.then(|| {
             format!("the agent `{}` has no `recording`; it needs `toolcrib run --replay FILE`", agent.id)
         });
     };
-    let path = variables::expanded(file, recording, "", true).ok()?;
-    let is_missing = !file.path(&path).is_file();
+    // What is wrong with the path is said when it is played.
+    let path = recording.as_ref().ok()?;
+    let is_missing = !file.path(path).is_file();
     is_missing.then(|| format!("the recording `{path}` of the agent `{}` is not there", agent.id))
 }

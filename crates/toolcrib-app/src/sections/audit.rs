@@ -8,7 +8,7 @@ use toolcrib_document::Error;
 use toolcrib_exec::audit::MIN_AUDIT_BYTES;
 
 use crate::AppFile;
-use crate::file::variables;
+use crate::resolved::ResolvedSettings;
 
 /// `audit`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -31,43 +31,39 @@ pub struct AuditSection {
     pub key: Option<String>,
 }
 
-impl AuditSection {
-    /// Returns the path of the file, with its variables.
-    pub fn path(&self, file: &AppFile) -> Result<String, Error> {
-        variables::expanded(file, &self.path, "/audit/path", true)
-    }
-
-    /// Returns the key of the digests, with its variables.
-    pub fn key(&self, file: &AppFile) -> Option<Result<String, Error>> {
-        self.key.as_ref().map(|key| variables::expanded(file, key, "/audit/key", false))
-    }
-}
-
 /// Checks the section. Opens nothing.
-pub(crate) fn check(section: &AuditSection, file: &AppFile, errors: &mut Vec<Error>) {
+pub(crate) fn check(
+    section: Option<&AuditSection>,
+    settings: &ResolvedSettings,
+    file: &AppFile,
+    errors: &mut Vec<Error>,
+) {
     let wrong = |key: &str, message: String| file.error_at(&format!("/audit/{key}"), message);
-    match section.path(file) {
-        Ok(path) if path.trim().is_empty() => {
+    match &settings.audit_path {
+        Some(Ok(path)) if path.trim().is_empty() => {
             errors.push(wrong("path", "`path` is empty; name the file that records are written to".into()));
         }
-        Ok(path) => {
-            let path = file.path(&path);
+        Some(Ok(path)) => {
+            let path = file.path(path);
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
             if let Some(folder) = folder.filter(|folder| file.is_on_disk && !folder.is_dir()) {
                 let message = format!("the folder `{}` is not there; make it", folder.display());
                 errors.push(wrong("path", message));
             }
         }
-        Err(error) => errors.push(error),
+        Some(Err(error)) => errors.push(error.clone()),
+        None => {}
     }
-    if let Some(given) = section.max_bytes.filter(|given| given.get() < MIN_AUDIT_BYTES) {
+    if let Some(given) =
+        section.and_then(|section| section.max_bytes).filter(|given| given.get() < MIN_AUDIT_BYTES)
+    {
         errors.push(wrong("max_bytes", format!("`max_bytes` is at least {MIN_AUDIT_BYTES}, not {given}")));
     }
-    match section.key(file) {
+    match &settings.audit_key {
         Some(Ok(key)) if key.trim().is_empty() => {
             errors.push(wrong("key", "`key` is empty; leave it out, or make one up".into()));
         }
-        Some(Err(error)) => errors.push(error),
+        Some(Err(error)) => errors.push(error.clone()),
         Some(Ok(_)) | None => {}
     }
 }

@@ -2,28 +2,38 @@
 
 use serde_json::Value;
 use toolcrib_document::{Error, nearest};
-use toolcrib_policy::RUNTIME_NAMESPACE;
+use toolcrib_policy::{Policy, RUNTIME_NAMESPACE};
 use toolcrib_sdk::Module;
 use toolcrib_tasks::Skills;
 
 use crate::App;
 use crate::file::former_names;
+use crate::findings::Findings;
 use crate::protected_files::SHELL;
-use crate::sections::modules::may_be_of_session;
 use crate::sections::skills;
 use crate::sections::values::{is_literal, unknown};
 
 /// The list of rules that grant.
 const GRANT: &str = "grant";
 
-/// Modules and actions that rules name and nothing has. A tool file may hold any namespace, and a module of programs may name
-/// itself, so only a name that is near to a known one is taken for a mistake while there is one.
-pub(crate) fn rules(
+/// Builds and checks the rules of an app, without those for the clients of the server.
+pub(crate) fn policy(
     app: &App,
     (modules, skills): (&[Module], &Skills),
-    errors: &mut Vec<Error>,
-    warnings: &mut Vec<String>,
-) {
+    found: &mut Findings,
+) -> Option<Policy> {
+    warn_of_programs(app, &mut found.warnings);
+    check_names(app, (modules, skills), found);
+    let constraints = app.config.modules.iter().map(|(id, module)| (id.as_str(), &module.constraints));
+    let rules = Policy::new(&app.config.tools.capabilities, constraints);
+    let rules = rules.map_err(|error| app.file.error_at(error.place().pointer(), error.to_string()));
+    found.built(rules).map(former_names::with_former_names)
+}
+
+/// Modules and actions that rules name and nothing has. A tool file may hold any namespace, and a module of programs may name
+/// itself, so only a name that is near to a known one is taken for a mistake while there is one.
+fn check_names(app: &App, (modules, skills): (&[Module], &Skills), found: &mut Findings) {
+    let Findings { errors, warnings } = found;
     let tools = &app.config.tools;
     let namespace = |entry: &Value| entry.get("namespace").and_then(Value::as_str).map(str::to_owned);
     let mut known: Vec<String> =
@@ -53,7 +63,7 @@ pub(crate) fn rules(
             let place = format!("/tools/capabilities/{list}/{position}");
             let is_unknown = !known.contains(&module)
                 && app.extensions.modules().all(|id| id != module)
-                && !may_be_of_session(&app.config, module);
+                && !app.config.may_be_of_session(module);
             if is_unknown && (!is_open || nearest(module, known.iter().copied()).is_some()) {
                 errors.push(app.file.error_at(&format!("{place}/module"), unknown("module", module, &known)));
                 continue;
@@ -83,7 +93,7 @@ pub(crate) fn rules(
 }
 
 /// Warns of `access` that programs do not keep to, which the app starts: once for each place that sets it.
-pub(crate) fn programs(app: &App, warnings: &mut Vec<String>) {
+fn warn_of_programs(app: &App, warnings: &mut Vec<String>) {
     let tools = &app.config.tools;
     let is = |entry: &Value, kind: &str| entry.get("type").and_then(Value::as_str) == Some(kind);
     let starters = [

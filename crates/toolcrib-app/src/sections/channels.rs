@@ -1,6 +1,5 @@
 //! `tools.channels`: destinations of notifications in addition to the conversation.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::Arc;
@@ -24,9 +23,10 @@ use toolcrib_tasks::{Channel, Error};
 use url::Url;
 
 use crate::extensions::entry::AppContext;
-use crate::file::variables;
+use crate::findings::Findings;
+use crate::resolved::ResolvedEntry;
 use crate::sections::values::{check_name, unknown};
-use crate::{AppConfig, AppFile};
+use crate::{App, AppConfig, AppFile};
 
 /// The most channels of an app.
 const MAX_CHANNELS: usize = 64;
@@ -79,28 +79,29 @@ struct ToolEntry {
     params: JsonObject,
 }
 
-/// Builds the channels of an app; those that can be. Nothing is sent, and no file made.
+/// Builds the channels of an app; those that can be. Warns where nothing can send by them. Nothing is sent, and no file
+/// made.
 pub(crate) fn build(
-    entries: &BTreeMap<String, Value>,
-    terminal: Option<&Arc<dyn Terminal>>,
-    app: &AppContext<'_>,
+    app: &App,
+    context: &AppContext<'_>,
     modules: &[Module],
-    errors: &mut Vec<DocumentError>,
+    policy: Option<&Policy>,
+    found: &mut Findings,
 ) -> Vec<NamedChannel> {
+    let entries = &app.resolved.channels;
     if entries.len() > MAX_CHANNELS {
         let message = format!("there are {} channels, and at most {MAX_CHANNELS} are taken", entries.len());
-        errors.push(app.file.error_at("/tools/channels", message));
+        found.errors.push(app.file.error_at("/tools/channels", message));
     }
+    let terminal = app.extensions.terminal.as_ref();
     let mut channels = Vec::new();
     for (name, entry) in entries {
-        match named(app, terminal, name, entry) {
-            Ok(channel) => {
-                errors.extend(unknown_action(&channel, app.file, modules));
-                channels.push(channel);
-            }
-            Err(error) => errors.push(error),
+        if let Some(channel) = found.built(named(context, terminal, name, entry)) {
+            found.errors.extend(unknown_action(&channel, &app.file, modules));
+            channels.push(channel);
         }
     }
+    found.warnings.extend(policy.and_then(|policy| unreachable(&app.config, policy)));
     channels
 }
 
@@ -124,14 +125,15 @@ fn named(
     app: &AppContext<'_>,
     terminal: Option<&Arc<dyn Terminal>>,
     name: &str,
-    entry: &Value,
+    entry: &ResolvedEntry,
 ) -> Result<NamedChannel, DocumentError> {
-    let place = format!("/tools/channels/{}", pointer_part(name));
-    check_name("a channel", name).map_err(|message| app.file.error_at(&place, message))?;
-    let mut settings = variables::filled(app.file, entry, &place)?;
-    let mut taken = |key| settings.as_object_mut().and_then(|map| map.shift_remove(key));
-    let (kind, about) = (taken("type"), taken("description"));
-    let about = match about {
+    let place = &entry.pointer;
+    check_name("a channel", name).map_err(|message| app.file.error_at(place, message))?;
+    if let Some(unset) = &entry.unset {
+        return Err(unset.clone());
+    }
+    let mut settings = entry.settings.clone();
+    let about = match settings.as_object_mut().and_then(|map| map.shift_remove("description")) {
         None => None,
         Some(Value::String(about)) => Some(about),
         Some(other) => {
@@ -139,16 +141,16 @@ fn named(
             return Err(app.file.error_at(&format!("{place}/description"), message));
         }
     };
-    let (channel, tool, default): (Arc<dyn Channel>, _, _) = match kind.as_ref().and_then(Value::as_str) {
+    let (channel, tool, default): (Arc<dyn Channel>, _, _) = match entry.kind.as_deref() {
         Some("terminal") => {
-            let TerminalEntry {} = typed(app, &settings, &place)?;
+            let TerminalEntry {} = typed(app, &settings, place)?;
             let terminal = TerminalChannel::new(terminal.cloned());
             (Arc::new(terminal), None, "The terminal of the user who runs this.")
         }
-        Some("file") => (Arc::new(file(app, &settings, &place)?), None, "A file."),
-        Some("webhook") => (Arc::new(webhook(app, &settings, &place)?), None, "A server."),
+        Some("file") => (Arc::new(file(app, &settings, place)?), None, "A file."),
+        Some("webhook") => (Arc::new(webhook(app, &settings, place)?), None, "A server."),
         Some("tool") => {
-            let channel = by_tool(app, &settings, &place)?;
+            let channel = by_tool(app, &settings, place)?;
             let tool = channel.tool().to_owned();
             (Arc::new(channel), Some(tool), "")
         }
@@ -158,7 +160,7 @@ fn named(
         }
         None => {
             let message = format!("the channel needs a `type`, one of: {}", KINDS.join(", "));
-            return Err(app.file.error_at(&place, message));
+            return Err(app.file.error_at(place, message));
         }
     };
     Ok(NamedChannel {
@@ -241,7 +243,7 @@ fn by_tool(app: &AppContext<'_>, settings: &Value, place: &str) -> Result<ToolCh
 }
 
 /// Warns of channels that nothing can send by: no agent and no client of the server may call a tool that names one.
-pub(crate) fn unreachable(config: &AppConfig, policy: &Policy) -> Option<String> {
+fn unreachable(config: &AppConfig, policy: &Policy) -> Option<String> {
     if config.tools.channels.is_empty() {
         return None;
     }

@@ -11,7 +11,6 @@ use toolcrib_io::files::state_folder;
 use toolcrib_tasks::schedule::SCHEDULER;
 use toolcrib_tasks::{ActionSupport, TaskSettings, TaskStore};
 
-use crate::file::variables::expanded;
 use crate::state_name::state_name;
 use crate::{App, AppConfig, AppFile};
 
@@ -52,7 +51,7 @@ impl App {
         let section = &self.config.execution;
         let file = match mode {
             TaskStore::Process => None,
-            _ => store(section, &self.file).map_err(|error| self.file.wrong(error))?,
+            _ => self.task_store()?,
         };
         Ok(TaskSettings {
             mode,
@@ -66,14 +65,14 @@ impl App {
             means: means(&self.config),
         })
     }
-}
 
-/// Returns the file that the app names, or a default one in the folder for program state; `None` if there is no such
-/// folder, or the app is not in a file.
-fn store(section: &ExecutionSection, file: &AppFile) -> Result<Option<PathBuf>, Error> {
-    if let Some(named) = &section.store {
-        return expanded(file, named, "/execution/store", true).map(|path| Some(file.path(&path)));
+    /// Returns the file that the app names, or a default one in the folder for program state; `None` if there is no such
+    /// folder, or the app is not in a file.
+    fn task_store(&self) -> Result<Option<PathBuf>, crate::Error> {
+        if let Some(named) = &self.resolved.task_store {
+            return named.clone().map(Some).map_err(|error| self.file.wrong(error));
+        }
+        let folder = if self.file.is_on_disk() { state_folder("tasks") } else { None };
+        Ok(folder.map(|folder| folder.join(format!("{}.db", state_name(Path::new(&self.file.name))))))
     }
-    let folder = if file.is_on_disk() { state_folder("tasks") } else { None };
-    Ok(folder.map(|folder| folder.join(format!("{}.db", state_name(Path::new(&file.name))))))
 }

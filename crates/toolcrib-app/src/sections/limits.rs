@@ -20,6 +20,7 @@ use toolcrib_results::{MAX_RESULT_TOKENS, MIN_RESULT_TOKENS};
 use toolcrib_sdk::Module;
 
 use crate::AppFile;
+use crate::findings::Findings;
 use crate::sections::module_entry::ModuleConfig;
 
 /// `tools.limits`.
@@ -47,17 +48,32 @@ impl LimitsSection {
     }
 }
 
-/// Returns the limits on concurrency, rate and time.
-pub(crate) fn flow(
+/// The limits of a source: its name, their JSON pointer, and the limits.
+type LimitsOfSource<'a> = (&'a str, &'a str, &'a SourceLimits);
+
+/// Checks the limits on concurrency, rate and time, and puts them together.
+pub(crate) fn build(
     limits: &LimitsSection,
     file: &AppFile,
     (entries, modules): (&BTreeMap<String, ModuleConfig>, &[Module]),
-    of_sources: impl Iterator<Item = (String, SourceLimits)>,
+    of_sources: &[LimitsOfSource<'_>],
+    found: &mut Findings,
+) -> Option<FlowSettings> {
+    check(limits, entries, of_sources, file, &mut found.errors);
+    found.built(flow(limits, file, (entries, modules), of_sources))
+}
+
+fn flow(
+    limits: &LimitsSection,
+    file: &AppFile,
+    (entries, modules): (&BTreeMap<String, ModuleConfig>, &[Module]),
+    of_sources: &[LimitsOfSource<'_>],
 ) -> Result<FlowSettings, Error> {
     let of_modules = modules.iter().filter_map(|module| {
         let limits = &entries.get(module.id())?.limits;
         (*limits != SourceLimits::default()).then(|| (module.source().to_owned(), limits.clone()))
     });
+    let of_sources = of_sources.iter().map(|(source, _, limits)| ((*source).to_owned(), (*limits).clone()));
     let tools = limits.tools.iter().map(|(name, limits)| {
         let place = format!("/tools/limits/tools/{}", pointer_part(name));
         let name = match name.split_once('.').filter(|_| !name.contains(NAMESPACE_SEPARATOR)) {
@@ -75,7 +91,7 @@ pub(crate) fn flow(
 }
 
 /// Returns the error of a deadline that is too long, at a position in the file.
-pub(crate) fn too_long(file: &AppFile, place: &str, given: Option<Duration>) -> Option<Error> {
+fn too_long(file: &AppFile, place: &str, given: Option<Duration>) -> Option<Error> {
     let given = given.filter(|given| *given > MAX_DEADLINE)?;
     let most = MAX_DEADLINE.as_secs();
     let message = format!("`timeout_seconds` is at most {most}, not {}", given.as_secs_f64());
@@ -83,9 +99,10 @@ pub(crate) fn too_long(file: &AppFile, place: &str, given: Option<Duration>) -> 
 }
 
 /// Checks the numbers.
-pub(crate) fn check(
+fn check(
     limits: &LimitsSection,
     modules: &BTreeMap<String, ModuleConfig>,
+    of_sources: &[LimitsOfSource<'_>],
     file: &AppFile,
     errors: &mut Vec<Error>,
 ) {
@@ -93,6 +110,7 @@ pub(crate) fn check(
         .iter()
         .map(|(id, module)| (format!("/modules/{}/limits", pointer_part(id)), module.limits.timeout))
         .chain([("/tools/limits/source".to_owned(), limits.source.timeout)])
+        .chain(of_sources.iter().map(|(_, place, limits)| ((*place).to_owned(), limits.timeout)))
         .chain(
             limits
                 .tools

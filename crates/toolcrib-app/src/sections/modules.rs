@@ -1,5 +1,7 @@
 //! From an entry of `modules` to a module.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 use toolcrib_document::Error as DocumentError;
 use toolcrib_model::Secret;
@@ -8,13 +10,13 @@ use toolcrib_policy::Access;
 use toolcrib_results::{Secrets, is_secret};
 use toolcrib_sdk::Module;
 
+use crate::AppFile;
 use crate::extensions::Extensions;
 use crate::extensions::entry::{AppContext, EntryContext};
-use crate::file::{former_names, templates};
+use crate::file::former_names;
+use crate::findings::Findings;
 use crate::sections::module_entry::ModuleConfig;
-use crate::sections::setup::{SetupCall, SetupRules};
 use crate::sections::values::{is_literal, unknown};
-use crate::{AppConfig, AppFile};
 
 /// The actions of a module that agents may not call.
 const BLOCKED: &str = "blocked_actions";
@@ -23,22 +25,14 @@ const BLOCKED: &str = "blocked_actions";
 pub(crate) fn module(
     extensions: &Extensions,
     app: &AppContext<'_>,
-    id: &str,
-    entry: &ModuleConfig,
+    (id, entry): (&str, &ModuleConfig),
+    settings: &Value,
 ) -> Result<Module, DocumentError> {
     let pointer = format!("/modules/{}/config", pointer_part(id));
-    let settings = match &entry.config {
-        Value::Null => json!({}),
-        Value::Object(_) => templates::filled(app.file, &entry.config, &pointer)?,
-        other => {
-            let message = format!("`config` has to be a mapping, not {other}");
-            return Err(app.file.error_at(&pointer, message));
-        }
-    };
-    note_secrets(&app.file.secrets, &settings);
+    note_secrets(&app.file.secrets, settings);
     let access = entry.access.as_ref().map(|rules| Access::of_module(id, rules)).transpose();
     let access = access.map_err(|error| app.file.error_at(error.place().pointer(), error.to_string()))?;
-    let place = EntryContext { app, pointer: &pointer, settings: &settings, access: access.as_ref() };
+    let place = EntryContext { app, pointer: &pointer, settings, access: access.as_ref() };
     extensions.module(id, &place)
 }
 
@@ -65,32 +59,26 @@ fn note_secrets(secrets: &Secrets, settings: &Value) {
     }
 }
 
-/// Returns true for a pattern of namespaces that the tools of servers may have to which sessions of the app connect.
-pub fn may_be_of_session(config: &AppConfig, namespaces: &str) -> bool {
-    let connects = config.modules.contains_key(toolcrib_loader_mcp::MODULE_ID);
-    connects && namespaces.starts_with(toolcrib_loader_mcp::module::NAMESPACE_PREFIX)
-}
-
-/// Builds and checks the modules of an app, and the calls of their setup; those that can be built.
+/// Builds and checks the modules of an app; those that can be built.
 pub(crate) fn build(
-    config: &AppConfig,
+    entries: &BTreeMap<String, ModuleConfig>,
+    configs: &BTreeMap<String, Result<Value, DocumentError>>,
     extensions: &Extensions,
     app: &AppContext<'_>,
-    errors: &mut Vec<DocumentError>,
-    warnings: &mut Vec<String>,
-) -> (Vec<Module>, Vec<SetupCall>) {
+    found: &mut Findings,
+) -> Vec<Module> {
+    let Findings { errors, warnings } = found;
     if let Err(error) = app.file.workspace() {
         errors.push(error);
-        return (Vec::new(), Vec::new());
+        return Vec::new();
     }
     if app.access.is_err() {
         // It is said once, with the rules, and not for each module.
-        return (Vec::new(), Vec::new());
+        return Vec::new();
     }
     let known: Vec<&str> = extensions.modules().collect();
-    let setup = SetupRules::of(config, app.file);
-    let (mut modules, mut calls) = (Vec::new(), Vec::new());
-    for (id, entry) in &config.modules {
+    let mut modules = Vec::new();
+    for ((id, entry), settings) in entries.iter().zip(configs.values()) {
         if !known.contains(&id.as_str()) {
             let place = format!("/modules/{}", pointer_part(id));
             let message = match former_names::instead_of_module(id) {
@@ -100,19 +88,18 @@ pub(crate) fn build(
             errors.push(app.file.error_at(&place, message));
             continue;
         }
-        let module = module(extensions, app, id, entry).or_else(|error| {
+        let made = |settings: &Value| module(extensions, app, (id, entry), settings);
+        let module = settings.as_ref().map_err(Clone::clone).and_then(made).or_else(|error| {
             errors.push(error);
             // What it does can often be told without its configuration.
-            let plain = ModuleConfig { config: Value::Null, ..entry.clone() };
-            self::module(extensions, app, id, &plain)
+            made(&json!({}))
         });
         if let Ok(module) = module {
             constraints(app.file, entry, &module, errors, warnings);
-            calls.extend(setup.calls(&module, errors));
             modules.push(module);
         }
     }
-    (modules, calls)
+    modules
 }
 
 /// Reports the actions that constraints name and the module does not have. Blocking one that does not exist takes nothing away, so

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use toolcrib_document::Error as DocumentError;
 use toolcrib_io::files::cache_folder;
 use toolcrib_registry::Enrichment;
 use toolcrib_search::embedding::{
@@ -15,6 +14,7 @@ use toolcrib_search::embedding::{
 use toolcrib_search::{MAX_SYNONYM_GROUPS, MAX_SYNONYM_WORDS, Ranking, SearchSettings};
 
 use crate::AppFile;
+use crate::findings::Findings;
 
 /// The model of the `fastembed` tier unless another is named.
 pub const DEFAULT_MODEL: &str = "paraphrase-multilingual-MiniLM-L12-v2";
@@ -76,8 +76,10 @@ pub fn words_folder() -> Option<PathBuf> {
     cache_folder(KEPT)
 }
 
-/// Checks `tools.search` beyond its types.
-pub(crate) fn check(search: &SearchSection, file: &AppFile, errors: &mut Vec<DocumentError>) {
+/// Checks `tools.search` beyond its types, and warns of settings that have no effect.
+pub(crate) fn check(search: &SearchSection, file: &AppFile, found: &mut Findings) {
+    found.warnings.extend(warning(search, file));
+    let errors = &mut found.errors;
     let mut wrong = |key: &str, message: &str| {
         errors.push(file.error_at(&format!("/tools/search/{key}"), message.to_owned()));
     };
@@ -104,7 +106,7 @@ pub(crate) fn check(search: &SearchSection, file: &AppFile, errors: &mut Vec<Doc
 }
 
 /// Returns a warning about search settings that have no effect.
-pub(crate) fn warning(search: &SearchSection, file: &AppFile) -> Option<String> {
+fn warning(search: &SearchSection, file: &AppFile) -> Option<String> {
     if search.tier != SearchTier::Fastembed {
         return None;
     }

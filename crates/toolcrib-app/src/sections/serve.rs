@@ -13,6 +13,7 @@ use toolcrib_policy::{Policy, Scope};
 
 pub use self::oauth::{MAX_OAUTH_CLIENTS, OAuthClient, OAuthConfig, ServedOAuth};
 use crate::file::variables;
+use crate::findings::Findings;
 use crate::sections::values::present;
 use crate::{AppFile, Error};
 
@@ -204,13 +205,20 @@ fn too_short(token: &str) -> Option<String> {
         .then(|| format!("a token has at least {MIN_TOKEN_CHARS} characters; this one has fewer"))
 }
 
-/// Returns the policy with what the app leaves its clients. A client that the app does not name is left nothing: what
-/// it has started earlier must not run with the rights of the whole app.
-pub(crate) fn scoped(
-    policy: Policy,
+/// Checks the section beyond its types, and returns the policy with what the app leaves its clients.
+pub(crate) fn scope(
+    policy: Option<Policy>,
     section: &ServeSection,
     file: &AppFile,
-) -> Result<Policy, DocumentError> {
+    found: &mut Findings,
+) -> Option<Policy> {
+    check(section, file, &mut found.errors);
+    found.built(scoped(policy?, section, file))
+}
+
+/// Returns the policy with what the app leaves its clients. A client that the app does not name is left nothing: what
+/// it has started earlier must not run with the rights of the whole app.
+fn scoped(policy: Policy, section: &ServeSection, file: &AppFile) -> Result<Policy, DocumentError> {
     let mut policy = policy
         .with_unknown_denied(SERVED_SESSIONS, UNKNOWN_CLIENT)
         .with_known_sessions(&sessions_of(LOCAL_CLIENT));
@@ -241,7 +249,7 @@ impl TokenConfig {
 }
 
 /// Checks the section beyond its types.
-pub(crate) fn check(section: &ServeSection, file: &AppFile, errors: &mut Vec<DocumentError>) {
+fn check(section: &ServeSection, file: &AppFile, errors: &mut Vec<DocumentError>) {
     let tokens = &section.tokens;
     if tokens.len() > MAX_TOKENS {
         let message = format!("there are at most {MAX_TOKENS} tokens, not {}", tokens.len());

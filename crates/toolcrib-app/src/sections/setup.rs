@@ -16,6 +16,7 @@ use toolcrib_schema::CompiledSchema;
 use toolcrib_sdk::{Module, SETUP_SESSION};
 
 use crate::file::templates;
+use crate::findings::Findings;
 use crate::sections::module_entry::{ModuleConfig, SetupAction};
 use crate::sections::values::unknown;
 use crate::{AppConfig, AppFile};
@@ -42,20 +43,29 @@ pub struct SetupCall {
 }
 
 /// The rules and the actions of an app.
-#[derive(Clone, Copy)]
-pub(crate) struct SetupRules<'a> {
+struct SetupRules<'a> {
     file: &'a AppFile,
     capabilities: &'a Capabilities,
     modules: &'a BTreeMap<String, ModuleConfig>,
 }
 
-impl<'a> SetupRules<'a> {
-    pub(crate) fn of(config: &'a AppConfig, file: &'a AppFile) -> Self {
-        Self { file, capabilities: &config.tools.capabilities, modules: &config.modules }
-    }
+/// Builds and checks the setup of modules.
+pub(crate) fn build(
+    config: &AppConfig,
+    file: &AppFile,
+    modules: &[Module],
+    found: &mut Findings,
+) -> Option<Setup> {
+    let rules = SetupRules { file, capabilities: &config.tools.capabilities, modules: &config.modules };
+    let calls = modules.iter().flat_map(|module| rules.calls(module, &mut found.errors)).collect();
+    // What is wrong with the rules has been said where all of them are checked.
+    let policy = if found.errors.is_empty() { found.built(rules.policy()) } else { None };
+    Some(Setup { policy: Arc::new(policy?), calls })
+}
 
+impl SetupRules<'_> {
     /// Builds and checks the calls of a module; those that can be made.
-    pub(crate) fn calls(&self, module: &Module, errors: &mut Vec<DocumentError>) -> Vec<SetupCall> {
+    fn calls(&self, module: &Module, errors: &mut Vec<DocumentError>) -> Vec<SetupCall> {
         let actions: &[SetupAction] = self.modules.get(module.id()).map_or(&[], |module| &module.setup);
         let mut calls = Vec::new();
         if actions.is_empty() {
@@ -137,7 +147,7 @@ impl<'a> SetupRules<'a> {
     }
 
     /// Returns the policy of setup: the named actions, unless a rule denies them.
-    pub(crate) fn policy(&self) -> Result<Policy, DocumentError> {
+    fn policy(&self) -> Result<Policy, DocumentError> {
         let rules = self.capabilities;
         let capabilities = Capabilities {
             default_policy: Effect::Deny,

@@ -10,7 +10,7 @@ use toolcrib_tasks::Skills;
 use toolcrib_tasks::skills::SkillFolder;
 
 use crate::AppFile;
-use crate::file::variables;
+use crate::findings::Findings;
 use crate::sections::agents::AgentConfig;
 use crate::sections::values::unknown;
 
@@ -28,36 +28,39 @@ pub struct SkillsSection {
     pub folders: Option<Vec<String>>,
 }
 
-/// Reads the skills of an app. What is wrong with the section is said by [`check`].
-pub(crate) fn read(section: &SkillsSection, file: &AppFile) -> Skills {
-    let named = section.folders.as_deref();
-    let default = [DEFAULT_FOLDER.to_owned()];
-    let folders = match named {
-        Some(folders) => folders,
-        // An app that is not in a file has no folder.
-        None if file.is_on_disk && file.path(DEFAULT_FOLDER).is_dir() => &default,
-        None => &[],
-    };
+/// Reads and checks the skills of an app. Returns with them the folders that they are looked for in, also those that are
+/// not there yet.
+pub(crate) fn read(
+    section: &SkillsSection,
+    named: &[Result<String, DocumentError>],
+    agents: &[AgentConfig],
+    file: &AppFile,
+    found: &mut Findings,
+) -> (Skills, Vec<PathBuf>) {
     let workspace = file.workspace().ok().and_then(|workspace| std::path::absolute(workspace).ok());
-    let folders: Vec<SkillFolder> = folders
-        .iter()
-        .take(MAX_FOLDERS)
-        .filter_map(|folder| {
-            let path = file.path(&variables::expanded(file, folder, "/skills/folders", true).ok()?);
-            let shown = shown(&path, workspace.as_deref()).unwrap_or_else(|| folder.clone());
-            Some(SkillFolder { path, shown })
-        })
-        .collect();
-    Skills::read(&folders)
-}
-
-/// Returns the folders that skills are looked for in, also those that are not there yet.
-pub(crate) fn folders(section: &SkillsSection, file: &AppFile) -> Vec<PathBuf> {
-    let Some(named) = section.folders.as_deref() else {
-        return file.is_on_disk.then(|| file.path(DEFAULT_FOLDER)).into_iter().collect();
+    let folder = |path: PathBuf, written: &str| {
+        let shown = shown(&path, workspace.as_deref()).unwrap_or_else(|| written.to_owned());
+        SkillFolder { path, shown }
     };
-    let folder = |folder: &String| variables::expanded(file, folder, "/skills/folders", true).ok();
-    named.iter().take(MAX_FOLDERS).filter_map(folder).map(|folder| file.path(&folder)).collect()
+    let folders: Vec<SkillFolder> = match &section.folders {
+        Some(written) => {
+            let named = named.iter().zip(written).take(MAX_FOLDERS);
+            named
+                .filter_map(|(path, written)| Some(folder(file.path(path.as_ref().ok()?), written)))
+                .collect()
+        }
+        // An app that is not in a file has no folder.
+        None => {
+            file.is_on_disk.then(|| folder(file.path(DEFAULT_FOLDER), DEFAULT_FOLDER)).into_iter().collect()
+        }
+    };
+    // The default folder need not be there.
+    let is_read = section.folders.is_some() || folders.iter().any(|folder| folder.path.is_dir());
+    let skills = Skills::read(if is_read { &folders } else { &[] });
+    check(named, (&skills, agents), file, &mut found.errors);
+    let rejected = skills.rejected().iter();
+    found.warnings.extend(rejected.map(|entry| format!("{} is no skill: {}", entry.path, entry.reason)));
+    (skills, folders.into_iter().map(|folder| folder.path).collect())
 }
 
 /// Returns the path of a folder relative to the workspace.
@@ -66,23 +69,22 @@ fn shown(path: &Path, workspace: Option<&Path>) -> Option<String> {
     Some(path.strip_prefix(workspace?).ok()?.display().to_string())
 }
 
-/// Checks the section, and the skills of agents.
-pub(crate) fn check(
-    section: &SkillsSection,
+/// Checks the folders, and the skills of agents.
+fn check(
+    named: &[Result<String, DocumentError>],
     (skills, agents): (&Skills, &[AgentConfig]),
     file: &AppFile,
     errors: &mut Vec<DocumentError>,
 ) {
-    let folders = section.folders.iter().flatten();
-    for (position, folder) in folders.enumerate() {
+    for (position, folder) in named.iter().enumerate() {
         let place = format!("/skills/folders/{position}");
         let wrong = |message: String| file.error_at(&place, message);
-        match variables::expanded(file, folder, &place, true) {
-            Err(error) => errors.push(error),
+        match folder {
+            Err(error) => errors.push(error.clone()),
             Ok(_) if position >= MAX_FOLDERS => {
                 errors.push(wrong(format!("there are more than {MAX_FOLDERS} folders with skills")));
             }
-            Ok(path) if !file.path(&path).is_dir() => errors.push(wrong(format!("`{path}` is no folder"))),
+            Ok(path) if !file.path(path).is_dir() => errors.push(wrong(format!("`{path}` is no folder"))),
             Ok(_) => {}
         }
     }
@@ -95,11 +97,6 @@ pub(crate) fn check(
             }
         }
     }
-}
-
-/// Returns warnings about entries of the folders that are not skills.
-pub(crate) fn warnings(skills: &Skills) -> impl Iterator<Item = String> {
-    skills.rejected().iter().map(|rejected| format!("{} is no skill: {}", rejected.path, rejected.reason))
 }
 
 /// Returns the namespaces of programs that come with skills.

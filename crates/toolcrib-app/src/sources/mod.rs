@@ -1,6 +1,7 @@
 //! From an entry of `tools.registry` to a loader and its engine.
 
 mod checked_loader;
+mod namespaces;
 mod single_source;
 mod unavailable_source;
 
@@ -13,21 +14,20 @@ use toolcrib_document::Error as DocumentError;
 use toolcrib_exec::flow::SourceLimits;
 use toolcrib_loader_file::exec::MANIFEST;
 use toolcrib_loader_file::{ExecModule, ModuleSettings};
-use toolcrib_model::text::pointer_part;
-use toolcrib_port::{ToolEngine, ToolLoader};
+use toolcrib_port::ToolEngine;
 use toolcrib_sdk::Source;
 use toolcrib_tasks::Skills;
 
 pub use self::checked_loader::CheckedLoader;
+use self::namespaces::NamespaceOwners;
 pub use self::single_source::SourceRequest;
 use self::unavailable_source::unusable;
-use crate::extensions::Extensions;
 use crate::extensions::entry::{AppContext, EntryContext};
-use crate::file::{former_names, variables};
+use crate::file::former_names;
 use crate::nesting::ServedApps;
-use crate::sections::limits::too_long;
+use crate::resolved::ResolvedEntry;
 use crate::sections::values::unknown;
-use crate::{AppConfig, AppFile};
+use crate::{App, AppFile};
 
 /// The types of sources that can be loaded again after a time. Servers say themselves when they change.
 const REFRESHED: [&str; 2] = ["file", "rest"];
@@ -42,8 +42,8 @@ const MAX_REFRESH_SECONDS: u64 = 7 * 24 * 60 * 60;
 pub struct BuiltSource {
     /// The loader, which checks and redacts its tools, and the engine.
     pub source: Source,
-    /// The `limits` of its entry.
-    pub(crate) limits: Option<SourceLimits>,
+    /// The `limits` of its entry, with their JSON pointer.
+    limits: Option<(String, SourceLimits)>,
     /// The reason why it has no tools: a variable that it names is not set.
     pub(crate) unusable: Option<String>,
 }
@@ -52,37 +52,74 @@ impl BuiltSource {
     fn new(source: Source) -> Self {
         Self { source, limits: None, unusable: None }
     }
+
+    /// Returns the name of the source, and the `limits` of its entry with their JSON pointer.
+    pub(crate) fn limits(&self) -> Option<(&str, &str, &SourceLimits)> {
+        let (place, limits) = self.limits.as_ref()?;
+        Some((self.source.loader.source(), place, limits))
+    }
 }
 
-/// Builds all sources of an app, in its order. Nothing is read or started yet. One that names a variable which is not
-/// set is a source without tools.
-pub(crate) fn build(
-    config: &AppConfig,
-    extensions: &Extensions,
-    app: &AppContext<'_>,
+/// The reason why an entry is not opened.
+enum NotOpened {
+    /// It cannot be used here, and the app runs without it.
+    Unusable(DocumentError),
+    /// It is wrong.
+    Wrong(DocumentError),
+}
+
+impl From<DocumentError> for NotOpened {
+    fn from(error: DocumentError) -> Self {
+        Self::Wrong(error)
+    }
+}
+
+/// Checks all sources of an app, and builds them in its order, unless something is wrong with the app. Nothing is read
+/// or started yet. One that names a variable which is not set is a source without tools.
+pub(crate) fn open_all(
+    app: &App,
+    context: &AppContext<'_>,
     skills: &Skills,
-) -> Result<Vec<BuiltSource>, Vec<DocumentError>> {
-    let engines = engines(config, extensions, app).map_err(|error| vec![error])?;
-    let mut sources: Vec<BuiltSource> = Vec::new();
-    let mut errors = Vec::new();
-    let mut served = ServedApps::of_this_process();
-    for (position, entry) in config.tools.registry.iter().enumerate() {
-        let place = format!("/tools/registry/{position}");
-        match source((extensions, &engines), app, entry, &place, &mut served) {
-            Ok(source) => {
-                if let Some(message) = taken(config, &sources, source.source.loader.as_ref()) {
-                    errors.push(app.file.error_at(&place, message));
-                }
-                sources.push(source);
-            }
-            Err(error) => errors.push(error),
+    errors: &mut Vec<DocumentError>,
+) -> Vec<BuiltSource> {
+    check_engines(app, errors);
+    check_registry(app, errors);
+    if !errors.is_empty() {
+        return Vec::new();
+    }
+    let engines = match engines(app, context) {
+        Ok(engines) => engines,
+        Err(error) => {
+            errors.push(error);
+            return Vec::new();
         }
+    };
+    let programs = match of_skills(skills, context) {
+        Ok(programs) => programs,
+        Err(error) => {
+            errors.push(error);
+            return Vec::new();
+        }
+    };
+    let mut sources: Vec<BuiltSource> = Vec::new();
+    let mut served = ServedApps::of_this_process();
+    let mut owners = NamespaceOwners::new(&app.config.modules);
+    for (entry, written) in app.resolved.registry.iter().zip(&app.config.tools.registry) {
+        let source = match source(app, context, entry, &engines, &mut served) {
+            Ok(source) => source,
+            Err(NotOpened::Unusable(error)) => unusable(&app.file, written, &entry.pointer, error),
+            Err(NotOpened::Wrong(error)) => {
+                errors.push(error);
+                continue;
+            }
+        };
+        if let Some(message) = owners.add(&source.source.loader) {
+            errors.push(app.file.error_at(&entry.pointer, message));
+        }
+        sources.push(source);
     }
-    match of_skills(skills, app) {
-        Ok(programs) => sources.extend(programs),
-        Err(error) => errors.push(error),
-    }
-    if errors.is_empty() { Ok(sources) } else { Err(errors) }
+    sources.extend(programs);
+    sources
 }
 
 /// Returns the programs that come with skills, each folder with a manifest under the name of its skill. They are tools
@@ -105,40 +142,17 @@ fn of_skills(skills: &Skills, app: &AppContext<'_>) -> Result<Vec<BuiltSource>, 
         .collect())
 }
 
-/// Returns an error message where the name or the namespace of a source is that of another one.
-fn taken(config: &AppConfig, sources: &[BuiltSource], loader: &dyn ToolLoader) -> Option<String> {
-    let name = loader.source();
-    if sources.iter().any(|other| other.source.loader.source() == name) {
-        return Some(format!("duplicate `{name}`; give each a different namespace"));
-    }
-    let namespace = loader.exclusive_namespace()?;
-    if config.modules.contains_key(namespace) {
-        return Some(format!(
-            "the namespace `{namespace}` is that of the module `{namespace}`; use another one"
-        ));
-    }
-    let mut loaders = sources.iter().map(|other| &other.source.loader);
-    let owner = loaders.find(|other| other.exclusive_namespace() == Some(namespace))?.source();
-    Some(format!("the namespace `{namespace}` is that of `{owner}`; use another one"))
-}
-
 /// The engines by name; of one that names a variable which is not set, what is wrong with it.
 type Engines = BTreeMap<String, Result<Arc<dyn ToolEngine>, DocumentError>>;
 
-fn engines(
-    config: &AppConfig,
-    extensions: &Extensions,
-    app: &AppContext<'_>,
-) -> Result<Engines, DocumentError> {
+fn engines(app: &App, context: &AppContext<'_>) -> Result<Engines, DocumentError> {
     let mut engines = Engines::new();
-    for (name, entry) in &config.tools.engines {
-        let pointer = format!("/tools/engines/{}", pointer_part(name));
-        let engine = match settings(app.file, entry, &pointer) {
-            Ok((kind, settings)) => {
-                let place = EntryContext { app, pointer: &pointer, settings: &settings, access: None };
-                Ok(extensions.engine(&kind, &place)?)
-            }
-            Err(unset) => Err(unset),
+    for (name, entry) in &app.resolved.engines {
+        let ResolvedEntry { pointer, kind, settings, unset } = entry;
+        let place = EntryContext { app: context, pointer, settings, access: None };
+        let engine = match unset {
+            None => Ok(app.extensions.engine(kind.as_deref().unwrap_or_default(), &place)?),
+            Some(unset) => Err(unset.clone()),
         };
         engines.insert(name.clone(), engine);
     }
@@ -146,37 +160,31 @@ fn engines(
 }
 
 fn source(
-    (extensions, engines): (&Extensions, &Engines),
-    app: &AppContext<'_>,
-    entry: &Value,
-    pointer: &str,
+    app: &App,
+    context: &AppContext<'_>,
+    entry: &ResolvedEntry,
+    engines: &Engines,
     served: &mut ServedApps,
-) -> Result<BuiltSource, DocumentError> {
-    let SourceSettings { kind, settings, engine, limits, refresh } =
-        match settings_of_source(app.file, entry, pointer) {
-            Ok(settings) => settings,
-            Err(unset) => return Ok(unusable(app.file, entry, pointer, unset)),
-        };
-    if let Err(message) = served.add(&settings) {
-        return Ok(unusable(app.file, entry, pointer, app.file.error_at(pointer, message)));
+) -> Result<BuiltSource, NotOpened> {
+    let (file, pointer) = (&app.file, entry.pointer.as_str());
+    if let Some(unset) = &entry.unset {
+        return Err(NotOpened::Unusable(unset.clone()));
     }
-    let refresh = refresh.map(|seconds| refresh_time(app.file, &seconds, pointer)).transpose()?;
+    let SourceSettings { kind, settings, engine, limits, refresh } = settings_of_source(entry);
+    served.add(&settings).map_err(|message| NotOpened::Unusable(file.error_at(pointer, message)))?;
+    let refresh = refresh.map(|seconds| refresh_time(file, &seconds, pointer)).transpose()?;
     let place = format!("{pointer}/limits");
-    let limits = limits
-        .map(|limits| app.file.document.deserialize_value::<SourceLimits>(&limits, &place))
-        .transpose()?;
-    if let Some(error) = limits.as_ref().and_then(|limits| too_long(app.file, &place, limits.timeout)) {
-        return Err(error);
-    }
-    let mut source =
-        extensions.loader(&kind, &EntryContext { app, pointer, settings: &settings, access: None })?;
+    let limits = limits.map(|limits| file.document.deserialize_value::<SourceLimits>(&limits, &place));
+    let limits = limits.transpose()?.map(|limits| (place, limits));
+    let place = EntryContext { app: context, pointer, settings: &settings, access: None };
+    let mut source = app.extensions.loader(kind, &place)?;
     match engine.as_ref().and_then(Value::as_str).and_then(|name| engines.get(name)) {
         Some(Ok(engine)) => source.engine = Some(Arc::clone(engine)),
-        Some(Err(unset)) => return Ok(unusable(app.file, entry, pointer, unset.clone())),
+        Some(Err(unset)) => return Err(NotOpened::Unusable(unset.clone())),
         None => {}
     }
     let engine = source.engine.clone();
-    source.loader = Arc::new(CheckedLoader::new(source.loader, engine, app.file.secrets.clone(), refresh));
+    source.loader = Arc::new(CheckedLoader::new(source.loader, engine, file.secrets.clone(), refresh));
     Ok(BuiltSource { source, limits, unusable: None })
 }
 
@@ -192,8 +200,8 @@ fn refresh_time(file: &AppFile, seconds: &Value, pointer: &str) -> Result<Durati
 }
 
 /// The settings of a source, with variables filled in.
-pub(crate) struct SourceSettings {
-    kind: String,
+pub(crate) struct SourceSettings<'a> {
+    kind: &'a str,
     /// Those of its loader.
     pub(crate) settings: Value,
     engine: Option<Value>,
@@ -201,59 +209,36 @@ pub(crate) struct SourceSettings {
     refresh: Option<Value>,
 }
 
-/// Returns the settings of a source. Every loader takes an engine and limits, so none has to know of them. An error is a
-/// variable that is not set.
-pub(crate) fn settings_of_source(
-    file: &AppFile,
-    entry: &Value,
-    pointer: &str,
-) -> Result<SourceSettings, DocumentError> {
-    let (kind, mut settings) = settings(file, entry, pointer)?;
+/// Returns the settings of a source. Every loader takes an engine and limits, so none has to know of them.
+pub(crate) fn settings_of_source(entry: &ResolvedEntry) -> SourceSettings<'_> {
+    let (kind, mut settings) = (entry.kind.as_deref().unwrap_or_default(), entry.settings.clone());
     let mut taken = |key| settings.as_object_mut().and_then(|map| map.shift_remove(key));
     let (engine, limits) = (taken("engine"), taken("limits"));
-    let refresh = if REFRESHED.contains(&&*kind) { taken("refresh_seconds") } else { None };
-    Ok(SourceSettings { kind, settings, engine, limits, refresh })
-}
-
-/// Returns the type of an entry, and its settings with variables filled in and without the type. An error is a variable
-/// that is not set.
-fn settings(file: &AppFile, entry: &Value, pointer: &str) -> Result<(String, Value), DocumentError> {
-    let mut settings = variables::filled(file, entry, pointer)?;
-    let kind = settings.as_object_mut().and_then(|map| map.shift_remove("type"));
-    Ok((kind.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned(), settings))
+    let refresh = if REFRESHED.contains(&kind) { taken("refresh_seconds") } else { None };
+    SourceSettings { kind, settings, engine, limits, refresh }
 }
 
 /// Checks the `type` of each engine.
-pub(crate) fn check_engines(
-    config: &AppConfig,
-    extensions: &Extensions,
-    file: &AppFile,
-    errors: &mut Vec<DocumentError>,
-) {
-    let known: Vec<_> = extensions.engines().collect();
-    for (name, engine) in &config.tools.engines {
+fn check_engines(app: &App, errors: &mut Vec<DocumentError>) {
+    let known: Vec<_> = app.extensions.engines().collect();
+    for (name, engine) in &app.config.tools.engines {
         if let Err(message) = kind(engine, "engine", &known) {
             let kind = engine.get("type").and_then(Value::as_str).unwrap_or_default();
             let message = former_names::instead_of_engine(kind)
                 .map_or(message, |advice| format!("there is no engine `{kind}`: {advice}"));
-            errors.push(file.error_at(&format!("/tools/engines/{name}"), message));
+            errors.push(app.file.error_at(&format!("/tools/engines/{name}"), message));
         }
     }
 }
 
 /// Checks the `type` and the `engine` of each source.
-pub(crate) fn check_registry(
-    config: &AppConfig,
-    extensions: &Extensions,
-    file: &AppFile,
-    errors: &mut Vec<DocumentError>,
-) {
-    let engines: Vec<&str> = config.tools.engines.keys().map(String::as_str).collect();
-    let loaders: Vec<_> = extensions.loaders().collect();
-    for (position, entry) in config.tools.registry.iter().enumerate() {
+fn check_registry(app: &App, errors: &mut Vec<DocumentError>) {
+    let engines: Vec<&str> = app.config.tools.engines.keys().map(String::as_str).collect();
+    let loaders: Vec<_> = app.extensions.loaders().collect();
+    for (position, entry) in app.config.tools.registry.iter().enumerate() {
         let place = format!("/tools/registry/{position}");
         if let Err(message) = kind(entry, "loader", &loaders) {
-            errors.push(file.error_at(&place, message));
+            errors.push(app.file.error_at(&place, message));
             continue;
         }
         let message = match entry.get("engine") {
@@ -262,7 +247,7 @@ pub(crate) fn check_registry(
             Some(Value::String(engine)) => unknown("engine", engine, &engines),
             Some(other) => format!("`engine` should be the name of one of `tools.engines`, not {other}"),
         };
-        errors.push(file.error_at(&format!("{place}/engine"), message));
+        errors.push(app.file.error_at(&format!("{place}/engine"), message));
     }
 }
 
