@@ -1,4 +1,4 @@
-//! The search tier with a model, by the binary: with the real library and model, and with each of them wrong.
+//! The search tiers with a model, by the binary: with the real library and model, and with each of them wrong.
 
 use std::fs;
 use std::path::Path;
@@ -6,6 +6,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
+use crate::serve::client::Served;
 use crate::support::{Lab, Ran, onnx};
 
 const LIBRARY: &str = "ORT_DYLIB_PATH";
@@ -19,7 +20,11 @@ const void *OrtGetApiBase(void) { return &base; }
 "#;
 
 fn lab(model: &Path) -> Lab {
-    let search = format!("search: {{tier: fastembed, model_dir: '{}'}}", model.display());
+    lab_of("fastembed", model)
+}
+
+fn lab_of(tier: &str, model: &Path) -> Lab {
+    let search = format!("search: {{tier: {tier}, model_dir: '{}'}}", model.display());
     Lab::with_app(&format!(
         "modules: {{hello: {{}}, filesystem: {{}}}}\ntools:\n  capabilities: {{default_policy: grant}}\n  {search}\n"
     ))
@@ -55,6 +60,88 @@ async fn a_model_of_ones_own_finds_by_meaning() {
 }
 
 #[tokio::test]
+async fn a_model_finds_by_meaning_without_another_library() {
+    let Some((_, model)) = onnx() else { return };
+    let lab = lab_of("model", &model).with_variable(LIBRARY, "/no/such/library.so");
+    let (found, _) = search(&lab).await;
+    assert_eq!((&found["engine"], &found["degraded"]), (&json!("hybrid"), &json!(false)));
+    let app = check(&lab, "app search").await;
+    assert!(app["detail"].as_str().unwrap().contains("all-MiniLM-L6-v2"), "{app}");
+}
+
+/// A server of the model in the folder, with the paths of a model hub, and its address.
+async fn hub(model: &Path) -> String {
+    let repository = "Xenova/all-MiniLM-L6-v2";
+    let files = fs::read_dir(model).unwrap().map(|entry| {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        let place = if name == "model.onnx" { "onnx/model_quantized.onnx".to_owned() } else { name };
+        (place, fs::read(entry.path()).unwrap())
+    });
+    let files: Vec<(String, Vec<u8>)> = files.collect();
+    let listed = files.iter().map(|(place, bytes)| json!({"path": place, "size": bytes.len()}));
+    let listed = serde_json::to_vec(&listed.collect::<Vec<_>>()).unwrap();
+    let mut pages = vec![
+        (format!("/api/models/{repository}/revision/main"), br#"{"sha": "abc1"}"#.to_vec()),
+        (format!("/api/models/{repository}/tree/abc1"), listed),
+    ];
+    pages.extend(
+        files.into_iter().map(|(place, bytes)| (format!("/{repository}/resolve/abc1/{place}"), bytes)),
+    );
+    let app = pages.into_iter().fold(axum::Router::new(), |app, (path, bytes)| {
+        app.route(&path, axum::routing::get(move || async move { bytes }))
+    });
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+    format!("http://{address}")
+}
+
+#[tokio::test]
+async fn a_model_is_fetched_then_chosen_for_an_app_and_answers_its_searches_by_either_engine() {
+    let Some((library, model)) = onnx() else { return };
+    let app = "
+modules: {filesystem: {}} # files
+tools:
+  capabilities: {default_policy: grant}
+serve: {surface: discovery}
+";
+    let lab =
+        Lab::with_app(app).with_variable(LIBRARY, &library).with_variable("HF_ENDPOINT", hub(&model).await);
+    let missing = lab.run(["models", "use", "AllMiniLML6V2Q", "app.yaml"]).await.expect(1);
+    assert!(missing.stderr.contains("fetches it"), "it is not fetched by itself: {missing:#?}");
+    let pulled = lab.run(["models", "pull", "AllMiniLML6V2Q"]).await.expect(0);
+    assert!(pulled.stdout.contains("AllMiniLML6V2Q is in "), "{pulled:#?}");
+    for tier in ["model", "fastembed"] {
+        lab.run(["models", "use", "AllMiniLML6V2Q", "app.yaml", "--tier", tier]).await.expect(0);
+        let text = lab.read("app.yaml");
+        assert!(text.contains(&format!("search: {{tier: {tier}, model: AllMiniLML6V2Q}}\n")), "{text}");
+        assert!(text.contains("# files\n"), "comments stay: {text}");
+        let (found, _) = search(&lab).await;
+        assert_eq!((&found["engine"], &found["degraded"]), (&json!("hybrid"), &json!(false)), "{tier}");
+        let served = Served::start(&lab, &[]).await;
+        let query = json!({"name": "search_tools", "arguments": {"query": "read a text file"}});
+        let answer = served.modern(&[], "tools/call", query).await.to_string();
+        assert!(answer.contains("filesystem.read(") && !answer.contains("degraded"), "{tier}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn an_app_file_is_changed_only_for_a_model_that_works() {
+    let Some((_, model)) = onnx() else { return };
+    let app = "tools: {registry: []}\n";
+    let lab = Lab::with_app(app)
+        .with_file("broken/model.onnx", "no model")
+        .with_file("broken/tokenizer.json", "{}");
+    let broken = lab.run(["models", "use", "broken", "app.yaml"]).await.expect(1);
+    assert!(broken.stderr.contains("broken"), "{broken:#?}");
+    let folder = model.display().to_string();
+    let told = lab.run(["models", "use", &folder, "app.yaml"]).await.expect(2);
+    assert!(told.stderr.contains("write `search: {tier: model, model_dir: "), "{told:#?}");
+    assert_eq!(lab.read("app.yaml"), app);
+}
+
+#[tokio::test]
 async fn an_evaluation_with_a_model_is_one_of_that_model_or_fails() {
     let Some((library, model)) = onnx() else { return };
     let lab = Lab::new()
@@ -64,17 +151,19 @@ async fn an_evaluation_with_a_model_is_one_of_that_model_or_fails() {
         )
         .with_file("queries.jsonl", "{\"query\": \"erase a document\", \"relevant\": [\"files::remove\"]}\n")
         .with_variable(LIBRARY, &library);
-    let evaluate = async |folder: &Path, code: i32| {
+    let evaluate = async |tier: &str, folder: &Path, code: i32| {
         let folder = folder.display().to_string();
         let words = ["eval", "--tools", "tools.json", "--queries", "queries.jsonl", "--json"];
-        let tier = ["--tier", "fastembed", "--model-dir", &folder];
+        let tier = ["--tier", tier, "--model-dir", &folder];
         lab.run_words(&[&words[..], &tier].concat()).await.expect(code).json()
     };
-    let report = evaluate(&model, 0).await;
-    assert!(report["engine"].as_str().unwrap().starts_with("hybrid onnx:"), "{report}");
-    assert_eq!(report["hit@1"], json!(1.0), "{report}");
-    let missing = evaluate(Path::new("no/such/folder"), 1).await;
-    assert!(missing["error"]["message"].as_str().unwrap().contains("no/such/folder"), "{missing}");
+    for (tier, engine) in [("fastembed", "hybrid onnx:"), ("model", "hybrid rten:")] {
+        let report = evaluate(tier, &model, 0).await;
+        assert!(report["engine"].as_str().unwrap().starts_with(engine), "{report}");
+        assert_eq!(report["hit@1"], json!(1.0), "{report}");
+        let missing = evaluate(tier, Path::new("no/such/folder"), 1).await;
+        assert!(missing["error"]["message"].as_str().unwrap().contains("no/such/folder"), "{missing}");
+    }
 }
 
 #[tokio::test]
@@ -112,16 +201,19 @@ async fn with_a_model_that_is_truncated_or_missing_the_builtin_table_serves() {
     let copy = Lab::new();
     for entry in fs::read_dir(&model).unwrap() {
         let entry = entry.unwrap();
-        fs::copy(entry.path(), copy.path("home").join(entry.file_name())).unwrap();
+        // Not a copy of the file, which would be as read-only as it.
+        fs::write(copy.path("home").join(entry.file_name()), fs::read(entry.path()).unwrap()).unwrap();
     }
     let onnx = copy.path("home/model.onnx");
     let whole = fs::read(&onnx).unwrap();
     fs::write(&onnx, &whole[..whole.len() / 2]).unwrap();
     for folder in [copy.path("home"), copy.path("none")] {
-        let lab = lab(&folder).with_variable(LIBRARY, &library);
-        let (found, ran) = search(&lab).await;
-        assert_eq!((&found["engine"], &found["degraded"]), (&json!("hybrid"), &json!(true)));
-        assert!(ran.stderr.contains(folder.to_str().unwrap()), "it says which model: {ran:#?}");
+        for tier in ["fastembed", "model"] {
+            let lab = lab_of(tier, &folder).with_variable(LIBRARY, &library);
+            let (found, ran) = search(&lab).await;
+            assert_eq!((&found["engine"], &found["degraded"]), (&json!("hybrid"), &json!(true)));
+            assert!(ran.stderr.contains(folder.to_str().unwrap()), "it says which model: {ran:#?}");
+        }
     }
 }
 
@@ -135,7 +227,7 @@ async fn a_named_model_says_how_it_is_fetched_and_fetching_it_offline_ends_with_
     let (_, ran) = search(&lab).await;
     assert!(ran.stderr.contains("`toolcrib models pull all-MiniLM-L6-v2` fetches it"), "{ran:#?}");
     lab.run(["models", "pull", "all-MiniLM-L6-v2"]).await.expect(5);
-    let models = check(&lab, "models of fastembed").await;
+    let models = check(&lab, "search models").await;
     assert_eq!(models["status"], "missing", "a model that did not come is not there: {models}");
     let unknown = lab.run(["models", "pull", "no-such-model", "--json"]).await.expect(2).json();
     assert!(unknown["error"]["message"].as_str().unwrap().contains("toolcrib models list"), "{unknown}");

@@ -16,7 +16,6 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use crate::process::describe;
-use crate::test::FEATURES;
 use crate::workspace::Workspace;
 
 /// The folder of the reference, relative to the root.
@@ -31,7 +30,7 @@ const NOTE: &str =
 
 /// Builds the program and writes the pages.
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
-    let binary = workspace.build_program(&FEATURES)?;
+    let binary = workspace.build_program()?;
     let folder = workspace.root.join(FOLDER);
     fs::create_dir_all(folder.join(MODULES))?;
     let pages = pages(&binary)?;

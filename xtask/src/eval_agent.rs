@@ -24,7 +24,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let binary = match binary {
         Some(binary) => binary,
         // A default build, whose text is that of any other build.
-        None => workspace.build_program(&[])?,
+        None => workspace.build_program()?,
     };
     ensure!(binary.is_file(), "there is no program {}", binary.display());
     let mut tasks = cargo(&workspace.root);

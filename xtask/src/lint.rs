@@ -3,7 +3,6 @@
 use anyhow::{Result, bail};
 
 use crate::process::{cargo, run as run_command};
-use crate::test::FEATURES;
 use crate::workspace::Workspace;
 use crate::{deny, tidy};
 
@@ -43,13 +42,8 @@ fn format(workspace: &Workspace) -> Result<()> {
 }
 
 fn clippy(workspace: &Workspace) -> Result<()> {
-    // With the default features, and with those of the tests.
-    for features in [&[][..], &FEATURES] {
-        let mut command = cargo(&workspace.root);
-        command.args(["clippy", "--workspace", "--all-targets", "--locked"]).args(features);
-        run_command(command.args(["--", "-D", "warnings"]))?;
-    }
-    Ok(())
+    let mut command = cargo(&workspace.root);
+    run_command(command.args(["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]))
 }
 
 fn features(workspace: &Workspace) -> Result<()> {

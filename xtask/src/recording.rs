@@ -6,7 +6,6 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::test::FEATURES;
 use crate::workspace::Workspace;
 
 /// The recorded command, as it is typed.
@@ -34,7 +33,7 @@ const SHORT_PAUSE: f64 = 0.12;
 
 /// Builds the program, runs the command without a key, and writes the picture.
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
-    let binary = workspace.build_program(&FEATURES)?;
+    let binary = workspace.build_program()?;
     // Both streams share one pipe, so that their lines have the order of a terminal.
     let mut command = Command::new("sh");
     command.args(["-c", "exec \"$0\" \"$@\" 2>&1"]).arg(&binary).args(COMMAND.split_whitespace().skip(1));

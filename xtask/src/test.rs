@@ -15,11 +15,8 @@ use crate::workspace::Workspace;
 /// The labelled data sets, relative to the root of the repository.
 const SHARED: &str = "../shared";
 
-/// The model for the tests of the search tier `fastembed`, relative to the data sets.
+/// The model for the tests of the search tiers `model` and `fastembed`, relative to the data sets.
 const MODEL: &str = "models/all-MiniLM-L6-v2-onnx-int8/model.onnx";
-
-/// The feature of the search tier with models, enabled so that its tests run too: one build serves all tests.
-pub(crate) const FEATURES: [&str; 2] = ["--features", "toolcrib-cli/fastembed"];
 
 /// The browser: its Debian package, and its program.
 const BROWSER: &str = "chromium";
@@ -33,7 +30,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     // Dropping the servers stops them.
     let (environment, _servers) = prepare(workspace)?;
     let programs = ["build", "--bin", "toolcrib", "--bin", "hostile-server", "--bin", "reports", "--locked"];
-    run_command(cargo(root).args(programs).args(FEATURES))?;
+    run_command(cargo(root).args(programs))?;
     docs::check(workspace, &workspace.program())?;
 
     if let Some(mut tests) = python_tests(workspace, &environment) {
@@ -45,9 +42,9 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     } else {
         tests.args(["test", "--workspace", "--locked", "--lib", "--bins", "--tests"]);
     }
-    run_command(tests.args(FEATURES).args(arguments).envs(environment.iter().cloned()))?;
+    run_command(tests.args(arguments).envs(environment.iter().cloned()))?;
     let doctests = ["test", "--workspace", "--locked", "--doc"];
-    run_command(cargo(root).args(doctests).args(FEATURES).envs(environment))
+    run_command(cargo(root).args(doctests).envs(environment))
 }
 
 /// Runs the tests of the Python package. If pytest could not be installed, that was reported before.

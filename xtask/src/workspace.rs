@@ -67,9 +67,9 @@ impl Workspace {
         self.target.join("debug").join(format!("toolcrib{EXE_SUFFIX}"))
     }
 
-    /// Builds `toolcrib` with these arguments of cargo in addition, and returns its path.
-    pub(crate) fn build_program(&self, arguments: &[&str]) -> Result<PathBuf> {
-        run(cargo(&self.root).args(["build", "--bin", "toolcrib", "--locked"]).args(arguments))?;
+    /// Builds `toolcrib` and returns its path.
+    pub(crate) fn build_program(&self) -> Result<PathBuf> {
+        run(cargo(&self.root).args(["build", "--bin", "toolcrib", "--locked"]))?;
         Ok(self.program())
     }
 }

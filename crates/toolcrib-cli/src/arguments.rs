@@ -2,6 +2,7 @@
 
 mod caller;
 mod clients;
+mod models;
 mod new;
 mod serve;
 mod sessions;
@@ -16,6 +17,7 @@ use toolcrib_app::LOGIN_TIMEOUT;
 
 pub(crate) use caller::{Caller, Otlp, SESSION, principal};
 pub(crate) use clients::{Client, Import, Install};
+pub(crate) use models::{ModelTier, Models, ModelsCommand};
 pub(crate) use new::{Language, New, NewCommand};
 pub(crate) use serve::{Approve, Serve, SurfaceArgument};
 pub(crate) use sessions::{Sessions, SessionsCommand};
@@ -149,9 +151,10 @@ pub(crate) enum Command {
     /// Check what is available here, and what to do about what is missing.
     #[command(after_help = "Example:\n  toolcrib doctor app.yaml")]
     Doctor(Doctor),
-    /// Models for the search tier `fastembed`.
+    /// Models for the search tiers `model` and `fastembed`.
     #[cfg_attr(not(feature = "onnx"), command(hide = true))]
-    #[command(after_help = "Examples:\n  toolcrib models pull\n  toolcrib models pull bge-small-en-v1.5")]
+    #[command(after_help = "Examples:\n  toolcrib models pull\n  toolcrib models pull bge-small-en-v1.5\n  \
+                            toolcrib models use bge-small-en-v1.5 app.yaml")]
     Models(Models),
 }
 
@@ -414,23 +417,6 @@ pub(crate) struct Login {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Models {
-    #[command(subcommand)]
-    pub(crate) command: ModelsCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum ModelsCommand {
-    /// Fetch a model, with its checksums; nothing else ever does.
-    Pull {
-        /// Its name; a multilingual one unless given.
-        name: Option<String>,
-    },
-    /// The models that have a name.
-    List,
-}
-
-#[derive(Args, Debug)]
 pub(crate) struct Eval {
     /// A JSON list of tools: `name`, `namespace`, `description`, `parameters`.
     #[arg(long, value_name = "FILE")]
@@ -442,10 +428,11 @@ pub(crate) struct Eval {
     /// The embedder of tools and queries, as `tools.search.tier` of an app.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) tier: Tier,
-    /// The model of the tier `fastembed`: any that `toolcrib models list` names and `toolcrib models pull` has fetched.
+    /// The model of the tiers `model` and `fastembed`: any that `toolcrib models list` names and `toolcrib models pull`
+    /// has fetched.
     #[arg(long, value_name = "NAME", conflicts_with = "model_dir")]
     pub(crate) model: Option<String>,
-    /// A folder with a model for the tier `fastembed`, in place of a named one.
+    /// A folder with a model for the tiers `model` and `fastembed`, in place of a named one.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) model_dir: Option<PathBuf>,
     /// The fusion of words and meaning into one ranking, as `tools.search.ranking` of an app.
@@ -461,7 +448,9 @@ pub(crate) enum Tier {
     /// A table inside the program.
     #[default]
     Builtin,
-    /// A model that ONNX Runtime runs.
+    /// A model that the program runs itself.
+    Model,
+    /// A model that ONNX Runtime runs, a library that must be installed.
     Fastembed,
 }
 

@@ -194,6 +194,9 @@ pub(super) const OWNERS: &[Owner] = &[
     Owner::of("reqwest", &["toolcrib-agent", "toolcrib-io"]),
     // Signs who we are at an authorization server, and checks what one has signed; TLS has brought it along.
     Owner::of("ring", &["toolcrib-oauth"]),
+    // Runs models without ONNX Runtime; their texts are cut into tokens as fastembed does it.
+    Owner::of("rten", &["toolcrib-search"]),
+    Owner::of("tokenizers", &["toolcrib-search"]),
     Owner::of("rmcp", &["toolcrib-loader-mcp", "toolcrib-server"]),
     // Only its types, which rmcp's interfaces have.
     Owner::of("sse-stream", &["toolcrib-loader-mcp"]),

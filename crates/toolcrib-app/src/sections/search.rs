@@ -16,7 +16,7 @@ use toolcrib_search::{MAX_SYNONYM_GROUPS, MAX_SYNONYM_WORDS, Ranking, SearchSett
 use crate::AppFile;
 use crate::findings::Findings;
 
-/// The model of the `fastembed` tier unless another is named.
+/// The model of the tiers `model` and `fastembed` unless another is named.
 pub const DEFAULT_MODEL: &str = "paraphrase-multilingual-MiniLM-L12-v2";
 
 /// `tools.search`.
@@ -25,10 +25,10 @@ pub const DEFAULT_MODEL: &str = "paraphrase-multilingual-MiniLM-L12-v2";
 pub struct SearchSection {
     /// The method of search by meaning. The default is `builtin`.
     pub tier: SearchTier,
-    /// The model of the tier `fastembed`, downloaded with `toolcrib models pull`. By default
+    /// The model of the tiers `model` and `fastembed`, downloaded with `toolcrib models pull`. By default
     /// `paraphrase-multilingual-MiniLM-L12-v2`.
     pub model: Option<String>,
-    /// A folder with a model for the tier `fastembed`, relative to the app file, instead of a named one.
+    /// A folder with a model for the tiers `model` and `fastembed`, relative to the app file, instead of a named one.
     pub model_dir: Option<String>,
     /// The combination of the rankings by words and by meaning. The default is `fused`.
     pub ranking: Ranking,
@@ -44,10 +44,19 @@ pub enum SearchTier {
     /// A table inside the program.
     #[default]
     Builtin,
-    /// A model that ONNX Runtime runs.
+    /// A model that the program runs itself.
+    Model,
+    /// A model that ONNX Runtime runs, a library that must be installed.
     Fastembed,
     /// No search by meaning: words only.
     Keyword,
+}
+
+impl SearchTier {
+    /// Returns true if `model` and `model_dir` select the model of the tier.
+    pub fn takes_model(self) -> bool {
+        matches!(self, Self::Model | Self::Fastembed)
+    }
 }
 
 impl SearchSection {
@@ -83,10 +92,10 @@ pub(crate) fn check(search: &SearchSection, file: &AppFile, found: &mut Findings
     let mut wrong = |key: &str, message: &str| {
         errors.push(file.error_at(&format!("/tools/search/{key}"), message.to_owned()));
     };
-    if search.tier != SearchTier::Fastembed {
+    if !search.tier.takes_model() {
         for key in [("model", &search.model), ("model_dir", &search.model_dir)] {
             if key.1.is_some() {
-                wrong(key.0, "only `tier: fastembed` takes a model");
+                wrong(key.0, "only `tier: model` and `tier: fastembed` take a model");
             }
         }
     } else if search.model.is_some() && search.model_dir.is_some() {
@@ -107,12 +116,12 @@ pub(crate) fn check(search: &SearchSection, file: &AppFile, found: &mut Findings
 
 /// Returns a warning about search settings that have no effect.
 fn warning(search: &SearchSection, file: &AppFile) -> Option<String> {
-    if search.tier != SearchTier::Fastembed {
+    if !search.tier.takes_model() {
         return None;
     }
     if cfg!(not(feature = "onnx")) {
         let what =
-            "`tools.search.tier` is `fastembed`, which this build does not have; `builtin` takes its place";
+            "`tools.search.tier` needs a model, which this build cannot run; `builtin` takes its place";
         return Some(what.into());
     }
     let folder = search.model_dir.as_deref().filter(|folder| !file.path(folder).is_dir())?;
@@ -144,12 +153,14 @@ pub(crate) fn enrichment(
         return None;
     }
     let model_dir = search.model_dir.as_deref().map(|folder| file.path(folder));
-    let open = move || match search.tier {
-        SearchTier::Fastembed => match open_model(search.model.as_deref(), model_dir.as_deref()) {
+    let open = move || {
+        if !search.tier.takes_model() {
+            return builtin();
+        }
+        match open_model(search.tier, search.model.as_deref(), model_dir.as_deref()) {
             Ok(embedder) => OpenedEmbedder { embedder: Some(embedder), fault: None },
             Err(error) => OpenedEmbedder { fault: Some(error), ..builtin() },
-        },
-        _ => builtin(),
+        }
     };
     let mut enrichment = EmbeddingsEnrichment::lazy(open).with_wait(patience);
     if let Some(folder) = cache_folder(KEPT) {
@@ -165,25 +176,40 @@ fn builtin() -> OpenedEmbedder {
     }
 }
 
-/// Opens the model of the tier `fastembed`: the one in a folder, else the one of a name.
+/// Opens the model of the tier `model` or `fastembed`: the one in a folder, else the one of a name.
 #[cfg(feature = "onnx")]
-pub fn open_model(name: Option<&str>, folder: Option<&Path>) -> Result<Arc<dyn Embedder>, EmbedError> {
-    use toolcrib_search::embedding::FastEmbedder;
+pub fn open_model(
+    tier: SearchTier,
+    name: Option<&str>,
+    folder: Option<&Path>,
+) -> Result<Arc<dyn Embedder>, EmbedError> {
+    use toolcrib_search::embedding::{FastEmbedder, RtenEmbedder};
     let libraries = runtime_library_folder();
+    let libraries = libraries.as_deref();
     if let Some(folder) = folder {
-        return Ok(Arc::new(FastEmbedder::open(folder, libraries.as_deref())?));
+        return Ok(match tier {
+            SearchTier::Fastembed => Arc::new(FastEmbedder::open(folder, libraries)?),
+            _ => Arc::new(RtenEmbedder::open(folder)?),
+        });
     }
     let name = name.unwrap_or(DEFAULT_MODEL);
     let Some(models) = models_folder() else {
         let message = "there is no folder for it: set XDG_CACHE_HOME or HOME".to_owned();
         return Err(EmbedError::Model { model: name.to_owned(), message });
     };
-    Ok(Arc::new(FastEmbedder::open_named(name, &models, libraries.as_deref())?))
+    Ok(match tier {
+        SearchTier::Fastembed => Arc::new(FastEmbedder::open_named(name, &models, libraries)?),
+        _ => Arc::new(RtenEmbedder::open_named(name, &models)?),
+    })
 }
 
-/// Opens the model of the tier `fastembed`, which this build does not have.
+/// Opens the model of the tier `model` or `fastembed`, which this build cannot run.
 #[cfg(not(feature = "onnx"))]
-pub fn open_model(name: Option<&str>, folder: Option<&Path>) -> Result<Arc<dyn Embedder>, EmbedError> {
+pub fn open_model(
+    _: SearchTier,
+    name: Option<&str>,
+    folder: Option<&Path>,
+) -> Result<Arc<dyn Embedder>, EmbedError> {
     let model =
         folder.map_or_else(|| name.unwrap_or(DEFAULT_MODEL).to_owned(), |path| path.display().to_string());
     let message =

@@ -15,11 +15,11 @@ use crate::arguments::Doctor;
 use crate::exit::{Exit, Failure};
 use crate::ui::output;
 
-/// The tier with a model of one's choice.
+/// The tier whose model ONNX Runtime runs.
 const FASTEMBED: &str = "search tier fastembed";
 
-/// The models of that tier.
-const MODELS: &str = "models of fastembed";
+/// The models of that tier and of the tier `model`.
+const MODELS: &str = "search models";
 
 /// The status of what is not there and need not be.
 const OPTIONAL: &str = "optional";
@@ -63,8 +63,12 @@ pub(crate) async fn run(arguments: &Doctor, extensions: &Extensions, json: bool)
     if let Some(path) = &arguments.app {
         match look_closely(path, extensions).await {
             Ok(runtime) => {
-                if runtime.app().config.tools.search.tier == SearchTier::Fastembed {
-                    require(&mut checks, &[FASTEMBED, MODELS]);
+                let search = &runtime.app().config.tools.search;
+                if search.tier == SearchTier::Fastembed {
+                    require(&mut checks, FASTEMBED);
+                }
+                if search.tier.takes_model() && search.model_dir.is_none() {
+                    require(&mut checks, MODELS);
                 }
                 exit = app(&runtime, &mut checks);
                 runtime.close().await;
@@ -90,8 +94,8 @@ pub(crate) async fn run(arguments: &Doctor, extensions: &Extensions, json: bool)
 }
 
 /// Marks as missing what is optional in general, and needed by the app.
-fn require(checks: &mut [Check], names: &[&str]) {
-    for check in checks.iter_mut().filter(|check| names.contains(&check.name.as_str())) {
+fn require(checks: &mut [Check], name: &str) {
+    for check in checks.iter_mut().filter(|check| check.name == name) {
         if check.status == OPTIONAL {
             check.status = "missing";
         }
@@ -122,8 +126,8 @@ fn fastembed() -> Check {
         Err(error) => {
             let kept = folder.map(|folder| format!(", put it into {}", folder.display())).unwrap_or_default();
             let next = format!(
-                "needed only for `tier: fastembed`; `pip install onnxruntime` in an active Python environment{kept}, or \
-                 set ORT_DYLIB_PATH to it"
+                "needed only for `tier: fastembed`, while `tier: model` runs most models without it; `pip install \
+                 onnxruntime` in an active Python environment{kept}, or set ORT_DYLIB_PATH to it"
             );
             Check::not_ok(FASTEMBED, OPTIONAL, error.to_string(), next)
         }
@@ -145,7 +149,8 @@ fn fastembed() -> Check {
 
 /// Checks which models of the tier are downloaded.
 fn models() -> Check {
-    let next = "needed only for `tier: fastembed`; `toolcrib models pull` fetches one, or set `model_dir`";
+    let next = "needed only for `tier: model` and `tier: fastembed`; `toolcrib models pull` fetches one, or set \
+                `model_dir`";
     let Some(folder) = models_folder() else {
         return Check::not_ok(MODELS, OPTIONAL, "there is no folder for them", "set XDG_CACHE_HOME or HOME");
     };
@@ -169,8 +174,8 @@ fn search(runtime: &Runtime) -> Option<Check> {
     let settings = &runtime.app().config.tools.search;
     let Some(error) = embeddings.degraded() else {
         let model = match (settings.tier, &settings.model_dir, &settings.model) {
-            (SearchTier::Fastembed, Some(folder), _) => format!("the model in {folder}"),
-            (SearchTier::Fastembed, None, name) => name.as_deref().unwrap_or(DEFAULT_MODEL).to_owned(),
+            (tier, Some(folder), _) if tier.takes_model() => format!("the model in {folder}"),
+            (tier, None, name) if tier.takes_model() => name.as_deref().unwrap_or(DEFAULT_MODEL).to_owned(),
             _ => embeddings.vectors()?.embedder().id().to_owned(),
         };
         return Some(Check::ok(NAME, format!("by words and by meaning ({model})")));

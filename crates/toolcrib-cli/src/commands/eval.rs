@@ -8,7 +8,7 @@ use std::time::Instant;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
-use toolcrib_app::sections::search::open_model;
+use toolcrib_app::sections::search::{SearchTier, open_model};
 use toolcrib_io::files::read_bounded;
 use toolcrib_model::{QualifiedName, Tool};
 use toolcrib_search::embedding::{BuiltinEmbedder, Embedder, Embeddings};
@@ -73,16 +73,18 @@ pub(crate) async fn run(arguments: &Eval, json: bool) -> Result<Exit, Failure> {
 /// reported.
 fn embedder(arguments: &Eval) -> Result<Option<Arc<dyn Embedder>>, Failure> {
     let (model, folder) = (arguments.model.as_deref(), arguments.model_dir.as_deref());
-    if arguments.tier != Tier::Fastembed && (model.is_some() || folder.is_some()) {
+    let takes_model = matches!(arguments.tier, Tier::Model | Tier::Fastembed);
+    if !takes_model && (model.is_some() || folder.is_some()) {
         let flag = if model.is_some() { "--model" } else { "--model-dir" };
         return Err(Failure::bad_input(format!(
-            "{flag}: only `--tier fastembed` takes a model; add it, or leave {flag} out"
+            "{flag}: only `--tier model` and `--tier fastembed` take a model; add one, or leave {flag} out"
         )));
     }
     let opened = match arguments.tier {
         Tier::Keyword => return Ok(None),
         Tier::Builtin => BuiltinEmbedder::new().map(|embedder| Arc::new(embedder) as Arc<dyn Embedder>),
-        Tier::Fastembed => open_model(model, folder),
+        Tier::Model => open_model(SearchTier::Model, model, folder),
+        Tier::Fastembed => open_model(SearchTier::Fastembed, model, folder),
     };
     opened.map(Some).map_err(|error| Failure::new(Exit::Failed, error.to_string()))
 }

@@ -53,7 +53,7 @@ mod vector_cache;
 mod worker;
 
 #[cfg(feature = "onnx")]
-mod fastembed;
+mod onnx;
 
 #[cfg(test)]
 mod tests;
@@ -65,9 +65,9 @@ pub use builtin::{
 pub use embedder::{EmbedError, Embedder, MAX_DIMENSION};
 pub use enrichment::{DEFAULT_WAIT, EmbeddingsEnrichment, OpenedEmbedder};
 #[cfg(feature = "onnx")]
-pub use fastembed::{
+pub use onnx::{
     DEFAULT_ENDPOINT, DEFAULT_MODEL, FastEmbedder, MAX_MODEL_BYTES, MAX_TOKENIZER_BYTES, NamedModel,
-    PullProgress, STALL_TIMEOUT, load_library, pull,
+    PullProgress, RtenEmbedder, STALL_TIMEOUT, load_library, pull,
 };
 pub use runtime_library::{LIBRARY_VARIABLE, RuntimeLibrary, runtime_libraries};
 pub use tool_texts::{ContentHash, MAX_EMBEDDED_BYTES};

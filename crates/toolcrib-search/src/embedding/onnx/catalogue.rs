@@ -15,9 +15,12 @@ const MAX_LIST_BYTES: u64 = 1 << 20;
 /// The name of the list of a model's files.
 pub(super) const LIST: &str = "files.json";
 
-/// The tokenizer files that every model has.
-pub(super) const TOKENIZER_FILES: [&str; 4] =
-    ["tokenizer.json", "config.json", "special_tokens_map.json", "tokenizer_config.json"];
+/// The file of the tokenizer.
+pub(super) const TOKENIZER_FILE: &str = "tokenizer.json";
+
+/// The files with settings of the model and of its tokenizer.
+pub(super) const SETTINGS_FILES: [&str; 3] =
+    ["config.json", "special_tokens_map.json", "tokenizer_config.json"];
 
 /// A model that `fastembed` knows.
 #[derive(Clone, Debug)]
@@ -47,18 +50,17 @@ impl NamedModel {
         let is_named = |model: &ModelInfo<EmbeddingModel>| {
             same(&model.model_code) || same(last(&model.model_code)) || same(&format!("{:?}", model.model))
         };
-        TextEmbedding::list_supported_models().into_iter().find(is_named).map(Self).ok_or_else(|| {
-            EmbedError::Model {
-                model: name.to_owned(),
-                message: "there is no model of this name; `toolcrib models list` shows all models".into(),
-            }
+        // The list of `fastembed` has no order. In this one, a model is before its quantized form.
+        Self::all().into_iter().find(|model| is_named(&model.0)).ok_or_else(|| EmbedError::Model {
+            model: name.to_owned(),
+            message: "there is no model of this name; `toolcrib models list` shows all models".into(),
         })
     }
 
-    /// Returns all named models, ordered by name.
+    /// Returns all named models, ordered by repository and name.
     pub fn all() -> Vec<Self> {
         let mut models: Vec<_> = TextEmbedding::list_supported_models().into_iter().map(Self).collect();
-        models.sort_by_key(|model| model.repository().to_ascii_lowercase());
+        models.sort_by_cached_key(|model| (model.repository().to_ascii_lowercase(), model.own_name()));
         models
     }
 
@@ -90,7 +92,7 @@ impl NamedModel {
     /// Returns its files, the model first.
     pub(super) fn files(&self) -> impl Iterator<Item = &str> {
         let own = std::iter::once(&self.0.model_file).chain(&self.0.additional_files).map(String::as_str);
-        own.chain(TOKENIZER_FILES)
+        own.chain([TOKENIZER_FILE]).chain(SETTINGS_FILES)
     }
 
     pub(super) fn pooling(&self) -> Pooling {

@@ -12,8 +12,8 @@ use toolcrib_io::files::replace;
 use toolcrib_io::http::HttpClient;
 use url::Url;
 
-use super::models::{FileEntry, FileList, LIST, NamedModel};
-use super::{MAX_MODEL_BYTES, wrong};
+use super::catalogue::{FileEntry, FileList, LIST, NamedModel};
+use super::limits::MAX_MODEL_BYTES;
 use crate::embedding::EmbedError;
 
 /// The server of models, unless `HF_ENDPOINT` overrides it.
@@ -114,7 +114,7 @@ struct ModelDownload<'a> {
 
 impl ModelDownload<'_> {
     fn wrong(&self, message: impl Into<String>) -> EmbedError {
-        wrong(self.model.repository(), message.into())
+        EmbedError::Model { model: self.model.repository().to_owned(), message: message.into() }
     }
 
     async fn json<T: for<'a> Deserialize<'a>>(&self, address: &str) -> Result<T, EmbedError> {

@@ -10,6 +10,8 @@ mod making;
 mod onnx;
 #[cfg(feature = "onnx")]
 mod pull;
+#[cfg(feature = "onnx")]
+mod rten;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

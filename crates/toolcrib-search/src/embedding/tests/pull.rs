@@ -133,6 +133,9 @@ async fn an_address_of_the_private_network_is_refused_unless_it_is_allowed() {
 fn every_model_is_found_by_its_repository_and_what_there_is_not_is_an_error() {
     for model in NamedModel::all() {
         assert_eq!(NamedModel::find(model.repository()).unwrap().repository(), model.repository());
+        assert_eq!(NamedModel::find(&model.own_name()).unwrap().own_name(), model.own_name());
     }
+    let found = NamedModel::find("all-minilm-l12-v2").unwrap();
+    assert_eq!(found.own_name(), "AllMiniLML12V2", "of two in one repository the one that is not quantized");
     assert!(NamedModel::find("no-such-model").is_err());
 }

@@ -1,11 +1,20 @@
 //! `toolcrib models`.
 
-use serde_json::json;
-use toolcrib_app::sections::search::{DEFAULT_MODEL, models_folder};
+mod app_edit;
 
-use crate::arguments::{Models, ModelsCommand};
+use std::path::{Path, PathBuf, absolute};
+
+use serde_json::json;
+use toolcrib_app::sections::search::{DEFAULT_MODEL, SearchTier, models_folder, open_model};
+use toolcrib_io::files::{read_bounded, replace};
+
+use self::app_edit::{ChosenModel, with_model};
+use crate::arguments::{ModelTier, Models, ModelsCommand};
 use crate::exit::{Exit, Failure};
 use crate::ui::output;
+
+/// The most bytes of an app file.
+const MAX_APP_BYTES: u64 = 1 << 20;
 
 pub(crate) async fn run(arguments: &Models, json: bool) -> Result<Exit, Failure> {
     match &arguments.command {
@@ -34,8 +43,47 @@ pub(crate) async fn run(arguments: &Models, json: bool) -> Result<Exit, Failure>
                 output::tell(&format!("{DEFAULT_MODEL} is the one that is fetched unless another is named"));
             }
         }
+        ModelsCommand::Use { model, app, tier } => {
+            let chosen = choose(model, app, *tier)?;
+            write(app, &chosen)?;
+            if json {
+                output::json(&json!({"app": app, "tier": chosen.tier, (chosen.key): chosen.value}));
+            } else {
+                output::say(&format!("{}: {}", app.display(), chosen.line()));
+            }
+        }
     }
     Ok(Exit::Ok)
+}
+
+/// Opens a model, which shows that it works, and returns it as a choice for an app file.
+fn choose(model: &str, app: &Path, tier: ModelTier) -> Result<ChosenModel, Failure> {
+    let (search_tier, tier) = match tier {
+        ModelTier::Model => (SearchTier::Model, "model"),
+        ModelTier::Fastembed => (SearchTier::Fastembed, "fastembed"),
+    };
+    let folder = Some(PathBuf::from(model)).filter(|folder| folder.is_dir());
+    open_model(search_tier, Some(model), folder.as_deref())
+        .map_err(|error| Failure::new(Exit::Failed, error.to_string()))?;
+    let Some(folder) = folder else {
+        return Ok(ChosenModel { tier, key: "model", value: model.to_owned() });
+    };
+    // The app file names folders relative to its own.
+    let is_beside = app.parent().is_none_or(|parent| parent.as_os_str().is_empty());
+    let folder = if is_beside { Ok(folder) } else { absolute(&folder) };
+    let folder = folder.map_err(|error| Failure::bad_input(format!("{model}: {error}")))?;
+    Ok(ChosenModel { tier, key: "model_dir", value: folder.display().to_string() })
+}
+
+/// Writes a model into an app file.
+fn write(app: &Path, chosen: &ChosenModel) -> Result<(), Failure> {
+    let wrong = |message: String| Failure::bad_input(format!("{}: {message}", app.display()));
+    let bytes = read_bounded(app, MAX_APP_BYTES).map_err(|error| Failure::bad_input(error.to_string()))?;
+    let text = String::from_utf8(bytes).map_err(|error| wrong(error.to_string()))?;
+    let edited = with_model(&text, chosen).ok_or_else(|| {
+        wrong(format!("it is not changed; write `{}` below `tools` yourself", chosen.line()))
+    })?;
+    replace(app, edited.as_bytes()).map_err(|error| wrong(error.to_string()))
 }
 
 /// A model as it is listed.
