@@ -29,6 +29,7 @@
 mod agent;
 mod call_app;
 mod channels;
+mod connect;
 mod error;
 mod runtime;
 mod services;
@@ -36,7 +37,9 @@ mod setup;
 mod skills;
 mod source_notes;
 mod source_reload;
+mod sources;
 mod strict;
+mod tasks;
 
 #[cfg(test)]
 mod tests;

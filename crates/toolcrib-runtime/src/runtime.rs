@@ -1,7 +1,6 @@
 //! The services of an app.
 
 use std::collections::BTreeMap;
-use std::fmt::Display;
 use std::mem::take;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -9,31 +8,27 @@ use std::time::Duration;
 
 use toolcrib_agent::notifications::NotificationQueue;
 use toolcrib_agent::{AgentPool, AppPool};
+use toolcrib_app::sections::limits;
 use toolcrib_app::sections::serve::SurfaceMode;
-use toolcrib_app::sections::{limits, search};
-use toolcrib_app::{
-    AgentSetup, App, Blueprint, BuiltSource, CheckedLoader, ChosenModel, ContextWindows, Surface, too_deep,
-};
+use toolcrib_app::{AgentSetup, App, Blueprint, ChosenModel, Surface, too_deep};
 use toolcrib_exec::Executor;
-use toolcrib_exec::audit::Audit;
 use toolcrib_io::process::depth;
 use toolcrib_meta::Discovery;
 use toolcrib_policy::{Capabilities, Principal, Rule};
-use toolcrib_port::{Approver, Reject, ToolCaller, ToolEngine, ToolLoader};
+use toolcrib_port::{Approver, ToolCaller};
 use toolcrib_prompt::Tokenizer;
-use toolcrib_registry::{Snapshot, ToolRegistry};
-use toolcrib_results::{ResultLimits, Results, Secrets, TokenCounter};
+use toolcrib_registry::Snapshot;
+use toolcrib_results::{ResultLimits, Results, TokenCounter};
 use toolcrib_sdk::Module;
+use toolcrib_tasks::Tasks;
 use toolcrib_tasks::schedule::SCHEDULER;
-use toolcrib_tasks::{TaskPorts, Tasks};
 
+use crate::agent::factory;
 use crate::agent::notifications::SessionNotifications;
-use crate::agent::prompter::Prompts;
-use crate::agent::setup_cache::Setups;
+use crate::connect::connect;
 use crate::services::AppServices;
-use crate::setup::NotSetUp;
 use crate::source_reload::Watcher;
-use crate::{Error, agent::factory, call_app, channels, setup, skills, strict};
+use crate::{Error, call_app, channels, setup, skills, sources, strict, tasks};
 
 /// An app that runs.
 pub struct Runtime {
@@ -88,11 +83,11 @@ impl Runtime {
         let services = connect(blueprint, (&modules, &sources), &approver, &results, audit)?;
         let executor = &services.executor;
         let pool = factory::pool(&services);
-        let tasks = Arc::new(open_tasks(&services).await?);
+        let apps = call_app::pool(called, &services.app.config.tools.apps, &approver);
+        let tasks = Arc::new(tasks::open(&services).await?);
         if let Some(module) = modules.iter_mut().find(|module| module.id() == SCHEDULER) {
             *module = tasks.scheduler().module();
         }
-        let apps = call_app::pool(called, &services.app.config.tools.apps, &approver);
         let has_schedules = services.app.config.execution.scheduler;
         let schedule_tools = if has_schedules { tasks.scheduler().tools() } else { Vec::new() };
         let own = toolcrib_results::tools(Arc::clone(&results))
@@ -104,15 +99,9 @@ impl Runtime {
             .chain(apps.tools())
             .chain(pool.iter().flat_map(AgentPool::tools));
         let meta = toolcrib_meta::module(Arc::clone(&services.discovery));
-        let own = Arc::new(own.fold(meta, Module::with_tool));
-        add(executor, own.clone(), Some(own));
-        add_modules(executor, modules, not_set_up, services.app.secrets()).await;
-        let mut watched = Vec::new();
-        for source in sources.into_iter().map(|built| built.source) {
-            let name = source.loader.source();
-            watched.extend(source.watched.into_iter().map(|path| (path, name.to_owned())));
-            add(executor, source.loader, source.engine);
-        }
+        let own = own.fold(meta, Module::with_tool);
+        let modules = (modules, not_set_up);
+        let watched = sources::add_all(executor, own, modules, sources, services.app.secrets()).await;
         let registry = executor.registry();
         registry
             .refresh()
@@ -124,7 +113,7 @@ impl Runtime {
             return Err(error);
         }
         let watcher = Watcher::start(watched, services.loaders.clone(), registry)?;
-        tasks.start().await.map_err(|error| of_tasks(&error))?;
+        tasks.start().await.map_err(|error| tasks::start_error(&error))?;
         Ok(Self { services, pool, tasks, apps, results, watcher })
     }
 
@@ -281,89 +270,6 @@ impl Runtime {
         self.executor().close().await;
         self.tasks.close_store().await;
     }
-}
-
-/// Connects the parts of an app around the entrance to execution, which exists before anything that makes calls.
-fn connect(
-    blueprint: Blueprint,
-    (modules, sources): (&[Module], &[BuiltSource]),
-    approver: &Arc<dyn Approver>,
-    results: &Arc<Results>,
-    audit: Audit,
-) -> Result<Arc<AppServices>, Error> {
-    let registry = ToolRegistry::new()
-        .with_enrichments(blueprint.enrichments())
-        .map_err(|error| Error::Start { what: "the enrichments".into(), message: error.to_string() })?;
-    let registry = Arc::new(registry.with_session_tools(blueprint.session_tools));
-    let Blueprint { app, options, policy, flow, channels, skills, .. } = blueprint;
-    let policy = Arc::new(factory::reserved(policy, &app.config)?);
-    let executor = Executor::new(Arc::clone(&registry), Arc::clone(&policy), Arc::clone(approver))
-        .with_earlier_names(toolcrib_tasks::background::resolve_former_name)
-        .with_flow(flow)
-        .with_results(Arc::clone(results))
-        .with_approval_wait(app.config.tools.limits.approval_wait())
-        .with_audit(audit);
-    let descriptions = modules.iter().map(|module| (module.id().to_owned(), module.description().to_owned()));
-    let loaders: Vec<_> = sources.iter().map(|built| Arc::clone(&built.source.loader)).collect();
-    let discovery = Discovery::new(&registry, policy)
-        .with_sources(loaders.clone())
-        .with_descriptions(descriptions.collect())
-        .with_search(app.config.tools.search.settings())
-        .with_word_cache(search::words_folder());
-    Ok(Arc::new(AppServices {
-        app,
-        options,
-        executor: Arc::new(executor),
-        discovery: Arc::new(discovery),
-        loaders,
-        skills,
-        channels,
-        setups: Setups::default(),
-        windows: ContextWindows::default(),
-    }))
-}
-
-/// Opens the tasks of an app, which call its tools and prompt its agents.
-async fn open_tasks(services: &Arc<AppServices>) -> Result<Tasks, Error> {
-    let has_agents = !services.app.config.agents.is_empty();
-    let channels = services.channels.iter().map(|named| (named.name.clone(), Arc::clone(&named.channel)));
-    let ports = TaskPorts {
-        tool_caller: Some(services.executor.tool_caller()),
-        prompter: has_agents.then(|| Arc::new(Prompts(Arc::downgrade(services))) as _),
-        channels: channels.collect(),
-    };
-    let settings = services.app.task_settings(services.options.tasks)?;
-    Tasks::open(settings, ports).await.map_err(|error| of_tasks(&error))
-}
-
-fn of_tasks(error: &dyn Display) -> Error {
-    Error::Start { what: "the tasks".into(), message: error.to_string() }
-}
-
-async fn add_modules(
-    executor: &Executor,
-    modules: Vec<Module>,
-    mut not_set_up: BTreeMap<String, Reject>,
-    secrets: &Secrets,
-) {
-    for module in modules {
-        if let Some(reject) = not_set_up.remove(module.id()) {
-            module.close().await;
-            add(executor, Arc::new(NotSetUp::new(module.id(), reject)), None);
-            continue;
-        }
-        let module = Arc::new(module);
-        let engine: Arc<dyn ToolEngine> = module.clone();
-        let loader = CheckedLoader::new(module.clone(), Some(engine), secrets.clone(), None);
-        add(executor, Arc::new(loader), Some(module));
-    }
-}
-
-fn add(executor: &Executor, loader: Arc<dyn ToolLoader>, engine: Option<Arc<dyn ToolEngine>>) {
-    if let Some(engine) = engine {
-        executor.add_engine(loader.source(), engine);
-    }
-    executor.registry().add_loader(loader);
 }
 
 fn results(app: &App) -> Results {

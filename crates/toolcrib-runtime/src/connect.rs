@@ -1,0 +1,58 @@
+//! The connection of the parts of an app.
+
+use std::sync::Arc;
+
+use toolcrib_app::sections::search;
+use toolcrib_app::{Blueprint, BuiltSource, ContextWindows};
+use toolcrib_exec::Executor;
+use toolcrib_exec::audit::Audit;
+use toolcrib_meta::Discovery;
+use toolcrib_port::Approver;
+use toolcrib_registry::ToolRegistry;
+use toolcrib_results::Results;
+use toolcrib_sdk::Module;
+
+use crate::Error;
+use crate::agent::factory;
+use crate::agent::setup_cache::Setups;
+use crate::services::AppServices;
+
+/// Connects the parts of an app around the entrance to execution, which exists before anything that makes calls.
+pub(crate) fn connect(
+    blueprint: Blueprint,
+    (modules, sources): (&[Module], &[BuiltSource]),
+    approver: &Arc<dyn Approver>,
+    results: &Arc<Results>,
+    audit: Audit,
+) -> Result<Arc<AppServices>, Error> {
+    let registry = ToolRegistry::new()
+        .with_enrichments(blueprint.enrichments())
+        .map_err(|error| Error::Start { what: "the enrichments".into(), message: error.to_string() })?;
+    let registry = Arc::new(registry.with_session_tools(blueprint.session_tools));
+    let Blueprint { app, options, policy, flow, channels, skills, .. } = blueprint;
+    let policy = Arc::new(factory::reserved(policy, &app.config)?);
+    let executor = Executor::new(Arc::clone(&registry), Arc::clone(&policy), Arc::clone(approver))
+        .with_earlier_names(toolcrib_tasks::background::resolve_former_name)
+        .with_flow(flow)
+        .with_results(Arc::clone(results))
+        .with_approval_wait(app.config.tools.limits.approval_wait())
+        .with_audit(audit);
+    let descriptions = modules.iter().map(|module| (module.id().to_owned(), module.description().to_owned()));
+    let loaders: Vec<_> = sources.iter().map(|built| Arc::clone(&built.source.loader)).collect();
+    let discovery = Discovery::new(&registry, policy)
+        .with_sources(loaders.clone())
+        .with_descriptions(descriptions.collect())
+        .with_search(app.config.tools.search.settings())
+        .with_word_cache(search::words_folder());
+    Ok(Arc::new(AppServices {
+        app,
+        options,
+        executor: Arc::new(executor),
+        discovery: Arc::new(discovery),
+        loaders,
+        skills,
+        channels,
+        setups: Setups::default(),
+        windows: ContextWindows::default(),
+    }))
+}
