@@ -2,6 +2,14 @@
 
 use std::path::PathBuf;
 
+use toolcrib_exec::OperatorHints;
+
+/// The advice to the operator in errors of calls, by the settings of an app file.
+pub const OPERATOR_HINTS: OperatorHints = OperatorHints {
+    no_engine: Some("set `engine:` there to one of `tools.engines`"),
+    unknown_client: Some("add the client to `serve.tokens` or `serve.oauth.clients`"),
+};
+
 /// An error of an app file, or of a part that it names.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -35,7 +35,7 @@ mod tests;
 pub use agents::{AgentSetup, CallerView, ChosenModel, ContextWindows, PromptTexts, Surface};
 pub use app::App;
 pub use blueprint::Blueprint;
-pub use error::Error;
+pub use error::{Error, OPERATOR_HINTS};
 pub use extensions::Extensions;
 pub use extensions::entry::EntryContext;
 pub use file::AppFile;

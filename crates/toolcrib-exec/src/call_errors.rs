@@ -17,15 +17,25 @@ pub(crate) fn denied(decision: &Decision) -> ToolError {
     ToolError::new(ErrorKind::Denied, message).with_hint(DENIAL_HINT)
 }
 
+/// Advice to the operator in errors of calls, in the terms of the program that runs the executor.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OperatorHints {
+    /// The way to give an engine to a source.
+    pub no_engine: Option<&'static str>,
+    /// The way to admit a client that the policy does not know.
+    pub unknown_client: Option<&'static str>,
+}
+
 /// Returns the error of a call without an engine: the app sets none for its source, or the session has removed the
 /// source.
-pub(crate) fn no_engine(call: &Call) -> ToolError {
+pub(crate) fn no_engine(call: &Call, hints: &OperatorHints) -> ToolError {
     let tool = call.tool.name.shown();
     if call.tool.equivalent().is_some() {
         let message = format!("the session no longer has `{tool}`, and the call did not run");
         return ToolError::new(ErrorKind::ToolChanged, message).with_hint("search for another tool");
     }
-    let hint = format!("its source is {}; set `engine:` there to one of `tools.engines`", call.source);
+    let hint = [Some(format!("its source is {}", call.source)), hints.no_engine.map(ToOwned::to_owned)];
+    let hint = hint.into_iter().flatten().collect::<Vec<_>>().join("; ");
     ToolError::new(ErrorKind::Unavailable, format!("`{tool}` has no engine to run it"))
         .with_hint(hint)
         .with_retryable(false)

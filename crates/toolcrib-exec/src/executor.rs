@@ -11,7 +11,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use parking_lot::RwLock;
 use tokio::time::Instant;
-use toolcrib_model::{ErrorKind, JsonObject, ResultNote, Tool, ToolCall, ToolError, ToolResult, ToolTraits};
+use toolcrib_model::{ErrorKind, JsonObject, ResultNote, Tool, ToolCall, ToolError, ToolResult};
 use toolcrib_policy::{Approvals, Authorized, Call, Consent, Policy};
 use toolcrib_port::{Approver, CallContext, Catalogue, ResultStore, ToolCaller, ToolEngine};
 use toolcrib_registry::{Snapshot, ToolRegistry};
@@ -20,12 +20,12 @@ use tracing::Instrument as _;
 
 use crate::approval::ApprovalProcess;
 use crate::audit::{Audit, CallRecorder};
-use crate::authorize::{CallState, ResolvedCall, authorize, reaches_only};
+use crate::authorize::{CallState, ResolvedCall, authorize};
 use crate::flow::{CallChain, limited_as};
 use crate::heartbeat::Heartbeat;
 use crate::hooks::fault;
 use crate::limits::{DEFAULT_APPROVAL_WAIT, MAX_APPROVAL_WAIT, MAX_DEADLINE, MIN_APPROVAL_WAIT, deadline_of};
-use crate::{FlowControl, FlowSettings, Hook, call_errors, hooks, invoke};
+use crate::{FlowControl, FlowSettings, Hook, OperatorHints, call_errors, hooks, invoke};
 
 /// The executor: every call of a tool goes through it.
 pub struct Executor {
@@ -40,6 +40,7 @@ pub struct Executor {
     results: Arc<Results>,
     audit: Audit,
     renamed: Option<fn(&ToolCall) -> Option<ToolCall>>,
+    hints: OperatorHints,
 }
 
 impl Executor {
@@ -57,6 +58,7 @@ impl Executor {
             results: Arc::default(),
             audit: Audit::default(),
             renamed: None,
+            hints: OperatorHints::default(),
         }
     }
 
@@ -88,6 +90,12 @@ impl Executor {
     /// Accepts former names of tools: `renamed` returns the call to make instead of a call by a name that no tool has.
     pub fn with_earlier_names(mut self, renamed: fn(&ToolCall) -> Option<ToolCall>) -> Self {
         self.renamed = Some(renamed);
+        self
+    }
+
+    /// Sets the advice to the operator in errors.
+    pub fn with_operator_hints(mut self, hints: OperatorHints) -> Self {
+        self.hints = hints;
         self
     }
 
@@ -128,18 +136,6 @@ impl Executor {
     /// approvals are requested together. Returns exactly one result for each, in the order of the calls.
     pub async fn call_all(self: &Arc<Self>, calls: Vec<ToolCall>, context: &CallContext) -> Vec<ToolResult> {
         self.call_all_below(calls, context, &CallChain::default()).await
-    }
-
-    /// Returns true if a call is read-only: its tool has low risk and no side effects, and if it forwards calls, the
-    /// same holds for them.
-    pub fn only_reads(&self, call: &ToolCall, context: &CallContext) -> bool {
-        reaches_only(ToolTraits::is_read_only, &self.snapshot_of(context), &self.policy, call, context)
-    }
-
-    /// Returns true if a call may safely be repeated: it is read-only, or its tool declares itself idempotent, and if
-    /// it forwards calls, the same holds for them.
-    pub fn may_repeat(&self, call: &ToolCall, context: &CallContext) -> bool {
-        reaches_only(ToolTraits::may_repeat, &self.snapshot_of(context), &self.policy, call, context)
     }
 
     /// Returns the tools that the caller of this context may use.
@@ -349,7 +345,7 @@ impl Executor {
         recorder: &CallRecorder,
     ) -> Result<ToolResult, ToolError> {
         let Some(engine) = self.engine(call, context) else {
-            return Err(call_errors::no_engine(call));
+            return Err(call_errors::no_engine(call, &self.hints));
         };
         let access = invoke::access_of(call)?;
         let started = Instant::now();

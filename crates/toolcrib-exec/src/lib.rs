@@ -65,6 +65,7 @@ mod panic_guard;
 mod tests;
 
 pub use approvers::{Callback, DenyAll};
+pub use call_errors::OperatorHints;
 pub use executor::Executor;
 pub use flow::{FlowControl, FlowSettings};
 pub use hooks::{Hook, MAX_HOOK_WAIT};

@@ -100,17 +100,35 @@ pub struct ToolError {
     /// True if the same call may succeed later.
     #[serde(default)]
     pub retryable: bool,
+    /// The setting of the tool's module that the hint may name.
+    #[serde(skip)]
+    pub setting: Option<&'static str>,
 }
 
 impl ToolError {
     /// Creates an error of this kind, with the kind's default of `retryable`.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), hint: None, retryable: kind.is_retryable() }
+        Self { kind, message: message.into(), hint: None, retryable: kind.is_retryable(), setting: None }
     }
 
     /// Adds advice for the next step.
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        self
+    }
+
+    /// Declares that the hint may name this setting of the tool's module, in backticks.
+    pub fn with_setting(mut self, key: &'static str) -> Self {
+        self.setting = Some(key);
+        self
+    }
+
+    /// Adds the location of the module's settings to the name of the setting in the hint: `` `headers` `` becomes
+    /// `` `modules.http.config.headers` ``.
+    pub fn locate_setting(mut self, location: &str) -> Self {
+        if let (Some(key), Some(hint)) = (self.setting.take(), &mut self.hint) {
+            *hint = hint.replacen(&format!("`{key}"), &format!("`{location}.{key}"), 1);
+        }
         self
     }
 

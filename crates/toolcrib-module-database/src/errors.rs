@@ -21,8 +21,10 @@ pub(super) fn invalid(message: impl Into<String>) -> ToolError {
     ToolError::new(ErrorKind::InvalidArgs, message)
 }
 
-pub(super) const READ_ONLY: &str = "this transaction may only read: `database.execute` changes data, where the operator has set \
-                         `modules.database.config.allow_writes`";
+/// The setting that lets tools change data.
+pub(super) const ALLOW_WRITES: &str = "allow_writes";
+
+pub(super) const READ_ONLY: &str = "this transaction may only read: `database.execute` changes data, where the operator has set `allow_writes`";
 
 pub(super) const TOO_LONG: &str =
     "let it do less: add a condition or a limit, and look at it with `database.explain`";
@@ -30,6 +32,7 @@ pub(super) const TOO_LONG: &str =
 pub(super) fn error_with_hint(kind: ErrorKind, message: String, hint: Option<&str>) -> ToolError {
     let error = ToolError::new(kind, message);
     match hint {
+        Some(READ_ONLY) => error.with_hint(READ_ONLY).with_setting(ALLOW_WRITES),
         Some(hint) => error.with_hint(hint),
         None => error,
     }

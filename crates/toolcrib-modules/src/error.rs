@@ -21,10 +21,7 @@ pub enum Error {
         message: String,
     },
     /// The working directory of the module does not exist.
-    #[error(
-        "module `{module}` works in {}, which does not exist; create it, or set `app.workspace` to a directory that does",
-        workspace.display()
-    )]
+    #[error("module `{module}` works in {}, which does not exist; create it", workspace.display())]
     WorkspaceMissing {
         /// The module.
         module: &'static str,
@@ -32,7 +29,7 @@ pub enum Error {
         workspace: PathBuf,
     },
     /// The working directory of the module exists, but cannot be opened or is not a directory.
-    #[error("module `{module}` cannot work in {}: {source}; set `app.workspace` to a directory that can be read", workspace.display())]
+    #[error("module `{module}` cannot work in {}: {source}", workspace.display())]
     WorkspaceUnusable {
         /// The module.
         module: &'static str,

@@ -32,6 +32,7 @@ pub(crate) fn connect(
     let Blueprint { app, options, policy, flow, channels, skills, .. } = blueprint;
     let policy = Arc::new(factory::reserved(policy, &app.config)?);
     let executor = Executor::new(Arc::clone(&registry), Arc::clone(&policy), Arc::clone(approver))
+        .with_operator_hints(toolcrib_app::OPERATOR_HINTS)
         .with_earlier_names(toolcrib_tasks::background::resolve_former_name)
         .with_flow(flow)
         .with_results(Arc::clone(results))

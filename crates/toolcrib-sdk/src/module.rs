@@ -17,6 +17,7 @@ pub struct Module {
     title: Option<String>,
     description: String,
     config: Arc<JsonObject>,
+    config_location: Option<String>,
     tools: Vec<FunctionTool>,
     reaches_out: bool,
     reports_progress: bool,
@@ -50,6 +51,7 @@ impl Module {
             title: None,
             description: description.into(),
             config: Arc::default(),
+            config_location: None,
             tools: Vec::new(),
             reaches_out: false,
             reports_progress: false,
@@ -75,6 +77,13 @@ impl Module {
     /// Sets the configuration, from which hidden values of its tools come.
     pub fn with_config(mut self, config: JsonObject) -> Self {
         self.config = Arc::new(config);
+        self
+    }
+
+    /// Sets the location of the configuration, such as `modules.http.config`. Errors add it to the settings that they
+    /// name.
+    pub fn with_config_location(mut self, location: impl Into<String>) -> Self {
+        self.config_location = Some(location.into());
         self
     }
 
@@ -152,6 +161,14 @@ impl Module {
         self.tools.iter().filter_map(|function| function.definition(&self.id).ok())
     }
 
+    /// Returns an error of its tools that names settings by their location.
+    fn located(&self, error: ToolError) -> ToolError {
+        match &self.config_location {
+            Some(location) => error.locate_setting(location),
+            None => error,
+        }
+    }
+
     /// Returns the tools that are not turned off.
     fn offered(&self) -> impl Iterator<Item = &FunctionTool> {
         self.tools.iter().filter(|function| self.off.iter().all(|off| off != function.name()))
@@ -217,7 +234,9 @@ impl ToolEngine for Module {
 
     async fn check(&self, call: &Call, context: &CallContext) -> Result<(), ToolError> {
         match &self.check {
-            Some(check) => check(call.tool.name.name(), &call.arguments, context),
+            Some(check) => {
+                check(call.tool.name.name(), &call.arguments, context).map_err(|error| self.located(error))
+            }
             None => Ok(()),
         }
     }
@@ -226,7 +245,9 @@ impl ToolEngine for Module {
         match self.offered().find(|function| function.name() == call.tool.name.name()) {
             Some(function) => {
                 let inputs = Inputs::new(context.clone(), Arc::clone(&self.config));
-                (function.handler)(call, inputs).await
+                let mut result = (function.handler)(call, inputs).await;
+                result.error = result.error.map(|error| self.located(error));
+                result
             }
             None => call
                 .error(ErrorKind::ToolChanged, format!("`{}` is no longer there", call.tool.name.dotted())),

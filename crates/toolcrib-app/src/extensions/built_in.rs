@@ -38,6 +38,7 @@ impl Default for Extensions {
                     entry.workspace()?,
                     session_tools,
                 )
+                .map(|module| module.refusing_setup(MCP_SETUP_REFUSAL))
             })
             // It gets its schedules when the app starts.
             .with_module(SCHEDULER, |NoConfig {}, entry| Ok(Scheduler::new(entry.app.means).module()));
@@ -45,7 +46,7 @@ impl Default for Extensions {
         #[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
         let extensions = extensions.with_module(database::ID, |config, entry| {
             let context = entry.module_context()?;
-            let root = context.root(database::ID).map_err(|error| error.to_string())?;
+            let root = context.root(database::ID).map_err(|error| explain(&error))?;
             database::module(config, root, context.access, context.protected)
                 .map_err(|error| error.to_string())
         });
@@ -53,13 +54,28 @@ impl Default for Extensions {
     }
 }
 
+/// The error of `setup` of the module `mcp`.
+const MCP_SETUP_REFUSAL: &str = "a server that an action connects to belongs to one session, and no session of an agent would have \
+                             it; name the server under `tools.registry`, as `{type: mcp, name: NAME, url: URL}`, for all of them";
+
 impl ModuleTable for Extensions {
     fn add<C>(&mut self, id: &'static str, make: fn(C, &ModuleContext) -> Result<Module, Error>)
     where
         C: DeserializeOwned + JsonSchema + 'static,
     {
         self.add_module(id.to_owned(), move |config: C, entry: &EntryContext<'_>| {
-            make(config, &entry.module_context()?).map_err(|error| error.to_string())
+            make(config, &entry.module_context()?).map_err(|error| explain(&error))
         });
+    }
+}
+
+/// Returns the text of an error, with the setting to change.
+fn explain(error: &Error) -> String {
+    match error {
+        Error::WorkspaceMissing { .. } => format!("{error}, or set `app.workspace` to a directory that does"),
+        Error::WorkspaceUnusable { .. } => {
+            format!("{error}; set `app.workspace` to a directory that can be read")
+        }
+        error => error.to_string(),
     }
 }

@@ -154,7 +154,7 @@ impl Extensions {
         let make = move |place: &EntryContext<'_>| {
             let module = make(place.typed()?, place).map_err(|message| place.error(message))?;
             if module.id() == name {
-                return Ok(module);
+                return Ok(module.with_config_location(format!("modules.{name}.config")));
             }
             Err(place
                 .error(format!("the module `{name}` calls itself `{}`; this is a fault in it", module.id())))

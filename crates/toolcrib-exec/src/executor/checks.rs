@@ -2,24 +2,37 @@
 
 use std::sync::Arc;
 
-use toolcrib_model::{ErrorKind, ToolCall, ToolError};
+use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolTraits};
 use toolcrib_port::CallContext;
 use toolcrib_registry::Entry;
 
 use super::Executor;
-use crate::authorize::{CallState, ResolvedCall};
+use crate::authorize::{CallState, ResolvedCall, reaches_only};
 use crate::deferred_check::check;
 use crate::hooks;
 
 impl Executor {
+    /// Returns true if a call is read-only: its tool has low risk and no side effects, and if it forwards calls, the
+    /// same holds for them.
+    pub fn only_reads(&self, call: &ToolCall, context: &CallContext) -> bool {
+        reaches_only(ToolTraits::is_read_only, &self.snapshot_of(context), &self.policy, call, context)
+    }
+
+    /// Returns true if a call may safely be repeated: it is read-only, or its tool declares itself idempotent, and if
+    /// it forwards calls, the same holds for them.
+    pub fn may_repeat(&self, call: &ToolCall, context: &CallContext) -> bool {
+        reaches_only(ToolTraits::may_repeat, &self.snapshot_of(context), &self.policy, call, context)
+    }
+
     /// Refuses callers to whom every tool is denied.
     pub(super) fn admit(&self, context: &CallContext) -> Result<(), ToolError> {
         if self.policy.admits(context.principal()) {
             return Ok(());
         }
         let message = "the client that this was started for is no longer a client of the app";
-        Err(ToolError::new(ErrorKind::Denied, message)
-            .with_hint("add the client to `serve.tokens` or `serve.oauth.clients`, or cancel the task"))
+        let hint = [self.hints.unknown_client, Some("cancel the task")];
+        let hint = hint.into_iter().flatten().collect::<Vec<_>>().join(", or ");
+        Err(ToolError::new(ErrorKind::Denied, message).with_hint(hint))
     }
 
     /// Returns the error that a call would end with before it runs, under the current tools and rules.

@@ -21,7 +21,7 @@ use toolcrib_port::{Answer, ApprovalRequest, Approver, CallContext, ToolEngine};
 use toolcrib_registry::ToolRegistry;
 
 use crate::limits::MAX_DEPTH;
-use crate::{DenyAll, Executor};
+use crate::{DenyAll, Executor, OperatorHints};
 
 /// Does what the name of the tool says, and counts how often it was asked to.
 #[derive(Default)]
@@ -232,16 +232,16 @@ async fn a_large_result_is_cut_and_says_so() {
 }
 
 #[tokio::test]
-async fn a_source_without_an_engine_says_what_to_set() {
+async fn a_source_without_an_engine_says_what_to_do() {
     let registry =
         ToolRegistry::from_tools("file x", [Tool::new(QualifiedName::new("t", "a").unwrap())]).unwrap();
     let policy =
         Policy::new(&serde_json::from_value(json!({"default_policy": "grant"})).unwrap(), []).unwrap();
-    let executor = Arc::new(Executor::new(Arc::new(registry), Arc::new(policy), Arc::new(DenyAll)));
+    let hints = OperatorHints { no_engine: Some("give it an engine"), ..OperatorHints::default() };
+    let executor = Executor::new(Arc::new(registry), Arc::new(policy), Arc::new(DenyAll));
+    let executor = executor.with_operator_hints(hints);
+    let executor = Arc::new(executor);
     let result = executor.call(ToolCall::new("t.a", JsonObject::new()), &CallContext::new("s")).await;
     let error = result.error.unwrap();
-    assert_eq!(
-        error.hint.as_deref(),
-        Some("its source is file x; set `engine:` there to one of `tools.engines`")
-    );
+    assert_eq!(error.hint.as_deref(), Some("its source is file x; give it an engine"));
 }

@@ -27,10 +27,6 @@ pub use servers::NAMESPACE_PREFIX;
 /// The namespace of the tools.
 pub const ID: &str = "mcp";
 
-/// The error for `setup` of this module in an app file.
-const SETUP_REFUSAL: &str = "a server that an action connects to belongs to one session, and no session of an agent would have \
-                             it; name the server under `tools.registry`, as `{type: mcp, name: NAME, url: URL}`, for all of them";
-
 /// The tool that calls tools of servers.
 const CALL_TOOL: &str = "call_tool";
 
@@ -56,10 +52,7 @@ pub fn module(
     let private_origins = config.private_origins.iter().map(parse).collect::<Result<_, _>>()?;
     let rules = AccessRules { access, private_origins };
     let servers = Arc::new(Servers::new(rules, folder.into(), session_tools));
-    let module = Module::from(Mcp { servers: Arc::clone(&servers) })
-        .reaching_out()
-        .reporting_progress()
-        .refusing_setup(SETUP_REFUSAL);
+    let module = Module::from(Mcp { servers: Arc::clone(&servers) }).reaching_out().reporting_progress();
     if let Some(call_tool) = module.definitions().find(|tool| tool.name.name() == CALL_TOOL) {
         servers.govern_by(call_tool, module.source());
     }

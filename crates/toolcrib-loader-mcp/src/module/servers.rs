@@ -45,7 +45,10 @@ const MAX_NAME_BYTES: usize = 40;
 
 /// The hint for a private URL that the configuration does not name.
 const PRIVATE_HINT: &str = "check `url`, or use a server at a public address; the operator names the origin of a private one under \
-                            `modules.mcp.config.private_origins`";
+                            `private_origins`";
+
+/// The setting that [`PRIVATE_HINT`] names.
+const PRIVATE_ORIGINS: &str = "private_origins";
 
 /// The address of a server.
 pub(super) enum Address {
@@ -90,10 +93,9 @@ impl Address {
                     return denied(format!("`{host}:{port}` may not be reached"), hint);
                 }
                 if names_private_address(url) && !rules.allows_private(url) {
-                    return denied(
-                        format!("`{host}:{port}` is a private address, which may not be reached"),
-                        PRIVATE_HINT,
-                    );
+                    let message = format!("`{host}:{port}` is a private address, which may not be reached");
+                    return denied(message, PRIVATE_HINT)
+                        .map_err(|error| error.with_setting(PRIVATE_ORIGINS));
                 }
             }
         }
@@ -270,7 +272,9 @@ impl Servers {
         let loaded = loader.load().await;
         if let Some(failed) = loaded.rejected.iter().find(|reject| reject.name.is_none()) {
             link.connection.close().await;
-            return Err(ToolError::new(ErrorKind::Unavailable, failed.reason.clone()).with_hint(hint));
+            return Err(ToolError::new(ErrorKind::Unavailable, failed.reason.clone())
+                .with_hint(hint)
+                .with_setting(PRIVATE_ORIGINS));
         }
         let mut notes: Vec<String> = loaded.rejected.into_iter().map(|reject| reject.reason).collect();
         let added = match self.add_tools(&key, &link, loaded.tools).await {

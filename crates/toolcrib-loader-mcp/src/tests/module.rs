@@ -269,7 +269,7 @@ async fn a_server_at_a_private_address_is_connected_to_only_where_the_operator_n
     let arguments = json!({"server": "near", "url": url});
     let refused = error(&plain(), "connect", arguments.clone()).await;
     assert_eq!(refused.kind, ErrorKind::Denied, "{refused}");
-    assert!(refused.hint.unwrap().contains("under `modules.mcp.config.private_origins`"));
+    assert!(refused.hint.unwrap().contains("under `private_origins`"));
 
     let origin = url::Url::parse(&url).unwrap().origin().ascii_serialization();
     let module = with(&McpModuleConfig { private_origins: vec![origin] }, Access::unlimited());

@@ -6,6 +6,7 @@ use toolcrib_model::{ErrorKind, ToolError};
 
 use crate::backend::StatementError;
 use crate::connection::driver_error::connect_error;
+use crate::errors::ALLOW_WRITES;
 
 /// The limits of a pool of connections.
 pub(crate) struct PoolLimits {
@@ -46,8 +47,9 @@ pub(crate) async fn acquire<D: sqlx::Database>(
 
 /// Returns the error of a change by a read-only connection.
 pub(crate) fn not_writable() -> ToolError {
-    ToolError::new(ErrorKind::Denied, "this connection may only read").with_hint(
-        "changing data needs `modules.database.config.allow_writes`, which the operator sets, and a connection \
-         without `read_only`",
-    )
+    ToolError::new(ErrorKind::Denied, "this connection may only read")
+        .with_hint(
+            "changing data needs `allow_writes`, which the operator sets, and a connection without `read_only`",
+        )
+        .with_setting(ALLOW_WRITES)
 }

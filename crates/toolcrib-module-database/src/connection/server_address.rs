@@ -58,10 +58,11 @@ pub(crate) async fn resolve_server(
     let private = addresses.iter().find(|address| is_private_address(**address));
     if let Some(address) = private.filter(|_| !allow_private) {
         let message = format!("refused to connect to `{host}`: {address} is not a public address");
-        return Err(ToolError::new(ErrorKind::Denied, message).with_hint(
-            "the operator can allow it by `modules.database.config.allow_private_addresses`, or put the connection \
-             under `connections` there",
-        ));
+        let hint = "the operator can allow it by `allow_private_addresses`, or put the connection under `connections` \
+                    there";
+        return Err(ToolError::new(ErrorKind::Denied, message)
+            .with_hint(hint)
+            .with_setting("allow_private_addresses"));
     }
     let tls = location.tls.unwrap_or(if private.is_some() { Tls::Prefer } else { Tls::Verify });
     let hosts = if tls == Tls::Verify {

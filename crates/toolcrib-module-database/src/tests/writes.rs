@@ -70,7 +70,7 @@ async fn nothing_is_changed_unless_the_operator_allows_it() {
             let error = call(&reading, &context(), tool, arguments).await.error.unwrap();
             assert_eq!(error.kind, ErrorKind::Denied);
             insta::allow_duplicates! {
-                insta::assert_snapshot!(error.to_string(), @"denied: this connection may only read (changing data needs `modules.database.config.allow_writes`, which the operator sets, and a connection without `read_only`)");
+                insta::assert_snapshot!(error.to_string(), @"denied: this connection may only read (changing data needs `allow_writes`, which the operator sets, and a connection without `read_only`)");
             }
         }
         assert_eq!(users(&place).await.as_array().unwrap().len(), 2);

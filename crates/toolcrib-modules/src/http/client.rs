@@ -203,8 +203,9 @@ pub(super) fn url(written: &str) -> Result<Url, ToolError> {
         return Err(invalid(message).with_hint("`filesystem.read` reads files of the workspace"));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        let hint = "the operator sets credentials for an origin under `modules.http.config.headers`";
-        return Err(invalid("`url` has a user or a password in it, which are not sent").with_hint(hint));
+        let hint = "the operator sets credentials for an origin under `headers`";
+        let message = "`url` has a user or a password in it, which are not sent";
+        return Err(invalid(message).with_hint(hint).with_setting("headers"));
     }
     Ok(url)
 }

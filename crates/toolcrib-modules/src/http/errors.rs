@@ -36,7 +36,7 @@ pub(super) fn request_error(method: &Method, error: &Error) -> ToolError {
         ),
         Error::AddressRefused { .. } => (
             ErrorKind::Denied,
-            "use a public server; the operator names a private one under `modules.http.config.private_origins`",
+            "use a public server; the operator names a private one under `private_origins`",
         ),
         Error::HostNotAllowed { .. } => {
             (ErrorKind::Denied, "use a host that is allowed, or ask the user for this one")
@@ -50,7 +50,12 @@ pub(super) fn request_error(method: &Method, error: &Error) -> ToolError {
         }
         _ => return ToolError::new(ErrorKind::Internal, error.to_string()),
     };
-    ToolError::new(kind, error.to_string()).with_hint(hint)
+    let failed = ToolError::new(kind, error.to_string()).with_hint(hint);
+    if matches!(error, Error::AddressRefused { .. }) {
+        failed.with_setting("private_origins")
+    } else {
+        failed
+    }
 }
 
 /// Creates the error of a status other than 2xx, for tools that promise the content: the status, and the beginning of
@@ -69,6 +74,9 @@ pub(super) fn status_error(method: &Method, received: &FinalResponse) -> ToolErr
     }
     let error = failed(message).with_retryable(may_pass(status));
     match hint(status, received) {
+        _ if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => error
+            .with_hint("the server wants other credentials; the operator sets them under `headers`")
+            .with_setting("headers"),
         Some(hint) => error.with_hint(hint),
         None => error,
     }
@@ -76,10 +84,6 @@ pub(super) fn status_error(method: &Method, received: &FinalResponse) -> ToolErr
 
 fn hint(status: StatusCode, received: &FinalResponse) -> Option<String> {
     Some(match status {
-        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-            "the server wants other credentials; the operator sets them under `modules.http.config.headers`"
-                .into()
-        }
         StatusCode::NOT_FOUND | StatusCode::GONE => "check the path of `url`".into(),
         StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => {
             "repair what is sent, and call again".into()

@@ -56,9 +56,9 @@ pub(super) fn from_call(given: &BTreeMap<String, String>) -> Result<HeaderMap, T
         })?;
         let is_of = |list: &[&str]| list.contains(&parsed.as_str());
         if is_of(&CREDENTIALS) {
-            let hint = "the operator sets credentials for an origin under `modules.http.config.headers`, and they are \
-                        sent automatically: leave it out, or ask the user";
-            return Err(wrong("cannot be set by a call".into()).with_hint(hint));
+            let hint = "the operator sets credentials for an origin under `headers`, and they are sent \
+                        automatically: leave it out, or ask the user";
+            return Err(wrong("cannot be set by a call".into()).with_hint(hint).with_setting("headers"));
         }
         if is_of(&CONNECTION_HEADERS) || parsed.as_str().starts_with("proxy-") {
             return Err(wrong("is set by the client itself".into()).with_hint("leave it out"));

@@ -130,10 +130,11 @@ impl CommandBuilder {
         cwd: Option<&str>,
     ) -> Result<Command, ToolError> {
         if !self.allow_scripts {
-            return Err(ToolError::new(ErrorKind::Denied, "scripts are not enabled").with_hint(
-                "use `shell.run` with the program and its arguments; the operator sets \
-                 `modules.shell.config.allow_scripts: true` to enable scripts",
-            ));
+            let hint = "use `shell.run` with the program and its arguments; the operator sets `allow_scripts: true` to \
+                        enable scripts";
+            return Err(ToolError::new(ErrorKind::Denied, "scripts are not enabled")
+                .with_hint(hint)
+                .with_setting("allow_scripts"));
         }
         let Some((name, words)) = self.interpreters.iter().find(|(name, _)| name == interpreter) else {
             let names: Vec<_> = self.interpreters.iter().map(|(name, _)| name.as_str()).collect();

@@ -48,7 +48,8 @@ async fn discover(server: &ResourceServer) -> Result<Url, String> {
         }
         return Ok(keys);
     }
-    Err(format!("`{issuer}` publishes no metadata; say by `serve.oauth.jwks_url` where its keys are"))
+    let setting = server.jwks_setting;
+    Err(format!("`{issuer}` publishes no metadata; say by `{setting}` where its keys are"))
 }
 
 /// Fetches a document, or returns `None` if the URL has no document.

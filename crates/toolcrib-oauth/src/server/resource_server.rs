@@ -19,6 +19,8 @@ pub struct ResourceServer {
     pub resource_url: Url,
     /// The URL of the keys; by default the one that the issuer publishes. `https`, or `http` on this machine.
     pub jwks_url: Option<Url>,
+    /// The name of the setting with that URL, for errors.
+    pub jwks_setting: &'static str,
     /// True if host names of the issuer may resolve to private addresses.
     pub allow_private: bool,
     /// The accepted signature algorithms.

@@ -102,6 +102,25 @@ async fn a_tool_reaches_what_its_module_and_it_itself_both_name() {
 }
 
 #[tokio::test]
+async fn an_error_names_the_setting_that_the_operator_changes() {
+    let app = "modules: {http: {}, mcp: {}}
+tools: {capabilities: {default_policy: grant, grant: [{module: mcp, actions: [connect]}]}}";
+    let runtime = start(app).await;
+    let at = "http://127.0.0.1:1/";
+    for (tool, arguments, setting) in [
+        ("http.get", json!({"url": "https://a:b@example.com/"}), "modules.http.config.headers"),
+        ("http.get", json!({"url": at}), "modules.http.config.private_origins"),
+        ("mcp.connect", json!({"server": "near", "url": at}), "modules.mcp.config.private_origins"),
+    ] {
+        let call = ToolCall::new(tool, arguments.as_object().unwrap().clone());
+        let error = runtime.executor().call(call, &CallContext::new("s")).await.error.unwrap();
+        let hint = error.hint.clone().unwrap_or_default();
+        assert!(hint.contains(&format!("`{setting}`")), "{tool}: {error}");
+    }
+    runtime.close().await;
+}
+
+#[tokio::test]
 async fn calls_at_the_same_time_are_limited_each_by_its_own_tool() {
     let runtime = start(APP).await;
     let (less, any, again) =

@@ -24,6 +24,9 @@ struct Divide {
     divisor: Option<i64>,
 }
 
+#[derive(Deserialize, JsonSchema)]
+struct NoArguments {}
+
 fn module() -> Module {
     let divide = |divide: Divide, _: CallContext| async move {
         dividend_over(divide.dividend, divide.divisor.unwrap_or(2))
@@ -104,6 +107,22 @@ async fn a_value_is_a_result_and_a_failure_an_error() {
     assert_eq!(failed.error.map(|error| error.message).as_deref(), Some("division by zero"));
     let wrong = call(json!({"dividend": "x"})).await;
     assert_eq!(wrong.error.map(|error| error.kind), Some(ErrorKind::InvalidArgs));
+}
+
+#[tokio::test]
+async fn an_error_names_a_setting_of_the_module_by_its_location() {
+    let refused = |_: NoArguments, _: CallContext| async {
+        let error = ToolError::new(ErrorKind::Denied, "`writes` are off").with_hint("set `writes: true`");
+        Err::<(), _>(error.with_setting("writes"))
+    };
+    let module = Module::new("notes", "Notes.").with_tool(FunctionTool::new("add", "Adds.", refused));
+    let hint_of = async |module: &Module| {
+        let result = call_in(module, "add", json!({}), &CallContext::new("test")).await;
+        result.error.and_then(|error| error.hint).unwrap()
+    };
+    assert_eq!(hint_of(&module).await, "set `writes: true`");
+    let module = module.with_config_location("modules.notes.config");
+    assert_eq!(hint_of(&module).await, "set `modules.notes.config.writes: true`");
 }
 
 /// Counts what has ended.

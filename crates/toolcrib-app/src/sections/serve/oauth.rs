@@ -122,6 +122,7 @@ impl OAuthConfig {
             resource,
             resource_url,
             jwks_url: jwks_url.map(|(_, url)| url),
+            jwks_setting: "serve.oauth.jwks_url",
             allow_private: self.allow_private,
             algorithms: self.algorithms.clone().unwrap_or_else(|| SignatureAlgorithm::ALL.to_vec()),
         };

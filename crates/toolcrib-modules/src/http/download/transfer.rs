@@ -172,7 +172,8 @@ impl<'a> Meter<'a> {
     fn too_large(&self) -> ToolError {
         let message = format!("the file has more than {} bytes, the most that is downloaded", self.max);
         ToolError::new(ErrorKind::LimitReached, message)
-            .with_hint("the operator can raise `modules.http.config.max_download_bytes`")
+            .with_hint("the operator can raise `max_download_bytes`")
+            .with_setting("max_download_bytes")
     }
 }
 

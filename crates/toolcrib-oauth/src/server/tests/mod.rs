@@ -26,6 +26,7 @@ fn served() -> ResourceServer {
         resource: resource.to_owned(),
         resource_url: resource.parse().unwrap(),
         jwks_url: None,
+        jwks_setting: "jwks_url",
         allow_private: false,
         algorithms: SignatureAlgorithm::ALL.to_vec(),
     }
