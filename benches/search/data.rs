@@ -23,6 +23,12 @@ pub(crate) fn folder() -> Option<PathBuf> {
     std::env::var_os("TOOLCRIB_SHARED").map(|shared| Path::new(&shared).join("data/retrieval"))
 }
 
+/// Returns the folder of the model in the shared data, if there is one.
+pub(crate) fn model() -> Option<PathBuf> {
+    let shared = PathBuf::from(std::env::var_os("TOOLCRIB_SHARED")?);
+    Some(shared.join("models/all-MiniLM-L6-v2-onnx-int8")).filter(|folder| folder.is_dir())
+}
+
 /// Returns this number of tools.
 pub(crate) fn tools(count: usize) -> Result<Vec<Arc<Tool>>, Box<dyn Error>> {
     let mut definitions = Vec::new();

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use bm25::{Document, Language, SearchEngine, SearchEngineBuilder};
 use ratel_ai_core::ToolRegistry;
 use toolcrib_model::{QualifiedName, Tool};
-use toolcrib_search::embedding::{BuiltinEmbedder, Embeddings};
+use toolcrib_search::embedding::{BuiltinEmbedder, Embedder, Embeddings, RtenEmbedder};
 use toolcrib_search::{SearchIndex, SearchOptions};
+
+use crate::data;
 
 /// A search implementation.
 pub(crate) trait Finder {
@@ -23,24 +25,65 @@ pub(crate) trait Finder {
     fn search(&self, query: &str, limit: usize) -> Vec<QualifiedName>;
 }
 
-/// This project: words and meaning, with abstention.
+/// This project with its default tier: words and meaning, with abstention.
 pub(crate) struct Ours(SearchIndex);
+
+/// This project with the tier `keyword`.
+pub(crate) struct OursByWords(SearchIndex);
+
+/// This project with the tier `model` and the model of the shared data.
+pub(crate) struct OursWithModel(SearchIndex);
 
 impl Finder for Ours {
     const NAME: &'static str = "toolcrib";
 
     fn build(tools: &[Arc<Tool>]) -> Result<Self, Box<dyn Error>> {
-        let embeddings = Embeddings::of_tools(Arc::new(BuiltinEmbedder::new()?), tools);
-        let index = SearchIndex::build(tools.iter().map(AsRef::as_ref))?;
-        tokio::runtime::Builder::new_current_thread().build()?.block_on(embeddings.finished());
-        index.attach(embeddings.vectors().ok_or("there are no vectors")?);
-        Ok(Self(index))
+        Ok(Self(index(tools, Some(Arc::new(BuiltinEmbedder::new()?)))?))
     }
 
     fn search(&self, query: &str, limit: usize) -> Vec<QualifiedName> {
-        let options = SearchOptions { limit, ..SearchOptions::default() };
-        self.0.search(query, &options).hits.into_iter().map(|hit| hit.name).collect()
+        found(&self.0, query, limit)
     }
+}
+
+impl Finder for OursByWords {
+    const NAME: &'static str = "toolcrib, tier keyword";
+
+    fn build(tools: &[Arc<Tool>]) -> Result<Self, Box<dyn Error>> {
+        Ok(Self(index(tools, None)?))
+    }
+
+    fn search(&self, query: &str, limit: usize) -> Vec<QualifiedName> {
+        found(&self.0, query, limit)
+    }
+}
+
+impl Finder for OursWithModel {
+    const NAME: &'static str = "toolcrib, tier model (all-MiniLM-L6-v2, int8)";
+
+    fn build(tools: &[Arc<Tool>]) -> Result<Self, Box<dyn Error>> {
+        let folder = data::model().ok_or("TOOLCRIB_SHARED is not set")?;
+        Ok(Self(index(tools, Some(Arc::new(RtenEmbedder::open(folder)?)))?))
+    }
+
+    fn search(&self, query: &str, limit: usize) -> Vec<QualifiedName> {
+        found(&self.0, query, limit)
+    }
+}
+
+fn index(tools: &[Arc<Tool>], embedder: Option<Arc<dyn Embedder>>) -> Result<SearchIndex, Box<dyn Error>> {
+    let embeddings = embedder.map(|embedder| Embeddings::of_tools(embedder, tools));
+    let index = SearchIndex::build(tools.iter().map(AsRef::as_ref))?;
+    if let Some(embeddings) = embeddings {
+        tokio::runtime::Builder::new_current_thread().build()?.block_on(embeddings.finished());
+        index.attach(embeddings.vectors().ok_or("there are no vectors")?);
+    }
+    Ok(index)
+}
+
+fn found(index: &SearchIndex, query: &str, limit: usize) -> Vec<QualifiedName> {
+    let options = SearchOptions { limit, ..SearchOptions::default() };
+    index.search(query, &options).hits.into_iter().map(|hit| hit.name).collect()
 }
 
 /// The crate `bm25`, with name, description, and parameters as one text.

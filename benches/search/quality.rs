@@ -8,7 +8,7 @@ use toolcrib_model::Tool;
 use toolcrib_search::evaluation::{LabelledQuery, ndcg_at};
 
 use crate::data;
-use crate::peers::{Bm25, Finder, Ours, Ratel};
+use crate::peers::{Bm25, Finder, Ours, OursByWords, OursWithModel, Ratel};
 
 /// The number of judged hits per query.
 const DEPTH: usize = 10;
@@ -36,6 +36,10 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
         ];
         let what = format!("{set}, {} queries to {} tools: ", queries.len(), tools.len());
         tell(&what, [ours, bm25, ratel], bound);
+        tell_tier::<OursByWords>(&tools, &queries)?;
+        if data::model().is_some() {
+            tell_tier::<OursWithModel>(&tools, &queries)?;
+        }
         count += 1.0;
         for (sum, figure) in sum.iter_mut().zip([ours, bm25, ratel]) {
             *sum += figure;
@@ -50,6 +54,11 @@ fn tell(what: &str, [ours, bm25, ratel]: [f64; 3], bound: f64) {
     for (name, figure) in [(Bm25::NAME, bm25), (Ratel::NAME, ratel)] {
         Row::new(format!("  {name}"), Figure::Percent(figure)).print();
     }
+}
+
+fn tell_tier<F: Finder>(tools: &[Arc<Tool>], queries: &[LabelledQuery]) -> Result<(), Box<dyn Error>> {
+    Row::new(format!("  {}", F::NAME), Figure::Percent(ndcg::<F>(tools, queries)?)).print();
+    Ok(())
 }
 
 fn ndcg<F: Finder>(tools: &[Arc<Tool>], queries: &[LabelledQuery]) -> Result<f64, Box<dyn Error>> {
