@@ -34,7 +34,7 @@ pub(crate) fn tools(count: usize) -> Result<Vec<Arc<Tool>>, Box<dyn Error>> {
     let mut definitions = Vec::new();
     if let Some(folder) = folder() {
         for set in SETS {
-            definitions.extend(read(&folder, set)?);
+            definitions.extend(read(&folder.join(set))?);
         }
         let many = definitions.len();
         let place = |number: usize| number * STRIDE % many.max(1);
@@ -52,7 +52,12 @@ pub(crate) fn tools(count: usize) -> Result<Vec<Arc<Tool>>, Box<dyn Error>> {
 /// Returns all tools of a labelled set.
 pub(crate) fn tools_of(set: &str) -> Result<Vec<Arc<Tool>>, Box<dyn Error>> {
     let folder = folder().ok_or("TOOLCRIB_SHARED is not set")?;
-    read(&folder, set)?.iter().map(|definition| tool(definition, 0)).collect()
+    tools_in(&folder.join(set))
+}
+
+/// Returns the tools of the set in a folder.
+pub(crate) fn tools_in(folder: &Path) -> Result<Vec<Arc<Tool>>, Box<dyn Error>> {
+    read(folder)?.iter().map(|definition| tool(definition, 0)).collect()
 }
 
 /// Returns all queries of a labelled set.
@@ -62,8 +67,8 @@ pub(crate) fn labelled(set: &str) -> Result<Vec<LabelledQuery>, Box<dyn Error>> 
     Ok(text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?)
 }
 
-fn read(folder: &Path, set: &str) -> Result<Vec<Value>, Box<dyn Error>> {
-    Ok(serde_json::from_slice(&fs::read(folder.join(set).join("tools.json"))?)?)
+fn read(folder: &Path) -> Result<Vec<Value>, Box<dyn Error>> {
+    Ok(serde_json::from_slice(&fs::read(folder.join("tools.json"))?)?)
 }
 
 /// Returns a tool, or a copy of it with another name.

@@ -6,6 +6,7 @@
 //! more tools, the bounds have no meaning, and the quality of the ranking is not measured.
 
 mod data;
+mod languages;
 mod peers;
 mod quality;
 mod query;
@@ -21,6 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     report::run(&[
         Part { name: "ready", run: ready::run },
         Part { name: "quality", run: quality::run },
+        Part { name: "languages", run: languages::run },
         Part { name: "query", run: query::run },
     ])
 }

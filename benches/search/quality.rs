@@ -11,7 +11,7 @@ use crate::data;
 use crate::peers::{Bm25, Finder, Ours, OursByWords, OursWithModel, Ratel};
 
 /// The number of judged hits per query.
-const DEPTH: usize = 10;
+pub(crate) const DEPTH: usize = 10;
 
 /// The minimum of each set: the better of two plain BM25 rankings.
 const SETS: [(&str, f64); 4] =

@@ -210,7 +210,7 @@ impl SearchIndex {
         if let Some((retriever, embedded)) = &meaning {
             let documents: Vec<u32> = keyword.iter().map(|candidate| candidate.document).collect();
             (near, similarity) = retriever.nearest(embedded, &documents, DEPTH, is_visible);
-            weight = fusion::weight(terms.len(), embedded.coverage);
+            weight = fusion::weight(terms.len(), embedded.coverage, embedded.is_english);
         }
         let mut fused = fusion::fuse(self.ranking, weight, &keyword, &near, &similarity);
         let best = keyword.first().map_or(0.0, |candidate| candidate.score);
@@ -220,6 +220,7 @@ impl SearchIndex {
                 similarity: *similarity,
                 coverage: embedded.coverage,
                 cohesion: retriever.cohesion,
+                is_english: embedded.is_english,
             }
         });
         let evidence = evidence(&matches.weights, covered, best, near, weight);

@@ -28,6 +28,8 @@ pub(crate) struct EmbeddedQuery {
     clauses: Vec<Vec<f32>>,
     /// The share of the query that the embedder knows.
     pub coverage: f32,
+    /// False if the query is in another language than English.
+    pub is_english: bool,
 }
 
 impl SemanticRetriever {
@@ -63,7 +65,8 @@ impl SemanticRetriever {
             let vector = vector.inspect_err(|error| tracing::debug!("no vector: {error}")).ok()?;
             // A clause of unknown words has no vector.
             let clauses = clauses(query).into_iter().filter_map(|clause| self.vectors.query(clause).ok());
-            return Some(EmbeddedQuery { vector, clauses: clauses.collect(), coverage });
+            let is_english = self.vectors.embedder().is_english(query.text);
+            return Some(EmbeddedQuery { vector, clauses: clauses.collect(), coverage, is_english });
         }
         None
     }

@@ -8,6 +8,7 @@ mod duplicates;
 mod exact;
 mod fusion;
 mod kept;
+mod languages;
 mod metrics;
 mod names;
 mod quality;

@@ -25,6 +25,13 @@ pub trait Embedder: Send + Sync {
         let _ = text;
         1.0
     }
+
+    /// Returns false if a text is in another language than English. Tools are mostly described in English, so that the
+    /// words of such a text are no evidence for or against them.
+    fn is_english(&self, text: &str) -> bool {
+        let _ = text;
+        true
+    }
 }
 
 /// The error that left some or all texts without vectors.

@@ -82,6 +82,8 @@ pub(crate) struct SemanticEvidence {
     pub coverage: f32,
     /// The [`cohesion`] of the tool set.
     pub cohesion: f32,
+    /// False if the query is in another language than English.
+    pub is_english: bool,
 }
 
 /// Computes the evidence for a query.
@@ -105,6 +107,10 @@ pub(crate) fn evidence(
     };
     let sum =
         model.covered * covered + model.similarity * similarity + model.cohesion * cohesion + model.constant;
-    let similarity = near.map(|near| near.similarity);
-    Evidence { confidence: 1.0 / (1.0 + (-sum).exp()), covered, keyword, similarity, weight }
+    let confidence = 1.0 / (1.0 + (-sum).exp());
+    // The words of a query in another language are those of no tool, and similarity alone does not decide that nothing
+    // matches.
+    let is_foreign = near.is_some_and(|near| !near.is_english && near.coverage >= MIN_COVERAGE);
+    let confidence = if is_foreign { confidence.max(MIN_CONFIDENCE) } else { confidence };
+    Evidence { confidence, covered, keyword, similarity: near.map(|near| near.similarity), weight }
 }

@@ -18,6 +18,8 @@ const WEIGHT: f32 = 0.7;
 const WEIGHT_PER_TERM: f32 = 0.02;
 /// The lowest weight.
 const MIN_WEIGHT: f32 = 0.2;
+/// The weight for a query in another language than English, in which words match by chance or name a thing.
+const OTHER_LANGUAGE_WEIGHT: f32 = 0.8;
 /// The minimum range between the first and the last similarity. If all tools are similar, small differences are noise.
 const MIN_SPREAD: f32 = 0.15;
 
@@ -61,7 +63,12 @@ impl FusedHit {
 }
 
 /// Returns the semantic weight for a query with this many terms, of which the embedder knows the share `coverage`.
-pub(crate) fn weight(terms: usize, coverage: f32) -> f32 {
+///
+/// The number of terms says nothing about a query that is not English.
+pub(crate) fn weight(terms: usize, coverage: f32, is_english: bool) -> f32 {
+    if !is_english {
+        return OTHER_LANGUAGE_WEIGHT * coverage;
+    }
     let terms = f32::from(u8::try_from(terms).unwrap_or(u8::MAX));
     (WEIGHT - WEIGHT_PER_TERM * terms).max(MIN_WEIGHT) * coverage
 }

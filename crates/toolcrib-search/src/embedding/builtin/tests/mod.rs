@@ -1,5 +1,6 @@
 //! What the built-in embedder promises.
 
+mod multilingual;
 mod table;
 mod tokens;
 
@@ -62,15 +63,15 @@ fn the_same_text_has_the_same_vector_whatever_stands_beside_it() {
 #[test]
 fn what_is_not_known_has_a_vector_of_zeros_and_no_coverage() {
     let builtin = builtin();
-    for text in ["", "  \n ", "\u{0}\u{200b}", "🙂🙂", "询", &"x".repeat(101)] {
+    for text in ["", "  \n ", "\u{0}\u{200b}", "🙂🙂", "ᚱᚢ", &"x".repeat(101)] {
         assert_eq!(builtin.embed_one(text), vec![0.0; builtin.dimension()], "{text:?}");
         assert!(builtin.coverage(text) <= 0.0, "{text:?}");
     }
 }
 
 #[test]
-fn coverage_is_the_share_of_what_is_known() {
-    let builtin = builtin();
+fn coverage_is_the_share_of_what_the_english_table_knows() {
+    let builtin = BuiltinEmbedder::over(Table::parse(TABLE).unwrap());
     for (text, expected) in [
         ("Please get the weather in Paris!", 1.0),
         ("I have 2 C files", 1.0),
@@ -90,15 +91,16 @@ fn coverage_is_the_share_of_what_is_known() {
 fn a_text_of_a_megabyte_is_read_to_its_bound() {
     let builtin = builtin();
     let words = "weather ".repeat(1 << 17);
-    assert_eq!(builtin.table.tokens(&words).len(), MAX_TEXT_TOKENS);
+    assert_eq!(builtin.english.tokens(&words).len(), MAX_TEXT_TOKENS);
     assert_eq!(builtin.embed_one(&words), builtin.embed_one(&"weather ".repeat(MAX_TEXT_TOKENS)));
     for text in ["a".repeat(1 << 20), "é".repeat(1 << 19), " ".repeat(1 << 20), "!".repeat(1 << 20)] {
-        assert!(builtin.table.tokens(&text).len() <= MAX_TEXT_TOKENS);
+        assert!(builtin.english.tokens(&text).len() <= MAX_TEXT_TOKENS);
         assert_eq!(builtin.embed_one(&text).len(), builtin.dimension());
     }
 }
 
 #[test]
-fn its_id_names_the_table() {
-    assert_eq!(builtin().id(), format!("builtin:{}", Table::parse(TABLE).unwrap().short_digest()));
+fn its_id_names_both_tables() {
+    let digest = |bytes| Table::parse(bytes).unwrap().short_digest();
+    assert_eq!(builtin().id(), format!("builtin:{}:{}", digest(TABLE), digest(super::MULTILINGUAL_TABLE)));
 }

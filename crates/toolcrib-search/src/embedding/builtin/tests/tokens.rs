@@ -38,13 +38,13 @@ fn texts_are_cut_as_the_original_does() {
         ("\u{3000}wide\u{2003}space\u{a0}nb", "wide space n ##b"),
         ("tiếng Việt", "tie ##ng viet"),
     ] {
-        assert_eq!(written(&builtin().table, text).join(" "), expected, "{text:?}");
+        assert_eq!(written(&builtin().english, text).join(" "), expected, "{text:?}");
     }
 }
 
 #[test]
 fn a_word_of_more_than_a_hundred_characters_is_unknown() {
-    let table = builtin().table;
+    let table = builtin().english;
     assert!(!table.tokens(&"b".repeat(100)).contains(&TokenId::UNKNOWN));
     for text in ["b".repeat(101), "é".repeat(101)] {
         assert_eq!(
