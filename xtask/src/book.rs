@@ -2,17 +2,21 @@
 
 mod links;
 
-use std::env::consts::EXE_SUFFIX;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
-use crate::process::{answers, cargo, describe, run as run_command};
+use crate::cargo_tool::CargoTool;
+use crate::process::describe;
 use crate::workspace::Workspace;
 
-/// The version of mdBook that builds the site.
-const VERSION: &str = "0.5.4";
+/// The program that builds the site.
+const MDBOOK: CargoTool = CargoTool {
+    package: "mdbook",
+    version: "0.5.4",
+    features: &["--no-default-features", "--features", "search"],
+};
 
 /// The folder of the pages, relative to the root.
 const SOURCE: &str = "docs";
@@ -20,7 +24,7 @@ const SOURCE: &str = "docs";
 /// Checks the links, installs mdBook if necessary, and writes the site to `target/book`.
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     check(&workspace.root)?;
-    let program = installed(workspace)?;
+    let program = MDBOOK.installed(workspace)?;
     let folder = workspace.target.join("book");
     let mut command = Command::new(program);
     command.current_dir(&workspace.root).args(["build", SOURCE, "--dest-dir"]).arg(&folder);
@@ -40,30 +44,6 @@ fn check(root: &Path) -> Result<()> {
     let broken = links::check(root)?;
     ensure!(broken.is_empty(), "{} broken links:\n{}", broken.len(), broken.join("\n"));
     Ok(())
-}
-
-/// Returns the path of mdBook in the pinned version. Builds it under `target/tools` if it is not there.
-fn installed(workspace: &Workspace) -> Result<PathBuf> {
-    let tools = workspace.target.join("tools");
-    let program = tools.join("bin").join(format!("mdbook{EXE_SUFFIX}"));
-    if version(&program).is_some_and(|version| version == VERSION) {
-        return Ok(program);
-    }
-    let mut install = cargo(&workspace.root);
-    install.args(["install", "mdbook", "--locked", "--force", "--version", VERSION]);
-    install.args(["--no-default-features", "--features", "search", "--root"]).arg(&tools);
-    run_command(&mut install)?;
-    if !answers(Command::new(&program).arg("--version")) {
-        bail!("{} was installed but does not start", program.display());
-    }
-    Ok(program)
-}
-
-/// Returns the version that an installed mdBook prints, as in `mdbook v0.5.4`.
-fn version(program: &Path) -> Option<String> {
-    let output = Command::new(program).arg("--version").output().ok()?;
-    let text = String::from_utf8(output.stdout).ok()?;
-    Some(text.trim().trim_start_matches("mdbook v").to_owned())
 }
 
 #[cfg(test)]

@@ -7,8 +7,10 @@
 
 mod workspace;
 
+mod api;
 mod bench;
 mod book;
+mod cargo_tool;
 mod conformance;
 mod databases;
 mod distill;
@@ -42,6 +44,8 @@ Tasks:
   lint           rustfmt, clippy with warnings denied, tidy, the docs build, and cargo-deny if installed
   test [ARGS…]   all tests: install the test peers, start the databases, build the binary, run
                  cargo-nextest (or cargo test if it is not installed) with ARGS, then the doctests
+  api [--bless]  compare the public API of the library crates with the lists in api/, or write the
+                 lists; cargo-public-api is installed under target/tools if missing
   book           build the documentation site in target/book with mdBook, which is installed under
                  target/tools if missing; fails on a broken link or a warning
   docs           regenerate the reference pages that are made from declarations in the code; test fails
@@ -84,6 +88,7 @@ fn main() -> ExitCode {
         Some("lint") => without_arguments("lint", &rest, lint::run),
         Some("test") => Workspace::read().and_then(|workspace| test::run(&workspace, &rest)),
         Some("fuzz") => Workspace::read().and_then(|workspace| fuzz::run(&workspace, &rest)),
+        Some("api") => Workspace::read().and_then(|workspace| api::run(&workspace, &rest)),
         Some("book") => without_arguments("book", &rest, book::run),
         Some("recording") => without_arguments("recording", &rest, recording::run),
         Some("docs") => Workspace::read().and_then(|workspace| docs::run(&workspace)),
