@@ -135,7 +135,7 @@ async fn a_search_says_what_it_found_and_why_or_that_nothing_fits() {
     assert_eq!(first["name"], "hello.say_hello");
     assert!(!found.to_string().contains("greet_many"), "a blocked action is invisible");
 
-    let nothing = lab.run(["search", "app.yaml", "zirconium futures", "--json"]).await.expect(0).json();
+    let nothing = lab.run(["search", "app.yaml", "?!", "--json"]).await.expect(0).json();
     assert_eq!((&nothing["outcome"], &nothing["results"]), (&json!("no_match"), &json!([])));
     assert!(nothing["reason"].is_string());
 }

@@ -133,9 +133,10 @@ impl SearchIndex {
             return Outcome::no_match(Reason::EmptyQuery, Vec::new(), Evidence::default());
         }
         let ranked = self.ranked(&query, options);
-        if ranked.is_sure() {
+        if ranked.is_found() {
             let (hits, evidence) = (self.explained(&ranked, options.bounded_limit()), ranked.evidence);
-            return Outcome { hits, no_match: None, nearest: Vec::new(), withheld: 0, evidence };
+            let withheld = if ranked.is_sure() { 0 } else { self.withheld(&query, options) };
+            return Outcome { hits, no_match: None, nearest: Vec::new(), withheld, evidence };
         }
         let best = ranked.fused.iter().filter_map(|one| self.names.get(one.document as usize));
         let nearest = suggest(&self.names, &self.exact, &query.words, best, |name| options.allows(name));
@@ -166,7 +167,7 @@ impl SearchIndex {
         best.1
     }
 
-    /// Counts the tools that the filter hides and that the search would otherwise have found.
+    /// Counts the tools that the filter hides and that the search would otherwise have found for sure.
     fn withheld(&self, query: &Query<'_>, options: &SearchOptions<'_>) -> usize {
         if options.filter.is_none() {
             return 0;
@@ -219,7 +220,7 @@ impl SearchIndex {
             SemanticEvidence {
                 similarity: *similarity,
                 coverage: embedded.coverage,
-                cohesion: retriever.cohesion,
+                background: retriever.background,
                 is_english: embedded.is_english,
             }
         });
@@ -358,8 +359,14 @@ struct Ranked {
 }
 
 impl Ranked {
-    fn is_sure(&self) -> bool {
+    /// Returns true if there is a match, which may be weak.
+    fn is_found(&self) -> bool {
         self.named > 0 || (!self.fused.is_empty() && self.evidence.confidence >= MIN_CONFIDENCE)
+    }
+
+    /// Returns true if there is a match that is not weak.
+    fn is_sure(&self) -> bool {
+        self.named > 0 || (!self.fused.is_empty() && !self.evidence.is_weak())
     }
 }
 

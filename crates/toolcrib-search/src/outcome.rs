@@ -61,15 +61,16 @@ pub struct Outcome {
     pub no_match: Option<Reason>,
     /// Visible tools that resemble the query, if nothing was found.
     pub nearest: Vec<QualifiedName>,
-    /// The number of matching tools that the filter hides, if nothing else was found. At most [`MAX_LIMIT`].
+    /// The number of matching tools that the filter hides, if nothing else was found or all hits are weak. At most
+    /// [`MAX_LIMIT`].
     pub withheld: usize,
     /// The evidence that the answer is based on.
     pub evidence: Evidence,
 }
 
 impl Outcome {
-    /// Returns true if the hits may well be wrong: the query names no tool, and the best hit covers little of the
-    /// query.
+    /// Returns true if the hits may well not fit: the query names no tool, and the best hit hardly resembles it more than
+    /// it would an unrelated request.
     pub fn is_weak(&self) -> bool {
         self.hits.first().is_some_and(|hit| !hit.explain.exact) && self.evidence.is_weak()
     }

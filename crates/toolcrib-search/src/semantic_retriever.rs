@@ -8,7 +8,7 @@ use toolcrib_model::QualifiedName;
 use crate::embedding::Vectors;
 use crate::query::Query;
 use crate::query::clauses::clauses;
-use crate::ranking::confidence::cohesion;
+use crate::ranking::background::Background;
 
 /// The vectors of the tools of an index. The row of a vector and the document number of its tool differ if one of the
 /// two has names that the other lacks.
@@ -18,8 +18,8 @@ pub(crate) struct SemanticRetriever {
     documents: Vec<Option<u32>>,
     /// The row of each document.
     rows: Vec<Option<u32>>,
-    /// The cohesion of the tool set.
-    pub cohesion: f32,
+    /// The similarities of the tool set to requests that it is not for.
+    pub background: Option<Background>,
 }
 
 /// The vectors of a query and of its clauses.
@@ -47,8 +47,8 @@ impl SemanticRetriever {
                 }
             }
         }
-        let cohesion = cohesion(vectors.index());
-        Self { vectors, documents, rows, cohesion }
+        let background = Background::of(&vectors);
+        Self { vectors, documents, rows, background }
     }
 
     /// Returns the id of the embedding model.

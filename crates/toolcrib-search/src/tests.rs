@@ -1,5 +1,6 @@
 //! What the index promises.
 
+mod abstention;
 mod actions;
 mod bounds;
 mod chinese;

@@ -46,11 +46,15 @@ pub(crate) async fn run(arguments: &Search, extensions: &Extensions, json: bool)
             explain(&tool.explain);
         }
     }
+    let is_weak = found.outcome == "weak";
     if let Some(reason) = found.reason {
-        output::say(&format!("no match ({reason}): {}", told_reason(reason, found.withheld)));
-        if !found.nearest.is_empty() {
-            output::say(&format!("nearest: {}", found.nearest.join(", ")));
-        }
+        let outcome = if is_weak { "weak match" } else { "no match" };
+        output::say(&format!("{outcome} ({reason}): {}", told_reason(reason, found.withheld)));
+    } else if is_weak {
+        output::say("weak match: these come nearest, but may not fit");
+    }
+    if !found.nearest.is_empty() {
+        output::say(&format!("nearest: {}", found.nearest.join(", ")));
     }
     Ok(Exit::Ok)
 }

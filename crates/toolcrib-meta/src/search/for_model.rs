@@ -22,10 +22,6 @@ const MAX_MATCHED_WORDS: usize = 3;
 /// The most characters of such a word.
 const MAX_MATCHED_CHARS: usize = 24;
 
-/// The next step that a model is advised to take if there is no good match.
-const WEAK_HINT: &str =
-    "these come nearest, and may not fit: search with other words, or answer without a tool";
-
 /// The next step if no tool of a namespace matches.
 const NAMESPACE_HINT: &str = "no tool of this namespace matches; search without `namespace`";
 
@@ -102,9 +98,9 @@ impl Discovery {
         principal: Principal<'_>,
     ) -> JsonObject {
         let mut told = JsonObject::from_iter([("outcome".to_owned(), json!(found.outcome))]);
+        // A model must not learn that there is a tool which it may not use.
+        let is_denied = found.reason == Some(Reason::NotPermitted.as_str());
         if found.outcome == NO_MATCH {
-            // A model must not learn that there is a tool which it may not use.
-            let is_denied = found.reason == Some(Reason::NotPermitted.as_str());
             let nothing = Reason::NothingSimilar;
             let (reason, hint) = if is_denied {
                 (Some(nothing.as_str()), Some(no_match::hint(nothing, 0)))
@@ -131,7 +127,10 @@ impl Discovery {
         lines.extend(again.map(|tool| format!("{} (see above)", tool.qualified_name.shown())));
         told.insert("results".into(), lines.into());
         if found.outcome == WEAK {
-            told.insert("hint".into(), WEAK_HINT.into());
+            let missing = found.reason.filter(|_| !is_denied);
+            let hint = if is_denied { Some(no_match::weak_hint(None)) } else { found.hint.clone() };
+            told.extend(missing.map(|reason| ("reason".to_owned(), json!(reason))));
+            told.extend(hint.map(|hint| ("hint".to_owned(), json!(hint))));
         }
         told
     }

@@ -28,7 +28,7 @@ const HYBRID: &str = "hybrid";
 /// The outcome of a search that found nothing.
 const NO_MATCH: &str = "no_match";
 
-/// The outcome of a search without a good match.
+/// The outcome of a search whose results may not fit.
 const WEAK: &str = "weak";
 
 /// The results of a search.
@@ -36,9 +36,9 @@ const WEAK: &str = "weak";
 pub struct SearchResults {
     /// The query, truncated to the part that was read.
     pub query: String,
-    /// `ok`, `weak` if there is no good match, or `no_match`.
+    /// `ok`, `weak` if the results may not fit, or `no_match`.
     pub outcome: &'static str,
-    /// The reason why nothing was found.
+    /// The reason why nothing was found, or what may be missing if the results may not fit.
     pub reason: Option<&'static str>,
     /// True if part of the search was not available.
     pub degraded: bool,
@@ -49,10 +49,10 @@ pub struct SearchResults {
     /// The nearest names if nothing was found.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub nearest: Vec<String>,
-    /// The number of matching tools that the caller may not use, if nothing else was found.
+    /// The number of matching tools that the caller may not use, if nothing else was found that fits.
     #[serde(skip_serializing_if = "is_zero")]
     pub withheld: usize,
-    /// The advice if nothing was found.
+    /// The advice if nothing was found or the results may not fit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
@@ -113,7 +113,12 @@ impl Discovery {
             indexed.search.search(query, &SearchOptions { limit, namespace, filter: Some(&filter) });
         let is_weak = outcome.is_weak();
         let Outcome { hits, no_match, nearest, withheld, .. } = outcome;
-        let no_match = no_match.map(|reason| no_match::reason(reason, query, indexed.snapshot.rejected()));
+        // What is missing may be what a weak search is for.
+        let found = no_match.or_else(|| {
+            is_weak.then_some(if withheld > 0 { Reason::NotPermitted } else { Reason::NothingSimilar })
+        });
+        let reason = found.map(|found| no_match::reason(found, query, indexed.snapshot.rejected()));
+        let reason = reason.filter(|reason| no_match.is_some() || *reason != Reason::NothingSimilar);
         let best = hits.iter().map(|hit| hit.explain.fused).fold(0.0, f32::max);
         // An exact name counts regardless of the score.
         let is_near = |hit: &Hit| hit.explain.exact || hit.explain.fused >= best * NEAR;
@@ -136,13 +141,18 @@ impl Discovery {
                 None if is_weak => WEAK,
                 None => "ok",
             },
-            reason: no_match.map(Reason::as_str),
+            reason: reason.map(Reason::as_str),
             degraded: indexed.degraded().is_some(),
             engine: if indexed.search.model().is_some() { HYBRID } else { KEYWORD },
             results: results.collect(),
             nearest: nearest.iter().map(QualifiedName::shown).collect(),
             withheld,
-            hint: no_match.map(|reason| no_match::hint(reason, withheld)),
+            hint: match reason {
+                Some(Reason::NotPermitted) => Some(no_match::hint(Reason::NotPermitted, withheld)),
+                _ if is_weak => Some(no_match::weak_hint(reason)),
+                Some(reason) => Some(no_match::hint(reason, withheld)),
+                None => None,
+            },
         }
     }
 }

@@ -30,19 +30,33 @@ fn of_reject(reject: &Reject, query: &str) -> Option<Reason> {
     }
 }
 
+const SOURCE_DOWN: &str = "a source is down, and it may have the tool: tell the user";
+const NEEDS_LOGIN: &str = "a source needs the user to log in: tell the user";
+const QUARANTINED: &str = "the tool is held back until the user approves its changes: tell the user";
+
+/// The advice if the results may not fit.
+const WEAK: &str =
+    "these come nearest, but may not fit: if none does, search with other words or answer without a tool";
+
+/// Returns the advice if the results may not fit, with what may be missing, for a model and for a person.
+pub(crate) fn weak_hint(reason: Option<Reason>) -> String {
+    match reason {
+        Some(Reason::SourceDown) => format!("{WEAK}; {SOURCE_DOWN}"),
+        Some(Reason::NeedsLogin) => format!("{WEAK}; {NEEDS_LOGIN}"),
+        Some(Reason::Quarantined) => format!("{WEAK}; {QUARANTINED}"),
+        _ => WEAK.into(),
+    }
+}
+
 /// Returns the advice if nothing matches, for a model and for a person.
 pub(crate) fn hint(reason: Reason, withheld: usize) -> String {
     match reason {
         Reason::EmptyQuery => {
             "the query has no words; describe what the tool should do, or give its name".into()
         }
-        Reason::SourceDown => {
-            "no tool matches; a source is down, and it may have the tool: tell the user".into()
-        }
-        Reason::NeedsLogin => "no tool matches; a source needs the user to log in: tell the user".into(),
-        Reason::Quarantined => {
-            "the tool is held back until the user approves its changes: tell the user".into()
-        }
+        Reason::SourceDown => format!("no tool matches; {SOURCE_DOWN}"),
+        Reason::NeedsLogin => format!("no tool matches; {NEEDS_LOGIN}"),
+        Reason::Quarantined => QUARANTINED.into(),
         Reason::NotPermitted if withheld == 1 => {
             "a matching tool is not permitted here: tell the user".into()
         }

@@ -162,7 +162,7 @@ fn the_risk_is_told_only_where_it_matters_to_the_caller() {
 }
 
 #[test]
-fn tools_that_have_little_of_the_query_are_told_as_weak_in_a_line_each() {
+fn weak_results_are_listed_in_full_with_a_note_that_they_may_not_fit() {
     let property =
         json!({"type": "object", "properties": {"a": {"type": "string", "description": "The fax."}}});
     let tools =
@@ -176,8 +176,7 @@ fn tools_that_have_little_of_the_query_are_told_as_weak_in_a_line_each() {
     let search = ModelSearch { queries: vec![query.to_owned()], namespace: None, limit: 5 };
     let told = discovery.search_for_model(&search, Principal::new("s")).unwrap();
     assert_eq!(told["outcome"], "weak", "{told}");
-    let lines = told["results"].as_array().unwrap();
-    assert!((1..=3).contains(&lines.len()), "{told}");
-    assert!(lines.iter().all(|line| !line.as_str().unwrap().contains('\n')), "{told}");
-    assert!(told["hint"].as_str().unwrap().contains("may not fit"), "{told}");
+    let listed = discovery.search(query, 5, Principal::new("s")).unwrap().results;
+    assert_eq!(told["results"].as_array().unwrap().len(), listed.len(), "{told}");
+    insta::assert_snapshot!(told["hint"].as_str().unwrap(), @"these come nearest, but may not fit: if none does, search with other words or answer without a tool");
 }

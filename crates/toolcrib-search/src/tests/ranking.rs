@@ -228,15 +228,12 @@ async fn what_an_app_calls_a_thing_is_as_sure_as_the_word_that_its_tools_have() 
         assert_eq!(of_own.no_match, None, "{query}: {:?}", of_own.evidence);
         assert!(found(&of_own).iter().any(|name| name == first), "{query}: {:?}", found(&of_own));
         let of_bare = bare.search(query, &SearchOptions::default());
-        assert_eq!(of_bare.no_match, Some(Reason::NothingSimilar), "{query}: {:?}", of_bare.evidence);
+        assert!(of_bare.is_weak() || of_bare.no_match.is_some(), "{query}: {:?}", of_bare.evidence);
     }
     // A group of which the tools have no word makes nothing surer.
     for query in ["blorp", "chop the blorp wood", "zorb"] {
-        assert_eq!(
-            own.search(query, &SearchOptions::default()).no_match,
-            Some(Reason::NothingSimilar),
-            "{query}"
-        );
+        let of_own = own.search(query, &SearchOptions::default());
+        assert!(of_own.is_weak() || of_own.no_match.is_some(), "{query}: {:?}", of_own.evidence);
     }
 }
 
