@@ -71,6 +71,9 @@ Tasks:
   distill [--teacher FOLDER] [--corpus FOLDER] [--out FOLDER] [--cache FOLDER] [--epochs N] [--every N]
                  build the table of the built-in embedder from a sentence transformer, as described in
                  assets/builtin.json of toolcrib-search; ORT_DYLIB_PATH names the ONNX Runtime library
+  distill multilingual FOLDER [--english FILE] [--out FOLDER] [--epochs N]
+                 build the table of other languages from the packages in the folder, or print the commands
+                 that download them
   help           print this text
 
 With CI=true, anything that these tasks would otherwise skip with a note is an error, except for

@@ -8,6 +8,8 @@
 //! 4. [`training`]: rows start as the vectors of their tokens, and are moved until sums agree.
 //! 5. [`output`]: the table in eight bits for each number, and the record of how it was made.
 //!
+//! [`multilingual`] makes the second table, that of other languages.
+//!
 //! The same teacher's vectors give the same bytes, on any number of processors. The vectors themselves may differ in
 //! their last digits between kinds of processors; the record has their digest.
 
@@ -22,6 +24,9 @@ mod training;
 
 mod output;
 
+mod multilingual;
+
+mod random;
 mod vectors;
 
 #[cfg(test)]
@@ -31,7 +36,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Task};
 use crate::corpus::Corpus;
 use crate::output::Made;
 use crate::projection::Projection;
@@ -39,7 +44,11 @@ use crate::teacher::{Teacher, Vocabulary};
 use crate::training::{Lesson, Settings};
 
 fn main() -> ExitCode {
-    match Arguments::read(std::env::args().skip(1)).and_then(|arguments| run(&arguments)) {
+    let done = Task::read(std::env::args().skip(1)).and_then(|task| match task {
+        Task::English(arguments) => run(&arguments),
+        Task::Multilingual(recipe) => multilingual::run(&recipe),
+    });
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("distill: {error:#}");

@@ -8,7 +8,8 @@ use serde::Serialize;
 use toolcrib_search::embedding::TokenId;
 
 use crate::projection::Projection;
-use crate::vectors::{Vectors, add, dot, normalise};
+use crate::random::Random;
+use crate::vectors::{Vectors, add, dot, normalise, share};
 
 /// How the rows are trained.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -90,7 +91,7 @@ pub(crate) fn train(
     let batches = taught.len().div_ceil(usize::from(settings.batch).max(1));
     let steps = batches * usize::from(settings.epochs);
     let mut order: Vec<usize> = (0..taught.len()).collect();
-    let mut random = Random(settings.seed);
+    let mut random = Random::new(settings.seed);
     let mut losses = Vec::new();
     let mut step = 0;
     for epoch in 1..=settings.epochs {
@@ -109,11 +110,6 @@ pub(crate) fn train(
         losses.push(loss);
     }
     (trainer.rows, losses)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts of texts are far below what an f32 holds")]
-fn share(part: usize, whole: usize) -> f32 {
-    part as f32 / whole as f32
 }
 
 /// What the teacher says of each token by itself; common tokens count less.
@@ -239,26 +235,4 @@ fn slopes(batch: &[&Lesson], vectors: &Vectors, likeness_weight: f32) -> (Loss, 
         }
     }
     (loss, slopes)
-}
-
-/// Random numbers that are the same on every machine: `SplitMix64` (Steele, Lea, Flood, 2014).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// Puts places into a random order (Fisher, Yates).
-    fn shuffle(&mut self, places: &mut [usize]) {
-        for last in (1..places.len()).rev() {
-            // The remainder of a number of 64 bits is as good as even.
-            let bound = u64::try_from(last + 1).unwrap_or(u64::MAX);
-            let other = usize::try_from(self.next() % bound).unwrap_or_default();
-            places.swap(last, other);
-        }
-    }
 }

@@ -69,3 +69,9 @@ pub(crate) fn normalise(vector: &mut [f32]) -> f32 {
     }
     length
 }
+
+/// A share of two counts.
+#[expect(clippy::cast_precision_loss, reason = "counts of texts are far below what an f32 holds")]
+pub(crate) fn share(part: usize, whole: usize) -> f32 {
+    part as f32 / whole as f32
+}

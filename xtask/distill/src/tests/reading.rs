@@ -3,12 +3,33 @@
 use std::fs;
 use std::path::Path;
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Task};
 use crate::corpus::Corpus;
+use crate::multilingual::Recipe;
 use crate::teacher::Cache;
 
+fn task(line: &str) -> Result<Task, String> {
+    Task::read(line.split_whitespace().map(str::to_owned)).map_err(|error| error.to_string())
+}
+
 fn arguments(line: &str) -> Result<Arguments, String> {
-    Arguments::read(line.split_whitespace().map(str::to_owned)).map_err(|error| error.to_string())
+    match task(line)? {
+        Task::English(arguments) => Ok(arguments),
+        Task::Multilingual(recipe) => panic!("{recipe:?}"),
+    }
+}
+
+#[test]
+fn the_command_line_of_other_languages_is_read() {
+    let recipe = Recipe { downloads: "d".into(), english: "e".into(), out: "o".into(), epochs: Some(2) };
+    assert_eq!(task("multilingual d --english e --out o --epochs 2"), Ok(Task::Multilingual(recipe)));
+    for (line, error) in [
+        ("multilingual", "multilingual needs the folder of the packages"),
+        ("multilingual d --teacher t", "there is no --teacher; "),
+        ("multilingual d --epochs x", "--epochs: \"x\" is no number"),
+    ] {
+        assert!(task(line).unwrap_err().starts_with(error), "{line}");
+    }
 }
 
 #[test]

@@ -19,28 +19,17 @@ impl Table<'_> {
     /// Returns the pieces of a text, at most [`MAX_TEXT_TOKENS`] from its first [`MAX_TEXT_BYTES`]. Characters that the
     /// table does not have become [unknown](TokenId::UNKNOWN) tokens.
     pub fn pieces(&self, text: &str) -> Vec<TokenId> {
-        let text = truncate_bytes(text, MAX_TEXT_BYTES);
-        let text = ComposingNormalizerBorrowed::new_nfkc().normalize(text);
-        let (mut pieces, mut word) = (Vec::new(), String::new());
-        let mut is_unspaced = false;
-        for c in text.chars().flat_map(char::to_lowercase).chain([' ']) {
-            if is_dropped(c) {
-                continue;
-            }
-            let is_mark = is_mark(c);
-            let ends =
-                if is_mark { word.is_empty() } else { !c.is_alphanumeric() || unspaced(c) != is_unspaced };
-            if ends && !word.is_empty() {
-                self.cut(&word, is_unspaced, &mut pieces);
-                word.clear();
-            }
-            if is_mark || c.is_alphanumeric() {
-                is_unspaced = if is_mark { is_unspaced } else { unspaced(c) };
-                word.push(c);
-            }
-        }
+        let mut pieces = Vec::new();
+        each_word(text, |word, is_unspaced| self.cut(word, is_unspaced, &mut pieces));
         pieces.truncate(MAX_TEXT_TOKENS);
         pieces
+    }
+
+    /// Returns the words of a text that [`pieces`](Self::pieces) cuts, each with true if its script writes no spaces.
+    pub fn words(text: &str) -> Vec<(String, bool)> {
+        let mut words = Vec::new();
+        each_word(text, |word, is_unspaced| words.push((word.to_owned(), is_unspaced)));
+        words
     }
 
     /// Returns the share of these pieces that the table has, from 0 to 1. Pieces of one or two bytes are letters that
@@ -68,6 +57,28 @@ impl Table<'_> {
             let (piece, left) = found.unwrap_or((TokenId::UNKNOWN, after_first_character(rest)));
             pieces.push(piece);
             rest = left;
+        }
+    }
+}
+
+/// Calls `found` with each word of a text in the form that pieces have, and with true if its script writes no spaces.
+fn each_word(text: &str, mut found: impl FnMut(&str, bool)) {
+    let text = truncate_bytes(text, MAX_TEXT_BYTES);
+    let text = ComposingNormalizerBorrowed::new_nfkc().normalize(text);
+    let (mut word, mut is_unspaced) = (String::new(), false);
+    for c in text.chars().flat_map(char::to_lowercase).chain([' ']) {
+        if is_dropped(c) {
+            continue;
+        }
+        let is_mark = is_mark(c);
+        let ends = if is_mark { word.is_empty() } else { !c.is_alphanumeric() || unspaced(c) != is_unspaced };
+        if ends && !word.is_empty() {
+            found(&word, is_unspaced);
+            word.clear();
+        }
+        if is_mark || c.is_alphanumeric() {
+            is_unspaced = if is_mark { is_unspaced } else { unspaced(c) };
+            word.push(c);
         }
     }
 }

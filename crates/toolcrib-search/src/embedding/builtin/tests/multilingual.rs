@@ -68,6 +68,13 @@ fn scripts_without_spaces_are_cut_into_pieces() {
 }
 
 #[test]
+fn words_are_those_that_are_cut_into_pieces() {
+    let words = Table::words("Ça va? 東京タワー 2x");
+    let words: Vec<_> = words.iter().map(|(word, is_unspaced)| (word.as_str(), *is_unspaced)).collect();
+    assert_eq!(words, [("ça", false), ("va", false), ("東京タワー", true), ("2x", false)]);
+}
+
+#[test]
 fn marks_and_joiners_do_not_end_a_word() {
     assert_eq!(pieces("हिन्दी").concat(), "हिन्दी");
     assert_eq!(pieces("می\u{200c}روم").concat(), "میروم");
