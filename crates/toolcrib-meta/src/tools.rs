@@ -55,11 +55,10 @@ const MAX_RESULTS: i64 = 20;
 struct SearchTools {
     #[serde(default)]
     query: Option<String>,
-    /// Instead of `query`, one for each step of a task.
+    /// One for each step.
     #[serde(default)]
     #[schemars(length(max = MAX_QUERIES))]
     queries: Vec<String>,
-    /// Only tools of this server.
     #[serde(default)]
     namespace: Option<String>,
     #[serde(default = "default_results")]
