@@ -67,6 +67,41 @@ pub(crate) fn labelled(set: &str) -> Result<Vec<LabelledQuery>, Box<dyn Error>> 
     Ok(text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?)
 }
 
+/// Requests that no tool answers, by domain: each domain follows a line `# DOMAIN`.
+static UNANSWERABLE: &str = include_str!("unanswerable.txt");
+
+/// The sets of few domains. The others have tools of all domains that a program can serve.
+const NARROW: [&str; 2] = ["restbench", "nestful"];
+
+/// The domains that no program serves.
+const UNSERVED: [&str; 2] = ["by hand", "personal"];
+
+/// A request that no tool answers.
+pub(crate) struct Unanswerable {
+    domain: &'static str,
+    /// The text of the request.
+    pub text: &'static str,
+}
+
+impl Unanswerable {
+    /// Returns true if no tool of a labelled set answers the request.
+    pub(crate) fn is_foreign_to(&self, set: &str) -> bool {
+        NARROW.contains(&set) || UNSERVED.contains(&self.domain)
+    }
+}
+
+/// Returns the requests that no tool answers.
+pub(crate) fn unanswerable() -> Vec<Unanswerable> {
+    let (mut requests, mut domain) = (Vec::new(), "");
+    for line in UNANSWERABLE.lines() {
+        match line.strip_prefix("# ") {
+            Some(name) => domain = name,
+            None => requests.push(Unanswerable { domain, text: line }),
+        }
+    }
+    requests
+}
+
 fn read(folder: &Path) -> Result<Vec<Value>, Box<dyn Error>> {
     Ok(serde_json::from_slice(&fs::read(folder.join("tools.json"))?)?)
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use bm25::{Document, Language, SearchEngine, SearchEngineBuilder};
 use ratel_ai_core::ToolRegistry;
 use toolcrib_model::{QualifiedName, Tool};
-use toolcrib_search::embedding::{BuiltinEmbedder, Embedder, Embeddings, RtenEmbedder};
-use toolcrib_search::{SearchIndex, SearchOptions};
+use toolcrib_search::embedding::{BuiltinEmbedder, Embedder, Embeddings, RtenEmbedder, Vectors};
+use toolcrib_search::{Outcome, SearchIndex, SearchOptions};
 
 use crate::data;
 
@@ -34,6 +34,16 @@ pub(crate) struct OursByWords(SearchIndex);
 /// This project with the tier `model` and the model of the shared data.
 pub(crate) struct OursWithModel(SearchIndex);
 
+/// The vectors of the default tier alone, without words and abstention.
+pub(crate) struct OursByMeaning(Arc<Vectors>);
+
+impl Ours {
+    /// Returns the whole answer to a query.
+    pub(crate) fn outcome(&self, query: &str, limit: usize) -> Outcome {
+        self.0.search(query, &SearchOptions { limit, ..SearchOptions::default() })
+    }
+}
+
 impl Finder for Ours {
     const NAME: &'static str = "toolcrib";
 
@@ -58,6 +68,21 @@ impl Finder for OursByWords {
     }
 }
 
+impl Finder for OursByMeaning {
+    const NAME: &'static str = "toolcrib, vectors alone";
+
+    fn build(tools: &[Arc<Tool>]) -> Result<Self, Box<dyn Error>> {
+        Ok(Self(vectors(Arc::new(BuiltinEmbedder::new()?), tools)?))
+    }
+
+    fn search(&self, query: &str, limit: usize) -> Vec<QualifiedName> {
+        // A query of unknown words has no vector.
+        let Ok(vector) = self.0.query(query) else { return Vec::new() };
+        let found = self.0.index().search(&vector, limit, &|_| true).into_iter();
+        found.filter_map(|(row, _)| self.0.names().get(row as usize).cloned()).collect()
+    }
+}
+
 impl Finder for OursWithModel {
     const NAME: &'static str = "toolcrib, tier model (all-MiniLM-L6-v2, int8)";
 
@@ -72,13 +97,17 @@ impl Finder for OursWithModel {
 }
 
 fn index(tools: &[Arc<Tool>], embedder: Option<Arc<dyn Embedder>>) -> Result<SearchIndex, Box<dyn Error>> {
-    let embeddings = embedder.map(|embedder| Embeddings::of_tools(embedder, tools));
     let index = SearchIndex::build(tools.iter().map(AsRef::as_ref))?;
-    if let Some(embeddings) = embeddings {
-        tokio::runtime::Builder::new_current_thread().build()?.block_on(embeddings.finished());
-        index.attach(embeddings.vectors().ok_or("there are no vectors")?);
+    if let Some(embedder) = embedder {
+        index.attach(&vectors(embedder, tools)?);
     }
     Ok(index)
+}
+
+fn vectors(embedder: Arc<dyn Embedder>, tools: &[Arc<Tool>]) -> Result<Arc<Vectors>, Box<dyn Error>> {
+    let embeddings = Embeddings::of_tools(embedder, tools);
+    tokio::runtime::Builder::new_current_thread().build()?.block_on(embeddings.finished());
+    Ok(Arc::clone(embeddings.vectors().ok_or("there are no vectors")?))
 }
 
 fn found(index: &SearchIndex, query: &str, limit: usize) -> Vec<QualifiedName> {
