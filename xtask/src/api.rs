@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_long_difference_is_cut_with_the_number_of_lines_that_are_left_out() {
-        let now: String = (0..25).map(|at| format!("pub fn a::f{at}()\n")).collect();
+        let now = (0..25).map(|at| format!("pub fn a::f{at}()")).collect::<Vec<_>>().join("\n");
         assert!(difference("", &now).ends_with("\n  … 5 more"));
     }
 }
