@@ -35,7 +35,7 @@ const OTHER_ARGUMENTS: [(&str, &[(&str, &str)]); 3] = [
     (BROWSE_CATEGORY, &[("name", "category"), ("limit", "page_size")]),
 ];
 
-const SEARCH: &str = "Find tools by two to six words, verb and noun. Call a result with `execute_tool`";
+const SEARCH: &str = "Find tools. Two to six words, verb and noun. Call a result with `execute_tool`";
 
 const GET: &str = "Parameters of a tool that a search did not show";
 
