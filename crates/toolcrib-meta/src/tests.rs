@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, QualifiedName, Tool, ToolCall, ToolResult};
 use toolcrib_policy::{Authorized, Call, Policy, Principal};
 use toolcrib_port::{CallContext, LoadOutcome, ToolEngine, ToolLoader};
-use toolcrib_registry::enrichment::DataflowEnrichment;
+use toolcrib_registry::enrichment::SuppliersEnrichment;
 use toolcrib_registry::{Enrichment, ToolRegistry};
 use toolcrib_search::SearchOptions;
 
@@ -68,8 +68,8 @@ async fn fixture() -> Fixture {
 async fn fixture_with(sources: Vec<Arc<dyn ToolLoader>>) -> Fixture {
     let capabilities = json!({"default_policy": "grant", "deny": [{"module": "vault"}]});
     let policy = Arc::new(Policy::new(&serde_json::from_value(capabilities).unwrap(), []).unwrap());
-    let dataflow = [Arc::new(DataflowEnrichment) as Arc<dyn Enrichment>];
-    let registry = Arc::new(ToolRegistry::new().with_enrichments(dataflow).unwrap());
+    let suppliers = [Arc::new(SuppliersEnrichment) as Arc<dyn Enrichment>];
+    let registry = Arc::new(ToolRegistry::new().with_enrichments(suppliers).unwrap());
     let discovery = Arc::new(Discovery::new(&registry, policy.clone()).with_sources(sources));
     let meta = Arc::new(module(discovery.clone()));
     registry.add_loader(meta.clone());

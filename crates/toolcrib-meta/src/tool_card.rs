@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use toolcrib_model::text::words_of_name;
 use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Risk, Schema, Tool, ToolError};
 use toolcrib_policy::{Effect, Policy, Principal};
-use toolcrib_registry::enrichment::{Dataflow, Supplier};
+use toolcrib_registry::enrichment::{Supplier, Suppliers};
 use toolcrib_registry::{Entry, Overloads, Snapshot};
 
 use crate::schema_view::{NoSuchPart, SchemaView, schema_view};
@@ -124,21 +124,19 @@ fn suppliers(
     policy: &Policy,
     principal: Principal<'_>,
 ) -> BTreeMap<String, Vec<String>> {
-    let Some(dataflow) = snapshot.artifacts().get::<Dataflow>(Dataflow::KEY) else { return BTreeMap::new() };
+    let Some(known) = snapshot.artifacts().get::<Suppliers>(Suppliers::KEY) else { return BTreeMap::new() };
     let is_visible = |supplier: &&Supplier| {
         let tools = snapshot.get(&supplier.tool);
         tools.is_some_and(|tools| tools.visible(|entry| policy.is_visible(&entry.tool, principal)).is_some())
     };
-    let told = dataflow.suppliers(name).filter(|(argument, _)| is_specific(argument)).map(
-        |(argument, suppliers)| {
-            let is_evident = |supplier: &&Supplier| {
-                supplier.tool.namespace() == name.namespace() && supplier.score >= MIN_SUPPLIER_SCORE
-            };
-            let visible = suppliers.iter().filter(is_evident).filter(is_visible);
-            let told = visible.map(|supplier| format!("{}: {}", supplier.tool.dotted(), supplier.output));
-            (argument.to_owned(), told.collect::<Vec<_>>())
-        },
-    );
+    let told = known.of(name).filter(|(argument, _)| is_specific(argument)).map(|(argument, suppliers)| {
+        let is_evident = |supplier: &&Supplier| {
+            supplier.tool.namespace() == name.namespace() && supplier.score >= MIN_SUPPLIER_SCORE
+        };
+        let visible = suppliers.iter().filter(is_evident).filter(is_visible);
+        let told = visible.map(|supplier| format!("{}: {}", supplier.tool.dotted(), supplier.output));
+        (argument.to_owned(), told.collect::<Vec<_>>())
+    });
     told.filter(|(_, suppliers)| !suppliers.is_empty()).collect()
 }
 

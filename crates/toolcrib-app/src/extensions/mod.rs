@@ -14,7 +14,7 @@ use toolcrib_document::Error as DocumentError;
 use toolcrib_exec::audit::{AuditSink, TraceSource};
 use toolcrib_port::ToolEngine;
 use toolcrib_registry::Enrichment;
-use toolcrib_registry::enrichment::DataflowEnrichment;
+use toolcrib_registry::enrichment::SuppliersEnrichment;
 use toolcrib_results::Secrets;
 use toolcrib_sdk::{Module, Source, schema_of};
 use toolcrib_tasks::channels::Terminal;
@@ -121,7 +121,7 @@ impl Extensions {
             modules: BTreeMap::new(),
             loaders: BTreeMap::new(),
             engines: BTreeMap::new(),
-            enrichments: vec![Arc::new(DataflowEnrichment)],
+            enrichments: vec![Arc::new(SuppliersEnrichment)],
             secrets: Secrets::new(),
             terminal: None,
             observer: None,

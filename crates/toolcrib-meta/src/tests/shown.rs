@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, JsonObject, Tool, ToolError};
 use toolcrib_policy::{Policy, Principal};
-use toolcrib_registry::enrichment::DataflowEnrichment;
+use toolcrib_registry::enrichment::SuppliersEnrichment;
 use toolcrib_registry::{Enrichment, ToolRegistry};
 
 use super::signatures::tool;
@@ -28,8 +28,8 @@ async fn shown(tools: Vec<Tool>, path: &str, include: &[ToolDetail]) -> Result<J
     let name = tools[0].name.dotted();
     let policy =
         Policy::new(&serde_json::from_value(json!({"default_policy": "grant"})).unwrap(), []).unwrap();
-    let dataflow = [Arc::new(DataflowEnrichment) as Arc<dyn Enrichment>];
-    let registry = Arc::new(ToolRegistry::new().with_enrichments(dataflow).unwrap());
+    let suppliers = [Arc::new(SuppliersEnrichment) as Arc<dyn Enrichment>];
+    let registry = Arc::new(ToolRegistry::new().with_enrichments(suppliers).unwrap());
     registry.add_loader(Arc::new(Tools(tools)));
     registry.refresh().await.unwrap();
     let discovery = Discovery::new(&registry, Arc::new(policy));

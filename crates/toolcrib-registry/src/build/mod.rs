@@ -1,7 +1,7 @@
 //! The construction of a snapshot from the tools of the sources.
 
 mod key_order;
-mod parallel;
+pub(crate) mod parallel;
 mod sanitize;
 mod simple_schema;
 mod tool_schema;

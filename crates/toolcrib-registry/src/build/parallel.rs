@@ -13,7 +13,7 @@ const CHUNK: usize = 32;
 const MAX_THREADS: usize = 16;
 
 /// Maps the items in parallel, and returns the results in order. A few items run on the current thread alone.
-pub(super) fn map<T: Sync, R: Send>(items: &[T], make: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub(crate) fn map<T: Sync, R: Send>(items: &[T], make: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let cores = available_parallelism().map_or(1, usize::from);
     let threads = cores.min(MAX_THREADS).min(items.len() / CHUNK);
     if threads < 2 {

@@ -2,6 +2,8 @@
 
 mod artifacts;
 mod dataflow;
+mod parameters;
+mod suppliers;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +13,11 @@ use async_trait::async_trait;
 use crate::Snapshot;
 
 pub use artifacts::{Artifact, Artifacts};
-pub use dataflow::{Dataflow, DataflowEnrichment, Supplier};
+pub use dataflow::{
+    Dataflow, DataflowEdge, DataflowEnrichment, MAX_NEIGHBORS, MAX_NEIGHBORS_PER_NAMESPACE, ParameterPair,
+    ParameterSimilarity, ToolKey,
+};
+pub use suppliers::{Supplier, Suppliers, SuppliersEnrichment};
 
 /// A computation over all tools after each load, such as vectors, edges or statistics.
 #[async_trait]

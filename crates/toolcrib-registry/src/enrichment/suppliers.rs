@@ -1,4 +1,4 @@
-//! The dataflow between tools: results of tools that can be arguments of others.
+//! The suppliers of arguments: results of tools that have a property of the same name.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -6,79 +6,21 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::Serialize;
 use serde_json::Value;
+use toolcrib_model::QualifiedName;
 use toolcrib_model::text::words_of_name;
-use toolcrib_model::{QualifiedName, Tool};
 
 use super::artifacts::Artifact;
+use super::parameters::{is_common, normalized, properties, takes_part, type_of};
 use crate::{Artifacts, Enrichment, Snapshot};
 
 /// The maximum number of suppliers of one argument, the best first.
 const MAX_SUPPLIERS: usize = 5;
 
-/// The maximum number of properties of one schema that are compared.
-const MAX_PROPERTIES: usize = 200;
-
 /// The type score of an integer and a number: one can hold most values of the other.
 const NUMERIC_FACTOR: f64 = 0.8;
 
 /// The name score of `id` in a result of `get_user` for an argument `user_id`.
-const NOUN_FACTOR: f64 = 0.9;
-
-/// Names that are too common to show the origin of a value by themselves. They count between tools of one namespace,
-/// and with the noun of a tool before them, as in `user_id`.
-const COMMON_NAMES: &[&str] = &[
-    "body",
-    "code",
-    "comment",
-    "content",
-    "count",
-    "cursor",
-    "data",
-    "date",
-    "description",
-    "enabled",
-    "error",
-    "filter",
-    "format",
-    "id",
-    "index",
-    "input",
-    "items",
-    "key",
-    "kind",
-    "label",
-    "length",
-    "limit",
-    "message",
-    "mode",
-    "name",
-    "note",
-    "offset",
-    "options",
-    "order",
-    "output",
-    "page",
-    "params",
-    "path",
-    "query",
-    "reason",
-    "result",
-    "results",
-    "size",
-    "sort",
-    "state",
-    "status",
-    "tags",
-    "text",
-    "time",
-    "title",
-    "total",
-    "type",
-    "url",
-    "value",
-    "values",
-    "version",
-];
+pub(super) const NOUN_FACTOR: f64 = 0.9;
 
 /// A property of one tool's result that fits an argument of another tool.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -93,32 +35,32 @@ pub struct Supplier {
 
 /// The suppliers of every argument.
 #[derive(Clone, Debug, Default)]
-pub struct Dataflow {
-    suppliers: HashMap<QualifiedName, BTreeMap<String, Vec<Supplier>>>,
+pub struct Suppliers {
+    by_tool: HashMap<QualifiedName, BTreeMap<String, Vec<Supplier>>>,
 }
 
-impl Dataflow {
+impl Suppliers {
     /// The key of the artifact.
-    pub const KEY: &'static str = "dataflow";
+    pub const KEY: &'static str = "suppliers";
 
     /// Returns the suppliers of a tool's arguments, by argument, the best first.
-    pub fn suppliers(&self, tool: &QualifiedName) -> impl Iterator<Item = (&str, &[Supplier])> {
-        let arguments = self.suppliers.get(tool).into_iter().flatten();
+    pub fn of(&self, tool: &QualifiedName) -> impl Iterator<Item = (&str, &[Supplier])> {
+        let arguments = self.by_tool.get(tool).into_iter().flatten();
         arguments.map(|(argument, suppliers)| (argument.as_str(), suppliers.as_slice()))
     }
 
-    /// Computes the edges between tools. The runtime's own tools, which forward the arguments of others or run the
+    /// Computes the suppliers among these tools. The runtime's own tools, which forward the arguments of others or run the
     /// agent, have none. A property of a result fits an argument of another tool if their names are equal except for
     /// case and separators, or if the name of the argument is that of the property behind a noun of the supplying
     /// tool's name, and if their types match: equal types score 1.0, integer and number 0.8, two objects the share of
     /// properties that they have in common.
-    pub fn between(tools: &Snapshot) -> Self {
+    pub fn of_tools(tools: &Snapshot) -> Self {
         let outputs = outputs(tools);
-        let mut dataflow = Self::default();
+        let mut all = Self::default();
         for entry in tools.iter().filter(|entry| takes_part(&entry.tool)) {
             let name = &entry.tool.name;
             for (argument, schema) in properties(entry.tool.parameters.root()) {
-                let is_common = COMMON_NAMES.contains(&normalized(argument).as_str());
+                let is_common = is_common(&normalized(argument));
                 let mut best: Vec<(f64, &QualifiedName, &str)> = Vec::new();
                 for output in outputs.get(&normalized(argument)).into_iter().flatten() {
                     let score = output.factor * type_factor(output.schema, schema);
@@ -138,32 +80,27 @@ impl Dataflow {
                     output: output.to_owned(),
                     score,
                 });
-                let arguments = dataflow.suppliers.entry(name.clone()).or_default();
+                let arguments = all.by_tool.entry(name.clone()).or_default();
                 arguments.entry(argument.to_owned()).or_insert_with(|| suppliers.collect());
             }
         }
-        dataflow
+        all
     }
 }
 
-/// The [`Enrichment`] that computes a [`Dataflow`] under [`Dataflow::KEY`].
+/// The [`Enrichment`] that computes the [`Suppliers`] under [`Suppliers::KEY`].
 #[derive(Clone, Copy, Debug, Default)]
-pub struct DataflowEnrichment;
+pub struct SuppliersEnrichment;
 
 #[async_trait]
-impl Enrichment for DataflowEnrichment {
+impl Enrichment for SuppliersEnrichment {
     fn key(&self) -> &str {
-        Dataflow::KEY
+        Suppliers::KEY
     }
 
     async fn run(&self, tools: &Snapshot, _artifacts: &Artifacts) -> Result<Artifact, String> {
-        Ok(Arc::new(Dataflow::between(tools)))
+        Ok(Arc::new(Suppliers::of_tools(tools)))
     }
-}
-
-/// Returns true if values flow through the tool. Discovery tools and operational tools work on other tools instead.
-fn takes_part(tool: &Tool) -> bool {
-    !tool.traits().operational && !tool.traits().discovery
 }
 
 struct Output<'a> {
@@ -190,21 +127,6 @@ fn outputs(tools: &Snapshot) -> HashMap<String, Vec<Output<'_>>> {
     outputs
 }
 
-/// Returns the properties of an object; for a list of objects, those of its items.
-fn properties(schema: &Value) -> impl Iterator<Item = (&str, &Value)> {
-    let object = match schema.get("items") {
-        Some(items) if schema.get("properties").is_none() => items,
-        _ => schema,
-    };
-    let properties = object.get("properties").and_then(Value::as_object).into_iter().flatten();
-    properties.take(MAX_PROPERTIES).map(|(name, schema)| (name.as_str(), schema))
-}
-
-/// Returns a name in lower case without separators.
-fn normalized(name: &str) -> String {
-    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-}
-
 /// Returns the score, from 0 to 1, of a value of one schema for an argument of another.
 fn type_factor(given: &Value, wanted: &Value) -> f64 {
     let (Some(given_type), Some(wanted_type)) = (type_of(given), type_of(wanted)) else {
@@ -216,15 +138,6 @@ fn type_factor(given: &Value, wanted: &Value) -> f64 {
         ("integer", "number") | ("number", "integer") => NUMERIC_FACTOR,
         (given, wanted) if given == wanted => 1.0,
         _ => 0.0,
-    }
-}
-
-/// Returns the first type that is not null.
-fn type_of(schema: &Value) -> Option<&str> {
-    match schema.get("type")? {
-        Value::String(name) => Some(name),
-        Value::Array(names) => names.iter().filter_map(Value::as_str).find(|name| *name != "null"),
-        _ => None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the registry promises.
 
 mod compat;
+mod dataflow;
 mod model;
 mod overloads;
 mod properties;

@@ -9,7 +9,7 @@ use toolcrib_model::{QualifiedName, Tool};
 use toolcrib_port::{LoadOutcome, RejectKind, ToolLoader};
 
 use super::{tool, with_properties};
-use crate::enrichment::{Artifact, Dataflow, DataflowEnrichment, EnrichmentError};
+use crate::enrichment::{Artifact, EnrichmentError, Suppliers, SuppliersEnrichment};
 use crate::registry::newly_rejected;
 use crate::{Artifacts, Enrichment, RefreshError, Snapshot, ToolRegistry};
 
@@ -182,10 +182,10 @@ async fn a_name_that_many_things_have_supplies_no_argument_of_another_namespace(
             "type": "object", "properties": {"name": {"type": "string"}, "customer_name": {"type": "string"}},
         })),
     ];
-    let dataflow = Dataflow::between(&super::snapshot(tools));
+    let suppliers_of = Suppliers::of_tools(&super::snapshot(tools));
     let suppliers = |namespace: &str, name: &str| {
         let name = QualifiedName::new(namespace, name).unwrap();
-        let told = dataflow.suppliers(&name);
+        let told = suppliers_of.of(&name);
         told.map(|(argument, suppliers)| format!("{argument} <- {}", suppliers[0].tool.dotted()))
             .collect::<Vec<_>>()
     };
@@ -195,7 +195,7 @@ async fn a_name_that_many_things_have_supplies_no_argument_of_another_namespace(
 }
 
 #[tokio::test]
-async fn the_dataflow_says_which_tool_supplies_an_argument() {
+async fn the_suppliers_of_an_argument_are_tools_with_such_a_result() {
     let output = |properties| json!({"type": "object", "properties": properties});
     let tools = vec![
         tool("crm", "find_customer")
@@ -214,13 +214,13 @@ async fn the_dataflow_says_which_tool_supplies_an_argument() {
         ),
     ];
     let registry =
-        ToolRegistry::new().with_enrichments([Arc::new(DataflowEnrichment) as Arc<dyn Enrichment>]).unwrap();
+        ToolRegistry::new().with_enrichments([Arc::new(SuppliersEnrichment) as Arc<dyn Enrichment>]).unwrap();
     registry.add_loader(Scripted::new("s", tools));
     let snapshot = registry.refresh().await.unwrap();
-    let dataflow = snapshot.artifacts().get::<Dataflow>(Dataflow::KEY).unwrap();
+    let suppliers_of = snapshot.artifacts().get::<Suppliers>(Suppliers::KEY).unwrap();
     let order = QualifiedName::new("shop", "order").unwrap();
-    let edges: Vec<_> = dataflow
-        .suppliers(&order)
+    let edges: Vec<_> = suppliers_of
+        .of(&order)
         .flat_map(|(argument, suppliers)| {
             suppliers
                 .iter()
