@@ -163,8 +163,8 @@ fn vectors(
     enrichment: &EmbeddingsEnrichment,
 ) -> Result<Arc<Embeddings>, Box<dyn Error>> {
     runtime()?.block_on(async {
-        let embeddings = enrichment.run(snapshot, &Artifacts::default()).await?;
-        let embeddings = embeddings.downcast::<Embeddings>().map_err(|_| "it is another artifact")?;
+        let enriched = enrichment.run(snapshot, &Artifacts::default()).await?;
+        let embeddings = Arc::clone(enriched.artifact()).downcast::<Embeddings>().map_err(|_| "it is another artifact")?;
         embeddings.finished().await;
         Ok(embeddings)
     })

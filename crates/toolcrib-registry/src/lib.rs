@@ -6,7 +6,8 @@
 //!
 //! A snapshot finds tools by every spelling of their names ([`Snapshot::find`]), selects the overload that a call means
 //! ([`Overloads::choose`]), and lists the tools that did not load, with reasons. An [`Enrichment`] computes an artifact
-//! over all tools after each load, such as the [`Dataflow`](enrichment::Dataflow); subscribers receive each [`Change`].
+//! over all tools after each load, such as the [`Dataflow`](enrichment::Dataflow), and may add to tools what their
+//! sources lack; subscribers receive each [`Change`].
 //!
 //! ```
 //! use toolcrib_model::{QualifiedName, Tool};
@@ -40,7 +41,7 @@ mod tests;
 
 pub use build::ToolSchema;
 pub use change::{Change, ChangedTool};
-pub use enrichment::{Artifacts, Enrichment};
+pub use enrichment::{Artifacts, Enriched, Enrichment};
 pub use lookup::{FindError, OverloadError, Overloads};
 pub use registry::{InvalidTools, RefreshError, ToolRegistry};
 pub use session_tools::SessionTools;

@@ -193,13 +193,14 @@ impl ToolRegistry {
             (before, snapshot, sources)
         })
         .await;
-        let mut artifacts = Artifacts::default();
+        let (mut snapshot, mut artifacts) = (snapshot, Artifacts::default());
         for enrichment in &self.enrichments {
             let key = enrichment.key().to_owned();
             let failed = |message| RefreshError::Enrichment { key: key.clone(), message };
             let running = AssertUnwindSafe(enrichment.run(&snapshot, &artifacts)).catch_unwind();
-            let artifact = running.await.unwrap_or_else(|_| Err("it panicked".into())).map_err(failed)?;
-            artifacts = artifacts.with(key, artifact);
+            let enriched = running.await.unwrap_or_else(|_| Err("it panicked".into())).map_err(failed)?;
+            snapshot.patch(&enriched.patches, &before).map_err(failed)?;
+            artifacts = artifacts.with(key.clone(), enriched.artifact);
         }
         let snapshot = Arc::new(snapshot.with_artifacts(artifacts));
         for reject in newly_rejected(&before, &snapshot) {

@@ -1,6 +1,6 @@
 //! Snapshots of all tools.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -8,6 +8,8 @@ use toolcrib_model::{Fingerprint, JsonObject, QualifiedName, Tool, ToolCall};
 use toolcrib_port::Reject;
 use toolcrib_schema::Unchecked;
 
+use crate::build::patched;
+use crate::enrichment::{ToolKey, ToolPatch};
 use crate::lookup::Spellings;
 use crate::{Artifacts, FindError, Overloads, ToolSchema};
 
@@ -136,6 +138,31 @@ impl Snapshot {
     pub(crate) fn with_artifacts(mut self, artifacts: Artifacts) -> Self {
         self.artifacts = artifacts;
         self
+    }
+
+    /// Changes tools, given the snapshot that this one replaces. The error names the patch that is invalid; then only
+    /// some tools are changed.
+    pub(crate) fn patch(&mut self, patches: &[ToolPatch], before: &Self) -> Result<(), String> {
+        if patches.is_empty() {
+            return Ok(());
+        }
+        let places = self.entries.iter().enumerate();
+        let places: HashMap<_, _> = places.map(|(at, entry)| (ToolKey::of(entry), at)).collect();
+        for patch in patches {
+            let name = &patch.tool.name;
+            let unknown = || format!("the patched tool `{}` does not exist", name.dotted());
+            let place =
+                places.get(&patch.tool).and_then(|at| self.entries.get_mut(*at)).ok_or_else(unknown)?;
+            let new = patched(place, patch, before)?;
+            let named = self.names.binary_search_by(|named| named.name.cmp(name)).ok();
+            let overloads = named.and_then(|at| self.names.get_mut(at)).map(|named| &mut named.overloads);
+            let mut overloads = overloads.into_iter().flatten();
+            if let Some(overload) = overloads.find(|overload| overload.fingerprint == new.fingerprint) {
+                *overload = Arc::clone(&new);
+            }
+            *place = new;
+        }
+        Ok(())
     }
 
     /// Returns the number of the refresh that made this snapshot; 0 is the empty one before the first refresh.

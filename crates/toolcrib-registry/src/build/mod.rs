@@ -2,6 +2,7 @@
 
 mod key_order;
 pub(crate) mod parallel;
+mod patch;
 mod sanitize;
 mod simple_schema;
 mod tool_schema;
@@ -18,6 +19,7 @@ use toolcrib_schema::Error as SchemaError;
 use crate::snapshot::{NamedTools, warning};
 use crate::{Entry, Snapshot};
 
+pub(crate) use patch::patched;
 pub(crate) use simple_schema::SimpleDefinitions;
 #[cfg(test)]
 pub(crate) use simple_schema::is_simple;

@@ -2,8 +2,10 @@
 
 mod artifacts;
 mod dataflow;
+mod enriched;
 mod parameters;
 mod suppliers;
+mod tool_key;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,9 +17,11 @@ use crate::Snapshot;
 pub use artifacts::{Artifact, Artifacts};
 pub use dataflow::{
     Dataflow, DataflowEdge, DataflowEnrichment, MAX_NEIGHBORS, MAX_NEIGHBORS_PER_NAMESPACE, ParameterPair,
-    ParameterSimilarity, ToolKey,
+    ParameterSimilarity,
 };
+pub use enriched::{Enriched, ToolPatch};
 pub use suppliers::{Supplier, Suppliers, SuppliersEnrichment};
+pub use tool_key::ToolKey;
 
 /// A computation over all tools after each load, such as vectors, edges or statistics.
 #[async_trait]
@@ -30,8 +34,9 @@ pub trait Enrichment: Send + Sync {
         &[]
     }
 
-    /// Computes the artifact. An error, a text for people, aborts the whole refresh: the old snapshot stays.
-    async fn run(&self, tools: &Snapshot, artifacts: &Artifacts) -> Result<Artifact, String>;
+    /// Computes the artifact, and changes of tools if there are any. An error, a text for people, aborts the whole
+    /// refresh: the old snapshot stays.
+    async fn run(&self, tools: &Snapshot, artifacts: &Artifacts) -> Result<Enriched, String>;
 }
 
 /// The error for enrichments that cannot be ordered.

@@ -1,7 +1,6 @@
 //! The suppliers of arguments: results of tools that have a property of the same name.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde::Serialize;
@@ -9,7 +8,7 @@ use serde_json::Value;
 use toolcrib_model::QualifiedName;
 use toolcrib_model::text::words_of_name;
 
-use super::artifacts::Artifact;
+use super::enriched::Enriched;
 use super::parameters::{is_common, normalized, properties, takes_part, type_of};
 use crate::{Artifacts, Enrichment, Snapshot};
 
@@ -98,8 +97,8 @@ impl Enrichment for SuppliersEnrichment {
         Suppliers::KEY
     }
 
-    async fn run(&self, tools: &Snapshot, _artifacts: &Artifacts) -> Result<Artifact, String> {
-        Ok(Arc::new(Suppliers::of_tools(tools)))
+    async fn run(&self, tools: &Snapshot, _artifacts: &Artifacts) -> Result<Enriched, String> {
+        Ok(Enriched::new(Suppliers::of_tools(tools)))
     }
 }
 

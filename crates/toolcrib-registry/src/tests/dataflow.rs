@@ -188,7 +188,8 @@ async fn parameters_of_other_names_match_if_their_texts_are_similar() {
         let enrichment = DataflowEnrichment::default().with_similarity(similarity);
         enrichment.run(&tools, &Artifacts::default()).await
     };
-    let dataflow = enriched(Arc::new(Initials)).await.unwrap().downcast::<Dataflow>().unwrap();
+    let dataflow =
+        enriched(Arc::new(Initials)).await.unwrap().artifact().clone().downcast::<Dataflow>().unwrap();
     assert_eq!(
         told(dataflow.consumers(&key(&tools, "find"))),
         "crm.find -> post.send 0.75 (mail = mailbox)\n"

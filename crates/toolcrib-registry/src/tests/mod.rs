@@ -4,6 +4,7 @@ mod compat;
 mod dataflow;
 mod model;
 mod overloads;
+mod patches;
 mod properties;
 mod refresh;
 mod session_tools;

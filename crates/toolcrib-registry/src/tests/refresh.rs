@@ -9,9 +9,9 @@ use toolcrib_model::{QualifiedName, Tool};
 use toolcrib_port::{LoadOutcome, RejectKind, ToolLoader};
 
 use super::{tool, with_properties};
-use crate::enrichment::{Artifact, EnrichmentError, Suppliers, SuppliersEnrichment};
+use crate::enrichment::{EnrichmentError, Suppliers, SuppliersEnrichment};
 use crate::registry::newly_rejected;
-use crate::{Artifacts, Enrichment, RefreshError, Snapshot, ToolRegistry};
+use crate::{Artifacts, Enriched, Enrichment, RefreshError, Snapshot, ToolRegistry};
 
 /// Gives what the test puts into it.
 struct Scripted {
@@ -117,11 +117,11 @@ impl Enrichment for Step {
         &self.needs
     }
 
-    async fn run(&self, _tools: &Snapshot, artifacts: &Artifacts) -> Result<Artifact, String> {
+    async fn run(&self, _tools: &Snapshot, artifacts: &Artifacts) -> Result<Enriched, String> {
         if self.fails {
             return Err("no model".into());
         }
-        Ok(Arc::new(artifacts.keys().map(str::to_owned).collect::<Vec<_>>()))
+        Ok(Enriched::new(artifacts.keys().map(str::to_owned).collect::<Vec<_>>()))
     }
 }
 

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use toolcrib_model::Tool;
-use toolcrib_registry::enrichment::Artifact;
-use toolcrib_registry::{Artifacts, Enrichment, Snapshot};
+use toolcrib_registry::{Artifacts, Enriched, Enrichment, Snapshot};
 
 use super::worker::EmbeddingWorker;
 use super::{EmbedError, Embedder, Embeddings};
@@ -71,13 +70,13 @@ impl Enrichment for EmbeddingsEnrichment {
         Embeddings::KEY
     }
 
-    async fn run(&self, tools: &Snapshot, _artifacts: &Artifacts) -> Result<Artifact, String> {
+    async fn run(&self, tools: &Snapshot, _artifacts: &Artifacts) -> Result<Enriched, String> {
         let embeddings = self.worker.begin(tools.iter().map(|entry| &entry.tool));
         if !self.wait.is_zero() {
             // A timeout is no error: the embeddings report their progress.
             let _ = tokio::time::timeout(self.wait, embeddings.finished()).await;
         }
-        Ok(Arc::new(embeddings))
+        Ok(Enriched::new(embeddings))
     }
 }
 

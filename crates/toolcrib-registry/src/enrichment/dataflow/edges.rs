@@ -4,10 +4,11 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::edge::{DataflowEdge, ParameterPair, ToolKey};
+use super::edge::{DataflowEdge, ParameterPair};
 use super::matches::{Match, Matches};
 use super::side::{Side, ToolParameter};
 use crate::build::parallel;
+use crate::enrichment::tool_key::ToolKey;
 
 /// The maximum number of neighbours of a tool in one namespace and in each direction.
 pub const MAX_NEIGHBORS_PER_NAMESPACE: usize = 10;

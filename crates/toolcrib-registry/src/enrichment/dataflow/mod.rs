@@ -12,11 +12,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::artifacts::Artifact;
+use super::enriched::Enriched;
+use super::tool_key::ToolKey;
 use crate::sync::run_blocking;
 use crate::{Artifacts, Enrichment, Entry, Snapshot};
 
-pub use edge::{DataflowEdge, ParameterPair, ToolKey};
+pub use edge::{DataflowEdge, ParameterPair};
 pub use edges::{MAX_NEIGHBORS, MAX_NEIGHBORS_PER_NAMESPACE};
 pub use matches::ParameterSimilarity;
 
@@ -125,12 +126,12 @@ impl Enrichment for DataflowEnrichment {
         Dataflow::KEY
     }
 
-    async fn run(&self, tools: &Snapshot, _artifacts: &Artifacts) -> Result<Artifact, String> {
+    async fn run(&self, tools: &Snapshot, _artifacts: &Artifacts) -> Result<Enriched, String> {
         let (entries, similarity) = (tools.all().to_vec(), self.similarity.clone());
         let dataflow = run_blocking(move || match similarity {
             Some(similarity) => Dataflow::of_similar(&entries, similarity.as_ref()),
             None => Ok(Dataflow::of_named(&entries)),
         });
-        Ok(Arc::new(dataflow.await?))
+        Ok(Enriched::new(dataflow.await?))
     }
 }

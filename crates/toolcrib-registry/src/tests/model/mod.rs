@@ -23,8 +23,7 @@ use toolcrib_port::{LoadOutcome, ToolLoader};
 
 use self::registry::ToolRegistry;
 use super::tool;
-use crate::enrichment::Artifact;
-use crate::{Artifacts, Change, Enrichment, Snapshot};
+use crate::{Artifacts, Change, Enriched, Enrichment, Snapshot};
 
 /// In how many orders each test is run by chance, and in how many with few switches.
 const ORDERS: usize = 300;
@@ -87,9 +86,9 @@ impl Enrichment for Mirror {
         "mirror"
     }
 
-    async fn run(&self, tools: &Snapshot, _artifacts: &Artifacts) -> Result<Artifact, String> {
+    async fn run(&self, tools: &Snapshot, _artifacts: &Artifacts) -> Result<Enriched, String> {
         yield_now().await;
-        Ok(Arc::new(told(tools)))
+        Ok(Enriched::new(told(tools)))
     }
 }
 
