@@ -55,4 +55,4 @@ pub use repair::Repair;
 pub use schema_cost::{MAX_REFERENCE_DEPTH, MAX_SCHEMA_CHECKS};
 pub use unchecked_patterns::{Unchecked, is_small_pattern};
 pub use validation_cost::MAX_VALUE_CHECKS;
-pub use violation::{Violation, Violations};
+pub use violation::{Violation, ViolationKind, Violations};

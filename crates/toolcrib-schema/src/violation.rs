@@ -49,9 +49,24 @@ const MIN_LIKENESS: f64 = 0.6;
 /// The words before the names that are known, in the message about one that is not.
 const LIST: &str = "; expected one of: ";
 
+/// The kind of a violation, for code that tells them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ViolationKind {
+    /// A required argument or property is missing.
+    Missing,
+    /// The schema does not know an argument or property.
+    Unknown,
+    /// A value does not fit its part of the schema.
+    Misfit,
+}
+
 /// One thing that is wrong with a value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Violation {
+    /// The kind.
+    #[serde(skip)]
+    pub kind: ViolationKind,
     /// JSON pointer of the wrong part; empty for the whole.
     pub path: String,
     /// The problem.
@@ -95,29 +110,38 @@ impl Violation {
     /// Returns a wrong value whose errors are too many to look at.
     pub(crate) fn unexplained() -> Self {
         let message = "the value does not fit, and is too large or deep for this schema to say where".into();
-        Self { path: String::new(), message, subject: String::new(), expected: None, examples: Vec::new() }
+        let kind = ViolationKind::Misfit;
+        Self {
+            kind,
+            path: String::new(),
+            message,
+            subject: String::new(),
+            expected: None,
+            examples: Vec::new(),
+        }
     }
 
     /// A name that is not the same for all readers of JSON.
     pub(crate) fn with_nul(pointer: &str, name: &str) -> Self {
         let path = pointer_below(pointer, name);
         let message = format!("the name {} holds the character NUL; leave it out", place(&path));
-        Self { subject: pointer.to_owned(), path, message, expected: None, examples: Vec::new() }
+        let kind = ViolationKind::Unknown;
+        Self { kind, subject: pointer.to_owned(), path, message, expected: None, examples: Vec::new() }
     }
 
     /// Returns a schema error in our words. One error about several properties becomes one violation each.
     pub(crate) fn from_error(error: &ValidationError<'_>, schema: &Value) -> Vec<Self> {
         let path = error.instance_path().to_string();
-        let one = |path: String, message: String, part: Option<&Value>| {
+        let one = |kind, path: String, message: String, part: Option<&Value>| {
             let (expected, examples) = shown(part, part);
-            vec![Self { subject: path.clone(), path, message, expected, examples }]
+            vec![Self { kind, subject: path.clone(), path, message, expected, examples }]
         };
         match error.kind() {
             ValidationErrorKind::Required { property } => {
                 let property = property.as_str().unwrap_or_default();
                 let full = pointer_below(&path, property);
                 let part = property_schema(error, schema, property);
-                one(full.clone(), format!("{} is missing", place(&full)), part)
+                one(ViolationKind::Missing, full.clone(), format!("{} is missing", place(&full)), part)
             }
             ValidationErrorKind::AdditionalProperties { unexpected }
             | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
@@ -127,7 +151,8 @@ impl Violation {
             }
             _ => {
                 let part = parent_schema(error, schema).filter(|part| adds_to_message(error, part));
-                one(path.clone(), format!("{} {}", place(&path), reason(error)), part)
+                let message = format!("{} {}", place(&path), reason(error));
+                one(ViolationKind::Misfit, path.clone(), message, part)
             }
         }
     }
@@ -158,7 +183,7 @@ pub(crate) fn unknown_argument(path: &str, name: &str, schema: Option<&Value>) -
         None if expected.is_some() => unknown,
         None => format!("{unknown}{LIST}{}", listed(&known)),
     };
-    Violation { path: full, message, subject, expected, examples }
+    Violation { kind: ViolationKind::Unknown, path: full, message, subject, expected, examples }
 }
 
 /// Returns a name that some readers take for another one.
@@ -171,6 +196,7 @@ pub(crate) fn mistaken_name(path: &str, name: &str, meant: &str) -> Violation {
         ellipsize_chars(meant, MAX_NAME_CHARS),
     );
     Violation {
+        kind: ViolationKind::Unknown,
         path: full,
         message,
         subject: pointer_below(path, meant),

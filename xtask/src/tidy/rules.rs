@@ -120,6 +120,7 @@ pub(super) const CRATES: &[CrateRule] = &[
         "toolcrib-search",
     ]),
     CrateRule::new("toolcrib-tasks", 5),
+    CrateRule::new("toolcrib-datagen", 6),
     CrateRule::new("toolcrib-loader-file", 6),
     CrateRule::new("toolcrib-loader-mcp", 6),
     CrateRule::new("toolcrib-loader-rest", 6),
