@@ -14,7 +14,7 @@ use crate::peers::{Finder, Ours};
 use crate::quality::DEPTH;
 
 /// The folder of the set.
-const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/search/multilingual");
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/multilingual");
 
 /// The language that the others are compared with.
 const ENGLISH: &str = "en";

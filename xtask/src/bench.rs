@@ -55,6 +55,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
             bench.args(["bench", "--locked", "--package", PACKAGE, "--bench", &name, "--"]).args(parts);
             bench
         };
+        bench.envs(test::shared(&workspace.root).map(|path| ("TOOLCRIB_SHARED", path)));
         let ran = match name.as_str() {
             RIPGREP_BENCH => {
                 ripgrep(workspace).and_then(|program| run_command(bench.env(RIPGREP_VARIABLE, program)))
@@ -73,8 +74,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the variables of programs that run the gateway: the optimized program, the servers, and the shared data if
-/// there is any.
+/// Returns the variables of programs that run the gateway: the optimized program, and the servers.
 pub(crate) fn gateway(workspace: &Workspace) -> Result<Vec<(&'static str, PathBuf)>> {
     let folder = workspace.target.join("peers");
     let missing = peers::install_all(&workspace.root, &folder);
@@ -84,9 +84,7 @@ pub(crate) fn gateway(workspace: &Workspace) -> Result<Vec<(&'static str, PathBu
     let program = ["build", "--locked", "--release", "--package", "toolcrib-cli", "--bin", "toolcrib"];
     run_command(cargo(&workspace.root).args(program))?;
     let binary = workspace.target.join("release").join(format!("toolcrib{}", std::env::consts::EXE_SUFFIX));
-    let mut variables = vec![("TOOLCRIB_BIN", binary), ("TOOLCRIB_PEERS", folder)];
-    variables.extend(test::shared(&workspace.root).map(|path| ("TOOLCRIB_SHARED", path.into())));
-    Ok(variables)
+    Ok(vec![("TOOLCRIB_BIN", binary), ("TOOLCRIB_PEERS", folder)])
 }
 
 /// Returns the path of ripgrep. Builds it among the tools if it is not there.

@@ -4,6 +4,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::bench;
 use crate::process::{cargo, run as run_command};
+use crate::test;
 use crate::workspace::Workspace;
 
 /// The default duration, in minutes.
@@ -25,6 +26,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
         soak.args(program).arg(minutes.to_string());
         if part == "gateway" {
             soak.envs(bench::gateway(workspace)?);
+            soak.envs(test::shared(&workspace.root).map(|path| ("TOOLCRIB_SHARED", path)));
         }
         run_command(&mut soak)?;
     }
