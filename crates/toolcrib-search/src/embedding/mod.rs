@@ -6,7 +6,9 @@
 //! given a folder. If the embedder fails, panics, or returns invalid vectors, the tools remain available;
 //! [`Embeddings::degraded`] reports what is missing and the cause.
 //!
-//! A [`VectorIndex`] finds the vectors that are most similar to that of a query.
+//! A [`VectorIndex`] finds the vectors that are most similar to that of a query. [`ToolVectors`] has the vector of each
+//! overload, and [`Neighbors`] the most similar tools of each tool. The [`SimilarDataflowEnrichment`] compares the
+//! parameters of tools.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -43,8 +45,12 @@
 mod builtin;
 mod embedder;
 mod enrichment;
+mod neighbors;
+mod parameter_similarity;
+mod similar_dataflow;
 mod sketch;
 mod tool_texts;
+mod tool_vectors;
 mod vector_index;
 mod vectors;
 
@@ -64,13 +70,19 @@ pub use builtin::{
 };
 pub use embedder::{EmbedError, Embedder, MAX_DIMENSION};
 pub use enrichment::{DEFAULT_WAIT, EmbeddingsEnrichment, OpenedEmbedder};
+pub use neighbors::{
+    MAX_NEIGHBORS, NEAR_DUPLICATE, NEIGHBOR_CANDIDATES, Neighbor, Neighbors, NeighborsEnrichment,
+};
 #[cfg(feature = "onnx")]
 pub use onnx::{
     DEFAULT_ENDPOINT, DEFAULT_MODEL, FastEmbedder, MAX_MODEL_BYTES, MAX_TOKENIZER_BYTES, NamedModel,
     PullProgress, RtenEmbedder, STALL_TIMEOUT, load_library, pull,
 };
+pub use parameter_similarity::EmbeddedParameters;
 pub use runtime_library::{LIBRARY_VARIABLE, RuntimeLibrary, runtime_libraries};
+pub use similar_dataflow::SimilarDataflowEnrichment;
 pub use tool_texts::{ContentHash, MAX_EMBEDDED_BYTES};
+pub use tool_vectors::ToolVectors;
 pub use vector_cache::{MAX_CACHE_BYTES, MAX_CACHED_MODELS};
 pub use vector_index::VectorIndex;
 pub use vectors::{Embeddings, Progress, Vectors};

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use tokio::sync::watch;
 use toolcrib_model::QualifiedName;
+use toolcrib_registry::Artifacts;
 
 use super::embedder::checked;
 use super::vector_index::VectorIndex;
@@ -75,6 +76,18 @@ impl Embeddings {
     pub async fn finished(&self) {
         // This fails only if the sender is dropped, and `self` holds it.
         let _ = self.state.finished.subscribe().wait_for(|finished| *finished).await;
+    }
+}
+
+impl Embeddings {
+    /// Waits for the vectors among these artifacts. The error, a text for people, is the reason why they are missing.
+    pub async fn finished_in(artifacts: &Artifacts) -> Result<Arc<Vectors>, String> {
+        let embeddings = artifacts.get::<Self>(Self::KEY).ok_or("there are no embeddings of tools")?;
+        embeddings.finished().await;
+        let reason = || {
+            embeddings.degraded().map_or_else(|| "there are no vectors".to_owned(), |error| error.to_string())
+        };
+        embeddings.vectors().cloned().ok_or_else(reason)
     }
 }
 

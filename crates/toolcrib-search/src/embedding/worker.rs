@@ -284,19 +284,19 @@ impl EmbeddingWorker {
 
 /// The mean of several vectors.
 #[derive(Default)]
-struct MeanVector {
+pub(super) struct MeanVector {
     sum: Vec<f32>,
     count: u8,
 }
 
 impl MeanVector {
-    fn add(&mut self, vector: &[f32]) {
+    pub(super) fn add(&mut self, vector: &[f32]) {
         self.sum.resize(vector.len(), 0.0);
         self.sum.iter_mut().zip(vector).for_each(|(sum, number)| *sum += number);
         self.count += 1;
     }
 
-    fn row(mut self) -> Option<QuantizedVector> {
+    pub(super) fn row(mut self) -> Option<QuantizedVector> {
         let count = f32::from(self.count.max(1));
         self.sum.iter_mut().for_each(|sum| *sum /= count);
         QuantizedVector::of(&self.sum)

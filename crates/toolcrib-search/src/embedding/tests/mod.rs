@@ -5,6 +5,7 @@ mod cache;
 mod index;
 mod library;
 mod making;
+mod neighbors;
 
 #[cfg(feature = "onnx")]
 mod onnx;
