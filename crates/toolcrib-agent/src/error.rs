@@ -47,6 +47,14 @@ pub enum Error {
         /// The setting to use instead.
         advice: &'static str,
     },
+    /// An option of the request is out of range.
+    #[error("the request has an invalid `{key}`: {message}")]
+    InvalidOption {
+        /// The option.
+        key: &'static str,
+        /// The reason why it is invalid.
+        message: String,
+    },
     /// The address of the server is not one.
     #[error("`base_url` is `{url}`: {reason}; write it as `https://host/v1`")]
     InvalidBaseUrl {

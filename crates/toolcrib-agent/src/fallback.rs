@@ -149,7 +149,7 @@ impl Breaker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chat::{Piece, ToolChoice};
+    use crate::chat::Piece;
 
     /// Answers with its name, or fails as it is told to, and counts.
     struct Model {
@@ -191,8 +191,7 @@ mod tests {
     }
 
     async fn ask(model: &FallbackModel) -> Result<String, Error> {
-        let request =
-            ChatRequest { model: "", system: "", tools: &[], messages: &[], tool_choice: &ToolChoice::Auto };
+        let request = ChatRequest::new("", &[]);
         model.complete(&request, &mut |_| ()).await.map(|reply| reply.content)
     }
 
@@ -214,8 +213,7 @@ mod tests {
     async fn another_model_that_answers_is_named_before_and_after() {
         let (first, second) = (model(Some(|| refused(503)), false), model(None, false));
         let both = pair(&first, &second);
-        let request =
-            ChatRequest { model: "", system: "", tools: &[], messages: &[], tool_choice: &ToolChoice::Auto };
+        let request = ChatRequest::new("", &[]);
         let mut notices = Vec::new();
         let mut sink = |piece: Piece<'_>| {
             if let Piece::Notice(notice) = piece {

@@ -197,6 +197,7 @@ impl Driver<'_> {
             tools: &[],
             messages: &messages,
             tool_choice: &ToolChoice::None,
+            options: None,
         };
         let _admission = match self.admit(state, self.end_of_turn(state)).await {
             Ok(admission) => admission,

@@ -2,6 +2,7 @@
 
 mod message;
 mod model;
+mod options;
 mod recovery;
 mod shown_pieces;
 mod text;
@@ -9,6 +10,10 @@ mod text;
 pub use message::{Message, Picture, RequestedCall, ToolFunction};
 pub use model::{ChatModel, ChatReply, ChatRequest, Piece, TextSink, ToolChoice, Usage};
 pub(crate) use model::{REFUSAL, is_zero, millionths, units};
+pub(crate) use options::WireOptions;
+#[cfg(test)]
+pub(crate) use options::{MAX_EXTRA_KEYS, MAX_STOPS};
+pub use options::{MAX_REPLIES, RequestOptions, ResponseFormat};
 pub use recovery::RecoveringModel;
 pub(crate) use shown_pieces::ShownPieces;
 pub use text::TextModel;

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::message::{RequestedCall, ToolFunction};
+use super::options::RequestOptions;
 use crate::{Amount, Error, Message};
 
 /// A piece of a streamed reply.
@@ -61,6 +62,15 @@ pub struct ChatRequest<'a> {
     pub messages: &'a [Message],
     /// The tool choice.
     pub tool_choice: &'a ToolChoice,
+    /// The options that override those of the model.
+    pub options: Option<&'a RequestOptions>,
+}
+
+impl<'a> ChatRequest<'a> {
+    /// Creates a request without a system prompt, tools and options.
+    pub fn new(model: &'a str, messages: &'a [Message]) -> Self {
+        Self { model, system: "", tools: &[], messages, tool_choice: &ToolChoice::Auto, options: None }
+    }
 }
 
 /// The tool choice of a request to a model that calls through its API.
@@ -82,7 +92,7 @@ pub enum ToolChoice {
 pub(crate) const REFUSAL: &str = "refusal";
 
 /// The next message of the assistant.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChatReply {
     /// The text, without calls.
     pub content: String,
@@ -99,6 +109,10 @@ pub struct ChatReply {
     pub finish_reason: Option<String>,
     /// The name of the model that answered, where it is not the one that was asked.
     pub model: Option<String>,
+    /// The mean log-probability of the tokens, where the request asks for it and the server returns it.
+    pub mean_log_probability: Option<f64>,
+    /// The other replies, where the request asks for several. Their usage is part of that of this reply.
+    pub alternatives: Vec<ChatReply>,
 }
 
 /// Tokens, as the server counts them; zero where it does not say.

@@ -89,6 +89,7 @@ mod tests {
             tools: if is_offered { &offered } else { &[] },
             messages,
             tool_choice: &ToolChoice::Auto,
+            options: None,
         };
         model.complete(&request, &mut |_| ()).await.unwrap()
     }

@@ -13,16 +13,15 @@ use crate::{ChatModel, Error, Message};
 ///
 /// ```
 /// # use toolcrib_agent::ChatModel;
-/// # use toolcrib_agent::chat::{ChatRequest, TextModel, ToolChoice};
+/// # use toolcrib_agent::chat::{ChatRequest, TextModel};
 /// # use toolcrib_agent::recorded::RecordedModel;
 /// # use toolcrib_prompt::system_prompt::CallStyle;
 /// # use toolcrib_prompt::text_calls::ToolNames;
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), toolcrib_agent::Error> {
 /// let file = b"turns:\n  - text: 'I look. <tool_call>{\"name\": \"ls\", \"arguments\": {}}</tool_call>'\n";
 /// let model = TextModel::new(RecordedModel::new("ls.yaml", file, CallStyle::Text)?, ToolNames::default());
-/// let request = ChatRequest { model: "recorded", system: "", tools: &[], messages: &[], tool_choice: &ToolChoice::Auto
-/// }; let reply = model.complete(&request, &mut |_| ()).await?; assert_eq!((reply.content.as_str(),
-/// reply.tool_calls[0].name.as_str()), ("I look.", "ls"));
+/// let reply = model.complete(&ChatRequest::new("recorded", &[]), &mut |_| ()).await?;
+/// assert_eq!((reply.content.as_str(), reply.tool_calls[0].name.as_str()), ("I look.", "ls"));
 /// # Ok(()) }
 /// ```
 #[derive(Debug)]
@@ -88,15 +87,22 @@ impl<M: ChatModel> ChatModel for TextModel<M> {
         if !rest.is_empty() {
             sink(Piece::Text(&rest));
         }
-        let thoughts = [reply.reasoning, message.reasoning];
+        let alternatives = reply.alternatives.into_iter().map(|other| {
+            let message = TextReader::new(&self.names).read(&other.content);
+            let reasoning = joined([other.reasoning, message.reasoning]);
+            let tool_calls = message.calls.into_iter().map(requested).collect();
+            ChatReply { content: message.prose, reasoning, tool_calls, written: Some(other.content), ..other }
+        });
         Ok(ChatReply {
             content: message.prose,
-            reasoning: thoughts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n"),
+            reasoning: joined([reply.reasoning, message.reasoning]),
             tool_calls: message.calls.into_iter().map(requested).collect(),
             written: Some(reply.content),
             usage: reply.usage,
             finish_reason: reply.finish_reason,
             model: reply.model,
+            mean_log_probability: reply.mean_log_probability,
+            alternatives: alternatives.collect(),
         })
     }
 
@@ -107,6 +113,11 @@ impl<M: ChatModel> ChatModel for TextModel<M> {
     fn most_cost(&self, tokens: u64) -> u64 {
         self.inner.most_cost(tokens)
     }
+}
+
+/// Returns thoughts as one text.
+fn joined(thoughts: [String; 2]) -> String {
+    thoughts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 pub(super) fn requested(call: TextCall) -> RequestedCall {

@@ -8,7 +8,6 @@ mod context_overflow;
 mod context_window;
 mod error_response;
 mod lines;
-mod parameters;
 mod reasoning_tags;
 mod reply;
 mod request;
@@ -39,10 +38,9 @@ use self::reply::{Assembler, Fault};
 use self::request::Body;
 use self::retry::{Retries, chance};
 use self::transport::{StreamOutcome, Transport};
-use crate::chat::{ChatReply, ChatRequest, Piece, ShownPieces, TextSink};
+use crate::chat::{ChatReply, ChatRequest, Piece, RequestOptions, ShownPieces, TextSink};
 use crate::{ChatModel, Error, Provider};
 
-pub use self::parameters::Parameters;
 pub use self::settings::{
     DEFAULT_ATTEMPTS, DEFAULT_IDLE_TIMEOUT, DEFAULT_REPLY_TIMEOUT, DEFAULT_RETRY_DELAY, OpenAiSettings,
     Prices,
@@ -78,7 +76,7 @@ struct Endpoint {
     stream: bool,
     idle_timeout: Duration,
     reply_timeout: Duration,
-    parameters: Parameters,
+    parameters: RequestOptions,
     max_tokens_key: &'static str,
 }
 
@@ -138,11 +136,15 @@ impl OpenAiModel {
 
     async fn attempt(&self, body: &Body<'_>, sink: &mut TextSink<'_>) -> Result<ChatReply, Error> {
         let outcome = Arc::new(StreamOutcome::default());
-        let transport = Transport { endpoint: Arc::clone(&self.endpoint), outcome: Arc::clone(&outcome) };
+        let transport = Transport {
+            endpoint: Arc::clone(&self.endpoint),
+            is_streamed: body.is_streamed(),
+            outcome: Arc::clone(&outcome),
+        };
         let client =
             Client::build(self.endpoint.client.clone(), self.config.clone()).with_http_service(transport);
-        let mut assembler = Assembler::default();
-        if !self.endpoint.stream {
+        let mut assembler = Assembler::new(body.replies());
+        if !body.is_streamed() {
             let reply: Value = client.chat().create_byot(body).await.map_err(|error| self.explain(error))?;
             assembler.push(&reply, sink).map_err(|fault| self.fault(fault))?;
             return assembler.finish(true, sink).map_err(|fault| self.fault(fault));
@@ -201,6 +203,9 @@ impl OpenAiModel {
 #[async_trait]
 impl ChatModel for OpenAiModel {
     async fn complete(&self, request: &ChatRequest<'_>, sink: &mut TextSink<'_>) -> Result<ChatReply, Error> {
+        if let Some((key, message)) = request.options.and_then(RequestOptions::problem) {
+            return Err(Error::InvalidOption { key, message });
+        }
         let body = Body::new(request, &self.endpoint);
         let mut retries = Retries::new(self.attempts, self.retry_delay);
         loop {

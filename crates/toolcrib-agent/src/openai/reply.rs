@@ -1,5 +1,7 @@
 //! From the pieces of an answer to a reply. Servers differ; what can be understood is.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::reasoning_tags::ReasoningTagParser;
@@ -37,9 +39,41 @@ pub(super) struct Assembler {
     has_choice: bool,
     is_refusal: bool,
     thought: ReasoningTagParser,
+    log_probabilities: MeanLogProbability,
+    /// The number of replies.
+    replies: u32,
+    /// The replies beyond the first, by their indexes.
+    others: BTreeMap<u64, Assembler>,
+}
+
+/// The mean of the log-probabilities of tokens.
+#[derive(Debug, Default)]
+struct MeanLogProbability {
+    sum: f64,
+    tokens: u32,
+}
+
+impl MeanLogProbability {
+    /// Adds the tokens of a choice, if it has log-probabilities.
+    fn add(&mut self, choice: &Value) {
+        let tokens = choice.pointer("/logprobs/content").and_then(Value::as_array).into_iter().flatten();
+        for logprob in tokens.filter_map(|token| token.get("logprob")?.as_f64()) {
+            self.sum += logprob;
+            self.tokens = self.tokens.saturating_add(1);
+        }
+    }
+
+    fn mean(&self) -> Option<f64> {
+        (self.tokens > 0).then(|| self.sum / f64::from(self.tokens))
+    }
 }
 
 impl Assembler {
+    /// Creates an assembler of this many replies.
+    pub(super) fn new(replies: u32) -> Self {
+        Self { replies, ..Self::default() }
+    }
+
     /// Takes the next piece in.
     pub(super) fn push(&mut self, piece: &Value, sink: &mut TextSink<'_>) -> Result<(), Fault> {
         let Value::Object(object) = piece else {
@@ -62,18 +96,28 @@ impl Assembler {
             };
         }
         let choices = object.get("choices").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        for choice in
-            choices.iter().filter(|choice| choice.get("index").and_then(Value::as_u64).unwrap_or(0) == 0)
-        {
-            self.has_choice = true;
-            if let Some(message) = choice.get("message").filter(|message| message.is_object()) {
-                self.message(message, true, sink)?;
-            } else if let Some(delta) = choice.get("delta") {
-                self.message(delta, false, sink)?;
+        for choice in choices {
+            match choice.get("index").and_then(Value::as_u64).unwrap_or(0) {
+                0 => self.choice(choice, sink)?,
+                other if other < self.replies.into() => {
+                    self.others.entry(other).or_default().choice(choice, &mut |_| ())?;
+                }
+                _ => {}
             }
-            if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str) {
-                self.reply.finish_reason = Some(reason.to_owned());
-            }
+        }
+        Ok(())
+    }
+
+    fn choice(&mut self, choice: &Value, sink: &mut TextSink<'_>) -> Result<(), Fault> {
+        self.has_choice = true;
+        self.log_probabilities.add(choice);
+        if let Some(message) = choice.get("message").filter(|message| message.is_object()) {
+            self.message(message, true, sink)?;
+        } else if let Some(delta) = choice.get("delta") {
+            self.message(delta, false, sink)?;
+        }
+        if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str) {
+            self.reply.finish_reason = Some(reason.to_owned());
         }
         Ok(())
     }
@@ -96,6 +140,11 @@ impl Assembler {
         if self.is_refusal && self.reply.tool_calls.is_empty() {
             self.reply.finish_reason = Some(REFUSAL.to_owned());
         }
+        self.reply.mean_log_probability = self.log_probabilities.mean();
+        let others = self.others.into_values();
+        // One of several replies that is incomplete is as if it had not been given.
+        self.reply.alternatives =
+            others.filter_map(|other| other.finish(is_marked, &mut |_| ()).ok()).collect();
         Ok(self.reply)
     }
 

@@ -1,13 +1,14 @@
 //! The body of a request.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde::ser::{SerializeMap as _, SerializeSeq as _, Serializer};
 use serde_json::json;
 
 use super::Endpoint;
-use super::parameters::Sent;
 use crate::Message;
-use crate::chat::{ChatRequest, Picture, RequestedCall, ToolChoice, ToolFunction};
+use crate::chat::{ChatRequest, Picture, RequestedCall, ToolChoice, ToolFunction, WireOptions};
 
 /// The body of a request. What changes from turn to turn stands last, so that each request of a run begins with the
 /// bytes of the one before it, and servers find it in their prompt caches.
@@ -18,7 +19,7 @@ pub(super) struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_options: Option<StreamOptions>,
     #[serde(flatten)]
-    parameters: Sent<'a>,
+    options: WireOptions<'a>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     tools: &'a [ToolFunction],
     #[serde(serialize_with = "messages")]
@@ -41,16 +42,34 @@ struct SystemMessage<'a> {
 impl<'a> Body<'a> {
     pub(super) fn new(request: &ChatRequest<'a>, endpoint: &'a Endpoint) -> Self {
         let Endpoint { stream, provider, parameters, .. } = endpoint;
-        let wants_usage = *stream && provider.wants_stream_options();
+        let options = match request.options {
+            Some(options) => Cow::Owned(options.or(parameters)),
+            None => Cow::Borrowed(parameters),
+        };
+        // The pieces of several replies would come in any order.
+        let stream = *stream && options.n.is_none_or(|n| n == 1);
+        let wants_usage = stream && provider.wants_stream_options();
         Self {
             model: request.model,
-            stream: *stream,
+            stream,
             stream_options: wants_usage.then_some(StreamOptions { include_usage: true }),
-            parameters: Sent { parameters, max_tokens_key: endpoint.max_tokens_key },
+            options: WireOptions { options, max_tokens_key: endpoint.max_tokens_key },
             tools: request.tools,
             messages: *request,
             tool_choice: if request.tools.is_empty() { &ToolChoice::Auto } else { request.tool_choice },
         }
+    }
+}
+
+impl Body<'_> {
+    /// Returns true if the reply is asked for in pieces.
+    pub(super) fn is_streamed(&self) -> bool {
+        self.stream
+    }
+
+    /// Returns the number of replies.
+    pub(super) fn replies(&self) -> u32 {
+        self.options.options.n.unwrap_or(1)
     }
 }
 

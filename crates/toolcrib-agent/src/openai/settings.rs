@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use toolcrib_model::Secret;
 
-use super::parameters::Parameters;
 use crate::Provider;
-use crate::chat::Usage;
+use crate::chat::{RequestOptions, Usage};
 
 /// The default idle timeout of a stream. Models that reason before they write need more than a minute.
 pub const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_mins(2);
@@ -92,7 +91,7 @@ pub struct OpenAiSettings {
     /// The prices of its tokens, if known.
     pub prices: Option<Prices>,
     /// The sampling parameters; the server decides by default.
-    pub parameters: Parameters,
+    pub parameters: RequestOptions,
 }
 
 impl OpenAiSettings {
@@ -108,7 +107,7 @@ impl OpenAiSettings {
             attempts: DEFAULT_ATTEMPTS,
             retry_delay: DEFAULT_RETRY_DELAY,
             prices: None,
-            parameters: Parameters::default(),
+            parameters: RequestOptions::default(),
         }
     }
 
@@ -150,7 +149,7 @@ impl OpenAiSettings {
     }
 
     /// Sets how the model is to write.
-    pub fn with_parameters(mut self, parameters: Parameters) -> Self {
+    pub fn with_parameters(mut self, parameters: RequestOptions) -> Self {
         self.parameters = parameters;
         self
     }

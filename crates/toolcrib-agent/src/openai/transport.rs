@@ -61,6 +61,8 @@ impl StreamOutcome {
 #[derive(Clone)]
 pub(super) struct Transport {
     pub(super) endpoint: Arc<Endpoint>,
+    /// True if the reply is asked for in pieces.
+    pub(super) is_streamed: bool,
     pub(super) outcome: Arc<StreamOutcome>,
 }
 
@@ -84,13 +86,13 @@ impl Service<HttpRequestFactory> for Transport {
 
 impl Transport {
     async fn send(self, mut request: reqwest::Request) -> Result<reqwest::Response, Error> {
-        let endpoint = Arc::clone(&self.endpoint);
+        let (endpoint, is_streamed) = (Arc::clone(&self.endpoint), self.is_streamed);
         // The library always writes one, even without a key.
         request.headers_mut().remove(AUTHORIZATION);
         if let Some(authorization) = &endpoint.authorization {
             request.headers_mut().insert(AUTHORIZATION, authorization.clone());
         }
-        let wait = if endpoint.stream { endpoint.idle_timeout } else { endpoint.reply_timeout };
+        let wait = if is_streamed { endpoint.idle_timeout } else { endpoint.reply_timeout };
         within(wait, &endpoint.url, async {
             let response =
                 endpoint.client.execute(request).await.map_err(|error| unreachable(&endpoint.url, error))?;
@@ -104,13 +106,13 @@ impl Transport {
                 let reason = format!("its content encoding is {coding:?}, which was not requested");
                 return Err(Error::NotAReply { url: endpoint.url.clone(), reason });
             }
-            if endpoint.stream && is_of_type(&headers, b"text/html") {
+            if is_streamed && is_of_type(&headers, b"text/html") {
                 let page = beginning(response, wait).await;
                 let reason = format!("a web page: {}", clean(&endpoint, &String::from_utf8_lossy(&page)));
                 return Err(Error::NotAReply { url: endpoint.url.clone(), reason });
             }
             let is_json = is_of_type(&headers, b"application/json");
-            let body = if !endpoint.stream {
+            let body = if !is_streamed {
                 reqwest::Body::from(self.read_whole(response).await?)
             } else if is_json {
                 // The server does not stream: its whole answer is made the only event.

@@ -32,6 +32,12 @@ pub(super) struct Turn {
     /// The finish reason, if the calls do not imply it: `length`, `content_filter`, `refusal`.
     #[serde(default)]
     pub(super) finish_reason: Option<String>,
+    /// The texts of the other replies, where the request asked for several.
+    #[serde(default)]
+    pub(super) alternatives: Vec<String>,
+    /// The mean log-probability of the tokens, where the request asked for it.
+    #[serde(default)]
+    pub(super) mean_log_probability: Option<f64>,
     #[serde(default)]
     pub(super) request: Option<RequestDelta>,
 }

@@ -18,14 +18,14 @@ const MAX_FOUND_CHARS: usize = 300;
 ///
 /// ```
 /// # use toolcrib_agent::ChatModel;
-/// # use toolcrib_agent::chat::{ChatRequest, ToolChoice};
+/// # use toolcrib_agent::chat::ChatRequest;
 /// # use toolcrib_agent::recorded::RecordedModel;
 /// # use toolcrib_prompt::system_prompt::CallStyle;
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), toolcrib_agent::Error> {
 /// let file = b"turns:\n  - calls: [{name: hello.greet, arguments: {name: Ada}}]\n  - text: Done.\n";
 /// let model = RecordedModel::new("greet.yaml", file, CallStyle::Native)?;
-/// let request = ChatRequest { model: "recorded", system: "", tools: &[], messages: &[], tool_choice: &ToolChoice::Auto
-/// }; let reply = model.complete(&request, &mut |_| ()).await?; assert_eq!(reply.tool_calls[0].name, "hello.greet");
+/// let reply = model.complete(&ChatRequest::new("recorded", &[]), &mut |_| ()).await?;
+/// assert_eq!(reply.tool_calls[0].name, "hello.greet");
 /// # Ok(()) }
 /// ```
 #[derive(Debug)]
@@ -109,6 +109,8 @@ impl ChatModel for RecordedModel {
             content,
             tool_calls,
             finish_reason: Some(finish_reason.to_owned()),
+            mean_log_probability: turn.mean_log_probability,
+            alternatives: turn.alternatives.iter().map(|text| alternative(text)).collect(),
             ..ChatReply::default()
         })
     }
@@ -116,6 +118,10 @@ impl ChatModel for RecordedModel {
     fn provider(&self) -> &'static str {
         Provider::Recorded.as_str()
     }
+}
+
+fn alternative(text: &str) -> ChatReply {
+    ChatReply { content: text.to_owned(), finish_reason: Some("stop".to_owned()), ..ChatReply::default() }
 }
 
 fn native_call(call: &RecordedCall) -> RequestedCall {

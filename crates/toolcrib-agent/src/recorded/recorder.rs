@@ -57,6 +57,13 @@ impl<M, W: Write> Recorder<M, W> {
         {
             writeln!(lines, "    finish_reason: {}", json!(reason))?;
         }
+        if let Some(mean) = reply.mean_log_probability {
+            writeln!(lines, "    mean_log_probability: {}", json!(mean))?;
+        }
+        if !reply.alternatives.is_empty() {
+            let texts: Vec<_> = reply.alternatives.iter().map(|other| turn(other).0).collect();
+            writeln!(lines, "    alternatives: {}", json!(texts))?;
+        }
         if !calls.is_empty() {
             writeln!(lines, "    calls:")?;
         }

@@ -1,10 +1,12 @@
 //! Requests to a model in a reproducible form.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use toolcrib_model::Fingerprint;
+use toolcrib_model::{Fingerprint, JsonObject};
 
-use crate::chat::ChatRequest;
+use crate::chat::{ChatRequest, RequestOptions, WireOptions};
 
 /// The length of the excerpt of a difference, in characters.
 const MAX_SHOWN_CHARS: usize = 100;
@@ -25,6 +27,9 @@ pub(super) struct RequestDelta {
     /// The names of the tools, and a digest of each, where they changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tools: Option<Vec<(String, String)>>,
+    /// The options of the request, where they changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    options: Option<JsonObject>,
     /// The number of messages of the previous request.
     #[serde(default)]
     from: usize,
@@ -38,6 +43,7 @@ pub(super) struct RequestDelta {
 pub(super) struct RecordedRequest {
     system: String,
     tools: Vec<(String, String)>,
+    options: JsonObject,
     messages: Vec<Value>,
 }
 
@@ -67,6 +73,7 @@ impl RecordedRequest {
         Self {
             system: without_handles(request.system),
             tools: request.tools.iter().map(tool).collect(),
+            options: request.options.map(as_object).unwrap_or_default(),
             messages: messages.collect(),
         }
     }
@@ -79,6 +86,9 @@ impl RecordedRequest {
         RequestDelta {
             system: is_new(|one, other| one.system == other.system).then(|| self.system.clone()),
             tools: is_new(|one, other| one.tools == other.tools).then(|| self.tools.clone()),
+            options: before
+                .map_or(!self.options.is_empty(), |before| before.options != self.options)
+                .then(|| self.options.clone()),
             from,
             messages: self.messages.iter().skip(from).cloned().collect(),
         }
@@ -91,6 +101,9 @@ impl RecordedRequest {
         }
         if let Some(tools) = &asked.tools {
             self.tools.clone_from(tools);
+        }
+        if let Some(options) = &asked.options {
+            self.options.clone_from(options);
         }
         self.messages.truncate(asked.from);
         self.messages.extend(asked.messages.iter().cloned());
@@ -121,6 +134,10 @@ impl RecordedRequest {
             }
             None => {}
         }
+        if self.options != found.options {
+            let text = |options: &JsonObject| Value::Object(options.clone()).to_string();
+            return Some(within("the options", &text(&self.options), &text(&found.options)));
+        }
         let count = self.messages.len().max(found.messages.len());
         let at = (0..count).find(|at| self.messages.get(*at) != found.messages.get(*at))?;
         let text = |messages: &[Value]| messages.get(at).map(told).unwrap_or_default();
@@ -128,6 +145,14 @@ impl RecordedRequest {
             self.messages.get(at).or(found.messages.get(at)).and_then(|message| message["role"].as_str());
         let place = format!("message {} ({})", at + 1, role.unwrap_or("unknown"));
         Some(within(&place, &text(&self.messages), &text(&found.messages)))
+    }
+}
+
+fn as_object(options: &RequestOptions) -> JsonObject {
+    let wire = WireOptions { options: Cow::Borrowed(options), max_tokens_key: "max_tokens" };
+    match serde_json::to_value(wire) {
+        Ok(Value::Object(options)) => options,
+        _ => JsonObject::new(),
     }
 }
 

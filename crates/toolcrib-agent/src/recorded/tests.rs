@@ -8,11 +8,11 @@ use toolcrib_prompt::system_prompt::CallStyle;
 use toolcrib_prompt::text_calls::{ToolNames, parse_text_calls};
 
 use super::*;
-use crate::chat::{ChatReply, ChatRequest, RequestedCall, TextModel, TextSink, ToolChoice};
+use crate::chat::{ChatReply, ChatRequest, RequestOptions, RequestedCall, TextModel, TextSink};
 use crate::{ChatModel, Error, Message};
 
 fn request(messages: &[Message]) -> ChatRequest<'_> {
-    ChatRequest { model: "recorded", system: "", tools: &[], messages, tool_choice: &ToolChoice::Auto }
+    ChatRequest::new("recorded", messages)
 }
 
 async fn ask(model: &dyn ChatModel, messages: &[Message]) -> Result<ChatReply, Error> {
@@ -189,6 +189,52 @@ async fn a_turn_that_is_asked_something_else_says_where() {
             (place, error) => panic!("{place:?} {error:?}"),
         }
     }
+}
+
+#[tokio::test]
+async fn a_recording_matches_on_the_options_of_requests() {
+    let reply = ChatReply {
+        content: "one".to_owned(),
+        mean_log_probability: Some(-0.25),
+        alternatives: vec![ChatReply { content: "two".to_owned(), ..ChatReply::default() }],
+        ..ChatReply::default()
+    };
+    let recorder = Recorder::new(Says(reply), Vec::new());
+    let two = RequestOptions { n: Some(2), temperature: Some(0.5), ..RequestOptions::default() };
+    let messages = [Message::user("Hi")];
+    let asked = [Some(&two), Some(&two), None];
+    for options in asked {
+        recorder.complete(&ChatRequest { options, ..request(&messages) }, &mut |_| ()).await.unwrap();
+    }
+    let file = recorder.into_writer();
+    insta::assert_snapshot!(String::from_utf8(file.clone()).unwrap(), @r#"
+    turns:
+      - request: {"system":"","tools":[],"options":{"temperature":0.5,"n":2},"from":0,"messages":[{"role":"user","content":"Hi"}]}
+        text: "one"
+        mean_log_probability: -0.25
+        alternatives: ["two"]
+      - request: {"from":1,"messages":[]}
+        text: "one"
+        mean_log_probability: -0.25
+        alternatives: ["two"]
+      - request: {"options":{},"from":1,"messages":[]}
+        text: "one"
+        mean_log_probability: -0.25
+        alternatives: ["two"]
+    "#);
+
+    let model = RecordedModel::new("r.yaml", &file, CallStyle::Native).unwrap();
+    for options in asked {
+        let request = ChatRequest { options, ..request(&messages) };
+        let reply = model.complete(&request, &mut |_| ()).await.unwrap();
+        assert_eq!(
+            (reply.mean_log_probability, reply.alternatives[0].content.as_str()),
+            (Some(-0.25), "two")
+        );
+    }
+    let model = RecordedModel::new("r.yaml", &file, CallStyle::Native).unwrap();
+    let error = ask(&model, &messages).await.unwrap_err().to_string();
+    assert!(error.contains("the options, line 1") && error.contains(r#"\"temperature\":0.5"#), "{error}");
 }
 
 proptest! {

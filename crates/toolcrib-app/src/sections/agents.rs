@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, de};
 use serde_json::Value;
 use toolcrib_agent::Provider;
-use toolcrib_agent::openai::Parameters;
+use toolcrib_agent::chat::RequestOptions;
 use toolcrib_document::Error;
 use toolcrib_model::JsonObject;
 use toolcrib_prompt::Profile;
@@ -15,6 +15,7 @@ use toolcrib_prompt::system_prompt::CallStyle;
 
 use crate::AppFile;
 use crate::findings::Findings;
+use crate::sections::response_format::ResponseFormatConfig;
 use crate::sections::values::{amount, some_amount, unknown};
 
 /// The role of agents that start others.
@@ -92,6 +93,10 @@ pub struct BrainConfig {
     pub stop: Vec<String>,
     /// The seed for repeatable output, if the server supports it.
     pub seed: Option<i64>,
+    /// The form of each message. By default that of the server.
+    pub response_format: Option<ResponseFormatConfig>,
+    /// True if the server is asked for the log-probabilities of tokens. By default it is not.
+    pub logprobs: Option<bool>,
     /// Further keys of each request, such as `reasoning_effort`: at most 32, with 16 KiB in total. Keys that Toolcrib
     /// sets cannot be changed.
     #[serde(default)]
@@ -120,14 +125,17 @@ impl BrainConfig {
         }
     }
 
-    /// Returns the sampling parameters.
-    pub fn parameters(&self) -> Parameters {
-        Parameters {
+    /// Returns the options of each request.
+    pub fn parameters(&self) -> RequestOptions {
+        RequestOptions {
             temperature: self.temperature,
             top_p: self.top_p,
             max_tokens: self.max_tokens.map(NonZeroU32::get),
             stop: self.stop.clone(),
             seed: self.seed,
+            n: None,
+            response_format: self.response_format.as_ref().map(ResponseFormatConfig::format),
+            logprobs: self.logprobs,
             extra: self.extra.clone(),
         }
     }
@@ -275,6 +283,9 @@ pub(crate) fn check(
                 None => format!("/agents/{position}/brain"),
                 Some(number) => format!("/agents/{position}/brain/fallback/{number}"),
             };
+            if let Some(message) = brain.response_format.as_ref().and_then(ResponseFormatConfig::problem) {
+                errors.push(file.error_at(&format!("{place}/response_format"), message));
+            }
             if let Some((key, message)) = brain.parameters().problem() {
                 errors.push(file.error_at(&format!("{place}/{key}"), message));
             }

@@ -10,6 +10,7 @@ pub mod execution;
 pub mod limits;
 pub mod module_entry;
 pub mod modules;
+pub mod response_format;
 pub mod runtime;
 pub mod search;
 pub mod serve;

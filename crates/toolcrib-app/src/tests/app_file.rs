@@ -431,3 +431,18 @@ tools:
          https://id.example/token"
     );
 }
+
+#[test]
+fn the_form_of_messages_has_a_schema_where_it_needs_one() {
+    let brain = |format: &str| {
+        format!("agents:\n  - id: a\n    brain:\n      provider: recorded\n      response_format: {format}\n")
+    };
+    let schema = wrong(&brain("{type: json_schema}"));
+    assert!(schema.starts_with("app.yaml:5:7: `type: json_schema` requires a `schema`"), "{schema}");
+    let name = wrong(&brain("{type: json_object, name: x}"));
+    assert!(name.starts_with("app.yaml:5:7: only `type: json_schema` takes `name`"), "{name}");
+    let letters = wrong(&brain("{type: json_schema, name: a b, schema: {}}"));
+    assert!(letters.starts_with("app.yaml:5:7: the `name` of a schema has"), "{letters}");
+    let kind = wrong(&brain("{type: json}"));
+    assert!(kind.starts_with("app.yaml:5:25: unknown value `json`"), "{kind}");
+}

@@ -14,7 +14,7 @@ use crate::Extensions;
 const BEGIN: &str = "<!-- The rest is generated from `toolcrib schema app`. -->\n";
 
 /// An example for each top-level section and for the sections that are used most.
-const EXAMPLES: [(&str, &str); 14] = [
+const EXAMPLES: [(&str, &str); 15] = [
     ("app", "app: {id: desk, description: Answers customers., workspace: ./work}"),
     (
         "agents[]",
@@ -24,6 +24,11 @@ const EXAMPLES: [(&str, &str); 14] = [
         "agents[].brain",
         "agents:\n  - id: clerk\n    brain:\n      provider: openai\n      model: gpt-5-mini\n      \
          base_url: http://localhost:8080/v1\n      fallback: [{provider: ollama, model: qwen3}]",
+    ),
+    (
+        "agents[].brain.response_format",
+        "agents:\n  - id: clerk\n    brain:\n      provider: openai\n      model: gpt-5-mini\n      \
+         response_format: {type: json_schema, schema: {type: object}}",
     ),
     (
         "modules.ID",

@@ -261,6 +261,7 @@ impl<'a> RunState<'a> {
                 (false, 1) => &self.settings.tool_choice,
                 (false, _) => &ToolChoice::Auto,
             },
+            options: None,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Against a server on a real socket.
 
-mod parameters;
+mod options;
 mod pieces;
 mod server;
 
@@ -35,6 +35,7 @@ async fn ask_with(settings: OpenAiSettings) -> (Result<ChatReply, Error>, String
         tools: &[],
         messages: &messages,
         tool_choice: &ToolChoice::Auto,
+        options: None,
     };
     let mut text = String::new();
     let reply = model
@@ -264,6 +265,7 @@ async fn two_requests_of_a_run_begin_with_the_same_bytes() {
             tools: &tools,
             messages: &messages[..count],
             tool_choice: &ToolChoice::Auto,
+            options: None,
         };
         model.complete(&request, &mut |_| ()).await.unwrap();
     }
