@@ -67,6 +67,21 @@ pub enum EnrichmentError {
     },
 }
 
+impl EnrichmentError {
+    /// Returns the key of the enrichment that the error is about; of a cycle, the first.
+    pub fn key(&self) -> &str {
+        match self {
+            Self::DuplicateKey { key } | Self::MissingDependency { key, .. } => key,
+            Self::Cycle { keys } => keys.first().map(String::as_str).unwrap_or_default(),
+        }
+    }
+}
+
+/// Checks that enrichments have different keys, and that their dependencies exist and have no cycle.
+pub fn check(enrichments: &[Arc<dyn Enrichment>]) -> Result<(), EnrichmentError> {
+    sort_by_dependencies(enrichments).map(drop)
+}
+
 /// Orders enrichments so that each follows its dependencies, and otherwise keeps the given order.
 pub(crate) fn sort_by_dependencies(
     enrichments: &[Arc<dyn Enrichment>],

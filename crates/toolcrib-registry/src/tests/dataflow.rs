@@ -141,6 +141,32 @@ fn a_result_that_many_tools_take_has_a_bounded_number_of_edges() {
     assert_eq!(told(Dataflow::between(&tools).consumers(&key(&tools, "issue"))), told(edges));
 }
 
+#[test]
+fn a_stored_dataflow_is_restored_and_damaged_bytes_are_rejected() {
+    let properties = json!({"ticket": {"type": "string"}, "queue": {"type": "string"}});
+    let mut tools = vec![producing("z", "issue", &properties)];
+    tools.extend((0..20).map(|at| with_properties("n", &format!("t{at}"), &properties)));
+    let tools = snapshot(tools);
+    let dataflow = Dataflow::between(&tools);
+    let bytes = dataflow.to_bytes();
+    let restored = Dataflow::from_bytes(&bytes, tools.all()).unwrap();
+    for entry in tools.iter() {
+        let tool = ToolKey::of(entry);
+        assert_eq!(restored.consumers(&tool), dataflow.consumers(&tool));
+        assert_eq!(restored.producers(&tool), dataflow.producers(&tool));
+    }
+    assert!(Dataflow::from_bytes(&bytes, &tools.all()[1..]).is_none());
+    for length in 0..bytes.len() {
+        assert!(Dataflow::from_bytes(&bytes[..length], tools.all()).is_none(), "{length}");
+    }
+    for at in 0..bytes.len() {
+        // Any change is read as another dataflow or rejected.
+        let mut damaged = bytes.clone();
+        damaged[at] = 0xff;
+        let _ = Dataflow::from_bytes(&damaged, tools.all());
+    }
+}
+
 /// A similarity of texts by the first letters of their words.
 struct Initials;
 

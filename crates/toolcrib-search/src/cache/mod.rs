@@ -1,6 +1,7 @@
 //! Cache files that make the next start faster. Each file is either complete or ignored, their number is bounded, and a
 //! deleted file is written again.
 
+pub(crate) mod dataflow_cache;
 pub(crate) mod index_cache;
 
 use std::fs;

@@ -5,6 +5,7 @@ mod edges;
 mod kind;
 mod matches;
 mod side;
+mod stored;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -51,8 +52,22 @@ impl Dataflow {
 
     /// Computes the edges by the similarity of parameters: that of their names, types and descriptions, multiplied by
     /// the score of the types as in [`between`](Self::between). Similarities below 0.5 do not count.
-    pub fn by_similarity(tools: &Snapshot, similarity: &dyn ParameterSimilarity) -> Result<Self, String> {
-        Self::of_similar(tools.all(), similarity)
+    pub fn by_similarity(tools: &[Arc<Entry>], similarity: &dyn ParameterSimilarity) -> Result<Self, String> {
+        let (results, arguments) = sides(tools, Texts::Descriptions);
+        let matches = Matches::by_similarity(&results, &arguments, similarity)?;
+        Ok(Self::of_matches(tools, &results, &arguments, &matches))
+    }
+
+    /// Returns the edges as bytes, from which [`from_bytes`](Self::from_bytes) restores them.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        stored::encode(&self.places, &self.consumers, &self.producers)
+    }
+
+    /// Restores the edges of the same tools in the same order. Returns `None` if the bytes have another form.
+    pub fn from_bytes(bytes: &[u8], tools: &[Arc<Entry>]) -> Option<Self> {
+        let keys: Vec<_> = tools.iter().map(|entry| Arc::new(ToolKey::of(entry))).collect();
+        let stored::Edges { consumers, producers } = stored::decode(bytes, &keys)?;
+        Some(Self { places: places(&keys), consumers, producers })
     }
 
     fn of_named(entries: &[Arc<Entry>]) -> Self {
@@ -60,18 +75,11 @@ impl Dataflow {
         Self::of_matches(entries, &results, &arguments, &Matches::by_name(&results, &arguments))
     }
 
-    fn of_similar(entries: &[Arc<Entry>], similarity: &dyn ParameterSimilarity) -> Result<Self, String> {
-        let (results, arguments) = sides(entries, Texts::Descriptions);
-        let matches = Matches::by_similarity(&results, &arguments, similarity)?;
-        Ok(Self::of_matches(entries, &results, &arguments, &matches))
-    }
-
     fn of_matches(entries: &[Arc<Entry>], results: &Side, arguments: &Side, matches: &Matches) -> Self {
         let tools: Vec<_> = entries.iter().map(|entry| Arc::new(ToolKey::of(entry))).collect();
         let graph = Graph::new(&tools, results, arguments, matches);
         let (consumers, producers) = (graph.edges(Direction::Consumers), graph.edges(Direction::Producers));
-        let places = tools.iter().enumerate().map(|(at, tool)| (Arc::clone(tool), at)).collect();
-        Self { places, consumers, producers }
+        Self { places: places(&tools), consumers, producers }
     }
 
     /// Returns the edges to the tools that can use the result of a tool, best first: at most
@@ -99,6 +107,11 @@ impl fmt::Debug for Dataflow {
         f.field("tools", &self.places.len()).field("consumers", &count(&self.consumers));
         f.field("producers", &count(&self.producers)).finish()
     }
+}
+
+/// Returns the positions of tools.
+fn places(tools: &[Arc<ToolKey>]) -> HashMap<Arc<ToolKey>, usize> {
+    tools.iter().enumerate().map(|(at, tool)| (Arc::clone(tool), at)).collect()
 }
 
 fn sides(entries: &[Arc<Entry>], texts: Texts) -> (Side, Side) {
@@ -129,7 +142,7 @@ impl Enrichment for DataflowEnrichment {
     async fn run(&self, tools: &Snapshot, _artifacts: &Artifacts) -> Result<Enriched, String> {
         let (entries, similarity) = (tools.all().to_vec(), self.similarity.clone());
         let dataflow = run_blocking(move || match similarity {
-            Some(similarity) => Dataflow::of_similar(&entries, similarity.as_ref()),
+            Some(similarity) => Dataflow::by_similarity(&entries, similarity.as_ref()),
             None => Ok(Dataflow::of_named(&entries)),
         });
         Ok(Enriched::new(dataflow.await?))

@@ -12,7 +12,8 @@ use super::super::{
     BuiltinEmbedder, EmbedError, Embeddings, EmbeddingsEnrichment, MAX_NEIGHBORS, NEAR_DUPLICATE, Neighbors,
     NeighborsEnrichment, SimilarDataflowEnrichment, ToolVectors,
 };
-use super::{Scripted, tool};
+use super::{Fault, Scripted, Words, tool};
+use crate::cache::dataflow_cache::MAX_CACHED_DATAFLOWS;
 
 /// A refresh with the vectors of the built-in embedder and one enrichment that depends on them.
 async fn refreshed(
@@ -85,7 +86,7 @@ async fn a_result_flows_into_an_argument_of_similar_meaning() {
     let resize =
         with_argument(tool("resize", "Resizes a picture."), "picture", "Width and height in pixels.");
     let tools = vec![find, send, resize];
-    let snapshot = refreshed(builtin(), SimilarDataflowEnrichment, tools).await.unwrap();
+    let snapshot = refreshed(builtin(), SimilarDataflowEnrichment::default(), tools).await.unwrap();
     let dataflow = snapshot.artifacts().get::<Dataflow>(Dataflow::KEY).unwrap();
     let consumers = dataflow.consumers(&ToolKey::of(&snapshot.all()[0]));
     let told: Vec<_> =
@@ -101,6 +102,52 @@ async fn without_an_embedder_the_refresh_fails_with_the_reason() {
     let reason = "no file";
     let told = refreshed(broken(), NeighborsEnrichment, vec![tool("a", "A.")]).await.unwrap_err();
     assert!(told.contains("`neighbors` failed") && told.contains(reason), "{told}");
-    let told = refreshed(broken(), SimilarDataflowEnrichment, vec![tool("a", "A.")]).await.unwrap_err();
+    let told =
+        refreshed(broken(), SimilarDataflowEnrichment::default(), vec![tool("a", "A.")]).await.unwrap_err();
     assert!(told.contains("`dataflow` failed") && told.contains(reason), "{told}");
+}
+
+#[tokio::test]
+async fn the_dataflow_of_the_same_tools_is_read_from_the_cache() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = |name: &str| {
+        let properties =
+            json!({(name): {"type": "string", "description": "The email address of the customer."}});
+        tool("find_customer", "Finds a customer.")
+            .with_output_parameters(json!({"type": "object", "properties": properties}))
+    };
+    let send =
+        with_argument(tool("send", "Sends a message."), "recipient", "Email address of the recipient.");
+    let words = Words::new(Fault::None);
+    let edges = async |tools: Vec<Tool>| {
+        let enrichment = SimilarDataflowEnrichment::default().with_cache(folder.path());
+        let snapshot = refreshed(EmbeddingsEnrichment::new(words.clone()), enrichment, tools).await.unwrap();
+        let dataflow = snapshot.artifacts().get::<Dataflow>(Dataflow::KEY).unwrap();
+        dataflow.consumers(&ToolKey::of(&snapshot.all()[0])).to_vec()
+    };
+    let files = || {
+        let files = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+        files
+            .filter(|path| path.extension().is_some_and(|extension| extension == "dataflow"))
+            .collect::<Vec<_>>()
+    };
+    let first = edges(vec![output("mail"), send.clone()]).await;
+    assert_eq!((first.len(), files().len()), (1, 1));
+    let is_parameter = |text: &String| text.starts_with("mail string");
+    assert!(words.given().iter().any(is_parameter));
+    let file = files().remove(0);
+    let written = std::fs::read(&file).unwrap();
+    assert_eq!(edges(vec![output("mail"), send.clone()]).await, first);
+    assert!(!words.given().iter().any(is_parameter), "nothing is compared again");
+
+    let mut damaged = written.clone();
+    damaged[40] ^= 1;
+    std::fs::write(&file, damaged).unwrap();
+    assert_eq!(edges(vec![output("mail"), send.clone()]).await, first);
+    assert_eq!(std::fs::read(&file).unwrap(), written, "a damaged file is replaced");
+
+    for at in 0..6 {
+        edges(vec![output(&format!("mail{at}")), send.clone()]).await;
+    }
+    assert_eq!(files().len(), MAX_CACHED_DATAFLOWS, "the number of files is bounded");
 }
