@@ -1,11 +1,15 @@
 //! Tool-calling conversations as training data.
 //!
 //! - [`conversation`]: the data types of generated conversations.
+//! - [`session`]: sessions, in which the calls of conversations run.
+//! - [`engine`]: engines of simulated tools.
 //! - [`validate`]: the checks that a conversation passes before it is written.
 //! - [`writer`]: the output formats.
 
 pub mod conversation;
+pub mod engine;
 pub mod seed;
+pub mod session;
 pub mod validate;
 pub mod writer;
 

@@ -1,0 +1,3 @@
+//! Engines of simulated tools.
+
+pub mod simulated;
