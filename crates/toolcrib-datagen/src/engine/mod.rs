@@ -1,3 +1,4 @@
-//! Engines of simulated tools.
+//! Engines of simulated tools, and the router between engines.
 
+pub mod routed;
 pub mod simulated;
