@@ -90,9 +90,6 @@ impl App {
         let wrong = |error| Error::App { file: name.clone(), errors: vec![error] };
         let mut document = parse(bytes, format, &Limits::default()).map_err(wrong)?;
         let notes = former_names::rename(&mut document);
-        if let Some(removed) = former_names::removed_section(&document) {
-            return Err(wrong(removed));
-        }
         empty_sections::fill(&mut document.value);
         let config: Arc<AppConfig> = typed(&document, path.is_some()).map_err(wrong)?.into();
         let mut file = AppFile::new(name, folder, document, path.is_some(), extensions.secrets.clone());

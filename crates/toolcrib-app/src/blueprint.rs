@@ -17,10 +17,11 @@ use toolcrib_tasks::schedule::SCHEDULER;
 use crate::extensions::entry::AppContext;
 use crate::findings::Findings;
 use crate::sections::channels::NamedChannel;
+use crate::sections::enrichments::EnrichmentsSection;
 use crate::sections::setup::Setup;
 use crate::sections::{
-    agents, app, audit, capabilities, channels, execution, limits, modules, runtime, search, serve, setup,
-    skills,
+    agents, app, audit, capabilities, channels, enrichments, execution, limits, modules, runtime, search,
+    serve, setup, skills,
 };
 use crate::sources::{self, BuiltSource};
 use crate::{App, Error, Extensions, LaunchOptions, called_apps, protected_files};
@@ -59,6 +60,7 @@ pub struct Blueprint {
     pub session_tools: SessionTools,
     /// The apps that it may call, by name.
     pub called: BTreeMap<String, Self>,
+    enrichments: EnrichmentsSection,
     warnings: Vec<String>,
 }
 
@@ -124,6 +126,7 @@ impl Blueprint {
         let setup = setup::build(config, file, &modules, &mut found);
         let channels = channels::build(&app, &context, &modules, policy.as_ref(), &mut found);
         let sources = sources::open_all(&app, &context, &skills, &mut found.errors);
+        let enrichments = enrichments::build(&app, &context, &mut found.errors);
         let of_sources: Vec<_> = sources.iter().filter_map(BuiltSource::limits).collect();
         let of_modules = (&config.modules, &modules[..]);
         let flow = limits::build(&config.tools.limits, file, of_modules, &of_sources, &mut found);
@@ -149,6 +152,7 @@ impl Blueprint {
             skills,
             session_tools,
             called,
+            enrichments,
             warnings,
         })
     }
@@ -166,9 +170,7 @@ impl Blueprint {
 
     /// Returns the enrichments that run after each load.
     pub fn enrichments(&self) -> impl Iterator<Item = Arc<dyn Enrichment>> {
-        let others = &self.app.extensions.enrichments;
-        let (search, patience) = (&self.app.config.tools.search, self.options.search_patience);
-        others.iter().cloned().chain(search::enrichment(search, &self.app.file, others, patience))
+        enrichments::all(&self.app, &self.enrichments, self.options.search_patience)
     }
 
     /// Loads the modules and the sources that are files: what they hold, what of it cannot be used, and warnings about

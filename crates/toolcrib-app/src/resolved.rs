@@ -18,6 +18,8 @@ use crate::{AppConfig, AppFile};
 pub(crate) struct ResolvedSettings {
     /// The entries of `tools.registry`, in their order.
     pub(crate) registry: Vec<ResolvedEntry>,
+    /// The entries of `tools.enrichments`, in their order.
+    pub(crate) enrichments: Vec<ResolvedEntry>,
     /// The entries of `tools.engines`.
     pub(crate) engines: BTreeMap<String, ResolvedEntry>,
     /// The entries of `tools.channels`.
@@ -79,6 +81,7 @@ impl ResolvedSettings {
             entries.collect()
         };
         let registry = tools.registry.iter().enumerate();
+        let enrichments = tools.enrichments.iter().enumerate();
         let folders = skills.folders.iter().flatten().enumerate();
         let mut recordings = BTreeMap::new();
         for (position, agent) in agents.iter().enumerate() {
@@ -87,6 +90,9 @@ impl ResolvedSettings {
         Self {
             registry: registry
                 .map(|(at, entry)| ResolvedEntry::new(file, entry, format!("/tools/registry/{at}")))
+                .collect(),
+            enrichments: enrichments
+                .map(|(at, entry)| ResolvedEntry::new(file, entry, format!("/tools/enrichments/{at}")))
                 .collect(),
             engines: named("engines", &tools.engines),
             channels: named("channels", &tools.channels),

@@ -61,6 +61,10 @@ pub struct ToolsSection {
     pub registry: Vec<Value>,
     /// The engines of tool files by name, each `{type: …}` with the settings of that engine.
     pub engines: BTreeMap<String, Value>,
+    /// Computations over all tools after each load, in any order, each `{type: …}` with the settings of that type:
+    /// `embeddings`, `dataflow` (`similarity: embeddings` or `names`), `neighbors`. `force: true` ignores what is cached
+    /// on disk.
+    pub enrichments: Vec<Value>,
     /// The rules of the gate.
     pub capabilities: Capabilities,
     /// True if a duplicate tool, or a source that does not load, stops the app. Otherwise the app runs without it.

@@ -25,6 +25,8 @@ type LoaderFactory = Arc<dyn Fn(&EntryContext<'_>) -> Result<Source, DocumentErr
 /// Makes the schema of a configuration within a larger one.
 type ConfigIn = fn(&mut SchemaGenerator) -> Schema;
 type ModuleMaker = Arc<dyn Fn(&EntryContext<'_>) -> Result<Module, DocumentError> + Send + Sync>;
+type EnrichmentFactory =
+    Arc<dyn Fn(&EntryContext<'_>) -> Result<Arc<dyn Enrichment>, DocumentError> + Send + Sync>;
 type EngineFactory =
     Arc<dyn Fn(&EntryContext<'_>) -> Result<Arc<dyn ToolEngine>, DocumentError> + Send + Sync>;
 
@@ -103,6 +105,7 @@ pub struct Extensions {
     modules: BTreeMap<String, ModuleFactory>,
     loaders: BTreeMap<String, LoaderFactory>,
     engines: BTreeMap<String, EngineFactory>,
+    enrichment_types: BTreeMap<String, EnrichmentFactory>,
     /// The enrichments that run after each load.
     pub enrichments: Vec<Arc<dyn Enrichment>>,
     pub(crate) secrets: Secrets,
@@ -121,6 +124,7 @@ impl Extensions {
             modules: BTreeMap::new(),
             loaders: BTreeMap::new(),
             engines: BTreeMap::new(),
+            enrichment_types: BTreeMap::new(),
             enrichments: vec![Arc::new(SuppliersEnrichment)],
             secrets: Secrets::new(),
             terminal: None,
@@ -191,7 +195,21 @@ impl Extensions {
         self
     }
 
-    /// Adds an enrichment, which runs after each load.
+    /// Adds a type of `tools.enrichments`, or replaces the one with that name. Its settings are the keys of the entry
+    /// except `type`.
+    pub fn with_enrichment_type<T, F>(mut self, name: impl Into<String>, make: F) -> Self
+    where
+        T: DeserializeOwned,
+        F: Fn(T, &EntryContext<'_>) -> Result<Arc<dyn Enrichment>, String> + Send + Sync + 'static,
+    {
+        let factory = move |place: &EntryContext<'_>| {
+            make(place.typed()?, place).map_err(|message| place.error(message))
+        };
+        self.enrichment_types.insert(name.into(), Arc::new(factory));
+        self
+    }
+
+    /// Adds an enrichment, which runs after each load of every app.
     pub fn with_enrichment(mut self, enrichment: Arc<dyn Enrichment>) -> Self {
         self.enrichments.push(enrichment);
         self
@@ -242,6 +260,23 @@ impl Extensions {
     /// Returns the names of the engines, sorted.
     pub fn engines(&self) -> impl Iterator<Item = &str> {
         self.engines.keys().map(String::as_str)
+    }
+
+    /// Returns the names of the added types of enrichments, sorted.
+    pub(crate) fn enrichment_types(&self) -> impl Iterator<Item = &str> {
+        self.enrichment_types.keys().map(String::as_str)
+    }
+
+    pub(crate) fn enrichment(
+        &self,
+        name: &str,
+        place: &EntryContext<'_>,
+    ) -> Result<Arc<dyn Enrichment>, DocumentError> {
+        let factory = self
+            .enrichment_types
+            .get(name)
+            .ok_or_else(|| place.error(format!("there is no enrichment `{name}`")))?;
+        factory(place)
     }
 
     /// Returns the JSON Schema of the `config` of a module.

@@ -21,8 +21,13 @@ const MAPPINGS: [&[&str]; 14] = [
 ];
 
 /// Sections that are lists.
-const LISTS: [&[&str]; 4] =
-    [&["agents"], &["modules", "*", "setup"], &["tools", "registry"], &["tools", "capabilities", "grant"]];
+const LISTS: [&[&str]; 5] = [
+    &["agents"],
+    &["modules", "*", "setup"],
+    &["tools", "registry"],
+    &["tools", "enrichments"],
+    &["tools", "capabilities", "grant"],
+];
 
 /// Makes null sections empty ones: `hello:` under `modules` means `hello: {}`. Sections that take rights away, such as `deny`
 /// and `constraints`, are left alone, since nothing there is a mistake.

@@ -37,13 +37,6 @@ const MODULES: [(&str, &str, bool); 4] = [
     ),
 ];
 
-/// Sections that are not there any more, by their paths, each with what there is instead.
-const SECTIONS: [(&[&str], &str); 1] = [(
-    &["tools", "enrichments"],
-    "the dataflow between tools is always worked out, `tools.search` says by which model tools are found, and a Rust \
-     program adds others by `Extensions::with_enrichment`",
-)];
-
 /// Types of engines that are something else now, each with what to write.
 const ENGINES: [(&str, &str); 4] = [
     ("lm", "no model plays tools; `type: mock` answers what it is given, and `type: command` runs a program"),
@@ -51,15 +44,6 @@ const ENGINES: [(&str, &str); 4] = [
     ("multi", "each source under `tools.registry` names its own `engine`"),
     ("rest", "a source `{type: rest}` under `tools.registry` brings its own engine"),
 ];
-
-/// Returns an error for a section that is not there any more, at its place.
-pub(crate) fn removed_section(document: &Document) -> Option<toolcrib_document::Error> {
-    SECTIONS.iter().find_map(|(path, advice)| {
-        let pointer = pointer(path.iter().copied());
-        document.value.pointer(&pointer)?;
-        Some(document.error_at(&pointer, format!("there is no `{}`: {advice}; remove it", path.join("."))))
-    })
-}
 
 /// Returns what to write in the place of a type of engine that is not there any more.
 pub(crate) fn instead_of_engine(kind: &str) -> Option<&'static str> {

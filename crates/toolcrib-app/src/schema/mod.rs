@@ -6,6 +6,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 use toolcrib_exec::flow::SourceLimits;
 
+use crate::sections::enrichments::TYPES;
 use crate::sections::module_entry::ModuleConfig;
 use crate::{AppConfig, Extensions};
 
@@ -40,6 +41,9 @@ impl Extensions {
             if let Some(items) = tools.pointer_mut("/properties/registry/items") {
                 let engine = json!({"type": "string", "description": "One of `tools.engines`."});
                 *items = typed(self.loaders(), json!({"engine": engine, "limits": limits}));
+            }
+            if let Some(items) = tools.pointer_mut("/properties/enrichments/items") {
+                *items = typed(TYPES.into_iter().chain(self.enrichment_types()), json!({}));
             }
             if let Some(entries) = tools.pointer_mut("/properties/engines/additionalProperties") {
                 *entries = typed(self.engines(), json!({}));

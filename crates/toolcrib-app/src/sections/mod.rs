@@ -6,6 +6,7 @@ pub mod apps;
 pub mod audit;
 pub(crate) mod capabilities;
 pub mod channels;
+pub(crate) mod enrichments;
 pub mod execution;
 pub mod limits;
 pub mod module_entry;

@@ -140,12 +140,14 @@ fn check_name(_: &str) -> Result<(), EmbedError> {
     Ok(())
 }
 
-/// Returns the enrichment that makes the vectors; none for the tier `keyword`, and where one of the others makes them.
+/// Returns the enrichment that makes the vectors, without its cache if it is forced; `None` for the tier `keyword`, and
+/// if one of the others makes them.
 pub(crate) fn enrichment(
     search: &SearchSection,
     file: &AppFile,
     others: &[Arc<dyn Enrichment>],
     patience: Duration,
+    is_forced: bool,
 ) -> Option<Arc<dyn Enrichment>> {
     let search = search.clone();
     let is_there = others.iter().any(|enrichment| enrichment.key() == Embeddings::KEY);
@@ -163,7 +165,7 @@ pub(crate) fn enrichment(
         }
     };
     let mut enrichment = EmbeddingsEnrichment::lazy(open).with_wait(patience);
-    if let Some(folder) = cache_folder(KEPT) {
+    if let Some(folder) = cache_folder(KEPT).filter(|_| !is_forced) {
         enrichment = enrichment.with_cache(folder);
     }
     Some(Arc::new(enrichment))

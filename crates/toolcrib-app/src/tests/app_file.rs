@@ -342,12 +342,7 @@ fn an_empty_module_that_an_app_needs_no_more_is_a_warning_and_one_with_settings_
 }
 
 #[test]
-fn a_section_or_an_engine_that_is_not_there_any_more_says_what_to_write() {
-    let section = wrong("tools:\n  enrichments: [{type: dataflow}]\n");
-    insta::assert_snapshot!(
-        section,
-        @"app.yaml:2:3: there is no `tools.enrichments`: the dataflow between tools is always worked out, `tools.search` says by which model tools are found, and a Rust program adds others by `Extensions::with_enrichment`; remove it"
-    );
+fn an_engine_that_is_not_there_any_more_says_what_to_write() {
     let engines = "tools:\n  engines:\n    a: {type: lm}\n    b: {type: multi}\n    c: {type: mcp}\n    d: {type: rest}\n";
     insta::assert_snapshot!(wrong(engines), @r"
     app.yaml:3:5: there is no engine `lm`: no model plays tools; `type: mock` answers what it is given, and `type: command` runs a program

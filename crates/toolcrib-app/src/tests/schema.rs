@@ -186,6 +186,7 @@ fn a_key_that_is_misspelt_does_not_fit() {
         "tools": {
             "registry": [{"type": "file", "path": "a.yaml", "engine": "e", "limits": {"retries": 1}}],
             "engines": {"e": {"type": "command", "argv": ["./x"]}},
+            "enrichments": [{"type": "neighbors"}, {"type": "dataflow", "similarity": "names"}],
             "capabilities": {"default_policy": "approve", "grant": [{"module": "filesystem", "risk": "low"}]},
             "limits": {"tools": {"a.b": {"rate": {"calls": 5, "per_seconds": 1}}}},
             "search": {"tier": "keyword"},
@@ -210,6 +211,7 @@ fn a_key_that_is_misspelt_does_not_fit() {
         ("/tools/registry/0", json!({"type": "fiel"})),
         ("/tools/registry/0/limits", json!({"retry": 1})),
         ("/tools/engines/e", json!({"type": "comand"})),
+        ("/tools/enrichments/0", json!({"type": "neighbours"})),
         ("/tools/capabilities", json!({"grants": []})),
         ("/tools/capabilities/grant/0", json!({"action": ["read"]})),
         ("/tools/capabilities/grant/0", json!({"risk": "lowest"})),
