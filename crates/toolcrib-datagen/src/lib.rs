@@ -3,11 +3,13 @@
 //! - [`conversation`]: the data types of generated conversations.
 //! - [`session`]: sessions, in which the calls of conversations run.
 //! - [`engine`]: engines of simulated tools.
+//! - [`sampler`]: seeded choices of tools.
 //! - [`validate`]: the checks that a conversation passes before it is written.
 //! - [`writer`]: the output formats.
 
 pub mod conversation;
 pub mod engine;
+pub mod sampler;
 pub mod seed;
 pub mod session;
 pub mod validate;
