@@ -1,10 +1,11 @@
 //! The tools that samplers choose from, with the edges between them.
 
-use std::collections::HashMap;
+use std::any::Any;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use toolcrib_registry::enrichment::{Dataflow, DataflowEdge, ToolKey};
-use toolcrib_registry::{Entry, Snapshot};
+use toolcrib_registry::{Artifacts, Entry, Snapshot};
 
 /// The error of a sampler that needs an artifact which the snapshot does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -32,6 +33,7 @@ struct Shared {
     /// The tools of each namespace, namespaces in alphabetical order.
     namespaces: Vec<(String, Vec<ToolIndex>)>,
     dataflow: Option<Edges>,
+    artifacts: Artifacts,
 }
 
 /// The edges of the dataflow by the indexes of tools, best first.
@@ -58,15 +60,15 @@ impl Catalogue {
         let tools: Vec<Arc<Entry>> = snapshot.iter().filter(|entry| !is_of_runtime(entry)).cloned().collect();
         let keys: HashMap<ToolKey, ToolIndex> =
             (0..).zip(&tools).map(|(at, entry)| (ToolKey::of(entry), at)).collect();
-        let mut by_namespace: std::collections::BTreeMap<&str, Vec<ToolIndex>> =
-            std::collections::BTreeMap::new();
+        let mut by_namespace: BTreeMap<&str, Vec<ToolIndex>> = BTreeMap::new();
         for (at, entry) in (0..).zip(&tools) {
             by_namespace.entry(entry.tool.name.namespace()).or_default().push(at);
         }
         let namespaces = by_namespace.into_iter().map(|(name, tools)| (name.to_owned(), tools)).collect();
         let dataflow = snapshot.artifacts().get::<Dataflow>(Dataflow::KEY);
         let dataflow = dataflow.map(|dataflow| Edges::new(&tools, &keys, &dataflow));
-        Self { shared: Arc::new(Shared { tools, keys, namespaces, dataflow }) }
+        let artifacts = snapshot.artifacts().clone();
+        Self { shared: Arc::new(Shared { tools, keys, namespaces, dataflow, artifacts }) }
     }
 
     /// Returns the tools, in the order of the snapshot.
@@ -87,6 +89,10 @@ impl Catalogue {
     /// Returns the entry of a tool.
     pub fn get(&self, key: &ToolKey) -> Option<&Arc<Entry>> {
         self.entry(*self.shared.keys.get(key)?)
+    }
+
+    pub(super) fn index(&self, key: &ToolKey) -> Option<ToolIndex> {
+        self.shared.keys.get(key).copied()
     }
 
     pub(super) fn entry(&self, index: ToolIndex) -> Option<&Arc<Entry>> {
@@ -118,6 +124,22 @@ impl Catalogue {
             allowed
         });
         Within { catalogue: self, allowed }
+    }
+
+    /// Returns the artifact of an enrichment.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the snapshot has no such artifact.
+    pub fn artifact<T: Any + Send + Sync>(
+        &self,
+        enrichment: &str,
+        sampler: &str,
+    ) -> Result<Arc<T>, MissingArtifact> {
+        self.shared
+            .artifacts
+            .get(enrichment)
+            .ok_or_else(|| MissingArtifact { sampler: sampler.to_owned(), enrichment: enrichment.to_owned() })
     }
 
     /// Returns the edges of the dataflow.

@@ -12,6 +12,7 @@ use super::catalogue::{Catalogue, MissingArtifact};
 use super::chain::ChainSampler;
 use super::dag::DagSampler;
 use super::fan::{Fan, FanSampler};
+use super::neighbor::{ConflictSampler, NeighborSampler};
 use super::random::RandomSampler;
 use super::sparse::SparseSampler;
 
@@ -46,7 +47,7 @@ pub enum BuildError {
 }
 
 /// The samplers that settings may name. The default has the built-in ones: `random`, `chain`, `fan_out`, `fan_in`,
-/// `dag` and `sparse`, each also with the prefix `tc/`.
+/// `dag`, `neighbor`, `conflict` and `sparse`, each also with the prefix `tc/`.
 #[derive(Clone)]
 pub struct Samplers {
     by_name: BTreeMap<String, Factory>,
@@ -64,6 +65,8 @@ impl Default for Samplers {
                 Ok(Arc::new(FanSampler::new(Fan::In, settings, catalogue)?))
             })
             .with("dag", |settings, catalogue| Ok(Arc::new(DagSampler::new(settings, catalogue)?)))
+            .with("neighbor", |settings, catalogue| Ok(Arc::new(NeighborSampler::new(settings, catalogue)?)))
+            .with("conflict", |settings, catalogue| Ok(Arc::new(ConflictSampler::new(settings, catalogue)?)))
             .with("sparse", |settings, catalogue| {
                 let invalid = |reason| BuildError::InvalidSettings { name: "sparse".to_owned(), reason };
                 Ok(Arc::new(SparseSampler::new(settings, catalogue).map_err(invalid)?))
