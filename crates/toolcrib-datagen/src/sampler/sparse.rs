@@ -15,7 +15,7 @@ use crate::seed::Random;
 /// The default number of distractors.
 const DEFAULT_DISTRACTORS: usize = 8;
 
-/// The number of search results for each distractor that is wanted: the sampler chooses among them.
+/// The number of search results for each requested distractor: the sampler chooses among them.
 const CANDIDATES_PER_DISTRACTOR: usize = 3;
 
 /// The settings of `type: sparse`: a few tools among distractors that a search finds for the same words, and their own
