@@ -16,7 +16,7 @@ const MAX_LEAVES: usize = 1_000;
 /// it for all of them, and else the one that agrees most with the others: each sample has the mean, over its values, of
 /// the share of samples that have the same value at the same place. Of equals, the first is taken.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sample {
+pub struct Candidate {
     /// The text.
     pub text: String,
     /// The mean log-probability of its tokens, if the server returns it.

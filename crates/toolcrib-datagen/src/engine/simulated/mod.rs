@@ -7,7 +7,7 @@
 //! 2. the cache, by the tool, the arguments, and the values of the session;
 //! 3. the model, which is given the definition of the tool, the earlier calls of the tool in the session as examples,
 //!    the values of the session if the tools are stateful, and the call;
-//! 4. the choice among the samples that are valid, see [`Sample`].
+//! 4. the choice among the samples that are valid, see [`Candidate`].
 //!
 //! The metadata of each result say under [`SIMULATION`] where it came from, so that a failure of the simulation is
 //! distinguished from an error of the tool.
@@ -36,7 +36,7 @@ use toolcrib_schema::CompiledSchema;
 
 use self::cache::{CacheKey, ReplyCache};
 pub use self::cache::{MAX_CACHE_BYTES, MAX_CACHE_FILE_BYTES};
-pub use self::choice::Sample;
+pub use self::choice::Candidate;
 use self::error_categories::digest;
 pub use self::error_categories::{
     ErrorCategories, ErrorCategory, NETWORK_ERROR, SCHEMA_VIOLATION, UNPARSEABLE_RESULT,
@@ -170,7 +170,7 @@ impl SimulatedEngine {
         (system, messages): &(String, Vec<Message>),
         options: &RequestOptions,
         context: &CallContext,
-    ) -> Result<Vec<Sample>, Failure> {
+    ) -> Result<Vec<Candidate>, Failure> {
         let wanted = usize::from(self.settings.samples);
         let mut samples = Vec::with_capacity(wanted);
         while samples.len() < wanted {
@@ -197,7 +197,7 @@ impl SimulatedEngine {
             let ChatReply { content, mean_log_probability, alternatives, .. } = reply;
             let others = alternatives.into_iter().map(|other| (other.content, other.mean_log_probability));
             let all = [(content, mean_log_probability)].into_iter().chain(others);
-            samples.extend(all.map(|(text, mean_log_probability)| Sample { text, mean_log_probability }));
+            samples.extend(all.map(|(text, mean_log_probability)| Candidate { text, mean_log_probability }));
         }
         samples.truncate(wanted);
         Ok(samples)
