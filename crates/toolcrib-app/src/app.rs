@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
+use toolcrib_datagen::session::SessionStates;
 use toolcrib_document::{Document, Error as DocumentError, Format, Limits, parse};
 use toolcrib_io::files::{ProtectedFiles, make_private, read_bounded, state_folder};
 use toolcrib_loader_mcp::tools::{TrustLock, TrustLockError};
@@ -28,6 +29,8 @@ pub struct App {
     pub file: AppFile,
     /// The store of the module `memory`.
     pub memory: Memory,
+    /// The states of the sessions that its simulated tools see.
+    pub session_states: SessionStates,
     /// The extensions that it may name.
     pub extensions: Arc<Extensions>,
     /// The approved state of its MCP servers, or why it cannot be read.
@@ -99,7 +102,8 @@ impl App {
         }
         let resolved = Arc::new(ResolvedSettings::new(&config, &file));
         let (memory, pins) = (memory(path), pins(path));
-        Ok(Self { config, file, memory, extensions, pins, resolved, above, protected, notes })
+        let session_states = SessionStates::default();
+        Ok(Self { config, file, memory, session_states, extensions, pins, resolved, above, protected, notes })
     }
 
     /// Returns the values of the file's variables that are secrets. They are taken out of results; a logger should take

@@ -203,6 +203,7 @@ fn context<'a>(
 ) -> AppContext<'a> {
     let access = Access::of_app(app.config.tools.capabilities.access.as_ref());
     AppContext {
+        app,
         file: &app.file,
         access: access.map_err(|error| app.file.error_at(error.place().pointer(), error.to_string())),
         protected: &app.protected,

@@ -5,9 +5,13 @@ use std::time::Duration;
 
 use toolcrib_agent::fallback::FallbackModel;
 use toolcrib_agent::openai::{OpenAiSettings, Prices};
-use toolcrib_agent::{Brain, OpenAiModel, Provider};
+use toolcrib_agent::recorded::{MAX_RECORDING_BYTES, RecordedModel};
+use toolcrib_agent::{Brain, ChatModel, OpenAiModel, Provider};
+use toolcrib_document::Error as DocumentError;
+use toolcrib_io::files::read_bounded;
 use toolcrib_io::http::{HttpClient, HttpPolicy};
 use toolcrib_model::Secret;
+use toolcrib_prompt::system_prompt::CallStyle;
 
 use super::setup::{AgentSetup, ChosenModel};
 use crate::sections::agents::{AgentConfig, BrainConfig, PricesConfig};
@@ -41,6 +45,48 @@ impl App {
         }
         let first = Brain { name: brain.model.clone(), model: chosen.model };
         Ok(ChosenModel { model: Arc::new(FallbackModel::new(first, others)), notice: None })
+    }
+
+    /// Opens a model that is asked for plain text, without tools. An error has its place in the app file.
+    pub(crate) fn plain_model(&self, brain: &BrainConfig, place: &str) -> Result<Brain, DocumentError> {
+        let located = |error: Error| match error {
+            Error::App { mut errors, .. } if !errors.is_empty() => errors.swap_remove(0),
+            error => self.file.error_at(place, error.to_string()),
+        };
+        let first = self.plain_model_of(brain, place).map_err(located)?;
+        let mut others = Vec::with_capacity(brain.fallback.len());
+        for (number, other) in brain.fallback.iter().enumerate() {
+            let model = self.plain_model_of(other, &format!("{place}/fallback/{number}")).map_err(located)?;
+            others.push(Brain { name: other.model.clone(), model });
+        }
+        let name = brain.model.clone();
+        if others.is_empty() {
+            return Ok(Brain { name, model: first });
+        }
+        let model = FallbackModel::new(Brain { name: name.clone(), model: first }, others);
+        Ok(Brain { name, model: Arc::new(model) })
+    }
+
+    fn plain_model_of(&self, brain: &BrainConfig, place: &str) -> Result<Arc<dyn ChatModel>, Error> {
+        let key_variable = brain.provider.key_variable();
+        let own_key = key_variable.and_then(|name| std::env::var(name).ok()).filter(|key| !key.is_empty());
+        let needs_key = key_variable.is_some() && own_key.is_none() && brain.api_key.is_none();
+        let recording = match (brain.provider, self.filled(place, "recording", brain.recording.as_deref())?) {
+            (Provider::Recorded, None) => {
+                let message = "`provider: recorded` needs a `recording`, a file of turns";
+                return Err(self.file.wrong(self.file.error_at(place, message)));
+            }
+            (Provider::Recorded, recording) => recording,
+            (_, recording) => recording.filter(|_| needs_key),
+        };
+        let Some(recording) = recording else {
+            return Ok(Arc::new(self.open_ai(brain, place, own_key)?));
+        };
+        let path = self.file.path(&recording);
+        let bytes = read_bounded(&path, MAX_RECORDING_BYTES as u64)
+            .map_err(|source| Error::Recording { path: path.clone(), source })?;
+        let model = RecordedModel::new(path.display().to_string(), &bytes, CallStyle::Native)?;
+        Ok(Arc::new(model))
     }
 
     fn model_of(&self, brain: &BrainConfig, place: &str, agent: &AgentSetup) -> Result<ChosenModel, Error> {

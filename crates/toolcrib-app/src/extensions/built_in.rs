@@ -4,6 +4,9 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use toolcrib_agent::Brain;
+use toolcrib_datagen::engine::simulated::{CacheSetting, SimulatedEngine, SimulatedSettings};
+use toolcrib_document::Error as DocumentError;
 use toolcrib_loader_file::entry as file;
 use toolcrib_loader_file::{MockEngine, MockSettings};
 use toolcrib_loader_mcp::entry as mcp;
@@ -16,8 +19,8 @@ use toolcrib_sdk::{AppEntry as _, Module};
 use toolcrib_tasks::Scheduler;
 use toolcrib_tasks::schedule::SCHEDULER;
 
-use crate::extensions::Extensions;
 use crate::extensions::entry::EntryContext;
+use crate::extensions::{Extensions, NamedEngine};
 
 /// The built-in extensions, registered like those of other crates.
 impl Default for Extensions {
@@ -29,6 +32,9 @@ impl Default for Extensions {
             .with_loader("mcp", |settings, entry| mcp::open(settings, entry))
             .with_loader("rest", |settings, entry| rest::open(settings, entry))
             .with_engine("command", |settings, entry| file::command(settings, entry))
+            .with_located_engine("lm", simulated)
+            .with_located_engine("multi", |settings, _| Ok(NamedEngine::Routed(settings)))
+            .with_located_engine("simulated", simulated)
             .with_engine("mock", |settings: MockSettings, _| Ok(Arc::new(MockEngine::new(settings))))
             .with_module(toolcrib_loader_mcp::MODULE_ID, |config: McpModuleConfig, entry| {
                 let session_tools = entry.app.session_tools.clone();
@@ -52,6 +58,20 @@ impl Default for Extensions {
         });
         extensions
     }
+}
+
+/// Makes an engine of simulated tools.
+fn simulated(
+    mut settings: SimulatedSettings,
+    entry: &EntryContext<'_>,
+) -> Result<NamedEngine, DocumentError> {
+    settings.check().map_err(|message| entry.error(message))?;
+    if let CacheSetting::File(path) = &mut settings.cache {
+        *path = entry.path(&path.to_string_lossy());
+    }
+    let Brain { name, model } = entry.model()?;
+    let engine = SimulatedEngine::new(model, name, settings, entry.session_states().clone());
+    Ok(NamedEngine::Engine(Arc::new(engine)))
 }
 
 /// The error of `setup` of the module `mcp`.

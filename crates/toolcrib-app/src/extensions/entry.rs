@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use toolcrib_agent::Brain;
+use toolcrib_datagen::session::SessionStates;
 use toolcrib_document::{Document, Error as DocumentError};
 use toolcrib_io::files::ProtectedFiles;
 use toolcrib_loader_mcp::SecretSink;
@@ -22,10 +24,13 @@ use toolcrib_tasks::ActionSupport;
 use url::Url;
 
 use crate::file::variables::secret_values;
-use crate::{AppFile, nesting};
+use crate::sections::agents::BrainConfig;
+use crate::sections::values::unknown;
+use crate::{App, AppFile, nesting};
 
 /// The parts of an app that its extensions share while it is built.
 pub(crate) struct AppContext<'a> {
+    pub(crate) app: &'a App,
     pub(crate) file: &'a AppFile,
     /// The access that `tools.capabilities.access` leaves.
     pub(crate) access: Result<Access, DocumentError>,
@@ -62,6 +67,37 @@ impl EntryContext<'_> {
     /// [`Root`](toolcrib_io::files::Root).
     pub fn protected(&self) -> &ProtectedFiles {
         self.app.protected
+    }
+
+    /// Returns the states of the sessions of the app, which its simulated tools share.
+    pub fn session_states(&self) -> &SessionStates {
+        &self.app.app.session_states
+    }
+
+    /// Opens the model under the key `model`: that of an agent, by its name, or one with the settings of a `brain`.
+    pub(crate) fn model(&self) -> Result<Brain, DocumentError> {
+        let (app, file) = (self.app.app, self.app.file);
+        let pointer = format!("{}/model", self.pointer);
+        match file.document.value.pointer(&pointer) {
+            Some(Value::String(name)) => {
+                let agents = &app.config.agents;
+                let Some(position) = agents.iter().position(|agent| agent.id == *name) else {
+                    let ids: Vec<_> = agents.iter().map(|agent| agent.id.as_str()).collect();
+                    return Err(file.error_at(&pointer, unknown("agent", name, &ids)));
+                };
+                let agent = agents.get(position).map(|agent| &agent.brain);
+                let brain = agent.ok_or_else(|| file.error_at(&pointer, unknown("agent", name, &[])))?;
+                app.plain_model(brain, &format!("/agents/{position}/brain"))
+            }
+            Some(settings @ Value::Object(_)) => {
+                let brain: BrainConfig = file.document.deserialize_value(settings, &pointer)?;
+                if let Some((key, message)) = brain.parameters().problem() {
+                    return Err(file.error_at(&format!("{pointer}/{key}"), message));
+                }
+                app.plain_model(&brain, &pointer)
+            }
+            _ => Err(self.error("`model` is the name of an agent, or a mapping like its `brain`")),
+        }
     }
 
     /// Returns the context of a built-in module.

@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use toolcrib_document::Error as DocumentError;
@@ -27,8 +28,36 @@ type ConfigIn = fn(&mut SchemaGenerator) -> Schema;
 type ModuleMaker = Arc<dyn Fn(&EntryContext<'_>) -> Result<Module, DocumentError> + Send + Sync>;
 type EnrichmentFactory =
     Arc<dyn Fn(&EntryContext<'_>) -> Result<Arc<dyn Enrichment>, DocumentError> + Send + Sync>;
-type EngineFactory =
-    Arc<dyn Fn(&EntryContext<'_>) -> Result<Arc<dyn ToolEngine>, DocumentError> + Send + Sync>;
+type EngineFactory = Arc<dyn Fn(&EntryContext<'_>) -> Result<NamedEngine, DocumentError> + Send + Sync>;
+
+/// An engine of `tools.engines`.
+pub(crate) enum NamedEngine {
+    /// One that runs calls.
+    Engine(Arc<dyn ToolEngine>),
+    /// One that forwards calls to others of them.
+    Routed(RoutedSettings),
+}
+
+/// The settings of an engine that forwards calls.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RoutedSettings {
+    /// The routes, in the order in which they are tried.
+    #[serde(default)]
+    pub(crate) routes: Vec<RouteSettings>,
+    /// The engine of tools without a route.
+    pub(crate) default: Option<String>,
+}
+
+/// A route of an engine that forwards calls.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RouteSettings {
+    /// The pattern of the tools.
+    pub(crate) tools: String,
+    /// The engine, by its name.
+    pub(crate) engine: String,
+}
 
 /// A module that an app file may name: the type of its `config`, and how it is made of it.
 #[derive(Clone)]
@@ -189,7 +218,8 @@ impl Extensions {
         F: Fn(T, &EntryContext<'_>) -> Result<Arc<dyn ToolEngine>, String> + Send + Sync + 'static,
     {
         let factory = move |place: &EntryContext<'_>| {
-            make(place.typed()?, place).map_err(|message| place.error(message))
+            let engine = make(place.typed()?, place).map_err(|message| place.error(message))?;
+            Ok(NamedEngine::Engine(engine))
         };
         self.engines.insert(name.into(), Arc::new(factory));
         self
@@ -206,6 +236,17 @@ impl Extensions {
             make(place.typed()?, place).map_err(|message| place.error(message))
         };
         self.enrichment_types.insert(name.into(), Arc::new(factory));
+        self
+    }
+
+    /// Adds an engine whose errors have their places.
+    pub(crate) fn with_located_engine<T, F>(mut self, name: &str, make: F) -> Self
+    where
+        T: DeserializeOwned,
+        F: Fn(T, &EntryContext<'_>) -> Result<NamedEngine, DocumentError> + Send + Sync + 'static,
+    {
+        let factory = move |place: &EntryContext<'_>| make(place.typed()?, place);
+        self.engines.insert(name.to_owned(), Arc::new(factory));
         self
     }
 
@@ -301,11 +342,7 @@ impl Extensions {
         factory(place)
     }
 
-    pub(crate) fn engine(
-        &self,
-        name: &str,
-        place: &EntryContext<'_>,
-    ) -> Result<Arc<dyn ToolEngine>, DocumentError> {
+    pub(crate) fn engine(&self, name: &str, place: &EntryContext<'_>) -> Result<NamedEngine, DocumentError> {
         let factory =
             self.engines.get(name).ok_or_else(|| place.error(format!("there is no engine `{name}`")))?;
         factory(place)

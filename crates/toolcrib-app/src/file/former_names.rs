@@ -38,10 +38,8 @@ const MODULES: [(&str, &str, bool); 4] = [
 ];
 
 /// Types of engines that are something else now, each with what to write.
-const ENGINES: [(&str, &str); 4] = [
-    ("lm", "no model plays tools; `type: mock` answers what it is given, and `type: command` runs a program"),
+const ENGINES: [(&str, &str); 2] = [
     ("mcp", "a source `{type: mcp}` under `tools.registry` brings its own engine"),
-    ("multi", "each source under `tools.registry` names its own `engine`"),
     ("rest", "a source `{type: rest}` under `tools.registry` brings its own engine"),
 ];
 

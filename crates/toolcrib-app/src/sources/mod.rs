@@ -1,11 +1,12 @@
 //! From an entry of `tools.registry` to a loader and its engine.
 
 mod checked_loader;
+mod engines;
 mod namespaces;
+mod not_opened;
 mod single_source;
 mod unavailable_source;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,12 +15,13 @@ use toolcrib_document::Error as DocumentError;
 use toolcrib_exec::flow::SourceLimits;
 use toolcrib_loader_file::exec::MANIFEST;
 use toolcrib_loader_file::{ExecModule, ModuleSettings};
-use toolcrib_port::ToolEngine;
 use toolcrib_sdk::Source;
 use toolcrib_tasks::Skills;
 
 pub use self::checked_loader::CheckedLoader;
+use self::engines::Engines;
 use self::namespaces::NamespaceOwners;
+use self::not_opened::NotOpened;
 pub use self::single_source::SourceRequest;
 use self::unavailable_source::unusable;
 use crate::extensions::entry::{AppContext, EntryContext};
@@ -60,20 +62,6 @@ impl BuiltSource {
     }
 }
 
-/// The reason why an entry is not opened.
-enum NotOpened {
-    /// It cannot be used here, and the app runs without it.
-    Unusable(DocumentError),
-    /// It is wrong.
-    Wrong(DocumentError),
-}
-
-impl From<DocumentError> for NotOpened {
-    fn from(error: DocumentError) -> Self {
-        Self::Wrong(error)
-    }
-}
-
 /// Checks all sources of an app, and builds them in its order, unless something is wrong with the app. Nothing is read
 /// or started yet. One that names a variable which is not set is a source without tools.
 pub(crate) fn open_all(
@@ -87,7 +75,7 @@ pub(crate) fn open_all(
     if !errors.is_empty() {
         return Vec::new();
     }
-    let engines = match engines(app, context) {
+    let engines = match Engines::open(app, context) {
         Ok(engines) => engines,
         Err(error) => {
             errors.push(error);
@@ -142,23 +130,6 @@ fn of_skills(skills: &Skills, app: &AppContext<'_>) -> Result<Vec<BuiltSource>, 
         .collect())
 }
 
-/// The engines by name; of one that names a variable which is not set, what is wrong with it.
-type Engines = BTreeMap<String, Result<Arc<dyn ToolEngine>, DocumentError>>;
-
-fn engines(app: &App, context: &AppContext<'_>) -> Result<Engines, DocumentError> {
-    let mut engines = Engines::new();
-    for (name, entry) in &app.resolved.engines {
-        let ResolvedEntry { pointer, kind, settings, unset } = entry;
-        let place = EntryContext { app: context, pointer, settings, access: None };
-        let engine = match unset {
-            None => Ok(app.extensions.engine(kind.as_deref().unwrap_or_default(), &place)?),
-            Some(unset) => Err(unset.clone()),
-        };
-        engines.insert(name.clone(), engine);
-    }
-    Ok(engines)
-}
-
 fn source(
     app: &App,
     context: &AppContext<'_>,
@@ -178,10 +149,8 @@ fn source(
     let limits = limits.transpose()?.map(|limits| (place, limits));
     let place = EntryContext { app: context, pointer, settings: &settings, access: None };
     let mut source = app.extensions.loader(kind, &place)?;
-    match engine.as_ref().and_then(Value::as_str).and_then(|name| engines.get(name)) {
-        Some(Ok(engine)) => source.engine = Some(Arc::clone(engine)),
-        Some(Err(unset)) => return Err(NotOpened::Unusable(unset.clone())),
-        None => {}
+    if let Some(name) = engine.as_ref().and_then(Value::as_str) {
+        source.engine = Some(engines.of_source(file, name, source.engine.take())?);
     }
     let engine = source.engine.clone();
     source.loader = Arc::new(CheckedLoader::new(source.loader, engine, file.secrets.clone(), refresh));

@@ -343,12 +343,10 @@ fn an_empty_module_that_an_app_needs_no_more_is_a_warning_and_one_with_settings_
 
 #[test]
 fn an_engine_that_is_not_there_any_more_says_what_to_write() {
-    let engines = "tools:\n  engines:\n    a: {type: lm}\n    b: {type: multi}\n    c: {type: mcp}\n    d: {type: rest}\n";
+    let engines = "tools:\n  engines:\n    a: {type: mcp}\n    b: {type: rest}\n";
     insta::assert_snapshot!(wrong(engines), @r"
-    app.yaml:3:5: there is no engine `lm`: no model plays tools; `type: mock` answers what it is given, and `type: command` runs a program
-    app.yaml:4:5: there is no engine `multi`: each source under `tools.registry` names its own `engine`
-    app.yaml:5:5: there is no engine `mcp`: a source `{type: mcp}` under `tools.registry` brings its own engine
-    app.yaml:6:5: there is no engine `rest`: a source `{type: rest}` under `tools.registry` brings its own engine
+    app.yaml:3:5: there is no engine `mcp`: a source `{type: mcp}` under `tools.registry` brings its own engine
+    app.yaml:4:5: there is no engine `rest`: a source `{type: rest}` under `tools.registry` brings its own engine
     ");
 }
 

@@ -1,6 +1,7 @@
 //! The promises of app files.
 
 mod app_file;
+mod engines;
 mod enrichments;
 mod nesting;
 mod reference;

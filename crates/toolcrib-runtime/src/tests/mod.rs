@@ -18,6 +18,8 @@ mod scheduler;
 mod session_servers;
 mod setup;
 #[cfg(unix)]
+mod simulated;
+#[cfg(unix)]
 mod skills;
 mod sources;
 mod tools;

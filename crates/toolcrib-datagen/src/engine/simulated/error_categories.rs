@@ -38,7 +38,7 @@ pub struct ErrorCategory {
 
 /// A category as it is written: a probability alone, or with a message.
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "a probability, or a mapping with `probability` and `message`")]
+#[serde(untagged, expecting = "must be a probability, or a mapping with `probability` and `message`")]
 enum Form {
     Probability(f64),
     Full(FullForm),

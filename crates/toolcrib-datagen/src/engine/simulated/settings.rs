@@ -79,7 +79,7 @@ impl SimulatedSettings {
 
 /// The cache of replies: `true` in memory, `false` for none, or a file that keeps them for later runs.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(untagged, expecting = "`true`, `false`, or the path of a file")]
+#[serde(untagged, expecting = "must be `true`, `false`, or the path of a file")]
 pub enum CacheSetting {
     /// In memory, or not at all.
     Memory(bool),
