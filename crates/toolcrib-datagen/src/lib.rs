@@ -3,12 +3,14 @@
 //! - [`conversation`]: the data types of generated conversations.
 //! - [`session`]: sessions, in which the calls of conversations run.
 //! - [`engine`]: engines of simulated tools.
+//! - [`pipeline`]: stages that turn tools into conversations, in runs that can be resumed.
 //! - [`sampler`]: seeded choices of tools.
 //! - [`validate`]: the checks that a conversation passes before it is written.
 //! - [`writer`]: the output formats.
 
 pub mod conversation;
 pub mod engine;
+pub mod pipeline;
 pub mod sampler;
 pub mod seed;
 pub mod session;
@@ -16,6 +18,7 @@ pub mod validate;
 pub mod writer;
 
 pub use conversation::{Conversation, Kind};
+pub use pipeline::GenerateSettings;
 pub use validate::validate;
 
 #[cfg(test)]

@@ -210,7 +210,7 @@ pub(super) const OWNERS: &[Owner] = &[
     Owner::of("saphyr-parser", &["toolcrib-document"]),
     // YAML is read by `toolcrib-document`, within bounds.
     Owner::of("serde_yaml", &[]),
-    Owner::of("sqlx", &["toolcrib-module-database", "toolcrib-tasks"]),
+    Owner::of("sqlx", &["toolcrib-datagen", "toolcrib-module-database", "toolcrib-tasks"]),
     // Tables of megabytes, which the program should hold once.
     Owner::of("tiktoken-rs", &["toolcrib-prompt"]),
     Owner::of_feature("tokio", "process", &["toolcrib-io", "xtask"]),

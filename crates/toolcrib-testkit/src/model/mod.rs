@@ -4,8 +4,10 @@ mod encoding;
 mod faulty;
 mod request_check;
 mod server;
+mod teacher;
 mod turn;
 
 pub use faulty::{FaultScript, FaultyModel};
 pub use server::{ModelRequest, ModelServer};
+pub use teacher::teach;
 pub use turn::Turn;

@@ -1,0 +1,25 @@
+//! The pipeline: stages that turn tools into conversations, a store that keeps each step, and the report.
+
+mod error;
+mod item;
+mod plan;
+mod report;
+mod run;
+pub mod settings;
+mod stage;
+mod stages;
+mod store;
+mod template;
+mod tools;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::{PipelineError, StageError};
+pub use item::{Dropped, Item, ItemOutcome};
+pub use report::{Report, Stopped};
+pub use run::{Pipeline, Progress};
+pub use settings::GenerateSettings;
+pub use stage::{NamedModel, Stage, StageContext};
+pub use store::EarlierRun;
+pub use tools::ToolPool;
