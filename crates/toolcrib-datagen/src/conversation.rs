@@ -90,6 +90,24 @@ impl Kind {
         Self::LongResult,
         Self::Discovery,
     ];
+
+    /// Returns the name, as in settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Single => "single",
+            Self::Parallel => "parallel",
+            Self::Nested => "nested",
+            Self::MultiTurn => "multi_turn",
+            Self::MissingParameter => "missing_parameter",
+            Self::MissingTool => "missing_tool",
+            Self::Irrelevant => "irrelevant",
+            Self::Ambiguous => "ambiguous",
+            Self::Denied => "denied",
+            Self::ErrorRecovery => "error_recovery",
+            Self::LongResult => "long_result",
+            Self::Discovery => "discovery",
+        }
+    }
 }
 
 /// A tool as a conversation offers it.

@@ -5,11 +5,13 @@
 //! - [`engine`]: engines of simulated tools.
 //! - [`pipeline`]: stages that turn tools into conversations, in runs that can be resumed.
 //! - [`sampler`]: seeded choices of tools.
-//! - [`validate`]: the checks that a conversation passes before it is written.
+//! - [`hygiene`]: near duplicates, test data, secrets, and the data card.
+//! - [`validate`](mod@validate): the checks that a conversation passes before it is written.
 //! - [`writer`]: the output formats.
 
 pub mod conversation;
 pub mod engine;
+pub mod hygiene;
 pub mod pipeline;
 pub mod sampler;
 pub mod seed;
