@@ -11,7 +11,7 @@ use toolcrib_loader_mcp::tools::{TrustLock, TrustLockError};
 use toolcrib_modules::memory::Memory;
 use toolcrib_results::Secrets;
 
-use crate::file::{empty_sections, former_names, variables};
+use crate::file::{empty_sections, foreign_keys, former_names, variables};
 use crate::resolved::ResolvedSettings;
 use crate::state_name::state_name;
 use crate::{AppConfig, AppFile, Error, Extensions};
@@ -92,7 +92,8 @@ impl App {
     ) -> Result<Self, Error> {
         let wrong = |error| Error::App { file: name.clone(), errors: vec![error] };
         let mut document = parse(bytes, format, &Limits::default()).map_err(wrong)?;
-        let notes = former_names::rename(&mut document);
+        let mut notes = foreign_keys::adopt(&mut document);
+        notes.extend(former_names::rename(&mut document));
         empty_sections::fill(&mut document.value);
         let config: Arc<AppConfig> = typed(&document, path.is_some()).map_err(wrong)?.into();
         let mut file = AppFile::new(name, folder, document, path.is_some(), extensions.secrets.clone());

@@ -20,8 +20,8 @@ use crate::sections::channels::NamedChannel;
 use crate::sections::enrichments::EnrichmentsSection;
 use crate::sections::setup::Setup;
 use crate::sections::{
-    agents, app, audit, capabilities, channels, enrichments, execution, limits, modules, runtime, search,
-    serve, setup, skills,
+    agents, app, audit, capabilities, channels, enrichments, execution, generate, limits, modules, runtime,
+    search, serve, setup, skills,
 };
 use crate::sources::{self, BuiltSource};
 use crate::{App, Error, Extensions, LaunchOptions, called_apps, protected_files};
@@ -114,6 +114,7 @@ impl Blueprint {
         app::check(&config.app, file, &mut found.errors);
         agents::check(&config.agents, &resolved.recordings, file, &mut found);
         audit::check(config.audit.as_ref(), resolved, file, &mut found.errors);
+        generate::check(config.generate.as_ref(), &config.agents, file, &mut found.errors);
         runtime::check(&config.runtime, file, &mut found.errors);
         let has_scheduler = config.modules.contains_key(SCHEDULER);
         execution::check(&config.execution, has_scheduler, file, &mut found.errors);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
+use toolcrib_datagen::GenerateSettings;
 use toolcrib_policy::Capabilities;
 
 use crate::sections::agents::AgentConfig;
@@ -43,6 +44,9 @@ pub struct AppConfig {
     /// Audit records. Without this section none are written.
     #[serde(deserialize_with = "present")]
     pub audit: Option<AuditSection>,
+    /// The generation of conversations as training data, by `toolcrib generate`.
+    #[serde(deserialize_with = "present")]
+    pub generate: Option<GenerateSettings>,
 }
 
 impl AppConfig {

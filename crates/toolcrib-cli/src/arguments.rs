@@ -2,6 +2,7 @@
 
 mod caller;
 mod clients;
+mod generate;
 mod models;
 mod new;
 mod serve;
@@ -17,6 +18,7 @@ use toolcrib_app::LOGIN_TIMEOUT;
 
 pub(crate) use caller::{Caller, Otlp, SESSION, principal};
 pub(crate) use clients::{Client, Import, Install};
+pub(crate) use generate::{DataFormat, Generate};
 pub(crate) use models::{ModelTier, Models, ModelsCommand};
 pub(crate) use new::{Language, New, NewCommand};
 pub(crate) use serve::{Approve, Serve, SurfaceArgument};
@@ -148,6 +150,12 @@ pub(crate) enum Command {
                             toolcrib eval --tools tools.json --queries queries.jsonl --tier keyword"
     )]
     Eval(Eval),
+    /// Generate conversations with tool calls as training data.
+    #[command(
+        after_help = "Examples:\n  toolcrib generate task.yaml\n  toolcrib generate task.yaml --num-outputs 500 --resume\n  \
+                            toolcrib generate task.yaml --format sharegpt --output data.jsonl"
+    )]
+    Generate(Generate),
     /// Check what is available here, and what to do about what is missing.
     #[command(after_help = "Example:\n  toolcrib doctor app.yaml")]
     Doctor(Doctor),

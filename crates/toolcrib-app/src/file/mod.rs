@@ -1,6 +1,7 @@
 //! The text of an app file, and where it stands.
 
 pub(crate) mod empty_sections;
+pub(crate) mod foreign_keys;
 pub(crate) mod former_names;
 pub(crate) mod templates;
 pub(crate) mod variables;

@@ -8,6 +8,7 @@ pub(crate) mod capabilities;
 pub mod channels;
 pub(crate) mod enrichments;
 pub mod execution;
+pub(crate) mod generate;
 pub mod limits;
 pub mod module_entry;
 pub mod modules;

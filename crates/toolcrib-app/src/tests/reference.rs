@@ -14,7 +14,7 @@ use crate::Extensions;
 const BEGIN: &str = "<!-- The rest is generated from `toolcrib schema app`. -->\n";
 
 /// An example for each top-level section and for the sections that are used most.
-const EXAMPLES: [(&str, &str); 15] = [
+const EXAMPLES: [(&str, &str); 16] = [
     ("app", "app: {id: desk, description: Answers customers., workspace: ./work}"),
     (
         "agents[]",
@@ -57,6 +57,7 @@ const EXAMPLES: [(&str, &str); 15] = [
     ),
     ("serve.limits", "serve:\n  limits: {requests_per_second: 50}"),
     ("audit", "audit: {path: audit.jsonl, required: true}"),
+    ("generate", "generate: {num_outputs: 100, kinds: {single: 3, nested: 1}, output: data.jsonl}"),
 ];
 
 /// An app file with a value for every key.

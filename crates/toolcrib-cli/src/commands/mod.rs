@@ -5,6 +5,7 @@ mod call;
 mod doctor;
 mod entry_secrets;
 mod eval;
+mod generate;
 mod import;
 mod init;
 mod install;
@@ -60,6 +61,7 @@ pub(crate) async fn run(arguments: Arguments, extensions: Extensions) -> ExitCod
         Command::Install(arguments) => install::run(&arguments, extensions, json).await,
         Command::Import(arguments) => import::run(&arguments, json),
         Command::Eval(arguments) => eval::run(&arguments, json).await,
+        Command::Generate(arguments) => Box::pin(generate::run(&arguments, extensions, json)).await,
         Command::Doctor(arguments) => doctor::run(&arguments, extensions, json).await,
         Command::Models(arguments) => models::run(&arguments, json).await,
     };

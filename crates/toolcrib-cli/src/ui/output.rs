@@ -58,7 +58,6 @@ pub(crate) fn tell(text: &str) {
 }
 
 /// Shows progress in place of the previous line; without a terminal, only the end.
-#[cfg(feature = "onnx")]
 pub(crate) fn progress(text: &str, is_over: bool) {
     let text = printable(text, Layout::Lines);
     match (std::io::stderr().is_terminal(), is_over) {
