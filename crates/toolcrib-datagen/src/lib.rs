@@ -4,6 +4,7 @@
 //! - [`session`]: sessions, in which the calls of conversations run.
 //! - [`engine`]: engines of simulated tools.
 //! - [`pipeline`]: stages that turn tools into conversations, in runs that can be resumed.
+//! - [`reader`]: conversations read from files, and the check of a whole file.
 //! - [`sampler`]: seeded choices of tools.
 //! - [`hygiene`]: near duplicates, test data, secrets, and the data card.
 //! - [`validate`](mod@validate): the checks that a conversation passes before it is written.
@@ -13,6 +14,7 @@ pub mod conversation;
 pub mod engine;
 pub mod hygiene;
 pub mod pipeline;
+pub mod reader;
 pub mod sampler;
 pub mod seed;
 pub mod session;

@@ -3,13 +3,17 @@
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 
 /// `toolcrib generate`.
 #[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Generate {
+    #[command(subcommand)]
+    pub(crate) command: Option<GenerateCommand>,
     /// The task file: an app file with the section `generate`.
-    pub(crate) task: PathBuf,
+    #[arg(required = true)]
+    pub(crate) task: Option<PathBuf>,
     /// The file to write; by default `generate.output` of the task.
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -25,6 +29,20 @@ pub(crate) struct Generate {
     /// Begin again, and forget an earlier run.
     #[arg(long, conflicts_with = "resume")]
     pub(crate) restart: bool,
+}
+
+/// The commands of `toolcrib generate`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum GenerateCommand {
+    /// Check the conversations of a file: calls that fit their tools, and values that come from somewhere.
+    ///
+    /// Reads JSON lines with `messages` and `tools` of the Chat Completions API. The exit code is 1 if there is a
+    /// finding.
+    #[command(after_help = "Example:\n  toolcrib generate check data.jsonl")]
+    Check {
+        /// The file.
+        file: PathBuf,
+    },
 }
 
 /// The formats of a data set.

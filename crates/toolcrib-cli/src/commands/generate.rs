@@ -1,5 +1,7 @@
 //! `toolcrib generate`.
 
+mod check;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,7 +21,7 @@ use toolcrib_port::{CallContext, ToolCaller};
 use toolcrib_runtime::Runtime;
 
 use crate::app_start::{open_with, patient, start_briefly, tell_missing_records};
-use crate::arguments::{DataFormat, Generate};
+use crate::arguments::{DataFormat, Generate, GenerateCommand};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupts;
 use crate::ui::output;
@@ -31,7 +33,12 @@ const SESSION: &str = "generate";
 const MAX_PROMPT_BYTES: u64 = 256 * 1024;
 
 pub(crate) async fn run(arguments: &Generate, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
-    let blueprint = open_with(&arguments.task, extensions, patient())?;
+    let task = match (&arguments.command, &arguments.task) {
+        (Some(GenerateCommand::Check { file }), _) => return check::run(file, json),
+        (None, Some(task)) => task,
+        (None, None) => return Err(Failure::bad_input("name the task file")),
+    };
+    let blueprint = open_with(task, extensions, patient())?;
     let file = blueprint.app.file.name.clone();
     let folder = blueprint.app.file.folder.clone();
     let Some(mut settings) = blueprint.app.config.generate.clone() else {

@@ -141,6 +141,10 @@ fn check_values(
     tools: &OfferedTools<'_>,
     findings: &mut Vec<Finding>,
 ) {
+    // The structure check reports arguments that are not an object.
+    if !call.arguments.is_object() {
+        return;
+    }
     let mut leaves = Vec::new();
     collect_leaves(&call.arguments, &mut String::new(), &mut leaves);
     for (path, value) in leaves {
