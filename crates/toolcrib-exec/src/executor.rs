@@ -113,7 +113,7 @@ impl Executor {
 
     /// Adds the engine of a source, and gives it the approver.
     pub fn add_engine(&self, source: impl Into<String>, engine: Arc<dyn ToolEngine>) {
-        engine.attend(&self.approver);
+        engine.set_approver(&self.approver);
         self.engines.write().insert(source.into(), engine);
     }
 

@@ -59,7 +59,7 @@ async fn run() -> Result<(), Error> {
     let loader = McpLoader::new(connection.clone());
     let engine = McpEngine::new(connection);
     let user: Arc<dyn Approver> = Arc::new(User);
-    engine.attend(&user);
+    engine.set_approver(&user);
 
     let loaded = loader.load().await;
     for reject in &loaded.rejected {

@@ -49,7 +49,7 @@ pub trait ToolEngine: Send + Sync {
     }
 
     /// Gives the engine the approver for its questions. The executor calls it once, when the engine is added.
-    fn attend(&self, _approver: &Arc<dyn Approver>) {}
+    fn set_approver(&self, _approver: &Arc<dyn Approver>) {}
 
     /// Ends the engine's work for a session that has ended.
     async fn end_session(&self, _session: &str) {}

@@ -211,7 +211,7 @@ impl ToolEngine for Suite {
         true
     }
 
-    fn attend(&self, approver: &Arc<dyn Approver>) {
+    fn set_approver(&self, approver: &Arc<dyn Approver>) {
         *self.approver.lock() = Some(Arc::clone(approver));
     }
 

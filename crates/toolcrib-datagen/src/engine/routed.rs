@@ -161,8 +161,8 @@ impl ToolEngine for RoutedEngine {
         self.used().any(|engine| engine.reports_progress())
     }
 
-    fn attend(&self, approver: &Arc<dyn Approver>) {
-        self.engines().into_iter().for_each(|engine| engine.attend(approver));
+    fn set_approver(&self, approver: &Arc<dyn Approver>) {
+        self.engines().into_iter().for_each(|engine| engine.set_approver(approver));
     }
 
     async fn end_session(&self, session: &str) {

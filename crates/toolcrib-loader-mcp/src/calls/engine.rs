@@ -313,7 +313,7 @@ impl ToolEngine for McpEngine {
         true
     }
 
-    fn attend(&self, approver: &Arc<dyn Approver>) {
+    fn set_approver(&self, approver: &Arc<dyn Approver>) {
         let source = self.connection.source();
         self.connection.broker().set_approver(Arc::clone(approver), &source.namespace);
     }

@@ -119,7 +119,7 @@ impl ToolEngine for SessionEngines {
         true
     }
 
-    fn attend(&self, approver: &Arc<dyn Approver>) {
+    fn set_approver(&self, approver: &Arc<dyn Approver>) {
         let source = self.loaded.source();
         self.loaded.broker().set_approver(Arc::clone(approver), &source.namespace);
     }

@@ -266,7 +266,7 @@ impl Servers {
         let link = Arc::new(Link::new(source));
         // The handshake tells the server if there is a user to ask.
         if let Some(approver) = &context.approver {
-            link.engine.attend(approver);
+            link.engine.set_approver(approver);
         }
         let loader = McpLoader::new(link.connection.clone());
         let loaded = loader.load().await;

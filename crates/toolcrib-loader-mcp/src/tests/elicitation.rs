@@ -109,7 +109,7 @@ async fn call_in(
 ) -> Result<String, (ErrorKind, String)> {
     if let Some(user) = user {
         let user: Arc<dyn Approver> = Arc::clone(user) as _;
-        server.engine.attend(&user);
+        server.engine.set_approver(&user);
     }
     let result = invoke(&server.engine, authorized("one", json!({})), context).await;
     server.engine.close().await;
@@ -273,8 +273,8 @@ async fn a_question_outside_of_a_call_is_not_put() {
     let server = ScriptServer::new(&format!(
         "{OLD}\non_list() {{ ask q; reply \"{{\\\"tools\\\":[$(tool one)]}}\"; }}\non_other() {{ :; }}"
     ));
-    let attended: Arc<dyn Approver> = Arc::clone(&user) as _;
-    server.engine.attend(&attended);
+    let approver: Arc<dyn Approver> = Arc::clone(&user) as _;
+    server.engine.set_approver(&approver);
     toolcrib_port::ToolLoader::load(&server.loader).await;
     eventually(|| async { server.logged("\"id\":\"q\"").pop() }).await;
     server.engine.close().await;
@@ -311,8 +311,8 @@ async fn of_two_requests_of_a_session_neither_answers_for_the_other() {
             "{OLD}\non_call() {{ calls=$calls.; call=$id; [ ${{#calls}} = {} ] && ask q; }}",
             contexts.len()
         ));
-        let attended: Arc<dyn Approver> = Arc::clone(&user) as _;
-        server.engine.attend(&attended);
+        let approver: Arc<dyn Approver> = Arc::clone(&user) as _;
+        server.engine.set_approver(&approver);
         let calls =
             contexts.iter().map(|context| invoke(&server.engine, authorized("one", json!({})), context));
         let asked = eventually(|| async { user.contexts.lock().pop() });
@@ -331,8 +331,8 @@ async fn of_two_sessions_none_answers_for_the_other() {
     let server = Arc::new(ScriptServer::new(&format!(
         "{OLD}\non_call() {{ calls=$calls.; call=$id; [ \"$calls\" = .. ] && ask q; }}"
     )));
-    let attended: Arc<dyn Approver> = Arc::clone(&user) as _;
-    server.engine.attend(&attended);
+    let approver: Arc<dyn Approver> = Arc::clone(&user) as _;
+    server.engine.set_approver(&approver);
     let one = |session: &str| {
         let (server, context) = (Arc::clone(&server), CallContext::new(session.to_owned()));
         tokio::spawn(async move { invoke(&server.engine, authorized("one", json!({})), &context).await })
@@ -350,8 +350,8 @@ async fn of_two_sessions_none_answers_for_the_other() {
 async fn a_question_is_withdrawn_when_its_call_is_given_up() {
     let user = User::saying([]);
     let server = ScriptServer::new(&format!("{OLD}\non_other() {{ :; }}"));
-    let attended: Arc<dyn Approver> = Arc::clone(&user) as _;
-    server.engine.attend(&attended);
+    let approver: Arc<dyn Approver> = Arc::clone(&user) as _;
+    server.engine.set_approver(&approver);
     let context = context();
     let call = invoke(&server.engine, authorized("one", json!({})), &context);
     let (result, ()) = tokio::join!(call, async {
