@@ -1,6 +1,7 @@
 //! Commands: arguments, working directory and environment.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,6 +23,8 @@ pub struct Command {
     pub cwd: Option<PathBuf>,
     /// Variables that extend or override the [inherited ones](super::INHERITED_ENVIRONMENT).
     pub env: BTreeMap<String, String>,
+    /// True if the program gets the variables of `env` alone.
+    pub clean_env: bool,
     guard: Option<ProgramGuard>,
 }
 
@@ -58,6 +61,12 @@ impl Command {
         self
     }
 
+    /// Passes none of the inherited variables to the program.
+    pub fn with_clean_env(mut self) -> Self {
+        self.clean_env = true;
+        self
+    }
+
     /// Restricts the start to programs that the guard admits. The guard receives the first word verbatim.
     pub fn with_guard(mut self, admits: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         self.guard = Some(ProgramGuard(Arc::new(admits)));
@@ -67,6 +76,11 @@ impl Command {
     /// Returns the first word, or an empty text for an empty command.
     pub fn program(&self) -> &str {
         self.argv.first().map_or("", String::as_str)
+    }
+
+    /// Returns the value of a variable that the program inherits.
+    pub(super) fn inherited(&self, name: &str) -> Option<OsString> {
+        if self.clean_env { None } else { std::env::var_os(name) }
     }
 
     /// Refuses an invalid command, and one that may not be started.
@@ -103,6 +117,7 @@ impl fmt::Debug for Command {
             .field("argv", &self.argv)
             .field("cwd", &self.cwd)
             .field("env", &self.env.keys())
+            .field("clean_env", &self.clean_env)
             .field("guard", &self.guard.is_some())
             .finish()
     }

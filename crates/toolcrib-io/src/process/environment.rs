@@ -92,5 +92,5 @@ pub(super) fn environment(
 
 /// Returns the names of the variables that a command would find, in order, and nothing of their values.
 pub fn environment_names(command: &Command) -> Vec<String> {
-    environment(|name| std::env::var_os(name), &command.env).into_keys().collect()
+    environment(|name| command.inherited(name), &command.env).into_keys().collect()
 }

@@ -36,7 +36,7 @@ pub(super) fn start(command: &Command, feed: bool) -> Result<StartedProcess, Err
     {
         return Err(Error::WorkingDirectoryMissing { program: program(), directory: directory.clone() });
     }
-    let variables = environment(|name| std::env::var_os(name), &command.env);
+    let variables = environment(|name| command.inherited(name), &command.env);
     let path = find(command, variables.get("PATH").map(OsString::as_os_str))?;
     watchdog::ensure().map_err(|source| Error::WatchdogFailed { program: program(), source })?;
 
@@ -80,7 +80,7 @@ pub(super) fn start(command: &Command, feed: bool) -> Result<StartedProcess, Err
 /// Fails if no file is found, or if it may not be run.
 pub fn find_program(command: &Command) -> Result<PathBuf, Error> {
     command.check()?;
-    let variables = environment(|name| std::env::var_os(name), &command.env);
+    let variables = environment(|name| command.inherited(name), &command.env);
     find(command, variables.get("PATH").map(OsString::as_os_str))
 }
 
