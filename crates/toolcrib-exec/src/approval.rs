@@ -49,6 +49,7 @@ impl ApprovalProcess<'_> {
                 done = tokio::time::timeout_at(end, catch_panic(self.approver.ask(&mut batch, context))) => match done {
                     Ok(Some(())) => Unanswered::NoApprover,
                     Ok(None) => Unanswered::Fault,
+                    Err(_) if context.journal.is_some() => Unanswered::Undecided(self.time_limit),
                     Err(_) => Unanswered::Late(self.time_limit),
                 },
             };
@@ -105,10 +106,10 @@ impl ApprovalProcess<'_> {
                     let message = format!("asking about `{tool}` failed; this is a fault in the approver");
                     ToolError::new(ErrorKind::Internal, message)
                 }
-                Unanswered::Late(time_limit) => denied(format!(
-                    "no answer within {} s to the request for approval of `{tool}`",
-                    time_limit.as_secs()
-                )),
+                Unanswered::Late(time_limit) => denied(no_answer(&tool, *time_limit)),
+                Unanswered::Undecided(time_limit) => {
+                    ToolError::new(ErrorKind::ApprovalRequired, no_answer(&tool, *time_limit))
+                }
             },
         };
         call.resolved.state = CallState::Failed(error);
@@ -161,12 +162,18 @@ enum Unanswered {
     Cancelled,
     Fault,
     Late(Duration),
+    /// The time is over, and the caller makes the call again when someone can answer.
+    Undecided(Duration),
 }
 
 /// Returns the violations of the schema by the arguments that the person wrote.
 fn problem_of(resolved: &ResolvedCall, edited: &JsonObject) -> Option<String> {
     let entry = resolved.entry.as_ref()?;
     entry.schema.validate(&Value::Object(edited.clone())).err().map(|violations| violations.to_string())
+}
+
+fn no_answer(tool: &str, time_limit: Duration) -> String {
+    format!("no answer within {} s to the request for approval of `{tool}`", time_limit.as_secs())
 }
 
 fn denied(message: String) -> ToolError {

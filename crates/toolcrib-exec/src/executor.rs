@@ -359,13 +359,19 @@ impl Executor {
         if let Some(error) = invoke::too_late(call, context, deadline, started) {
             return Err(error);
         }
+        // A call that only forwards another starts when that one does.
+        let forwards = call.tool.forwarding().is_some();
+        let journal = context.journal.as_ref().filter(|_| !forwards);
+        if let Some(journal) = journal {
+            journal.record_start().await?;
+        }
         let attempt = |call_chain| {
             let mut inner = context.clone();
             inner.deadline = deadline;
             inner.phase = context.phase.child();
-            // A call that only forwards another starts when that one does.
-            if call.tool.forwarding().is_none() {
+            if !forwards {
                 inner.phase.start();
+                inner.journal = None;
             }
             inner.depth += 1;
             inner.trace = recorder.trace();

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use toolcrib_model::CallScope;
 use toolcrib_policy::Principal;
 
-use crate::{Approver, ClientPrompter, PhaseTracker, ProgressListener, RunBudget, ToolCaller};
+use crate::{Approver, CallJournal, ClientPrompter, PhaseTracker, ProgressListener, RunBudget, ToolCaller};
 
 /// The context of a call: its caller, its session and its time limits. Arguments with the same names never reach it.
 #[derive(Clone)]
@@ -55,6 +55,9 @@ pub struct CallContext {
     pub phase: PhaseTracker,
     /// The listener for the progress of the call.
     pub progress: Option<Arc<dyn ProgressListener>>,
+    /// The journal of a caller that can make the call again later. Without an answer in time, such a call still needs
+    /// approval, and is not denied.
+    pub journal: Option<Arc<dyn CallJournal>>,
     /// The client whose user is asked about the call; `None` if no client waits for the call, or it cannot ask.
     pub reply_to: Option<Arc<dyn ClientPrompter>>,
     /// The approver for questions in the middle of the call.
@@ -87,6 +90,7 @@ impl CallContext {
             detached: false,
             phase: PhaseTracker::new(),
             progress: None,
+            journal: None,
             reply_to: None,
             approver: None,
             caller: None,

@@ -8,6 +8,7 @@
 //! - A [`RunBudget`] limits an agent run together with all that it starts.
 //! - A [`PhaseTracker`] tracks the phase of a call, and the time it has spent waiting for a person.
 //! - A [`ProgressListener`] receives the progress of a call.
+//! - A [`CallJournal`] records the start of a call for a caller that can make the call again after a crash.
 //! - An [`Approver`] asks a person for the approval of calls; a [`ClientPrompter`] is the client whose user it asks.
 //!
 //! ```
@@ -32,6 +33,7 @@ mod budget;
 mod caller;
 mod context;
 mod engine;
+mod journal;
 mod loader;
 mod phase;
 
@@ -40,6 +42,7 @@ pub use budget::{Reservation, RunBudget};
 pub use caller::{Catalogue, ResultStore, ToolCaller};
 pub use context::CallContext;
 pub use engine::ToolEngine;
+pub use journal::CallJournal;
 pub use loader::ToolLoader;
 pub use phase::{CallPhase, PersonWait, PhaseTracker, Progress, ProgressListener};
 pub use toolcrib_model::call_scope::{MAX_SCOPE_ENTRIES, MAX_SCOPE_KEY_BYTES, MAX_SCOPE_VALUE_BYTES};
