@@ -75,6 +75,8 @@ struct Yes(Arc<dyn Approver>);
 
 #[async_trait]
 impl Approver for Yes {
+    async fn available(&self) {}
+
     async fn ask(&self, batch: &mut [ApprovalRequest], _context: &CallContext) {
         for asked in batch {
             asked.answer = Some(Answer::Approved(asked.question().approve()));
@@ -105,6 +107,8 @@ impl<P: Prompter> TerminalApprover<P> {
 
 #[async_trait]
 impl<P: Prompter> Approver for TerminalApprover<P> {
+    async fn available(&self) {}
+
     async fn ask(&self, batch: &mut [ApprovalRequest], _context: &CallContext) {
         let dialogue = self.prompter.open().await;
         calls::ask(&*dialogue, &self.drafts, self.reach, batch).await;

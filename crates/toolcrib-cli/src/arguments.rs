@@ -5,6 +5,7 @@ mod clients;
 mod generate;
 mod models;
 mod new;
+mod script;
 mod serve;
 mod sessions;
 
@@ -21,6 +22,7 @@ pub(crate) use clients::{Client, Import, Install};
 pub(crate) use generate::{DataFormat, Generate, GenerateCommand};
 pub(crate) use models::{ModelTier, Models, ModelsCommand};
 pub(crate) use new::{Language, New, NewCommand};
+pub(crate) use script::Script;
 pub(crate) use serve::{Approve, Serve, SurfaceArgument};
 pub(crate) use sessions::{Sessions, SessionsCommand};
 
@@ -90,13 +92,17 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  toolcrib call app.yaml hello.say_hello '{\"name\": \"Ada\"}'\n  \
                             toolcrib call app.yaml filesystem.read @arguments.json")]
     Call(Call),
+    /// Run a program whose tool calls each pass the gate, as an agent's `run_script` does.
+    #[command(after_help = "Examples:\n  toolcrib script app.yaml report.js --explain\n  \
+                            toolcrib script app.yaml --resume script_0a1b2c3d4e5f6071")]
+    Script(Script),
     /// The agent loop: one prompt, or a conversation on a terminal.
     #[command(after_help = "Examples:\n  toolcrib run app.yaml \"What is in my notes?\"\n  \
                             toolcrib run app.yaml --record turns.yaml\n  \
                             toolcrib run app.yaml --session monday \"Sort my notes.\"\n  \
                             toolcrib run app.yaml --session monday")]
     Run(Run),
-    /// List and cancel the background calls, watchers and schedules of an app, of all sessions.
+    /// List and cancel the background calls, watchers, schedules and paused scripts of an app, of all sessions.
     #[command(
         after_help = "Examples:\n  toolcrib tasks app.yaml\n  toolcrib tasks app.yaml show schedule_0a1b2c3d4e5f6071\n  \
                             toolcrib tasks app.yaml cancel watch_0a1b2c3d4e5f6071\n  toolcrib tasks app.yaml tail"
@@ -172,6 +178,7 @@ impl Command {
         match self {
             Self::Call(arguments) => Some(&arguments.otlp),
             Self::Run(arguments) => Some(&arguments.otlp),
+            Self::Script(arguments) => Some(&arguments.otlp),
             Self::Serve(arguments) => Some(&arguments.otlp),
             _ => None,
         }

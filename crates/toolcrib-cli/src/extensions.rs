@@ -3,13 +3,22 @@
 use std::sync::Arc;
 
 use toolcrib_app::{Extensions, Terminal};
+use toolcrib_script::JavaScriptEngine;
 
 use crate::secrets::secrets;
 use crate::telemetry;
 use crate::ui::output;
 
-/// Adds what this process has: its terminal, the secrets that its log masks, and the ids of its spans.
+/// Adds what this process has: its terminal, the workers of scripts, the secrets that its log masks, and the ids of its spans.
 pub(crate) fn of_process(extensions: Extensions) -> Extensions {
+    let extensions = match JavaScriptEngine::of_current_program() {
+        Ok(engine) if extensions.script_engine.is_none() => extensions.with_script_engine(Arc::new(engine)),
+        Ok(_) => extensions,
+        Err(error) => {
+            tracing::warn!(%error, "no scripts run in this process");
+            extensions
+        }
+    };
     extensions
         .with_secrets(secrets().clone())
         .with_terminal(Arc::new(StandardError))

@@ -74,6 +74,8 @@ impl Approver for Callback {
         join_all(asking).await;
     }
 
+    async fn available(&self) {}
+
     async fn ask_user(&self, question: &UserQuestion, _context: &CallContext) -> UserAnswer {
         match &self.answer {
             Some(answer) => answer(question.clone()).await,

@@ -30,6 +30,11 @@ pub trait Approver: Send + Sync {
     /// at the end of the time limit; answers set by then count.
     async fn ask(&self, batch: &mut [ApprovalRequest], context: &CallContext);
 
+    /// Waits until a person may be available to approve calls. An approver without a person waits forever.
+    async fn available(&self) {
+        std::future::pending::<()>().await;
+    }
+
     /// Puts a question of an agent or a server to the user of a call. The caller drops the future at the end of the
     /// time limit.
     async fn ask_user(&self, _question: &UserQuestion, _context: &CallContext) -> UserAnswer {

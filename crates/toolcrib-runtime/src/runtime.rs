@@ -84,7 +84,7 @@ impl Runtime {
         let executor = &services.executor;
         let pool = factory::pool(&services);
         let apps = call_app::pool(called, &services.app.config.tools.apps, &approver);
-        let tasks = Arc::new(tasks::open(&services).await?);
+        let tasks = Arc::new(tasks::open(&services, &approver).await?);
         if let Some(module) = modules.iter_mut().find(|module| module.id() == SCHEDULER) {
             *module = tasks.scheduler().module();
         }

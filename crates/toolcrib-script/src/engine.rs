@@ -1,8 +1,11 @@
 //! The interface between a script engine and the host that runs its calls.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use toolcrib_model::random::{NoRandomNumbers, random_bytes};
 use toolcrib_model::{JsonObject, ToolError};
 
 use crate::ScriptError;
@@ -17,6 +20,20 @@ pub struct Script {
     pub seed: u64,
     /// The time that the script sees throughout its run, in milliseconds since 1970.
     pub clock_ms: u64,
+}
+
+impl Script {
+    /// Creates a script with a random seed, which sees the current time.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the system has no random numbers.
+    pub fn new(source: impl Into<String>) -> Result<Self, NoRandomNumbers> {
+        let seed = u64::from_ne_bytes(random_bytes()?);
+        let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let clock_ms = u64::try_from(clock.as_millis()).unwrap_or(u64::MAX);
+        Ok(Self { source: source.into(), seed, clock_ms })
+    }
 }
 
 /// The limits of a run.

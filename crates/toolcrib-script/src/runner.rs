@@ -54,6 +54,14 @@ pub struct ScriptReport {
     pub abandoned: usize,
 }
 
+impl ScriptReport {
+    /// Returns the report of a script that failed before it ran.
+    pub fn failed(error: ScriptError, log: ScriptLog) -> Self {
+        let outcome = Outcome::Ended(Err(error));
+        Self { outcome, console: String::new(), calls: Vec::new(), log, abandoned: 0 }
+    }
+}
+
 /// The caller of a script.
 #[derive(Clone)]
 pub struct ScriptHost {

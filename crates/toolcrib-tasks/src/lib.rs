@@ -1,7 +1,8 @@
-//! Tasks that outlast one step of an agent: background calls, watchers, schedules, channels, skills and `ask_user`.
+//! Tasks that outlast one step of an agent: background calls, watchers, schedules, scripts, channels, skills and
+//! `ask_user`.
 //!
 //! [`Background`] runs calls in the background, [`Watchers`] calls tools at intervals and reports changes, and
-//! [`Schedules`] runs actions at given times. Each is a policy over a ledger, which keeps the tasks with their owners,
+//! [`Schedules`] runs actions at given times. [`Scripts`] runs programs of models. Each is a policy over a ledger, which keeps the tasks with their owners,
 //! limits, runs, leases and due times, and recovers them after a restart. They share [`Services`], which holds the
 //! [`Store`], the [`Clock`], the tool caller and the [`Channel`]s. [`Tasks`] opens all of them for an app.
 //!
@@ -38,6 +39,7 @@ mod operator_request;
 mod owner;
 mod run_detached;
 pub mod schedule;
+pub mod scripts;
 mod services;
 pub mod skills;
 pub mod store;
@@ -61,6 +63,7 @@ pub use notifications::Notifications;
 pub use operator_request::OperatorRequest;
 pub use owner::WithOwner;
 pub use schedule::{Scheduler, Schedules};
+pub use scripts::Scripts;
 pub use services::{Prompter, Services, TaskPorts};
 pub use skills::Skills;
 pub use store::Store;

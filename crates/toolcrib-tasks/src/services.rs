@@ -7,7 +7,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 use toolcrib_model::{ErrorKind, ToolCall, ToolError};
-use toolcrib_port::{CallContext, ToolCaller};
+use toolcrib_port::{Approver, CallContext, ToolCaller};
+use toolcrib_script::ScriptEngine;
 
 use crate::channels::{MAX_MESSAGE_CHARS, Message};
 use crate::id::random_id;
@@ -34,6 +35,10 @@ pub struct TaskPorts {
     pub prompter: Option<Arc<dyn Prompter>>,
     /// The channels, by the names by which tasks refer to them.
     pub channels: BTreeMap<String, Arc<dyn Channel>>,
+    /// The engine of scripts, if the app runs any.
+    pub script_engine: Option<Arc<dyn ScriptEngine>>,
+    /// The approver, which says when a person is available for a paused script.
+    pub approver: Option<Arc<dyn Approver>>,
 }
 
 /// The services that all tasks share.
@@ -87,6 +92,19 @@ impl Services {
     /// Returns the prompter, if the app has agents.
     pub(crate) fn prompter(&self) -> Option<&Arc<dyn Prompter>> {
         self.ports.prompter.as_ref()
+    }
+
+    /// Returns the engine of scripts, if the app runs any.
+    pub(crate) fn script_engine(&self) -> Option<&Arc<dyn ScriptEngine>> {
+        self.ports.script_engine.as_ref()
+    }
+
+    /// Waits until a person may be available to approve calls; forever without an approver.
+    pub(crate) async fn person_available(&self) {
+        match &self.ports.approver {
+            Some(approver) => approver.available().await,
+            None => std::future::pending().await,
+        }
     }
 
     /// Cancelled when no more work may start.

@@ -54,6 +54,10 @@ impl Approver for AppApprover {
         self.approver.ask(&mut relay.passed_on, context).await;
     }
 
+    async fn available(&self) {
+        self.approver.available().await;
+    }
+
     async fn ask_user(&self, question: &UserQuestion, context: &CallContext) -> UserAnswer {
         let mut question = question.clone();
         question.agent = Some(self.agent(question.agent.as_deref()).into());

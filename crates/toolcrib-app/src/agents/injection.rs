@@ -5,10 +5,11 @@ use std::num::NonZeroU32;
 use toolcrib_agent::chat::ToolChoice;
 use toolcrib_prompt::injection::{DEFAULT_TOKENS_PER_TOOL, Estimate};
 use toolcrib_prompt::{InjectionSettings, Tokenizer, WireNames};
+use toolcrib_tasks::scripts::RUN_SCRIPT;
 
 use super::caller_view::CallerView;
 use crate::sections::agents::{AgentConfig, ToolChoiceConfig};
-use crate::sections::runtime::{RuntimeSection, SizeEstimate};
+use crate::sections::runtime::{RuntimeSection, ScriptMode, SizeEstimate};
 
 /// Returns the settings on which the decision depends for an agent, whose model has this context window.
 pub(super) fn settings(
@@ -28,6 +29,9 @@ pub(super) fn settings(
     // A call of the chosen tool is asked for, so the model has to see it.
     let pinned = runtime.pinned.iter().map(String::as_str).chain(chosen);
     settings.pinned = pinned.filter_map(|spelling| view.named(spelling)).collect();
+    if runtime.scripts == ScriptMode::On {
+        settings.pinned.extend(view.named(RUN_SCRIPT));
+    }
     if let Some((agent, context_window)) = agent {
         settings.context_window = context_window;
         settings.tokenizer = Tokenizer::of_model(&agent.brain.model);

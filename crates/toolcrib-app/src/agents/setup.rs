@@ -82,8 +82,8 @@ impl AgentSetup {
         let wire_names = view.wire_names(false);
         let with_window = agent.map(|agent| (agent, windows.of(agent)));
         let injection = injection::settings(&app.config.runtime, with_window, view);
-        let plan =
-            Plan::new(view.tools(), &injection, &wire_names).map_err(|error| wrong(error.to_string()))?;
+        let plan = Plan::new(view.tools_with_scripts(app.config.runtime.scripts), &injection, &wire_names)
+            .map_err(|error| wrong(error.to_string()))?;
         let tool_choice = injection::tool_choice(agent, view, &wire_names).map_err(wrong)?;
         let instructions = remembered.as_deref().map(memory::instructions).unwrap_or_default();
         let prompt = SystemPrompt::new(&plan)

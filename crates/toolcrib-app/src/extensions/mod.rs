@@ -17,6 +17,7 @@ use toolcrib_port::ToolEngine;
 use toolcrib_registry::Enrichment;
 use toolcrib_registry::enrichment::SuppliersEnrichment;
 use toolcrib_results::Secrets;
+use toolcrib_script::ScriptEngine;
 use toolcrib_sdk::{Module, Source, schema_of};
 use toolcrib_tasks::channels::Terminal;
 
@@ -139,6 +140,8 @@ pub struct Extensions {
     pub enrichments: Vec<Arc<dyn Enrichment>>,
     pub(crate) secrets: Secrets,
     pub(crate) terminal: Option<Arc<dyn Terminal>>,
+    /// The engine of scripts. Without one, no scripts run.
+    pub script_engine: Option<Arc<dyn ScriptEngine>>,
     /// The observer of the records of calls, also where the app keeps none.
     pub observer: Option<Arc<dyn AuditSink>>,
     /// The function that returns the `traceparent` of spans.
@@ -157,6 +160,7 @@ impl Extensions {
             enrichments: vec![Arc::new(SuppliersEnrichment)],
             secrets: Secrets::new(),
             terminal: None,
+            script_engine: None,
             observer: None,
             trace_source: None,
             is_strict: false,
@@ -268,6 +272,12 @@ impl Extensions {
         self
     }
 
+    /// Runs scripts with this engine.
+    pub fn with_script_engine(mut self, engine: Arc<dyn ScriptEngine>) -> Self {
+        self.script_engine = Some(engine);
+        self
+    }
+
     /// Sets who is shown the records of calls, also where the app keeps none.
     pub fn with_observer(mut self, observer: Arc<dyn AuditSink>) -> Self {
         self.observer = Some(observer);
@@ -359,6 +369,7 @@ impl fmt::Debug for Extensions {
             .field("enrichments", &enrichments)
             .field("secrets", &self.secrets)
             .field("has_terminal", &self.terminal.is_some())
+            .field("has_script_engine", &self.script_engine.is_some())
             .finish_non_exhaustive()
     }
 }

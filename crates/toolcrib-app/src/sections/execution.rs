@@ -9,8 +9,10 @@ use serde::Deserialize;
 use toolcrib_document::Error;
 use toolcrib_io::files::state_folder;
 use toolcrib_tasks::schedule::SCHEDULER;
+use toolcrib_tasks::scripts::ScriptCallers;
 use toolcrib_tasks::{ActionSupport, TaskSettings, TaskStore};
 
+use crate::sections::runtime::ScriptMode;
 use crate::state_name::state_name;
 use crate::{App, AppConfig, AppFile};
 
@@ -62,6 +64,10 @@ impl App {
             background_after: section
                 .background_after
                 .map(|seconds| Duration::from_secs(seconds.get().into())),
+            scripts: ScriptCallers {
+                agents: self.config.runtime.scripts != ScriptMode::Off,
+                clients: self.config.serve.scripts != ScriptMode::Off,
+            },
             means: means(&self.config),
         })
     }

@@ -26,6 +26,9 @@ pub struct RuntimeSection {
     pub estimate: Option<SizeEstimate>,
     /// The tokens of a tool with `estimate: per_tool`. The default is 200.
     pub tokens_per_tool: Option<NonZeroU32>,
+    /// The condition for offering agents `run_script`, by which a model runs a program instead of many calls. The
+    /// default is `auto`.
+    pub scripts: ScriptMode,
     /// Tools that models always see with their parameters, in any spelling.
     pub pinned: Vec<String>,
     /// The way in which a model calls a tool that it found: `execute` (the default) through `execute_tool`, or
@@ -60,6 +63,20 @@ pub enum SizeEstimate {
     Payload,
     /// Assumes a fixed number of tokens for each tool.
     PerTool,
+}
+
+/// `runtime.scripts` and `serve.scripts`: the condition for offering `run_script`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum ScriptMode {
+    /// Offered where all tools are shown with their parameters, and otherwise found by a search.
+    #[default]
+    Auto,
+    /// Always offered.
+    On,
+    /// Not available.
+    Off,
 }
 
 /// Returns the limits of a run.

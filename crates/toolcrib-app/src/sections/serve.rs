@@ -14,6 +14,7 @@ use toolcrib_policy::{Policy, Scope};
 pub use self::oauth::{MAX_OAUTH_CLIENTS, OAuthClient, OAuthConfig, ServedOAuth};
 use crate::file::variables;
 use crate::findings::Findings;
+use crate::sections::runtime::ScriptMode;
 use crate::sections::values::present;
 use crate::{AppFile, Error};
 
@@ -44,6 +45,9 @@ pub struct ServeSection {
     pub surface: SurfaceMode,
     /// Tools that clients always see with their parameters, in any spelling, in addition to `runtime.pinned`.
     pub pin: Vec<String>,
+    /// The condition for offering clients `run_script`, by which a model runs a program instead of many calls. The
+    /// default is `auto`.
+    pub scripts: ScriptMode,
     /// True if tools are listed by the names that their sources gave them, if those are unique. Otherwise the names
     /// are `NAMESPACE__NAME`.
     pub short_names: bool,

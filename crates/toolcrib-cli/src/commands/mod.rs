@@ -17,6 +17,7 @@ mod new;
 mod plan;
 mod run;
 mod schema;
+mod script;
 mod search;
 mod serve;
 mod sessions;
@@ -49,6 +50,7 @@ pub(crate) async fn run(arguments: Arguments, extensions: Extensions) -> ExitCod
         Command::Lint(arguments) => lint::run(&arguments, extensions, json).await,
         Command::Show(arguments) => show::run(&arguments, extensions, json).await,
         Command::Why(arguments) => why::run(&arguments, extensions, json).await,
+        Command::Script(arguments) => Box::pin(script::run(&arguments, extensions, json)).await,
         Command::Search(arguments) => search::run(&arguments, extensions, json).await,
         Command::Call(arguments) => call::run(&arguments, extensions, json).await,
         Command::Run(arguments) => Box::pin(run::run(arguments, extensions, json)).await,

@@ -54,6 +54,10 @@ impl Approver for ClientApprover {
         }
     }
 
+    async fn available(&self) {
+        self.operator.available().await;
+    }
+
     async fn ask_user(&self, question: &UserQuestion, context: &CallContext) -> UserAnswer {
         let answer = match &context.reply_to {
             Some(client) => client.ask_user(question).await,

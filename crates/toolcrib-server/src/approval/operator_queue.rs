@@ -50,7 +50,7 @@ pub struct PendingApprovals(Arc<OperatorQueue>);
 
 struct OperatorQueue {
     presence: Mutex<Presence>,
-    /// Notified when a question is added or removed, or when an operator leaves.
+    /// Notified when a question is added or removed, or when an operator comes or leaves.
     changed: watch::Sender<()>,
     calls: AnswerQueue<Question, Answer>,
     /// The questions of agents and servers to their user.
@@ -129,12 +129,14 @@ impl PendingApprovals {
     #[must_use = "the operator leaves when the guard is dropped"]
     pub fn attach(&self) -> OperatorPresence {
         self.0.presence.lock().attached += 1;
+        self.0.changed.send_replace(());
         OperatorPresence(self.clone())
     }
 
     /// Marks an operator as present for [`PRESENCE`].
     pub(crate) fn saw_page(&self) {
         self.0.presence.lock().seen = Some(Instant::now());
+        self.0.changed.send_replace(());
     }
 
     /// Returns the questions of agents and servers to their user.
@@ -173,6 +175,15 @@ impl OperatorQueue {
     fn is_attended(&self) -> bool {
         let state = self.presence.lock();
         state.attached > 0 || state.seen.is_some_and(|seen| seen.elapsed() < PRESENCE)
+    }
+
+    /// Waits until an operator is present.
+    async fn operator(&self) {
+        let mut changed = self.changed.subscribe();
+        while !self.is_attended() {
+            // The sender lives as long as this queue.
+            let _ = changed.changed().await;
+        }
     }
 
     /// Waits until no operator is present.
@@ -225,6 +236,13 @@ impl Approver for OperatorApprover {
         // Each question is separate, so that different approvers can answer different questions.
         let asking = batch.iter_mut().map(|asked| self.queue.ask(asked, self.others.as_ref(), context));
         futures::future::join_all(asking).await;
+    }
+
+    async fn available(&self) {
+        tokio::select! {
+            () = self.queue.operator() => {}
+            () = self.others.available() => {}
+        }
     }
 
     async fn ask_user(&self, question: &UserQuestion, context: &CallContext) -> UserAnswer {

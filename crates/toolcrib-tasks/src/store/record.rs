@@ -2,8 +2,11 @@
 
 use serde_json::Value;
 
-/// The maximum size of a record in bytes of JSON.
+/// The maximum size of a record in bytes of JSON, unless it is one of a script.
 pub(crate) const MAX_RECORD_BYTES: usize = 1024 * 1024;
+
+/// The maximum size of the record of a script, which has the arguments and results of its calls, in bytes of JSON.
+const MAX_SCRIPT_BYTES: usize = 16 * 1024 * 1024;
 
 /// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -17,14 +20,16 @@ pub enum RecordKind {
     Schedule,
     /// An unread notification.
     Notification,
+    /// A script.
+    Script,
     /// A request of an operator to the process that runs the tasks.
     Request,
 }
 
 impl RecordKind {
     /// All kinds.
-    pub const ALL: [Self; 5] =
-        [Self::Background, Self::Watcher, Self::Schedule, Self::Notification, Self::Request];
+    pub const ALL: [Self; 6] =
+        [Self::Background, Self::Watcher, Self::Schedule, Self::Notification, Self::Script, Self::Request];
 
     /// Returns its name in the store.
     pub const fn as_str(self) -> &'static str {
@@ -33,7 +38,16 @@ impl RecordKind {
             Self::Watcher => "watcher",
             Self::Schedule => "schedule",
             Self::Notification => "notification",
+            Self::Script => "script",
             Self::Request => "request",
+        }
+    }
+
+    /// Returns the maximum size of a record in bytes of JSON.
+    pub(crate) const fn max_bytes(self) -> usize {
+        match self {
+            Self::Script => MAX_SCRIPT_BYTES,
+            _ => MAX_RECORD_BYTES,
         }
     }
 }

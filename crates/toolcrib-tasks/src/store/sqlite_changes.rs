@@ -2,7 +2,6 @@
 
 use sqlx::SqliteConnection;
 
-use super::record::MAX_RECORD_BYTES;
 use super::{Change, Record, RecordKind, StoreError};
 
 /// The id of the lease that refused the changes of a caller.
@@ -64,8 +63,8 @@ impl EncodedChange {
             Change::Fence { id, owner } => return Ok(Self::Fence { id, owner }),
         };
         let body = body.to_string();
-        if body.len() > MAX_RECORD_BYTES {
-            let (kind, bytes, limit) = (kind.as_str(), body.len(), MAX_RECORD_BYTES);
+        if body.len() > kind.max_bytes() {
+            let (kind, bytes, limit) = (kind.as_str(), body.len(), kind.max_bytes());
             return Err(StoreError::TooLarge { kind, id, bytes, limit });
         }
         Ok(Self::Put { kind, id, session, body })

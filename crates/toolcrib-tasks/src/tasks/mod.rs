@@ -7,8 +7,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use toolcrib_model::ToolError;
 use toolcrib_port::ToolCaller;
+use toolcrib_script::engine::{Pause, ScriptRun};
+use toolcrib_script::{Script, ScriptEngine, ScriptError, ScriptLimits};
 use toolcrib_sdk::FunctionTool;
 
 use self::location::TaskLocation;
@@ -16,6 +19,7 @@ use crate::background::{BackgroundSettings, BackgroundingCaller};
 use crate::channels::channel_tools;
 use crate::notifications::MAX_NOTIFICATIONS;
 use crate::schedule::ScheduleSettings;
+use crate::scripts::{ScriptCallers, ScriptSettings, Scripts};
 use crate::store::{MemoryStore, StoreError};
 use crate::watch::WatcherSettings;
 use crate::{
@@ -56,10 +60,30 @@ pub struct TaskSettings {
     pub watchers: bool,
     /// True if agents can create schedules.
     pub schedules: bool,
+    /// The callers that may run scripts. The app needs an engine for them.
+    pub scripts: ScriptCallers,
     /// The time after which a call of an agent continues in the background.
     pub background_after: Option<Duration>,
     /// The kinds of actions that the app supports.
     pub means: ActionSupport,
+}
+
+/// The engine of an operator, who runs no scripts.
+struct NoEngine;
+
+#[async_trait]
+impl ScriptEngine for NoEngine {
+    fn version(&self) -> &'static str {
+        "none"
+    }
+
+    async fn start(
+        &self,
+        _script: &Script,
+        _limits: &ScriptLimits,
+    ) -> Result<(Box<dyn ScriptRun>, Pause), ScriptError> {
+        Err(ScriptError::Worker { problem: "an operator runs no scripts".into() })
+    }
 }
 
 /// The tasks of an app.
@@ -70,6 +94,7 @@ pub struct Tasks {
     background: Background,
     watchers: Option<Watchers>,
     schedules: Option<Schedules>,
+    scripts: Option<Scripts>,
     /// True if another process runs them, and this one only inspects them.
     is_beside: bool,
     warnings: Vec<String>,
@@ -110,15 +135,25 @@ impl Tasks {
         } else {
             None
         };
+        let callers = settings.scripts;
+        let engine = services.script_engine().filter(|_| callers.agents || callers.clients).cloned();
+        let engine = if is_looking { Some(Arc::new(NoEngine) as _) } else { engine };
+        let scripts = match engine {
+            Some(engine) => {
+                Some(Scripts::open(Arc::clone(&services), engine, ScriptSettings::new(callers)).await?)
+            }
+            None => None,
+        };
         let (is_beside, warnings) = (false, Vec::new());
-        Ok(Self { settings, services, store, background, watchers, schedules, is_beside, warnings })
+        Ok(Self { settings, services, store, background, watchers, schedules, scripts, is_beside, warnings })
     }
 
-    /// Returns the tools that make background calls and watchers, and send messages.
+    /// Returns the tools that make background calls and watchers, send messages, and run scripts.
     pub fn tools(&self) -> Vec<FunctionTool> {
         let mut tools = self.background.tools();
         tools.extend(channel_tools(&self.services));
         tools.extend(self.watchers.iter().flat_map(Watchers::tools));
+        tools.extend(self.scripts.iter().flat_map(Scripts::tools));
         tools
     }
 
@@ -139,6 +174,9 @@ impl Tasks {
         }
         if let Some(watchers) = &self.watchers {
             watchers.resume()?;
+        }
+        if let Some(scripts) = &self.scripts {
+            scripts.resume_all();
         }
         if self.store.is_durable() {
             let (services, tasks) = (Arc::clone(&self.services), Arc::downgrade(self));
@@ -163,6 +201,11 @@ impl Tasks {
     /// Returns the calls in the background.
     pub fn background(&self) -> &Background {
         &self.background
+    }
+
+    /// Returns the scripts, if the app runs any.
+    pub fn scripts(&self) -> Option<&Scripts> {
+        self.scripts.as_ref()
     }
 
     /// Returns the notifications that sessions read at their next turn.
@@ -208,11 +251,14 @@ impl Tasks {
         &self.warnings
     }
 
-    /// Ends the background calls and watchers of a session that is not continued. Its schedules stay.
+    /// Ends the background calls, watchers and scripts of a session that is not continued. Its schedules stay.
     pub async fn end_session(&self, session: &str) {
         self.background.end_session(session).await;
         if let Some(watchers) = &self.watchers {
             watchers.end_session(session).await;
+        }
+        if let Some(scripts) = &self.scripts {
+            scripts.end_session(session).await;
         }
     }
 
@@ -229,7 +275,12 @@ impl Tasks {
                 schedules.close(DRAIN_TIME).await;
             }
         };
-        tokio::join!(self.background.close(DRAIN_TIME), watchers, schedules);
+        let scripts = async {
+            if let Some(scripts) = &self.scripts {
+                scripts.close(DRAIN_TIME).await;
+            }
+        };
+        tokio::join!(self.background.close(DRAIN_TIME), watchers, schedules, scripts);
     }
 
     /// Closes where they are kept. Nothing can be kept any more.

@@ -10,6 +10,7 @@ use toolcrib_model::{ErrorKind, ToolError};
 use super::{TaskPorts, TaskSettings, TaskStore, Tasks};
 use crate::background::TaskStatus;
 use crate::schedule::ScheduleStatus;
+use crate::scripts::ScriptStatus;
 use crate::store::StoreError;
 use crate::watch::WatcherStatus;
 use crate::{OperatorRequest, WithOwner};
@@ -33,6 +34,8 @@ pub enum OwnedTask {
     Watcher(WithOwner<WatcherStatus>),
     /// A schedule.
     Schedule(WithOwner<ScheduleStatus>),
+    /// A script that is paused, was resumed, or was interrupted.
+    Script(WithOwner<ScriptStatus>),
 }
 
 /// A task in a few words.
@@ -40,7 +43,7 @@ pub enum OwnedTask {
 pub struct TaskSummary {
     /// Its id.
     pub id: String,
-    /// `background`, `watcher` or `schedule`.
+    /// `background`, `watcher`, `schedule` or `script`.
     pub kind: &'static str,
     /// The status.
     pub state: String,
@@ -71,6 +74,9 @@ impl Serialize for OwnedTask {
             }
             Self::Schedule(task) => {
                 Tagged { kind: "schedule", id: &task.task.schedule_id, task }.serialize(serializer)
+            }
+            Self::Script(task) => {
+                Tagged { kind: "script", id: &task.task.script_id, task }.serialize(serializer)
             }
         }
     }
@@ -106,6 +112,14 @@ impl OwnedTask {
                     session,
                 )
             }
+            Self::Script(WithOwner { session, task, .. }) => {
+                let waiting: Vec<_> = task.waiting_for.iter().map(|call| call.tool.as_str()).collect();
+                let what = match waiting.as_slice() {
+                    [] => format!("{} calls", task.calls),
+                    waiting => format!("waits for the approval of {}", waiting.join(", ")),
+                };
+                (&task.script_id, "script", json!(task.status), what, None, session)
+            }
         };
         let state = state.as_str().unwrap_or_default().to_owned();
         let what = what.chars().take(WHAT_CHARS).collect();
@@ -140,8 +154,8 @@ impl Tasks {
         self.is_beside
     }
 
-    /// Returns all tasks: calls in the background, then watchers, then schedules, each in the order in which they were
-    /// made.
+    /// Returns all tasks: calls in the background, then watchers, schedules and scripts, each in the order in which they
+    /// were made.
     pub async fn list(&self) -> Vec<OwnedTask> {
         let mut all: Vec<_> = self.background.all().await.into_iter().map(OwnedTask::Background).collect();
         if let Some(watchers) = &self.watchers {
@@ -149,6 +163,9 @@ impl Tasks {
         }
         if let Some(schedules) = &self.schedules {
             all.extend(schedules.all().await.into_iter().map(OwnedTask::Schedule));
+        }
+        if let Some(scripts) = &self.scripts {
+            all.extend(scripts.all().await.into_iter().map(OwnedTask::Script));
         }
         all
     }
@@ -162,11 +179,13 @@ impl Tasks {
         let running = count("background", &["running", WAITING]);
         let watching = count("watcher", &["active", WAITING]);
         let scheduled = all.iter().filter(|task| task.kind == "schedule" && task.next.is_some());
+        let paused = count("script", &["running", "paused"]);
         let next = scheduled.clone().filter_map(|task| task.next.as_deref()).min();
         let parts = [
             (running > 0).then(|| format!("{running} in the background")),
             (watching > 0).then(|| format!("{watching} watched")),
             next.map(|next| format!("{} scheduled, next {next}", scheduled.count())),
+            (paused > 0).then(|| format!("{paused} scripts unfinished")),
         ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         (!parts.is_empty()).then(|| format!("tasks: {}", parts.join(", ")))
@@ -185,6 +204,9 @@ impl Tasks {
         {
             return Ok(OwnedTask::Schedule(task));
         }
+        if let Some(Ok(task)) = self.scripts.as_ref().map(|scripts| scripts.status_of_any(id)) {
+            return Ok(OwnedTask::Script(task));
+        }
         let message = format!("there is no task `{id}`");
         Err(ToolError::new(ErrorKind::NotFound, message).with_hint("`toolcrib tasks APP` lists all"))
     }
@@ -201,9 +223,10 @@ impl Tasks {
         if self.is_beside {
             return OperatorRequest::Cancel(id.to_owned()).submit(self.store.as_ref()).await;
         }
-        match (task, &self.watchers, &self.schedules) {
-            (OwnedTask::Watcher(_), Some(watchers), _) => watchers.stop_any(id).await.map(drop),
-            (OwnedTask::Schedule(_), _, Some(schedules)) => schedules.cancel_any(id).await.map(drop),
+        match (task, &self.watchers, &self.schedules, &self.scripts) {
+            (OwnedTask::Watcher(_), Some(watchers), ..) => watchers.stop_any(id).await.map(drop),
+            (OwnedTask::Schedule(_), _, Some(schedules), _) => schedules.cancel_any(id).await.map(drop),
+            (OwnedTask::Script(_), .., Some(scripts)) => scripts.cancel_any(id).await.map(drop),
             _ => self.background.cancel_any(id).await.map(drop),
         }
     }

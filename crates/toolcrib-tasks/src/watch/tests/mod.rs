@@ -218,7 +218,12 @@ impl Setup {
         let clock = Arc::new(TestClock::at(start));
         let line = Arc::new(Line::default());
         let channels = [("line".to_owned(), Arc::clone(&line) as _)].into();
-        let ports = TaskPorts { tool_caller: Some(Arc::clone(&gate) as _), prompter, channels };
+        let ports = TaskPorts {
+            tool_caller: Some(Arc::clone(&gate) as _),
+            prompter,
+            channels,
+            ..TaskPorts::default()
+        };
         let services = Services::open(Arc::clone(&store), clock.clone(), is_shared, ports).await.unwrap();
         let services = Arc::new(services);
         let watchers = Watchers::open(Arc::clone(&services), settings).await.unwrap();
