@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::Value;
+use toolcrib_schema::typescript::quoted;
 
 use crate::schema::{Field, Node};
 use crate::summary::cut;
@@ -261,11 +262,4 @@ fn literal(value: &Value) -> String {
         Value::String(text) => quoted(&cut(text, MAX_LITERAL_CHARS)),
         other => cut(&other.to_string(), MAX_LITERAL_CHARS),
     }
-}
-
-fn quoted(text: &str) -> String {
-    if text.contains(|c: char| c == '\'' || c == '\\' || c.is_control()) {
-        return Value::from(text).to_string();
-    }
-    format!("'{text}'")
 }

@@ -41,6 +41,7 @@ mod example;
 mod violation;
 
 mod provider_profile;
+pub mod typescript;
 
 #[cfg(test)]
 mod tests;

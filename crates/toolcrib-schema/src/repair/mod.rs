@@ -5,7 +5,7 @@
 //! is listed. Everything else is an error that says how to mend it: a guess that is wrong runs the wrong call.
 
 mod coerce;
-mod kind;
+pub(crate) mod kind;
 mod node;
 mod number;
 mod path;
