@@ -21,18 +21,27 @@ pub struct Discovery {
     pub(crate) policy: Arc<Policy>,
     pub(crate) descriptions: BTreeMap<String, String>,
     pub(crate) sources: SourceNotes,
+    /// True if models can run scripts.
+    pub(crate) has_scripts: bool,
 }
 
 impl Discovery {
     /// Creates a view of this registry, limited by the policy.
     pub fn new(registry: &Arc<ToolRegistry>, policy: Arc<Policy>) -> Self {
         let (descriptions, sources) = (BTreeMap::new(), SourceNotes::default());
-        Self { index: CurrentIndex::new(registry), policy, descriptions, sources }
+        Self { index: CurrentIndex::new(registry), policy, descriptions, sources, has_scripts: false }
     }
 
     /// Sets the sources, which describe themselves and the use of their tools.
     pub fn with_sources(mut self, loaders: Vec<Arc<dyn ToolLoader>>) -> Self {
         self.sources = SourceNotes::new(loaders);
+        self
+    }
+
+    /// Sets whether models can run scripts: `search_tools` and `get_tool` can then describe tools as TypeScript. False by
+    /// default, because each request carries the argument that asks for it.
+    pub fn with_scripts(mut self, has_scripts: bool) -> Self {
+        self.has_scripts = has_scripts;
         self
     }
 
@@ -81,6 +90,19 @@ impl Discovery {
             .find_near(name, |entry| self.policy.is_visible(&entry.tool, principal))
             .map_err(|error| ToolError::from(&error))?;
         tool_card::for_model(&overloads, path, include, &snapshot, &self.policy, principal)
+    }
+
+    /// Returns the answer of `get_tool` with a declaration of the tool in TypeScript in place of its parameters.
+    pub(crate) fn tool_as_types(
+        &self,
+        name: &str,
+        principal: Principal<'_>,
+    ) -> Result<JsonObject, ToolError> {
+        let snapshot = self.index.snapshot_of(principal.session)?;
+        let overloads = snapshot
+            .find_near(name, |entry| self.policy.is_visible(&entry.tool, principal))
+            .map_err(|error| ToolError::from(&error))?;
+        tool_card::as_types(&overloads, &self.policy, principal)
     }
 
     /// Returns the complete description of a tool for the operator, who also sees tools that no caller may use.

@@ -3,6 +3,7 @@
 use toolcrib_model::{Risk, Tool};
 use toolcrib_policy::{Effect, Policy, Principal};
 use toolcrib_registry::{Entry, Overloads};
+use toolcrib_schema::typescript::{Declarations, Declared, declarations};
 
 use crate::schema::Node;
 use crate::summary::{MAX_SUMMARY, cut, folded, summary};
@@ -19,6 +20,9 @@ pub const FOUND_BYTES: usize = 400;
 
 /// The bytes of JSON of the results of a search for each requested tool.
 pub const FOUND_BYTES_PER_TOOL: usize = 110;
+
+/// The bytes of the declarations of a search, for all of its tools together.
+const MAX_TYPES_BYTES: usize = 4 * 1024;
 
 /// The minimum number of tools in the budget of a search, so that a request for fewer tools shows more of each.
 const MIN_TOOLS_OF_ROOM: usize = 5;
@@ -154,6 +158,22 @@ pub(crate) fn packed(lines: &[Line<'_>], limit: usize) -> Vec<String> {
         reached = raised;
     }
     texts
+}
+
+/// Declares the tools that a search found, in TypeScript, within their budget. Tools of the runtime are left out: a script
+/// has none.
+pub(crate) fn declared(tools: &[Overloads<'_>], policy: &Policy, principal: Principal<'_>) -> Declarations {
+    let forms = tools.iter().flat_map(Overloads::iter).filter(|entry| !entry.tool.name.is_of_runtime());
+    let described = forms.map(|entry| {
+        let text = cut(&folded(&entry.tool.description), MAX_LISTED_DESCRIPTION);
+        let warning = warning(&entry.tool, policy, principal).map(|warning| format!(" [{warning}]"));
+        (entry.tool.as_ref(), format!("{text}{}", warning.unwrap_or_default()))
+    });
+    let described: Vec<(&Tool, String)> = described.collect();
+    let declared = described.iter().map(|(tool, text)| Declared::from(*tool).with_text(text));
+    let declared: Vec<Declared<'_>> = declared.collect();
+    let room = MAX_TYPES_BYTES / declared.len().max(MIN_TOOLS_OF_ROOM);
+    declarations(&declared, room)
 }
 
 /// Returns the bytes of a text in JSON.

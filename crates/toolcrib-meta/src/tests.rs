@@ -5,6 +5,7 @@ mod load;
 mod searches;
 mod shown;
 mod signatures;
+mod types;
 
 use std::sync::Arc;
 
@@ -65,12 +66,21 @@ async fn fixture() -> Fixture {
     fixture_with(Vec::new()).await
 }
 
+async fn fixture_with_scripts() -> Fixture {
+    fixture_of(Vec::new(), true).await
+}
+
 async fn fixture_with(sources: Vec<Arc<dyn ToolLoader>>) -> Fixture {
+    fixture_of(sources, false).await
+}
+
+async fn fixture_of(sources: Vec<Arc<dyn ToolLoader>>, has_scripts: bool) -> Fixture {
     let capabilities = json!({"default_policy": "grant", "deny": [{"module": "vault"}]});
     let policy = Arc::new(Policy::new(&serde_json::from_value(capabilities).unwrap(), []).unwrap());
     let suppliers = [Arc::new(SuppliersEnrichment) as Arc<dyn Enrichment>];
     let registry = Arc::new(ToolRegistry::new().with_enrichments(suppliers).unwrap());
-    let discovery = Arc::new(Discovery::new(&registry, policy.clone()).with_sources(sources));
+    let discovery =
+        Arc::new(Discovery::new(&registry, policy.clone()).with_sources(sources).with_scripts(has_scripts));
     let meta = Arc::new(module(discovery.clone()));
     registry.add_loader(meta.clone());
     registry.add_loader(Arc::new(Files));

@@ -11,6 +11,7 @@ use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Risk, Schema, Tool, T
 use toolcrib_policy::{Effect, Policy, Principal};
 use toolcrib_registry::enrichment::{Supplier, Suppliers};
 use toolcrib_registry::{Entry, Overloads, Snapshot};
+use toolcrib_schema::typescript::{Declarations, Declared, declarations};
 
 use crate::schema_view::{NoSuchPart, SchemaView, schema_view};
 use crate::summary::cut;
@@ -30,6 +31,13 @@ const MAX_SHOWN_DESCRIPTION: usize = 4_000;
 /// The most bytes of the metadata of a tool, and of an example, that a model is shown.
 const MAX_METADATA_BYTES: usize = 4 * 1024;
 const MAX_EXAMPLE_BYTES: usize = 1_000;
+
+/// The key of declarations.
+pub(crate) const TYPES: &str = "types";
+
+/// The note for declarations that do not have all of the schemas.
+pub(crate) const CUT_TYPES: &str =
+    "parts are declared as unknown for their size: `get_tool` with `path` shows a part as JSON Schema";
 
 /// The most names of schema parts that are listed if a path does not exist.
 const MAX_LISTED_PARTS: usize = 20;
@@ -193,14 +201,7 @@ pub(crate) fn for_model(
         told.insert("note".into(), note.into());
     }
     if path.is_empty() {
-        if policy.decide(tool, principal).effect == Effect::Approve {
-            told.insert("asks".into(), "the user approves each call".into());
-        } else if tool.traits().risk == Risk::High {
-            told.insert("risk".into(), json!(Risk::High));
-        }
-        if tool.traits().deprecated {
-            told.insert("deprecated".into(), true.into());
-        }
+        told.extend(cautions(tool, policy, principal));
     }
     if include.contains(&ToolDetail::Suppliers) {
         told.insert("suppliers".into(), json!(suppliers(&tool.name, snapshot, policy, principal)));
@@ -208,6 +209,46 @@ pub(crate) fn for_model(
     if include.contains(&ToolDetail::Metadata) {
         told.insert("metadata".into(), metadata(tool).into());
     }
+    Ok(told)
+}
+
+/// Returns the facts that matter before a call: that it needs approval or is risky, and that the tool is deprecated.
+fn cautions(tool: &Tool, policy: &Policy, principal: Principal<'_>) -> JsonObject {
+    let mut told = JsonObject::new();
+    if policy.decide(tool, principal).effect == Effect::Approve {
+        told.insert("asks".into(), "the user approves each call".into());
+    } else if tool.traits().risk == Risk::High {
+        told.insert("risk".into(), json!(Risk::High));
+    }
+    if tool.traits().deprecated {
+        told.insert("deprecated".into(), true.into());
+    }
+    told
+}
+
+/// Returns the answer of `get_tool` for a script: the declaration of the tool with all its forms.
+pub(crate) fn as_types(
+    overloads: &Overloads<'_>,
+    policy: &Policy,
+    principal: Principal<'_>,
+) -> Result<JsonObject, ToolError> {
+    let no_such_tool = || ToolError::new(ErrorKind::UnknownTool, "there is no such tool");
+    let tool = &overloads.first().ok_or_else(no_such_tool)?.tool;
+    let count = overloads.iter().count();
+    let room = (MAX_SHOWN_BYTES / count.clamp(1, MAX_SHOWN_FORMS)).max(MIN_FORM_BYTES);
+    let forms = overloads.iter().take(MAX_SHOWN_FORMS).map(|entry| Declared::from(entry.tool.as_ref()));
+    let Declarations { text, is_cut } = declarations(&forms.collect::<Vec<_>>(), room);
+    let mut told = JsonObject::from_iter([
+        ("name".to_owned(), tool.name.shown().into()),
+        (TYPES.to_owned(), text.into()),
+    ]);
+    if count > MAX_SHOWN_FORMS {
+        told.insert("more_forms".into(), (count - MAX_SHOWN_FORMS).into());
+    }
+    if is_cut {
+        told.insert("note".into(), CUT_TYPES.into());
+    }
+    told.extend(cautions(tool, policy, principal));
     Ok(told)
 }
 

@@ -63,18 +63,23 @@ struct SearchTools {
     #[serde(default = "default_results")]
     #[schemars(schema_with = "results_schema")]
     max_results: i64,
+    /// `types`: as TypeScript, for a script.
+    #[serde(default, rename = "as")]
+    #[schemars(schema_with = "notation_schema")]
+    notation: Option<Notation>,
 }
 
 impl From<SearchTools> for ModelSearch {
     fn from(arguments: SearchTools) -> Self {
-        let SearchTools { query, queries, namespace, max_results } = arguments;
+        let SearchTools { query, queries, namespace, max_results, notation } = arguments;
         let mut all: Vec<String> = Vec::new();
         for query in query.into_iter().chain(queries) {
             if !all.contains(&query) {
                 all.push(query);
             }
         }
-        Self { queries: all, namespace, limit: at_least_1(max_results) }
+        let limit = at_least_1(max_results);
+        Self { queries: all, namespace, limit, as_types: notation.is_some() }
     }
 }
 
@@ -91,6 +96,9 @@ struct GetTool {
     #[serde(default)]
     #[schemars(schema_with = "parts_schema")]
     include: Vec<ToolDetail>,
+    #[serde(default, rename = "as")]
+    #[schemars(schema_with = "notation_schema")]
+    notation: Option<Notation>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -138,6 +146,28 @@ fn parts_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "array", "items": {"type": "string", "enum": parts}})
 }
 
+fn notation_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "string", "enum": [Notation::Types]})
+}
+
+/// The notation of tools in place of signatures and JSON Schema.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Notation {
+    /// Declarations in TypeScript.
+    Types,
+}
+
+/// The argument that selects the notation.
+const NOTATION: &str = "as";
+
+/// Removes the argument `as` where models cannot run scripts: no request should carry it then.
+fn without_notation(schema: &mut Value) {
+    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.shift_remove(NOTATION);
+    }
+}
+
 /// The most calls of one `run_parallel`.
 const MAX_PARALLEL_CALLS: usize = 50;
 
@@ -149,24 +179,31 @@ struct RunParallel {
 
 /// Returns the module of the five meta-tools over this discovery, and of `run_parallel`.
 pub fn module(discovery: Arc<Discovery>) -> Module {
+    let has_scripts = discovery.has_scripts;
+    let with_notation =
+        |tool: FunctionTool| if has_scripts { tool } else { tool.with_parameters(without_notation) };
     let search = Arc::clone(&discovery);
     let get = Arc::clone(&discovery);
     let list = Arc::clone(&discovery);
     let browse = discovery;
     Module::new(RUNTIME_NAMESPACE, "Finds and runs tools.")
-        .with_tool(meta(SEARCH_TOOLS, "discover", SEARCH, {
+        .with_tool(with_notation(meta(SEARCH_TOOLS, "discover", SEARCH, {
             move |arguments: SearchTools, context: CallContext| {
                 let found = search.search_for_model(&arguments.into(), context.principal());
                 async move { found }
             }
-        }))
-        .with_tool(meta(GET_TOOL, "inspect", GET, {
+        })))
+        .with_tool(with_notation(meta(GET_TOOL, "inspect", GET, {
             move |arguments: GetTool, context: CallContext| {
-                let GetTool { name, path, include } = arguments;
-                let card = get.tool_for_model(&name, &path, &include, context.principal());
+                let GetTool { name, path, include, notation } = arguments;
+                let card = match notation {
+                    // A part of a schema has no declaration.
+                    Some(Notation::Types) if path.is_empty() => get.tool_as_types(&name, context.principal()),
+                    _ => get.tool_for_model(&name, &path, &include, context.principal()),
+                };
                 async move { card }
             }
-        }))
+        })))
         .with_tool(
             discovery_tool(
                 FunctionTool::forwarding::<ExecuteTool, _, _>(EXECUTE_TOOL, EXECUTE, execute),

@@ -110,6 +110,8 @@ pub struct InjectionSettings {
     /// True if the tools are for a client with a separate agent, rather than for an agent of the app. Such a client is
     /// offered only those operational tools that make calls and read results.
     pub for_client: bool,
+    /// True if the model can run scripts. Direct mode then also declares the tools in TypeScript; false by default.
+    pub scripts: bool,
 }
 
 impl Default for InjectionSettings {
@@ -125,6 +127,7 @@ impl Default for InjectionSettings {
             profile: None,
             reveal: Reveal::Execute,
             for_client: false,
+            scripts: false,
         }
     }
 }

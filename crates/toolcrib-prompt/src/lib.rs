@@ -40,6 +40,7 @@
 
 pub mod wire_names;
 
+mod declarations;
 pub mod injection;
 pub mod listing;
 mod offered_tool;

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use toolcrib_model::tool::{DiscoveryStep, Presence};
 use toolcrib_model::{JsonObject, QualifiedName, Schema, Tool};
+use toolcrib_schema::typescript::Declared;
 use toolcrib_schema::{Profile, Sent};
 
 use crate::Tokenizer;
@@ -54,6 +55,7 @@ pub struct OfferedTool {
     /// The index of the tool among all tools of the plan.
     pub(crate) place: usize,
     schema: SentSchema,
+    result: Schema,
 }
 
 /// The schema of a tool in the form in which it is sent, made when it is first needed: most tools are never sent.
@@ -102,6 +104,7 @@ impl OfferedTool {
             presence: tool.presence(),
             place: 0,
             schema: SentSchema { declared: tool.parameters.clone(), profile, made: OnceLock::new() },
+            result: tool.output_parameters.clone(),
         }
     }
 
@@ -117,6 +120,11 @@ impl OfferedTool {
             Some(sent) => sent.restore(arguments),
             None => arguments,
         }
+    }
+
+    /// Returns the tool as it is declared for scripts, which call it under its name and with its arguments.
+    pub(crate) fn declared(&self) -> Declared<'_> {
+        Declared::new(&self.name, &self.description, &self.schema.declared, &self.result)
     }
 
     /// Returns the name that the model finds the tool by and passes to the tool that runs others; a tool of the runtime

@@ -52,6 +52,7 @@ pub struct Plan {
     pub(crate) estimate: Estimate,
     pinned: BTreeSet<QualifiedName>,
     for_client: bool,
+    pub(crate) scripts: bool,
 }
 
 impl Plan {
@@ -81,6 +82,7 @@ impl Plan {
             estimate: settings.estimate,
             pinned: settings.pinned.clone(),
             for_client: settings.for_client,
+            scripts: settings.scripts,
         };
         let mut all = Vec::with_capacity(runtime.len() + others.len());
         for (place, tool) in runtime.into_iter().chain(others).enumerate() {
@@ -245,13 +247,14 @@ impl Plan {
             self.tokenizer.fits(bytes, tokens)
         });
         let mut left = tokens;
-        certainly_fits
+        let fits_without_declarations = certainly_fits && !self.scripts
             || self.offered.iter().all(|tool| {
                 let tokens = u64::from(tool.tokens(self.style, self.tokenizer));
                 let fits = tokens <= left;
                 left = left.saturating_sub(tokens);
                 fits
-            })
+            });
+        fits_without_declarations && (!self.scripts || self.declaration_tokens() <= left)
     }
 }
 

@@ -42,7 +42,12 @@ impl Plan {
 
     /// Returns the tokens of what is offered and listed, with each tool and each line counted separately.
     pub(crate) fn chosen_tokens(&self) -> u64 {
-        self.offered_tokens() + self.list_tokens()
+        self.offered_tokens() + self.list_tokens() + self.declaration_tokens()
+    }
+
+    /// Returns the tokens of the declarations for scripts.
+    pub(crate) fn declaration_tokens(&self) -> u64 {
+        self.tokenizer.count(&self.declarations()).into()
     }
 
     pub(crate) fn offered_tokens(&self) -> u64 {

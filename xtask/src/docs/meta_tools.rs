@@ -12,6 +12,9 @@ use super::{NOTE, ask, page};
 const INTRODUCTION: &str = "\
 These tools belong to the runtime, in the namespace `context_builder`. Models call them by their bare names. Which of them
 an agent is offered depends on the app and on the [injection mode](prompt.md#the-modes).
+
+Where models can run scripts, `search_tools` and `get_tool` have one more argument: `as` with the value `types` shows
+[declarations in TypeScript](search.md#declarations-for-scripts).
 ";
 
 /// An app in which all of these tools exist.

@@ -3,15 +3,17 @@
 use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, ToolError};
 use toolcrib_policy::Principal;
+use toolcrib_schema::typescript::Declarations;
 use toolcrib_search::{Explain, Reason};
 
 use super::{FoundTool, NO_MATCH, SearchResults, WEAK, no_match};
 use crate::discovery::Discovery;
 use crate::index::IndexedSnapshot;
 use crate::names::SEARCH_TOOLS;
-use crate::signature::{Line, packed};
+use crate::signature::{Line, declared, packed};
 use crate::source_notes::NOTES;
 use crate::summary::cut;
+use crate::tool_card::{CUT_TYPES, TYPES};
 
 /// The most queries of one search.
 pub(crate) const MAX_QUERIES: usize = 5;
@@ -37,6 +39,8 @@ pub(crate) struct ModelSearch {
     pub namespace: Option<String>,
     /// The most tools for each query.
     pub limit: usize,
+    /// True if the tools are declared in TypeScript instead of signatures.
+    pub as_types: bool,
 }
 
 impl Discovery {
@@ -56,7 +60,7 @@ impl Discovery {
         let mut shown = Vec::new();
         let mut answer = |query: &str| {
             let found = self.search_in(&indexed, query, namespace.as_deref(), search.limit, principal);
-            let answer = self.answer(&indexed, &found, namespace.is_some(), &shown, search.limit, principal);
+            let answer = self.answer(&indexed, &found, namespace.is_some(), &shown, search, principal);
             shown.extend(found.results.into_iter().map(|tool| tool.qualified_name));
             answer
         };
@@ -94,7 +98,7 @@ impl Discovery {
         found: &SearchResults,
         is_limited: bool,
         shown: &[QualifiedName],
-        limit: usize,
+        search: &ModelSearch,
         principal: Principal<'_>,
     ) -> JsonObject {
         let mut told = JsonObject::from_iter([("outcome".to_owned(), json!(found.outcome))]);
@@ -115,17 +119,31 @@ impl Discovery {
             return told;
         }
         let is_shown = |tool: &&FoundTool| shown.contains(&tool.qualified_name);
-        let lines = found.results.iter().filter(|tool| !is_shown(tool)).filter_map(|tool| {
+        let new = found.results.iter().filter(|tool| !is_shown(tool));
+        let forms = new.filter_map(|tool| {
             let forms = self.visible(&indexed.snapshot, &tool.qualified_name, principal)?;
-            let form =
-                indexed.search.best_overload(&found.query, forms.iter().map(|entry| entry.tool.as_ref()));
-            let line = Line::new(&forms, form, &self.policy, principal)?;
-            Some(line.with_match(match_reason(&tool.explain)))
+            Some((tool, forms))
         });
-        let mut lines = packed(&lines.collect::<Vec<_>>(), limit);
+        let mut lines = if search.as_types {
+            let forms: Vec<_> = forms.map(|(_, forms)| forms).collect();
+            let Declarations { text, is_cut } = declared(&forms, &self.policy, principal);
+            told.insert(TYPES.into(), text.into());
+            told.extend(is_cut.then(|| ("note".to_owned(), CUT_TYPES.into())));
+            Vec::new()
+        } else {
+            let lines = forms.filter_map(|(tool, forms)| {
+                let tools = forms.iter().map(|entry| entry.tool.as_ref());
+                let form = indexed.search.best_overload(&found.query, tools);
+                let line = Line::new(&forms, form, &self.policy, principal)?;
+                Some(line.with_match(match_reason(&tool.explain)))
+            });
+            packed(&lines.collect::<Vec<_>>(), search.limit)
+        };
         let again = found.results.iter().filter(is_shown);
         lines.extend(again.map(|tool| format!("{} (see above)", tool.qualified_name.shown())));
-        told.insert("results".into(), lines.into());
+        if !search.as_types || !lines.is_empty() {
+            told.insert("results".into(), lines.into());
+        }
         if found.outcome == WEAK {
             let missing = found.reason.filter(|_| !is_denied);
             let hint = if is_denied { Some(no_match::weak_hint(None)) } else { found.hint.clone() };

@@ -43,10 +43,13 @@ fn direct(plan: &Plan) -> String {
     }
     let domains = plan.domains.iter().map(|domain| one_line(domain, MAX_IDENTITY_CHARS));
     let domains = bounded(domains, ", ", MAX_DOMAINS_CHARS, "domain");
-    if domains.is_empty() {
-        "Call tools directly by name.".to_owned()
-    } else {
-        format!("Call tools directly by name.\nDomains: {domains}")
+    let mut text = "Call tools directly by name.".to_owned();
+    if !domains.is_empty() {
+        text = format!("{text}\nDomains: {domains}");
+    }
+    match plan.declarations().trim_end() {
+        "" => text,
+        declared => format!("{text}\n\nIn a script, call them as declared here:\n```ts\n{declared}\n```"),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tests of the whole crate, one file for each concept.
 
 mod clean;
+mod declarations;
 mod offer;
 mod plan;
 mod prompt;

@@ -8,7 +8,7 @@
 //! let read = Tool::new(QualifiedName::new("files", "read")?).with_description("Reads a text file.").with_parameters(
 //!     json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}),
 //! );
-//! let declared = declarations(&[Declared::new(&read)], 1_000);
+//! let declared = declarations(&[Declared::from(&read)], 1_000);
 //! assert_eq!(
 //!     declared.text,
 //!     "declare const tools: {\n  files: {\n    /** Reads a text file. */\n    read(args: {path: string}): \
@@ -36,8 +36,8 @@ mod tests;
 use std::fmt::Write as _;
 
 use indexmap::IndexMap;
-use toolcrib_model::Tool;
 use toolcrib_model::text::{ellipsize_words, fold_spaces};
+use toolcrib_model::{QualifiedName, Schema, Tool};
 
 use self::convert::{Level, convert};
 use self::library::Library;
@@ -63,10 +63,12 @@ const LEVELS: [Level; 8] = [
 const LEAST: Level = Level { nesting: 0, steps: 0, has_texts: false, has_optional: false, text_chars: 100 };
 
 /// A tool to be declared.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Declared<'a> {
-    tool: &'a Tool,
-    text: String,
+    name: &'a QualifiedName,
+    text: &'a str,
+    parameters: &'a Schema,
+    result: &'a Schema,
 }
 
 /// A block of declarations.
@@ -85,16 +87,21 @@ struct Signature {
     result: Type,
 }
 
+impl<'a> From<&'a Tool> for Declared<'a> {
+    fn from(tool: &'a Tool) -> Self {
+        Self::new(&tool.name, &tool.description, &tool.parameters, &tool.output_parameters)
+    }
+}
+
 impl<'a> Declared<'a> {
-    /// Declares a tool with its description.
-    pub fn new(tool: &'a Tool) -> Self {
-        Self { tool, text: tool.description.clone() }
+    /// Declares a tool with a text, and the schemas of its arguments and of its result.
+    pub fn new(name: &'a QualifiedName, text: &'a str, parameters: &'a Schema, result: &'a Schema) -> Self {
+        Self { name, text, parameters, result }
     }
 
-    /// Sets the text in place of the description.
-    pub fn with_text(mut self, text: impl Into<String>) -> Self {
-        self.text = text.into();
-        self
+    /// Sets the text.
+    pub fn with_text(self, text: &'a str) -> Self {
+        Self { text, ..self }
     }
 
     /// Returns the signature with as much detail as fits, its types, and true if some of them are cut.
@@ -102,7 +109,7 @@ impl<'a> Declared<'a> {
         for level in LEVELS {
             let (signature, library, is_cut) = self.at(level);
             let names = library.names();
-            let size = names.declarations(&library).len() + signature.written(self.tool, &library).len();
+            let size = names.declarations(&library).len() + signature.written(self.name, &library).len();
             if size <= max_bytes {
                 return (signature, library, is_cut);
             }
@@ -113,12 +120,11 @@ impl<'a> Declared<'a> {
 
     fn at(&self, level: Level) -> (Signature, Library, bool) {
         let mut library = Library::default();
-        let name = type_name(self.tool.name.name());
-        let (arguments, is_cut) = convert(&self.tool.parameters, &format!("{name}Args"), level, &mut library);
-        let (result, is_result_cut) =
-            convert(&self.tool.output_parameters, &format!("{name}Result"), level, &mut library);
+        let name = type_name(self.name.name());
+        let (arguments, is_cut) = convert(self.parameters, &format!("{name}Args"), level, &mut library);
+        let (result, is_result_cut) = convert(self.result, &format!("{name}Result"), level, &mut library);
         library.break_circles();
-        let text = comment(&ellipsize_words(&fold_spaces(&self.text), level.text_chars));
+        let text = comment(&ellipsize_words(&fold_spaces(self.text), level.text_chars));
         (Signature { text, arguments, result }, library, is_cut || is_result_cut)
     }
 }
@@ -147,9 +153,9 @@ impl Signature {
     }
 
     /// Writes the method of a tool that is declared alone.
-    fn written(&self, tool: &Tool, library: &Library) -> String {
+    fn written(&self, name: &QualifiedName, library: &Library) -> String {
         let names = library.names();
-        self.method(tool.name.name(), &|id| names.text(id))
+        self.method(name.name(), &|id| names.text(id))
     }
 }
 
@@ -163,8 +169,8 @@ pub fn declarations(tools: &[Declared<'_>], max_bytes: usize) -> Declarations {
         let (mut signature, types, is_tool_cut) = declared.signature(max_bytes);
         library.append(types, [&mut signature.arguments, &mut signature.result]);
         is_cut |= is_tool_cut;
-        let name = &declared.tool.name;
-        namespaces.entry(name.namespace()).or_default().push((name.name(), signature));
+        let methods = namespaces.entry(declared.name.namespace()).or_default();
+        methods.push((declared.name.name(), signature));
     }
     if namespaces.is_empty() {
         return Declarations { text: String::new(), is_cut };

@@ -18,7 +18,7 @@ fn tool(name: &str, description: &str, parameters: Value) -> Tool {
 }
 
 fn declared(tools: &[Tool], room: usize) -> Declarations {
-    declarations(&tools.iter().map(Declared::new).collect::<Vec<_>>(), room)
+    declarations(&tools.iter().map(Declared::from).collect::<Vec<_>>(), room)
 }
 
 /// The declaration of one argument of this schema.
