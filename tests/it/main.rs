@@ -54,4 +54,5 @@ mod telemetry;
 mod together;
 mod trust;
 mod tutorials;
+mod typescript;
 mod verbs;

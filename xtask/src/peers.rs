@@ -1,7 +1,8 @@
-//! Third-party test peers: MCP servers, MCP clients, a model server, and ONNX Runtime.
+//! Third-party test peers: MCP servers, MCP clients, the TypeScript compiler, a model server, and ONNX Runtime.
 //!
 //! They are installed under `TOOLCRIB_PEERS` and start as
 //! - `$TOOLCRIB_PEERS/npm/node_modules/.bin/mcp-server-everything stdio`
+//! - `$TOOLCRIB_PEERS/npm/node_modules/.bin/tsc --noEmit`
 //! - `PYTHONPATH=$TOOLCRIB_PEERS/python python3 -m mcp_server_time`
 //! - `PYTHONPATH=$TOOLCRIB_PEERS/python python3 tests/peers/mcp_client.py …`
 //! - `$TOOLCRIB_PEERS/clients/node_modules/.bin/node tests/peers/typescript_client.mjs …`
