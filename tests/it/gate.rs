@@ -78,6 +78,13 @@ fn ways() -> Vec<(&'static str, Value)> {
         ("run_parallel", json!({"calls": [touch]})),
         ("run_parallel", json!({"calls": [nested]})),
         ("execute_tool", json!({"name": "run_parallel", "params": {"calls": [touch]}})),
+        ("run_script", json!({"source": "await tools.shop.touch()"})),
+        ("run_script", json!({"source": "await tools.shop__touch({})"})),
+        ("run_script", json!({"source": "await tools.execute_tool({name: 'shop.touch', params: {}})"})),
+        (
+            "execute_tool",
+            json!({"name": "run_script", "params": {"source": "await tools['shop::touch']({})"}}),
+        ),
     ]
 }
 
@@ -176,6 +183,7 @@ tools:
         for (name, arguments) in [
             ("remote.shop__touch", json!({})),
             ("remote.run_parallel", json!({"calls": [{"name": "shop.touch", "params": {}}]})),
+            ("remote.run_script", json!({"source": "await tools.shop.touch()"})),
         ] {
             lab.run(["call", "client.yaml", name, &arguments.to_string(), "--yes"]).await;
             assert_eq!(ran(&lab), expected, "{decision:?}: {name}");

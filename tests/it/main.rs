@@ -44,6 +44,7 @@ mod petstore;
 mod profiles;
 mod python_tools;
 mod quickstart;
+mod scripts;
 mod search;
 mod search_models;
 mod secrets;

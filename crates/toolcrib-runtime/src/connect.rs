@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use toolcrib_app::sections::runtime::ScriptMode;
 use toolcrib_app::sections::search;
 use toolcrib_app::{Blueprint, BuiltSource, ContextWindows};
 use toolcrib_exec::Executor;
@@ -40,9 +41,13 @@ pub(crate) fn connect(
         .with_audit(audit);
     let descriptions = modules.iter().map(|module| (module.id().to_owned(), module.description().to_owned()));
     let loaders: Vec<_> = sources.iter().map(|built| Arc::clone(&built.source.loader)).collect();
+    // Declarations cost tokens in each request, and only a model that is always offered scripts reads them.
+    let offers_scripts = [app.config.runtime.scripts, app.config.serve.scripts].contains(&ScriptMode::On);
+    let has_scripts = app.extensions.script_engine.is_some() && offers_scripts;
     let discovery = Discovery::new(&registry, policy)
         .with_sources(loaders.clone())
         .with_descriptions(descriptions.collect())
+        .with_scripts(has_scripts)
         .with_search(app.config.tools.search.settings())
         .with_word_cache(search::words_folder());
     Ok(Arc::new(AppServices {

@@ -30,7 +30,9 @@ pub(super) fn settings(
     let pinned = runtime.pinned.iter().map(String::as_str).chain(chosen);
     settings.pinned = pinned.filter_map(|spelling| view.named(spelling)).collect();
     if runtime.scripts == ScriptMode::On {
-        settings.pinned.extend(view.named(RUN_SCRIPT));
+        let run_script = view.named(RUN_SCRIPT);
+        settings.scripts = run_script.is_some();
+        settings.pinned.extend(run_script);
     }
     if let Some((agent, context_window)) = agent {
         settings.context_window = context_window;

@@ -5,6 +5,7 @@ use toolcrib_model::{JsonObject, ToolCall};
 use toolcrib_policy::RUNTIME_NAMESPACE;
 
 use crate::schedule::SCHEDULER;
+use crate::scripts::RUN_SCRIPT;
 
 /// The prefixes of the names of all tools that create or change tasks.
 const TASK_TOOL_PREFIXES: [&str; 5] = ["background_", "watch_", "schedule_", "remind", REMEMBER];
@@ -37,8 +38,9 @@ fn bare_name_in<'a>(namespaces: &[&str], name: &'a str) -> Option<&'a str> {
 
 /// Returns true if a call by this name, in any spelling, may create a task.
 pub fn makes_tasks(name: &str) -> bool {
-    bare_name_in(&[RUNTIME_NAMESPACE, SCHEDULER], name)
-        .is_some_and(|name| TASK_TOOL_PREFIXES.iter().any(|maker| name.starts_with(maker)))
+    bare_name_in(&[RUNTIME_NAMESPACE, SCHEDULER], name).is_some_and(|name| {
+        name == RUN_SCRIPT || TASK_TOOL_PREFIXES.iter().any(|maker| name.starts_with(maker))
+    })
 }
 
 /// Returns the former names of the tools of a namespace, each with its current name.

@@ -159,26 +159,22 @@ impl Scripts {
         inner.ledger.remove_expired(inner.settings.retention).await;
         let live = inner.ledger.find(id, context)?;
         inner.ledger.refresh(&live).await;
-        loop {
-            match live.task().state {
-                ScriptState::Paused => match live.local.begin() {
-                    Some(_running) => return inner.run_for_caller(&live, context).await,
-                    None => live.wait_until(|task| task.state != ScriptState::Paused).await,
-                },
-                ScriptState::Running => {
-                    live.wait_until(|task| task.state != ScriptState::Running).await;
-                    if live.task().state == ScriptState::Paused {
-                        return Ok(ScriptOutcome::stored(&live));
-                    }
+        if live.task().ended.is_none() {
+            match live.local.begin() {
+                // It is paused, or was interrupted by the end of a program.
+                Some(_running) if inner.acquire(&live).await => {
+                    return inner.run_for_caller(&live, context).await;
                 }
-                ScriptState::Completed | ScriptState::Failed => {
-                    let outcome = ScriptOutcome::stored(&live);
-                    // A failure was logged. The script expires later.
-                    let _ = inner.ledger.remove(&live).await;
-                    return Ok(outcome);
-                }
+                Some(_running) => {}
+                None => live.wait_until(|task| task.state != ScriptState::Running).await,
             }
         }
+        let outcome = ScriptOutcome::stored(&live);
+        if live.task().ended.is_some() {
+            // A failure was logged. The script expires later.
+            let _ = inner.ledger.remove(&live).await;
+        }
+        Ok(outcome)
     }
 
     /// Returns the stored scripts of all owners, in the order in which they were started. For operators.

@@ -135,13 +135,13 @@ impl ScriptJournal for TaskJournal {
 struct Unfinished {
     scripts: Arc<ScriptsInner>,
     live: Arc<LiveScript>,
-    was_paused: bool,
+    is_resumed: bool,
     is_finished: bool,
 }
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        let Self { scripts, live, was_paused, is_finished } = self;
+        let Self { scripts, live, is_resumed, is_finished } = self;
         // What the end of the program interrupts is resumed after the next start.
         if *is_finished
             || scripts.ledger.get(&live.id).is_err()
@@ -149,7 +149,7 @@ impl Drop for Unfinished {
         {
             return;
         }
-        if *was_paused {
+        if *is_resumed {
             live.update(|task| task.state = ScriptState::Paused);
             return scripts.resume_when_available(live, scripts.settings.ask_interval);
         }
@@ -174,8 +174,8 @@ impl ScriptsInner {
         };
         let _permit = self.permit(&context.cancel).await?;
         let (scripts, script) = (Arc::clone(self), Arc::clone(live));
-        let was_paused = live.task().state == ScriptState::Paused;
-        let mut unfinished = Unfinished { scripts, live: script, was_paused, is_finished: false };
+        let is_resumed = self.ledger.get(&live.id).is_ok();
+        let mut unfinished = Unfinished { scripts, live: script, is_resumed, is_finished: false };
         live.update(|task| task.state = ScriptState::Running);
         let report = self.run(live, caller, context.clone()).await;
         unfinished.is_finished = true;
@@ -222,7 +222,7 @@ impl ScriptsInner {
     }
 
     /// Waits until this process may run a stored script. Returns false if the script was removed or has ended.
-    async fn acquire(&self, live: &Arc<LiveScript>) -> bool {
+    pub(super) async fn acquire(&self, live: &Arc<LiveScript>) -> bool {
         loop {
             let acquired = {
                 let _change_lock = live.change_lock.lock().await;
