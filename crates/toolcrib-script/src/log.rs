@@ -49,8 +49,8 @@ pub enum CallState {
 /// A store for the log of one script.
 #[async_trait]
 pub trait ScriptJournal: Send + Sync {
-    /// Stores the log. The runner calls it before and after each call that may not be repeated, and before a pause; one
-    /// call of it ends before the next begins.
+    /// Stores the log. The runner calls it before and after each call that may not be repeated, after each call that a
+    /// person was asked about, and before a pause; one call of it ends before the next begins.
     ///
     /// # Errors
     ///

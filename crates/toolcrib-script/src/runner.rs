@@ -311,6 +311,7 @@ impl CallInProgress<'_> {
     async fn run(mut self, call: ScriptCall) -> CallEnd {
         let id = call.id;
         let may_repeat = may_repeat(self.caller.as_ref(), &call, &self.context);
+        self.context.phase = self.context.phase.child();
         self.context.journal = Some(Arc::new(CallEntry { log: Arc::clone(&self.log), id, may_repeat }));
         let started = self.begun.elapsed();
         let outcome = if takes_call(&self.context) {
@@ -329,8 +330,12 @@ impl CallInProgress<'_> {
         let took = self.begun.elapsed().saturating_sub(started);
         let error = outcome.as_ref().err().map(|error| error.kind);
         self.log.set_state(id, CallState::Ended(outcome.clone()));
-        // After a failure the stored log says that the call has begun, so that it is not repeated.
-        if !may_repeat && let Err(error) = self.log.record().await {
+        // A person is not asked again about a call that was approved. After a failure the stored log says that the call has
+        // begun, so that it is not repeated.
+        let was_asked = self.context.phase.waited() > Duration::ZERO;
+        if (was_asked || !may_repeat)
+            && let Err(error) = self.log.record().await
+        {
             tracing::warn!(%error, call = self.call_id, "the result of a script's call cannot be stored");
         }
         let trace = CallTrace { id, tool: call.tool, started, took, error };

@@ -21,6 +21,9 @@ use crate::services::LEASE_TIME;
 /// The maximum length of a result in a notification, in characters.
 const MAX_NOTIFIED_CHARS: usize = 600;
 
+/// The minimum time between two resumptions of a script, for approvers that are available and do not answer.
+const MIN_RESUME_DELAY: Duration = Duration::from_secs(1);
+
 pub(super) type LiveScript = Live<ScriptTask, LocalScript>;
 
 /// The state of a script that is not stored.
@@ -179,7 +182,7 @@ impl ScriptsInner {
         live.update(|task| task.state = ScriptState::Running);
         let report = self.run(live, caller, context.clone()).await;
         unfinished.is_finished = true;
-        let outcome = self.record(live, report).await;
+        let outcome = self.record(live, report, Duration::ZERO).await;
         if outcome.state != ScriptState::Paused && self.ledger.get(&live.id).is_ok() {
             // A failure was logged. The script expires later.
             let _ = self.ledger.remove(live).await;
@@ -203,13 +206,17 @@ impl ScriptsInner {
                 live.update(|task| task.state = ScriptState::Running);
                 let mut context = live.owner.action_context().with_cancel(live.local.cancel.clone());
                 context.deadline = Instant::now().checked_add(scripts.settings.max_duration);
+                let phase = context.phase.clone();
                 let report = tokio::select! {
                     biased;
                     report = scripts.run(&live, Arc::clone(caller), context) => report,
                     () = scripts.ledger.lease_lost(&live) => return,
                 };
                 drop(running);
-                let outcome = scripts.record(&live, report).await;
+                // A person who was asked and has not answered is asked again later.
+                let was_asked = phase.waited() > MIN_RESUME_DELAY;
+                let delay = if was_asked { scripts.settings.ask_interval } else { MIN_RESUME_DELAY };
+                let outcome = scripts.record(&live, report, delay).await;
                 if outcome.state != ScriptState::Paused && !live.is_removed() {
                     scripts.ledger.services.tell(&live.owner, &notification_text(&outcome)).await;
                 }
@@ -255,8 +262,13 @@ impl ScriptsInner {
         self.runner.run(&task.script, task.log.clone(), &host).await
     }
 
-    /// Records the end or pause of a run.
-    async fn record(self: &Arc<Self>, live: &Arc<LiveScript>, report: ScriptReport) -> ScriptOutcome {
+    /// Records the end or pause of a run. A paused script is resumed `delay` from now at the earliest.
+    async fn record(
+        self: &Arc<Self>,
+        live: &Arc<LiveScript>,
+        report: ScriptReport,
+        delay: Duration,
+    ) -> ScriptOutcome {
         let ScriptReport { outcome, console, calls: traces, log, abandoned } = report;
         let change_lock = live.change_lock.lock().await;
         let mut task = ScriptTask { log, console, ..ScriptTask::clone(&live.task()) };
@@ -283,7 +295,7 @@ impl ScriptsInner {
         }
         drop(change_lock);
         if live.task().state == ScriptState::Paused {
-            self.resume_when_available(live, self.settings.ask_interval);
+            self.resume_when_available(live, delay);
         }
         ScriptOutcome { traces, abandoned, ..ScriptOutcome::stored(live) }
     }
