@@ -55,6 +55,9 @@ for (const [number, kind] of kinds.entries()) {
 return { unknown };
 ";
 
+/// The kinds of these calls.
+const KINDS: [&str; 10] = ["look", "make", "sell", "make", "sell", "look", "make", "sell", "make", "look"];
+
 fn lab() -> Lab {
     let app = "
 tools:
@@ -170,7 +173,7 @@ async fn killed(lab: &Lab, arguments: &[&str], number: usize, after: usize) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_side_effect_of_a_script_happens_twice_when_its_program_is_killed() {
-    let (mut lost, mut unknown) = (0, 0);
+    let (mut over, mut unknown) = (0, 0);
     for number in 0..KILLS {
         let lab = lab().with_file("ten.js", TEN_CALLS);
         // Every other script pauses first, without an approver.
@@ -184,39 +187,38 @@ async fn no_side_effect_of_a_script_happens_twice_when_its_program_is_killed() {
             None => killed(&lab, &["script", "app.yaml", "ten.js", "--yes"], number, after).await,
         }
         lab.assert_nothing_is_left(&[]).await;
-        let reported = match unfinished(&lab).await.first() {
-            Some(id) => {
-                let resumed =
-                    lab.run(["script", "app.yaml", "--resume", id, "--yes", "--json"]).await.expect(0).json();
-                let unknown = resumed["result"]["unknown"].as_array().unwrap().clone();
-                unknown.iter().map(|call| call.as_str().unwrap().to_owned()).collect::<Vec<_>>()
-            }
-            // It had made no call with a side effect, or had ended.
-            None => {
-                lost += 1;
-                Vec::new()
-            }
+        let resumed = match unfinished(&lab).await.first() {
+            Some(id) => Some(
+                lab.run(["script", "app.yaml", "--resume", id, "--yes", "--json"]).await.expect(0).json(),
+            ),
+            None => None,
         };
-        for (call, times) in effects(&lab) {
-            assert!(times == 1 || call.starts_with("look"), "kill {number}: `{call}` happened {times} times");
-        }
-        if !unfinished(&lab).await.is_empty() || lost > 0 && effects(&lab).len() < 10 {
-            continue;
-        }
-        for (place, kind) in ["look", "make", "sell", "make", "sell", "look", "make", "sell", "make", "look"]
-            .into_iter()
-            .enumerate()
-        {
-            let call = format!("{kind} {place}");
-            let happened = effects(&lab).contains_key(&call);
+        let effects = effects(&lab);
+        for (call, times) in &effects {
             assert!(
-                happened || reported.contains(&call),
-                "kill {number}: `{call}` neither happened nor is reported"
+                *times == 1 || call.starts_with("look"),
+                "kill {number}: `{call}` happened {times} times"
             );
+        }
+        // Otherwise it had made no call with a side effect, or had ended.
+        let Some(resumed) = resumed else {
+            over += 1;
+            continue;
+        };
+        let reported: Vec<_> = resumed["result"]["unknown"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|call| call.as_str().unwrap())
+            .collect();
+        for (place, kind) in KINDS.into_iter().enumerate() {
+            let call = format!("{kind} {place}");
+            let is_known = effects.contains_key(&call) || reported.contains(&call.as_str());
+            assert!(is_known, "kill {number}: `{call}` neither happened nor is reported");
         }
         unknown += reported.len();
     }
     eprintln!(
-        "{KILLS} kills: no side effect twice; {unknown} reported as unknown; {lost} had nothing to resume"
+        "{KILLS} kills: no side effect twice; {unknown} reported as unknown; {over} had nothing to resume"
     );
 }

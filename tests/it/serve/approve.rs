@@ -1,6 +1,7 @@
 //! `toolcrib approve`: who serves is answered from another terminal, and nothing runs before the yes.
 
 mod operator;
+mod scripts;
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
@@ -12,7 +13,7 @@ use tokio::time::timeout;
 use toolcrib_testkit::wait_until;
 
 use self::operator::{AtTerminal, Client};
-use super::client::{ASKS_USER, SOON, Served, app, until_called, was_called};
+use super::client::{ASKS_USER, SOON, Served, app, was_called};
 use crate::support::{Lab, PATIENCE, Ran, binary, mcp_script};
 
 const ASKED: &str = "{default_policy: approve}";
@@ -485,38 +486,4 @@ async fn a_question_to_the_user_is_asked_line_by_line_at_the_terminal_of_the_ope
     let result = client.result(call).await;
     assert!(!result.contains("approved"), "{result}");
     client.end().await;
-}
-
-#[tokio::test]
-async fn a_script_that_nobody_approves_goes_on_when_an_operator_comes_also_after_a_crash() {
-    let lab = app("serve: {approve: true}\nexecution: {store: tasks.db}", ASKED);
-    let source = "const first = await tools.hello.say_hello({name: 'Ada'}); return [first, await tools.team.ask({what: 'x'})]";
-    let script = json!({"source": source});
-    let mut client = Client::start(&lab).await;
-    // Nobody approves the first call, so the script waits, and its client is told so at once.
-    let call = client.tool("run_script", &script).await;
-    let paused = client.result(call).await;
-    assert!(paused.contains("waiting_for") && paused.contains("hello.say_hello"), "{paused}");
-    let mut operator = AtTerminal::attached(&lab).await;
-    operator.asked().await;
-    operator.types("y\n");
-    operator.until("allowed: hello.say_hello").await;
-    operator.asked().await;
-    assert!(!was_called(&lab));
-    // The server is killed while the second question is open.
-    client.kill(&lab).await;
-    operator.interrupt();
-    assert_eq!(operator.end().await, Some(0));
-    let client = Client::start(&lab).await;
-    let mut operator = AtTerminal::attached(&lab).await;
-    let asked = operator.asked().await;
-    assert!(
-        asked.contains("team.ask") && !asked.contains("say_hello"),
-        "the first call is not made again: {asked}"
-    );
-    operator.types("y\n");
-    operator.until("allowed: team.ask").await;
-    until_called(&lab).await;
-    client.end().await;
-    assert_eq!(lab.read("home/called"), "ask\n");
 }
