@@ -35,7 +35,8 @@ impl ApprovalProcess<'_> {
     /// Requests approval of all calls that need it, together, until each may run or has failed. Only an answer that
     /// names a call approves it. Answers within the time limit count.
     pub(crate) async fn ask(&self, calls: impl Iterator<Item = &mut ResolvedCall>, context: &CallContext) {
-        let mut waiting: Vec<_> = calls.filter_map(|resolved| self.apply_remembered(resolved)).collect();
+        let mut waiting: Vec<_> =
+            calls.filter_map(|resolved| self.apply_remembered(resolved, context)).collect();
         let end = Instant::now() + self.time_limit;
         for _ in 0..=MAX_EDITS {
             if waiting.is_empty() {
@@ -65,9 +66,13 @@ impl ApprovalProcess<'_> {
     }
 
     /// Authorizes a call that a remembered approval covers; returns it if a person has to be asked.
-    fn apply_remembered<'a>(&self, resolved: &'a mut ResolvedCall) -> Option<WaitingCall<'a>> {
+    fn apply_remembered<'a>(
+        &self,
+        resolved: &'a mut ResolvedCall,
+        context: &CallContext,
+    ) -> Option<WaitingCall<'a>> {
         let pending = match std::mem::replace(&mut resolved.state, CallState::Taken) {
-            CallState::PendingApproval(pending) => *pending,
+            CallState::PendingApproval(pending) => pending.with_script(context.script.clone()),
             other => {
                 resolved.state = other;
                 return None;

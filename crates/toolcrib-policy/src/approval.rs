@@ -36,7 +36,8 @@ pub enum Remember {
     /// For this call.
     #[default]
     Once,
-    /// For every call of this tool by this agent in this session that the same rule asks about.
+    /// For every call of this tool by this agent in this session that the same rule asks about; for a call of a script, in
+    /// this run of the script.
     Tool,
     /// For every call of this tool with these argument values by this agent in this session.
     Arguments,
@@ -54,6 +55,8 @@ pub struct PendingApproval {
     /// The rule that asked, which another one may have taken the place of since the arguments were edited.
     asked: Arc<str>,
     subject: Subject,
+    /// The script that makes the call.
+    script: Option<Arc<str>>,
     is_edited: bool,
 }
 
@@ -96,8 +99,15 @@ impl PendingApproval {
             asked: Arc::clone(&decision.rule),
             call,
             decision,
+            script: None,
             is_edited: false,
         }
+    }
+
+    /// Names the script that makes the call. An approval for the tool then holds for this script only.
+    pub fn with_script(mut self, script: Option<Arc<str>>) -> Self {
+        self.script = script;
+        self
     }
 
     /// Returns the call as it stands.
@@ -128,6 +138,7 @@ impl PendingApproval {
             rule: self.decision.rule.to_string(),
             session: self.session.clone(),
             agent: self.agent.clone(),
+            script: self.script.as_deref().map(str::to_owned),
             detached: false,
             problem: None,
             digest: self.digest(),
@@ -167,13 +178,21 @@ impl PendingApproval {
         &self.session
     }
 
+    /// Returns the approvals that cover the call. One for the session covers the calls of its scripts.
+    pub(crate) fn covering(&self) -> [Memory; 3] {
+        let of_session = Memory::of_tool(self.subject, &self.asked, None);
+        [self.memory(Remember::Tool), of_session, self.memory(Remember::Arguments)]
+    }
+
     pub(crate) fn memory(&self, remember: Remember) -> Memory {
         match remember {
             Remember::Arguments => {
                 Memory::of_arguments(self.subject, &self.decision.rule, &self.call.arguments)
             }
             // What the person said yes to for the session is what was asked, not what the edit ran into.
-            Remember::Tool | Remember::Once => Memory::of_tool(self.subject, &self.asked),
+            Remember::Tool | Remember::Once => {
+                Memory::of_tool(self.subject, &self.asked, self.script.as_deref())
+            }
         }
     }
 

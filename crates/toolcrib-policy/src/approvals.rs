@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use parking_lot::Mutex;
 
 use crate::digest::Memory;
-use crate::{Authorized, Call, PendingApproval, Remember};
+use crate::{Authorized, Call, PendingApproval};
 
 /// The most sessions whose approvals are remembered. The one that has been quiet for longest is forgotten first, and
 /// its calls are asked about again.
@@ -45,7 +45,7 @@ impl Approvals {
         if !self.0.lock().sessions.contains_key(pending.session()) {
             return Err(Box::new(pending));
         }
-        let wanted = [Remember::Tool, Remember::Arguments].map(|remember| pending.memory(remember));
+        let wanted = pending.covering();
         let is_remembered = {
             let mut state = self.0.lock();
             let session = state.used(pending.session());

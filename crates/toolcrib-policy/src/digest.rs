@@ -57,9 +57,13 @@ impl Binding {
 }
 
 impl Memory {
-    /// Any arguments, where this rule asks. What another rule asks about was not answered.
-    pub(crate) fn of_tool(subject: Subject, rule: &str) -> Self {
-        Self(sum("tool", &[&subject.0, rule.as_bytes()]))
+    /// Any arguments, where this rule asks, in a script or in the whole session. What another rule asks about was not
+    /// answered.
+    pub(crate) fn of_tool(subject: Subject, rule: &str, script: Option<&str>) -> Self {
+        match script {
+            None => Self(sum("tool", &[&subject.0, rule.as_bytes()])),
+            Some(script) => Self(sum("tool in script", &[&subject.0, rule.as_bytes(), script.as_bytes()])),
+        }
     }
 
     /// These arguments, where this rule asks.

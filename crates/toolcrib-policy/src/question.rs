@@ -30,6 +30,9 @@ pub struct Question {
     pub session: String,
     /// The agent that makes the call, when it is one.
     pub agent: Option<String>,
+    /// The script that makes the call. An approval of the tool holds for this script only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub script: Option<String>,
     /// True for a call without a waiting caller: in the background, of a schedule, or of a started agent. Its question may
     /// interrupt something else.
     pub detached: bool,
@@ -63,7 +66,10 @@ impl Question {
         match remember {
             Remember::Once => false,
             Remember::Tool => {
-                Memory::of_tool(self.subject, &self.rule) == Memory::of_tool(other.subject, &other.rule)
+                // An approval outside of a script covers its calls too.
+                self.subject == other.subject
+                    && self.rule == other.rule
+                    && (other.script.is_none() || self.script == other.script)
             }
             Remember::Arguments => self.exact == other.exact,
         }

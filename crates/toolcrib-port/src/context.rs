@@ -43,6 +43,8 @@ pub struct CallContext {
     pub budget: Option<Arc<dyn RunBudget>>,
     /// The number of calls above this one in the call chain.
     pub depth: u8,
+    /// The script that makes the call.
+    pub script: Option<Arc<str>>,
     /// True for one of several calls that run at once; such a call may not start several in turn.
     pub parallel: bool,
     /// The number of results that share the size limit of one answer; one by default.
@@ -84,6 +86,7 @@ impl CallContext {
             cancel: CancellationToken::new(),
             budget: None,
             depth: 0,
+            script: None,
             parallel: false,
             sharing: 1,
             full_results: false,

@@ -137,6 +137,7 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(limits: &'a ScriptLimits, log: ScriptLog, host: &'a ScriptHost) -> Self {
         let mut context = host.context.clone();
+        context.script = Some(Arc::clone(&host.id));
         context.parallel = true;
         context.full_results = true;
         Self {

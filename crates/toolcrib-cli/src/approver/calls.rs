@@ -220,7 +220,9 @@ impl<'a> PendingQuestion<'a> {
         if matches!((sizes.value_bytes, &self.edited), (bytes, None) if bytes == Sizes::ALL.value_bytes) {
             more = "";
         }
-        let choices = self.confirmation.choices(self.reach);
+        let is_in_script = self.question.script.is_some() && self.reach != Reach::Once;
+        let reach = if is_in_script { Reach::Script } else { self.reach };
+        let choices = self.confirmation.choices(reach);
         let prompt = match &self.confirmation {
             Confirmation::Letter => format!("run it? [{choices}e edit{more}, n no, or say why not] "),
             Confirmation::Word(_) => format!("run it? type {choices}or e edit{more}, n no, or say why not: "),
@@ -260,7 +262,7 @@ fn put(dialogue: &dyn Dialogue, batch: &mut [ApprovalRequest], at: usize, answer
     for (other, asked) in batch.iter_mut().enumerate().filter(|(_, asked)| asked.answer.is_none()) {
         if asked.question().is_answered_by(&question, remember) {
             asked.answer = Some(Answer::Approved(asked.question().approve()));
-            dialogue.tell(&format!("{} runs too: that was the answer for this session", other + 1));
+            dialogue.tell(&format!("{} runs too: that was the answer for this tool", other + 1));
         }
     }
 }

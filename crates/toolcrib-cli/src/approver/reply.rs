@@ -66,6 +66,8 @@ pub(crate) enum Reply {
 pub(crate) enum Reach {
     /// Of this call alone: its session ends with it.
     Once,
+    /// Also of the tool, for the script that makes the call.
+    Script,
     /// Also of the tool, for the session.
     Tool,
     /// Also of the tool with the same values, for the session.
@@ -102,14 +104,15 @@ impl Confirmation {
                 [format!("\"{word}\""), format!("\"{word} always\""), format!("\"{word} values\"")]
             }
         };
+        let scope = if reach == Reach::Script { "script" } else { "session" };
         let always = match self {
-            Self::Letter => "always in this session",
-            Self::Word(_) => "in this session",
+            Self::Letter => format!("always in this {scope}"),
+            Self::Word(_) => format!("in this {scope}"),
         };
         match reach {
             Reach::Once if *self == Self::Letter => "y yes, ".to_owned(),
             Reach::Once => format!("{once} to run it, "),
-            Reach::Tool => format!("{once} once, {tool} {always}, "),
+            Reach::Script | Reach::Tool => format!("{once} once, {tool} {always}, "),
             Reach::Values => format!("{once} once, {tool} {always}, {values} always with these values, "),
         }
     }

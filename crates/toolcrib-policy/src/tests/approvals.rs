@@ -251,3 +251,29 @@ fn memory_is_bounded_and_forgets_the_oldest() {
     assert!(!is_remembered("t0", 0), "the quietest is forgotten");
     assert!(is_remembered("s", 1));
 }
+
+#[test]
+fn an_approval_of_a_tool_in_a_script_holds_in_that_script_only() {
+    let (policy, approvals) = (asking(), Approvals::new());
+    let call_of = |script: Option<&str>, number: i64| {
+        let asked = pending(&policy, call("a", "b", &json!({"n": number})), "s");
+        asked.with_script(script.map(Arc::from))
+    };
+    let first = call_of(Some("one"), 1);
+    let question = first.question();
+    assert_eq!(question.script.as_deref(), Some("one"));
+    first.approve(&question.approve().remember(Remember::Tool), &approvals).unwrap();
+    for (script, number, is_covered) in
+        [(Some("one"), 2, true), (Some("two"), 1, false), (None, 1, false), (Some("one"), 3, true)]
+    {
+        let next = call_of(script, number);
+        assert_eq!(next.question().is_answered_by(&question, Remember::Tool), is_covered, "{script:?}");
+        assert_eq!(approvals.recall(next).is_ok(), is_covered, "{script:?}");
+    }
+    // An approval for the session covers its scripts.
+    let outside = call_of(None, 4);
+    let question = outside.question();
+    outside.approve(&question.approve().remember(Remember::Tool), &approvals).unwrap();
+    assert!(call_of(Some("two"), 5).question().is_answered_by(&question, Remember::Tool));
+    assert!(approvals.recall(call_of(Some("two"), 5)).is_ok());
+}

@@ -26,6 +26,9 @@ const MAX_DESCRIPTION_LINE_CHARS: usize = 160;
 const DECISIONS: [(&str, &str); 3] =
     [("once", "Allow this call"), ("tool", "Allow this tool from now on"), ("deny", "Deny")];
 
+/// The title of the decision `tool` for a call of a script.
+const TOOL_IN_SCRIPT: &str = "Allow this tool in this script";
+
 /// The keys of the form. They differ from the field names that a question may use.
 const DECISION: &str = "decision";
 const FEEDBACK: &str = "feedback";
@@ -48,7 +51,10 @@ pub(super) fn of_call(question: &Question) -> Option<ElicitRequestParams> {
     if !description.is_empty() {
         let _ = write!(message, "\n\nThe tool's own description, unverified:\n{description}");
     }
-    let decisions = DECISIONS.map(|(value, title)| json!({"const": value, "title": title}));
+    let decisions = DECISIONS.map(|(value, title)| {
+        let title = if value == "tool" && question.script.is_some() { TOOL_IN_SCRIPT } else { title };
+        json!({"const": value, "title": title})
+    });
     form(
         message,
         &json!({

@@ -92,6 +92,9 @@ pub struct WaitingCall {
     pub session: String,
     /// The agent that makes the call, if an agent does.
     pub agent: Option<String>,
+    /// The script that makes the call. An approval of the tool holds for this script only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script: Option<String>,
     /// The time that it has been waiting, in seconds.
     pub waiting_seconds: u64,
 }
@@ -149,6 +152,7 @@ impl WaitingCall {
             rule: text(&question.rule),
             session: text(&question.session),
             agent: question.agent.as_deref().map(text),
+            script: question.script.clone(),
             waiting_seconds: since.as_secs(),
         }
     }

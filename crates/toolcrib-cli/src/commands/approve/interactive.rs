@@ -346,7 +346,7 @@ impl ServingProcesses<'_> {
         self.forget(&place);
         let said = match answer {
             Answer::Say(CallDecision::Once) => "allowed",
-            Answer::Say(CallDecision::Tool) => "allowed from now on in its session",
+            Answer::Say(CallDecision::Tool) => "allowed from now on",
             Answer::Say(CallDecision::Deny(_)) => "denied",
             Answer::Reply(_) => "answered",
         };
@@ -369,7 +369,8 @@ fn ask_about_call(server: &str, call: &WaitingCall, retry: &Retry) -> BoxFuture<
         text.extend(["\n", &retry.note]);
     }
     let all = if shown.is_cut { "a all of it, " } else { "" };
-    let reach = call.arguments.is_some().then_some(Reach::Tool);
+    let reach = if call.script.is_some() { Reach::Script } else { Reach::Tool };
+    let reach = call.arguments.is_some().then_some(reach);
     ask_for_line(text, "run it?", call.tool.clone(), reach, all, retry.confirmation.clone())
 }
 

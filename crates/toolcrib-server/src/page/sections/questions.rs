@@ -58,7 +58,9 @@ impl PageView<'_> {
                 form method="post" action="/answer" {
                     (self.sealed_question(question.id, &answer_to(question.id)))
                     button name="say" value="once" { "Allow this call" }
-                    " " button name="say" value="tool" { "Allow this tool in this session" }
+                    " " button name="say" value="tool" {
+                        "Allow this tool in this " (if question.script.is_some() { "script" } else { "session" })
+                    }
                 }
             } @else {
                 p { "The arguments are too long to be shown whole, so it cannot be allowed here." }
