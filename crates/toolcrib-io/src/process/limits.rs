@@ -1,13 +1,15 @@
 //! Limits that a process sets for itself.
 
 use std::io;
+use std::process::ExitStatus;
 use std::time::Duration;
 
 /// Limits that a process sets for itself and cannot raise again. With them it cannot open files or sockets, write to
 /// files, dump core, or (unless it runs as root) start processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessLimits {
-    /// The processor time of the whole process, in seconds, after which the system ends it.
+    /// The processor time of the whole process, in seconds, after which the system ends it with the signal that
+    /// [`is_out_of_cpu_time`] recognizes.
     pub cpu_seconds: u64,
     /// The address space, in bytes. Beyond it, allocations fail.
     pub address_space: u64,
@@ -16,6 +18,10 @@ pub struct ProcessLimits {
 /// The number of descriptors that a limited process may have: the standard streams.
 #[cfg(unix)]
 const OPEN_FILES: u64 = 3;
+
+/// The processor time, in seconds, between the signal at the limit and the kill of a process that ignores it.
+#[cfg(unix)]
+const KILL_SECONDS: u64 = 1;
 
 impl ProcessLimits {
     /// Applies the limits to this process.
@@ -35,8 +41,10 @@ impl ProcessLimits {
             (Resource::Nproc, 0),
         ];
         for (resource, limit) in limits {
-            let maximum = getrlimit(resource).maximum.map_or(limit, |maximum| maximum.min(limit));
-            setrlimit(resource, Rlimit { current: Some(maximum), maximum: Some(maximum) })?;
+            // With equal limits, the system kills a process without the signal of the lower one.
+            let highest = if resource == Resource::Cpu { limit + KILL_SECONDS } else { limit };
+            let maximum = getrlimit(resource).maximum.map_or(highest, |maximum| maximum.min(highest));
+            setrlimit(resource, Rlimit { current: Some(limit.min(maximum)), maximum: Some(maximum) })?;
         }
         Ok(())
     }
@@ -46,6 +54,19 @@ impl ProcessLimits {
     pub fn apply(&self) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
+}
+
+/// Returns true if the system ended a process because it reached its limit of processor time.
+#[cfg(unix)]
+pub fn is_out_of_cpu_time(status: ExitStatus) -> bool {
+    use std::os::unix::process::ExitStatusExt as _;
+    status.signal() == Some(rustix::process::Signal::XCPU.as_raw())
+}
+
+/// Returns false: this platform has no such limit here.
+#[cfg(not(unix))]
+pub fn is_out_of_cpu_time(_status: ExitStatus) -> bool {
+    false
 }
 
 /// Returns the processor time that this process has used.

@@ -46,7 +46,7 @@ pub use child::{Child, spawn};
 pub use command::{Command, DEFAULT_SEARCH_PATH};
 pub use environment::{DEPTH_VARIABLE, INHERITED_ENVIRONMENT, MARK_VARIABLE, depth, environment_names};
 pub use exit::{DRAIN_GRACE, KILL_PATIENCE};
-pub use limits::{ProcessLimits, cpu_time};
+pub use limits::{ProcessLimits, cpu_time, is_out_of_cpu_time};
 pub use lines::{LineLimited, MAX_LINE_BYTES, Overlong};
 pub use start::{find_program, is_same_file};
 pub use stderr::{STDERR_LINE_BYTES, STDERR_TAIL_LINES, StderrTail};

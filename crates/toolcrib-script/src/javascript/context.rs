@@ -180,9 +180,16 @@ pub(super) fn run_in(
     *state.random.borrow_mut() = Some(ChaCha8Rng::seed_from_u64(script.seed));
     prepared.context.runtime().set_memory_limit(limits.heap_bytes);
     state.cpu_end.set(Some(cpu_time() + Duration::from_millis(limits.cpu_ms)));
+    let throws = ["throw", "reject"].iter().any(|word| script.source.contains(word));
     prepared.context.with(|ctx| {
-        let mut run =
-            JavaScriptRun { ctx, state: Rc::clone(state), limits: *limits, ended: None, settle: None };
+        let mut run = JavaScriptRun {
+            ctx,
+            state: Rc::clone(state),
+            limits: *limits,
+            ended: None,
+            settle: None,
+            throws,
+        };
         let mut paused = run.start(&script.source);
         loop {
             let console = std::mem::take(&mut *state.console.borrow_mut());
@@ -208,6 +215,8 @@ struct JavaScriptRun<'js> {
     ended: Option<Promise<'js>>,
     /// The function that settles a call.
     settle: Option<Function<'js>>,
+    /// True if the script may throw a value that it chose: it has the words for that.
+    throws: bool,
 }
 
 impl<'js> JavaScriptRun<'js> {
@@ -334,6 +343,10 @@ impl<'js> JavaScriptRun<'js> {
         }
         let thrown = self.ctx.catch();
         let Some(object) = thrown.as_object().filter(|object| object.is_error()) else {
+            // The engine throws null if it has no memory for an error.
+            if thrown.is_null() && !self.throws {
+                return out_of_memory;
+            }
             let message = shown(&self.ctx, &thrown);
             return ScriptError::Thrown {
                 name: "Error".into(),

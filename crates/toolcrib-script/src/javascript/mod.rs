@@ -10,7 +10,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
-use toolcrib_io::process::{Child, Command, StdinWriter, StdoutReader, spawn};
+use toolcrib_io::process::{Child, Command, StdinWriter, StdoutReader, is_out_of_cpu_time, spawn};
 
 use crate::ScriptError;
 use crate::engine::{CallReply, Pause, Script, ScriptEngine, ScriptLimits, ScriptRun};
@@ -47,6 +47,8 @@ struct Worker {
     child: Child,
     input: StdinWriter,
     output: BufReader<StdoutReader>,
+    /// The processor time of its script, in milliseconds.
+    cpu_ms: u64,
 }
 
 /// The version of the engine: that of this crate, which determines that of `QuickJS`.
@@ -105,7 +107,7 @@ impl WorkerPool {
         let (Some(input), Some(output)) = (child.take_stdin(), child.take_stdout()) else {
             return Err(worker_error(&"it has no pipes"));
         };
-        let mut worker = Worker { child, input, output: BufReader::new(output) };
+        let mut worker = Worker { child, input, output: BufReader::new(output), cpu_ms: 0 };
         match worker.receive().await? {
             WorkerMessage::Ready => Ok(worker),
             WorkerMessage::Pause(_) => Err(worker_error(&"its first message is not that it is ready")),
@@ -126,6 +128,10 @@ impl Worker {
         bounded.read_until(b'\n', &mut line).await.map_err(|error| worker_error(&error))?;
         if line.is_empty() {
             let status = self.child.exited().await;
+            // A loop inside of the engine that does not check the limit.
+            if status.as_ref().is_ok_and(|status| is_out_of_cpu_time(*status)) {
+                return Err(ScriptError::CpuTime { limit_ms: self.cpu_ms });
+            }
             let status = status.map_or_else(|error| error.to_string(), |status| status.to_string());
             return Err(worker_error(&format!("it ended without an answer ({status})")));
         }
@@ -160,6 +166,7 @@ impl ScriptEngine for JavaScriptEngine {
             return Err(ScriptError::SourceTooLong { bytes, limit: limits.source_bytes });
         }
         let mut worker = self.shared.take().await?;
+        worker.cpu_ms = limits.cpu_ms;
         let pause =
             worker.exchange(&HostMessage::Start { script: Cow::Borrowed(script), limits: *limits }).await?;
         Ok((Box::new(worker), pause))
