@@ -3,7 +3,7 @@
 use serde_json::json;
 use toolcrib_script::{Outcome, ScriptError};
 
-use super::support::{Lab, Test};
+use super::support::{Lab, Test, workers};
 use crate::tests;
 
 pub(crate) const TESTS: &[Test] = tests![
@@ -111,22 +111,5 @@ async fn the_worker_of_a_dropped_script_ends() {
     assert!(cut.is_err());
     assert_eq!(lab.value("return 1").await, json!(1));
     drop(lab);
-    let own = std::process::id().to_string();
-    let children = || {
-        let processes = std::fs::read_dir("/proc").expect("/proc").flatten();
-        let is_worker = |process: &std::fs::DirEntry| {
-            let file = |name: &str| std::fs::read_to_string(process.path().join(name)).unwrap_or_default();
-            file("cmdline").contains(toolcrib_script::WORKER_ARGUMENT)
-                && file("status")
-                    .lines()
-                    .any(|line| line.strip_prefix("PPid:").is_some_and(|id| id.trim() == own))
-        };
-        processes.filter(is_worker).count()
-    };
-    let gone = async {
-        while children() > 0 {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(std::time::Duration::from_secs(5), gone).await.expect("all workers end");
+    workers::assert_gone().await;
 }

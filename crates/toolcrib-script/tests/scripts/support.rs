@@ -199,3 +199,71 @@ pub(crate) fn ended(report: ScriptReport) -> Result<Value, ScriptError> {
         Outcome::Paused(waiting) => panic!("the script waits for {waiting:?}"),
     }
 }
+
+/// The worker processes of this program.
+pub(crate) mod workers {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+    use std::time::Duration;
+
+    use serde_json::{Map, Value, json};
+
+    /// The time that the end of a process may take.
+    const PATIENCE: Duration = Duration::from_secs(5);
+
+    /// Returns the folders of the workers in `/proc`.
+    fn all() -> Vec<PathBuf> {
+        let own = std::process::id().to_string();
+        let processes = fs::read_dir("/proc").expect("/proc").flatten().map(|process| process.path());
+        let is_worker = |process: &PathBuf| {
+            let file = |name: &str| fs::read_to_string(process.join(name)).unwrap_or_default();
+            file("cmdline").contains(toolcrib_script::WORKER_ARGUMENT)
+                && file("status")
+                    .lines()
+                    .any(|line| line.strip_prefix("PPid:").is_some_and(|id| id.trim() == own))
+        };
+        processes.filter(is_worker).collect()
+    }
+
+    /// Returns the workers that run a script, which have limited themselves.
+    pub(crate) fn of_scripts() -> Vec<PathBuf> {
+        let is_limited = |process: &PathBuf| {
+            let limits = fs::read_to_string(process.join("limits")).unwrap_or_default();
+            limits.lines().any(|line| {
+                line.strip_prefix("Max open files").is_some_and(|rest| rest.trim_start().starts_with("3 "))
+            })
+        };
+        all().into_iter().filter(is_limited).collect()
+    }
+
+    /// Returns what a process has of its surroundings: the names of its variables, its folder, and its open files.
+    pub(crate) fn access(process: &Path) -> Value {
+        let variables = fs::read_to_string(process.join("environ")).expect("its environment");
+        let names = variables.split('\0').filter_map(|variable| Some(variable.split_once('=')?.0.to_owned()));
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        json!({"variables": names, "folder": target(&process.join("cwd")), "files": files(process)})
+    }
+
+    /// Returns the open files of a process by their numbers.
+    pub(crate) fn files(process: &Path) -> Map<String, Value> {
+        let files = fs::read_dir(process.join("fd")).expect("its files").flatten();
+        // The file that lists them is gone.
+        let files = files.filter(|file| fs::read_link(file.path()).is_ok());
+        files.map(|file| (file.file_name().to_string_lossy().into_owned(), target(&file.path()))).collect()
+    }
+
+    fn target(path: &Path) -> Value {
+        fs::read_link(path).expect("a link").to_string_lossy().into()
+    }
+
+    /// Fails if workers remain.
+    pub(crate) async fn assert_gone() {
+        let gone = async {
+            while !all().is_empty() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, gone).await.expect("all workers end");
+    }
+}

@@ -1,0 +1,2 @@
+// ends: refused
+/* the wrapper ends here

@@ -1,0 +1,2 @@
+// ends: refused
+return `${'}'}; process.exit(1);

@@ -1,0 +1,2 @@
+// ends: refused
+return Duktape.act(-1).pc;

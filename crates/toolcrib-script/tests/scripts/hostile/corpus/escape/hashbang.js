@@ -1,0 +1,3 @@
+// ends: defined
+#!/bin/sh -c id
+return 1;

@@ -1,0 +1,2 @@
+// ends: refused
+return import.meta.url;

@@ -1,0 +1,3 @@
+// ends: defined
+debugger;
+return typeof print;

@@ -1,0 +1,2 @@
+// ends: refused
+return process.env;

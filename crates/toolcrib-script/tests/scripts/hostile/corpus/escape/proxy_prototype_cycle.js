@@ -1,0 +1,3 @@
+// ends: defined
+const proxy = new Proxy({}, { getPrototypeOf() { return proxy; } });
+try { return proxy instanceof Array; } catch { return 'refused'; }

@@ -1,0 +1,4 @@
+// ends: refused
+const { proxy, revoke } = Proxy.revocable({}, {});
+revoke();
+return proxy;

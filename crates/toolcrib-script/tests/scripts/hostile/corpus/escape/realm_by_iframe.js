@@ -1,0 +1,3 @@
+// ends: refused
+const frame = document.createElement('iframe');
+return frame.contentWindow;

@@ -1,0 +1,3 @@
+// ends: refused
+import * as std from 'std';
+return std.getenv('HOME');

@@ -1,0 +1,2 @@
+// ends: refused
+with (tools) { return host; }

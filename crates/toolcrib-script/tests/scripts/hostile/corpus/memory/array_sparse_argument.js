@@ -1,0 +1,3 @@
+// ends: defined
+const list = []; list[1e8] = 1;
+try { await tools.host.echo({ list }); return 'called'; } catch { return 'refused'; }

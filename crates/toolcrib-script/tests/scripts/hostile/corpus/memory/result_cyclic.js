@@ -1,0 +1,3 @@
+// ends: refused
+const value = { list: [] }; value.list.push(value);
+return value;

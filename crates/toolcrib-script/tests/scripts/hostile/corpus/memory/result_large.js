@@ -1,0 +1,2 @@
+// ends: defined
+return 'x'.repeat(4 * 1024 * 1024);

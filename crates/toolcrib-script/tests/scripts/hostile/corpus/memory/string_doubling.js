@@ -1,0 +1,3 @@
+// ends: limit|refused
+let text = 'x';
+while (true) text += text;

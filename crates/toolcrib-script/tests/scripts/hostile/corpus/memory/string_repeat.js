@@ -1,0 +1,2 @@
+// ends: defined
+try { return 'x'.repeat(2 ** 29).length; } catch { return 'refused'; }

@@ -1,0 +1,2 @@
+// made: 'return ' + 'a=>'.repeat(21000) + '1'
+// ends: defined

@@ -1,0 +1,2 @@
+// made: 'return ' + 'await '.repeat(10000) + '1'
+// ends: defined

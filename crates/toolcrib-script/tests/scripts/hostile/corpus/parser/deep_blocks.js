@@ -1,0 +1,2 @@
+// made: '{'.repeat(32000) + '}'.repeat(32000)
+// ends: defined

@@ -1,0 +1,2 @@
+// made: 'return ' + 'class extends '.repeat(4500) + 'Object{}' 
+// ends: defined

@@ -1,0 +1,2 @@
+// made: 'const ' + '['.repeat(20000) + 'a' + ']'.repeat(20000) + ' = []'
+// ends: defined

@@ -1,0 +1,2 @@
+// made: '(function(){'.repeat(4000) + '})()'.repeat(4000)
+// ends: defined

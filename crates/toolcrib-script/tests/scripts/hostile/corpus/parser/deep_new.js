@@ -1,0 +1,2 @@
+// made: 'return ' + 'new '.repeat(16000) + 'Object'
+// ends: defined

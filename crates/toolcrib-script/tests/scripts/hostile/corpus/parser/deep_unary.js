@@ -1,0 +1,2 @@
+// made: 'return ' + '!'.repeat(65000) + '1'
+// ends: defined

@@ -1,0 +1,2 @@
+// made: ''
+// ends: defined

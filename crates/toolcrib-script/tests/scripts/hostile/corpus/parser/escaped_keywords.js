@@ -1,0 +1,2 @@
+// ends: refused
+return v\u0061r + \u{74}ools;

@@ -1,0 +1,2 @@
+// made: 'return a' + '.b'.repeat(32000)
+// ends: refused

@@ -1,0 +1,2 @@
+// made: 'return globalThis' + '?.b'.repeat(21000)
+// ends: defined

@@ -1,0 +1,2 @@
+// made: Array.from({ length: 9000 }, (_, at) => 'l' + at + ':').join('') + ';'
+// ends: defined

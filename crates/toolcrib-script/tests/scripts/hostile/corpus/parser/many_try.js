@@ -1,0 +1,2 @@
+// made: 'try{'.repeat(5000) + '}catch{}'.repeat(5000)
+// ends: defined

@@ -1,0 +1,2 @@
+// ends: refused
+return /(?<a>x)(?<a>y)[/;

@@ -1,0 +1,2 @@
+// ends: defined
+return { value: 12345678901234567890n };

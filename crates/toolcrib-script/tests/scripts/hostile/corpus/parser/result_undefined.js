@@ -1,0 +1,2 @@
+// ends: defined
+return undefined;

@@ -1,0 +1,3 @@
+// ends: refused
+function* own() { const yield = 1; }
+return await;

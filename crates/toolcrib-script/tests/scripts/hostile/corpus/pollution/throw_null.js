@@ -1,0 +1,2 @@
+// ends: refused
+throw null;

@@ -1,0 +1,2 @@
+// ends: refused
+throw new Proxy({}, { get() { throw new Proxy({}, { get() { throw 1; } }); } });

@@ -1,0 +1,3 @@
+// ends: defined
+try { globalThis.tools = { host: { echo: async () => 'own' } }; } catch {}
+return 1;

@@ -1,0 +1,2 @@
+// ends: limit
+await tools.host.echo({ get value() { while (true) {} } });

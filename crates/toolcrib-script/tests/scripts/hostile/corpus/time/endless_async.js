@@ -1,0 +1,3 @@
+// ends: limit
+const again = async () => { while (true) await null; };
+await again();

@@ -1,0 +1,2 @@
+// ends: limit
+outer: while (true) { try { throw 1; } finally { continue outer; } }

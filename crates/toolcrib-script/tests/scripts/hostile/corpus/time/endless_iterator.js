@@ -1,0 +1,2 @@
+// ends: limit
+return [...{ [Symbol.iterator]() { return { next: () => ({ done: false }) }; } }];

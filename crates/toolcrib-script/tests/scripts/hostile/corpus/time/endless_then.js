@@ -1,0 +1,3 @@
+// ends: limit
+const loop = () => Promise.resolve().then(loop);
+await loop();

@@ -1,0 +1,2 @@
+// ends: limit
+return { toJSON() { while (true) {} } };

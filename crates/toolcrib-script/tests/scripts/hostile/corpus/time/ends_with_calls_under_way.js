@@ -1,0 +1,3 @@
+// ends: defined
+for (let at = 0; at < 20; at++) tools.host.slow({ at });
+return 'left';

@@ -1,0 +1,2 @@
+// ends: limit
+return /^(a|aa|a?)+$/.test('a'.repeat(60) + 'b');

@@ -1,0 +1,2 @@
+// ends: limit
+return /(x+x+)+\1y/.test('x'.repeat(60));

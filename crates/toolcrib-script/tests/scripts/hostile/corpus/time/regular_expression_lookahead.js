@@ -1,0 +1,2 @@
+// ends: limit
+return /(?=(a*)*b)(?=(a*)*c)/.test('a'.repeat(40));

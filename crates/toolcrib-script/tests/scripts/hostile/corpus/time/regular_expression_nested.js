@@ -1,0 +1,2 @@
+// ends: limit
+return /^(a+)+$/.test('a'.repeat(40) + '!');

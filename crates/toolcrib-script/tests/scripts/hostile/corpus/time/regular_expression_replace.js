@@ -1,0 +1,2 @@
+// ends: limit
+return 'a'.repeat(100000).replace(/(a*)*b/g, 'x').length;

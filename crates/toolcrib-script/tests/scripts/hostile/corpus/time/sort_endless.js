@@ -1,0 +1,2 @@
+// ends: limit
+[3, 1, 2].sort(() => { while (true) {} });
