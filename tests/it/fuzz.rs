@@ -5,6 +5,8 @@
 mod openapi;
 #[path = "../../fuzz/checks/schema.rs"]
 mod schema;
+#[path = "../../fuzz/checks/script_frames.rs"]
+mod script_frames;
 #[path = "../../fuzz/checks/text_calls.rs"]
 mod text_calls;
 #[path = "../../fuzz/checks/tool_file.rs"]
@@ -143,6 +145,11 @@ fn no_bytes_as_an_openapi_document_break_its_reader() {
 #[test]
 fn no_json_as_a_schema_breaks_its_compiler_or_the_repair_of_arguments() {
     fuzz("schema", schema::check);
+}
+
+#[test]
+fn no_message_breaks_the_worker_of_a_script_or_its_host() {
+    fuzz("script_frames", script_frames::check);
 }
 
 #[test]

@@ -59,6 +59,9 @@ pub struct ScriptLimits {
     pub total_bytes: usize,
 }
 
+/// The end of a console that is full.
+pub(crate) const CONSOLE_FULL: &str = "\n(the console is full)\n";
+
 impl Default for ScriptLimits {
     fn default() -> Self {
         Self {

@@ -30,6 +30,6 @@ mod runner;
 
 pub use engine::{Script, ScriptEngine, ScriptLimits};
 pub use error::ScriptError;
-pub use javascript::{JavaScriptEngine, WORKER_ARGUMENT, run_worker};
+pub use javascript::{JavaScriptEngine, WORKER_ARGUMENT, run_worker, serve_worker};
 pub use log::{CallState, LoggedCall, ScriptJournal, ScriptLog};
 pub use runner::{CallTrace, Outcome, ScriptHost, ScriptReport, ScriptRunner};

@@ -8,11 +8,12 @@ use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt as _};
 use serde_json::Value;
 use tokio::time::Instant;
+use toolcrib_model::text::truncate_bytes;
 use toolcrib_model::{ErrorKind, Fingerprint, ToolCall, ToolError};
 use toolcrib_port::{CallContext, ToolCaller};
 
 use crate::ScriptError;
-use crate::engine::{CallReply, Pause, Script, ScriptCall, ScriptEngine, ScriptLimits};
+use crate::engine::{CONSOLE_FULL, CallReply, Pause, Script, ScriptCall, ScriptEngine, ScriptLimits};
 use crate::log::{CallEntry, CallState, LoggedCall, RunningLog, ScriptJournal, ScriptLog};
 
 /// A call of a script that was made in this run.
@@ -196,7 +197,9 @@ impl<'a> Run<'a> {
 
     /// Takes the calls and the console of a pause. The calls that an earlier run has made must be the same.
     fn accept(&mut self, pause: &mut Pause, deliveries: &[u32]) -> Result<(), ScriptError> {
-        self.console.push_str(&pause.console);
+        // A worker keeps to the limit itself, unless its script has taken it over.
+        let most = self.limits.console_bytes.saturating_add(CONSOLE_FULL.len());
+        self.console.push_str(truncate_bytes(&pause.console, most.saturating_sub(self.console.len())));
         for call in std::mem::take(&mut pause.calls) {
             let id = call.id;
             if id as usize != self.made || self.made >= self.limits.calls as usize {

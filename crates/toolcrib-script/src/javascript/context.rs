@@ -16,7 +16,7 @@ use toolcrib_model::JsonObject;
 
 use super::protocol::MAX_ARGUMENTS_BYTES;
 use crate::ScriptError;
-use crate::engine::{CallReply, Pause, Script, ScriptCall, ScriptLimits};
+use crate::engine::{CONSOLE_FULL, CallReply, Pause, Script, ScriptCall, ScriptLimits};
 
 /// The stack of a script, in bytes; deeper recursion is an error that the script can catch.
 const STACK_BYTES: usize = 512 * 1024;
@@ -116,7 +116,7 @@ impl RunState {
         line.push('\n');
         if line.len() > left {
             line.truncate(line.floor_char_boundary(left));
-            line.push_str("\n(the console is full)\n");
+            line.push_str(CONSOLE_FULL);
             self.console_left.set(0);
         } else {
             self.console_left.set(left - line.len());
@@ -179,7 +179,7 @@ pub(super) fn run_in(
     state.clock_ms.set(script.clock_ms as f64);
     *state.random.borrow_mut() = Some(ChaCha8Rng::seed_from_u64(script.seed));
     prepared.context.runtime().set_memory_limit(limits.heap_bytes);
-    state.cpu_end.set(Some(cpu_time() + Duration::from_millis(limits.cpu_ms)));
+    state.cpu_end.set(Some(cpu_time().saturating_add(Duration::from_millis(limits.cpu_ms))));
     let throws = ["throw", "reject"].iter().any(|word| script.source.contains(word));
     prepared.context.with(|ctx| {
         let mut run = JavaScriptRun {

@@ -16,7 +16,7 @@ use crate::ScriptError;
 use crate::engine::{CallReply, Pause, Script, ScriptEngine, ScriptLimits, ScriptRun};
 use protocol::{HostMessage, MAX_MESSAGE_BYTES, WorkerMessage};
 
-pub use worker::run_worker;
+pub use worker::{run_worker, serve_worker};
 
 /// The first argument of a program that is to call [`run_worker`].
 pub const WORKER_ARGUMENT: &str = "script-worker";

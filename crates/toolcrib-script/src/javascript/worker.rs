@@ -21,7 +21,7 @@ const GRACE_SECONDS: u64 = 1;
 /// opens files or starts threads.
 pub fn run_worker() -> ExitCode {
     let (stdin, stdout) = (io::stdin().lock(), io::stdout().lock());
-    match serve(stdin, stdout) {
+    match serve_worker(stdin, stdout, ProcessLimits::apply) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // Without standard error there is no reader for it.
@@ -31,7 +31,17 @@ pub fn run_worker() -> ExitCode {
     }
 }
 
-fn serve(mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
+/// Runs a script that comes as messages from `input`, and writes messages to `output`. Calls `limit` with the limits of
+/// its process before the script starts.
+///
+/// # Errors
+///
+/// Returns an error if a message is invalid, or cannot be read or written.
+pub fn serve_worker(
+    mut input: impl BufRead,
+    mut output: impl Write,
+    limit: impl FnOnce(&ProcessLimits) -> io::Result<()>,
+) -> io::Result<()> {
     let context = ScriptContext::new()?;
     send(&mut output, &WorkerMessage::Ready)?;
     let (script, limits) = match receive(&mut input)? {
@@ -39,12 +49,11 @@ fn serve(mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
         Some(HostMessage::Start { script, limits }) => (script, limits),
         Some(HostMessage::Resume(_)) => return Err(io::Error::other("expected a script, found a reply")),
     };
-    let seconds = (cpu_time() + Duration::from_millis(limits.cpu_ms)).as_secs() + 1;
-    ProcessLimits {
-        cpu_seconds: seconds + GRACE_SECONDS,
-        address_space: BASE_ADDRESS_SPACE + limits.heap_bytes as u64,
-    }
-    .apply()?;
+    let seconds = cpu_time().saturating_add(Duration::from_millis(limits.cpu_ms)).as_secs();
+    limit(&ProcessLimits {
+        cpu_seconds: seconds.saturating_add(1 + GRACE_SECONDS),
+        address_space: BASE_ADDRESS_SPACE.saturating_add(limits.heap_bytes as u64),
+    })?;
     run_in(&context, &script, &limits, |pause| {
         send(&mut output, &WorkerMessage::Pause(pause))?;
         match receive(&mut input)? {
