@@ -50,7 +50,8 @@ impl Plan {
         self.tokenizer.count(&self.declarations()).into()
     }
 
-    pub(crate) fn offered_tokens(&self) -> u64 {
+    /// Returns the tokens of the offered tools with their schemas.
+    pub fn offered_tokens(&self) -> u64 {
         self.offered.iter().map(|tool| u64::from(tool.tokens(self.style, self.tokenizer))).sum()
     }
 

@@ -6,9 +6,6 @@ use toolcrib_model::{QualifiedName, Tool};
 use toolcrib_policy::{Policy, Principal, RUNTIME_NAMESPACE};
 use toolcrib_prompt::WireNames;
 use toolcrib_registry::{Entry, Snapshot};
-use toolcrib_tasks::scripts::RUN_SCRIPT;
-
-use crate::sections::runtime::ScriptMode;
 
 /// The tools of one generation that a caller may use.
 pub struct CallerView<'a> {
@@ -36,14 +33,6 @@ impl CallerView<'_> {
     pub fn tools(&self) -> impl Iterator<Item = &Tool> {
         let tools = self.entries().map(|entry| entry.tool.as_ref());
         tools.filter(|tool: &&Tool| !tool.traits().only_for_programs)
-    }
-
-    /// Returns the same tools, without `run_script` if scripts are off.
-    pub(super) fn tools_with_scripts(&self, scripts: ScriptMode) -> impl Iterator<Item = &Tool> {
-        self.tools().filter(move |tool| {
-            let is_run_script = tool.name.namespace() == RUNTIME_NAMESPACE && tool.name.name() == RUN_SCRIPT;
-            scripts != ScriptMode::Off || !is_run_script
-        })
     }
 
     /// Returns the wire names of the tools that the caller may use; without namespaces if wanted and unambiguous.

@@ -5,11 +5,10 @@ use std::num::NonZeroU32;
 use toolcrib_agent::chat::ToolChoice;
 use toolcrib_prompt::injection::{DEFAULT_TOKENS_PER_TOOL, Estimate};
 use toolcrib_prompt::{InjectionSettings, Tokenizer, WireNames};
-use toolcrib_tasks::scripts::RUN_SCRIPT;
 
 use super::caller_view::CallerView;
 use crate::sections::agents::{AgentConfig, ToolChoiceConfig};
-use crate::sections::runtime::{RuntimeSection, ScriptMode, SizeEstimate};
+use crate::sections::runtime::{RuntimeSection, SizeEstimate};
 
 /// Returns the settings on which the decision depends for an agent, whose model has this context window.
 pub(super) fn settings(
@@ -29,11 +28,6 @@ pub(super) fn settings(
     // A call of the chosen tool is asked for, so the model has to see it.
     let pinned = runtime.pinned.iter().map(String::as_str).chain(chosen);
     settings.pinned = pinned.filter_map(|spelling| view.named(spelling)).collect();
-    if runtime.scripts == ScriptMode::On {
-        let run_script = view.named(RUN_SCRIPT);
-        settings.scripts = run_script.is_some();
-        settings.pinned.extend(run_script);
-    }
     if let Some((agent, context_window)) = agent {
         settings.context_window = context_window;
         settings.tokenizer = Tokenizer::of_model(&agent.brain.model);

@@ -4,6 +4,7 @@ mod caller_view;
 mod context_windows;
 mod injection;
 mod models;
+mod scripts;
 mod setup;
 mod surface;
 

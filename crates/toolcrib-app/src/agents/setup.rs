@@ -13,7 +13,7 @@ use toolcrib_prompt::{Injection, Plan, Role, SystemPrompt, WireNames};
 
 use super::caller_view::CallerView;
 use super::context_windows::ContextWindows;
-use super::injection;
+use super::{injection, scripts};
 use crate::sections::agents::{AgentConfig, DEFAULT_AGENT};
 use crate::sections::runtime::run_limits;
 use crate::{App, Error};
@@ -82,7 +82,7 @@ impl AgentSetup {
         let wire_names = view.wire_names(false);
         let with_window = agent.map(|agent| (agent, windows.of(agent)));
         let injection = injection::settings(&app.config.runtime, with_window, view);
-        let plan = Plan::new(view.tools_with_scripts(app.config.runtime.scripts), &injection, &wire_names)
+        let plan = scripts::plan(|| view.tools(), app.config.runtime.scripts, &injection, &wire_names)
             .map_err(|error| wrong(error.to_string()))?;
         let tool_choice = injection::tool_choice(agent, view, &wire_names).map_err(wrong)?;
         let instructions = remembered.as_deref().map(memory::instructions).unwrap_or_default();

@@ -2,10 +2,8 @@
 
 use toolcrib_prompt::{Injection, InjectionMode, InjectionSettings, Plan, WireNames};
 
-use toolcrib_tasks::scripts::RUN_SCRIPT;
-
 use super::caller_view::CallerView;
-use crate::sections::runtime::ScriptMode;
+use super::scripts;
 use crate::sections::serve::SurfaceMode;
 use crate::{AppConfig, Error};
 
@@ -25,14 +23,11 @@ impl Surface {
     pub fn new(config: &AppConfig, mode: SurfaceMode, view: &CallerView<'_>) -> Result<Self, Error> {
         let wire_names = view.wire_names(config.serve.short_names);
         // A person picks from what a client lists.
-        let listed = || view.tools_with_scripts(config.serve.scripts).filter(|tool| !tool.traits().unlisted);
+        let listed = || view.tools().filter(|tool| !tool.traits().unlisted);
         let mut settings = InjectionSettings::default();
         settings.tool_budget = config.runtime.tool_budget.unwrap_or(settings.tool_budget);
         let pinned = config.runtime.pinned.iter().chain(&config.serve.pin);
         settings.pinned = pinned.filter_map(|spelling| view.named(spelling)).collect();
-        if config.serve.scripts == ScriptMode::On {
-            settings.pinned.extend(view.named(RUN_SCRIPT));
-        }
         settings.for_client = true;
         settings.mode = match mode {
             SurfaceMode::Auto => InjectionMode::Auto,
@@ -41,7 +36,7 @@ impl Surface {
             SurfaceMode::Mixed => InjectionMode::Mixed,
         };
         let planned = |settings: &InjectionSettings| {
-            Plan::new(listed(), settings, &wire_names)
+            scripts::plan(listed, config.serve.scripts, settings, &wire_names)
                 .map_err(|error| Error::Part { part: "the surface".into(), message: error.to_string() })
         };
         let mut plan = planned(&settings)?;

@@ -70,7 +70,7 @@ pub enum SizeEstimate {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ScriptMode {
-    /// Offered where all tools are shown with their parameters, and otherwise found by a search.
+    /// Offered where all tools are shown with their parameters, and these take at least 3,000 tokens.
     #[default]
     Auto,
     /// Always offered.

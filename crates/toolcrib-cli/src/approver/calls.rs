@@ -262,7 +262,8 @@ fn put(dialogue: &dyn Dialogue, batch: &mut [ApprovalRequest], at: usize, answer
     for (other, asked) in batch.iter_mut().enumerate().filter(|(_, asked)| asked.answer.is_none()) {
         if asked.question().is_answered_by(&question, remember) {
             asked.answer = Some(Answer::Approved(asked.question().approve()));
-            dialogue.tell(&format!("{} runs too: that was the answer for this tool", other + 1));
+            let scope = if question.script.is_some() { "script" } else { "session" };
+            dialogue.tell(&format!("{} runs too: that was the answer for this {scope}", other + 1));
         }
     }
 }

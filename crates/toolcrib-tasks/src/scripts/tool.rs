@@ -73,7 +73,7 @@ impl Scripts {
             .with_output::<ScriptOutput>()
             .with_aliases(["script", "code", "execute code", "javascript"])
             .with_metadata("operational", true)
-            .with_metadata("presence", "on_demand")
+            .with_metadata("presence", "essential")
             .with_metadata("timeout_seconds", TIMEOUT_SECONDS);
         vec![tool]
     }
