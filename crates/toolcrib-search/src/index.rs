@@ -189,19 +189,12 @@ impl SearchIndex {
         let terms = query.terms(self.analyzer, &self.synonyms, &self.vocabulary, &self.keyword);
         let is_visible =
             |document: u32| self.names.get(document as usize).is_some_and(|name| options.allows(name));
-        let mut matches = self.keyword.search(&terms);
+        let (keyword, weights) = self.keyword.search(&terms, DEPTH, is_visible);
         let mentions =
             self.exact.mentions(&self.names, query.text, &query.words, |name| options.allows(name));
-        let mut named = named_first(mentions, matches.best.as_slice());
-        let by_alias = named_first(self.mentions_by_alias(query, options, &named), matches.best.as_slice());
-        named.extend(by_alias);
-        let mut keyword = Vec::with_capacity(DEPTH);
-        while keyword.len() < DEPTH {
-            let Some(candidate) = matches.best.pop() else { break };
-            if is_visible(candidate.document) {
-                keyword.push(candidate);
-            }
-        }
+        let mut named = self.named_first(mentions, &terms);
+        let by_alias = self.mentions_by_alias(query, options, &named);
+        named.extend(self.named_first(by_alias, &terms));
         let meaning = self.meaning.get().and_then(|retriever| {
             let reworded = query.reworded(self.analyzer, &self.synonyms, &self.keyword);
             let reworded = reworded.as_deref().map(Query::new);
@@ -224,7 +217,7 @@ impl SearchIndex {
                 is_english: embedded.is_english,
             }
         });
-        let evidence = evidence(&matches.weights, covered, best, near, weight);
+        let evidence = evidence(&weights, covered, best, near, weight);
         self.weigh_actions(query, &mut fused);
         let named = put_first(named, &mut fused);
         Ranked { fused, named, terms, evidence }
@@ -258,6 +251,26 @@ impl SearchIndex {
             }
         }
         found
+    }
+
+    /// Returns the keyword results of the mentioned tools in order of mention. If several are mentioned at one
+    /// position, the better match comes first.
+    fn named_first(&self, mut mentions: Vec<Mention>, terms: &[QueryTerm]) -> Vec<Candidate> {
+        if mentions.is_empty() {
+            return Vec::new();
+        }
+        let documents = mentions.iter().map(|mention| mention.document).collect();
+        let scores = self.keyword.scores(terms, documents).into_iter();
+        let known: HashMap<u32, Candidate> = scores.map(|one| (one.document, one)).collect();
+        let of = |document: u32| {
+            known.get(&document).copied().unwrap_or(Candidate { document, score: 0.0, terms: 0, fields: 0 })
+        };
+        mentions.sort_by(|a, b| {
+            (a.span.0, !a.literal, !a.full)
+                .cmp(&(b.span.0, !b.literal, !b.full))
+                .then_with(|| of(b.document).cmp(&of(a.document)))
+        });
+        mentions.into_iter().map(|mention| of(mention.document)).collect()
     }
 
     /// Lowers the scores of tools whose action differs from the one that the query asks for.
@@ -382,27 +395,4 @@ fn put_first(named: Vec<Candidate>, fused: &mut Vec<FusedHit>) -> usize {
         .collect();
     fused.splice(..0, first);
     count
-}
-
-/// Returns the keyword results of the mentioned tools in order of mention. If several are mentioned at one position,
-/// the better match comes first.
-fn named_first(mut mentions: Vec<Mention>, candidates: &[Candidate]) -> Vec<Candidate> {
-    if mentions.is_empty() {
-        return Vec::new();
-    }
-    let wanted: HashSet<u32> = mentions.iter().map(|mention| mention.document).collect();
-    let known: HashMap<u32, Candidate> = candidates
-        .iter()
-        .filter(|candidate| wanted.contains(&candidate.document))
-        .map(|candidate| (candidate.document, *candidate))
-        .collect();
-    let of = |document: u32| {
-        known.get(&document).copied().unwrap_or(Candidate { document, score: 0.0, terms: 0, fields: 0 })
-    };
-    mentions.sort_by(|a, b| {
-        (a.span.0, !a.literal, !a.full)
-            .cmp(&(b.span.0, !b.literal, !b.full))
-            .then_with(|| of(b.document).cmp(&of(a.document)))
-    });
-    mentions.into_iter().map(|mention| of(mention.document)).collect()
 }

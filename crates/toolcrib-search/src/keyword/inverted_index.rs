@@ -35,24 +35,46 @@ pub(super) struct Posting {
     pub(super) fields: u8,
 }
 
+/// The tools that contain a term, in order.
+#[derive(Clone, Copy, Default)]
+pub(super) struct PostingList<'a> {
+    pub(super) postings: &'a [Posting],
+    /// The highest frequency in the list.
+    pub(super) max_frequency: f32,
+}
+
 /// The posting lists of all terms.
 pub(super) struct InvertedIndex {
-    /// The place of the posting list of each term in `postings`.
-    terms: HashMap<Box<str>, Range<usize>>,
+    /// The place of the posting list of each term in `postings`, and the highest frequency in it.
+    terms: HashMap<Box<str>, (Range<usize>, f32)>,
     /// The posting lists, one after the other, each in the order of the tools.
     postings: Vec<Posting>,
 }
 
 impl InvertedIndex {
+    fn new(terms: impl Iterator<Item = (Box<str>, Range<usize>)>, postings: Vec<Posting>) -> Self {
+        let highest = |place: &Range<usize>| {
+            let list = postings.get(place.clone()).unwrap_or_default();
+            list.iter().map(|posting| posting.frequency).fold(0.0, f32::max)
+        };
+        let terms = terms.map(|(term, place)| {
+            let highest = highest(&place);
+            (term, (place, highest))
+        });
+        Self { terms: terms.collect(), postings }
+    }
+
     /// Returns the tools that contain a term.
-    pub(super) fn postings(&self, term: &str) -> &[Posting] {
-        let list = self.terms.get(term).and_then(|place| self.postings.get(place.clone()));
+    pub(super) fn postings(&self, term: &str) -> PostingList<'_> {
+        let list = self.terms.get(term).and_then(|(place, max_frequency)| {
+            Some(PostingList { postings: self.postings.get(place.clone())?, max_frequency: *max_frequency })
+        });
         list.unwrap_or_default()
     }
 
     /// Writes all posting lists.
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
-        let mut terms: Vec<_> = self.terms.iter().collect();
+        let mut terms: Vec<_> = self.terms.iter().map(|(term, (place, _))| (term, place)).collect();
         terms.sort_unstable_by_key(|(_, place)| place.start);
         put_count(bytes, terms.len());
         for (term, place) in terms {
@@ -68,11 +90,11 @@ impl InvertedIndex {
 
     /// Reads the posting lists that [`encode`](Self::encode) wrote.
     pub(super) fn decode(reader: &mut ByteReader<'_>) -> Option<Self> {
-        let (mut terms, mut end) = (HashMap::new(), 0_usize);
+        let (mut terms, mut end) = (Vec::new(), 0_usize);
         for _ in 0..reader.count()? {
             let (term, start) = (reader.text()?, end);
             end = start.checked_add(reader.count()?)?;
-            terms.insert(term.into(), start..end);
+            terms.push((term.into(), start..end));
         }
         let (lists, rest) = reader.take(end.checked_mul(POSTING_BYTES)?)?.as_chunks::<POSTING_BYTES>();
         let postings = lists.iter().map(|[d0, d1, d2, d3, f0, f1, f2, f3, fields]| Posting {
@@ -80,7 +102,7 @@ impl InvertedIndex {
             frequency: f32::from_le_bytes([*f0, *f1, *f2, *f3]),
             fields: *fields,
         });
-        rest.is_empty().then(|| Self { terms, postings: postings.collect() })
+        rest.is_empty().then(|| Self::new(terms.into_iter(), postings.collect()))
     }
 }
 
@@ -212,6 +234,6 @@ impl InvertedIndexBuilder {
         }
         let terms =
             self.numbers.into_iter().filter_map(|(term, number)| Some((term, places.get(number)?.clone())));
-        (InvertedIndex { terms: terms.collect(), postings }, tools)
+        (InvertedIndex::new(terms, postings), tools)
     }
 }

@@ -4,26 +4,21 @@
 //! name, the description and a parameter counts once, strongly, instead of three times (Robertson, Zaragoza, Taylor:
 //! "Simple BM25 extension to multiple weighted fields", 2004).
 
-mod accumulator;
 pub(crate) mod builder;
 mod inverted_index;
+mod max_score;
 pub(crate) mod synonyms;
+#[cfg(test)]
+mod tests;
 pub(crate) mod vocabulary;
 pub(crate) mod word_index;
 
-use std::collections::BinaryHeap;
-
-use parking_lot::Mutex;
-
 pub use self::inverted_index::MAX_TOOLS;
 
-use self::accumulator::ScoreAccumulator;
-use self::inverted_index::{InvertedIndex, Posting};
+use self::inverted_index::InvertedIndex;
+use self::max_score::TermLists;
 use crate::Field;
 use crate::cache::{ByteReader, put_count};
-
-/// The most score accumulators that are kept for reuse. Additional concurrent searches allocate new ones.
-const MAX_IDLE_ACCUMULATORS: usize = 4;
 
 const FIELDS: usize = Field::ALL.len();
 
@@ -47,17 +42,10 @@ pub(crate) struct KeywordIndex {
     terms: InvertedIndex,
     /// The number of tools.
     tools: usize,
-    /// Cleared score accumulators of finished searches, at most [`MAX_IDLE_ACCUMULATORS`], for reuse.
-    idle: Mutex<Vec<ScoreAccumulator>>,
 }
 
-/// The result of a keyword search.
-pub(crate) struct Matches {
-    /// Every tool that matches a term. The best is popped first.
-    pub best: BinaryHeap<Candidate>,
-    /// The weight of each term of the query: the fewer tools contain it, the higher.
-    pub weights: Vec<f32>,
-}
+/// The weight of each term of a query: the fewer tools contain it, the higher.
+pub(crate) type Weights = Vec<f32>;
 
 /// A tool that matches a query.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,7 +75,7 @@ impl PartialOrd for Candidate {
 
 impl KeywordIndex {
     fn new((terms, tools): (InvertedIndex, usize)) -> Self {
-        Self { terms, tools, idle: Mutex::default() }
+        Self { terms, tools }
     }
 
     /// Writes the index.
@@ -104,7 +92,7 @@ impl KeywordIndex {
 
     /// Returns the number of tools that contain a term.
     pub(crate) fn tools_with(&self, term: &str) -> usize {
-        self.terms.postings(term).len()
+        self.terms.postings(term).postings.len()
     }
 
     /// Returns true if any tool contains the term in any field.
@@ -112,31 +100,34 @@ impl KeywordIndex {
         self.tools_with(term) > 0
     }
 
-    /// Returns every tool that matches a term.
-    pub(crate) fn search(&self, terms: &[QueryTerm]) -> Matches {
-        let mut scores = self.idle.lock().pop().unwrap_or_else(|| ScoreAccumulator::new(self.tools));
-        let mut weights = Vec::with_capacity(terms.len());
-        for (bit, term) in terms.iter().take(MAX_QUERY_TERMS).enumerate() {
+    /// Returns the visible tools that match the terms best, best first, and the weight of each term.
+    pub(crate) fn search(
+        &self,
+        terms: &[QueryTerm],
+        limit: usize,
+        is_visible: impl Fn(u32) -> bool,
+    ) -> (Vec<Candidate>, Weights) {
+        let (mut lists, weights) = self.lists(terms);
+        (max_score::best(&mut lists, limit, is_visible), weights)
+    }
+
+    /// Returns the score of each of these tools.
+    pub(crate) fn scores(&self, terms: &[QueryTerm], mut documents: Vec<u32>) -> Vec<Candidate> {
+        documents.sort_unstable();
+        let (mut lists, _) = self.lists(terms);
+        documents.into_iter().map(|document| max_score::score_of(&mut lists, document)).collect()
+    }
+
+    /// Looks up the terms.
+    fn lists(&self, terms: &[QueryTerm]) -> (Vec<TermLists<'_>>, Weights) {
+        let terms = terms.iter().take(MAX_QUERY_TERMS).enumerate().map(|(bit, term)| {
             let variants = term.variants.iter().map(|(text, share)| (self.terms.postings(text), *share));
-            let variants: Vec<(&[Posting], f32)> = variants.filter(|(list, _)| !list.is_empty()).collect();
+            let variants: Vec<_> = variants.filter(|(list, _)| !list.postings.is_empty()).collect();
             // The rarity of a term is that of the word itself. Its synonyms count only if no tool contains the word.
-            let idf = self.idf(variants.first().map_or(0, |(postings, _)| postings.len()));
-            weights.push(idf);
-            match variants.as_slice() {
-                [(postings, share)] => {
-                    for Posting { document, frequency, fields } in *postings {
-                        scores.add(*document, share * frequency, *fields, idf, bit);
-                    }
-                }
-                several => scores.add_together(several, idf, bit),
-            }
-        }
-        let best = scores.take_matches().into();
-        let mut idle = self.idle.lock();
-        if idle.len() < MAX_IDLE_ACCUMULATORS {
-            idle.push(scores);
-        }
-        Matches { best, weights }
+            let idf = self.idf(variants.first().map_or(0, |(list, _)| list.postings.len()));
+            (TermLists::new(&variants, idf, bit), idf)
+        });
+        terms.unzip()
     }
 
     /// Returns the weight of a term that `documents` tools contain (the IDF of BM25, which is never negative).
