@@ -42,6 +42,7 @@
 //! # }
 //! ```
 
+mod both;
 mod builtin;
 mod embedder;
 mod enrichment;

@@ -35,15 +35,18 @@
 //! | the tools of the four sets, under twelve names each | 91.2 % | 96.8 % | 98.7 % | 99.4 % | 99.8 % |
 //! | the same tools once, and mixtures of two with noise | 89.8 % | 96.0 % | 98.2 % | 99.3 % | 99.7 % |
 //! | signs of the query too, on the first data set | 78.7 % | 87.0 % | 91.0 % | 93.9 % | 96.1 % |
+//!
+//! From 200,000 rows on, the signs of the query first select 25,000 rows or more of each half of the rows, two threads
+//! share the halves, and at most 5,000 rows are scanned. For 1,000,000 tools, which were those of the four sets under 116
+//! names each, this found 99.7 % of the best 50 on average, and 76 % for the worst of 143 queries, in a third of the time.
 
 use std::cell::Cell;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
-use std::num::NonZero;
-use std::thread;
 
 use pulp::Arch;
 
+use super::both::both;
 use super::sketch::Sketch;
 
 /// The number of rows from which on a [sketch](Sketch) selects the rows that are scanned: all of them exceed the
@@ -52,6 +55,9 @@ const MIN_SKETCHED_ROWS: usize = 50_000;
 
 /// The divisor of the number of rows that gives the number of scanned rows.
 const SKETCHED_SHARE: usize = 50;
+
+/// The most rows that are scanned, unless more are needed for the requested number of results.
+const MAX_SKETCHED: usize = 5_000;
 
 /// The fewest rows that are scanned for each requested result.
 const MIN_CANDIDATES: usize = 20;
@@ -156,7 +162,8 @@ impl VectorIndex {
             return Vec::new();
         };
         if let Some(sketch) = &self.sketch {
-            let most = limit.saturating_mul(MIN_CANDIDATES).max(self.len() / SKETCHED_SHARE);
+            let most =
+                limit.saturating_mul(MIN_CANDIDATES).max((self.len() / SKETCHED_SHARE).min(MAX_SKETCHED));
             let rows = sketch.candidates(&query.numbers, most);
             let sums = self.sums_of(&query.numbers, &rows);
             let (seen, hidden) = (Cell::new(0_usize), Cell::new(0_usize));
@@ -234,24 +241,15 @@ impl VectorIndex {
 
     /// Returns the integer dot product of each row with the query.
     fn sums(&self, query: &[i16]) -> Vec<i32> {
-        let arch = Arch::new();
-        let mut sums = vec![0; self.len()];
-        let shared = self.bytes.len() >= MIN_SHARED_PRODUCTS
-            && thread::available_parallelism().is_ok_and(|processors| processors > NonZero::<usize>::MIN);
-        if !shared {
-            arch.dispatch(|| scan(&self.bytes, query, &mut sums));
-            return sums;
-        }
-        let rows = self.len() / 2;
-        let (first, second) = sums.split_at_mut(rows);
-        let (first_bytes, second_bytes) = self.bytes.split_at(rows * self.dimension);
-        thread::scope(|scope| {
-            let other = thread::Builder::new().spawn_scoped(scope, || {
-                arch.dispatch(|| scan(second_bytes, query, second));
-            });
-            arch.dispatch(|| scan(first_bytes, query, first));
-            other.map(drop).is_ok()
-        });
+        let of = |bytes: &[i8]| {
+            let mut sums = vec![0; bytes.len() / self.dimension.max(1)];
+            Arch::new().dispatch(|| scan(bytes, query, &mut sums));
+            sums
+        };
+        let (first, second) = self.bytes.split_at(self.len() / 2 * self.dimension);
+        let is_shared = self.bytes.len() >= MIN_SHARED_PRODUCTS;
+        let (mut sums, last) = both(is_shared, || of(first), || of(second));
+        sums.extend(last);
         sums
     }
 }
