@@ -16,9 +16,9 @@ use crate::embedding::ContentHash;
 use crate::keyword::word_index::WordIndex;
 use crate::tool_text::each_piece;
 
-/// The most bytes of the file of one set of tools; a larger index is not cached. It holds the words of about 100,000
-/// tools.
-const MAX_INDEX_CACHE_BYTES: usize = 64 << 20;
+/// The most bytes of the file of one set of tools; a larger index is not cached. It holds the words of more than
+/// 1,000,000 tools.
+const MAX_INDEX_CACHE_BYTES: usize = 512 << 20;
 
 /// The most sets of tools that have a file. The least recently used file is deleted.
 pub(crate) const MAX_CACHED_INDEXES: usize = 4;

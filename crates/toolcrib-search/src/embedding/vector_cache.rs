@@ -14,9 +14,12 @@ use super::vector_index::QuantizedVector;
 use super::{ContentHash, MAX_DIMENSION};
 use crate::cache::{DIGEST, append_digest, keep_newest, strip_digest};
 
-/// The most bytes of the file of one model. The least recently used vectors are dropped from a larger one. It holds
-/// 200,000 vectors of 256 numbers.
+/// The most bytes of the file of one model that vectors of other tools than the present ones may take up. The least
+/// recently used vectors are dropped from a larger file. It holds 200,000 vectors of 256 numbers.
 pub const MAX_CACHE_BYTES: usize = 64 << 20;
+
+/// The most bytes of the file of one model. It holds 1,000,000 vectors of 384 numbers.
+const MAX_LARGE_CACHE_BYTES: usize = 512 << 20;
 
 /// The most models that have a file. The least recently written file is deleted.
 pub const MAX_CACHED_MODELS: usize = 4;
@@ -53,7 +56,8 @@ impl Cache {
 
     /// Returns the vectors in the file. Returns none if the file is missing, damaged, or has another format.
     pub(crate) fn read(&self) -> CachedVectors {
-        let rows = read_bounded(&self.file, MAX_CACHE_BYTES as u64).ok().and_then(|bytes| self.rows(&bytes));
+        let rows =
+            read_bounded(&self.file, MAX_LARGE_CACHE_BYTES as u64).ok().and_then(|bytes| self.rows(&bytes));
         rows.unwrap_or_default()
     }
 
@@ -71,7 +75,8 @@ impl Cache {
             .iter()
             .map(|(content, row)| (content, row))
             .partition(|(content, _)| used.contains_key(content));
-        let room = self.max_bytes.saturating_sub(MAGIC.len() + DIGEST) / self.record();
+        let room = |bytes: usize| bytes.saturating_sub(MAGIC.len() + DIGEST) / self.record();
+        let room = room(self.max_bytes).max(used.len()).min(room(MAX_LARGE_CACHE_BYTES));
         let rows: Vec<_> = others.into_iter().chain(touched).chain(added).collect();
         let dropped = rows.len().saturating_sub(room);
         let mut bytes = Vec::with_capacity(MAGIC.len() + DIGEST + (rows.len() - dropped) * self.record());

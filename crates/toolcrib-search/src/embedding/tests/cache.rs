@@ -75,6 +75,17 @@ fn those_that_were_not_used_for_longest_go_first() {
 }
 
 #[test]
+fn those_in_use_are_all_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::new(folder.path(), "m", 3).with_max_bytes(8 + 32 + 3 * (32 + 4 + 3));
+    let many = ["a", "bb", "ccc", "dddd", "eeeee"];
+    for texts in [&["old"][..], &many, &many[1..]] {
+        cache.write(&rows(texts)).unwrap();
+    }
+    assert_eq!(cache.read().into_iter().collect::<HashMap<_, _>>(), rows(&many[1..]));
+}
+
+#[test]
 fn there_are_files_for_so_many_models_only() {
     let folder = tempfile::tempdir().unwrap();
     for model in 0..MAX_CACHED_MODELS + 3 {
