@@ -45,6 +45,7 @@ agents:
       native_tool_use: {is_native}
 audit: {{path: audit.jsonl}}
 runtime: {{tool_injection: {mode}}}
+serve: {{scripts: on}}
 tools:
   registry: [{{type: file, path: tools.yaml, engine: shop}}]
   engines:

@@ -4,6 +4,7 @@ use toolcrib_prompt::{Injection, InjectionMode, InjectionSettings, Plan, WireNam
 
 use super::caller_view::CallerView;
 use super::scripts;
+use crate::sections::runtime::ScriptMode;
 use crate::sections::serve::SurfaceMode;
 use crate::{AppConfig, Error};
 
@@ -35,8 +36,11 @@ impl Surface {
             SurfaceMode::Discovery => InjectionMode::Discovery,
             SurfaceMode::Mixed => InjectionMode::Mixed,
         };
+        // The agent of a client may have another way to run programs, so the operator decides.
+        let is_on = config.serve.scripts == ScriptMode::On;
+        let run_scripts = if is_on { ScriptMode::On } else { ScriptMode::Off };
         let planned = |settings: &InjectionSettings| {
-            scripts::plan(listed, config.serve.scripts, settings, &wire_names)
+            scripts::plan(listed, run_scripts, settings, &wire_names)
                 .map_err(|error| Error::Part { part: "the surface".into(), message: error.to_string() })
         };
         let mut plan = planned(&settings)?;

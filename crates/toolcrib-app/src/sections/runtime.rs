@@ -70,7 +70,8 @@ pub enum SizeEstimate {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ScriptMode {
-    /// Offered where all tools are shown with their parameters, and these take at least 3,000 tokens.
+    /// Offered to agents where all tools are shown with their parameters, and these take at least 3,000 tokens. Not
+    /// offered to clients, which can call it by its name.
     #[default]
     Auto,
     /// Always offered.

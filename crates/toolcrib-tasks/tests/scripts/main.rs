@@ -123,9 +123,11 @@ impl Lab {
         let registry = Arc::new(ToolRegistry::new());
         let executor = Arc::new(Executor::new(registry, Arc::new(policy), Arc::clone(&person) as _));
         let engine = Arc::new(JavaScriptEngine::of_current_program().unwrap());
-        let mut ports = TaskPorts::default();
-        ports.tool_caller = Some(executor.tool_caller());
-        ports.approver = Some(Arc::clone(&person) as _);
+        let ports = TaskPorts {
+            tool_caller: Some(executor.tool_caller()),
+            approver: Some(Arc::clone(&person) as _),
+            ..TaskPorts::default()
+        };
         let services = Services::open(Arc::clone(&store), Arc::new(SystemClock), false, ports).await.unwrap();
         let services = Arc::new(services);
         let mut settings = ScriptSettings::new(ScriptCallers { agents: false, clients: true });
