@@ -21,6 +21,10 @@ pub(super) fn of(module: &Value) -> String {
     page
 }
 
+/// The essential tools that a setting of the app may leave out, with the sentence that says so.
+const CONDITIONS: [(&str, &str); 1] =
+    [("run_script", " Offered as [`runtime.scripts` and `serve.scripts`](scripts.md) say.")];
+
 /// Adds a tool under a heading of this level.
 pub(super) fn tool(page: &mut String, level: &str, action: &Value) {
     let text = |key: &str| action[key].as_str().unwrap_or_default();
@@ -41,7 +45,8 @@ pub(super) fn tool(page: &mut String, level: &str, action: &Value) {
         }
     }
     if metadata["operational"] == true && metadata["presence"] == "essential" {
-        page.push_str(" Always offered to agents.");
+        let condition = CONDITIONS.iter().find(|(name, _)| *name == text("name"));
+        page.push_str(condition.map_or(" Always offered to agents.", |(_, condition)| condition));
     }
     page.push('\n');
     fields(page, "Arguments:", "argument", &action["parameters"]);
