@@ -86,9 +86,7 @@ impl Discovery {
         principal: Principal<'_>,
     ) -> Result<JsonObject, ToolError> {
         let snapshot = self.index.snapshot_of(principal.session)?;
-        let overloads = snapshot
-            .find_near(name, |entry| self.policy.is_visible(&entry.tool, principal))
-            .map_err(|error| ToolError::from(&error))?;
+        let overloads = self.near(&snapshot, name, principal)?;
         tool_card::for_model(&overloads, path, include, &snapshot, &self.policy, principal)
     }
 
@@ -99,10 +97,19 @@ impl Discovery {
         principal: Principal<'_>,
     ) -> Result<JsonObject, ToolError> {
         let snapshot = self.index.snapshot_of(principal.session)?;
-        let overloads = snapshot
-            .find_near(name, |entry| self.policy.is_visible(&entry.tool, principal))
-            .map_err(|error| ToolError::from(&error))?;
+        let overloads = self.near(&snapshot, name, principal)?;
         tool_card::as_types(&overloads, &self.policy, principal)
+    }
+
+    /// Returns the tools that a name means to the caller, also if it is misspelled.
+    fn near<'a>(
+        &self,
+        snapshot: &'a Snapshot,
+        name: &str,
+        principal: Principal<'_>,
+    ) -> Result<Overloads<'a>, ToolError> {
+        let near = snapshot.find_near(name, |entry| self.policy.is_visible(&entry.tool, principal));
+        near.map_err(|error| ToolError::from(&error))
     }
 
     /// Returns the complete description of a tool for the operator, who also sees tools that no caller may use.

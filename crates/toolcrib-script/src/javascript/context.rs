@@ -282,10 +282,13 @@ impl<'js> JavaScriptRun<'js> {
     /// Runs pending jobs until none is left.
     fn run_jobs(&self) -> Result<(), ScriptError> {
         while self.ctx.execute_pending_job() {
-            if self.state.check_time() {
-                return Err(ScriptError::CpuTime { limit_ms: self.limits.cpu_ms });
-            }
+            self.check_time()?;
         }
+        self.check_time()
+    }
+
+    /// Returns an error once the script has used up its processor time.
+    fn check_time(&self) -> Result<(), ScriptError> {
         if self.state.check_time() {
             return Err(ScriptError::CpuTime { limit_ms: self.limits.cpu_ms });
         }
@@ -330,8 +333,8 @@ impl<'js> JavaScriptRun<'js> {
 
     /// Returns the failure behind an error of the engine.
     fn failure(&self, error: &Error) -> ScriptError {
-        if self.state.check_time() {
-            return ScriptError::CpuTime { limit_ms: self.limits.cpu_ms };
+        if let Err(out_of_time) = self.check_time() {
+            return out_of_time;
         }
         let out_of_memory = ScriptError::Memory { limit: self.limits.heap_bytes };
         match error {

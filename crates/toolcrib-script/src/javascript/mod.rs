@@ -137,9 +137,7 @@ impl Worker {
         }
         serde_json::from_slice(&line).map_err(|error| worker_error(&error))
     }
-}
 
-impl Worker {
     /// Sends a message, and runs the script until it waits or has ended.
     async fn exchange(&mut self, message: &HostMessage<'_>) -> Result<Pause, ScriptError> {
         self.send(message).await?;
