@@ -1,4 +1,4 @@
-//! The start of scripts, the cost of their calls, and calls that run at once.
+//! The start of scripts, the cost of their calls, calls that run at once, and tasks by calls and by scripts.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -18,6 +18,8 @@ use toolcrib_script::{
     WORKER_ARGUMENT, run_worker,
 };
 use toolcrib_sdk::{FunctionTool, Module};
+
+mod tasks;
 
 /// The number of scripts that are started.
 const STARTS: usize = 50;
@@ -41,6 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Part { name: "start", run: start },
         Part { name: "calls", run: calls },
         Part { name: "parallel", run: parallel },
+        Part { name: "tasks", run: tasks::compare },
     ])
 }
 

@@ -8,7 +8,7 @@ use tokio::time::{Duration, timeout};
 use crate::support::{Lab, PATIENCE, Ran, binary};
 
 /// The number of times that a program is killed in the middle of a script.
-const KILLS: usize = 50;
+const KILLS: usize = 20;
 
 /// The tools of the scripts: `look` only reads, `make` and `sell` have side effects, and `sell` needs approval. Each
 /// call writes down its number when it begins.
@@ -33,6 +33,11 @@ tools:
     risk: medium
     side_effects: [sells a thing]
     parameters: {type: object, properties: {number: {type: integer}}, required: [number]}
+  - name: report
+    description: Writes a report.
+    argv: [sh, report.sh, '{text}']
+    risk: low
+    parameters: {type: object, properties: {text: {type: string}}, required: [text]}
 ";
 
 const NOTE: &str = r#"echo "$1 $2" >> ../effects.txt
@@ -40,8 +45,10 @@ sleep 0.02
 echo "{\"done\": \"$1 $2\"}"
 "#;
 
+const REPORT: &str = r#"printf %s "$1" > ../report.part && mv ../report.part ../report.json"#;
+
 /// Ten calls, one after the other, three of which need approval. A call whose outcome is unknown does not end it.
-const TEN_CALLS: &str = "
+pub(crate) const TEN_CALLS: &str = "
 const kinds = ['look', 'make', 'sell', 'make', 'sell', 'look', 'make', 'sell', 'make', 'look'];
 const unknown = [];
 for (const [number, kind] of kinds.entries()) {
@@ -56,24 +63,29 @@ return { unknown };
 ";
 
 /// The kinds of these calls.
-const KINDS: [&str; 10] = ["look", "make", "sell", "make", "sell", "look", "make", "sell", "make", "look"];
+pub(crate) const KINDS: [&str; 10] =
+    ["look", "make", "sell", "make", "sell", "look", "make", "sell", "make", "look"];
 
-fn lab() -> Lab {
+/// Returns a shop whose sales need approval.
+pub(crate) fn lab() -> Lab {
     let app = "
 tools:
   registry: [{type: exec, path: ./shop}]
   capabilities:
     default_policy: approve
-    grant: [{module: shop, actions: [look, make]}, {module: context_builder}]
+    grant: [{module: shop, actions: [look, make, report]}, {module: context_builder}]
 execution: {store: tasks.db}
 serve: {approve: true}
 audit: {path: audit.jsonl}
 ";
-    Lab::with_app(app).with_file("shop/toolcrib.yaml", TOOLS).with_file("shop/note.sh", NOTE)
+    Lab::with_app(app)
+        .with_file("shop/toolcrib.yaml", TOOLS)
+        .with_file("shop/note.sh", NOTE)
+        .with_file("shop/report.sh", REPORT)
 }
 
 /// Returns the number of times that each call began.
-fn effects(lab: &Lab) -> BTreeMap<String, usize> {
+pub(crate) fn effects(lab: &Lab) -> BTreeMap<String, usize> {
     let mut effects = BTreeMap::new();
     for line in std::fs::read_to_string(lab.path("effects.txt")).unwrap_or_default().lines() {
         *effects.entry(line.to_owned()).or_default() += 1;
@@ -133,6 +145,20 @@ async fn a_script_that_is_wrong_says_where_and_how_to_mend_it() {
 }
 
 #[tokio::test]
+async fn the_limits_of_scripts_are_those_of_the_app() {
+    let app = "execution: {scripts: {calls: 2, cpu_seconds: 1, source_bytes: 200}}";
+    let lab = Lab::with_app(app)
+        .with_file("calls.js", "for (;;) await tools.context_builder.list_categories({})")
+        .with_file("loop.js", "for (;;) {}")
+        .with_file("long.js", format!("return '{}'", "x".repeat(200)));
+    let mut errors = Vec::new();
+    for file in ["calls.js", "loop.js", "long.js"] {
+        errors.push(lab.run(["script", "app.yaml", file]).await.expect(1).report());
+    }
+    lab.snapshot_settings().bind(|| insta::assert_snapshot!("the_limits_of_scripts", errors.join("\n")));
+}
+
+#[tokio::test]
 async fn a_record_of_each_call_names_its_script() {
     let lab = lab().with_file(
         "three.js",
@@ -171,6 +197,22 @@ async fn killed(lab: &Lab, arguments: &[&str], number: usize, after: usize) {
     timeout(PATIENCE, ended).await.expect("the script runs");
 }
 
+/// Checks that each of the ten calls with a side effect happened once, or is reported as unknown. Returns the number of
+/// those reported.
+pub(crate) fn assert_each_once_or_unknown(lab: &Lab, number: usize, unknown: &Value) -> usize {
+    let effects = effects(lab);
+    for (call, times) in &effects {
+        assert!(*times == 1 || call.starts_with("look"), "kill {number}: `{call}` happened {times} times");
+    }
+    let unknown = unknown.as_array().unwrap_or_else(|| panic!("kill {number}: {unknown} is no list"));
+    for (place, kind) in KINDS.into_iter().enumerate() {
+        let call = format!("{kind} {place}");
+        let is_known = effects.contains_key(&call) || unknown.contains(&call.as_str().into());
+        assert!(is_known, "kill {number}: `{call}` neither happened nor is reported");
+    }
+    unknown.len()
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_side_effect_of_a_script_happens_twice_when_its_program_is_killed() {
     let (mut over, mut unknown) = (0, 0);
@@ -193,30 +235,13 @@ async fn no_side_effect_of_a_script_happens_twice_when_its_program_is_killed() {
             ),
             None => None,
         };
-        let effects = effects(&lab);
-        for (call, times) in &effects {
-            assert!(
-                *times == 1 || call.starts_with("look"),
-                "kill {number}: `{call}` happened {times} times"
-            );
+        match resumed {
+            Some(resumed) => {
+                unknown += assert_each_once_or_unknown(&lab, number, &resumed["result"]["unknown"]);
+            }
+            // It had made no call with a side effect, or had ended.
+            None => over += 1,
         }
-        // Otherwise it had made no call with a side effect, or had ended.
-        let Some(resumed) = resumed else {
-            over += 1;
-            continue;
-        };
-        let reported: Vec<_> = resumed["result"]["unknown"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|call| call.as_str().unwrap())
-            .collect();
-        for (place, kind) in KINDS.into_iter().enumerate() {
-            let call = format!("{kind} {place}");
-            let is_known = effects.contains_key(&call) || reported.contains(&call.as_str());
-            assert!(is_known, "kill {number}: `{call}` neither happened nor is reported");
-        }
-        unknown += reported.len();
     }
     eprintln!(
         "{KILLS} kills: no side effect twice; {unknown} reported as unknown; {over} had nothing to resume"

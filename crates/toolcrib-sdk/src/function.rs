@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
+use schemars::generate::{Contract, SchemaSettings};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -132,7 +132,7 @@ impl FunctionTool {
 
     /// Sets the schema of the result, from its type.
     pub fn with_output<T: JsonSchema>(mut self) -> Self {
-        self.output_parameters = schema_of::<T>();
+        self.output_parameters = schema_under::<T>(Contract::Serialize);
         self
     }
 
@@ -167,7 +167,14 @@ fn arguments_of<A: JsonSchema>() -> Value {
 
 /// Returns the JSON Schema of a type, in the form that providers of models take: nothing by reference, no title.
 pub fn schema_of<T: JsonSchema>() -> Value {
+    schema_under::<T>(Contract::Deserialize)
+}
+
+/// Returns the schema of the values that serde accepts for a type, or of those that it writes. They differ: a field with
+/// `skip_serializing_if` may be absent from what is written, and one with `default` from what is accepted.
+fn schema_under<T: JsonSchema>(contract: Contract) -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.contract = contract;
         settings.meta_schema = None;
         settings.inline_subschemas = true;
     });

@@ -1,4 +1,4 @@
-//! `execution`: background calls, watchers and schedules.
+//! `execution`: background calls, watchers, schedules, and scripts.
 
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ use toolcrib_tasks::scripts::ScriptCallers;
 use toolcrib_tasks::{ActionSupport, TaskSettings, TaskStore};
 
 use crate::sections::runtime::ScriptMode;
+use crate::sections::scripts::ScriptSection;
 use crate::state_name::state_name;
 use crate::{App, AppConfig, AppFile};
 
@@ -31,6 +32,8 @@ pub struct ExecutionSection {
     pub store: Option<String>,
     /// True if several processes run this app on the same store.
     pub shared: bool,
+    /// The limits of scripts.
+    pub scripts: ScriptSection,
 }
 
 /// Checks the section beyond its types.
@@ -40,6 +43,7 @@ pub(crate) fn check(section: &ExecutionSection, has_module: bool, file: &AppFile
             "the module `scheduler` and `execution.scheduler` are the same tools; name one of the two";
         errors.push(file.error_at("/modules/scheduler", message));
     }
+    section.scripts.check(file, errors);
 }
 
 /// Returns the kinds of actions that an app supports.
@@ -64,10 +68,10 @@ impl App {
             background_after: section
                 .background_after
                 .map(|seconds| Duration::from_secs(seconds.get().into())),
-            scripts: ScriptCallers {
+            scripts: section.scripts.settings(ScriptCallers {
                 agents: self.config.runtime.scripts != ScriptMode::Off,
                 clients: self.config.serve.scripts != ScriptMode::Off,
-            },
+            }),
             means: means(&self.config),
         })
     }

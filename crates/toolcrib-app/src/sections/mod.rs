@@ -14,6 +14,7 @@ pub mod module_entry;
 pub mod modules;
 pub mod response_format;
 pub mod runtime;
+pub mod scripts;
 pub mod search;
 pub mod serve;
 pub mod setup;

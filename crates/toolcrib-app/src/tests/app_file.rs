@@ -1,6 +1,8 @@
 //! What is said of an app file before anything starts.
 
 use toolcrib_oauth::server::SignatureAlgorithm;
+use toolcrib_script::ScriptLimits;
+use toolcrib_tasks::TaskStore;
 
 use super::wrong;
 use crate::Blueprint;
@@ -438,4 +440,22 @@ fn the_form_of_messages_has_a_schema_where_it_needs_one() {
     assert!(letters.starts_with("app.yaml:5:7: the `name` of a schema has"), "{letters}");
     let kind = wrong(&brain("{type: json}"));
     assert!(kind.starts_with("app.yaml:5:25: unknown value `json`"), "{kind}");
+}
+
+#[test]
+fn the_limits_of_scripts_are_settings_with_upper_bounds() {
+    let app = "execution: {scripts: {calls: 3, heap_mib: 8, cpu_seconds: 2, concurrent_scripts: 1, paused_hours: 1}}";
+    let settings =
+        Blueprint::from_text("app.yaml", app).unwrap().app.task_settings(TaskStore::Process).unwrap();
+    let limits = settings.scripts.limits;
+    assert_eq!((limits.calls, limits.heap_bytes, limits.cpu_ms), (3, 8 * 1024 * 1024, 2_000));
+    assert_eq!((settings.scripts.max_running, settings.scripts.retention.as_secs()), (1, 3_600));
+    assert_eq!(limits.concurrent_calls, ScriptLimits::default().concurrent_calls);
+    let error = wrong("execution: {scripts: {calls: 20000, value_bytes: 9000000}}");
+    assert!(
+        error.contains("`calls` is at most 10000") && error.contains("`value_bytes` is at most 4194304"),
+        "{error}"
+    );
+    let error = wrong("execution: {scripts: {calls: 0}}");
+    assert!(error.starts_with("app.yaml:1:29: "), "{error}");
 }

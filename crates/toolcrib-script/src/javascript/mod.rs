@@ -77,13 +77,17 @@ impl JavaScriptEngine {
 }
 
 impl WorkerPool {
-    /// Returns a worker that is ready, and starts another for the next script.
-    async fn take(self: &Arc<Self>) -> Result<Worker, ScriptError> {
+    /// Returns a worker that is ready.
+    async fn take(&self) -> Result<Worker, ScriptError> {
         let warm = self.idle.lock().pop();
-        let worker = match warm {
-            Some(worker) => worker,
-            None => self.start().await?,
-        };
+        match warm {
+            Some(worker) => Ok(worker),
+            None => self.start().await,
+        }
+    }
+
+    /// Starts a worker for the next script in the background.
+    fn refill(self: &Arc<Self>) {
         let pool = Arc::downgrade(self);
         tokio::spawn(async move {
             let Some(pool) = pool.upgrade().filter(|pool| pool.idle.lock().len() < pool.size) else { return };
@@ -98,7 +102,6 @@ impl WorkerPool {
                 Err(error) => tracing::debug!(%error, "no script worker could be started in advance"),
             }
         });
-        Ok(worker)
     }
 
     /// Starts a worker, and waits until it is ready.
@@ -165,9 +168,11 @@ impl ScriptEngine for JavaScriptEngine {
         }
         let mut worker = self.shared.take().await?;
         worker.cpu_ms = limits.cpu_ms;
-        let pause =
-            worker.exchange(&HostMessage::Start { script: Cow::Borrowed(script), limits: *limits }).await?;
-        Ok((Box::new(worker), pause))
+        let start = HostMessage::Start { script: Cow::Borrowed(script), limits: *limits };
+        let pause = worker.exchange(&start).await;
+        // Not before: to start a process blocks a thread of the runtime for a while.
+        self.shared.refill();
+        Ok((Box::new(worker), pause?))
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use toolcrib_model::{ErrorKind, Risk, Tool, ToolError, ToolResult};
 use toolcrib_policy::{Call, Capabilities, Policy, Verdict};
@@ -98,6 +98,21 @@ fn the_line_breaks_of_doc_comments_are_folded() {
     let schema = crate::schema_of::<Documented>();
     let expected = "What `$` means: the first line of a paragraph and its second.\n\nAnother paragraph:\n- an item\n- and one more";
     assert_eq!(schema["properties"]["text"]["description"], expected);
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Report {
+    lines: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+}
+
+#[test]
+fn the_declared_output_of_a_tool_requires_only_what_is_always_written() {
+    let report = |_: NoArguments, _: CallContext| async { Ok(Report { lines: 3, note: None }) };
+    let tool = FunctionTool::new("report", "Reports.", report).with_output::<Report>();
+    let tool = tool.definition("math").unwrap();
+    assert_eq!(tool.output_parameters["required"], json!(["lines"]));
 }
 
 #[tokio::test]

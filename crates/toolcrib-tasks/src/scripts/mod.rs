@@ -60,8 +60,15 @@ pub struct ScriptSettings {
     pub ask_interval: Duration,
 }
 
+impl Default for ScriptSettings {
+    /// Returns the settings of an app without scripts.
+    fn default() -> Self {
+        Self::new(ScriptCallers::default())
+    }
+}
+
 impl ScriptSettings {
-    /// Returns the default limits for these callers.
+    /// Returns the settings with the default limits for these callers.
     pub fn new(callers: ScriptCallers) -> Self {
         Self {
             callers,

@@ -2,10 +2,16 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
 
 use super::{TaskSettings, TaskStore};
 use crate::Store;
-use crate::store::{MemoryStore, SqliteStore, StoreError};
+use crate::store::{MemoryStore, OpenedStore, SqliteStore, StoreError};
+
+#[cfg(test)]
+mod tests;
 
 /// A store that was opened.
 pub(super) struct TaskLocation {
@@ -21,11 +27,21 @@ impl TaskLocation {
     }
 }
 
+/// The time in which the lock of a process that was killed is released.
+const LOCK_WAIT: Duration = Duration::from_millis(500);
+
+/// The time between two attempts to acquire the lock.
+const LOCK_INTERVAL: Duration = Duration::from_millis(20);
+
 /// Opens the store of an app. Where tasks cannot be kept, they are with this process, and a warning says why.
 pub(super) async fn open(settings: &TaskSettings) -> Result<TaskLocation, StoreError> {
     let path = settings.file.as_deref().filter(|_| settings.mode != TaskStore::Process);
     let Some(path) = path else { return Ok(TaskLocation::new(MemoryStore::new())) };
-    match (settings.mode, SqliteStore::open(path, settings.is_shared).await) {
+    let opened = match settings.mode {
+        TaskStore::Operator => SqliteStore::open(path, settings.is_shared).await,
+        _ => open_after(path, settings.is_shared).await,
+    };
+    match (settings.mode, opened) {
         (_, Ok(opened)) => {
             let damaged = opened.quarantined.map(|aside| damaged(path, &aside));
             Ok(TaskLocation { warnings: damaged.into_iter().collect(), ..TaskLocation::new(opened.store) })
@@ -39,6 +55,18 @@ pub(super) async fn open(settings: &TaskSettings) -> Result<TaskLocation, StoreE
         (TaskStore::Operator, Err(error)) => Err(error),
         (_, Err(error)) => {
             Ok(TaskLocation { warnings: vec![not_kept(&error)], ..TaskLocation::new(MemoryStore::new()) })
+        }
+    }
+}
+
+/// Opens the store, also if the process before has just been killed: a program that it was starting holds its lock until
+/// that program runs.
+async fn open_after(path: &Path, is_shared: bool) -> Result<OpenedStore, StoreError> {
+    let began = Instant::now();
+    loop {
+        match SqliteStore::open(path, is_shared).await {
+            Err(StoreError::InUse { .. }) if began.elapsed() < LOCK_WAIT => sleep(LOCK_INTERVAL).await,
+            opened => return opened,
         }
     }
 }

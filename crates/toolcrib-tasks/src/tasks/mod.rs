@@ -19,7 +19,7 @@ use crate::background::{BackgroundSettings, BackgroundingCaller};
 use crate::channels::channel_tools;
 use crate::notifications::MAX_NOTIFICATIONS;
 use crate::schedule::ScheduleSettings;
-use crate::scripts::{ScriptCallers, ScriptSettings, Scripts};
+use crate::scripts::{ScriptSettings, Scripts};
 use crate::store::{MemoryStore, StoreError};
 use crate::watch::WatcherSettings;
 use crate::{
@@ -60,8 +60,8 @@ pub struct TaskSettings {
     pub watchers: bool,
     /// True if agents can create schedules.
     pub schedules: bool,
-    /// The callers that may run scripts. The app needs an engine for them.
-    pub scripts: ScriptCallers,
+    /// The callers and limits of scripts. The app needs an engine for them.
+    pub scripts: ScriptSettings,
     /// The time after which a call of an agent continues in the background.
     pub background_after: Option<Duration>,
     /// The kinds of actions that the app supports.
@@ -135,13 +135,11 @@ impl Tasks {
         } else {
             None
         };
-        let callers = settings.scripts;
+        let callers = settings.scripts.callers;
         let engine = services.script_engine().filter(|_| callers.agents || callers.clients).cloned();
         let engine = if is_looking { Some(Arc::new(NoEngine) as _) } else { engine };
         let scripts = match engine {
-            Some(engine) => {
-                Some(Scripts::open(Arc::clone(&services), engine, ScriptSettings::new(callers)).await?)
-            }
+            Some(engine) => Some(Scripts::open(Arc::clone(&services), engine, settings.scripts).await?),
             None => None,
         };
         let (is_beside, warnings) = (false, Vec::new());
