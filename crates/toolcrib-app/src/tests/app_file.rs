@@ -457,5 +457,5 @@ fn the_limits_of_scripts_are_settings_with_upper_bounds() {
         "{error}"
     );
     let error = wrong("execution: {scripts: {calls: 0}}");
-    assert!(error.starts_with("app.yaml:1:29: "), "{error}");
+    assert!(error.starts_with("app.yaml:1:23: "), "{error}");
 }
