@@ -201,3 +201,26 @@ async fn sessions_are_listed_shown_exported_and_removed() {
     );
     lab.run(["sessions", "app.yaml", "rm", "../../x"]).await.expect(2);
 }
+
+#[tokio::test]
+async fn a_run_a_session_and_an_audit_log_are_pages_with_the_same_calls() {
+    let turns = [Turn::call("shop__look", &json!({"item": "<lamp>"})), Turn::text("There it is.")];
+    let server = ModelServer::start(turns).await.unwrap();
+    let lab = lab(&server).with_file("go", "");
+    let app = format!("{}audit: {{path: audit.jsonl}}\n", lab.read("app.yaml"));
+    let lab = lab.with_file("app.yaml", app);
+    let run = ["run", "app.yaml", "Get me a lamp.", "--session", "monday", "--trace", "run.html"];
+    lab.run(run).await.expect(0);
+    lab.run(["trace", "app.yaml", "--session", "monday", "--output", "session.html"]).await.expect(0);
+    let written = lab.run(["trace", "audit.jsonl", "--session", "monday", "--json"]).await.expect(0).json();
+    assert_eq!(written, json!({"written": "trace.html", "events": 1}));
+    for (file, call) in
+        [("run.html", "shop__look"), ("session.html", "shop__look"), ("trace.html", "shop.look")]
+    {
+        let page = lab.read(file);
+        assert!(page.contains(call) && page.contains("<rect"), "{file}: {page}");
+        assert!(!page.contains("<lamp>"), "{file}");
+    }
+    let without = lab.run(["trace", "app.yaml"]).await.expect(2);
+    assert!(without.stderr.contains("expected `--session ID`"), "{}", without.stderr);
+}

@@ -8,6 +8,7 @@ mod new;
 mod script;
 mod serve;
 mod sessions;
+mod trace;
 
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ pub(crate) use new::{Language, New, NewCommand};
 pub(crate) use script::Script;
 pub(crate) use serve::{Approve, Serve, SurfaceArgument};
 pub(crate) use sessions::{Sessions, SessionsCommand};
+pub(crate) use trace::Trace;
 
 /// Loads, finds, gates and runs tools for LLM agents.
 #[derive(Debug, Parser)]
@@ -115,6 +117,10 @@ pub(crate) enum Command {
                             toolcrib sessions app.yaml rm monday"
     )]
     Sessions(Sessions),
+    /// Write a page of HTML that shows a session, or an audit log, as a timeline.
+    #[command(after_help = "Examples:\n  toolcrib trace app.yaml --session monday\n  \
+                            toolcrib trace audit.jsonl --output calls.html")]
+    Trace(Trace),
     /// The injection decision: mode, tokens of each part, wire names, the system prompt itself.
     #[command(
         after_help = "Examples:\n  toolcrib plan app.yaml --json\n  toolcrib plan app.yaml --serve --surface discovery"
@@ -382,6 +388,9 @@ pub(crate) struct Run {
     /// Approve what the policy would ask about.
     #[arg(long)]
     pub(crate) yes: bool,
+    /// Write a page of HTML that shows the turns and calls as a timeline.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) caller: Caller,
     #[command(flatten)]

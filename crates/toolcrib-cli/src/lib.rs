@@ -34,6 +34,7 @@ mod app_start;
 mod arguments;
 mod entry;
 mod exit;
+mod trace;
 mod ui;
 
 mod commands;

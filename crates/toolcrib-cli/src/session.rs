@@ -22,9 +22,10 @@ use toolcrib_agent::journal::Entry;
 use toolcrib_agent::{Conversation, Journal};
 
 use crate::exit::Failure;
+use crate::trace::{TimedEntry, now_ms};
 use format::{EXTENSION, Head, MAX_SESSION_BYTES, VERSION, check, folder_of, results_of};
 
-pub(crate) use stored::{StoredConversation, age, list, read, recalled, remove};
+pub(crate) use stored::{StoredConversation, age, list, read, read_entries, recalled, remove};
 
 /// A session that this process has for itself.
 #[derive(Clone)]
@@ -117,7 +118,7 @@ impl Journal for SessionFile {
     async fn write(&self, entries: &[Entry], lasts: bool) -> io::Result<()> {
         let mut lines = Vec::new();
         for entry in entries {
-            lines.append(&mut line(entry)?);
+            lines.append(&mut line(&TimedEntry { at: Some(now_ms()), entry })?);
         }
         let session = self.clone();
         let written = tokio::task::spawn_blocking(move || session.append(&lines, lasts));

@@ -177,7 +177,7 @@ pub(super) const OWNERS: &[Owner] = &[
     Owner::of("axum", &["toolcrib-server"]),
     Owner::of("hyper", &["toolcrib-server"]),
     Owner::of("hyper-util", &["toolcrib-server"]),
-    Owner::of("maud", &["toolcrib-server"]),
+    Owner::of("maud", &["toolcrib-cli", "toolcrib-server"]),
     // Pages of the web are read by one module, which makes no tree of what somebody else has written.
     Owner::of("html2text", &["toolcrib-modules"]),
     Owner::of("html5ever", &["toolcrib-modules"]),

@@ -24,6 +24,7 @@ mod sessions;
 mod show;
 mod tasks;
 mod tools;
+mod trace;
 mod trust;
 mod validate;
 mod why;
@@ -56,6 +57,7 @@ pub(crate) async fn run(arguments: Arguments, extensions: Extensions) -> ExitCod
         Command::Run(arguments) => Box::pin(run::run(arguments, extensions, json)).await,
         Command::Tasks(arguments) => tasks::run(&arguments, extensions, json).await,
         Command::Sessions(arguments) => sessions::run(&arguments, json),
+        Command::Trace(arguments) => trace::run(&arguments, json),
         Command::Plan(arguments) => plan::run(&arguments, extensions, json).await,
         Command::Login(arguments) => login::run(&arguments, extensions, json).await,
         Command::Serve(arguments) => Box::pin(serve::run(&arguments, extensions)).await,

@@ -6,6 +6,7 @@ mod tests;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{IsTerminal, Read};
+use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -26,6 +27,7 @@ use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupts;
 use crate::session::{SessionFile, recalled};
 use crate::terminal::console;
+use crate::trace::TraceJournal;
 use crate::ui::observer::Watcher;
 use crate::ui::output::{self, tell};
 
@@ -92,6 +94,10 @@ async fn drive(
         })?;
         journal = Some(Arc::new(file));
     }
+    let trace = arguments.trace.map(|path| (path, Arc::new(TraceJournal::new(journal.clone()))));
+    if let Some((_, trace)) = &trace {
+        journal = Some(Arc::clone(trace) as _);
+    }
     let caller = arguments.caller.context(id)?;
     let turn =
         conversation.messages().iter().filter(|message| matches!(message, Message::User { .. })).count();
@@ -102,6 +108,7 @@ async fn drive(
         runtime,
         setup,
         journal,
+        trace,
         is_recorded: arguments.record.is_some(),
         model,
         entrance: runtime.entrance(),
@@ -142,6 +149,8 @@ struct Session<'a> {
     runtime: &'a Runtime,
     setup: Arc<AgentSetup>,
     journal: Option<Arc<dyn Journal>>,
+    /// The file for a trace, and what it shows.
+    trace: Option<(PathBuf, Arc<TraceJournal>)>,
     /// True if the model's turns are written to a file.
     is_recorded: bool,
     model: Arc<dyn ChatModel>,
@@ -213,6 +222,12 @@ impl Session<'_> {
 
     /// Tells how a turn of the conversation ended.
     fn tell(&self, finished: &RunReport) {
+        if let Some((path, trace)) = &self.trace {
+            let written = crate::trace::write(path, &trace.timeline(&self.setup.id));
+            if let Err(failure) = written {
+                tell(&format!("warning: {}", failure.message));
+            }
+        }
         if self.json {
             output::json(finished);
         } else {

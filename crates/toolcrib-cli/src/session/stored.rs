@@ -11,6 +11,7 @@ use toolcrib_agent::{Conversation, Message};
 
 use super::format::{EXTENSION, Head, MAX_SESSION_BYTES, check, folder_of, results_of};
 use crate::exit::Failure;
+use crate::trace::TimedEntry;
 use crate::ui::printable::{Layout, cut, excerpt};
 
 /// The most sessions that are listed, the newest ones.
@@ -56,6 +57,11 @@ pub(crate) fn list(app: &Path) -> Result<(Vec<StoredSession>, usize), Failure> {
 /// Reads a session of an app. A run may be at work with it.
 pub(crate) fn read(app: &Path, id: &str) -> Result<StoredConversation, Failure> {
     read_in(&folder_of(app)?, id)
+}
+
+/// Reads the entries of a session of an app. A run may be at work with it.
+pub(crate) fn read_entries(app: &Path, id: &str) -> Result<Vec<TimedEntry>, Failure> {
+    Ok(read_file(&folder_of(app)?, id)?.1)
 }
 
 /// Removes a session of an app with its results, unless a run is at work with it.
@@ -104,6 +110,13 @@ fn peek(path: &Path) -> io::Result<(Option<String>, Option<String>)> {
 }
 
 pub(super) fn read_in(folder: &Path, id: &str) -> Result<StoredConversation, Failure> {
+    let (agent, entries) = read_file(folder, id)?;
+    let conversation = Conversation::restore(entries.into_iter().map(|timed| timed.entry));
+    Ok(StoredConversation { id: id.to_owned(), agent, conversation })
+}
+
+/// Reads the agent and the entries of a session.
+fn read_file(folder: &Path, id: &str) -> Result<(String, Vec<TimedEntry>), Failure> {
     let (path, file) = find(folder, id)?;
     let unreadable = |reason: &dyn std::fmt::Display| {
         Failure::bad_input(format!("{}: the session cannot be read: {reason}", path.display()))
@@ -120,9 +133,8 @@ pub(super) fn read_in(folder: &Path, id: &str) -> Result<StoredConversation, Fai
     let mut lines = text.lines();
     let head = lines.next().ok_or_else(|| unreadable(&"it is empty"))?;
     let head: Head = serde_json::from_str(head).map_err(|error| unreadable(&error))?;
-    let entries = lines.map(serde_json::from_str::<Entry>).collect::<Result<Vec<_>, _>>();
-    let conversation = Conversation::restore(entries.map_err(|error| unreadable(&error))?);
-    Ok(StoredConversation { id: id.to_owned(), agent: head.agent, conversation })
+    let entries = lines.map(serde_json::from_str::<TimedEntry>).collect::<Result<Vec<_>, _>>();
+    Ok((head.agent, entries.map_err(|error| unreadable(&error))?))
 }
 
 pub(super) fn remove_in(folder: &Path, id: &str) -> Result<(), Failure> {

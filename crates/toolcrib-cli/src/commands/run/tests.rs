@@ -41,6 +41,7 @@ tools: {{registry: [{{type: file, path: tools.yaml, engine: nothing}}], engines:
         model: runtime.model(&setup).unwrap().model,
         setup,
         journal: None,
+        trace: None,
         is_recorded: false,
         entrance: runtime.executor().tool_caller(),
         conversation: Conversation::new(),
