@@ -38,8 +38,8 @@ pub struct GenerateSettings {
     pub min_turns: NonZeroU32,
     /// The largest number of turns of a conversation of the kind `multi_turn`, at most 20.
     pub max_turns: NonZeroU32,
-    /// The stages in their order; by default `persona`, `scenario`, `plan`, `utterance`, `verify`, `clarify`,
-    /// `error_turn`, `execute`, `answer`, `filter`.
+    /// The stages in their order; by default `persona`, `scenario`, `plan`, `utterance`, `verify`, `search`,
+    /// `clarify`, `error_turn`, `execute`, `answer`, `filter`.
     pub stages: Vec<StageSettings>,
     /// The number of conversations that are generated at the same time, at most 256.
     pub parallel: NonZeroUsize,
@@ -47,6 +47,8 @@ pub struct GenerateSettings {
     pub attempts: NonZeroU32,
     /// The number of conversations that may be started for each one that is needed.
     pub starts_per_output: NonZeroU32,
+    /// The form of a reply that models are asked for by `response_format`.
+    pub response_format: ReplyForm,
     /// The longest time that a model may take for one reply, in seconds.
     pub reply_timeout_seconds: NonZeroU32,
     /// The limits on what the models may use.
@@ -74,6 +76,7 @@ impl Default for GenerateSettings {
             parallel: size(4),
             attempts: number(3),
             starts_per_output: number(10),
+            response_format: ReplyForm::default(),
             reply_timeout_seconds: number(120),
             budget: BudgetSettings::default(),
             output: None,
@@ -130,7 +133,13 @@ impl GenerateSettings {
             .into_iter()
             .find(|kind| !has(*kind))
             .map(|kind| ("stages", format!("the stage `{}` is missing", kind.name())));
-        let weights = self.kinds().values().map(KindSettings::weight).collect::<Vec<_>>();
+        let kinds = self.kinds();
+        let needs = |kind: Kind| kinds.get(&kind).is_some_and(|settings| settings.weight() > 0.0);
+        let lacking_of_kind =
+            STAGES_OF_KINDS.iter().find(|(kind, stage)| needs(*kind) && !has(*stage)).map(|(kind, stage)| {
+                ("stages", format!("the kind `{}` needs the stage `{}`", kind.name(), stage.name()))
+            });
+        let weights = kinds.values().map(KindSettings::weight).collect::<Vec<_>>();
         let is_usable = |weight: &f64| weight.is_finite() && *weight >= 0.0;
         let weightless = (!weights.iter().all(is_usable) || weights.iter().sum::<f64>() <= 0.0)
             .then(|| ("kinds", "weights are numbers from 0, and one of them is positive".to_owned()));
@@ -141,9 +150,24 @@ impl GenerateSettings {
             .or_else(|| too_many("parallel", self.parallel.get(), MAX_PARALLEL))
             .or_else(|| too_many("max_turns", turns, MAX_TURNS as usize))
             .or(lacking)
+            .or(lacking_of_kind)
             .or(weightless)
             .or(order)
     }
+}
+
+/// The form of a reply that models are asked for. The prompts ask for a JSON object too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ReplyForm {
+    /// JSON that fits the schema of the stage.
+    #[default]
+    JsonSchema,
+    /// A JSON object.
+    JsonObject,
+    /// Text of any form, for servers that know no `response_format`.
+    Text,
 }
 
 /// A kind in the mix: its weight, or its weight with the tools that it plans calls of.
@@ -228,6 +252,8 @@ pub enum StageKind {
     Utterance,
     /// Plans again from the message of the user, and compares.
     Verify,
+    /// Writes the words by which the assistant searches for the planned tool.
+    Search,
     /// Asks the user for what the message lacks.
     Clarify,
     /// Adds a wrong call whose result says how to correct it.
@@ -242,17 +268,26 @@ pub enum StageKind {
     Preference,
 }
 
-const DEFAULT_STAGES: [StageKind; 10] = [
+const DEFAULT_STAGES: [StageKind; 11] = [
     StageKind::Persona,
     StageKind::Scenario,
     StageKind::Plan,
     StageKind::Utterance,
     StageKind::Verify,
+    StageKind::Search,
     StageKind::Clarify,
     StageKind::ErrorTurn,
     StageKind::Execute,
     StageKind::Answer,
     StageKind::Filter,
+];
+
+/// The stages that single kinds need.
+const STAGES_OF_KINDS: [(Kind, StageKind); 4] = [
+    (Kind::MissingParameter, StageKind::Clarify),
+    (Kind::Ambiguous, StageKind::Clarify),
+    (Kind::ErrorRecovery, StageKind::ErrorTurn),
+    (Kind::Discovery, StageKind::Search),
 ];
 
 impl StageKind {
@@ -264,6 +299,7 @@ impl StageKind {
             Self::Plan => "plan",
             Self::Utterance => "utterance",
             Self::Verify => "verify",
+            Self::Search => "search",
             Self::Clarify => "clarify",
             Self::ErrorTurn => "error_turn",
             Self::Execute => "execute",
@@ -286,6 +322,7 @@ impl StageKind {
             Self::Plan => include_str!("prompts/plan.md"),
             Self::Utterance => include_str!("prompts/utterance.md"),
             Self::Verify => include_str!("prompts/verify.md"),
+            Self::Search => include_str!("prompts/search.md"),
             Self::Clarify => include_str!("prompts/clarify.md"),
             Self::ErrorTurn => include_str!("prompts/error_turn.md"),
             Self::Answer => include_str!("prompts/answer.md"),

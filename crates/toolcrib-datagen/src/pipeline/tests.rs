@@ -1,5 +1,7 @@
 //! Tests of the pipeline with a model that answers by rules.
 
+mod kinds;
+
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::Path;

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
+use toolcrib_meta::names::{EXECUTE_TOOL, SEARCH_TOOLS};
+use toolcrib_model::name::{NAMESPACE_SEPARATOR, RUNTIME_NAMESPACE};
 use toolcrib_model::{QualifiedName, Tool};
+use toolcrib_results::READ_RESULT;
 
 use super::error::PipelineError;
 use super::item::Item;
@@ -13,10 +15,10 @@ use crate::seed::Random;
 use crate::session::SessionState;
 use crate::{Kind, conversation};
 
-/// The tools by which an assistant finds and calls tools, and reads long results.
-pub(crate) const SEARCH_TOOLS: &str = "toolcrib::search_tools";
-pub(crate) const EXECUTE_TOOL: &str = "toolcrib::execute_tool";
-pub(crate) const READ_RESULT: &str = "toolcrib::read_result";
+/// Returns the qualified name of a tool of the runtime.
+pub(crate) fn runtime_tool(name: &str) -> String {
+    format!("{RUNTIME_NAMESPACE}{NAMESPACE_SEPARATOR}{name}")
+}
 
 /// The tools of a run.
 #[derive(Clone, Debug, Default)]
@@ -65,14 +67,13 @@ impl ToolPool {
                 _ if self.candidates(kind, &weight).is_empty() => "a tool that fits it",
                 _ => continue,
             };
-            let kind = json!(kind).as_str().unwrap_or_default().to_owned();
             return Err(PipelineError::NoTools { kind, needed });
         }
         Ok(())
     }
 
     fn has_runtime(&self, name: &str) -> bool {
-        self.runtime.iter().any(|tool| tool.name.to_string() == name)
+        self.runtime.iter().any(|tool| tool.name.name() == name)
     }
 
     /// Returns the tools that a plan of a kind may call.
@@ -92,13 +93,10 @@ impl ToolPool {
     pub(crate) fn item(&self, index: u64, settings: &GenerateSettings) -> Item {
         let seed = Random::derive(settings.seed, index);
         let mut random = Random::new(seed);
-        let kinds: Vec<_> = settings.kinds().into_iter().collect();
-        let weights: Vec<f64> = kinds.iter().map(|(_, settings)| settings.weight()).collect();
-        let chosen = random.weighted(&weights).and_then(|at| kinds.into_iter().nth(at));
-        let (kind, of_kind) = chosen.unwrap_or((Kind::Single, KindSettings::Weight(1.0)));
+        let (kind, of_kind) = kind(index, settings);
         let plannable = self.sample(kind, &of_kind, settings.tools.get(), &mut random);
         let runtime = |names: &[&str]| {
-            let tools = self.runtime.iter().filter(|tool| names.contains(&tool.name.to_string().as_str()));
+            let tools = self.runtime.iter().filter(|tool| names.contains(&tool.name.name()));
             tools.map(|tool| ConversationTool::from(tool.as_ref())).collect::<Vec<_>>()
         };
         let tools = match kind {
@@ -124,6 +122,8 @@ impl ToolPool {
             scenario: String::new(),
             plan: Vec::new(),
             omitted: None,
+            alternative: None,
+            query: None,
             turns,
             complete_turns: 0,
             complete_messages: 0,
@@ -148,6 +148,19 @@ impl ToolPool {
         let tools = chosen.into_iter().filter_map(|at| candidates.get(at));
         tools.map(|tool| ConversationTool::from(tool.as_ref())).collect()
     }
+}
+
+/// Returns the kind of an item. The items of each prefix of a run have the kinds in proportion to their weights, not only
+/// on average: their places in the mix are the multiples of the golden ratio, modulo 1, which leave no large gaps (the
+/// three-distance theorem).
+fn kind(index: u64, settings: &GenerateSettings) -> (Kind, KindSettings) {
+    /// The golden ratio without its whole part, as a fraction of 2^64.
+    const GOLDEN_RATIO: u64 = 0x9e37_79b9_7f4a_7c15;
+    let place = settings.seed.wrapping_add(index).wrapping_mul(GOLDEN_RATIO);
+    let kinds: Vec<_> = settings.kinds().into_iter().collect();
+    let weights: Vec<f64> = kinds.iter().map(|(_, settings)| settings.weight()).collect();
+    let chosen = crate::seed::weighted_at(place, &weights).and_then(|at| kinds.into_iter().nth(at));
+    chosen.unwrap_or((Kind::Single, KindSettings::Weight(1.0)))
 }
 
 /// Returns true if a name fits one of the patterns, or there is no pattern.
