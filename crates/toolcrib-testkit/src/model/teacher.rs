@@ -109,7 +109,10 @@ fn utterance(context: &Value, turn: u64) -> String {
         .map(|(_, value)| said(value))
         .collect();
     if values.is_empty() {
-        return format!("Please help me with request number {}.", turn + 1);
+        // No two requests are similar.
+        let number = context["item"].as_u64().unwrap_or_default() * 16 + turn;
+        let words: Vec<String> = (0..6).map(|at| text(number * 7 + at * at)).collect();
+        return format!("What do you think of {}?", words.join(", "));
     }
     let mut tools = context["tools"].as_array().into_iter().flatten();
     let tool = tools.find(|tool| tool["name"] == context["plan"][0]["name"]);
