@@ -5,9 +5,12 @@ use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use toolcrib_model::JsonObject;
 
 use crate::Kind;
-use crate::writer::Format;
+use crate::hygiene::DEFAULT_SIMILARITY;
+use crate::writer::{Format, NameStyle};
 
 /// The most tools of one conversation.
 pub const MAX_TOOLS: usize = 64;
@@ -32,8 +35,11 @@ pub struct GenerateSettings {
     pub model: Option<String>,
     /// The kinds of conversations with their weights; by default only `single`.
     pub kinds: BTreeMap<Kind, KindSettings>,
-    /// The number of tools that a conversation offers, at most 64. Fewer if the app has fewer.
+    /// The number of tools that a conversation is about, at most 64. Fewer if the app has fewer.
     pub tools: NonZeroUsize,
+    /// The samplers that choose the tools of conversations, each `{type: …}` with its settings, and their weights; by
+    /// default `{type: random}`.
+    pub samplers: Vec<SamplerSettings>,
     /// The smallest number of turns of a conversation.
     pub min_turns: NonZeroU32,
     /// The largest number of turns of a conversation of the kind `multi_turn`, at most 20.
@@ -57,6 +63,12 @@ pub struct GenerateSettings {
     pub output: Option<String>,
     /// The format of the file.
     pub format: Format,
+    /// The spelling of tool names; by default that of the format.
+    pub names: Option<NameStyle>,
+    /// The conversations that are left out of the file.
+    pub hygiene: HygieneSettings,
+    /// The licences of sources for the data card, by the names of the sources in `toolcrib tools --json`.
+    pub licences: BTreeMap<String, String>,
 }
 
 impl Default for GenerateSettings {
@@ -70,6 +82,7 @@ impl Default for GenerateSettings {
             model: None,
             kinds: BTreeMap::new(),
             tools: size(4),
+            samplers: Vec::new(),
             min_turns: number(1),
             max_turns: number(3),
             stages: Vec::new(),
@@ -81,6 +94,9 @@ impl Default for GenerateSettings {
             budget: BudgetSettings::default(),
             output: None,
             format: Format::default(),
+            names: None,
+            hygiene: HygieneSettings::default(),
+            licences: BTreeMap::new(),
         }
     }
 }
@@ -92,6 +108,11 @@ impl GenerateSettings {
             return BTreeMap::from([(Kind::Single, KindSettings::Weight(1.0))]);
         }
         self.kinds.clone()
+    }
+
+    /// Returns true if a kind has samplers.
+    pub(crate) fn has_samplers(&self) -> bool {
+        !self.samplers.is_empty() || self.kinds.values().any(|kind| !kind.samplers().is_empty())
     }
 
     /// Returns the stages in their order.
@@ -119,6 +140,9 @@ impl GenerateSettings {
         content.budget = limits.budget;
         content.output = None;
         content.format = limits.format;
+        content.names = limits.names;
+        content.hygiene = limits.hygiene;
+        content.licences = limits.licences;
         serde_json::json!(content).to_string()
     }
 
@@ -143,10 +167,25 @@ impl GenerateSettings {
         let is_usable = |weight: &f64| weight.is_finite() && *weight >= 0.0;
         let weightless = (!weights.iter().all(is_usable) || weights.iter().sum::<f64>() <= 0.0)
             .then(|| ("kinds", "weights are numbers from 0, and one of them is positive".to_owned()));
+        let mixes = std::iter::once(&self.samplers[..]).chain(kinds.values().map(KindSettings::samplers));
+        let has_no_weight = |mix: &[SamplerSettings]| {
+            let weights = mix.iter().map(|sampler| sampler.weight);
+            !mix.is_empty()
+                && (!weights.clone().all(|weight| is_usable(&weight)) || weights.sum::<f64>() <= 0.0)
+        };
+        let weightless_samplers = mixes
+            .clone()
+            .any(has_no_weight)
+            .then(|| ("samplers", "weights are numbers from 0, and one of them is positive".to_owned()));
+        let counts = mixes.flatten().filter_map(|sampler| sampler.count);
         let order = (self.min_turns > self.max_turns)
             .then(|| ("min_turns", "`min_turns` is larger than `max_turns`".to_owned()));
         let turns = usize::try_from(self.max_turns.get()).unwrap_or(usize::MAX);
         too_many("tools", self.tools.get(), MAX_TOOLS)
+            .or_else(|| {
+                too_many("samplers", counts.map(NonZeroUsize::get).max().unwrap_or_default(), MAX_TOOLS)
+            })
+            .or(weightless_samplers)
             .or_else(|| too_many("parallel", self.parallel.get(), MAX_PARALLEL))
             .or_else(|| too_many("max_turns", turns, MAX_TURNS as usize))
             .or(lacking)
@@ -172,7 +211,7 @@ pub enum ReplyForm {
 
 /// A kind in the mix: its weight, or its weight with the tools that it plans calls of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged, expecting = "a weight, or a mapping with `weight` and `tools`")]
+#[serde(untagged, expecting = "a weight, or a mapping with `weight`, `tools` and `samplers`")]
 pub enum KindSettings {
     /// The weight.
     Weight(f64),
@@ -180,9 +219,45 @@ pub enum KindSettings {
     Tools {
         /// The weight.
         weight: f64,
-        /// The tools that the conversations offer first: `namespace::name`, or `namespace::*` for all of a namespace.
+        /// The tools that the conversations are about: `namespace::name`, or `namespace::*` for all of a namespace. By
+        /// default all that fit the kind.
+        #[serde(default)]
         tools: Vec<String>,
+        /// The samplers that choose among these tools; by default those of `generate.samplers`.
+        #[serde(default)]
+        samplers: Vec<SamplerSettings>,
     },
+}
+
+/// A sampler in a mix.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SamplerSettings {
+    /// The type: `random`, `chain`, `fan_out`, `fan_in`, `dag`, `neighbor`, `conflict`, `sparse`, or one that an
+    /// extension adds.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The weight in the mix.
+    #[serde(default = "one")]
+    pub weight: f64,
+    /// The number of tools; by default `generate.tools`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<NonZeroUsize>,
+    /// The settings of the type.
+    #[serde(flatten)]
+    pub settings: JsonObject,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+impl SamplerSettings {
+    /// Returns the settings with the type, as [`Samplers::build`](crate::sampler::Samplers::build) reads them.
+    pub(crate) fn of_type(&self) -> Value {
+        let mut settings = self.settings.clone();
+        settings.insert("type".to_owned(), self.kind.as_str().into());
+        Value::Object(settings)
+    }
 }
 
 impl KindSettings {
@@ -190,6 +265,14 @@ impl KindSettings {
     pub(crate) fn weight(&self) -> f64 {
         match self {
             Self::Weight(weight) | Self::Tools { weight, .. } => *weight,
+        }
+    }
+
+    /// Returns the samplers; none for those of all kinds.
+    pub(crate) fn samplers(&self) -> &[SamplerSettings] {
+        match self {
+            Self::Weight(_) => &[],
+            Self::Tools { samplers, .. } => samplers,
         }
     }
 
@@ -210,6 +293,24 @@ pub struct BudgetSettings {
     pub tokens: Option<NonZeroU64>,
     /// The cost, in the currency of the prices of the models.
     pub cost: Option<f64>,
+}
+
+/// The conversations that are left out of a data set. Others take their place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct HygieneSettings {
+    /// The similarity from which on a conversation is a near duplicate of an earlier one, from 0 to 1. None is if it is
+    /// larger.
+    pub near_duplicates: f64,
+    /// Files with texts that models are evaluated with, relative to the task file. A conversation that repeats one is
+    /// left out. Each line is a text; if it is JSON, each text in it.
+    pub decontamination: Vec<String>,
+}
+
+impl Default for HygieneSettings {
+    fn default() -> Self {
+        Self { near_duplicates: DEFAULT_SIMILARITY, decontamination: Vec::new() }
+    }
 }
 
 /// A stage of the pipeline.

@@ -23,6 +23,12 @@ use crate::session::SessionEngine;
 /// The number of characters of a reply that errors quote.
 const QUOTED_CHARS: usize = 200;
 
+/// The status of a server that failed while it made a reply.
+const FAILED: u16 = 500;
+
+/// The status of a server that failed after it had begun to send a reply.
+const FAILED_MIDWAY: u16 = 200;
+
 /// A stage of the pipeline.
 #[async_trait]
 pub trait Stage: Send + Sync {
@@ -57,6 +63,11 @@ pub(crate) struct Spent {
 }
 
 impl Spent {
+    pub(crate) fn reset(&self) {
+        self.tokens.store(0, Ordering::Relaxed);
+        self.cost.store(0, Ordering::Relaxed);
+    }
+
     pub(crate) fn add(&self, usage: Usage) {
         self.tokens.fetch_add(usage.tokens(), Ordering::Relaxed);
         self.cost.fetch_add(usage.cost, Ordering::Relaxed);
@@ -117,7 +128,13 @@ impl Asker {
                 RequestOptions { seed, response_format: format.clone(), ..RequestOptions::default() };
             let reply = self.complete(item, &messages, &options, context).await?;
             problem = match parse(&reply).and_then(|reply| check(item, reply)) {
-                Ok(usable) => return Ok(usable),
+                Ok(usable) => {
+                    let models = &mut item.conversation.provenance.models;
+                    if !models.contains(&self.model.name) {
+                        models.push(self.model.name.clone());
+                    }
+                    return Ok(usable);
+                }
                 Err(problem) => problem,
             };
             messages.push(Message::assistant(reply));
@@ -149,6 +166,10 @@ impl Asker {
             }
             Ok(Err(error @ (Error::NotAReply { .. } | Error::TooLarge { .. }))) => {
                 return Err(StageError::drop(self.stage, "unusable_reply", error.to_string()));
+            }
+            // The server failed at this reply, and would again: the seed is the same when the run is resumed.
+            Ok(Err(error @ Error::Refused { status: FAILED_MIDWAY | FAILED, .. })) => {
+                return Err(StageError::drop(self.stage, "failed_reply", error.to_string()));
             }
             Ok(Err(error)) => {
                 let message = error.to_string();

@@ -1,6 +1,8 @@
 //! Tests of the pipeline with a model that answers by rules.
 
 mod kinds;
+mod sampling;
+mod selection;
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
@@ -43,6 +45,8 @@ struct Teacher {
     silent_after: Option<usize>,
     silent: Arc<Notify>,
     rubbish_for: Option<StageKind>,
+    /// The number of the conversation for which it is silent.
+    silent_for: Option<u64>,
 }
 
 #[async_trait]
@@ -54,6 +58,9 @@ impl ChatModel for Teacher {
             std::future::pending::<()>().await;
         }
         let prompt = request.messages[0].content();
+        if self.silent_for.is_some_and(|item| prompt.contains(&format!("\"item\": {item},"))) {
+            std::future::pending::<()>().await;
+        }
         let is_rubbish = |stage: StageKind| prompt.contains(&format!("\"stage\": \"{}\"", stage.name()));
         let content =
             if self.rubbish_for.is_some_and(is_rubbish) { "rubbish".to_owned() } else { teach(prompt) };
@@ -155,6 +162,34 @@ async fn interruptions_at_every_stage_change_nothing() {
     }
     assert_eq!(report.written, 18);
     assert_eq!(std::fs::read(path).unwrap(), std::fs::read(whole).unwrap());
+}
+
+#[tokio::test]
+async fn a_conversation_that_was_started_and_not_stored_is_not_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, parts) = (folder.path().join("whole.jsonl"), folder.path().join("parts.jsonl"));
+    let settings = GenerateSettings { num_outputs: NonZeroU32::new(3).unwrap(), ..settings() };
+    run(&pipeline(&settings, Teacher::default(), tools()), &whole, EarlierRun::Refuse).await.unwrap();
+
+    let teacher = Teacher { silent_for: Some(0), ..Teacher::default() };
+    let interrupted = pipeline(&settings, teacher, tools());
+    let others_are_kept = Notify::new();
+    let cancel = CancellationToken::new();
+    let on_progress = |progress: super::Progress| {
+        if progress.kept == 2 {
+            others_are_kept.notify_one();
+        }
+    };
+    tokio::select! {
+        ended = interrupted.run(&parts, EarlierRun::Refuse, &cancel, on_progress) => {
+            panic!("{ended:?}")
+        }
+        () = others_are_kept.notified() => {}
+    }
+    let resumed = pipeline(&settings, Teacher::default(), tools());
+    let report = run(&resumed, &parts, EarlierRun::Resume).await.unwrap();
+    assert_eq!((report.written, report.started), (3, 3), "{report}");
+    assert_eq!(std::fs::read(parts).unwrap(), std::fs::read(whole).unwrap());
 }
 
 #[tokio::test]

@@ -1,19 +1,23 @@
 //! The tools of a run: those that conversations offer, and those that a policy denies.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use toolcrib_meta::names::{EXECUTE_TOOL, SEARCH_TOOLS};
 use toolcrib_model::name::{NAMESPACE_SEPARATOR, RUNTIME_NAMESPACE};
-use toolcrib_model::{QualifiedName, Tool};
+use toolcrib_model::{Fingerprint, QualifiedName, Tool};
+use toolcrib_registry::enrichment::ToolKey;
 use toolcrib_results::READ_RESULT;
 
 use super::error::PipelineError;
-use super::item::Item;
-use super::settings::{GenerateSettings, KindSettings};
-use crate::conversation::{Conversation, ConversationTool};
+use super::item::{Dropped, Item, ItemOutcome};
+use super::mix::{Mixes, SampledTools};
+use super::settings::{GenerateSettings, KindSettings, StageKind};
+use crate::Kind;
+use crate::conversation::{Conversation, ConversationTool, Provenance};
+use crate::sampler::{Catalogue, Samplers};
 use crate::seed::Random;
 use crate::session::SessionState;
-use crate::{Kind, conversation};
 
 /// Returns the qualified name of a tool of the runtime.
 pub(crate) fn runtime_tool(name: &str) -> String {
@@ -29,6 +33,9 @@ pub struct ToolPool {
     pub denied: Vec<Arc<Tool>>,
     /// The tools of the runtime, such as `search_tools`.
     pub runtime: Vec<Arc<Tool>>,
+    /// The samplers that a task may name, and the tools that they choose from.
+    samplers: Option<(Samplers, Catalogue)>,
+    mixes: Mixes,
 }
 
 impl ToolPool {
@@ -51,8 +58,33 @@ impl ToolPool {
         pool
     }
 
+    /// Adds the samplers that a task may name. They choose from the tools of the catalogue that this pool has too; the
+    /// sources of these tools are recorded with conversations.
+    pub fn with_samplers(mut self, samplers: Samplers, catalogue: Catalogue) -> Self {
+        self.samplers = Some((samplers, catalogue));
+        self
+    }
+
+    /// Builds the samplers of a task, after the check that there are tools for all kinds.
+    pub(crate) fn prepare(mut self, settings: &GenerateSettings) -> Result<Self, PipelineError> {
+        self.check(settings)?;
+        if let Some((samplers, catalogue)) = &self.samplers {
+            self.mixes = Mixes::new(settings, samplers, catalogue, |kind, of_kind| {
+                let tools = self.candidates(kind, of_kind).into_iter();
+                tools
+                    .map(|tool| ToolKey { name: tool.name.clone(), fingerprint: tool.fingerprint() })
+                    .collect()
+            })?;
+        } else if settings.has_samplers() {
+            let message =
+                "there is no catalogue for samplers; add one by `ToolPool::with_samplers`".to_owned();
+            return Err(PipelineError::Setting { key: "samplers".to_owned(), message });
+        }
+        Ok(self)
+    }
+
     /// Checks that there are tools for all kinds of a mix.
-    pub(crate) fn check(&self, settings: &GenerateSettings) -> Result<(), PipelineError> {
+    fn check(&self, settings: &GenerateSettings) -> Result<(), PipelineError> {
         for (kind, weight) in settings.kinds() {
             if weight.weight() <= 0.0 {
                 continue;
@@ -94,15 +126,26 @@ impl ToolPool {
         let seed = Random::derive(settings.seed, index);
         let mut random = Random::new(seed);
         let (kind, of_kind) = kind(index, settings);
-        let plannable = self.sample(kind, &of_kind, settings.tools.get(), &mut random);
+        let sampled = self.mixes.sample(kind, seed).unwrap_or_else(|| {
+            let plannable = self.sample(kind, &of_kind, settings.tools.get(), &mut random);
+            Ok(SampledTools { offered: plannable.clone(), plannable })
+        });
+        let (SampledTools { plannable, offered }, outcome) = match sampled {
+            Ok(tools) => (tools, None),
+            Err(error) => {
+                let (stage, reason) = (StageKind::Scenario, "no_sample".to_owned());
+                let dropped = Dropped { stage, reason, detail: error.to_string() };
+                (SampledTools::default(), Some(ItemOutcome::Dropped(dropped)))
+            }
+        };
         let runtime = |names: &[&str]| {
             let tools = self.runtime.iter().filter(|tool| names.contains(&tool.name.name()));
             tools.map(|tool| ConversationTool::from(tool.as_ref())).collect::<Vec<_>>()
         };
         let tools = match kind {
             Kind::Discovery => runtime(&[SEARCH_TOOLS, EXECUTE_TOOL]),
-            Kind::LongResult => plannable.iter().cloned().chain(runtime(&[READ_RESULT])).collect(),
-            _ => plannable.clone(),
+            Kind::LongResult => offered.into_iter().chain(runtime(&[READ_RESULT])).collect(),
+            _ => offered,
         };
         let turns = match kind {
             Kind::MultiTurn => {
@@ -113,7 +156,8 @@ impl ToolPool {
             _ => 1,
         };
         let id = format!("{:x}-{index}", settings.seed);
-        let conversation = Conversation { seed, tools, ..conversation::Conversation::new(id, kind) };
+        let provenance = Provenance { sources: self.sources(&plannable), ..Provenance::default() };
+        let conversation = Conversation { seed, tools, provenance, ..Conversation::new(id, kind) };
         Item {
             index,
             conversation,
@@ -130,8 +174,19 @@ impl ToolPool {
             session: SessionState::default(),
             next_stage: 0,
             usage: toolcrib_agent::chat::Usage::default(),
-            outcome: None,
+            outcome,
         }
+    }
+
+    /// Returns the sources of tools, each once.
+    fn sources(&self, tools: &[ConversationTool]) -> Vec<String> {
+        let Some((_, catalogue)) = &self.samplers else { return Vec::new() };
+        let of_tool = |tool: &ConversationTool| {
+            let fingerprint = Fingerprint::of(&tool.parameters);
+            let entry = catalogue.get(&ToolKey { name: tool.name.clone(), fingerprint })?;
+            Some(entry.source.to_string())
+        };
+        tools.iter().filter_map(of_tool).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// Chooses tools with different names: for a kind with a list of tools, only these.
