@@ -3,9 +3,12 @@
 mod kills;
 mod office;
 
-use serde_json::Value;
+use std::io::Read as _;
 
-use crate::support::Lab;
+use serde_json::Value;
+use toolcrib_testkit::TestTerminal;
+
+use crate::support::{Lab, binary};
 
 /// All kinds of conversations.
 const KINDS: [&str; 12] = [
@@ -74,4 +77,56 @@ async fn names_are_spelled_as_the_command_or_the_task_says() {
         assert_eq!(names(&lab)[0], expected);
         lab.run(["generate", "check", "data.jsonl"]).await.expect(0);
     }
+}
+
+#[tokio::test]
+async fn a_terminal_shows_the_progress_as_a_bar() {
+    let server = office::server().await;
+    let lab = office::lab(&server, "  num_outputs: 3\n  parallel: 1\n");
+    let TestTerminal { mut seat, terminal, .. } = TestTerminal::open().unwrap();
+    let mut command = lab.command(binary(), &lab.path(""));
+    command.args(["generate", "task.yaml"]).stderr(terminal);
+    let child = command.spawn().unwrap();
+    // It holds the program's side of the terminal, which reads to its end only when that is closed.
+    drop(command);
+    lab.finish(child).await.expect(0);
+    let mut screen = Vec::new();
+    // The end of a terminal is an error.
+    let _end = seat.read_to_end(&mut screen);
+    let screen = String::from_utf8(screen).unwrap();
+    let shown: Vec<&str> = screen.split('\r').map(str::trim).filter(|line| !line.is_empty()).collect();
+    assert_eq!(
+        shown,
+        [
+            "[                              ] 0/3 kept, 0 dropped, 1 in progress",
+            "[##########                    ] 1/3 kept, 0 dropped, 1 in progress",
+            "[####################          ] 2/3 kept, 0 dropped, 1 in progress",
+            "[##############################] 3/3 kept, 0 dropped, 0 in progress",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_task_file_of_fms_dgt_is_checked_with_a_note_for_each_key_without_a_counterpart() {
+    let task = "task_name: shop
+data_builder: tool_calling/multi_turn
+max_turns: 2
+tools:
+  registry: [{type: file, path: tools.yaml, namespace: shipping, engine: simulator}]
+  engines:
+    simulator: {type: lm, lm_config: {type: openai, model_id_or_path: m, base_url: 'http://localhost:1/v1/', n: 2}}
+  enrichments:
+    - {type: output_parameters}
+    - {type: embeddings, model: all-mpnet-base-v2}
+    - {type: neighbors, model: all-mpnet-base-v2}
+initialization_stages:
+  - sampler_mix: [{sampler: {type: tc/neighbor, k: 3, min_score: 0.0}, weight: 1.0}]
+iteration_stages: [{name: planner}]
+";
+    let lab = Lab::of_example("datagen", |_, text| text).with_file("fms.yaml", task);
+    let lab = lab.with_variable("OPENAI_API_KEY", "test");
+    snapshot!(lab, lab.run(["validate", "fms.yaml"]).await.expect(0).report());
+    // The server of the model does not run.
+    let ran = lab.run(["generate", "fms.yaml", "--output", "data.jsonl"]).await.expect(5);
+    assert!(ran.stderr.contains("cannot reach the model"), "{ran:?}");
 }

@@ -22,6 +22,12 @@ const UNUSED: [(&str, &str); 12] = [
 /// The key of the stages whose samplers are read.
 const SAMPLING_STAGES: &str = "initialization_stages";
 
+/// The place of the enrichments.
+const ENRICHMENTS: &str = "/tools/enrichments";
+
+/// The id of the agent whose model the stages ask.
+const AGENT: &str = "generator";
+
 /// The keys that are the same below `generate`.
 const SAME: [&str; 2] = ["min_turns", "max_turns"];
 
@@ -57,6 +63,7 @@ pub(crate) fn adopt(document: &mut Document) -> Vec<String> {
     }
     samplers(document, &mut notes);
     engine_models(document, &mut notes);
+    enrichments(document, &mut notes);
     if let Some(name) = take(&mut document.value, MARK) {
         set(&mut document.value, "app", "id", || json!(identifier(name.as_str().unwrap_or_default())));
     }
@@ -69,6 +76,31 @@ pub(crate) fn adopt(document: &mut Document) -> Vec<String> {
 /// Returns the line of a value, to stand before a note.
 fn place(document: &Document, pointer: &str) -> String {
     document.position_of(pointer).map(|position| format!("line {}: ", position.line)).unwrap_or_default()
+}
+
+/// Leaves out enrichments, and keys of enrichments, that have no counterpart.
+fn enrichments(document: &mut Document, notes: &mut Vec<String>) {
+    let count = document.value.pointer(ENRICHMENTS).and_then(Value::as_array).map_or(0, Vec::len);
+    let places: Vec<String> = (0..count).map(|at| place(document, &format!("{ENRICHMENTS}/{at}"))).collect();
+    let Some(entries) = document.value.pointer_mut(ENRICHMENTS).and_then(Value::as_array_mut) else { return };
+    let mut places = places.into_iter();
+    entries.retain_mut(|entry| {
+        let place = places.next().unwrap_or_default();
+        let Some(entry) = entry.as_object_mut() else { return true };
+        let kind = entry.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+        if kind == "output_parameters" {
+            notes.push(format!(
+                "{place}the enrichment `{kind}` is ignored: simulated tools reply without a schema of their results"
+            ));
+            return false;
+        }
+        if let Some(model) = entry.shift_remove("model") {
+            notes.push(format!(
+                "{place}the model {model} of the enrichment `{kind}` is ignored: `tools.search` selects the model"
+            ));
+        }
+        true
+    });
 }
 
 /// Moves the samplers of the stages to `generate.samplers`.
@@ -144,7 +176,17 @@ fn engine_models(document: &mut Document, notes: &mut Vec<String>) {
         if let Some(samples) = former.shift_remove("n") {
             engine.entry("samples").or_insert(samples);
         }
-        engine.entry("model").or_insert(Value::Object(model));
+        let model = Value::Object(model);
+        engine.entry("model").or_insert_with(|| model.clone());
+        // A task file names the models of its stages elsewhere, in the file of its data builder.
+        if document.value.get("agents").is_none()
+            && let Some(root) = document.value.as_object_mut()
+        {
+            root.insert("agents".to_owned(), json!([{"id": AGENT, "brain": model}]));
+            notes.push(format!(
+                "{place}the stages ask the model of the engine `{name}`; `agents` names another one"
+            ));
+        }
         notes.extend(former.keys().map(|key| {
             format!(
                 "{place}`{key}` of the `lm_config` of the engine `{name}` is ignored: it has no counterpart"
@@ -196,6 +238,10 @@ tools:
       type: lm
       lm_config: {type: openai, model_id_or_path: a/b, base_url: 'http://localhost:1/v1/', n: 8, temperature: 1.0, \
 max_new_tokens: 1024, batch_size: 4}
+  enrichments:
+    - {type: output_parameters, lm_config: {type: openai}}
+    - {type: embeddings, model: sentence-transformers/all-mpnet-base-v2}
+    - {type: neighbors, force: true}
 initialization_stages:
   - name: sample/persona
   - name: scenario
