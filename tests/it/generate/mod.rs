@@ -80,6 +80,24 @@ async fn names_are_spelled_as_the_command_or_the_task_says() {
 }
 
 #[tokio::test]
+async fn a_run_on_a_full_disk_fails_and_continues_when_there_is_space() {
+    let server = office::server().await;
+    let whole = office::lab(&server, "  num_outputs: 6\n");
+    whole.run(["generate", "task.yaml"]).await.expect(0);
+    // The units are 512 bytes: at first nothing can be stored, then some of the stages.
+    let lab = office::lab(&server, "  num_outputs: 6\n");
+    for (units, flag) in [("0", "--restart"), ("64", "--restart"), ("80", "--resume")] {
+        let script = format!("trap '' XFSZ; ulimit -f {units}; exec \"$0\" generate task.yaml {flag}");
+        let child = lab.command("sh", &lab.path("")).args(["-c", &script]).arg(binary()).spawn().unwrap();
+        let ran = lab.finish(child).await.expect(1);
+        assert!(ran.stderr.contains("data.jsonl.state"), "{ran:?}");
+        assert!(!lab.path("data.jsonl").exists());
+    }
+    lab.run(["generate", "task.yaml", "--resume"]).await.expect(0);
+    assert_eq!(lab.read("data.jsonl"), whole.read("data.jsonl"));
+}
+
+#[tokio::test]
 async fn a_terminal_shows_the_progress_as_a_bar() {
     let server = office::server().await;
     let lab = office::lab(&server, "  num_outputs: 3\n  parallel: 1\n");

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::json;
+use tokio::runtime::Handle;
 use toolcrib_agent::Provider;
 use toolcrib_app::Extensions;
 use toolcrib_datagen::hygiene::Contamination;
@@ -117,7 +118,7 @@ fn pipeline(runtime: &Runtime, task: Task) -> Result<Pipeline, PipelineError> {
     let evaluation = evaluation_texts(&settings, &folder)?;
     let secrets = runtime.app().file.secrets().clone();
     let caller = runtime.executor().tool_caller();
-    let sessions = SessionEngine::new(Arc::clone(&caller), runtime.app().session_states.clone());
+    let sessions = sessions(runtime, &caller);
     let opened: RefCell<BTreeMap<String, NamedModel>> = RefCell::default();
     let model = |id: Option<&str>| {
         let agent = runtime.agent(id).map_err(|error| error.to_string())?;
@@ -138,6 +139,18 @@ fn pipeline(runtime: &Runtime, task: Task) -> Result<Pipeline, PipelineError> {
     let pool = pool(runtime, &caller, samplers);
     let pipeline = Pipeline::new(settings, pool, (caller, sessions), model, prompt)?;
     Ok(pipeline.with_forbidden_texts(ForbiddenTexts { evaluation, secrets }))
+}
+
+/// Returns the sessions in which calls run. What engines and stores keep for one ends with it.
+fn sessions(runtime: &Runtime, caller: &Arc<dyn ToolCaller>) -> SessionEngine {
+    let executor = Arc::clone(runtime.executor());
+    let sessions = SessionEngine::new(Arc::clone(caller), runtime.app().session_states.clone());
+    sessions.with_teardown(move |session| {
+        let (executor, session) = (Arc::clone(&executor), session.to_owned());
+        if let Ok(handle) = Handle::try_current() {
+            handle.spawn(async move { executor.end_session(&session).await });
+        }
+    })
 }
 
 /// Reads the texts that models are evaluated with.

@@ -45,6 +45,8 @@ struct Teacher {
     silent_after: Option<usize>,
     silent: Arc<Notify>,
     rubbish_for: Option<StageKind>,
+    /// The number of the turn, from 0, in whose stages it writes rubbish.
+    rubbish_in_turn: Option<u64>,
     /// The number of the conversation for which it is silent.
     silent_for: Option<u64>,
 }
@@ -61,9 +63,11 @@ impl ChatModel for Teacher {
         if self.silent_for.is_some_and(|item| prompt.contains(&format!("\"item\": {item},"))) {
             std::future::pending::<()>().await;
         }
-        let is_rubbish = |stage: StageKind| prompt.contains(&format!("\"stage\": \"{}\"", stage.name()));
-        let content =
-            if self.rubbish_for.is_some_and(is_rubbish) { "rubbish".to_owned() } else { teach(prompt) };
+        let has = |key: &str, value: &str| prompt.contains(&format!("\"{key}\": {value}"));
+        let of_stage = |stage: StageKind| has("stage", &format!("\"{}\"", stage.name()));
+        let of_turn = |turn: u64| has("turn", &format!("{turn},")) && of_stage(StageKind::Plan);
+        let is_rubbish = self.rubbish_for.is_some_and(of_stage) || self.rubbish_in_turn.is_some_and(of_turn);
+        let content = if is_rubbish { "rubbish".to_owned() } else { teach(prompt) };
         let usage = Usage { prompt_tokens: 10, completion_tokens: 1, ..Usage::default() };
         Ok(ChatReply { content, usage, ..ChatReply::default() })
     }

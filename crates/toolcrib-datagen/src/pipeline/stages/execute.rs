@@ -48,9 +48,10 @@ impl Stage for Execute {
     }
 }
 
-/// Returns the name of the session of an item.
+/// Returns the name of the session of a turn. Each turn continues the state of the one before under another name, since
+/// the end of a session may take longer than the next turn takes to begin.
 fn session_name(item: &Item) -> String {
-    format!("generate-{}", item.conversation.id)
+    format!("generate-{}-{}", item.conversation.id, item.complete_turns)
 }
 
 fn dropped(reason: &str, detail: impl Into<String>) -> StageError {

@@ -168,6 +168,32 @@ async fn the_assistant_asks_which_of_two_calls_is_meant_and_makes_the_first() {
     }
 }
 
+#[tokio::test]
+async fn a_conversation_whose_last_turn_fails_ends_at_the_turn_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data.jsonl");
+    let settings = GenerateSettings {
+        num_outputs: NonZeroU32::new(6).unwrap(),
+        kinds: BTreeMap::from([(Kind::MultiTurn, KindSettings::Weight(1.0))]),
+        min_turns: NonZeroU32::new(2).unwrap(),
+        max_turns: NonZeroU32::new(4).unwrap(),
+        seed: 1,
+        ..settings()
+    };
+    let turns = |written: &str| -> Vec<usize> {
+        written.lines().map(|line| line.matches("\"role\":\"user\"").count()).collect()
+    };
+    let whole = pipeline(&settings, Teacher::default(), tools());
+    run(&whole, &path, EarlierRun::Refuse).await.unwrap();
+    let asked = turns(&std::fs::read_to_string(&path).unwrap());
+    assert!(asked.iter().any(|turns| *turns > 2), "{asked:?}");
+
+    let teacher = Teacher { rubbish_in_turn: Some(2), ..Teacher::default() };
+    let report = run(&pipeline(&settings, teacher, tools()), &path, EarlierRun::Restart).await.unwrap();
+    assert_eq!((report.written, report.dropped), (6, 0), "{report}");
+    assert_eq!(turns(&std::fs::read_to_string(&path).unwrap()), [2; 6]);
+}
+
 #[test]
 fn the_kinds_of_a_short_run_are_in_proportion_to_their_weights() {
     let pool = ToolPool::new(&office(&[]).tools, |_| true);
