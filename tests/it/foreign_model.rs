@@ -62,6 +62,28 @@ impl Llama {
         Some(Self { base_url, _server: server, _lab: lab })
     }
 
+    /// Generates conversations with these settings too, in a new lab.
+    async fn generate(&self, settings: &str) -> (Lab, Ran) {
+        let task = format!(
+            r#"
+agents: [{{id: teacher, brain: {{provider: openai, model: noise, base_url: "{}"}}}}]
+tools:
+  registry: [{{type: file, path: tools.yaml, engine: shop}}]
+  engines:
+    shop: {{type: command, argv: [echo, "[{{item}}] 3 euro"]}}
+  capabilities: {{default_policy: grant}}
+generate: {{num_outputs: 2, output: data.jsonl, {settings}}}
+"#,
+            self.base_url
+        );
+        let lab = Lab::new()
+            .with_file("task.yaml", task)
+            .with_file("tools.yaml", TOOLS)
+            .with_variable("OPENAI_API_KEY", "test");
+        let ran = lab.run(["generate", "task.yaml", "--json"]).await;
+        (lab, ran)
+    }
+
     /// Runs an agent whose brain has these settings too, in a new lab. Calls of its tools leave lines in a file.
     async fn run(&self, brain: &str) -> (Lab, Ran) {
         let app = format!(
@@ -87,6 +109,12 @@ runtime: {{max_turns: 4, max_failures: 3}}
         (lab, ran)
     }
 }
+
+/// Replies to all stages of data generation at once, about one of two items each.
+const REPLIES_OF_STAGES: &str = r#"
+root ::= "{\"persona\": \"A clerk.\", \"scenario\": \"Prices.\", \"calls\": [{\"name\": \"shop::price\", \"arguments\": {\"item\": \"" item "\"}}], \"message\": \"What is a " item "?\", \"answer\": \"It is 3 euro.\", \"keep\": true, \"reason\": \"\"}"
+item ::= "lamp" | "chair"
+"#;
 
 /// A call in the form that models are told to write in text, of a tool that there is.
 const CALLS_IN_TEXT: &str = r#"
@@ -153,4 +181,38 @@ async fn calls_in_its_text_that_a_grammar_forces_really_run_and_the_loop_ends() 
         assert_eq!(calls.len(), 4, "{ran:#?}");
         assert!(calls.iter().all(|call| call["ok"] == true), "{ran:#?}");
     }
+}
+
+#[tokio::test]
+async fn generation_from_replies_in_the_forms_of_its_stages_comes_to_an_end() {
+    let Some(llama) = Llama::start(None).await else { return };
+    let (lab, ran) = llama.generate("starts_per_output: 2, attempts: 2").await;
+    let report = ran.json();
+    // A text of noise has no end of its own, so that most replies are cut off. What is kept has no finding.
+    match ran.code {
+        Some(0) => assert_eq!(report["written"], 2, "{ran:#?}"),
+        Some(1) => assert_eq!(report["stopped"], "too_many_dropped", "{ran:#?}"),
+        _ => panic!("{ran:#?}"),
+    }
+    let reasons = report["reasons"].as_object().unwrap();
+    let dropped: u64 = reasons
+        .values()
+        .flat_map(|of_stage| of_stage.as_object().unwrap().values())
+        .map(|count| count.as_u64().unwrap())
+        .sum();
+    assert_eq!(report["dropped"], dropped, "each dropped conversation has a reason: {ran:#?}");
+    lab.run(["generate", "check", "data.jsonl"]).await.expect(0);
+}
+
+#[tokio::test]
+async fn generation_from_replies_that_a_grammar_forces_makes_conversations() {
+    let Some(llama) = Llama::start(Some(REPLIES_OF_STAGES)).await else { return };
+    // Half of the messages are about another item than their plan; the second plan finds that out.
+    let settings = "starts_per_output: 40, response_format: text, kinds: {single: {weight: 1, tools: [\"shop::price\"]}}, \
+                    hygiene: {near_duplicates: 1.1}";
+    let (lab, ran) = llama.generate(settings).await;
+    let report = ran.expect(0).json();
+    assert_eq!((&report["written"], &report["stopped"]), (&2.into(), &Value::Null), "{report}");
+    let checked = lab.run(["generate", "check", "data.jsonl"]).await.expect(0);
+    assert_eq!(checked.stdout.trim(), "2 of 2 conversations have no finding");
 }

@@ -1,7 +1,5 @@
 //! The first thing that anybody runs.
 
-use std::fs;
-
 use serde_json::Value;
 
 use crate::support::{Lab, Ran, repository};
@@ -11,22 +9,7 @@ const WINDOW: &str = "context_window: 131072";
 
 /// The quickstart in a folder of its own, with a change to its app file.
 fn copy(change: impl Fn(String) -> String) -> Lab {
-    let from = repository().join("examples/quickstart");
-    let mut lab = Lab::new();
-    let mut folders = vec![from.clone()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-                continue;
-            }
-            let name = path.strip_prefix(&from).unwrap().to_str().unwrap();
-            let text = fs::read_to_string(&path).unwrap();
-            lab = lab.with_file(name, if name == "app.yaml" { change(text) } else { text });
-        }
-    }
-    lab
+    Lab::of_example("quickstart", |name, text| if name == "app.yaml" { change(text) } else { text })
 }
 
 /// A copy with another way of showing tools and of calling them.

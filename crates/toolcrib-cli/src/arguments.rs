@@ -20,7 +20,7 @@ use toolcrib_app::LOGIN_TIMEOUT;
 
 pub(crate) use caller::{Caller, Otlp, SESSION, principal};
 pub(crate) use clients::{Client, Import, Install};
-pub(crate) use generate::{DataFormat, Generate, GenerateCommand};
+pub(crate) use generate::{DataFormat, Generate, GenerateCommand, NameSpelling};
 pub(crate) use models::{ModelTier, Models, ModelsCommand};
 pub(crate) use new::{Language, New, NewCommand};
 pub(crate) use script::Script;

@@ -1,8 +1,8 @@
 //! Generated conversations.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use toolcrib_model::{QualifiedName, Tool};
+use serde_json::{Value, json};
+use toolcrib_model::{QualifiedName, Tool, ToolError};
 
 /// A generated conversation with the tools that its assistant was offered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -185,6 +185,11 @@ impl Message {
     /// Creates the result of a call.
     pub fn result(call_id: impl Into<String>, content: impl Into<Value>) -> Self {
         Self::Tool { call_id: call_id.into(), content: content.into(), failed: false }
+    }
+
+    /// Creates the result of a call that failed, in the form in which agents read errors: `{"error": {…}}`.
+    pub fn failure(call_id: impl Into<String>, error: &ToolError) -> Self {
+        Self::Tool { call_id: call_id.into(), content: json!({"error": error}), failed: true }
     }
 }
 

@@ -48,11 +48,7 @@ impl Random {
 
     /// Returns a number from 0 to 1, without 1.
     pub fn unit(&mut self) -> f64 {
-        /// The bits of the fraction of an `f64`.
-        const BITS: u32 = 53;
-        #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
-        let number = (self.0.next_u64() >> (u64::BITS - BITS)) as f64;
-        number / 2_f64.powi(53)
+        unit(self.0.next_u64())
     }
 
     /// Returns true with a probability.
@@ -68,23 +64,7 @@ impl Random {
     /// Returns an index with a probability proportional to its weight; `None` if no weight is positive. Weights that
     /// are negative or not finite count as 0.
     pub fn weighted(&mut self, weights: &[f64]) -> Option<usize> {
-        let weight = |weight: &f64| if weight.is_finite() { weight.max(0.0) } else { 0.0 };
-        let total: f64 = weights.iter().map(weight).sum();
-        if total <= 0.0 {
-            return None;
-        }
-        let mut left = self.unit() * total;
-        let mut last = None;
-        for (index, weight) in weights.iter().map(weight).enumerate() {
-            if weight > 0.0 {
-                last = Some(index);
-                if left < weight {
-                    return last;
-                }
-                left -= weight;
-            }
-        }
-        last
+        weighted_at(self.0.next_u64(), weights)
     }
 
     /// Returns `count` different numbers below a bound, in random order; all of them if there are fewer.
@@ -110,6 +90,37 @@ impl Random {
             items.swap(index, other);
         }
     }
+}
+
+/// Returns a number of 64 bits as a number from 0 to 1, without 1.
+fn unit(number: u64) -> f64 {
+    /// The bits of the fraction of an `f64`.
+    const BITS: u32 = 53;
+    #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
+    let number = (number >> (u64::BITS - BITS)) as f64;
+    number / 2_f64.powi(53)
+}
+
+/// Returns the index whose share of the weights, laid end to end from 0 to 2^64, has this place in it; `None` if no
+/// weight is positive. Weights that are negative or not finite count as 0.
+pub(crate) fn weighted_at(place: u64, weights: &[f64]) -> Option<usize> {
+    let weight = |weight: &f64| if weight.is_finite() { weight.max(0.0) } else { 0.0 };
+    let total: f64 = weights.iter().map(weight).sum();
+    if total <= 0.0 {
+        return None;
+    }
+    let mut left = unit(place) * total;
+    let mut last = None;
+    for (index, weight) in weights.iter().map(weight).enumerate() {
+        if weight > 0.0 {
+            last = Some(index);
+            if left < weight {
+                return last;
+            }
+            left -= weight;
+        }
+    }
+    last
 }
 
 #[cfg(test)]

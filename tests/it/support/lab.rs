@@ -43,6 +43,26 @@ impl Lab {
         Self::new().with_file("app.yaml", app)
     }
 
+    /// A copy of a folder of `examples`, with changes to its files.
+    pub(crate) fn of_example(example: &str, change: impl Fn(&str, String) -> String) -> Self {
+        let from = repository().join("examples").join(example);
+        let mut lab = Self::new();
+        let mut folders = vec![from.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                    continue;
+                }
+                let name = path.strip_prefix(&from).unwrap().to_str().unwrap();
+                let text = fs::read_to_string(&path).unwrap();
+                lab = lab.with_file(name, change(name, text));
+            }
+        }
+        lab
+    }
+
     /// The same with one file more.
     pub(crate) fn with_file(self, path: &str, text: impl AsRef<[u8]>) -> Self {
         let path = self.path(path);

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use toolcrib_model::result::replace_handles;
 use toolcrib_model::{Fingerprint, JsonObject};
 
 use crate::chat::{ChatRequest, RequestOptions, WireOptions};
@@ -13,9 +14,6 @@ const MAX_SHOWN_CHARS: usize = 100;
 
 /// The part of the excerpt before the difference, in characters.
 const BEFORE_CHARS: usize = 30;
-
-/// The letters of a handle behind `r_`.
-const HANDLE_LETTERS: usize = 26;
 
 /// A request without what the previous request already had.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -71,7 +69,7 @@ impl RecordedRequest {
             value
         });
         Self {
-            system: without_handles(request.system),
+            system: without_handles(request.system).into_owned(),
             tools: request.tools.iter().map(tool).collect(),
             options: request.options.map(as_object).unwrap_or_default(),
             messages: messages.collect(),
@@ -179,7 +177,7 @@ fn within(place: &str, recorded: &str, found: &str) -> Difference {
 /// Takes out what is another each time: handles. Of long data a digest is enough.
 fn normalise(value: &mut Value) {
     match value {
-        Value::String(text) => *text = without_handles(text),
+        Value::String(text) => *text = without_handles(text).into_owned(),
         Value::Array(items) => items.iter_mut().for_each(normalise),
         Value::Object(map) => {
             // Each server makes different ids. The order says which result belongs to which call.
@@ -198,20 +196,6 @@ fn normalise(value: &mut Value) {
     }
 }
 
-fn without_handles(text: &str) -> String {
-    let mut parts = text.split("r_");
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        out.push_str("r_");
-        let is_letter = |c: char| c.is_ascii_lowercase() || ('2'..='7').contains(&c);
-        let letters = part.chars().take_while(|c| is_letter(*c)).count();
-        match part.get(HANDLE_LETTERS..) {
-            Some(rest) if letters == HANDLE_LETTERS => {
-                out.push('…');
-                out.push_str(rest);
-            }
-            _ => out.push_str(part),
-        }
-    }
-    out
+fn without_handles(text: &str) -> Cow<'_, str> {
+    replace_handles(text, &mut |_| "r_…".to_owned())
 }

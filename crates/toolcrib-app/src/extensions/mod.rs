@@ -11,6 +11,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use toolcrib_datagen::sampler::{BuildError, Catalogue, Sampler, Samplers};
 use toolcrib_document::Error as DocumentError;
 use toolcrib_exec::audit::{AuditSink, TraceSource};
 use toolcrib_port::ToolEngine;
@@ -136,6 +137,8 @@ pub struct Extensions {
     loaders: BTreeMap<String, LoaderFactory>,
     engines: BTreeMap<String, EngineFactory>,
     enrichment_types: BTreeMap<String, EnrichmentFactory>,
+    /// The samplers that `generate.samplers` may name.
+    pub samplers: Samplers,
     /// The enrichments that run after each load.
     pub enrichments: Vec<Arc<dyn Enrichment>>,
     pub(crate) secrets: Secrets,
@@ -157,6 +160,7 @@ impl Extensions {
             loaders: BTreeMap::new(),
             engines: BTreeMap::new(),
             enrichment_types: BTreeMap::new(),
+            samplers: Samplers::default(),
             enrichments: vec![Arc::new(SuppliersEnrichment)],
             secrets: Secrets::new(),
             terminal: None,
@@ -240,6 +244,41 @@ impl Extensions {
             make(place.typed()?, place).map_err(|message| place.error(message))
         };
         self.enrichment_types.insert(name.into(), Arc::new(factory));
+        self
+    }
+
+    /// Adds a type of `generate.samplers`, or replaces the one with that name. Its settings are the keys of the entry
+    /// except `type`, `weight` and `count`.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use serde::Deserialize;
+    /// use toolcrib_app::Extensions;
+    /// use toolcrib_datagen::sampler::{Catalogue, Sample, SampleRequest, Sampler, SamplingError};
+    ///
+    /// #[derive(Deserialize)]
+    /// struct Settings {
+    ///     least_risk: String,
+    /// }
+    ///
+    /// struct Risky(Settings, Catalogue);
+    ///
+    /// impl Sampler for Risky {
+    ///     fn sample(&self, request: &SampleRequest) -> Result<Sample, SamplingError> {
+    ///         Err(SamplingError::new(format!("no tool has {}", self.0.least_risk), request.count, self.1.len()))
+    ///     }
+    /// }
+    ///
+    /// let extensions = Extensions::default()
+    ///     .with_sampler("risky", |settings: Settings, catalogue| Ok(Arc::new(Risky(settings, catalogue.clone()))));
+    /// assert!(extensions.samplers.names().any(|name| name == "risky"));
+    /// ```
+    pub fn with_sampler<T, F>(mut self, name: &str, make: F) -> Self
+    where
+        T: DeserializeOwned,
+        F: Fn(T, &Catalogue) -> Result<Arc<dyn Sampler>, BuildError> + Send + Sync + 'static,
+    {
+        self.samplers = std::mem::take(&mut self.samplers).with(name, make);
         self
     }
 

@@ -14,7 +14,7 @@ use crate::Extensions;
 const BEGIN: &str = "<!-- The rest is generated from `toolcrib schema app`. -->\n";
 
 /// An example for each top-level section and for the sections that are used most.
-const EXAMPLES: [(&str, &str); 16] = [
+const EXAMPLES: [(&str, &str); 18] = [
     ("app", "app: {id: desk, description: Answers customers., workspace: ./work}"),
     (
         "agents[]",
@@ -58,6 +58,14 @@ const EXAMPLES: [(&str, &str); 16] = [
     ("serve.limits", "serve:\n  limits: {requests_per_second: 50}"),
     ("audit", "audit: {path: audit.jsonl, required: true}"),
     ("generate", "generate: {num_outputs: 100, kinds: {single: 3, nested: 1}, output: data.jsonl}"),
+    (
+        "generate.samplers[]",
+        "generate:\n  samplers: [{type: random, weight: 2}, {type: chain, count: 3, min_score: 0.6}]",
+    ),
+    (
+        "generate.hygiene",
+        "generate:\n  hygiene: {near_duplicates: 0.9, decontamination: [test-questions.jsonl]}",
+    ),
 ];
 
 /// An app file with a value for every key.

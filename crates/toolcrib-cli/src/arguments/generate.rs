@@ -20,6 +20,9 @@ pub(crate) struct Generate {
     /// The format of the file; by default `generate.format` of the task.
     #[arg(long, value_enum)]
     pub(crate) format: Option<DataFormat>,
+    /// The spelling of tool names; by default `generate.names` of the task, or that of the format.
+    #[arg(long, value_enum)]
+    pub(crate) names: Option<NameSpelling>,
     /// The number of conversations; by default `generate.num_outputs` of the task.
     #[arg(long, value_name = "N")]
     pub(crate) num_outputs: Option<NonZeroU32>,
@@ -43,6 +46,17 @@ pub(crate) enum GenerateCommand {
         /// The file.
         file: PathBuf,
     },
+}
+
+/// The spellings of tool names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NameSpelling {
+    /// `namespace::name`.
+    Qualified,
+    /// `namespace.name`.
+    Dotted,
+    /// `namespace__name`, as APIs of models take it.
+    Wire,
 }
 
 /// The formats of a data set.

@@ -30,7 +30,7 @@ pub struct DataCard {
     /// The number of conversations of each kind.
     pub kinds: BTreeMap<Kind, usize>,
     /// The number of dropped conversations by their reason.
-    pub dropped: BTreeMap<String, usize>,
+    pub dropped: BTreeMap<String, u64>,
     calls: usize,
     tools: BTreeSet<String>,
 }
@@ -56,6 +56,17 @@ impl DataCard {
                 self.tools.extend(calls.iter().map(|call| call.name.clone()));
             }
         }
+    }
+
+    /// Sets the licences of sources that conversations use, by the names of the sources.
+    pub fn set_licences(&mut self, licences: &BTreeMap<String, String>) {
+        let used = std::mem::take(&mut self.licences).into_iter();
+        self.licences = used
+            .map(|SourceLicence { source, licence }| {
+                let licence = licences.get(&source).cloned().or(licence);
+                SourceLicence { source, licence }
+            })
+            .collect();
     }
 
     /// Counts a conversation that was dropped.
@@ -91,8 +102,8 @@ impl fmt::Display for DataCard {
             writeln!(f, "| {} | {} |", one_line(source), one_line(licence))?;
         }
         if !self.dropped.is_empty() {
-            let dropped: usize = self.dropped.values().sum();
-            writeln!(f, "\n## Left out\n\n{dropped} of {} conversations.\n", total + dropped)?;
+            let dropped: u64 = self.dropped.values().sum();
+            writeln!(f, "\n## Left out\n\n{dropped} of {} conversations.\n", total as u64 + dropped)?;
             writeln!(f, "| reason | conversations |\n|---|---|")?;
             for (reason, count) in &self.dropped {
                 writeln!(f, "| {} | {count} |", one_line(reason))?;

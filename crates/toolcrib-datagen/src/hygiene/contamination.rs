@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use serde_json::Value;
+
 use super::{hash, words, words_of};
 use crate::conversation::{Conversation, Message};
 
@@ -51,6 +53,18 @@ impl Contamination {
         list
     }
 
+    /// Creates a list from the lines of files. A line is a text; if it is JSON, each text in it is one.
+    pub fn of_lines<'t>(lines: impl IntoIterator<Item = &'t str>) -> Self {
+        let mut texts = Vec::new();
+        for line in lines {
+            match serde_json::from_str::<Value>(line) {
+                Ok(value) if !value.is_number() => add_texts(value, &mut texts),
+                _ => texts.push(line.to_owned()),
+            }
+        }
+        Self::new(texts)
+    }
+
     /// Returns the first words that a conversation shares with a listed text; `None` if it shares nothing. A short text
     /// counts only if it is a whole message.
     pub fn shared(&self, conversation: &Conversation) -> Option<String> {
@@ -64,5 +78,15 @@ impl Contamination {
             let (_, hashes) = self.short.iter().find(|(length, _)| *length == words.len())?;
             hashes.contains(&hash(&words)).then(|| words.join(" "))
         })
+    }
+}
+
+/// Adds the texts of a value, without the keys of objects.
+fn add_texts(value: Value, texts: &mut Vec<String>) {
+    match value {
+        Value::String(text) => texts.push(text),
+        Value::Array(items) => items.into_iter().for_each(|item| add_texts(item, texts)),
+        Value::Object(members) => members.into_iter().for_each(|(_, member)| add_texts(member, texts)),
+        _ => {}
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::item::Dropped;
 use super::settings::StageKind;
+use crate::Kind;
 use crate::writer::WriteError;
 
 /// The error that ends a run. The items that were settled until then are in its store.
@@ -19,10 +20,10 @@ pub enum PipelineError {
         message: String,
     },
     /// No tool fits a kind of the mix.
-    #[error("the kind `{kind}` needs {needed}; remove it from `generate.kinds`, or add one")]
+    #[error("the kind `{}` needs {needed}; remove it from `generate.kinds`, or add one", kind.name())]
     NoTools {
         /// The kind.
-        kind: String,
+        kind: Kind,
         /// The description of the missing tool.
         needed: &'static str,
     },

@@ -27,6 +27,10 @@ pub struct Item {
     pub plan: Vec<Call>,
     /// The argument of the first planned call that the user leaves out.
     pub omitted: Option<String>,
+    /// The call that an ambiguous message of the user could mean instead of the planned one.
+    pub alternative: Option<Call>,
+    /// The words that the assistant searches for the planned tool with.
+    pub query: Option<String>,
     /// The number of turns that the conversation is to have.
     pub turns: u32,
     /// The number of complete turns.
@@ -73,10 +77,19 @@ impl fmt::Display for Dropped {
 impl Item {
     /// Returns the context of a prompt: what the item consists of so far.
     pub(crate) fn context(&self, stage: StageKind) -> Value {
-        let with_plan = !matches!(stage, StageKind::Verify | StageKind::Persona | StageKind::Scenario);
+        // The stages that work out the plan for themselves must not read it.
+        let with_plan = !matches!(
+            stage,
+            StageKind::Verify | StageKind::Search | StageKind::Persona | StageKind::Scenario
+        );
+        // The assistant may not have all tools that the request is about.
         let tools = match stage {
-            StageKind::Persona | StageKind::Scenario | StageKind::Plan | StageKind::Verify => &self.plannable,
-            _ => &self.conversation.tools,
+            StageKind::Search
+            | StageKind::ErrorTurn
+            | StageKind::Answer
+            | StageKind::Filter
+            | StageKind::Preference => &self.conversation.tools,
+            _ => &self.plannable,
         };
         let mut context = serde_json::json!({
             "stage": stage.name(),
@@ -89,12 +102,12 @@ impl Item {
             "conversation": self.conversation.messages,
         });
         if with_plan && let Some(context) = context.as_object_mut() {
-            let plan: Vec<_> = self
-                .plan
-                .iter()
-                .map(|call| serde_json::json!({"name": call.name, "arguments": call.arguments}))
-                .collect();
+            let shown = |call: &Call| serde_json::json!({"name": call.name, "arguments": call.arguments});
+            let plan: Vec<_> = self.plan.iter().map(shown).collect();
             context.insert("plan".to_owned(), plan.into());
+            if let Some(alternative) = &self.alternative {
+                context.insert("alternative".to_owned(), shown(alternative));
+            }
             if let Some(omitted) = &self.omitted {
                 context.insert("omitted".to_owned(), omitted.as_str().into());
             }

@@ -2,9 +2,11 @@
 
 mod error;
 mod item;
+mod mix;
 mod plan;
 mod report;
 mod run;
+mod selection;
 pub mod settings;
 mod stage;
 mod stages;
@@ -19,6 +21,7 @@ pub use error::{PipelineError, StageError};
 pub use item::{Dropped, Item, ItemOutcome};
 pub use report::{Report, Stopped};
 pub use run::{Pipeline, Progress};
+pub use selection::ForbiddenTexts;
 pub use settings::GenerateSettings;
 pub use stage::{NamedModel, Stage, StageContext};
 pub use store::EarlierRun;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use toolcrib_model::ToolResult;
@@ -14,7 +15,7 @@ use crate::{Kind, conversation};
 pub(crate) const MAX_CALLS: usize = 8;
 
 /// A call as a model plans it.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct PlannedCall {
     name: String,
     #[serde(default)]
@@ -29,7 +30,7 @@ impl PlannedCall {
 }
 
 /// The calls as a model plans them.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct PlannedCalls {
     pub(crate) calls: Vec<PlannedCall>,
 }
@@ -126,6 +127,16 @@ pub(crate) fn leaves(calls: &[Call]) -> BTreeMap<String, usize> {
     counts
 }
 
+/// Returns the leaf values that two readings of a message share.
+pub(crate) fn shared_leaves(one: &[Call], other: &[Call]) -> BTreeMap<String, usize> {
+    let of_other = leaves(other);
+    let shared = leaves(one).into_iter().filter_map(|(leaf, count)| {
+        let both = count.min(of_other.get(&leaf).copied()?);
+        Some((leaf, both))
+    });
+    shared.collect()
+}
+
 fn visit<'a>(value: &'a Value, see: &mut dyn FnMut(&'a Value)) {
     match value {
         Value::Object(map) => map.values().for_each(|value| visit(value, see)),
@@ -142,11 +153,12 @@ fn visit<'a>(value: &'a Value, see: &mut dyn FnMut(&'a Value)) {
 pub(crate) fn check(kind: Kind, calls: &[Call], tools: &[ConversationTool]) -> Result<(), String> {
     let most = match kind {
         Kind::Parallel | Kind::Nested => MAX_CALLS,
+        Kind::Ambiguous => 2,
         Kind::Irrelevant => 0,
         _ => 1,
     };
     let least = match kind {
-        Kind::Parallel | Kind::Nested => 2,
+        Kind::Parallel | Kind::Nested | Kind::Ambiguous => 2,
         Kind::Irrelevant => 0,
         _ => 1,
     };
@@ -166,7 +178,11 @@ pub(crate) fn check(kind: Kind, calls: &[Call], tools: &[ConversationTool]) -> R
         is_nested |= !references.is_empty();
         check_call(call, tools, !references.is_empty())?;
     }
+    let is_same = |one: &Call, other: &Call| one.name == other.name && one.arguments == other.arguments;
     match kind {
+        Kind::Ambiguous if matches!(calls, [one, other] if is_same(one, other)) => {
+            Err("both calls are the same".to_owned())
+        }
         Kind::Nested if !is_nested => Err("no call uses the result of another".to_owned()),
         Kind::Nested => Ok(()),
         _ if is_nested => Err("a call uses the result of another".to_owned()),

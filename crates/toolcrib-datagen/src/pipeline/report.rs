@@ -7,7 +7,11 @@ use serde::Serialize;
 use toolcrib_agent::chat::Usage;
 
 use super::item::{Item, ItemOutcome};
+use super::selection::Selection;
 use crate::Kind;
+
+/// The name of the selection among the stages of a report.
+const HYGIENE: &str = "hygiene";
 
 /// The report of a run: its yield by kind, and the reasons by which stages dropped conversations.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -25,6 +29,8 @@ pub struct Report {
     pub kinds: BTreeMap<Kind, u64>,
     /// The dropped conversations by stage and reason.
     pub reasons: BTreeMap<&'static str, BTreeMap<String, u64>>,
+    /// The number of written conversations from which secrets were removed.
+    pub secrets_removed: u64,
     /// The usage of the models.
     pub usage: Usage,
     /// The reason why fewer conversations were written than asked for.
@@ -56,13 +62,20 @@ impl fmt::Display for Stopped {
 
 impl Report {
     /// Counts items.
-    pub(crate) fn of<'a>(items: impl IntoIterator<Item = &'a Item>) -> Self {
+    pub(crate) fn of<'a>(items: impl IntoIterator<Item = &'a Item>, selection: &Selection) -> Self {
         let mut report = Self::default();
         for item in items {
             report.started += 1;
             report.usage += item.usage;
             match &item.outcome {
-                Some(ItemOutcome::Kept) => *report.kinds.entry(item.conversation.kind).or_default() += 1,
+                Some(ItemOutcome::Kept) => match selection.left_out.get(&item.index) {
+                    Some(reason) => {
+                        report.dropped += 1;
+                        let reasons = report.reasons.entry(HYGIENE).or_default();
+                        *reasons.entry((*reason).to_owned()).or_default() += 1;
+                    }
+                    None => *report.kinds.entry(item.conversation.kind).or_default() += 1,
+                },
                 Some(ItemOutcome::Dropped(dropped)) => {
                     report.dropped += 1;
                     let reasons = report.reasons.entry(dropped.stage.name()).or_default();
@@ -94,6 +107,9 @@ impl fmt::Display for Report {
             for (reason, count) in reasons {
                 writeln!(f, "  dropped by {stage}: {reason}: {count}")?;
             }
+        }
+        if self.secrets_removed > 0 {
+            writeln!(f, "  secrets removed from {} conversations", self.secrets_removed)?;
         }
         if let Some(stopped) = self.stopped {
             writeln!(f, "{stopped}")?;

@@ -11,6 +11,7 @@ use toolcrib_port::ToolCaller;
 use super::error::{PipelineError, StageError};
 use super::item::{Item, ItemOutcome};
 use super::report::{Report, Stopped};
+use super::selection::{ForbiddenTexts, Selection};
 use super::settings::{GenerateSettings, StageKind, StageSettings};
 use super::stage::{Asker, NamedModel, Spent, Stage, StageContext};
 use super::stages;
@@ -18,12 +19,15 @@ use super::store::{EarlierRun, Store};
 use super::template::Template;
 use super::tools::ToolPool;
 use crate::Kind;
+use crate::hygiene::DataCard;
 use crate::session::SessionEngine;
-use crate::writer::{NameStyle, Output};
+use crate::writer::Output;
 
 /// The progress of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
+    /// The number of conversations that are needed, with those that take the place of others that were left out.
+    pub needed: u64,
     /// The number of conversations that are kept.
     pub kept: u64,
     /// The number of conversations that were dropped.
@@ -37,6 +41,7 @@ pub struct Pipeline {
     stages: Vec<Box<dyn Stage>>,
     pool: ToolPool,
     context: StageContext,
+    forbidden: ForbiddenTexts,
     /// The settings with the texts of the prompts, which identify the task.
     task: String,
 }
@@ -59,7 +64,7 @@ impl Pipeline {
         if let Some((key, message)) = settings.problem() {
             return Err(PipelineError::Setting { key: key.to_owned(), message });
         }
-        pool.check(&settings)?;
+        let pool = pool.prepare(&settings)?;
         let mut texts = Vec::new();
         let mut built = Vec::new();
         for (at, stage) in settings.stages().iter().enumerate() {
@@ -82,11 +87,17 @@ impl Pipeline {
         }
         let task = serde_json::json!([settings.content(), texts]).to_string();
         let context = StageContext { settings, sessions, caller, spent: Spent::default() };
-        Ok(Self { stages: built, pool, context, task })
+        Ok(Self { stages: built, pool, context, forbidden: ForbiddenTexts::default(), task })
     }
 
-    /// Generates the conversations, and writes the output when it has them. The state of the run is kept in a file next to
-    /// the output: `data.jsonl.state`.
+    /// Sets the texts that must not be in the data set.
+    pub fn with_forbidden_texts(mut self, forbidden: ForbiddenTexts) -> Self {
+        self.forbidden = forbidden;
+        self
+    }
+
+    /// Generates the conversations, and writes the output when it has them, with its data card: `data.card.md`. The state
+    /// of the run is kept in a file next to the output: `data.jsonl.state`.
     ///
     /// The output has the first conversations that were kept, by their numbers. It does not depend on the order in which
     /// they were finished, or on interruptions.
@@ -104,47 +115,87 @@ impl Pipeline {
         let mut state = output.as_os_str().to_owned();
         state.push(".state");
         let store = Store::open(Path::new(&state), &self.task, earlier).await?;
-        let generated = self.generate(&store, cancel, on_progress).await;
-        let items = store.items().await;
+        let generated = self.select(&store, cancel, on_progress).await;
         store.close().await?;
-        let stopped = generated?;
-        self.write(output, &items?, stopped)
+        let (items, selection, stopped) = generated?;
+        self.write(output, &items, &selection, stopped)
     }
 
-    /// Writes the kept items, and counts all of them.
-    fn write(&self, path: &Path, items: &[Item], stopped: Option<Stopped>) -> Result<Report, PipelineError> {
-        let settings = &self.context.settings;
-        let requested = settings.num_outputs.get();
-        let names: NameStyle = settings.format.default_names();
-        let kept = items.iter().filter(|item| item.outcome == Some(ItemOutcome::Kept));
-        let mut output = Output::create(path, settings.format, names)?;
-        let mut written = 0;
-        for item in kept.take(requested as usize) {
-            output.write(&item.conversation)?;
-            written += 1;
-        }
-        output.finish()?;
-        let mut report = Report::of(items);
-        report.requested = requested.into();
-        report.written = written;
-        report.stopped = stopped;
-        Ok(report)
-    }
-
-    async fn generate(
+    /// Generates conversations until enough of them are selected. Those that are left out are replaced by others.
+    async fn select(
         &self,
         store: &Store,
         cancel: &CancellationToken,
         mut on_progress: impl FnMut(Progress) + Send,
+    ) -> Result<(Vec<Item>, Selection, Option<Stopped>), PipelineError> {
+        let settings = &self.context.settings;
+        let requested = settings.num_outputs.get();
+        let mut needed = u64::from(requested);
+        loop {
+            let stopped = self.generate(store, needed, cancel, &mut on_progress).await?;
+            let items = store.items().await?;
+            let selection = Selection::new(&items, requested as usize, &settings.hygiene, &self.forbidden);
+            let missing = u64::from(requested) - selection.conversations.len() as u64;
+            if missing == 0 || stopped.is_some() {
+                return Ok((items, selection, stopped.filter(|_| missing > 0)));
+            }
+            let is_kept = |item: &&Item| item.outcome == Some(ItemOutcome::Kept);
+            needed = items.iter().filter(is_kept).count() as u64 + missing;
+        }
+    }
+
+    /// Writes the selected conversations with their data card, and counts all items.
+    fn write(
+        &self,
+        path: &Path,
+        items: &[Item],
+        selection: &Selection,
+        stopped: Option<Stopped>,
+    ) -> Result<Report, PipelineError> {
+        let settings = &self.context.settings;
+        let names = settings.names.unwrap_or_else(|| settings.format.default_names());
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let mut card = DataCard::new(name, settings.seed);
+        let mut output = Output::create(path, settings.format, names)?;
+        for conversation in &selection.conversations {
+            output.write(conversation)?;
+            card.add(conversation);
+        }
+        let mut report = Report::of(items, selection);
+        for (stage, reasons) in &report.reasons {
+            for (reason, count) in reasons {
+                *card.dropped.entry(format!("{stage}: {reason}")).or_default() += count;
+            }
+        }
+        card.set_licences(&settings.licences);
+        output.finish_with(&card)?;
+        report.requested = settings.num_outputs.get().into();
+        report.written = selection.conversations.len() as u64;
+        report.secrets_removed = selection.secrets_removed;
+        report.stopped = stopped;
+        Ok(report)
+    }
+
+    /// Generates conversations until a number of them is kept.
+    async fn generate(
+        &self,
+        store: &Store,
+        needed: u64,
+        cancel: &CancellationToken,
+        on_progress: &mut (impl FnMut(Progress) + Send),
     ) -> Result<Option<Stopped>, PipelineError> {
         let settings = &self.context.settings;
-        let needed = u64::from(settings.num_outputs.get());
         let mut waiting: BTreeMap<u64, Item> = BTreeMap::new();
-        let mut progress = Progress::default();
+        let mut progress = Progress { needed, ..Progress::default() };
         let mut next = 0;
+        self.context.spent.reset();
         for item in store.items().await? {
             self.context.spent.add(item.usage);
-            next = next.max(item.index + 1);
+            // An item before this one may have been started and not been stored when the process was killed.
+            for index in next..item.index {
+                waiting.insert(index, self.pool.item(index, settings));
+            }
+            next = item.index + 1;
             match item.outcome {
                 Some(ItemOutcome::Kept) => progress.kept += 1,
                 Some(ItemOutcome::Dropped(_)) => progress.dropped += 1,
@@ -192,6 +243,10 @@ impl Pipeline {
 
     /// Runs the stages of an item until it is kept or dropped. Each stage is one transaction.
     async fn settle(&self, mut item: Item, store: &Store) -> Result<ItemOutcome, StageError> {
+        if item.outcome.is_some() {
+            // It was dropped when its tools were chosen.
+            store.put(&item).await.map_err(StageError::Fail)?;
+        }
         loop {
             if let Some(outcome) = &item.outcome {
                 return Ok(outcome.clone());

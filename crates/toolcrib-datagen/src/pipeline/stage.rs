@@ -5,21 +5,29 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use toolcrib_agent::chat::{ChatRequest, RequestOptions, Usage};
+use toolcrib_agent::chat::{ChatRequest, RequestOptions, ResponseFormat, Usage};
 use toolcrib_agent::{ChatModel, Error, Message};
 use toolcrib_port::ToolCaller;
 
 use super::error::{PipelineError, StageError};
 use super::item::Item;
-use super::settings::{GenerateSettings, StageKind};
+use super::settings::{GenerateSettings, ReplyForm, StageKind};
 use super::template::{Template, Values};
 use crate::seed::Random;
 use crate::session::SessionEngine;
 
 /// The number of characters of a reply that errors quote.
 const QUOTED_CHARS: usize = 200;
+
+/// The status of a server that failed while it made a reply.
+const FAILED: u16 = 500;
+
+/// The status of a server that failed after it had begun to send a reply.
+const FAILED_MIDWAY: u16 = 200;
 
 /// A stage of the pipeline.
 #[async_trait]
@@ -55,6 +63,11 @@ pub(crate) struct Spent {
 }
 
 impl Spent {
+    pub(crate) fn reset(&self) {
+        self.tokens.store(0, Ordering::Relaxed);
+        self.cost.store(0, Ordering::Relaxed);
+    }
+
     pub(crate) fn add(&self, usage: Usage) {
         self.tokens.fetch_add(usage.tokens(), Ordering::Relaxed);
         self.cost.fetch_add(usage.cost, Ordering::Relaxed);
@@ -90,7 +103,7 @@ pub(crate) struct Asker {
 
 impl Asker {
     /// Asks the model until a reply passes the check. `number` distinguishes the questions of one stage.
-    pub(crate) async fn ask<T: DeserializeOwned, R>(
+    pub(crate) async fn ask<T: DeserializeOwned + JsonSchema, R>(
         &self,
         item: &mut Item,
         context: &StageContext,
@@ -106,12 +119,22 @@ impl Asker {
             context: &material,
         };
         let mut messages = vec![Message::user(self.template.fill(values))];
+        let format = response_format::<T>(self.stage, settings.response_format);
         let mut problem = String::new();
         for attempt in 0..settings.attempts.get() {
             let part = number.saturating_mul(u64::from(settings.attempts.get())) + u64::from(attempt);
-            let reply = self.complete(item, &messages, part, context).await?;
+            let seed = request_seed(item, part);
+            let options =
+                RequestOptions { seed, response_format: format.clone(), ..RequestOptions::default() };
+            let reply = self.complete(item, &messages, &options, context).await?;
             problem = match parse(&reply).and_then(|reply| check(item, reply)) {
-                Ok(usable) => return Ok(usable),
+                Ok(usable) => {
+                    let models = &mut item.conversation.provenance.models;
+                    if !models.contains(&self.model.name) {
+                        models.push(self.model.name.clone());
+                    }
+                    return Ok(usable);
+                }
                 Err(problem) => problem,
             };
             messages.push(Message::assistant(reply));
@@ -126,18 +149,13 @@ impl Asker {
         &self,
         item: &mut Item,
         messages: &[Message],
-        part: u64,
+        options: &RequestOptions,
         context: &StageContext,
     ) -> Result<String, StageError> {
         if context.spent.is_used(&context.settings) {
             return Err(StageError::Budget);
         }
-        let stage_seed = Random::derive(item.conversation.seed, item.next_stage as u64);
-        let turn_seed = Random::derive(stage_seed, u64::from(item.complete_turns));
-        // Servers take seeds of 31 bits.
-        let seed = i64::try_from(Random::derive(turn_seed, part) >> 33).ok();
-        let options = RequestOptions { seed, ..RequestOptions::default() };
-        let request = ChatRequest { options: Some(&options), ..ChatRequest::new(&self.model.name, messages) };
+        let request = ChatRequest { options: Some(options), ..ChatRequest::new(&self.model.name, messages) };
         let limit = Duration::from_secs(context.settings.reply_timeout_seconds.get().into());
         let mut ignored = |_: toolcrib_agent::chat::Piece<'_>| {};
         let reply = tokio::time::timeout(limit, self.model.model.complete(&request, &mut ignored)).await;
@@ -148,6 +166,10 @@ impl Asker {
             }
             Ok(Err(error @ (Error::NotAReply { .. } | Error::TooLarge { .. }))) => {
                 return Err(StageError::drop(self.stage, "unusable_reply", error.to_string()));
+            }
+            // The server failed at this reply, and would again: the seed is the same when the run is resumed.
+            Ok(Err(error @ Error::Refused { status: FAILED_MIDWAY | FAILED, .. })) => {
+                return Err(StageError::drop(self.stage, "failed_reply", error.to_string()));
             }
             Ok(Err(error)) => {
                 let message = error.to_string();
@@ -162,6 +184,32 @@ impl Asker {
         item.usage += reply.usage;
         // The text is whole where the wrapper of a model took calls out of it.
         Ok(reply.written.unwrap_or(reply.content))
+    }
+}
+
+/// Returns the seed of a request. `part` distinguishes the requests of one stage.
+fn request_seed(item: &Item, part: u64) -> Option<i64> {
+    let stage_seed = Random::derive(item.conversation.seed, item.next_stage as u64);
+    let turn_seed = Random::derive(stage_seed, u64::from(item.complete_turns));
+    // Servers take seeds of 31 bits.
+    i64::try_from(Random::derive(turn_seed, part) >> 33).ok()
+}
+
+/// Returns the form of the replies to a stage.
+fn response_format<T: JsonSchema>(stage: StageKind, form: ReplyForm) -> Option<ResponseFormat> {
+    match form {
+        ReplyForm::JsonSchema => {
+            let settings = SchemaSettings::draft2020_12().with(|settings| {
+                // Servers that make a grammar of a schema know few keywords.
+                settings.inline_subschemas = true;
+                settings.meta_schema = None;
+            });
+            let schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+            let schema = schema.as_object().cloned().unwrap_or_default();
+            Some(ResponseFormat::JsonSchema { name: stage.name().to_owned(), schema, strict: None })
+        }
+        ReplyForm::JsonObject => Some(ResponseFormat::JsonObject),
+        ReplyForm::Text => None,
     }
 }
 

@@ -1,5 +1,9 @@
 //! Tests of the pipeline with a model that answers by rules.
 
+mod kinds;
+mod sampling;
+mod selection;
+
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::Path;
@@ -41,6 +45,10 @@ struct Teacher {
     silent_after: Option<usize>,
     silent: Arc<Notify>,
     rubbish_for: Option<StageKind>,
+    /// The number of the turn, from 0, in whose stages it writes rubbish.
+    rubbish_in_turn: Option<u64>,
+    /// The number of the conversation for which it is silent.
+    silent_for: Option<u64>,
 }
 
 #[async_trait]
@@ -52,9 +60,14 @@ impl ChatModel for Teacher {
             std::future::pending::<()>().await;
         }
         let prompt = request.messages[0].content();
-        let is_rubbish = |stage: StageKind| prompt.contains(&format!("\"stage\": \"{}\"", stage.name()));
-        let content =
-            if self.rubbish_for.is_some_and(is_rubbish) { "rubbish".to_owned() } else { teach(prompt) };
+        if self.silent_for.is_some_and(|item| prompt.contains(&format!("\"item\": {item},"))) {
+            std::future::pending::<()>().await;
+        }
+        let has = |key: &str, value: &str| prompt.contains(&format!("\"{key}\": {value}"));
+        let of_stage = |stage: StageKind| has("stage", &format!("\"{}\"", stage.name()));
+        let of_turn = |turn: u64| has("turn", &format!("{turn},")) && of_stage(StageKind::Plan);
+        let is_rubbish = self.rubbish_for.is_some_and(of_stage) || self.rubbish_in_turn.is_some_and(of_turn);
+        let content = if is_rubbish { "rubbish".to_owned() } else { teach(prompt) };
         let usage = Usage { prompt_tokens: 10, completion_tokens: 1, ..Usage::default() };
         Ok(ChatReply { content, usage, ..ChatReply::default() })
     }
@@ -153,6 +166,34 @@ async fn interruptions_at_every_stage_change_nothing() {
     }
     assert_eq!(report.written, 18);
     assert_eq!(std::fs::read(path).unwrap(), std::fs::read(whole).unwrap());
+}
+
+#[tokio::test]
+async fn a_conversation_that_was_started_and_not_stored_is_not_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, parts) = (folder.path().join("whole.jsonl"), folder.path().join("parts.jsonl"));
+    let settings = GenerateSettings { num_outputs: NonZeroU32::new(3).unwrap(), ..settings() };
+    run(&pipeline(&settings, Teacher::default(), tools()), &whole, EarlierRun::Refuse).await.unwrap();
+
+    let teacher = Teacher { silent_for: Some(0), ..Teacher::default() };
+    let interrupted = pipeline(&settings, teacher, tools());
+    let others_are_kept = Notify::new();
+    let cancel = CancellationToken::new();
+    let on_progress = |progress: super::Progress| {
+        if progress.kept == 2 {
+            others_are_kept.notify_one();
+        }
+    };
+    tokio::select! {
+        ended = interrupted.run(&parts, EarlierRun::Refuse, &cancel, on_progress) => {
+            panic!("{ended:?}")
+        }
+        () = others_are_kept.notified() => {}
+    }
+    let resumed = pipeline(&settings, Teacher::default(), tools());
+    let report = run(&resumed, &parts, EarlierRun::Resume).await.unwrap();
+    assert_eq!((report.written, report.started), (3, 3), "{report}");
+    assert_eq!(std::fs::read(parts).unwrap(), std::fs::read(whole).unwrap());
 }
 
 #[tokio::test]

@@ -1,22 +1,28 @@
 //! The tools of a run: those that conversations offer, and those that a policy denies.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use serde_json::json;
-use toolcrib_model::{QualifiedName, Tool};
+use toolcrib_meta::names::{EXECUTE_TOOL, SEARCH_TOOLS};
+use toolcrib_model::name::{NAMESPACE_SEPARATOR, RUNTIME_NAMESPACE};
+use toolcrib_model::{Fingerprint, QualifiedName, Tool};
+use toolcrib_registry::enrichment::ToolKey;
+use toolcrib_results::READ_RESULT;
 
 use super::error::PipelineError;
-use super::item::Item;
-use super::settings::{GenerateSettings, KindSettings};
-use crate::conversation::{Conversation, ConversationTool};
+use super::item::{Dropped, Item, ItemOutcome};
+use super::mix::{Mixes, SampledTools};
+use super::settings::{GenerateSettings, KindSettings, StageKind};
+use crate::Kind;
+use crate::conversation::{Conversation, ConversationTool, Provenance};
+use crate::sampler::{Catalogue, Samplers};
 use crate::seed::Random;
 use crate::session::SessionState;
-use crate::{Kind, conversation};
 
-/// The tools by which an assistant finds and calls tools, and reads long results.
-pub(crate) const SEARCH_TOOLS: &str = "toolcrib::search_tools";
-pub(crate) const EXECUTE_TOOL: &str = "toolcrib::execute_tool";
-pub(crate) const READ_RESULT: &str = "toolcrib::read_result";
+/// Returns the qualified name of a tool of the runtime.
+pub(crate) fn runtime_tool(name: &str) -> String {
+    format!("{RUNTIME_NAMESPACE}{NAMESPACE_SEPARATOR}{name}")
+}
 
 /// The tools of a run.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +33,9 @@ pub struct ToolPool {
     pub denied: Vec<Arc<Tool>>,
     /// The tools of the runtime, such as `search_tools`.
     pub runtime: Vec<Arc<Tool>>,
+    /// The samplers that a task may name, and the tools that they choose from.
+    samplers: Option<(Samplers, Catalogue)>,
+    mixes: Mixes,
 }
 
 impl ToolPool {
@@ -49,8 +58,33 @@ impl ToolPool {
         pool
     }
 
+    /// Adds the samplers that a task may name. They choose from the tools of the catalogue that this pool has too; the
+    /// sources of these tools are recorded with conversations.
+    pub fn with_samplers(mut self, samplers: Samplers, catalogue: Catalogue) -> Self {
+        self.samplers = Some((samplers, catalogue));
+        self
+    }
+
+    /// Builds the samplers of a task, after the check that there are tools for all kinds.
+    pub(crate) fn prepare(mut self, settings: &GenerateSettings) -> Result<Self, PipelineError> {
+        self.check(settings)?;
+        if let Some((samplers, catalogue)) = &self.samplers {
+            self.mixes = Mixes::new(settings, samplers, catalogue, |kind, of_kind| {
+                let tools = self.candidates(kind, of_kind).into_iter();
+                tools
+                    .map(|tool| ToolKey { name: tool.name.clone(), fingerprint: tool.fingerprint() })
+                    .collect()
+            })?;
+        } else if settings.has_samplers() {
+            let message =
+                "there is no catalogue for samplers; add one by `ToolPool::with_samplers`".to_owned();
+            return Err(PipelineError::Setting { key: "samplers".to_owned(), message });
+        }
+        Ok(self)
+    }
+
     /// Checks that there are tools for all kinds of a mix.
-    pub(crate) fn check(&self, settings: &GenerateSettings) -> Result<(), PipelineError> {
+    fn check(&self, settings: &GenerateSettings) -> Result<(), PipelineError> {
         for (kind, weight) in settings.kinds() {
             if weight.weight() <= 0.0 {
                 continue;
@@ -65,14 +99,13 @@ impl ToolPool {
                 _ if self.candidates(kind, &weight).is_empty() => "a tool that fits it",
                 _ => continue,
             };
-            let kind = json!(kind).as_str().unwrap_or_default().to_owned();
             return Err(PipelineError::NoTools { kind, needed });
         }
         Ok(())
     }
 
     fn has_runtime(&self, name: &str) -> bool {
-        self.runtime.iter().any(|tool| tool.name.to_string() == name)
+        self.runtime.iter().any(|tool| tool.name.name() == name)
     }
 
     /// Returns the tools that a plan of a kind may call.
@@ -92,19 +125,27 @@ impl ToolPool {
     pub(crate) fn item(&self, index: u64, settings: &GenerateSettings) -> Item {
         let seed = Random::derive(settings.seed, index);
         let mut random = Random::new(seed);
-        let kinds: Vec<_> = settings.kinds().into_iter().collect();
-        let weights: Vec<f64> = kinds.iter().map(|(_, settings)| settings.weight()).collect();
-        let chosen = random.weighted(&weights).and_then(|at| kinds.into_iter().nth(at));
-        let (kind, of_kind) = chosen.unwrap_or((Kind::Single, KindSettings::Weight(1.0)));
-        let plannable = self.sample(kind, &of_kind, settings.tools.get(), &mut random);
+        let (kind, of_kind) = kind(index, settings);
+        let sampled = self.mixes.sample(kind, seed).unwrap_or_else(|| {
+            let plannable = self.sample(kind, &of_kind, settings.tools.get(), &mut random);
+            Ok(SampledTools { offered: plannable.clone(), plannable })
+        });
+        let (SampledTools { plannable, offered }, outcome) = match sampled {
+            Ok(tools) => (tools, None),
+            Err(error) => {
+                let (stage, reason) = (StageKind::Scenario, "no_sample".to_owned());
+                let dropped = Dropped { stage, reason, detail: error.to_string() };
+                (SampledTools::default(), Some(ItemOutcome::Dropped(dropped)))
+            }
+        };
         let runtime = |names: &[&str]| {
-            let tools = self.runtime.iter().filter(|tool| names.contains(&tool.name.to_string().as_str()));
+            let tools = self.runtime.iter().filter(|tool| names.contains(&tool.name.name()));
             tools.map(|tool| ConversationTool::from(tool.as_ref())).collect::<Vec<_>>()
         };
         let tools = match kind {
             Kind::Discovery => runtime(&[SEARCH_TOOLS, EXECUTE_TOOL]),
-            Kind::LongResult => plannable.iter().cloned().chain(runtime(&[READ_RESULT])).collect(),
-            _ => plannable.clone(),
+            Kind::LongResult => offered.into_iter().chain(runtime(&[READ_RESULT])).collect(),
+            _ => offered,
         };
         let turns = match kind {
             Kind::MultiTurn => {
@@ -115,7 +156,8 @@ impl ToolPool {
             _ => 1,
         };
         let id = format!("{:x}-{index}", settings.seed);
-        let conversation = Conversation { seed, tools, ..conversation::Conversation::new(id, kind) };
+        let provenance = Provenance { sources: self.sources(&plannable), ..Provenance::default() };
+        let conversation = Conversation { seed, tools, provenance, ..Conversation::new(id, kind) };
         Item {
             index,
             conversation,
@@ -124,14 +166,27 @@ impl ToolPool {
             scenario: String::new(),
             plan: Vec::new(),
             omitted: None,
+            alternative: None,
+            query: None,
             turns,
             complete_turns: 0,
             complete_messages: 0,
             session: SessionState::default(),
             next_stage: 0,
             usage: toolcrib_agent::chat::Usage::default(),
-            outcome: None,
+            outcome,
         }
+    }
+
+    /// Returns the sources of tools, each once.
+    fn sources(&self, tools: &[ConversationTool]) -> Vec<String> {
+        let Some((_, catalogue)) = &self.samplers else { return Vec::new() };
+        let of_tool = |tool: &ConversationTool| {
+            let fingerprint = Fingerprint::of(&tool.parameters);
+            let entry = catalogue.get(&ToolKey { name: tool.name.clone(), fingerprint })?;
+            Some(entry.source.to_string())
+        };
+        tools.iter().filter_map(of_tool).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// Chooses tools with different names: for a kind with a list of tools, only these.
@@ -148,6 +203,19 @@ impl ToolPool {
         let tools = chosen.into_iter().filter_map(|at| candidates.get(at));
         tools.map(|tool| ConversationTool::from(tool.as_ref())).collect()
     }
+}
+
+/// Returns the kind of an item. The items of each prefix of a run have the kinds in proportion to their weights, not only
+/// on average: their places in the mix are the multiples of the golden ratio, modulo 1, which leave no large gaps (the
+/// three-distance theorem).
+fn kind(index: u64, settings: &GenerateSettings) -> (Kind, KindSettings) {
+    /// The golden ratio without its whole part, as a fraction of 2^64.
+    const GOLDEN_RATIO: u64 = 0x9e37_79b9_7f4a_7c15;
+    let place = settings.seed.wrapping_add(index).wrapping_mul(GOLDEN_RATIO);
+    let kinds: Vec<_> = settings.kinds().into_iter().collect();
+    let weights: Vec<f64> = kinds.iter().map(|(_, settings)| settings.weight()).collect();
+    let chosen = crate::seed::weighted_at(place, &weights).and_then(|at| kinds.into_iter().nth(at));
+    chosen.unwrap_or((Kind::Single, KindSettings::Weight(1.0)))
 }
 
 /// Returns true if a name fits one of the patterns, or there is no pattern.

@@ -21,12 +21,12 @@ pub struct MissingArtifact {
 pub(super) type ToolIndex = u32;
 
 /// The tools of a snapshot that conversations can be about: all but those of the runtime itself. Cheap to clone.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Catalogue {
     shared: Arc<Shared>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Shared {
     tools: Vec<Arc<Entry>>,
     keys: HashMap<ToolKey, ToolIndex>,
@@ -57,7 +57,17 @@ impl Catalogue {
             let traits = entry.tool.traits();
             traits.operational || traits.discovery || entry.tool.name.is_of_runtime()
         };
-        let tools: Vec<Arc<Entry>> = snapshot.iter().filter(|entry| !is_of_runtime(entry)).cloned().collect();
+        let tools = snapshot.iter().filter(|entry| !is_of_runtime(entry)).cloned().collect();
+        Self::with_tools(tools, snapshot.artifacts().clone())
+    }
+
+    /// Returns the catalogue of some of the tools, with the edges between these.
+    pub fn filtered(&self, keep: impl Fn(&Entry) -> bool) -> Self {
+        let tools = self.tools().iter().filter(|entry| keep(entry)).cloned().collect();
+        Self::with_tools(tools, self.shared.artifacts.clone())
+    }
+
+    fn with_tools(tools: Vec<Arc<Entry>>, artifacts: Artifacts) -> Self {
         let keys: HashMap<ToolKey, ToolIndex> =
             (0..).zip(&tools).map(|(at, entry)| (ToolKey::of(entry), at)).collect();
         let mut by_namespace: BTreeMap<&str, Vec<ToolIndex>> = BTreeMap::new();
@@ -65,9 +75,8 @@ impl Catalogue {
             by_namespace.entry(entry.tool.name.namespace()).or_default().push(at);
         }
         let namespaces = by_namespace.into_iter().map(|(name, tools)| (name.to_owned(), tools)).collect();
-        let dataflow = snapshot.artifacts().get::<Dataflow>(Dataflow::KEY);
+        let dataflow = artifacts.get::<Dataflow>(Dataflow::KEY);
         let dataflow = dataflow.map(|dataflow| Edges::new(&tools, &keys, &dataflow));
-        let artifacts = snapshot.artifacts().clone();
         Self { shared: Arc::new(Shared { tools, keys, namespaces, dataflow, artifacts }) }
     }
 

@@ -13,6 +13,8 @@ mod tests;
 use std::collections::HashSet;
 
 use serde_json::Value;
+use toolcrib_meta::names::SEARCH_TOOLS;
+use toolcrib_model::name::NAMESPACE_SEPARATOR;
 use toolcrib_model::text::canonical_json;
 
 pub use finding::{Finding, Location, Reason};
@@ -30,8 +32,8 @@ const MAX_LEAVES: usize = 1_000;
 /// Returns everything that is wrong with a conversation, in the order of its messages, at most [`MAX_FINDINGS`].
 ///
 /// A call is checked against all overloads of its name; it needs to fit one of them. A value has to come from an earlier
-/// message or result. Booleans, dates, values that the schema lists, and numbers that the conversation writes as words
-/// are excused.
+/// message or result. Booleans, dates, values that the schema lists, the words of a search for tools, and numbers that
+/// the conversation writes as words are excused.
 ///
 /// ```
 /// use serde_json::json;
@@ -152,7 +154,10 @@ fn check_values(
         if let Some(reference) = value.as_str().and_then(references::reference) {
             let detail = format!("`{reference}` refers to a result instead of holding its value");
             findings.push(Finding::new(Reason::IndirectReference, location, detail));
-        } else if !tools.lists(&call.name, &path, value) && !context.has(value) {
+        } else if !tools.lists(&call.name, &path, value)
+            && !is_search_word(&call.name, &path)
+            && !context.has(value)
+        {
             let mut following = Context::default();
             for message in later {
                 if let Message::Tool { content, .. } = message {
@@ -167,6 +172,13 @@ fn check_values(
             findings.push(Finding::new(reason, location, detail));
         }
     }
+}
+
+/// Returns true for the words that an assistant searches for a tool with: it chooses them. Formats that write no
+/// namespace for the tools of the runtime are read with another one.
+fn is_search_word(tool: &str, path: &str) -> bool {
+    let is_search = tool.rsplit(NAMESPACE_SEPARATOR).next() == Some(SEARCH_TOOLS);
+    is_search && (path == "/query" || path.starts_with("/queries/"))
 }
 
 fn collect_leaves<'a>(value: &'a Value, path: &mut String, leaves: &mut Vec<(String, &'a Value)>) {

@@ -1,10 +1,12 @@
 //! Tests of the validation.
 
 use serde_json::{Map, Value, json};
+use toolcrib_model::{QualifiedName, Tool};
 use toolcrib_schema::CompiledSchema;
 
 use super::{Reason, validate};
-use crate::conversation::{Call, Conversation, Message};
+use crate::Kind;
+use crate::conversation::{Call, Conversation, ConversationTool, Message};
 use crate::samples;
 use crate::seed::Random;
 
@@ -36,6 +38,31 @@ fn conversations_without_a_fault_have_no_finding() {
     for seed in 0..1_000 {
         let conversation = samples::conversation(seed);
         assert_eq!(validate(&conversation), [], "seed {seed}: {conversation:#?}");
+    }
+}
+
+#[test]
+fn the_words_of_a_search_for_tools_need_no_origin() {
+    for (name, arguments, findings) in [
+        ("context_builder::search_tools", json!({"query": "ship parcel", "queries": ["book courier"]}), 0),
+        ("context_builder::search_tools", json!({"query": "ship parcel", "namespace": "shipping"}), 1),
+        ("shop::search", json!({"query": "parcel"}), 1),
+    ] {
+        let (namespace, own) = name.split_once("::").unwrap();
+        let tool = Tool::new(QualifiedName::new(namespace, own).unwrap());
+        let conversation = Conversation {
+            tools: vec![ConversationTool::from(&tool)],
+            messages: vec![
+                Message::user("Can you send this to Oslo?"),
+                Message::calls([Call::new("1", name, arguments.clone())]),
+                Message::result("1", "nothing"),
+                Message::assistant("No."),
+            ],
+            ..Conversation::new("c1", Kind::Discovery)
+        };
+        let found = validate(&conversation);
+        let ungrounded = found.iter().filter(|finding| finding.reason == Reason::UngroundedValue);
+        assert_eq!(ungrounded.count(), findings, "{arguments}: {found:?}");
     }
 }
 

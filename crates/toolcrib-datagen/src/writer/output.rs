@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::{Format, NameStyle};
 use crate::conversation::Conversation;
+use crate::hygiene::DataCard;
 
 /// The error of an output file.
 #[derive(Debug, thiserror::Error)]
@@ -69,6 +70,18 @@ impl Output {
         Ok(rows.main.len())
     }
 
+    /// Gives the files their names, and writes the data card next to them: `data.card.md`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`finish`](Self::finish).
+    pub fn finish_with(self, card: &DataCard) -> Result<(), WriteError> {
+        let mut written = Pending::create(&self.main.path.with_extension("card.md"))?;
+        written.text(&card.to_string())?;
+        written.finish()?;
+        self.finish()
+    }
+
     /// Gives the files their names.
     ///
     /// # Errors
@@ -111,6 +124,12 @@ impl Pending {
         written
             .and_then(|()| file.write_all(b"\n"))
             .map_err(|source| WriteError { path: self.path.clone(), source })
+    }
+
+    fn text(&mut self, text: &str) -> Result<(), WriteError> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let written = file.write_all(text.as_bytes());
+        written.map_err(|source| WriteError { path: self.path.clone(), source })
     }
 
     fn finish(mut self) -> Result<(), WriteError> {

@@ -1,6 +1,7 @@
 //! Results of calls.
 
 mod facts;
+mod handle;
 pub(crate) mod media;
 pub(crate) mod notes;
 
@@ -9,6 +10,7 @@ use serde_json::Value;
 
 use crate::{ErrorKind, JsonObject, ToolError};
 
+pub use self::handle::{handle_of, is_handle, replace_handles, replace_handles_in};
 pub use self::media::{Media, MediaHandle, media_handles};
 
 /// The result of a call: a value or an error, never both.

@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 use toolcrib_model::random::random_bytes;
+use toolcrib_model::result::handle_of;
 use toolcrib_port::CallContext;
 
 use crate::limits::{
@@ -21,9 +22,6 @@ use crate::limits::{
     RESULT_LIFETIME,
 };
 use crate::store::session_folder::SessionFolder;
-
-/// The letters of a handle: 32, so that each encodes five bits.
-const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
 /// The owner of a result. A reader has to match all three fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -229,19 +227,8 @@ fn drop_expired(entries: &mut VecDeque<StoreEntry>, time: Duration) {
     }
 }
 
-/// Returns true if a text has the form of a handle.
-pub(crate) fn is_handle(text: &str) -> bool {
-    text.strip_prefix("r_")
-        .is_some_and(|rest| rest.len() == 26 && rest.bytes().all(|byte| ALPHABET.contains(&byte)))
-}
-
 /// Creates a handle that cannot be guessed: 128 bits from the operating system. `None` if it provides no random
 /// numbers.
 fn new_handle() -> Option<String> {
-    let number = u128::from_be_bytes(random_bytes().ok()?);
-    let letter = |place: u32| {
-        let bits = usize::try_from((number >> (5 * place)) & 31).unwrap_or_default();
-        ALPHABET.get(bits).map(|letter| char::from(*letter))
-    };
-    Some(format!("r_{}", (0..26).filter_map(letter).collect::<String>()))
+    random_bytes().ok().map(|bytes| handle_of(u128::from_be_bytes(bytes)))
 }

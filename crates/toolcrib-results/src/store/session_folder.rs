@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use toolcrib_model::result::is_handle;
 
 use crate::limits::{MAX_STORED_RESULT_BYTES, MAX_STORED_SESSION_BYTES, MAX_STORED_SESSION_RESULTS};
-use crate::store::{Format, Owner, StoredResult, is_handle};
+use crate::store::{Format, Owner, StoredResult};
 
 /// The maximum length of the first line; names and a media type are shorter.
 const MAX_HEAD_BYTES: u64 = 64 * 1024;

@@ -12,6 +12,7 @@ use axum::routing::post;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use serde_json::Value;
+use tokio::sync::Notify;
 
 use super::encoding::{answer, refused};
 use super::request_check::problem;
@@ -27,8 +28,8 @@ const BAD_REQUEST: u16 = 400;
 /// The path of the API.
 pub(super) const COMPLETIONS_PATH: &str = "/v1/chat/completions";
 
-/// The turn for a request, from 0.
-type Script = Box<dyn Fn(usize) -> Option<Turn> + Send + Sync>;
+/// The turn for a request, by the number of the turns before it and by its body.
+type Script = Box<dyn Fn(usize, &Value) -> Option<Turn> + Send + Sync>;
 
 /// A server of `OpenAI` Chat Completions that answers according to a script, until it is dropped.
 ///
@@ -62,6 +63,28 @@ impl ModelRequest {
 struct ModelServerState {
     script: Script,
     progress: Mutex<Progress>,
+    gate: Mutex<Gate>,
+}
+
+/// The bound on the answers of a server.
+struct Gate {
+    /// The number of requests that may still be answered.
+    left: usize,
+    /// Notified when the last of them was answered, and when a request comes after it.
+    answered: Arc<Notify>,
+    held: Arc<Notify>,
+}
+
+impl Default for Gate {
+    fn default() -> Self {
+        Self::new(usize::MAX)
+    }
+}
+
+impl Gate {
+    fn new(left: usize) -> Self {
+        Self { left, answered: Arc::default(), held: Arc::default() }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -83,16 +106,38 @@ impl ModelServer {
     /// Starts a server that sends these turns in order.
     pub async fn start(turns: impl IntoIterator<Item = Turn>) -> Result<Self> {
         let turns: Vec<Turn> = turns.into_iter().collect();
-        Self::serve(Box::new(move |number| turns.get(number).cloned())).await
+        Self::serve(Box::new(move |number, _| turns.get(number).cloned())).await
     }
 
     /// Starts a server with endless turns: the function returns the turn of each number, from 0.
     pub async fn endless(turn: impl Fn(usize) -> Turn + Send + Sync + 'static) -> Result<Self> {
-        Self::serve(Box::new(move |number| Some(turn(number)))).await
+        Self::serve(Box::new(move |number, _| Some(turn(number)))).await
+    }
+
+    /// Starts a server whose turns follow from the bodies of the requests.
+    pub async fn answering(turn: impl Fn(&Value) -> Turn + Send + Sync + 'static) -> Result<Self> {
+        Self::serve(Box::new(move |_, request| Some(turn(request)))).await
+    }
+
+    /// Answers this many requests from now on. Those after them wait until their client gives up.
+    pub fn hold_after(&self, answers: usize) {
+        *self.state.gate.lock() = Gate::new(answers);
+    }
+
+    /// Waits until the last request was answered that [`hold_after`](Self::hold_after) allows.
+    pub async fn answered(&self) {
+        let answered = Arc::clone(&self.state.gate.lock().answered);
+        answered.notified().await;
+    }
+
+    /// Waits until a request came after the last one that [`hold_after`](Self::hold_after) allows.
+    pub async fn held(&self) {
+        let held = Arc::clone(&self.state.gate.lock().held);
+        held.notified().await;
     }
 
     async fn serve(script: Script) -> Result<Self> {
-        let state = Arc::new(ModelServerState { script, progress: Mutex::default() });
+        let state = Arc::new(ModelServerState { script, progress: Mutex::default(), gate: Mutex::default() });
         let router = Router::new().route(COMPLETIONS_PATH, post(complete)).with_state(Arc::clone(&state));
         Ok(Self { host: HttpService::start(router).await?, state })
     }
@@ -112,13 +157,24 @@ async fn complete(State(state): State<Arc<ModelServerState>>, headers: HeaderMap
     let authorization = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let authorization = authorization.unwrap_or_default().to_owned();
     let is_known = authorization.starts_with("Bearer ");
-    let mut progress = state.progress.lock();
-    progress.requests.push(ModelRequest {
+    state.progress.lock().requests.push(ModelRequest {
         path: COMPLETIONS_PATH.to_owned(),
         authorization,
         body: body.clone(),
     });
-
+    let left = {
+        let mut gate = state.gate.lock();
+        let left = gate.left;
+        gate.left = left.saturating_sub(1);
+        if left == 0 {
+            gate.held.notify_one();
+        }
+        left
+    };
+    if left == 0 {
+        std::future::pending::<()>().await;
+    }
+    let mut progress = state.progress.lock();
     if !is_known {
         return refused(UNAUTHORIZED, "there is no bearer token");
     }
@@ -128,7 +184,7 @@ async fn complete(State(state): State<Arc<ModelServerState>>, headers: HeaderMap
     if let Some(problem) = problem(&request) {
         return refused(BAD_REQUEST, &problem);
     }
-    let Some(turn) = (state.script)(progress.turns) else {
+    let Some(turn) = (state.script)(progress.turns, &request) else {
         return refused(BAD_REQUEST, &format!("the script has no turn {}", progress.turns + 1));
     };
     if let Some(status) = turn.refusals.get(progress.refusals) {
@@ -137,5 +193,8 @@ async fn complete(State(state): State<Arc<ModelServerState>>, headers: HeaderMap
     }
     progress.refusals = 0;
     progress.turns += 1;
+    if left == 1 {
+        state.gate.lock().answered.notify_one();
+    }
     answer(&turn, progress.turns, &request)
 }

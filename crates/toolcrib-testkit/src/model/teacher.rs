@@ -21,11 +21,8 @@ pub fn teach(prompt: &str) -> String {
         // The plan follows from what the second planner sees too.
         "plan" | "verify" => json!({"calls": plan(&context)}),
         "utterance" => json!({"message": utterance(&context, turn)}),
-        "clarify" => {
-            let omitted = context["omitted"].as_str().unwrap_or_default();
-            let value = said(&context["plan"][0]["arguments"][omitted]);
-            json!({"question": "Which one do you mean?", "reply": format!("I mean {value}.")})
-        }
+        "search" => json!({"query": query(&context)}),
+        "clarify" => clarify(&context),
         "error_turn" => error_turn(&context),
         "answer" => json!({"answer": "This is what I found."}),
         "filter" => json!({"keep": true, "reason": "It is consistent."}),
@@ -47,6 +44,13 @@ fn plan(context: &Value) -> Vec<Value> {
     };
     match context["kind"].as_str().unwrap_or_default() {
         "parallel" => vec![call(number), call(number + 1)],
+        "ambiguous" => {
+            let mut second = call(number);
+            if let Some(value) = second["arguments"].as_object_mut().and_then(|map| map.values_mut().next()) {
+                *value = other(value, number);
+            }
+            vec![call(number), second]
+        }
         "nested" => {
             let mut second = call(number + 1);
             if let Some(value) = second["arguments"].as_object_mut().and_then(|map| map.values_mut().next()) {
@@ -81,18 +85,56 @@ fn text(number: u64) -> String {
     format!("{word} {number}")
 }
 
+/// Returns another value of the same type.
+fn other(value: &Value, number: u64) -> Value {
+    match value {
+        Value::String(_) => text(number + 3).into(),
+        Value::Number(_) => (200 + number).into(),
+        Value::Bool(value) => (!value).into(),
+        other => other.clone(),
+    }
+}
+
 fn utterance(context: &Value, turn: u64) -> String {
     let omitted = context["omitted"].as_str();
+    let alternative = context["alternative"]["arguments"].as_object();
+    // What an ambiguous message says fits the other call too.
+    let is_shared =
+        |name: &str, value: &Value| alternative.is_none_or(|other| other.get(name) == Some(value));
     let calls = context["plan"].as_array().into_iter().flatten();
     let values: Vec<String> = calls
         .flat_map(|call| call["arguments"].as_object().into_iter().flatten())
         .filter(|(name, value)| Some(name.as_str()) != omitted && !said(value).starts_with('$'))
+        .filter(|(name, value)| is_shared(name, value))
         .map(|(_, value)| said(value))
         .collect();
     if values.is_empty() {
-        return format!("Please help me with request number {}.", turn + 1);
+        // No two requests are similar.
+        let number = context["item"].as_u64().unwrap_or_default() * 16 + turn;
+        let words: Vec<String> = (0..6).map(|at| text(number * 7 + at * at)).collect();
+        return format!("What do you think of {}?", words.join(", "));
     }
-    format!("Please take care of {}.", values.join(" and "))
+    let mut tools = context["tools"].as_array().into_iter().flatten();
+    let tool = tools.find(|tool| tool["name"] == context["plan"][0]["name"]);
+    let task = tool.and_then(|tool| tool["description"].as_str()).unwrap_or("Please take care of this.");
+    format!("{}: {}.", task.trim_end_matches('.'), values.join(" and "))
+}
+
+/// Returns the words before the values of the last message of the user.
+fn query(context: &Value) -> String {
+    let messages = context["conversation"].as_array().into_iter().flatten();
+    let mut asked = messages.filter(|message| message["role"] == "user");
+    let words = asked.next_back().and_then(|message| message["content"].as_str()?.split(':').next());
+    words.unwrap_or_default().to_owned()
+}
+
+fn clarify(context: &Value) -> Value {
+    let arguments = context["plan"][0]["arguments"].as_object();
+    let values: Vec<String> = match context["omitted"].as_str() {
+        Some(omitted) => vec![said(&context["plan"][0]["arguments"][omitted])],
+        None => arguments.into_iter().flat_map(|arguments| arguments.values().map(said)).collect(),
+    };
+    json!({"question": "Which one do you mean?", "reply": format!("I mean {}.", values.join(" and "))})
 }
 
 /// Returns a value as a user says it.

@@ -1,6 +1,7 @@
 //! The stage that decides whether a conversation is kept.
 
 use async_trait::async_trait;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::pipeline::error::StageError;
@@ -22,7 +23,7 @@ impl Stage for Filter {
     }
 
     async fn run(&self, item: &mut Item, context: &StageContext) -> Result<(), StageError> {
-        #[derive(Deserialize)]
+        #[derive(Deserialize, JsonSchema)]
         struct Vote {
             keep: bool,
             #[serde(default)]

@@ -2,6 +2,7 @@
 
 mod execute;
 mod filter;
+mod recovery;
 mod texts;
 mod turn;
 
@@ -16,8 +17,9 @@ pub(super) fn asking(asker: Asker, votes: u32) -> Box<dyn Stage> {
         StageKind::Plan => Box::new(turn::Plan(asker)),
         StageKind::Utterance => Box::new(turn::Utterance(asker)),
         StageKind::Verify => Box::new(turn::Verify(asker)),
-        StageKind::Clarify => Box::new(turn::Clarify(asker)),
-        StageKind::ErrorTurn => Box::new(turn::ErrorTurn(asker)),
+        StageKind::Search => Box::new(turn::Search(asker)),
+        StageKind::Clarify => Box::new(recovery::Clarify(asker)),
+        StageKind::ErrorTurn => Box::new(recovery::ErrorTurn(asker)),
         StageKind::Answer => Box::new(turn::Answer(asker)),
         StageKind::Preference => Box::new(texts::Preference(asker)),
         StageKind::Filter => Box::new(filter::Filter { asker, votes }),

@@ -1,6 +1,7 @@
 //! The stages that describe the user, and the rejected answer of a preference pair.
 
 use async_trait::async_trait;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::conversation::{Message, RejectedBranch};
@@ -36,7 +37,7 @@ impl Stage for Persona {
     }
 
     async fn run(&self, item: &mut Item, context: &StageContext) -> Result<(), StageError> {
-        #[derive(Deserialize)]
+        #[derive(Deserialize, JsonSchema)]
         struct PersonaReply {
             persona: String,
         }
@@ -56,7 +57,7 @@ impl Stage for Scenario {
     }
 
     async fn run(&self, item: &mut Item, context: &StageContext) -> Result<(), StageError> {
-        #[derive(Deserialize)]
+        #[derive(Deserialize, JsonSchema)]
         struct ScenarioReply {
             scenario: String,
         }
@@ -76,7 +77,7 @@ impl Stage for Preference {
     }
 
     async fn run(&self, item: &mut Item, context: &StageContext) -> Result<(), StageError> {
-        #[derive(Deserialize)]
+        #[derive(Deserialize, JsonSchema)]
         struct PreferenceReply {
             answer: String,
         }

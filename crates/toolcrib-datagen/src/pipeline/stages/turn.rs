@@ -1,6 +1,7 @@
-//! The stages of a turn that ask a model.
+//! The stages of a turn that write its plan, its message and its answer.
 
 use async_trait::async_trait;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::texts::text;
@@ -8,10 +9,13 @@ use crate::Kind;
 use crate::conversation::{Call, Message};
 use crate::pipeline::error::StageError;
 use crate::pipeline::item::Item;
-use crate::pipeline::plan::{self, PlannedCall, PlannedCalls};
+use crate::pipeline::plan::{self, PlannedCalls};
 use crate::pipeline::settings::StageKind;
 use crate::pipeline::stage::{Asker, Stage, StageContext};
 use crate::seed::Random;
+
+/// The most characters of the words that an assistant searches for.
+const MAX_QUERY_CHARS: usize = 200;
 
 /// `plan`.
 pub(super) struct Plan(pub(super) Asker);
@@ -25,23 +29,27 @@ impl Stage for Plan {
     async fn run(&self, item: &mut Item, context: &StageContext) -> Result<(), StageError> {
         item.plan = Vec::new();
         item.omitted = None;
+        item.alternative = None;
+        item.query = None;
         let kind = item.conversation.kind;
         if kind == Kind::Irrelevant {
             return Ok(());
         }
-        let is_asked = matches!(kind, Kind::MissingParameter | Kind::Ambiguous);
         let check = |item: &Item, reply: PlannedCalls| {
             let calls = reply.calls.into_iter().enumerate().map(|(at, call)| call.call((at + 1).to_string()));
             let calls: Vec<Call> = calls.collect();
             plan::check(kind, &calls, &item.plannable)?;
             let said = |call| plan::required_values(call, &item.plannable);
-            if is_asked && calls.first().is_none_or(|call| said(call).is_empty()) {
+            if kind == Kind::MissingParameter && calls.first().is_none_or(|call| said(call).is_empty()) {
                 return Err("the call has no required argument that a user could leave out".to_owned());
             }
             Ok(calls)
         };
-        let calls = self.0.ask(item, context, 0, check).await?;
-        if let (true, Some(call)) = (is_asked, calls.first()) {
+        let mut calls = self.0.ask(item, context, 0, check).await?;
+        if kind == Kind::Ambiguous {
+            item.alternative = calls.pop();
+        }
+        if let (Kind::MissingParameter, Some(call)) = (kind, calls.first()) {
             let mut random = Random::new(Random::derive(item.conversation.seed, item.next_stage as u64));
             item.omitted = random.choose(&plan::required_values(call, &item.plannable)).cloned();
         }
@@ -64,7 +72,7 @@ impl Stage for Utterance {
     }
 
     async fn run(&self, item: &mut Item, context: &StageContext) -> Result<(), StageError> {
-        #[derive(Deserialize)]
+        #[derive(Deserialize, JsonSchema)]
         struct UtteranceReply {
             message: String,
         }
@@ -87,7 +95,7 @@ impl Stage for Utterance {
 /// # Errors
 ///
 /// Returns an error that names the first.
-fn says_no_names(message: &str, item: &Item) -> Result<(), String> {
+pub(super) fn says_no_names(message: &str, item: &Item) -> Result<(), String> {
     let mut names = item.plannable.iter().chain(&item.conversation.tools).flat_map(|tool| {
         // A name of one word, such as `search`, is a word of users.
         let name = tool.name.name();
@@ -131,9 +139,18 @@ impl Stage for Verify {
         {
             arguments.remove(omitted);
         }
+        let said = match &item.alternative {
+            Some(alternative) => plan::shared_leaves(&planned, std::slice::from_ref(alternative)),
+            None => plan::leaves(&planned),
+        };
+        planned.extend(item.alternative.clone());
         let names = |calls: &[Call]| {
             let mut names: Vec<_> = calls.iter().map(|call| call.name.clone()).collect();
             names.sort();
+            // Two readings that differ in a value alone may be understood as one call without it.
+            if item.alternative.is_some() {
+                names.dedup();
+            }
             names
         };
         if names(&planned) != names(&again) {
@@ -141,7 +158,7 @@ impl Stage for Verify {
             return Err(StageError::drop(StageKind::Verify, "other_tools", detail));
         }
         let returned = plan::leaves(&again);
-        for (leaf, count) in plan::leaves(&planned) {
+        for (leaf, count) in said {
             if returned.get(&leaf).is_none_or(|found| *found < count) {
                 let detail = format!("the message of the user does not contain `{leaf}`");
                 return Err(StageError::drop(StageKind::Verify, "lost_value", detail));
@@ -151,68 +168,32 @@ impl Stage for Verify {
     }
 }
 
-/// `clarify`: the assistant asks for the omitted argument.
-pub(super) struct Clarify(pub(super) Asker);
+/// `search`: the words by which the assistant finds the planned tool.
+pub(super) struct Search(pub(super) Asker);
 
 #[async_trait]
-impl Stage for Clarify {
+impl Stage for Search {
     fn kind(&self) -> StageKind {
-        StageKind::Clarify
+        StageKind::Search
     }
 
     async fn run(&self, item: &mut Item, context: &StageContext) -> Result<(), StageError> {
-        #[derive(Deserialize)]
-        struct ClarifyReply {
-            question: String,
-            reply: String,
+        #[derive(Deserialize, JsonSchema)]
+        struct SearchReply {
+            query: String,
         }
-        if item.omitted.is_none() {
+        if item.conversation.kind != Kind::Discovery {
             return Ok(());
         }
-        let check = |item: &Item, reply: ClarifyReply| {
-            let (question, reply) = (text(&reply.question)?, text(&reply.reply)?);
-            says_no_names(&question, item)?;
-            says_no_names(&reply, item)?;
-            Ok((question, reply))
-        };
-        let (question, reply) = self.0.ask(item, context, 0, check).await?;
-        item.conversation.messages.push(Message::assistant(question));
-        item.conversation.messages.push(Message::user(reply));
-        Ok(())
-    }
-}
-
-/// `error_turn`.
-pub(super) struct ErrorTurn(pub(super) Asker);
-
-#[async_trait]
-impl Stage for ErrorTurn {
-    fn kind(&self) -> StageKind {
-        StageKind::ErrorTurn
-    }
-
-    async fn run(&self, item: &mut Item, context: &StageContext) -> Result<(), StageError> {
-        #[derive(Deserialize)]
-        struct ErrorTurnReply {
-            call: PlannedCall,
-            error: String,
-        }
-        if item.conversation.kind != Kind::ErrorRecovery {
-            return Ok(());
-        }
-        let check = |item: &Item, reply: ErrorTurnReply| {
-            let (call, error) = (reply.call.call(item.call_id()), text(&reply.error)?);
-            plan::check_call(&call, &item.conversation.tools, false)?;
-            let is_same = |planned: &Call| planned.name == call.name && planned.arguments == call.arguments;
-            if item.plan.iter().any(is_same) {
-                Err("this is the planned call".to_owned())
-            } else {
-                Ok((call, error))
+        let check = |item: &Item, reply: SearchReply| {
+            let query = text(&reply.query)?;
+            says_no_names(&query, item)?;
+            if query.chars().count() > MAX_QUERY_CHARS {
+                return Err(format!("the query is longer than {MAX_QUERY_CHARS} characters"));
             }
+            Ok(query)
         };
-        let (call, error) = self.0.ask(item, context, 0, check).await?;
-        let result = Message::Tool { call_id: call.id.clone(), content: error.into(), failed: true };
-        item.conversation.messages.extend([Message::calls([call]), result]);
+        item.query = Some(self.0.ask(item, context, 0, check).await?);
         Ok(())
     }
 }
@@ -227,7 +208,7 @@ impl Stage for Answer {
     }
 
     async fn run(&self, item: &mut Item, context: &StageContext) -> Result<(), StageError> {
-        #[derive(Deserialize)]
+        #[derive(Deserialize, JsonSchema)]
         struct AnswerReply {
             answer: String,
         }

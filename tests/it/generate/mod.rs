@@ -1,0 +1,150 @@
+//! `toolcrib generate`: the example with its recording, and runs with a model server.
+
+mod kills;
+mod office;
+
+use std::io::Read as _;
+
+use serde_json::Value;
+use toolcrib_testkit::TestTerminal;
+
+use crate::support::{Lab, binary};
+
+/// All kinds of conversations.
+const KINDS: [&str; 12] = [
+    "ambiguous",
+    "denied",
+    "discovery",
+    "error_recovery",
+    "irrelevant",
+    "long_result",
+    "missing_parameter",
+    "missing_tool",
+    "multi_turn",
+    "nested",
+    "parallel",
+    "single",
+];
+
+/// Returns the kinds of a report, sorted.
+fn kinds(report: &Value) -> Vec<&str> {
+    let mut kinds: Vec<&str> = report["kinds"].as_object().unwrap().keys().map(String::as_str).collect();
+    kinds.sort_unstable();
+    kinds
+}
+
+#[tokio::test]
+async fn one_command_makes_conversations_of_every_kind_without_a_key() {
+    let lab = Lab::of_example("datagen", |_, text| text);
+    let report = lab.run(["generate", "task.yaml", "--json"]).await.expect(0).json();
+    assert_eq!((&report["written"], &report["dropped"]), (&20.into(), &0.into()), "{report}");
+    assert_eq!(kinds(&report), KINDS);
+    let first = lab.read("data.jsonl");
+    snapshot!(lab, lab.read("data.card.md"));
+
+    let checked = lab.run(["generate", "check", "data.jsonl"]).await.expect(0);
+    assert_eq!(checked.stdout.trim(), "20 of 20 conversations have no finding");
+    // Handles are random, and the file is the same.
+    lab.run(["generate", "task.yaml", "--restart"]).await.expect(0);
+    assert_eq!(lab.read("data.jsonl"), first);
+}
+
+#[tokio::test]
+async fn names_are_spelled_as_the_command_or_the_task_says() {
+    let names = |lab: &Lab| -> Vec<String> {
+        let line = lab.read("data.jsonl").lines().next().unwrap().to_owned();
+        let row: Value = serde_json::from_str(&line).unwrap();
+        let mut names: Vec<_> = row["tools"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|tool| tool["function"]["name"].as_str().unwrap().to_owned())
+            .collect();
+        names.sort();
+        names
+    };
+    for (setting, arguments, expected) in [
+        ("", &[][..], "shipping__order"),
+        ("names: dotted\n  output", &[], "shipping.order"),
+        ("names: dotted\n  output", &["--names", "qualified"], "shipping::order"),
+    ] {
+        let lab = Lab::of_example("datagen", |name, text| match name {
+            "task.yaml" if !setting.is_empty() => text.replace("output: data", &format!("{setting}: data")),
+            _ => text,
+        });
+        let words = [&["generate", "task.yaml"], arguments].concat();
+        lab.run_words(&words).await.expect(0);
+        assert_eq!(names(&lab)[0], expected);
+        lab.run(["generate", "check", "data.jsonl"]).await.expect(0);
+    }
+}
+
+#[tokio::test]
+async fn a_run_on_a_full_disk_fails_and_continues_when_there_is_space() {
+    let server = office::server().await;
+    let whole = office::lab(&server, "  num_outputs: 6\n");
+    whole.run(["generate", "task.yaml"]).await.expect(0);
+    // The units are 512 bytes: at first nothing can be stored, then some of the stages.
+    let lab = office::lab(&server, "  num_outputs: 6\n");
+    for (units, flag) in [("0", "--restart"), ("64", "--restart"), ("80", "--resume")] {
+        let script = format!("trap '' XFSZ; ulimit -f {units}; exec \"$0\" generate task.yaml {flag}");
+        let child = lab.command("sh", &lab.path("")).args(["-c", &script]).arg(binary()).spawn().unwrap();
+        let ran = lab.finish(child).await.expect(1);
+        assert!(ran.stderr.contains("data.jsonl.state"), "{ran:?}");
+        assert!(!lab.path("data.jsonl").exists());
+    }
+    lab.run(["generate", "task.yaml", "--resume"]).await.expect(0);
+    assert_eq!(lab.read("data.jsonl"), whole.read("data.jsonl"));
+}
+
+#[tokio::test]
+async fn a_terminal_shows_the_progress_as_a_bar() {
+    let server = office::server().await;
+    let lab = office::lab(&server, "  num_outputs: 3\n  parallel: 1\n");
+    let TestTerminal { mut seat, terminal, .. } = TestTerminal::open().unwrap();
+    let mut command = lab.command(binary(), &lab.path(""));
+    command.args(["generate", "task.yaml"]).stderr(terminal);
+    let child = command.spawn().unwrap();
+    // It holds the program's side of the terminal, which reads to its end only when that is closed.
+    drop(command);
+    lab.finish(child).await.expect(0);
+    let mut screen = Vec::new();
+    // The end of a terminal is an error.
+    let _end = seat.read_to_end(&mut screen);
+    let screen = String::from_utf8(screen).unwrap();
+    let shown: Vec<&str> = screen.split('\r').map(str::trim).filter(|line| !line.is_empty()).collect();
+    assert_eq!(
+        shown,
+        [
+            "[                              ] 0/3 kept, 0 dropped, 1 in progress",
+            "[##########                    ] 1/3 kept, 0 dropped, 1 in progress",
+            "[####################          ] 2/3 kept, 0 dropped, 1 in progress",
+            "[##############################] 3/3 kept, 0 dropped, 0 in progress",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_task_file_of_fms_dgt_is_checked_with_a_note_for_each_key_without_a_counterpart() {
+    let task = "task_name: shop
+data_builder: tool_calling/multi_turn
+max_turns: 2
+tools:
+  registry: [{type: file, path: tools.yaml, namespace: shipping, engine: simulator}]
+  engines:
+    simulator: {type: lm, lm_config: {type: openai, model_id_or_path: m, base_url: 'http://localhost:1/v1/', n: 2}}
+  enrichments:
+    - {type: output_parameters}
+    - {type: embeddings, model: all-mpnet-base-v2}
+    - {type: neighbors, model: all-mpnet-base-v2}
+initialization_stages:
+  - sampler_mix: [{sampler: {type: tc/neighbor, k: 3, min_score: 0.0}, weight: 1.0}]
+iteration_stages: [{name: planner}]
+";
+    let lab = Lab::of_example("datagen", |_, text| text).with_file("fms.yaml", task);
+    let lab = lab.with_variable("OPENAI_API_KEY", "test");
+    snapshot!(lab, lab.run(["validate", "fms.yaml"]).await.expect(0).report());
+    // The server of the model does not run.
+    let ran = lab.run(["generate", "fms.yaml", "--output", "data.jsonl"]).await.expect(5);
+    assert!(ran.stderr.contains("cannot reach the model"), "{ran:?}");
+}
