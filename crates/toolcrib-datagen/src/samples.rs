@@ -120,7 +120,7 @@ pub(crate) fn conversation(seed: u64) -> Conversation {
 /// Returns a tool of the runtime with one required text.
 fn runtime_tool(name: &str, argument: &str) -> ConversationTool {
     ConversationTool {
-        name: QualifiedName::new("toolcrib", name).unwrap(),
+        name: QualifiedName::new("context_builder", name).unwrap(),
         description: format!("The tool {name} of the runtime."),
         parameters: json!({
             "type": "object",
@@ -209,16 +209,17 @@ pub(crate) fn of_kind(kind: Kind, seed: u64) -> Conversation {
         }
         Kind::LongResult => {
             tools.push(runtime_tool("read_result", "handle"));
-            let read = Call::new("2", "toolcrib::read_result", json!({"handle": format!("o-{seed}-1")}));
+            let read =
+                Call::new("2", "context_builder::read_result", json!({"handle": format!("o-{seed}-1")}));
             let read = Message::calls([read]);
             vec![asked, Message::calls([order("1", &article)]), result("1"), read, result("2"), done()]
         }
         Kind::Discovery => {
             tools = vec![runtime_tool("search_tools", "query"), runtime_tool("execute_tool", "name")];
-            let search = Call::new("1", "toolcrib::search_tools", json!({"query": "orders"}));
+            let search = Call::new("1", "context_builder::search_tools", json!({"query": "orders"}));
             let params = order("", &article).arguments;
             let order = json!({"name": "shop.order", "params": params});
-            let execute = Message::calls([Call::new("2", "toolcrib::execute_tool", order)]);
+            let execute = Message::calls([Call::new("2", "context_builder::execute_tool", order)]);
             let found = Message::result("1", json!({"tools": ["shop.order"]}));
             vec![asked, Message::calls([search]), found, execute, result("2"), done()]
         }
