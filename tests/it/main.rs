@@ -29,6 +29,7 @@ mod foreign_model;
 mod full_disk;
 mod fuzz;
 mod gate;
+mod generate_sources;
 mod hostile;
 mod install;
 mod leftovers;

@@ -27,8 +27,8 @@ const BAD_REQUEST: u16 = 400;
 /// The path of the API.
 pub(super) const COMPLETIONS_PATH: &str = "/v1/chat/completions";
 
-/// The turn for a request, from 0.
-type Script = Box<dyn Fn(usize) -> Option<Turn> + Send + Sync>;
+/// The turn for a request, by the number of the turns before it and by its body.
+type Script = Box<dyn Fn(usize, &Value) -> Option<Turn> + Send + Sync>;
 
 /// A server of `OpenAI` Chat Completions that answers according to a script, until it is dropped.
 ///
@@ -83,12 +83,17 @@ impl ModelServer {
     /// Starts a server that sends these turns in order.
     pub async fn start(turns: impl IntoIterator<Item = Turn>) -> Result<Self> {
         let turns: Vec<Turn> = turns.into_iter().collect();
-        Self::serve(Box::new(move |number| turns.get(number).cloned())).await
+        Self::serve(Box::new(move |number, _| turns.get(number).cloned())).await
     }
 
     /// Starts a server with endless turns: the function returns the turn of each number, from 0.
     pub async fn endless(turn: impl Fn(usize) -> Turn + Send + Sync + 'static) -> Result<Self> {
-        Self::serve(Box::new(move |number| Some(turn(number)))).await
+        Self::serve(Box::new(move |number, _| Some(turn(number)))).await
+    }
+
+    /// Starts a server whose turns follow from the bodies of the requests.
+    pub async fn answering(turn: impl Fn(&Value) -> Turn + Send + Sync + 'static) -> Result<Self> {
+        Self::serve(Box::new(move |_, request| Some(turn(request)))).await
     }
 
     async fn serve(script: Script) -> Result<Self> {
@@ -128,7 +133,7 @@ async fn complete(State(state): State<Arc<ModelServerState>>, headers: HeaderMap
     if let Some(problem) = problem(&request) {
         return refused(BAD_REQUEST, &problem);
     }
-    let Some(turn) = (state.script)(progress.turns) else {
+    let Some(turn) = (state.script)(progress.turns, &request) else {
         return refused(BAD_REQUEST, &format!("the script has no turn {}", progress.turns + 1));
     };
     if let Some(status) = turn.refusals.get(progress.refusals) {

@@ -79,7 +79,7 @@ async fn samples_of_open_api_operations_keep_their_promises() {
     let mut tools = Vec::new();
     for (number, entry) in read(folder.join("index.json")).iter().enumerate() {
         let file = folder.join(entry["file"].as_str().unwrap());
-        let (source, _) = RestSource::new(file.to_str().unwrap(), &format!("api_{number}")).open().unwrap();
+        let (source, _) = RestSource::new(file.to_str().unwrap(), format!("api_{number}")).open().unwrap();
         tools.extend(source.load().await.tools);
     }
     assert_eq!(tools.len(), OPERATIONS);
