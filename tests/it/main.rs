@@ -30,6 +30,7 @@ mod full_disk;
 mod fuzz;
 mod gate;
 mod generate;
+mod generate_sources;
 mod hostile;
 mod install;
 mod leftovers;

@@ -11,7 +11,7 @@ use std::path::Path;
 use serde_json::json;
 use tokio::process::Command;
 use tokio::time::timeout;
-use toolcrib_testkit::{ModelServer, Turn};
+use toolcrib_testkit::{ModelServer, Turn, teach};
 
 use self::page::{Step, matches, steps};
 use crate::support::{Lab, PATIENCE, binary, peer, repository};
@@ -193,4 +193,14 @@ async fn an_agent_works_with_a_model_server_as_the_tutorial_says() {
     let server = ModelServer::start(turns).await.unwrap();
     Reader::new().with_variable("MODEL_URL", server.base_url()).follow("tutorials/own-model").await;
     assert_eq!(server.requests().len(), 3);
+}
+
+#[tokio::test]
+async fn training_data() {
+    let reply = |request: &serde_json::Value| {
+        Turn::text(teach(request["messages"][0]["content"].as_str().unwrap_or_default()))
+    };
+    let server = ModelServer::answering(reply).await.unwrap();
+    Reader::new().with_variable("MODEL_URL", server.base_url()).follow("tutorials/training-data").await;
+    assert!(!server.requests().is_empty());
 }

@@ -72,7 +72,7 @@ mod tests;
 pub use cache::index_cache::MIN_CACHED_TOOLS;
 pub use error::Error;
 pub use index::SearchIndex;
-pub use keyword::MAX_TOOLS;
+pub use keyword::{DocumentIndex, FoundDocument, MAX_TOOLS};
 pub use outcome::{
     Evidence, Explain, Hit, MAX_LIMIT, MIN_LIMIT, Outcome, Reason, RetrieverScore, SearchOptions,
 };

@@ -93,6 +93,15 @@ struct FieldText<'a> {
 }
 
 impl<'a> ToolText<'a> {
+    /// Creates the text of a document, as if it were a description.
+    pub(crate) fn of_document(text: &str) -> Self {
+        let mut document = Self::default();
+        if let Some(field) = document.fields.get_mut(Field::Description as usize) {
+            truncate_bytes(text, MAX_FIELD_BYTES).clone_into(&mut field.text);
+        }
+        document
+    }
+
     /// Adds the text of a tool, or of another overload of it. Text that is already present is not repeated.
     pub(crate) fn add(&mut self, tool: &'a Tool) {
         each_piece(tool, |field, piece| {

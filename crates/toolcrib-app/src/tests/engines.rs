@@ -42,6 +42,19 @@ fn what_is_wrong_with_routes_is_reported_at_its_place() {
 }
 
 #[test]
+fn what_is_wrong_with_an_engine_that_searches_documents_is_reported_at_its_place() {
+    let errors = [
+        "a: {type: search/file, path: none.jsonl}",
+        "a: {type: search/file, documents: []}",
+        "a: {type: search/in_memory, documents: [], siez: 3}",
+        "a: {type: search/in_memory, documents: [], relevance_threshold: 7}",
+        "a: {type: search/in_memory, documents: [], size: 0}",
+        "a: {type: search/memory, documents: []}",
+    ];
+    insta::assert_snapshot!(errors.map(wrong_engines).join("\n"));
+}
+
+#[test]
 fn a_simulated_engine_has_the_model_of_an_agent_or_its_own() {
     for engine in [
         "{type: simulated, model: teacher, n: 3, stateful: true, cache: replies.jsonl}",

@@ -1,4 +1,5 @@
-//! Engines of simulated tools, and the router between engines.
+//! Engines of simulated tools, engines that search documents, and the router between engines.
 
 pub mod routed;
+pub mod search;
 pub mod simulated;

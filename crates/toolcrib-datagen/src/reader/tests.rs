@@ -7,6 +7,7 @@ use serde_json::json;
 use super::{MAX_LINE_BYTES, check_lines, read_line};
 use crate::conversation::Message;
 use crate::samples;
+use crate::seed::Random;
 use crate::validate::{Reason, validate};
 use crate::writer::{Format, NameStyle};
 
@@ -79,6 +80,32 @@ fn a_line_that_cannot_be_read_is_a_finding_and_the_next_line_is_checked() {
             "line 7: conversation: unparsable: missing field `messages`",
         ]
     );
+}
+
+#[test]
+fn each_planted_line_that_cannot_be_parsed_is_found_with_its_number() {
+    const FAULTS: u64 = 30;
+    let mut lines = Vec::new();
+    for seed in 0..FAULTS {
+        let line =
+            Format::Openai.rows(&samples::conversation(seed), NameStyle::Wire).main.remove(0).to_string();
+        let mut random = Random::new(seed);
+        let cut = (1..=random.below(line.len() - 1)).rev().find(|at| line.is_char_boundary(*at)).unwrap_or(1);
+        let broken = match seed % 3 {
+            0 => line[..cut].to_owned(),
+            1 => line.replacen(':', " ", 1),
+            _ => line.replacen("\"messages\"", "\"massages\"", 1),
+        };
+        lines.extend([line, broken]);
+    }
+    let mut found = Vec::new();
+    let report = check_lines(Cursor::new(lines.join("\n")), |line, findings| {
+        found.push((line, findings.iter().map(|finding| finding.reason).collect::<Vec<_>>()));
+    })
+    .unwrap();
+    let expected: Vec<_> = (1..=FAULTS).map(|number| (number * 2, vec![Reason::Unparsable])).collect();
+    assert_eq!(found, expected);
+    assert_eq!(report.clean, FAULTS);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Tests of the samplers.
 
-use std::collections::HashSet;
+mod shared;
+
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use proptest::prelude::*;
@@ -42,27 +44,82 @@ fn tools() -> Vec<Tool> {
     tools
 }
 
-fn snapshot() -> Arc<Snapshot> {
-    static SNAPSHOT: OnceLock<Arc<Snapshot>> = OnceLock::new();
-    let make = || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
-            let embedder = Arc::new(BuiltinEmbedder::new().unwrap());
-            let enrichments: Vec<Arc<dyn Enrichment>> = vec![
-                Arc::new(DataflowEnrichment::default()),
-                Arc::new(NeighborsEnrichment),
-                Arc::new(EmbeddingsEnrichment::new(embedder)),
-            ];
-            let registry = ToolRegistry::new().with_enrichments(enrichments).unwrap();
-            registry.add_loader(Arc::new(Fixed));
-            registry.refresh().await.unwrap();
-            registry.snapshot()
-        })
-    };
-    Arc::clone(SNAPSHOT.get_or_init(make))
+/// Tools with what samplers read, and all samplers.
+struct World {
+    snapshot: Arc<Snapshot>,
+    samplers: HashMap<&'static str, Arc<dyn Sampler>>,
 }
 
-struct Fixed;
+impl World {
+    fn new(tools: Vec<Tool>, kinds: &[&'static str]) -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let snapshot = runtime.block_on(async {
+            let mut enrichments: Vec<Arc<dyn Enrichment>> = vec![Arc::new(DataflowEnrichment::default())];
+            if kinds.contains(&"neighbor") {
+                let embedder = Arc::new(BuiltinEmbedder::new().unwrap());
+                enrichments.push(Arc::new(NeighborsEnrichment));
+                enrichments.push(Arc::new(EmbeddingsEnrichment::new(embedder)));
+            }
+            let registry = ToolRegistry::new().with_enrichments(enrichments).unwrap();
+            registry.add_loader(Arc::new(Fixed(tools)));
+            registry.refresh().await.unwrap();
+            registry.snapshot()
+        });
+        let catalogue = Catalogue::new(&snapshot);
+        let build = |kind| Samplers::default().build(&json!({"type": kind}), &catalogue).unwrap();
+        Self { samplers: kinds.iter().map(|kind| (*kind, build(*kind))).collect(), snapshot }
+    }
+
+    /// Returns true if the dataflow has an edge between two tools with at least this score.
+    fn flows(&self, producer: &Entry, consumer: &Entry, min_score: f64) -> bool {
+        let dataflow = self.snapshot.artifacts().get::<Dataflow>(Dataflow::KEY).unwrap();
+        let (producer, consumer) = (ToolKey::of(producer), ToolKey::of(consumer));
+        // Each list has the best edges only.
+        let mut edges = dataflow.consumers(&producer).iter().chain(dataflow.producers(&consumer));
+        edges.any(|edge| *edge.producer == producer && *edge.consumer == consumer && edge.score >= min_score)
+    }
+
+    /// Checks a sample of each kind: the number of tools, that there is none twice, the edges, and that equal seeds give
+    /// equal samples. Returns the number of kinds that have such a sample.
+    fn check(&self, count: usize, seed: u64, min_score: f64) -> Result<usize, TestCaseError> {
+        let request = SampleRequest { min_score: Some(min_score), ..SampleRequest::new(count, seed) };
+        let mut found = 0;
+        for (kind, sampler) in &self.samplers {
+            let sample = match sampler.sample(&request) {
+                Ok(sample) => sample,
+                Err(error) => {
+                    prop_assert_eq!(error.requested, count);
+                    continue;
+                }
+            };
+            found += 1;
+            prop_assert_eq!(sample.tools.len(), count);
+            let all = sample.tools.iter().chain(&sample.distractors);
+            let keys: HashSet<ToolKey> = all.map(|entry| ToolKey::of(entry)).collect();
+            prop_assert_eq!(keys.len(), count + sample.distractors.len());
+            prop_assert_eq!(sampler.sample(&request).unwrap().names(), sample.names());
+            prop_assert!(self.has_edges(kind, &sample.tools, min_score), "{}: {:?}", kind, sample.names());
+        }
+        Ok(found)
+    }
+
+    /// Returns true if the tools have the edges that a kind promises.
+    fn has_edges(&self, kind: &str, tools: &[Arc<Entry>], min_score: f64) -> bool {
+        let flows = |producer: &Entry, consumer: &Entry| self.flows(producer, consumer, min_score);
+        match (kind, tools) {
+            ("chain", _) => tools.windows(2).all(|pair| flows(&pair[0], &pair[1])),
+            ("fan_out", [source, others @ ..]) => others.iter().all(|tool| flows(source, tool)),
+            ("fan_in", [others @ .., sink]) => others.iter().all(|tool| flows(tool, sink)),
+            ("dag", [_, _, ..]) => tools.iter().enumerate().all(|(at, tool)| {
+                let before = tools[..at].iter().any(|other| flows(other, tool));
+                before || tools[at + 1..].iter().any(|other| flows(tool, other))
+            }),
+            _ => true,
+        }
+    }
+}
+
+struct Fixed(Vec<Tool>);
 
 #[async_trait::async_trait]
 impl toolcrib_port::ToolLoader for Fixed {
@@ -71,72 +128,38 @@ impl toolcrib_port::ToolLoader for Fixed {
     }
 
     async fn load(&self) -> toolcrib_port::LoadOutcome {
-        toolcrib_port::LoadOutcome { tools: tools(), ..toolcrib_port::LoadOutcome::default() }
+        toolcrib_port::LoadOutcome { tools: self.0.clone(), ..toolcrib_port::LoadOutcome::default() }
     }
+}
+
+fn world() -> &'static World {
+    static WORLD: OnceLock<World> = OnceLock::new();
+    WORLD.get_or_init(|| World::new(tools(), &ALL))
+}
+
+fn snapshot() -> Arc<Snapshot> {
+    Arc::clone(&world().snapshot)
 }
 
 fn sampler(settings: &Value) -> Arc<dyn Sampler> {
     Samplers::default().build(settings, &Catalogue::new(&snapshot())).unwrap()
 }
 
-/// Returns the score of the edge between two tools.
-fn score(producer: &Entry, consumer: &Entry) -> Option<f64> {
-    let snapshot = snapshot();
-    let dataflow = snapshot.artifacts().get::<Dataflow>(Dataflow::KEY).unwrap();
-    let edges = dataflow.consumers(&ToolKey::of(producer));
-    edges.iter().find(|edge| *edge.consumer == ToolKey::of(consumer)).map(|edge| edge.score)
+/// Returns the minimum scores that samples are checked with.
+fn scores() -> impl Strategy<Value = f64> {
+    prop_oneof![Just(0.5), Just(0.8), Just(0.95)]
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn a_sample_has_exactly_the_requested_tools_and_none_twice(
+    fn a_sample_has_exactly_the_requested_tools_with_the_promised_edges(
         count in 0_usize..8,
         seed in any::<u64>(),
-        kind in 0_usize..ALL.len(),
+        min_score in scores(),
     ) {
-        let sampler = sampler(&json!({"type": ALL[kind]}));
-        let request = SampleRequest::new(count, seed);
-        match sampler.sample(&request) {
-            Ok(sample) => {
-                prop_assert_eq!(sample.tools.len(), count);
-                let all = sample.tools.iter().chain(&sample.distractors);
-                let keys: HashSet<ToolKey> = all.map(|entry| ToolKey::of(entry)).collect();
-                prop_assert_eq!(keys.len(), count + sample.distractors.len());
-                let again = sampler.sample(&request).unwrap();
-                prop_assert_eq!(again.names(), sample.names());
-            }
-            Err(error) => prop_assert_eq!(error.requested, count),
-        }
-    }
-
-    #[test]
-    fn samples_along_the_dataflow_follow_edges_with_the_minimum_score(
-        count in 2_usize..6,
-        seed in any::<u64>(),
-        min_score in prop_oneof![Just(0.5), Just(0.8), Just(0.95)],
-    ) {
-        let request = SampleRequest { min_score: Some(min_score), ..SampleRequest::new(count, seed) };
-        let follows = |producer: &Entry, consumer: &Entry| score(producer, consumer).is_some_and(|score| score >= min_score);
-        let of = |kind: &str| sampler(&json!({"type": kind})).sample(&request);
-        if let Ok(sample) = of("chain") {
-            prop_assert!(sample.tools.windows(2).all(|pair| follows(&pair[0], &pair[1])));
-        }
-        if let Ok(sample) = of("fan_out") {
-            prop_assert!(sample.tools[1..].iter().all(|tool| follows(&sample.tools[0], tool)));
-        }
-        if let Ok(sample) = of("fan_in") {
-            let (sink, others) = sample.tools.split_last().unwrap();
-            prop_assert!(others.iter().all(|tool| follows(tool, sink)));
-        }
-        if let Ok(sample) = of("dag") {
-            for (at, tool) in sample.tools.iter().enumerate() {
-                let before = sample.tools[..at].iter().any(|other| follows(other, tool));
-                let behind = sample.tools[at + 1..].iter().any(|other| follows(tool, other));
-                prop_assert!(before || behind);
-            }
-        }
+        world().check(count, seed, min_score)?;
     }
 }
 

@@ -5,7 +5,7 @@ mod grounding;
 mod numbers;
 mod references;
 mod structure;
-mod tools;
+pub(crate) mod tools;
 
 #[cfg(test)]
 mod tests;

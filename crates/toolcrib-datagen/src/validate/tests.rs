@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use toolcrib_model::{QualifiedName, Tool};
 use toolcrib_schema::CompiledSchema;
 
-use super::{Reason, validate};
+use super::{Location, Reason, validate};
 use crate::Kind;
 use crate::conversation::{Call, Conversation, ConversationTool, Message};
 use crate::samples;
@@ -75,16 +75,12 @@ fn each_planted_fault_is_found_with_its_reason_and_its_place() {
             let mut random = Random::new(seed);
             let locations = calls(&conversation);
             let location = *random.choose(&locations).unwrap();
-            if !plant(reason, &mut conversation, location, &mut random) {
-                continue;
-            }
+            let Some(expected) = plant(reason, &mut conversation, location, &mut random) else { continue };
             planted += 1;
             let findings = validate(&conversation);
-            let found = findings.iter().any(|finding| {
-                finding.reason == reason
-                    && finding.location.message.is_none_or(|message| message >= location.0)
-            });
-            assert!(found, "{reason}, seed {seed}: {findings:?}\n{conversation:#?}");
+            let found =
+                findings.iter().any(|finding| finding.reason == reason && finding.location == expected);
+            assert!(found, "{reason}, {expected}, seed {seed}: {findings:?}\n{conversation:#?}");
             if planted == FAULTS {
                 break;
             }
@@ -93,72 +89,67 @@ fn each_planted_fault_is_found_with_its_reason_and_its_place() {
     }
 }
 
-/// Plants a fault into a call; returns false if the call has no location for it.
+/// Plants a fault into a call, and returns its place; `None` if the call has no place for it.
 fn plant(
     reason: Reason,
     conversation: &mut Conversation,
     location: (usize, usize),
     random: &mut Random,
-) -> bool {
-    let tool = conversation.tools.iter().position(|tool| {
-        let Message::Assistant { calls, .. } = &conversation.messages[location.0] else { return false };
-        tool.name.to_string() == calls[location.1].name
-    });
-    let schema = conversation.tools[tool.unwrap()].parameters.clone();
+) -> Option<Location> {
+    let name = call(conversation, location).name.clone();
+    let tool = conversation.tools.iter().find(|tool| tool.name.to_string() == name);
+    let schema = tool.unwrap().parameters.clone();
     let first = schema["properties"].as_object().unwrap().keys().next().unwrap().clone();
     let kind = schema["properties"][&first]["type"].as_str().map(str::to_owned);
+    let place = Location::call(location.0, location.1);
+    let at_first = place.at(&format!("/{first}"));
     match reason {
         Reason::Malformed => match random.below(3) {
             0 => call(conversation, location).arguments = "{\"city\": ".into(),
             1 => call(conversation, location).id.clear(),
-            _ => drop(conversation.messages.remove(location.0 + 1)),
+            _ => {
+                conversation.messages.remove(location.0 + 1);
+                // The results of a message have the order of its calls.
+                return Some(Location::call(location.0, 0));
+            }
         },
         Reason::DuplicateCall => {
             let mut copy = call(conversation, location).clone();
             copy.id = "copy".to_owned();
-            let result = Message::result("copy", json!({"ok": true}));
             let Message::Assistant { calls, .. } = &mut conversation.messages[location.0] else {
-                return false;
+                return None;
             };
-            let behind = location.0 + 1 + calls.len();
             calls.push(copy);
-            conversation.messages.insert(behind, result);
+            let count = calls.len();
+            let result = Message::result("copy", json!({"ok": true}));
+            conversation.messages.insert(location.0 + count, result);
+            return Some(Location::call(location.0, count - 1));
         }
         Reason::UnknownTool => call(conversation, location).name = "space_9::act_9".to_owned(),
         Reason::ExtraArgument => {
-            let mut others = conversation.tools.iter().filter(|tool| tool.parameters != schema);
             let own = schema["properties"].as_object().unwrap();
-            let Some(name) = others.find_map(|tool| {
-                tool.parameters["properties"]
-                    .as_object()?
-                    .keys()
-                    .find(|name| !own.contains_key(*name))
-                    .cloned()
-            }) else {
-                return false;
-            };
-            arguments(conversation, location).insert(name, true.into());
+            let others =
+                conversation.tools.iter().filter_map(|tool| tool.parameters["properties"].as_object());
+            let name = others.flatten().map(|(name, _)| name.clone()).find(|name| !own.contains_key(name))?;
+            arguments(conversation, location).insert(name.clone(), true.into());
+            return Some(place.at(&format!("/{name}")));
         }
-        Reason::MissingArgument => drop(arguments(conversation, location).remove(&first)),
+        Reason::MissingArgument => {
+            arguments(conversation, location).remove(&first);
+            return Some(at_first);
+        }
         Reason::SchemaViolation => {
             let wrong = if kind.as_deref() == Some("boolean") { json!(7) } else { json!({"x": true}) };
             arguments(conversation, location).insert(first, wrong);
+            return Some(at_first);
         }
         Reason::HallucinatedArgument => {
             arguments(conversation, location).insert("verbosity".to_owned(), true.into());
+            return Some(place.at("/verbosity"));
         }
-        Reason::UngroundedValue | Reason::FutureReference | Reason::IndirectReference => {
-            let wrong = match (kind.as_deref(), reason) {
-                (Some("string"), Reason::UngroundedValue | Reason::FutureReference) => json!("Wellington"),
-                (Some("integer"), Reason::UngroundedValue) => json!(123_456_789),
-                (Some("number"), Reason::UngroundedValue) => json!(123_456.625),
-                (Some("array"), Reason::UngroundedValue | Reason::FutureReference) => json!(["Wellington"]),
-                (Some("string"), Reason::IndirectReference) => {
-                    json!(["$1.id", "{{2.name}}", "<result of call 1>", "$3[\"id\"] please"][random.below(4)])
-                }
-                (Some("array"), Reason::IndirectReference) => json!(["$1.id"]),
-                _ => return false,
-            };
+        _ => {
+            let wrong = wrong_value(reason, kind.as_deref(), random)?;
+            let place = if wrong.is_array() { place.at(&format!("/{first}/0")) } else { at_first };
             arguments(conversation, location).insert(first, wrong);
             if reason == Reason::FutureReference {
                 let own = call(conversation, location).id.clone();
@@ -168,10 +159,25 @@ fn plant(
                 });
                 *result.unwrap() = json!({"capital": "Wellington"});
             }
+            return Some(place);
         }
-        _ => unreachable!(),
     }
-    true
+    Some(place)
+}
+
+/// Returns a value of a type that no message has, or that refers to one.
+fn wrong_value(reason: Reason, kind: Option<&str>, random: &mut Random) -> Option<Value> {
+    Some(match (kind?, reason) {
+        ("string", Reason::UngroundedValue | Reason::FutureReference) => json!("Wellington"),
+        ("integer", Reason::UngroundedValue) => json!(123_456_789),
+        ("number", Reason::UngroundedValue) => json!(123_456.625),
+        ("array", Reason::UngroundedValue | Reason::FutureReference) => json!(["Wellington"]),
+        ("string", Reason::IndirectReference) => {
+            json!(["$1.id", "{{2.name}}", "<result of call 1>", "$3[\"id\"] please"][random.below(4)])
+        }
+        ("array", Reason::IndirectReference) => json!(["$1.id"]),
+        _ => return None,
+    })
 }
 
 #[test]

@@ -98,7 +98,7 @@ fn part<'a>(root: &'a Value, pointer: &str) -> Option<&'a Value> {
 }
 
 /// Follows the references at the root of a schema.
-fn resolved<'a>(root: &'a Value, mut schema: &'a Value) -> &'a Value {
+pub(crate) fn resolved<'a>(root: &'a Value, mut schema: &'a Value) -> &'a Value {
     for _ in 0..MAX_DEPTH {
         let target = schema.get("$ref").and_then(Value::as_str);
         match target.and_then(|target| root.pointer(target.strip_prefix('#')?)) {

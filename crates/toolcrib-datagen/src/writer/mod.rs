@@ -8,6 +8,7 @@ mod messages;
 mod names;
 mod output;
 mod retrieval;
+mod schema_type;
 mod share_gpt;
 mod xlam;
 

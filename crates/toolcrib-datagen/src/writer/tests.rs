@@ -1,5 +1,7 @@
 //! Tests of the output formats.
 
+mod readers;
+
 use std::fs;
 
 use serde_json::{Value, json};

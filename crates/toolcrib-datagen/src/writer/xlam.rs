@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::names::Names;
+use super::schema_type::{json_type, without_overloads};
 use crate::conversation::{Call, Conversation, ConversationTool, Message};
 
 /// Renders the first message of the user with the calls that the assistant answers it with; none if it asks back.
@@ -11,7 +12,8 @@ pub(super) fn row(conversation: &Conversation, names: &Names) -> Option<Value> {
     let (query, calls) = first_turn(conversation)?;
     let answers: Vec<Value> =
         calls.iter().map(|call| json!({"name": names.of(&call.name), "arguments": call.arguments})).collect();
-    let tools: Vec<Value> = conversation.tools.iter().map(|tool| description(tool, names)).collect();
+    let tools = without_overloads(&conversation.tools, calls);
+    let tools: Vec<Value> = tools.into_iter().map(|tool| description(tool, names)).collect();
     Some(json!({
         "id": conversation.id,
         "query": query,
@@ -49,7 +51,10 @@ fn description(tool: &ConversationTool, names: &Names) -> Value {
             let mut parameter = Map::new();
             let text = schema.get("description").and_then(Value::as_str).unwrap_or_default();
             parameter.insert("description".into(), text.into());
-            parameter.insert("type".into(), type_name(schema, required.contains(&name.as_str())).into());
+            parameter.insert(
+                "type".into(),
+                type_name(&tool.parameters, schema, required.contains(&name.as_str())).into(),
+            );
             if let Some(default) = schema.get("default") {
                 parameter.insert("default".into(), default.clone());
             }
@@ -64,8 +69,8 @@ fn description(tool: &ConversationTool, names: &Names) -> Value {
 }
 
 /// Returns the name of a type in Python, as the format has it.
-fn type_name(schema: &Value, is_required: bool) -> String {
-    let name = match schema.get("type").and_then(Value::as_str) {
+fn type_name(root: &Value, schema: &Value, is_required: bool) -> String {
+    let name = match json_type(root, schema) {
         Some("string") => "str",
         Some("integer") => "int",
         Some("number") => "float",

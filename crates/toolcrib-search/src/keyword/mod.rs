@@ -5,6 +5,7 @@
 //! "Simple BM25 extension to multiple weighted fields", 2004).
 
 pub(crate) mod builder;
+mod documents;
 mod inverted_index;
 mod max_score;
 pub(crate) mod synonyms;
@@ -13,6 +14,7 @@ mod tests;
 pub(crate) mod vocabulary;
 pub(crate) mod word_index;
 
+pub use self::documents::{DocumentIndex, FoundDocument};
 pub use self::inverted_index::MAX_TOOLS;
 
 use self::inverted_index::InvertedIndex;
