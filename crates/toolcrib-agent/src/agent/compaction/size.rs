@@ -25,12 +25,15 @@ pub(in crate::agent) fn size(messages: &[Message]) -> usize {
 fn message(message: &Message) -> usize {
     let bytes = match message {
         Message::User { content } => content.len(),
-        Message::Assistant { content, tool_calls, reasoning, written } => {
+        Message::Assistant { content, tool_calls, reasoning, written, provider_items } => {
             let calls =
                 tool_calls.iter().map(|call| call.id.len() + call.name.len() + call.arguments.len() + AROUND);
             // It goes as the one or the other.
             let whole = content.len() + calls.sum::<usize>();
-            reasoning.len() + written.as_ref().map_or(whole, |written| written.len().max(whole))
+            let whole = reasoning.len() + written.as_ref().map_or(whole, |written| written.len().max(whole));
+            // The text is among them.
+            let items = provider_items.iter().flat_map(|items| &items.items);
+            whole.max(items.map(|item| item.to_string().len()).sum())
         }
         Message::Tool { call_id, content, note, .. } => call_id.len() + content.len() + note.len(),
         Message::Pictures { pictures } => pictures.len() * PICTURE_BYTES,

@@ -5,24 +5,22 @@
 
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
-use url::Url;
 
 use super::transport::read;
-use super::{Endpoint, OpenAiModel};
+use super::{ApiModel, Endpoint};
 use crate::Provider;
 use crate::provider::LOCAL_CONTEXT_WINDOW;
 
 /// The longest answer that is read, in bytes. `Ollama` sends the whole license of a model.
 const MAX_ANSWER_BYTES: usize = 4 * 1024 * 1024;
 
-impl OpenAiModel {
+impl ApiModel {
     /// Asks the server for the context window of a model as it runs there, in tokens. Returns `None` if the server is
     /// not self-hosted or does not report it.
     pub async fn context_window(&self, model: &str) -> Option<u32> {
         let endpoint = &self.endpoint;
         // Without the `/v1` below which the common API is.
-        let base = Url::parse(&self.base).ok()?;
-        let root = base.as_str().trim_end_matches('/').trim_end_matches("/v1").to_owned();
+        let root = endpoint.base.as_str().trim_end_matches('/').trim_end_matches("/v1").to_owned();
         match endpoint.provider {
             Provider::Ollama => {
                 let running = get(endpoint, &format!("{root}/api/ps")).await;
@@ -45,10 +43,7 @@ async fn get(endpoint: &Endpoint, url: &str) -> Option<Value> {
 }
 
 async fn answer(endpoint: &Endpoint, request: RequestBuilder, url: &str) -> Option<Value> {
-    let request = match &endpoint.authorization {
-        Some(authorization) => request.header(http::header::AUTHORIZATION, authorization),
-        None => request,
-    };
+    let request = request.headers(endpoint.headers.clone());
     let response = request.send().await.ok().filter(|response| response.status().is_success())?;
     let (body, is_longer) = read(response, MAX_ANSWER_BYTES, url).await.ok()?;
     if is_longer { None } else { serde_json::from_slice(&body).ok() }

@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::super::reply::{Assembler, Fault, MAX_REPLY_BYTES, MAX_REPLY_CALLS};
+use crate::api::assembly::{Assemble as _, Fault, MAX_REPLY_BYTES, MAX_REPLY_CALLS};
+use crate::api::chat_completions::reply::CompletionAssembler;
 use crate::chat::{ChatReply, RequestedCall};
 
 fn assemble(deltas: &[Value]) -> Result<ChatReply, Fault> {
-    let mut assembler = Assembler::default();
+    let mut assembler = Box::new(CompletionAssembler::default());
     for delta in deltas {
         assembler.push(&json!({"choices": [{"delta": delta}]}), &mut |_| ())?;
     }
@@ -81,7 +82,7 @@ fn content_may_be_null_a_list_of_parts_or_a_refusal() {
 
 #[test]
 fn only_the_first_of_several_choices_counts() {
-    let mut assembler = Assembler::default();
+    let mut assembler = Box::new(CompletionAssembler::default());
     let choices = json!({"choices": [
         {"index": 1, "delta": {"content": "no"}},
         {"index": 0, "delta": {"content": "yes"}, "finish_reason": "stop"},
@@ -127,7 +128,7 @@ fn tokens_that_the_server_had_kept_are_counted_as_it_names_them() {
         json!({"prompt_tokens": 9, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 5}}),
         json!({"prompt_tokens": 9, "completion_tokens": 1, "prompt_cache_hit_tokens": 5}),
     ] {
-        let mut assembler = Assembler::default();
+        let mut assembler = Box::new(CompletionAssembler::default());
         let whole = json!({"choices": [{"message": {"content": "Hello."}}], "usage": usage});
         assembler.push(&whole, &mut |_| ()).unwrap();
         let usage = assembler.finish(true, &mut |_| ()).unwrap().usage;

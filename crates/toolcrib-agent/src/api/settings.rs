@@ -1,4 +1,4 @@
-//! The settings of an OpenAI-compatible server.
+//! The settings of a server.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub(crate) const MAX_RETRY_DELAY: Duration = Duration::from_secs(30);
 /// The prices of a million tokens of each kind, in any currency.
 ///
 /// ```
-/// use toolcrib_agent::openai::Prices;
+/// use toolcrib_agent::api::Prices;
 /// use toolcrib_agent::chat::Usage;
 /// let prices = Prices { input: 0.25, cached_input: Some(0.025), output: 2.0 };
 /// let usage = Usage { prompt_tokens: 1000, cached_tokens: 800, completion_tokens: 100, ..Usage::default() };
@@ -68,10 +68,10 @@ impl Prices {
     }
 }
 
-/// The settings of an OpenAI-compatible server.
+/// The settings of a server with models.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct OpenAiSettings {
+pub struct ApiSettings {
     /// The provider, or the kind of server.
     pub provider: Provider,
     /// The base URL of the API instead of the provider's own: `https://host/v1`.
@@ -94,7 +94,7 @@ pub struct OpenAiSettings {
     pub parameters: RequestOptions,
 }
 
-impl OpenAiSettings {
+impl ApiSettings {
     /// Creates the provider's own server, without a key.
     pub fn new(provider: Provider) -> Self {
         Self {

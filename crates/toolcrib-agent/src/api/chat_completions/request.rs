@@ -1,4 +1,4 @@
-//! The body of a request.
+//! Requests of the Chat Completions API.
 
 use std::borrow::Cow;
 
@@ -6,14 +6,17 @@ use serde::Serialize;
 use serde::ser::{SerializeMap as _, SerializeSeq as _, Serializer};
 use serde_json::json;
 
-use super::Endpoint;
-use crate::Message;
-use crate::chat::{ChatRequest, Picture, RequestedCall, ToolChoice, ToolFunction, WireOptions};
+use crate::api::Endpoint;
+use crate::api::conversation::{picture_label, result_text};
+use crate::chat::{
+    ChatRequest, Picture, RequestOptions, RequestedCall, ToolChoice, ToolFunction, WireOptions,
+};
+use crate::{Message, Provider};
 
 /// The body of a request. What changes from turn to turn stands last, so that each request of a run begins with the
 /// bytes of the one before it, and servers find it in their prompt caches.
 #[derive(Serialize)]
-pub(super) struct Body<'a> {
+pub(in crate::api) struct CompletionRequest<'a> {
     model: &'a str,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,37 +42,26 @@ struct SystemMessage<'a> {
     content: &'a str,
 }
 
-impl<'a> Body<'a> {
-    pub(super) fn new(request: &ChatRequest<'a>, endpoint: &'a Endpoint) -> Self {
-        let Endpoint { stream, provider, parameters, .. } = endpoint;
-        let options = match request.options {
-            Some(options) => Cow::Owned(options.or(parameters)),
-            None => Cow::Borrowed(parameters),
-        };
-        // The pieces of several replies would come in any order.
-        let stream = *stream && options.n.is_none_or(|n| n == 1);
-        let wants_usage = stream && provider.wants_stream_options();
+impl<'a> CompletionRequest<'a> {
+    pub(in crate::api) fn new(
+        request: &ChatRequest<'a>,
+        options: &'a RequestOptions,
+        stream: bool,
+        endpoint: &Endpoint,
+    ) -> Self {
+        let wants_usage = stream && endpoint.provider.wants_stream_options();
+        // Newer models of OpenAI take no other key, which servers that are only like theirs do not know.
+        let is_openai = endpoint.provider == Provider::OpenAi && endpoint.is_own_server;
+        let max_tokens_key = if is_openai { "max_completion_tokens" } else { "max_tokens" };
         Self {
             model: request.model,
             stream,
             stream_options: wants_usage.then_some(StreamOptions { include_usage: true }),
-            options: WireOptions { options, max_tokens_key: endpoint.max_tokens_key },
+            options: WireOptions { options: Cow::Borrowed(options), max_tokens_key },
             tools: request.tools,
             messages: *request,
             tool_choice: if request.tools.is_empty() { &ToolChoice::Auto } else { request.tool_choice },
         }
-    }
-}
-
-impl Body<'_> {
-    /// Returns true if the reply is asked for in pieces.
-    pub(super) fn is_streamed(&self) -> bool {
-        self.stream
-    }
-
-    /// Returns the number of replies.
-    pub(super) fn replies(&self) -> u32 {
-        self.options.options.n.unwrap_or(1)
     }
 }
 
@@ -128,11 +120,7 @@ impl Serialize for Wire<'_> {
             Message::Tool { call_id, content, note, .. } => {
                 map.serialize_entry("role", "tool")?;
                 map.serialize_entry("tool_call_id", call_id)?;
-                if note.is_empty() {
-                    map.serialize_entry("content", content)?;
-                } else {
-                    map.serialize_entry("content", &format_args!("{content}\n\n{note}"))?;
-                }
+                map.serialize_entry("content", &result_text(content, note))?;
             }
             // Results take text only; what is seen stands behind them.
             Message::Pictures { pictures } => {
@@ -145,9 +133,9 @@ impl Serialize for Wire<'_> {
 }
 
 fn parts(picture: &Picture) -> [serde_json::Value; 2] {
-    let Picture { call_id, media_type, data } = picture;
+    let Picture { media_type, data, .. } = picture;
     [
-        json!({"type": "text", "text": format!("[A picture of the result of call {call_id}:]")}),
+        json!({"type": "text", "text": picture_label(picture)}),
         json!({"type": "image_url", "image_url": {"url": format!("data:{media_type};base64,{data}")}}),
     ]
 }

@@ -1,7 +1,9 @@
 //! Against a server on a real socket.
 
+mod formats;
 mod options;
 mod pieces;
+mod replies;
 mod server;
 
 use std::time::Duration;
@@ -19,15 +21,15 @@ fn client() -> HttpClient {
     HttpClient::new(HttpPolicy { allow_private: true, ..HttpPolicy::default() }).unwrap()
 }
 
-fn settings(server: &Server) -> OpenAiSettings {
-    OpenAiSettings::new(Provider::OpenAi)
+fn settings(server: &Server) -> ApiSettings {
+    ApiSettings::new(Provider::OpenAi)
         .with_base_url(&server.base_url)
         .with_api_key(Secret::new("sk-secret\n"))
         .with_retries(4, Duration::from_millis(1))
 }
 
-async fn ask_with(settings: OpenAiSettings) -> (Result<ChatReply, Error>, String) {
-    let model = OpenAiModel::new(settings, &client()).unwrap();
+async fn ask_with(settings: ApiSettings) -> (Result<ChatReply, Error>, String) {
+    let model = ApiModel::new(settings, &client()).unwrap();
     let messages = [Message::User { content: "Hi".to_owned() }];
     let request = ChatRequest {
         model: "gpt-x",
@@ -196,7 +198,7 @@ async fn nobody_at_the_address_is_an_error_that_names_it() {
     let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
     drop(listener);
     let settings =
-        OpenAiSettings::new(Provider::Ollama).with_base_url(&base_url).with_retries(2, Duration::ZERO);
+        ApiSettings::new(Provider::Ollama).with_base_url(&base_url).with_retries(2, Duration::ZERO);
     let error = ask_with(settings).await.0.unwrap_err();
     assert!(error.is_unavailable());
     let error = error.to_string();
@@ -236,7 +238,7 @@ async fn what_is_no_chat_completion_is_an_error_that_shows_it() {
 #[tokio::test]
 async fn two_requests_of_a_run_begin_with_the_same_bytes() {
     let server = Server::start(vec![Answer::events(&HELLO, true)]).await;
-    let model = OpenAiModel::new(settings(&server), &client()).unwrap();
+    let model = ApiModel::new(settings(&server), &client()).unwrap();
     let tools = [ToolFunction {
         name: "notes__search".to_owned(),
         description: "Search.".to_owned(),
@@ -255,6 +257,7 @@ async fn two_requests_of_a_run_begin_with_the_same_bytes() {
             tool_calls: vec![call],
             reasoning: String::new(),
             written: None,
+            provider_items: None,
         },
         Message::tool("a", "notes__search", "found"),
     ];
@@ -295,8 +298,8 @@ async fn two_requests_of_a_run_begin_with_the_same_bytes() {
 
 #[test]
 fn what_cannot_be_asked_is_refused_before_anything_is_sent() {
-    let new = |settings| OpenAiModel::new(settings, &client()).unwrap_err();
-    let of = OpenAiSettings::new;
+    let new = |settings| ApiModel::new(settings, &client()).unwrap_err();
+    let of = ApiSettings::new;
     assert_eq!(
         new(of(Provider::Groq)).to_string(),
         "no API key for `groq`; set the environment variable GROQ_API_KEY, or `base_url` for another server"
@@ -306,7 +309,7 @@ fn what_cannot_be_asked_is_refused_before_anything_is_sent() {
     assert!(matches!(new(of(Provider::Ollama).with_base_url("ftp://x/v1")), Error::Forbidden { .. }));
     assert!(matches!(new(of(Provider::Vllm).with_api_key(Secret::new("a\nb"))), Error::InvalidKey { .. }));
     let public_only = HttpClient::new(HttpPolicy::default()).unwrap();
-    let private = OpenAiModel::new(of(Provider::Ollama).with_base_url("http://10.0.0.1/v1"), &public_only);
+    let private = ApiModel::new(of(Provider::Ollama).with_base_url("http://10.0.0.1/v1"), &public_only);
     assert!(matches!(private, Err(Error::Forbidden { .. })));
 }
 

@@ -3,12 +3,13 @@
 use serde_json::json;
 
 use super::{Answer, HELLO, Server, ask_with, client, settings};
+use crate::api::WireFormat;
+use crate::api::settings::ApiSettings;
 use crate::chat::{
     ChatReply, ChatRequest, MAX_EXTRA_KEYS, MAX_REPLIES, MAX_STOPS, Piece, RequestOptions, ResponseFormat,
     ToolChoice,
 };
-use crate::openai::settings::OpenAiSettings;
-use crate::{ChatModel as _, Error, Message, OpenAiModel, Provider};
+use crate::{ApiModel, ChatModel as _, Error, Message, Provider};
 
 #[tokio::test]
 async fn parameters_are_sent_and_absent_ones_are_not() {
@@ -42,7 +43,7 @@ async fn ask_for(options: &RequestOptions, answer: Answer) -> (serde_json::Value
     let server = Server::start(vec![answer]).await;
     let endpoint = RequestOptions { temperature: Some(1.0), seed: Some(1), ..RequestOptions::default() };
     let settings = settings(&server).with_parameters(endpoint);
-    let model = OpenAiModel::new(settings, &client()).unwrap();
+    let model = ApiModel::new(settings, &client()).unwrap();
     let messages = [Message::user("Hi")];
     let request = ChatRequest { options: Some(options), ..ChatRequest::new("m", &messages) };
     let reply = model.complete(&request, &mut |_| ()).await.unwrap();
@@ -118,7 +119,7 @@ async fn log_probabilities_of_a_stream_are_added_up() {
 #[tokio::test]
 async fn an_option_that_no_server_takes_is_not_sent() {
     let server = Server::start(Vec::new()).await;
-    let model = OpenAiModel::new(settings(&server), &client()).unwrap();
+    let model = ApiModel::new(settings(&server), &client()).unwrap();
     let options = RequestOptions { n: Some(0), ..RequestOptions::default() };
     let request = ChatRequest { options: Some(&options), ..ChatRequest::new("m", &[]) };
     let error = model.complete(&request, &mut |_| ()).await.unwrap_err();
@@ -129,12 +130,15 @@ async fn an_option_that_no_server_takes_is_not_sent() {
 #[test]
 fn the_most_tokens_have_the_key_that_the_server_knows() {
     for (base_url, key) in [(None, "max_completion_tokens"), (Some("http://localhost:1/v1"), "max_tokens")] {
-        let mut settings = OpenAiSettings::new(Provider::OpenAi)
+        let mut settings = ApiSettings::new(Provider::OpenAi)
             .with_api_key(toolcrib_model::Secret::new("sk"))
             .with_parameters(RequestOptions { max_tokens: Some(5), ..RequestOptions::default() });
         settings.base_url = base_url.map(str::to_owned);
-        let model = OpenAiModel::new(settings, &client()).unwrap();
-        assert_eq!(model.endpoint.max_tokens_key, key);
+        let model = ApiModel::new(settings, &client()).unwrap();
+        let (endpoint, request) = (&model.endpoint, ChatRequest::new("m", &[]));
+        let body = WireFormat::ChatCompletions.body(&request, &endpoint.parameters, true, endpoint).unwrap();
+        let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(body[key], 5);
     }
 }
 
@@ -184,7 +188,7 @@ async fn an_account_without_quota_is_not_asked_again() {
 async fn another_attempt_is_told_before_it_is_made() {
     let busy = Answer::new("503 Service Unavailable", "", r#"{"error": "busy"}"#);
     let server = Server::start(vec![busy, Answer::events(&HELLO, true)]).await;
-    let model = OpenAiModel::new(settings(&server), &client()).unwrap();
+    let model = ApiModel::new(settings(&server), &client()).unwrap();
     let messages = [Message::user("Hi")];
     let request = ChatRequest {
         model: "m",

@@ -1,25 +1,21 @@
-//! A stream in whole lines.
-//!
-//! What takes the events apart looks at all that it has whenever more comes, and copies what is left behind each line. With
-//! a few whole lines at a time it looks at each byte once, however the server cuts its answer.
+//! The events of a stream, within bounds.
 
-use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
+use bytes::{Buf as _, Bytes, BytesMut};
 
 /// The longest event, in bytes. A reply has a separate bound, which is half of this, since escapes take space.
 pub(super) const MAX_EVENT_BYTES: usize = 8 * 1024 * 1024;
 
-/// The number of bytes of lines that are passed on at once; a longer line is passed on alone.
-const BATCH_BYTES: usize = 512;
-
 /// The mark with which some servers begin texts. It has no meaning.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// Bytes on their way to lines. What means nothing, such as comments, is left out.
+/// Bytes on their way to events. Of an event, only its data counts: what kind it is stands in the data too.
 #[derive(Debug, Default)]
-pub(super) struct Lines {
+pub(super) struct Events {
     buffer: BytesMut,
     /// The number of bytes of the buffer that were searched and contain no line end.
     searched: usize,
+    /// The data of the current event, if any of its lines has some.
+    data: Option<BytesMut>,
     /// The number of bytes of the current event.
     event_bytes: usize,
     /// True once the first line has arrived.
@@ -28,7 +24,7 @@ pub(super) struct Lines {
     is_after_return: bool,
 }
 
-impl Lines {
+impl Events {
     /// Takes more bytes, or says how many an event may have at most.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Result<(), usize> {
         self.buffer.extend_from_slice(bytes);
@@ -36,26 +32,50 @@ impl Lines {
         if bytes > MAX_EVENT_BYTES { Err(MAX_EVENT_BYTES) } else { Ok(()) }
     }
 
-    /// Returns the next whole lines, each with a line feed at its end.
+    /// Returns the data of the next event that is complete.
     pub(super) fn next(&mut self) -> Option<Bytes> {
-        let mut lines = BytesMut::new();
-        while lines.len() < BATCH_BYTES
-            && let Some(line) = self.line()
-        {
-            let is_nothing = line.starts_with(b":") || line.is_empty() && self.event_bytes == 0;
-            if is_nothing {
+        while let Some(line) = self.line() {
+            if !line.is_empty() {
+                self.take(line);
                 continue;
             }
-            self.event_bytes = if line.is_empty() { 0 } else { self.event_bytes.saturating_add(line.len()) };
-            lines.extend_from_slice(&line);
-            lines.put_u8(b'\n');
+            self.event_bytes = 0;
+            if let Some(data) = self.data.take() {
+                return Some(data.freeze());
+            }
         }
-        (!lines.is_empty()).then(|| lines.freeze())
+        None
     }
 
-    /// Returns the rest, which has no line end.
-    pub(super) fn rest(&mut self) -> Bytes {
-        self.buffer.split().freeze()
+    /// Returns the data of the event that the end of the stream leaves without a line end.
+    pub(super) fn rest(&mut self) -> Option<Bytes> {
+        let line = self.buffer.split();
+        self.take(line);
+        self.data.take().map(BytesMut::freeze)
+    }
+
+    /// Takes a line of the current event.
+    fn take(&mut self, mut line: BytesMut) {
+        // A comment.
+        if line.starts_with(b":") {
+            return;
+        }
+        self.event_bytes = self.event_bytes.saturating_add(line.len());
+        if !line.starts_with(b"data:") {
+            return;
+        }
+        line.advance(b"data:".len());
+        if line.starts_with(b" ") {
+            line.advance(1);
+        }
+        match &mut self.data {
+            Some(data) => {
+                data.extend_from_slice(b"\n");
+                data.extend_from_slice(&line);
+            }
+            None if line.is_empty() => {}
+            None => self.data = Some(line),
+        }
     }
 
     /// Returns the next line, without its end.
@@ -88,50 +108,42 @@ impl Lines {
 mod tests {
     use super::*;
 
-    fn lines(pieces: &[&[u8]]) -> Vec<Vec<u8>> {
-        let mut lines = Lines::default();
+    fn events(pieces: &[&[u8]]) -> Vec<Vec<u8>> {
+        let mut events = Events::default();
         let mut found = Vec::new();
         for piece in pieces {
-            lines.push(piece).unwrap();
-            found.extend(std::iter::from_fn(|| lines.next()).map(Vec::from));
+            events.push(piece).unwrap();
+            found.extend(std::iter::from_fn(|| events.next()).map(Vec::from));
         }
-        found.push(lines.rest().to_vec());
+        found.extend(events.rest().map(Vec::from));
         found
     }
 
     #[test]
-    fn lines_are_the_same_however_they_come_and_end() {
-        let text = b"data: a\r\n\r\ndata: b\r\rdata: c\n\nrest";
-        let whole: &[u8] = b"data: a\n\ndata: b\n\ndata: c\n\n";
-        assert_eq!(lines(&[text]), [whole, b"rest"]);
+    fn events_are_the_same_however_they_come_and_end() {
+        let text = b"data: a\r\n\r\nevent: x\rdata:b\rdata: c\r\rdata: d\nid: 1\n\ndata: rest";
+        let whole: [&[u8]; 4] = [b"a", b"b\nc", b"d", b"rest"];
+        assert_eq!(events(&[text]), whole);
         for size in 1..text.len() {
             let pieces: Vec<&[u8]> = text.chunks(size).collect();
-            assert_eq!(lines(&pieces).concat(), [whole, b"rest"].concat(), "{size} bytes at once");
+            assert_eq!(events(&pieces), whole, "{size} bytes at once");
         }
     }
 
     #[test]
-    fn comments_more_blank_lines_and_a_byte_order_mark_are_left_out() {
-        let text = b"\xEF\xBB\xBFdata: a\n: comment\n:\n\n\n\n\ndata: b\n\n";
-        assert_eq!(lines(&[&text[..2], &text[2..]]), [&b"data: a\n\ndata: b\n\n"[..], b""]);
-    }
-
-    #[test]
-    fn many_lines_come_a_few_at_once_and_long_ones_alone() {
-        let text = [b"x".repeat(1000), b"\n".to_vec(), b"y\n".repeat(1000)].concat();
-        let found = lines(&[&text]);
-        assert_eq!(found.concat(), text);
-        assert_eq!((found[0].len(), found[1].len()), (1001, BATCH_BYTES));
+    fn comments_blank_lines_events_without_data_and_a_byte_order_mark_are_left_out() {
+        let text = b"\xEF\xBB\xBFdata: a\n: comment\n:\n\n\n\nevent: ping\n\ndata:\n\n\ndata: b\n\n";
+        assert_eq!(events(&[&text[..2], &text[2..]]), [b"a", b"b"]);
     }
 
     #[test]
     fn an_event_without_end_is_given_up_in_one_line_or_many() {
         for end in [&b""[..], b"\n"] {
             let piece = [b"x".repeat(MAX_EVENT_BYTES / 4), end.to_vec()].concat();
-            let mut lines = Lines::default();
+            let mut events = Events::default();
             let mut pushed = 0;
-            while lines.push(&piece).is_ok() {
-                while lines.next().is_some() {}
+            while events.push(&piece).is_ok() {
+                assert!(events.next().is_none());
                 pushed += 1;
                 assert!(pushed < 10);
             }
