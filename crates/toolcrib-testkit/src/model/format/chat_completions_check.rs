@@ -69,7 +69,7 @@ fn messages_problem(messages: &[Value]) -> Option<String> {
     open.first().map(|id| format!("the call {id:?} has no result"))
 }
 
-fn is_name(name: &str) -> bool {
+pub(super) fn is_name(name: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     !name.is_empty() && name.chars().count() <= MAX_NAME_CHARS && name.chars().all(is_plain)
 }
