@@ -47,6 +47,7 @@ struct FunctionTool<'a> {
 #[serde(untagged)]
 enum InputItem<'a> {
     Message {
+        r#type: &'static str,
         role: &'static str,
         content: MessageContent<'a>,
     },
@@ -69,14 +70,22 @@ enum InputItem<'a> {
 #[serde(untagged)]
 enum MessageContent<'a> {
     Text(&'a str),
-    Parts(Vec<InputContent>),
+    Parts(Vec<InputContent<'a>>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum InputContent {
-    InputText { text: String },
-    InputImage { image_url: String },
+enum InputContent<'a> {
+    InputText {
+        text: String,
+    },
+    InputImage {
+        image_url: String,
+    },
+    /// What the model said before.
+    OutputText {
+        text: &'a str,
+    },
 }
 
 impl<'a> ResponsesRequest<'a> {
@@ -141,7 +150,7 @@ fn options_of(options: &RequestOptions) -> JsonObject {
 fn items(message: &Message) -> Vec<InputItem<'_>> {
     match message {
         Message::User { content } => {
-            vec![InputItem::Message { role: "user", content: MessageContent::Text(content) }]
+            vec![user(MessageContent::Text(content))]
         }
         Message::Assistant { .. } => answer(message),
         Message::Tool { call_id, content, note, .. } => {
@@ -150,7 +159,7 @@ fn items(message: &Message) -> Vec<InputItem<'_>> {
         }
         Message::Pictures { pictures } => {
             let content = MessageContent::Parts(pictures.iter().flat_map(picture).collect());
-            vec![InputItem::Message { role: "user", content }]
+            vec![user(content)]
         }
     }
 }
@@ -162,7 +171,9 @@ fn answer(message: &Message) -> Vec<InputItem<'_>> {
         items_of(provider_items.as_ref(), Provider::OpenAiResponses, content, tool_calls.len(), read_item);
     let mut calls = tool_calls.iter().map(call);
     let Some(items) = items else {
-        let text = InputItem::Message { role: "assistant", content: MessageContent::Text(content) };
+        // Some servers take no plain text here.
+        let content_parts = MessageContent::Parts(vec![InputContent::OutputText { text: content }]);
+        let text = InputItem::Message { r#type: "message", role: "assistant", content: content_parts };
         return Some(text).filter(|_| !content.is_empty()).into_iter().chain(calls).collect();
     };
     let item =
@@ -170,12 +181,16 @@ fn answer(message: &Message) -> Vec<InputItem<'_>> {
     items.iter().filter_map(item).collect()
 }
 
+fn user(content: MessageContent<'_>) -> InputItem<'_> {
+    InputItem::Message { r#type: "message", role: "user", content }
+}
+
 fn call(call: &RequestedCall) -> InputItem<'_> {
     let RequestedCall { id, name, arguments, .. } = call;
     InputItem::Call { r#type: "function_call", call_id: id, name, arguments }
 }
 
-fn picture(picture: &Picture) -> [InputContent; 2] {
+fn picture(picture: &Picture) -> [InputContent<'_>; 2] {
     let Picture { media_type, data, .. } = picture;
     let image_url = format!("data:{media_type};base64,{data}");
     [InputContent::InputText { text: picture_label(picture) }, InputContent::InputImage { image_url }]
