@@ -1,4 +1,5 @@
-//! Third-party test peers: MCP servers, MCP clients, the TypeScript compiler, a model server, and ONNX Runtime.
+//! Third-party test peers: MCP servers, MCP clients, the TypeScript compiler, a model server, SDKs of model vendors,
+//! and ONNX Runtime.
 //!
 //! They are installed under `TOOLCRIB_PEERS` and start as
 //! - `$TOOLCRIB_PEERS/npm/node_modules/.bin/mcp-server-everything stdio`
@@ -6,6 +7,7 @@
 //! - `PYTHONPATH=$TOOLCRIB_PEERS/python python3 -m mcp_server_time`
 //! - `PYTHONPATH=$TOOLCRIB_PEERS/python python3 tests/peers/mcp_client.py …`
 //! - `$TOOLCRIB_PEERS/clients/node_modules/.bin/node tests/peers/typescript_client.mjs …`
+//! - `PYTHONPATH=$TOOLCRIB_PEERS/model_sdks python3 tests/peers/model_sdks.py …`
 //! - `PYTHONPATH=$TOOLCRIB_PEERS/llama python3 tests/peers/llama_server.py MODEL`
 //!
 //! `pytest` runs the tests of the project's Python package. `ORT_DYLIB_PATH` names the ONNX Runtime library.
@@ -21,6 +23,7 @@ const PEERS: &[Packages] = &[
     Packages { name: "clients", manager: Manager::Npm },
     Packages { name: "python", manager: Manager::Pip },
     Packages { name: "llama", manager: Manager::PipAlone },
+    Packages { name: "model_sdks", manager: Manager::Pip },
     Packages { name: "pytest", manager: Manager::Pip },
     Packages { name: "onnxruntime", manager: Manager::PipAlone },
 ];

@@ -119,7 +119,9 @@ impl Outcome {
             | "model_length"
             | "max_output_tokens"
             | "model_context_window_exceeded"
-            | "pause_turn" => Some(Self::Truncated),
+            | "pause_turn"
+            | "max_messages"
+            | "steered" => Some(Self::Truncated),
             REFUSAL => Some(Self::Refused),
             "content_filter"
             | "content_filtered"
@@ -129,7 +131,9 @@ impl Outcome {
             | "recitation"
             | "spii"
             | "image_safety"
-            | "image_prohibited_content" => Some(Self::ContentFilter),
+            | "image_prohibited_content"
+            | "image_recitation"
+            | "model_armor" => Some(Self::ContentFilter),
             _ => None,
         }
     }

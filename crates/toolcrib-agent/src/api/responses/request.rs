@@ -82,7 +82,7 @@ enum InputContent<'a> {
     InputImage {
         image_url: String,
     },
-    /// What the model said before.
+    /// Text of the model.
     OutputText {
         text: &'a str,
     },

@@ -188,12 +188,14 @@ async fn each_format_says_why_an_answer_is_none_or_not_whole() {
         (Provider::Anthropic, message("pause_turn"), "truncated"),
         (Provider::Anthropic, message("refusal"), "refused"),
         (Provider::OpenAiResponses, response("max_output_tokens"), "truncated"),
+        (Provider::OpenAiResponses, response("max_messages"), "truncated"),
         (Provider::OpenAiResponses, response("content_filter"), "content_filter"),
         (Provider::OpenAiResponses, refusal, "refused"),
         (Provider::Gemini, candidate("STOP"), "completed"),
         (Provider::Gemini, candidate("MAX_TOKENS"), "truncated"),
         (Provider::Gemini, candidate("SAFETY"), "content_filter"),
         (Provider::Gemini, candidate("RECITATION"), "content_filter"),
+        (Provider::Gemini, candidate("MODEL_ARMOR"), "content_filter"),
         (Provider::Gemini, json!({"promptFeedback": {"blockReason": "OTHER"}}), "content_filter"),
     ] {
         let reply = reply(provider, Answer::json(&answer)).await.unwrap();

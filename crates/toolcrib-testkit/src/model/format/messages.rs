@@ -176,8 +176,10 @@ pub(super) fn check(request: &Value) -> Result<(), String> {
         if role != expected {
             return Err(format!("expected a message of the {expected}, found {role:?}"));
         }
+        // A plain text is short for a block of it.
         let blocks = list(message, "content");
-        if blocks.is_empty() {
+        let text = message.get("content").and_then(Value::as_str).unwrap_or_default();
+        if blocks.is_empty() && text.trim().is_empty() {
             return Err("a message is empty".to_owned());
         }
         blocks.iter().try_for_each(check_block)?;
