@@ -25,7 +25,7 @@ const KEY: &str = "sk-test-4711";
 /// The longest answer that a snapshot shows, in characters.
 const MAX_SHOWN_CHARS: usize = 200;
 
-const TOOLS: &str = "
+pub(crate) const TOOLS: &str = "
 shop:
   - name: price
     description: What an item costs, in euro.
@@ -63,7 +63,7 @@ fn lab(fault: &Value, format: ModelFormat, base_url: &str) -> Lab {
 }
 
 /// Returns the provider whose API has a format, and the variable with its key.
-fn provider(format: ModelFormat) -> (&'static str, &'static str) {
+pub(crate) fn provider(format: ModelFormat) -> (&'static str, &'static str) {
     match format {
         ModelFormat::Messages => ("anthropic", "ANTHROPIC_API_KEY"),
         ModelFormat::Responses => ("openai_responses", "OPENAI_API_KEY"),
