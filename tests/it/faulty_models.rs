@@ -181,3 +181,16 @@ faults! {
     refusals_are_tried_again_or_explained: "refusals.yaml";
     floods_end_within_bounds: "floods.yaml";
 }
+
+/// The formats that have faults of their own; Chat Completions has its own among the others.
+const NATIVE: [ModelFormat; 3] =
+    [ModelFormat::Messages, ModelFormat::Responses, ModelFormat::GenerateContent];
+
+#[tokio::test]
+async fn faults_of_one_format_are_understood_or_explained() {
+    let mut whole = String::new();
+    for format in NATIVE {
+        write!(whole, "## {}\n\n{}", format.as_str(), told("native.yaml", format).await).unwrap();
+    }
+    snapshot!(Lab::new(), whole);
+}

@@ -1,8 +1,10 @@
 //! Parts of a conversation that all wire formats share.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
+use serde_json::value::RawValue;
 use toolcrib_model::JsonObject;
 
 use crate::Provider;
@@ -18,12 +20,20 @@ pub(super) fn picture_label(picture: &Picture) -> String {
     format!("[A picture of the result of call {}:]", picture.call_id)
 }
 
-/// Returns the arguments of a call as an object.
-pub(super) fn arguments(call: &RequestedCall) -> Value {
-    serde_json::from_str(&call.arguments)
-        .ok()
-        .filter(Value::is_object)
-        .unwrap_or_else(|| Value::Object(Map::new()))
+/// Returns the arguments of a call as an object. They are checked and copied, but not taken apart, since a request has all
+/// of its conversation.
+pub(super) fn arguments(call: &RequestedCall) -> &RawValue {
+    let arguments = serde_json::from_str(&call.arguments).ok();
+    arguments
+        .filter(|arguments: &&RawValue| arguments.get().starts_with('{'))
+        .unwrap_or_else(|| empty_object())
+}
+
+fn empty_object() -> &'static RawValue {
+    static EMPTY: LazyLock<Box<RawValue>> = LazyLock::new(|| {
+        RawValue::from_string("{}".to_owned()).unwrap_or_else(|_| RawValue::NULL.to_owned())
+    });
+    &EMPTY
 }
 
 /// Returns the items that a message came with, if they are of this provider and the message still has their text and

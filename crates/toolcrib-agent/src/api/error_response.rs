@@ -26,6 +26,9 @@ const INSUFFICIENT_QUOTA: &str = "insufficient_quota";
 /// The message of Anthropic for an account without credit, which comes as an invalid request.
 const NO_CREDIT: &str = "credit balance is too low";
 
+/// The message of the Responses API for a model that cannot return its reasoning, since it has none.
+const NO_ENCRYPTION: &str = "Encrypted content is not supported";
+
 /// The statuses of errors that come with a name alone.
 const STATUSES: [(&str, u16); 12] = [
     ("invalid_request_error", 400),
@@ -71,7 +74,7 @@ pub(super) fn refusal(
         return Error::QuotaExhausted { url, message: endpoint.clean(&message) };
     }
     let retry_after = retry_after(headers).or_else(|| retry_delay(&body));
-    let mut hint = hint(endpoint, status);
+    let mut hint = hint(endpoint, status, &message);
     if retry_after.is_some_and(|wanted| wanted > MAX_RETRY_DELAY) {
         hint.push_str("; it wants to be left alone for longer than is waited for");
     }
@@ -161,7 +164,10 @@ impl Endpoint {
     }
 }
 
-fn hint(endpoint: &Endpoint, status: StatusCode) -> String {
+fn hint(endpoint: &Endpoint, status: StatusCode, message: &str) -> String {
+    if message.contains(NO_ENCRYPTION) {
+        return "the model does not reason; set `extra: {include: []}` of its `brain`".to_owned();
+    }
     match (status.as_u16(), endpoint.provider.key_variable()) {
         (300..=399, _) => "set `base_url` to where the API is".to_owned(),
         (401 | 403, Some(variable)) if endpoint.api_key.is_none() => format!(

@@ -15,6 +15,9 @@ use crate::{Error, Provider};
 /// The revision of the Messages API.
 const ANTHROPIC_VERSION: &str = "2023-06-01";
 
+/// The bytes that are reserved for a body, about those of a short conversation.
+const BODY_BYTES: usize = 64 * 1024;
+
 /// A format of requests and replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WireFormat {
@@ -146,7 +149,8 @@ impl WireFormat {
 }
 
 fn json(body: &impl Serialize) -> Result<Bytes, Error> {
-    let bytes = serde_json::to_vec(body)
+    let mut bytes = Vec::with_capacity(BODY_BYTES);
+    serde_json::to_writer(&mut bytes, body)
         .map_err(|error| Error::InvalidOption { key: "messages", message: error.to_string() })?;
     Ok(bytes.into())
 }

@@ -1,5 +1,7 @@
 //! The size of a request.
 
+use serde_json::Value;
+
 use crate::Message;
 use crate::chat::ToolFunction;
 
@@ -33,10 +35,22 @@ fn message(message: &Message) -> usize {
             let whole = reasoning.len() + written.as_ref().map_or(whole, |written| written.len().max(whole));
             // The text is among them.
             let items = provider_items.iter().flat_map(|items| &items.items);
-            whole.max(items.map(|item| item.to_string().len()).sum())
+            whole.max(items.map(json_bytes).sum())
         }
         Message::Tool { call_id, content, note, .. } => call_id.len() + content.len() + note.len(),
         Message::Pictures { pictures } => pictures.len() * PICTURE_BYTES,
     };
     bytes + AROUND
+}
+
+/// Returns about the bytes of a value as JSON. It is asked for all messages, so that it writes none of it.
+fn json_bytes(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => items.iter().map(|item| json_bytes(item) + 1).sum::<usize>() + 2,
+        Value::Object(map) => {
+            map.iter().map(|(key, item)| key.len() + json_bytes(item) + 4).sum::<usize>() + 2
+        }
+        _ => 4,
+    }
 }

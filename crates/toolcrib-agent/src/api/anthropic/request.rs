@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use toolcrib_model::JsonObject;
 
@@ -26,24 +27,16 @@ pub(in crate::api) struct MessagesRequest<'a> {
     #[serde(flatten)]
     options: JsonObject,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Marked<ToolDefinition<'a>>>,
+    tools: Vec<ToolDefinition<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    system: Option<[Marked<ContentBlock<'a>>; 1]>,
+    system: Option<[ContentBlock<'a>; 1]>,
     messages: Vec<InputMessage<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<Value>,
 }
 
-/// A part of a request up to which the server may keep what it has read.
-#[derive(Serialize)]
-struct Marked<T> {
-    #[serde(flatten)]
-    part: T,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cache_control: Option<CacheControl>,
-}
-
-#[derive(Serialize)]
+/// The mark of a part up to which the server may keep what it has read.
+#[derive(Clone, Copy, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum CacheControl {
     Ephemeral,
@@ -55,12 +48,14 @@ struct ToolDefinition<'a> {
     #[serde(skip_serializing_if = "str::is_empty")]
     description: &'a str,
     input_schema: &'a Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<CacheControl>,
 }
 
 #[derive(Serialize)]
 struct InputMessage<'a> {
     role: Role,
-    content: Vec<Marked<ContentBlock<'a>>>,
+    content: Vec<ContentBlock<'a>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
@@ -75,18 +70,24 @@ enum Role {
 enum ContentBlock<'a> {
     Text {
         text: Cow<'a, str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
     },
     Image {
         source: Source<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
     },
     ToolUse {
-        id: String,
+        id: Cow<'a, str>,
         name: &'a str,
-        input: Value,
+        input: &'a RawValue,
     },
     ToolResult {
-        tool_use_id: String,
+        tool_use_id: Cow<'a, str>,
         content: Cow<'a, str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
     },
     /// As the API sent it.
     #[serde(untagged)]
@@ -99,24 +100,25 @@ enum Source<'a> {
     Base64 { media_type: &'a str, data: &'a str },
 }
 
-impl<T> Marked<T> {
-    fn plain(part: T) -> Self {
-        Self { part, cache_control: None }
-    }
-
+impl ContentBlock<'_> {
+    /// Marks the block as the last that the server may keep. Calls and blocks of the API are never the last.
     fn mark(&mut self) {
-        self.cache_control = Some(CacheControl::Ephemeral);
+        match self {
+            Self::Text { cache_control, .. }
+            | Self::Image { cache_control, .. }
+            | Self::ToolResult { cache_control, .. } => *cache_control = Some(CacheControl::Ephemeral),
+            Self::ToolUse { .. } | Self::Kept(_) => {}
+        }
     }
 }
 
 impl<'a> MessagesRequest<'a> {
     pub(in crate::api) fn new(request: &ChatRequest<'a>, options: &RequestOptions, stream: bool) -> Self {
         let mut tools: Vec<_> = request.tools.iter().map(tool).collect();
-        let mut system = (!request.system.trim().is_empty())
-            .then(|| [Marked::plain(ContentBlock::Text { text: Cow::Borrowed(request.system) })]);
+        let mut system = text_block(request.system).map(|block| [block]);
         match (&mut system, tools.last_mut()) {
             (Some([system]), _) => system.mark(),
-            (None, Some(last)) => last.mark(),
+            (None, Some(last)) => last.cache_control = Some(CacheControl::Ephemeral),
             (None, None) => {}
         }
         let mut messages = turns(request.messages);
@@ -140,15 +142,15 @@ fn mark(messages: &mut [InputMessage<'_>]) {
     let before = answer.and_then(|answer| answer.checked_sub(1));
     for position in [before, messages.len().checked_sub(1)].into_iter().flatten() {
         let block = messages.get_mut(position).and_then(|message| message.content.last_mut());
-        if let Some(block) = block.filter(|block| !matches!(block.part, ContentBlock::Kept(_))) {
+        if let Some(block) = block {
             block.mark();
         }
     }
 }
 
-fn tool(tool: &ToolFunction) -> Marked<ToolDefinition<'_>> {
+fn tool(tool: &ToolFunction) -> ToolDefinition<'_> {
     let ToolFunction { name, description, parameters } = tool;
-    Marked::plain(ToolDefinition { name, description, input_schema: parameters })
+    ToolDefinition { name, description, input_schema: parameters, cache_control: None }
 }
 
 fn tool_choice(choice: &ToolChoice) -> Option<Value> {
@@ -183,28 +185,29 @@ fn options_of(options: &RequestOptions) -> JsonObject {
 fn turns(messages: &[Message]) -> Vec<InputMessage<'_>> {
     let mut turns: Vec<InputMessage<'_>> = Vec::with_capacity(messages.len());
     for message in messages {
-        let (role, blocks) = match message {
-            Message::User { content } => (Role::User, text_block(content).into_iter().collect()),
-            Message::Assistant { .. } => (Role::Assistant, answer(message)),
-            Message::Tool { call_id, content, note, .. } => {
-                let content = result_text(content, note);
-                (Role::User, vec![ContentBlock::ToolResult { tool_use_id: id_of(call_id), content }])
-            }
-            Message::Pictures { pictures } => (Role::User, pictures.iter().flat_map(picture).collect()),
-        };
-        let blocks = blocks.into_iter().map(Marked::plain);
-        match turns.last_mut() {
-            Some(turn) if turn.role == role => turn.content.extend(blocks),
-            _ => turns.push(InputMessage { role, content: blocks.collect() }),
+        let role = if matches!(message, Message::Assistant { .. }) { Role::Assistant } else { Role::User };
+        if turns.last().is_none_or(|turn| turn.role != role) {
+            turns.push(InputMessage { role, content: Vec::new() });
+        }
+        let Some(InputMessage { content: blocks, .. }) = turns.last_mut() else { continue };
+        match message {
+            Message::User { content } => blocks.extend(text_block(content)),
+            Message::Assistant { .. } => answer(message, blocks),
+            Message::Tool { call_id, content, note, .. } => blocks.push(ContentBlock::ToolResult {
+                tool_use_id: id_of(call_id),
+                content: result_text(content, note),
+                cache_control: None,
+            }),
+            Message::Pictures { pictures } => blocks.extend(pictures.iter().flat_map(picture)),
         }
     }
     turns.retain(|turn| !turn.content.is_empty());
     turns
 }
 
-/// Returns the blocks of a message of the model, as it sent them if only the API understands some of them.
-fn answer(message: &Message) -> Vec<ContentBlock<'_>> {
-    let Message::Assistant { content, tool_calls, provider_items, .. } = message else { return Vec::new() };
+/// Adds the blocks of a message of the model, as it sent them if only the API understands some of them.
+fn answer<'a>(message: &'a Message, blocks: &mut Vec<ContentBlock<'a>>) {
+    let Message::Assistant { content, tool_calls, provider_items, .. } = message else { return };
     let items = items_of(provider_items.as_ref(), Provider::Anthropic, content, tool_calls.len(), read_block);
     let mut calls = tool_calls.iter().map(tool_use);
     match items {
@@ -218,15 +221,15 @@ fn answer(message: &Message) -> Vec<ContentBlock<'_>> {
                     (!is_blank(&text)).then_some(ContentBlock::Kept(item))
                 }
             };
-            items.iter().filter_map(block).collect()
+            blocks.extend(items.iter().filter_map(block));
         }
-        None => text_block(content).into_iter().chain(calls).collect(),
+        None => blocks.extend(text_block(content).into_iter().chain(calls)),
     }
 }
 
 /// Returns the block of a text. The API refuses a blank one.
 fn text_block(text: &str) -> Option<ContentBlock<'_>> {
-    (!text.trim().is_empty()).then_some(ContentBlock::Text { text: Cow::Borrowed(text) })
+    (!text.trim().is_empty()).then_some(ContentBlock::Text { text: Cow::Borrowed(text), cache_control: None })
 }
 
 fn tool_use(call: &RequestedCall) -> ContentBlock<'_> {
@@ -234,13 +237,16 @@ fn tool_use(call: &RequestedCall) -> ContentBlock<'_> {
 }
 
 /// Returns the id of a call with the characters that the API takes. Other servers give ids of any form.
-fn id_of(id: &str) -> String {
+fn id_of(id: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    id.chars().map(|c| if is_plain(c) { c } else { '_' }).collect()
+    if id.chars().all(is_plain) {
+        return Cow::Borrowed(id);
+    }
+    Cow::Owned(id.chars().map(|c| if is_plain(c) { c } else { '_' }).collect())
 }
 
 fn picture(picture: &Picture) -> [ContentBlock<'_>; 2] {
     let Picture { media_type, data, .. } = picture;
-    let label = ContentBlock::Text { text: Cow::Owned(picture_label(picture)) };
-    [label, ContentBlock::Image { source: Source::Base64 { media_type, data } }]
+    let label = ContentBlock::Text { text: Cow::Owned(picture_label(picture)), cache_control: None };
+    [label, ContentBlock::Image { source: Source::Base64 { media_type, data }, cache_control: None }]
 }

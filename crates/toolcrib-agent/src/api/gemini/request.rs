@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use toolcrib_model::JsonObject;
 
@@ -86,7 +87,7 @@ enum ContentPart<'a> {
 struct Call<'a> {
     id: &'a str,
     name: &'a str,
-    args: Value,
+    args: &'a RawValue,
 }
 
 #[derive(Serialize)]

@@ -103,7 +103,7 @@ impl<'a> ResponsesRequest<'a> {
             tool_choice: tool_choice(request.tool_choice).filter(|_| !tools.is_empty()),
             tools,
             instructions: request.system,
-            input: request.messages.iter().flat_map(items).collect(),
+            input: items_in(request.messages),
         }
     }
 }
@@ -146,39 +146,43 @@ fn options_of(options: &RequestOptions) -> JsonObject {
     body
 }
 
-/// Returns the items of a message.
-fn items(message: &Message) -> Vec<InputItem<'_>> {
-    match message {
-        Message::User { content } => {
-            vec![user(MessageContent::Text(content))]
-        }
-        Message::Assistant { .. } => answer(message),
-        Message::Tool { call_id, content, note, .. } => {
-            let output = result_text(content, note);
-            vec![InputItem::Result { r#type: "function_call_output", call_id, output }]
-        }
-        Message::Pictures { pictures } => {
-            let content = MessageContent::Parts(pictures.iter().flat_map(picture).collect());
-            vec![user(content)]
+/// Returns the items of a conversation.
+fn items_in(messages: &[Message]) -> Vec<InputItem<'_>> {
+    let mut items = Vec::with_capacity(messages.len());
+    for message in messages {
+        match message {
+            Message::User { content } => items.push(user(MessageContent::Text(content))),
+            Message::Assistant { .. } => answer(message, &mut items),
+            Message::Tool { call_id, content, note, .. } => {
+                let output = result_text(content, note);
+                items.push(InputItem::Result { r#type: "function_call_output", call_id, output });
+            }
+            Message::Pictures { pictures } => {
+                items.push(user(MessageContent::Parts(pictures.iter().flat_map(picture).collect())));
+            }
         }
     }
+    items
 }
 
-/// Returns the items of a message of the model, as it sent them if only the API understands some of them.
-fn answer(message: &Message) -> Vec<InputItem<'_>> {
-    let Message::Assistant { content, tool_calls, provider_items, .. } = message else { return Vec::new() };
+/// Adds the items of a message of the model, as it sent them if only the API understands some of them.
+fn answer<'a>(message: &'a Message, input: &mut Vec<InputItem<'a>>) {
+    let Message::Assistant { content, tool_calls, provider_items, .. } = message else { return };
     let items =
         items_of(provider_items.as_ref(), Provider::OpenAiResponses, content, tool_calls.len(), read_item);
     let mut calls = tool_calls.iter().map(call);
     let Some(items) = items else {
-        // Some servers take no plain text here.
-        let content_parts = MessageContent::Parts(vec![InputContent::OutputText { text: content }]);
-        let text = InputItem::Message { r#type: "message", role: "assistant", content: content_parts };
-        return Some(text).filter(|_| !content.is_empty()).into_iter().chain(calls).collect();
+        if !content.is_empty() {
+            // Some servers take no plain text here.
+            let content = MessageContent::Parts(vec![InputContent::OutputText { text: content }]);
+            input.push(InputItem::Message { r#type: "message", role: "assistant", content });
+        }
+        input.extend(calls);
+        return;
     };
     let item =
         |item| if read_item(item, &mut String::new()) { calls.next() } else { Some(InputItem::Kept(item)) };
-    items.iter().filter_map(item).collect()
+    input.extend(items.iter().filter_map(item));
 }
 
 fn user(content: MessageContent<'_>) -> InputItem<'_> {

@@ -224,7 +224,7 @@ async fn an_error_in_a_stream_is_tried_again_as_one_with_its_status() {
 }
 
 #[tokio::test]
-async fn a_server_says_in_its_own_words_when_to_ask_again_and_that_there_is_no_credit() {
+async fn a_server_says_in_its_own_words_when_to_ask_again_and_what_is_missing() {
     let body = json!([{"error": {"code": 429, "message": "Quota", "details": [
         {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.5s"},
     ]}}]);
@@ -236,6 +236,9 @@ async fn a_server_says_in_its_own_words_when_to_ask_again_and_that_there_is_no_c
     let body = r#"{"type": "error", "error": {"type": "invalid_request_error", "message": "Your credit balance is too low."}}"#;
     let error = reply(Provider::Anthropic, Answer::new("400 -", "", body)).await.unwrap_err();
     assert!(matches!(error, Error::QuotaExhausted { .. }), "{error}");
+    let body = r#"{"error": {"message": "Encrypted content is not supported with this model."}}"#;
+    let error = reply(Provider::OpenAiResponses, Answer::new("400 -", "", body)).await.unwrap_err();
+    assert!(error.to_string().ends_with("set `extra: {include: []}` of its `brain`"), "{error}");
 }
 
 #[tokio::test]
