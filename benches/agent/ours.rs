@@ -53,9 +53,9 @@ pub(crate) fn agent(turns: u32, context_window: u32) -> Result<(Agent, String), 
     Ok((Agent::new(settings), tool))
 }
 
-/// Returns the client of the model server.
-pub(crate) fn model(base: &str, http: &HttpClient) -> Result<ApiModel, Box<dyn Error>> {
-    Ok(ApiModel::new(ApiSettings::new(Provider::OpenAi).with_base_url(base), http)?)
+/// Returns the client of the model server, in the format of a provider.
+pub(crate) fn model(provider: Provider, base: &str, http: &HttpClient) -> Result<ApiModel, Box<dyn Error>> {
+    Ok(ApiModel::new(ApiSettings::new(provider).with_base_url(base), http)?)
 }
 
 /// Runs the agent until it has completed its turns.
