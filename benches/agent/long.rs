@@ -5,6 +5,7 @@
 use std::error::Error;
 use std::time::Duration;
 
+use toolcrib_agent::Provider;
 use toolcrib_bench::memory;
 use toolcrib_bench::report::{Figure, Row, title};
 use toolcrib_bench::timings::Timings;
@@ -37,7 +38,7 @@ async fn measure() -> Result<(), Box<dyn Error>> {
     let (agent, tool) = ours::agent(u32::try_from(TURNS)?, WINDOW)?;
     let base = server::open(tool)?;
     let http = HttpClient::new(HttpPolicy { allow_private: true, ..HttpPolicy::default() })?;
-    let model = ours::model(&base, &http)?;
+    let model = ours::model(Provider::OpenAi, &base, &http)?;
     let (mut first, mut last) = (Timings::default(), Timings::default());
     let mut resident = [None; 2];
     let mut turned = |turn: usize, taken: Duration| {

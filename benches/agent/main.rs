@@ -1,6 +1,7 @@
-//! The cost of the agent loop, compared with the same turns on a bare `async-openai`, and over a long run.
+//! The cost of the agent loop in each wire format, compared with the same turns on a bare client, and over a long run.
 
 mod bare;
+mod by_hand;
 mod long;
 mod ours;
 mod server;

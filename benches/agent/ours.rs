@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use toolcrib_agent::openai::OpenAiSettings;
+use toolcrib_agent::api::ApiSettings;
 use toolcrib_agent::{
-    Agent, AgentSettings, Conversation, Limit, OpenAiModel, Outcome, Provider, RunLimits, RunReport,
+    Agent, AgentSettings, ApiModel, Conversation, Limit, Outcome, Provider, RunLimits, RunReport,
 };
 use toolcrib_bench::catalogue;
 use toolcrib_io::http::HttpClient;
@@ -53,15 +53,15 @@ pub(crate) fn agent(turns: u32, context_window: u32) -> Result<(Agent, String), 
     Ok((Agent::new(settings), tool))
 }
 
-/// Returns the client of the model server.
-pub(crate) fn model(base: &str, http: &HttpClient) -> Result<OpenAiModel, Box<dyn Error>> {
-    Ok(OpenAiModel::new(OpenAiSettings::new(Provider::OpenAi).with_base_url(base), http)?)
+/// Returns the client of the model server, in the format of a provider.
+pub(crate) fn model(provider: Provider, base: &str, http: &HttpClient) -> Result<ApiModel, Box<dyn Error>> {
+    Ok(ApiModel::new(ApiSettings::new(provider).with_base_url(base), http)?)
 }
 
 /// Runs the agent until it has completed its turns.
 pub(crate) async fn run(
     agent: &Agent,
-    model: &OpenAiModel,
+    model: &ApiModel,
     line: &Line<'_>,
 ) -> Result<RunReport, Box<dyn Error>> {
     let mut conversation = Conversation::new();

@@ -8,10 +8,12 @@
 use std::error::Error;
 use std::time::Duration;
 
+use toolcrib_agent::Provider;
 use toolcrib_bench::report::{Row, title};
 use toolcrib_bench::timings::Timings;
 use toolcrib_io::http::{HttpClient, HttpPolicy};
 
+use crate::by_hand::ByHand;
 use crate::{bare, ours, server};
 
 /// The maximum overhead of the loop per turn.
@@ -34,17 +36,24 @@ const LOADS: [Load; 2] = [
     Load { name: "turns behind four hundred others", turns: 450, skipped: 400, rounds: 16 },
 ];
 
+/// One provider for each format.
+const PROVIDERS: [Provider; 4] =
+    [Provider::OpenAi, Provider::Anthropic, Provider::OpenAiResponses, Provider::Gemini];
+
 pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    LOADS.iter().try_for_each(|load| runtime.block_on(compare(load)))
+    for provider in PROVIDERS {
+        LOADS.iter().try_for_each(|load| runtime.block_on(compare(provider, load)))?;
+    }
+    Ok(())
 }
 
-async fn compare(load: &Load) -> Result<(), Box<dyn Error>> {
-    title(load.name);
+async fn compare(provider: Provider, load: &Load) -> Result<(), Box<dyn Error>> {
+    title(&format!("{}: {}", provider, load.name));
     let (agent, tool) = ours::agent(u32::try_from(load.turns)?, WINDOW)?;
     let base = server::open(tool)?;
     let http = HttpClient::new(HttpPolicy { allow_private: true, ..HttpPolicy::default() })?;
-    let (model, client) = (ours::model(&base, &http)?, bare::client(&base, &http));
+    let (model, client) = (ours::model(provider, &base, &http)?, bare::client(&base, &http));
     let (mut whole, mut alone) = (Timings::default(), Timings::default());
     // The first round opens the connections.
     for round in 0..=load.rounds {
@@ -64,7 +73,12 @@ async fn compare(load: &Load) -> Result<(), Box<dyn Error>> {
                 };
                 ours::run(&agent, &model, &ours::Line::new(&mut turned)).await?;
             } else {
-                bare::run(&client, agent.settings(), load.turns, load.skipped, &mut other).await?;
+                if provider == Provider::OpenAi {
+                    bare::run(&client, agent.settings(), load.turns, load.skipped, &mut other).await?;
+                } else {
+                    let mut by_hand = ByHand::new(provider, &base, &http, agent.settings())?;
+                    by_hand.run(load.turns, load.skipped, &mut other).await?;
+                }
                 sent[1] = server::received();
             }
         }

@@ -1,4 +1,5 @@
-//! Models whose servers do wrong: each fault of `faults/*.yaml` against the real binary, with the outcome that stands there.
+//! Models whose servers do wrong: each fault of `faults/*.yaml` against the real binary, with the outcome that stands there,
+//! in each wire format that can have it. `only` names the formats that can, and `in` has what is other in a format.
 //!
 //! What holds of every fault: the run ends; no request has a form that the real API refuses, so that every call in it has
 //! exactly one result; no call runs twice; where it fails, the message says at which address, what happened, and what to
@@ -11,7 +12,7 @@ use std::path::Path;
 use futures::StreamExt as _;
 use serde_json::{Value, json};
 use toolcrib_document::{Format, Limits, parse};
-use toolcrib_testkit::{FaultScript, FaultyModel};
+use toolcrib_testkit::{FaultScript, FaultyModel, ModelFormat, ModelRequest};
 
 use crate::support::Lab;
 
@@ -24,7 +25,7 @@ const KEY: &str = "sk-test-4711";
 /// The longest answer that a snapshot shows, in characters.
 const MAX_SHOWN_CHARS: usize = 200;
 
-const TOOLS: &str = "
+pub(crate) const TOOLS: &str = "
 shop:
   - name: price
     description: What an item costs, in euro.
@@ -36,8 +37,9 @@ shop:
 ";
 
 /// The app with an agent at this server. A call of its tool leaves a line in a file.
-fn lab(fault: &Value, base_url: &str) -> Lab {
-    let mut brain = json!({"provider": "openai", "model": "test-model", "base_url": base_url});
+fn lab(fault: &Value, format: ModelFormat, base_url: &str) -> Lab {
+    let (provider, variable) = provider(format);
+    let mut brain = json!({"provider": provider, "model": "test-model", "base_url": base_url});
     let mut runtime = json!({"max_turns": 5});
     for (section, key) in [(&mut brain, "brain"), (&mut runtime, "runtime")] {
         for (name, value) in fault[key].as_object().into_iter().flatten() {
@@ -57,16 +59,41 @@ fn lab(fault: &Value, base_url: &str) -> Lab {
     Lab::with_app(&app.to_string())
         .with_file("tools.yaml", TOOLS)
         .with_file("ran.txt", "")
-        .with_variable("OPENAI_API_KEY", KEY)
+        .with_variable(variable, KEY)
+}
+
+/// Returns the provider whose API has a format, and the variable with its key.
+pub(crate) fn provider(format: ModelFormat) -> (&'static str, &'static str) {
+    match format {
+        ModelFormat::Messages => ("anthropic", "ANTHROPIC_API_KEY"),
+        ModelFormat::Responses => ("openai_responses", "OPENAI_API_KEY"),
+        ModelFormat::GenerateContent => ("gemini", "GEMINI_API_KEY"),
+        _ => ("openai", "OPENAI_API_KEY"),
+    }
+}
+
+/// Returns the answers of a fault, if a server of this format can give them.
+fn script(fault: &Value, format: ModelFormat) -> Option<FaultScript> {
+    let name = &fault["name"];
+    let script = json!({"answers": fault["answers"], "repeats": fault["repeats"] == true});
+    let script = FaultScript::from_value(script).unwrap_or_else(|error| panic!("{name}: {error:#}"));
+    let can_have = match fault["only"].as_array() {
+        Some(only) => only.contains(&format.as_str().into()),
+        None => format == ModelFormat::ChatCompletions || script.is_portable(),
+    };
+    can_have.then_some(script)
 }
 
 /// Runs one fault, and returns what a person would read of it.
-async fn tried(fault: &Value) -> String {
+async fn tried(mut fault: Value, format: ModelFormat) -> Option<String> {
+    for (key, value) in fault["in"][format.as_str()].as_object().cloned().into_iter().flatten() {
+        fault[key.as_str()] = value;
+    }
+    let fault = &fault;
+    let script = script(fault, format)?;
     let name = fault["name"].as_str().unwrap();
-    let script = json!({"answers": fault["answers"], "repeats": fault["repeats"] == true});
-    let script = FaultScript::from_value(script).unwrap_or_else(|error| panic!("{name}: {error:#}"));
     let server = FaultyModel::start(script, 0).await.unwrap();
-    let lab = lab(fault, &server.base_url());
+    let lab = lab(fault, format, &server.base_url());
     let ran = lab.run(["run", "app.yaml", "Price?", "--json"]).await;
 
     let requests = server.requests();
@@ -84,7 +111,8 @@ async fn tried(fault: &Value) -> String {
     );
     assert_eq!(calls, expected, "{name}: {ran:#?}");
     assert_eq!(server.problems(), Vec::<String>::new(), "{name}: {ran:#?}");
-    assert!(requests.iter().all(|request| request.authorization == format!("Bearer {KEY}")), "{name}");
+    let is_keyed = |request: &ModelRequest| request.authorization.trim_start_matches("Bearer ") == KEY;
+    assert!(requests.iter().all(is_keyed), "{name}");
     assert!(!ran.report().contains(KEY) && !ran.stderr.contains("panicked"), "{name}: {ran:#?}");
 
     let report = ran.json();
@@ -104,27 +132,45 @@ async fn tried(fault: &Value) -> String {
     let failed = report["calls"].as_array().unwrap().iter().filter(|call| call["ok"] == false).count();
     let told = format!("{told}\nsaid {shown}\nran {calls:?}, {failed} calls failed\n\n");
     let port = server.base_url().rsplit_once(':').map(|(_, port)| port.trim_end_matches("/v1").to_owned());
-    told.replace(&format!(":{}/", port.unwrap()), ":[port]/")
+    Some(told.replace(&format!(":{}/", port.unwrap()), ":[port]/"))
 }
 
-/// Runs all faults of a file, and returns what a person would read of each.
-async fn told(file: &str) -> String {
+/// Runs all faults of a file in a format, and returns what a person would read of each.
+async fn told(file: &str, format: ModelFormat) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("it/faults").join(file);
     let document = parse(&fs::read(path).unwrap(), Format::Yaml, &Limits::default()).unwrap();
-    let faults = document.value.as_array().unwrap();
+    let faults = document.value.as_array().unwrap().clone();
     assert!(!faults.is_empty());
-    let told = futures::stream::iter(faults.iter().map(tried)).buffered(SIDE_BY_SIDE);
-    told.collect::<Vec<_>>().await.concat()
+    let told = faults.into_iter().map(|fault| tried(fault, format));
+    let told = futures::stream::iter(told).buffered(SIDE_BY_SIDE);
+    told.filter_map(std::future::ready).collect::<Vec<_>>().await.concat()
 }
 
 macro_rules! faults {
-    ($($test:ident: $file:literal;)*) => {$(
-        #[tokio::test]
+    ($($test:ident: $file:literal;)*) => {
+        $(#[tokio::test]
         async fn $test() {
-            let told = told($file).await;
+            let told = told($file, ModelFormat::ChatCompletions).await;
             snapshot!(Lab::new(), told);
+        })*
+
+        faults!(messages: ModelFormat::Messages; $($test: $file;)*);
+        faults!(responses: ModelFormat::Responses; $($test: $file;)*);
+        faults!(generate_content: ModelFormat::GenerateContent; $($test: $file;)*);
+    };
+    ($name:ident: $format:expr; $($test:ident: $file:literal;)*) => {
+        mod $name {
+            use super::*;
+
+            $(#[tokio::test]
+            async fn $test() {
+                let told = told($file, $format).await;
+                let mut settings = Lab::new().snapshot_settings();
+                settings.set_snapshot_suffix(stringify!($name));
+                settings.bind(|| insta::assert_snapshot!(told));
+            })*
         }
-    )*};
+    };
 }
 
 faults! {
@@ -134,4 +180,17 @@ faults! {
     answers_in_unknown_forms_are_understood_or_explained: "shapes.yaml";
     refusals_are_tried_again_or_explained: "refusals.yaml";
     floods_end_within_bounds: "floods.yaml";
+}
+
+/// The formats that have faults of their own; Chat Completions has its own among the others.
+const NATIVE: [ModelFormat; 3] =
+    [ModelFormat::Messages, ModelFormat::Responses, ModelFormat::GenerateContent];
+
+#[tokio::test]
+async fn faults_of_one_format_are_understood_or_explained() {
+    let mut whole = String::new();
+    for format in NATIVE {
+        write!(whole, "## {}\n\n{}", format.as_str(), told("native.yaml", format).await).unwrap();
+    }
+    snapshot!(Lab::new(), whole);
 }

@@ -85,12 +85,12 @@ generate: {{num_outputs: 2, output: data.jsonl, {settings}}}
     }
 
     /// Runs an agent whose brain has these settings too, in a new lab. Calls of its tools leave lines in a file.
-    async fn run(&self, brain: &str) -> (Lab, Ran) {
+    async fn run(&self, provider: &str, brain: &str) -> (Lab, Ran) {
         let app = format!(
             r#"
 agents:
   - id: clerk
-    brain: {{provider: openai, model: noise, base_url: "{}", {brain}}}
+    brain: {{provider: {provider}, model: noise, base_url: "{}", {brain}}}
     system_prompt: Be brief.
 tools:
   registry: [{{type: file, path: tools.yaml, engine: shop}}]
@@ -104,7 +104,8 @@ runtime: {{max_turns: 4, max_failures: 3}}
         let lab = Lab::with_app(&app)
             .with_file("tools.yaml", TOOLS)
             .with_file("ran.txt", "")
-            .with_variable("OPENAI_API_KEY", "test");
+            .with_variable("OPENAI_API_KEY", "test")
+            .with_variable("ANTHROPIC_API_KEY", "test");
         let ran = lab.run(["run", "app.yaml", "What is a lamp?", "--json"]).await;
         (lab, ran)
     }
@@ -115,6 +116,9 @@ const REPLIES_OF_STAGES: &str = r#"
 root ::= "{\"persona\": \"A clerk.\", \"scenario\": \"Prices.\", \"calls\": [{\"name\": \"shop::price\", \"arguments\": {\"item\": \"" item "\"}}], \"message\": \"What is a " item "?\", \"answer\": \"It is 3 euro.\", \"keep\": true, \"reason\": \"\"}"
 item ::= "lamp" | "chair"
 "#;
+
+/// The providers whose APIs the server speaks: Chat Completions, Messages, and Responses.
+const PROVIDERS: [&str; 3] = ["openai", "anthropic", "openai_responses"];
 
 /// A call in the form that models are told to write in text, of a tool that there is.
 const CALLS_IN_TEXT: &str = r#"
@@ -143,11 +147,14 @@ fn assert_sound(lab: &Lab, ran: &Ran) -> Vec<Value> {
 #[tokio::test]
 async fn calls_that_a_grammar_forces_really_run_and_the_loop_ends() {
     let Some(llama) = Llama::start(None).await else { return };
-    for stream in [true, false] {
-        let (lab, ran) = llama.run(&format!("tool_choice: required, stream: {stream}")).await;
-        let calls = assert_sound(&lab, &ran);
-        assert!(!calls.is_empty(), "no call was made: {ran:#?}");
-        assert!(calls.iter().all(|call| call["ok"] == true), "the arguments fit the schema: {ran:#?}");
+    for provider in PROVIDERS {
+        for stream in [true, false] {
+            let brain = format!("tool_choice: required, stream: {stream}");
+            let (lab, ran) = llama.run(provider, &brain).await;
+            let calls = assert_sound(&lab, &ran);
+            assert!(!calls.is_empty(), "no call was made: {ran:#?}");
+            assert!(calls.iter().all(|call| call["ok"] == true), "the arguments fit the schema: {ran:#?}");
+        }
     }
 }
 
@@ -155,18 +162,22 @@ async fn calls_that_a_grammar_forces_really_run_and_the_loop_ends() {
 async fn a_model_that_decides_for_itself_comes_to_an_end() {
     let Some(llama) = Llama::start(None).await else { return };
     // The server takes the name of a tool, and decides as without one.
-    for brain in ["stream: true", "stream: false", "tool_choice: none", "tool_choice: shop.price"] {
-        let (lab, ran) = llama.run(brain).await;
-        assert_sound(&lab, &ran);
+    for provider in PROVIDERS {
+        for brain in ["stream: true", "stream: false", "tool_choice: none", "tool_choice: shop.price"] {
+            let (lab, ran) = llama.run(provider, brain).await;
+            assert_sound(&lab, &ran);
+        }
     }
 }
 
 #[tokio::test]
 async fn a_model_that_calls_in_its_text_comes_to_an_end() {
     let Some(llama) = Llama::start(None).await else { return };
-    for stream in [true, false] {
-        let (lab, ran) = llama.run(&format!("native_tool_use: false, stream: {stream}")).await;
-        assert_sound(&lab, &ran);
+    for provider in PROVIDERS {
+        for stream in [true, false] {
+            let (lab, ran) = llama.run(provider, &format!("native_tool_use: false, stream: {stream}")).await;
+            assert_sound(&lab, &ran);
+        }
     }
 }
 
@@ -174,7 +185,7 @@ async fn a_model_that_calls_in_its_text_comes_to_an_end() {
 async fn calls_in_its_text_that_a_grammar_forces_really_run_and_the_loop_ends() {
     let Some(llama) = Llama::start(Some(CALLS_IN_TEXT)).await else { return };
     for stream in [true, false] {
-        let (lab, ran) = llama.run(&format!("native_tool_use: false, stream: {stream}")).await;
+        let (lab, ran) = llama.run("openai", &format!("native_tool_use: false, stream: {stream}")).await;
         let calls = assert_sound(&lab, &ran);
         // It can say nothing else, so that it ends where it may not call any more.
         assert_eq!(ran.json()["limit"], "turns", "{ran:#?}");

@@ -36,6 +36,8 @@ mod install;
 mod leftovers;
 mod lint;
 mod login;
+mod model_formats;
+mod model_sdks;
 mod modes;
 mod module_tools;
 mod modules;

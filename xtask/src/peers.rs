@@ -1,5 +1,5 @@
-//! Third-party test peers: MCP servers, MCP clients, the TypeScript compiler, a model server, readers of training data,
-//! and ONNX Runtime.
+//! Third-party test peers: MCP servers, MCP clients, the TypeScript compiler, a model server, SDKs of model vendors,
+//! readers of training data, and ONNX Runtime.
 //!
 //! They are installed under `TOOLCRIB_PEERS` and start as
 //! - `$TOOLCRIB_PEERS/npm/node_modules/.bin/mcp-server-everything stdio`
@@ -7,6 +7,7 @@
 //! - `PYTHONPATH=$TOOLCRIB_PEERS/python python3 -m mcp_server_time`
 //! - `PYTHONPATH=$TOOLCRIB_PEERS/python python3 tests/peers/mcp_client.py …`
 //! - `$TOOLCRIB_PEERS/clients/node_modules/.bin/node tests/peers/typescript_client.mjs …`
+//! - `PYTHONPATH=$TOOLCRIB_PEERS/model_sdks python3 tests/peers/model_sdks.py …`
 //! - `PYTHONPATH=$TOOLCRIB_PEERS/llama python3 tests/peers/llama_server.py MODEL`
 //! - `PYTHONPATH=$TOOLCRIB_PEERS/training_data python3 tests/peers/training_data.py FORMAT FILE`
 //! - `PYTHONPATH=$TOOLCRIB_PEERS/bfcl python3 tests/peers/bfcl.py QUESTIONS ANSWERS CALLS`
@@ -24,6 +25,7 @@ const PEERS: &[Packages] = &[
     Packages { name: "clients", manager: Manager::Npm },
     Packages { name: "python", manager: Manager::Pip },
     Packages { name: "llama", manager: Manager::PipAlone },
+    Packages { name: "model_sdks", manager: Manager::Pip },
     Packages { name: "pytest", manager: Manager::Pip },
     Packages { name: "training_data", manager: Manager::Pip },
     Packages { name: "bfcl", manager: Manager::PipAlone },

@@ -133,8 +133,8 @@ pub enum Error {
         /// The way in which it broke off.
         reason: String,
     },
-    /// The answer is not in the form of the Chat Completions API.
-    #[error("the model at {url} sent no valid chat completion: {reason}; check `base_url`")]
+    /// The answer is not in the form of the API.
+    #[error("the model at {url} sent no valid reply: {reason}; check `base_url`")]
     NotAReply {
         /// The address of the request.
         url: String,

@@ -5,7 +5,7 @@
 //!   [`RunLimits`], with a [`RunReport`]. An [`Observer`] watches.
 //! - A [`Budget`] limits a run together with all runs that it starts.
 //! - An [`AgentPool`] starts other agents of the app, and an [`AppPool`] calls the agents of other apps.
-//! - [`OpenAiModel`] is a model behind the Chat Completions API of any [`Provider`].
+//! - [`ApiModel`] is a model behind the HTTP API of any [`Provider`].
 //! - [`FallbackModel`](fallback::FallbackModel) asks the next of several models where one cannot answer, and
 //!   [`TextModel`](chat::TextModel) is a model that writes its calls as text, as one that calls through its API.
 //! - [`RecordedModel`](recorded::RecordedModel) plays turns from a file, and [`Recorder`](recorded::Recorder) writes
@@ -67,10 +67,10 @@ pub mod budget;
 pub mod app_pool;
 pub mod pool;
 
+pub mod api;
 pub mod chat;
 
 pub mod fallback;
-pub mod openai;
 mod provider;
 
 pub mod journal;
@@ -85,13 +85,13 @@ pub use agent::{
     MAX_REPORTED_CALLS, MAX_REPORTED_NOTICES, Observer, Outcome, REPEAT_WINDOW, RunLimits, RunReport,
     STOP_AFTER_REPEATS, Spent,
 };
+pub use api::ApiModel;
 pub use app_pool::AppPool;
 pub use budget::Budget;
 pub use chat::{ChatModel, Message};
 pub use error::Error;
 pub use fallback::Brain;
 pub use journal::Journal;
-pub use openai::OpenAiModel;
 pub use pool::AgentPool;
 pub use provider::Provider;
 pub use toolcrib_model::{Amount, Resource};

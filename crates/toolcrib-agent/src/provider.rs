@@ -13,9 +13,14 @@ use toolcrib_prompt::system_prompt::CallStyle;
 use url::{Host, Url};
 
 use crate::Error;
+use crate::api::WireFormat;
+use crate::chat::RequestOptions;
 
 /// Tokens that a model takes in on a server that people run themselves, where neither they nor the server say.
 pub(crate) const LOCAL_CONTEXT_WINDOW: u32 = 8_192;
+
+/// Tokens that the models of Anthropic take in, without further options.
+const ANTHROPIC_CONTEXT_WINDOW: u32 = 200_000;
 
 /// A provider of models: the address of its server, the variable with its key, and the call style of its models.
 ///
@@ -32,6 +37,12 @@ pub(crate) const LOCAL_CONTEXT_WINDOW: u32 = 8_192;
 pub enum Provider {
     /// `OpenAI`, and any server that behaves as theirs does.
     OpenAi,
+    /// `OpenAI` through its Responses API, and any server that speaks it.
+    OpenAiResponses,
+    /// Anthropic, and any server that speaks its Messages API.
+    Anthropic,
+    /// Gemini, and any server that speaks `generateContent`.
+    Gemini,
     /// `DeepSeek`.
     DeepSeek,
     /// Groq.
@@ -52,8 +63,11 @@ pub enum Provider {
 
 impl Provider {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
         Self::OpenAi,
+        Self::OpenAiResponses,
+        Self::Anthropic,
+        Self::Gemini,
         Self::DeepSeek,
         Self::Groq,
         Self::Mistral,
@@ -68,6 +82,9 @@ impl Provider {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",
+            Self::OpenAiResponses => "openai_responses",
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
             Self::DeepSeek => "deepseek",
             Self::Groq => "groq",
             Self::Mistral => "mistral",
@@ -82,15 +99,29 @@ impl Provider {
     /// Returns the name in traces, which has its own convention for some.
     pub(crate) fn trace_name(self) -> &'static str {
         match self {
+            Self::OpenAiResponses => "openai",
+            Self::Gemini => "gcp.gemini",
             Self::Mistral => "mistral_ai",
             other => other.as_str(),
         }
     }
 
-    /// Returns the base URL of its Chat Completions API, without `/chat/completions`.
+    /// Returns the format that its API speaks.
+    pub(crate) fn wire_format(self) -> WireFormat {
+        match self {
+            Self::OpenAiResponses => WireFormat::Responses,
+            Self::Anthropic => WireFormat::Messages,
+            Self::Gemini => WireFormat::GenerateContent,
+            _ => WireFormat::ChatCompletions,
+        }
+    }
+
+    /// Returns the base URL of its API, to which each request adds its path.
     pub fn base_url(self) -> Option<&'static str> {
         match self {
-            Self::OpenAi => Some("https://api.openai.com/v1"),
+            Self::OpenAi | Self::OpenAiResponses => Some("https://api.openai.com/v1"),
+            Self::Anthropic => Some("https://api.anthropic.com/v1"),
+            Self::Gemini => Some("https://generativelanguage.googleapis.com/v1beta"),
             Self::DeepSeek => Some("https://api.deepseek.com/v1"),
             Self::Groq => Some("https://api.groq.com/openai/v1"),
             Self::Mistral => Some("https://api.mistral.ai/v1"),
@@ -105,7 +136,9 @@ impl Provider {
     /// Returns the profile of tool schemas that its API accepts.
     pub fn profile(self) -> Profile {
         match self {
-            Self::OpenAi => Profile::OpenAi,
+            Self::OpenAi | Self::OpenAiResponses => Profile::OpenAi,
+            Self::Anthropic => Profile::Anthropic,
+            Self::Gemini => Profile::Gemini,
             _ => Profile::Portable,
         }
     }
@@ -113,7 +146,9 @@ impl Provider {
     /// Returns the environment variable that holds the key, where one is needed.
     pub fn key_variable(self) -> Option<&'static str> {
         match self {
-            Self::OpenAi => Some("OPENAI_API_KEY"),
+            Self::OpenAi | Self::OpenAiResponses => Some("OPENAI_API_KEY"),
+            Self::Anthropic => Some("ANTHROPIC_API_KEY"),
+            Self::Gemini => Some("GEMINI_API_KEY"),
             Self::DeepSeek => Some("DEEPSEEK_API_KEY"),
             Self::Groq => Some("GROQ_API_KEY"),
             Self::Mistral => Some("MISTRAL_API_KEY"),
@@ -144,7 +179,11 @@ impl Provider {
     /// Returns the context window to assume if none is configured or reported, in tokens. Self-hosted servers are often
     /// started with a small one.
     pub fn default_context_window(self) -> u32 {
-        if self.is_local() { LOCAL_CONTEXT_WINDOW } else { DEFAULT_CONTEXT_WINDOW }
+        match self {
+            local if local.is_local() => LOCAL_CONTEXT_WINDOW,
+            Self::Anthropic => ANTHROPIC_CONTEXT_WINDOW,
+            _ => DEFAULT_CONTEXT_WINDOW,
+        }
     }
 
     /// Returns true for self-hosted servers, which run any model.
@@ -159,6 +198,11 @@ impl Provider {
             local if local.is_local() => CallStyle::Text,
             _ => CallStyle::Native,
         }
+    }
+
+    /// Finds the first option that its API has no key for: the key, and what is wrong.
+    pub fn option_problem(self, options: &RequestOptions) -> Option<(&'static str, String)> {
+        self.wire_format().option_problem(options)
     }
 
     /// Returns true if the server refuses a conversation without the reasoning that preceded tool calls. Other servers

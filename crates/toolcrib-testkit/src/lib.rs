@@ -47,7 +47,7 @@ pub use canary::{Canary, Hit};
 pub use collector::{Collector, Export};
 pub use drop_after::dropped_after;
 pub use loopback_hosts::LOOPBACK_HOSTS;
-pub use model::{FaultScript, FaultyModel, ModelRequest, ModelServer, Turn, teach};
+pub use model::{FaultScript, FaultyModel, ModelFormat, ModelRequest, ModelServer, Turn, teach};
 pub use petstore::{PetStore, StoreRequest};
 pub use process::{Process, descendants, processes_of};
 pub use raw_server::{RawServer, lying_answers};

@@ -166,7 +166,6 @@ impl Owner {
 pub(super) const OWNERS: &[Owner] = &[
     // Libraries have an error type of their own.
     Owner::of("anyhow", &["toolcrib-cli", "toolcrib-distill", "toolcrib-evaluation", "xtask"]),
-    Owner::of("async-openai", &["toolcrib-agent"]),
     Owner::of(
         "cap-std",
         &["toolcrib-document", "toolcrib-io", "toolcrib-macros", "toolcrib-policy", "toolcrib-schema"],
@@ -192,7 +191,7 @@ pub(super) const OWNERS: &[Owner] = &[
         &["toolcrib-document", "toolcrib-io", "toolcrib-macros", "toolcrib-policy", "toolcrib-schema"],
     ),
     Owner::of("pulp", &["toolcrib-search"]),
-    // The client of async-openai is handed a client that `toolcrib-io` has built.
+    // Requests to models go through a client that `toolcrib-io` has built.
     Owner::of("reqwest", &["toolcrib-agent", "toolcrib-io"]),
     // Signs who we are at an authorization server, and checks what one has signed; TLS has brought it along.
     Owner::of("ring", &["toolcrib-oauth"]),

@@ -33,7 +33,8 @@ pub(super) fn repaired(messages: Vec<Message>) -> (Vec<Message>, Repairs) {
         (Vec::with_capacity(messages.len()), Repairs::default(), HashSet::new());
     let mut rest = messages.into_iter().peekable();
     while let Some(message) = rest.next() {
-        let Message::Assistant { content, mut tool_calls, reasoning, written } = message else {
+        let Message::Assistant { content, mut tool_calls, reasoning, written, provider_items } = message
+        else {
             // Behind no call.
             match message {
                 Message::Tool { .. } => repairs.dropped += 1,
@@ -52,7 +53,7 @@ pub(super) fn repaired(messages: Vec<Message>) -> (Vec<Message>, Repairs) {
         let answers: Vec<_> =
             tool_calls.iter_mut().map(|call| answer(call, &mut results, &mut used)).collect();
         repairs.dropped += results.len();
-        sound.push(Message::Assistant { content, tool_calls, reasoning, written });
+        sound.push(Message::Assistant { content, tool_calls, reasoning, written, provider_items });
         sound.extend(answers);
         sound.extend(others);
     }

@@ -114,11 +114,26 @@ impl Outcome {
     /// Returns the outcome of a finish reason in the terms of any provider. `None` for a complete message.
     pub(crate) fn of_finish_reason(reason: Option<&str>) -> Option<Self> {
         match reason?.to_ascii_lowercase().as_str() {
-            "length" | "max_tokens" | "model_length" | "max_output_tokens" => Some(Self::Truncated),
+            "length"
+            | "max_tokens"
+            | "model_length"
+            | "max_output_tokens"
+            | "model_context_window_exceeded"
+            | "pause_turn"
+            | "max_messages"
+            | "steered" => Some(Self::Truncated),
             REFUSAL => Some(Self::Refused),
-            "content_filter" | "content_filtered" | "safety" | "prohibited_content" | "blocklist" => {
-                Some(Self::ContentFilter)
-            }
+            "content_filter"
+            | "content_filtered"
+            | "safety"
+            | "prohibited_content"
+            | "blocklist"
+            | "recitation"
+            | "spii"
+            | "image_safety"
+            | "image_prohibited_content"
+            | "image_recitation"
+            | "model_armor" => Some(Self::ContentFilter),
             _ => None,
         }
     }

@@ -31,6 +31,9 @@ pub enum Message {
         /// The text with the calls in it, of a model that writes them as text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         written: Option<String>,
+        /// The parts that only the model's provider understands.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        provider_items: Option<ProviderItems>,
     },
     /// The result of a call.
     Tool {
@@ -50,6 +53,16 @@ pub enum Message {
         /// In the order of the results.
         pictures: Vec<Picture>,
     },
+}
+
+/// A message of the model in the form of its provider, with the parts that only the provider understands: signed
+/// thoughts, encrypted reasoning, citations. It returns unchanged to the same provider, and to no other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProviderItems {
+    /// The name of the provider.
+    pub provider: String,
+    /// The parts, in order. Of a call there is only its place, since its id and its arguments are those of the message.
+    pub items: Vec<Value>,
 }
 
 /// A picture of a result.
@@ -101,6 +114,7 @@ impl Message {
             tool_calls: Vec::new(),
             reasoning: String::new(),
             written: None,
+            provider_items: None,
         }
     }
 

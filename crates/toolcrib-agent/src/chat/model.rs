@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::message::{RequestedCall, ToolFunction};
+use super::message::{ProviderItems, RequestedCall, ToolFunction};
 use super::options::RequestOptions;
 use crate::{Amount, Error, Message};
 
@@ -42,7 +42,7 @@ pub trait ChatModel: Send + Sync {
     }
 
     /// Returns the maximum cost of a number of tokens, in millionths of the currency of its
-    /// [`Prices`](crate::openai::Prices); zero without prices. It keeps concurrent requests within the cost limit of a
+    /// [`Prices`](crate::api::Prices); zero without prices. It keeps concurrent requests within the cost limit of a
     /// run.
     fn most_cost(&self, _tokens: u64) -> u64 {
         0
@@ -102,6 +102,8 @@ pub struct ChatReply {
     pub tool_calls: Vec<RequestedCall>,
     /// The text with the calls in it, of a model that writes them as text.
     pub written: Option<String>,
+    /// The parts that only the model's provider understands.
+    pub provider_items: Option<ProviderItems>,
     /// The usage of the request.
     pub usage: Usage,
     /// The finish reason in the terms of the provider: `stop`, `tool_calls`, `length`, …; `refusal` for a message that
@@ -126,7 +128,7 @@ pub struct Usage {
     /// Of the tokens read, those that the server had kept from an earlier request.
     #[serde(skip_serializing_if = "is_zero")]
     pub cached_tokens: u64,
-    /// The cost, in millionths of the currency of the model's [`Prices`](crate::openai::Prices); zero without prices.
+    /// The cost, in millionths of the currency of the model's [`Prices`](crate::api::Prices); zero without prices.
     /// In JSON it is a number of the currency itself.
     #[serde(skip_serializing_if = "is_zero", serialize_with = "units", deserialize_with = "millionths")]
     pub cost: u64,

@@ -98,6 +98,7 @@ impl<M: ChatModel> ChatModel for TextModel<M> {
             reasoning: joined([reply.reasoning, message.reasoning]),
             tool_calls: message.calls.into_iter().map(requested).collect(),
             written: Some(reply.content),
+            provider_items: reply.provider_items,
             usage: reply.usage,
             finish_reason: reply.finish_reason,
             model: reply.model,
@@ -152,7 +153,7 @@ fn as_text(messages: &[Message]) -> Vec<Message> {
                     texts.push(Message::user(std::mem::take(&mut results).join("\n\n")));
                 }
             }
-            Message::Assistant { content, tool_calls, reasoning, written } => {
+            Message::Assistant { content, tool_calls, reasoning, written, provider_items } => {
                 let whole = written.clone().unwrap_or_else(|| {
                     let calls = tool_calls.iter().map(|call| written_call(&call.name, &call.arguments));
                     let prose = Some(content.clone()).filter(|content| !content.is_empty());
@@ -163,6 +164,7 @@ fn as_text(messages: &[Message]) -> Vec<Message> {
                     tool_calls: Vec::new(),
                     reasoning: reasoning.clone(),
                     written: None,
+                    provider_items: provider_items.clone(),
                 });
             }
             other => texts.push(other.clone()),
@@ -193,6 +195,7 @@ mod tests {
                 tool_calls: vec![call("a"), call("b")],
                 reasoning: String::new(),
                 written: None,
+                provider_items: None,
             },
             Message::tool("a", "ls", "</tool_result> one"),
             second,
@@ -202,6 +205,7 @@ mod tests {
                 tool_calls: vec![call("c")],
                 reasoning: String::new(),
                 written: Some("ls(path='.')".to_owned()),
+                provider_items: None,
             },
             Message::tool("c", "ls", "three"),
         ];

@@ -15,6 +15,7 @@ fn entries_are_kept_in_this_form() {
         tool_calls: vec![call.clone()],
         reasoning: String::new(),
         written: None,
+        provider_items: None,
     };
     let usage = Usage { prompt_tokens: 10, completion_tokens: 2, cost: 1_500, ..Usage::default() };
     let entries = [

@@ -61,9 +61,10 @@ impl RecordedRequest {
         };
         let messages = request.messages.iter().map(|message| {
             let mut value = serde_json::to_value(message).unwrap_or_default();
-            // How calls are written is the model's own affair.
+            // How calls are written, and what only the provider understands, is the model's own affair.
             if let Value::Object(map) = &mut value {
                 map.shift_remove("written");
+                map.shift_remove("provider_items");
             }
             normalise(&mut value);
             value

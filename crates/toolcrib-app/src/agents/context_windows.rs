@@ -38,7 +38,7 @@ impl ContextWindows {
                     continue;
                 }
                 // What is wrong with the brain is said when it is asked something.
-                let Ok(model) = app.open_ai(brain, &format!("/agents/{position}/brain"), None) else {
+                let Ok(model) = app.api_model(brain, &format!("/agents/{position}/brain"), None) else {
                     continue;
                 };
                 if let Some(window) = model.context_window(&brain.model).await {

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use toolcrib_agent::api::{ApiSettings, Prices};
 use toolcrib_agent::fallback::FallbackModel;
-use toolcrib_agent::openai::{OpenAiSettings, Prices};
 use toolcrib_agent::recorded::{MAX_RECORDING_BYTES, RecordedModel};
-use toolcrib_agent::{Brain, ChatModel, OpenAiModel, Provider};
+use toolcrib_agent::{ApiModel, Brain, ChatModel, Provider};
 use toolcrib_document::Error as DocumentError;
 use toolcrib_io::files::read_bounded;
 use toolcrib_io::http::{HttpClient, HttpPolicy};
@@ -80,7 +80,7 @@ impl App {
             (_, recording) => recording.filter(|_| needs_key),
         };
         let Some(recording) = recording else {
-            return Ok(Arc::new(self.open_ai(brain, place, own_key)?));
+            return Ok(Arc::new(self.api_model(brain, place, own_key)?));
         };
         let path = self.file.path(&recording);
         let bytes = read_bounded(&path, MAX_RECORDING_BYTES as u64)
@@ -109,21 +109,21 @@ impl App {
             let model = agent.recorded(&self.file.folder.join(path), brain.call_style())?;
             return Ok(ChosenModel { model, notice });
         }
-        let model = self.open_ai(brain, place, own_key)?;
+        let model = self.api_model(brain, place, own_key)?;
         let model = agent.in_style(brain.call_style(), Arc::new(model));
         Ok(ChosenModel { model, notice: None })
     }
 
     /// Opens the model of a brain, unless a recording replaces it.
-    pub(super) fn open_ai(
+    pub(super) fn api_model(
         &self,
         brain: &BrainConfig,
         place: &str,
         own_key: Option<String>,
-    ) -> Result<OpenAiModel, Error> {
+    ) -> Result<ApiModel, Error> {
         let filled = |key: &str, text: &Option<String>| self.filled(place, key, text.as_deref());
         let key_variable = brain.provider.key_variable();
-        let mut settings = OpenAiSettings::new(brain.provider)
+        let mut settings = ApiSettings::new(brain.provider)
             .with_stream(brain.stream.unwrap_or(true))
             .with_parameters(brain.parameters());
         let mut shares_key = true;
@@ -152,7 +152,7 @@ impl App {
         // The operator wrote the address of the model's server, so any address is allowed.
         let http = HttpClient::new(HttpPolicy { allow_private: true, ..HttpPolicy::default() })
             .map_err(|error| Error::Part { part: "the HTTP client".into(), message: error.to_string() })?;
-        Ok(OpenAiModel::new(settings, &http)?)
+        Ok(ApiModel::new(settings, &http)?)
     }
 
     /// Returns the text of a key, with the variables in it; `None` where it is absent or empty.

@@ -65,7 +65,7 @@ pub struct BrainConfig {
     /// The API key, as `${NAME}`. By default the provider's variable.
     pub api_key: Option<String>,
     /// The context window in tokens. By default the servers of `ollama`, `lm_studio` and `vllm` are asked, with 8,192
-    /// as a fallback; for others it is 131,072.
+    /// as a fallback; for `anthropic` it is 200,000, and for others 131,072.
     pub context_window: Option<NonZeroU32>,
     /// True if the model calls tools through its API, false if it writes calls as text. By default the provider's
     /// usual way.
@@ -85,8 +85,8 @@ pub struct BrainConfig {
     pub temperature: Option<f64>,
     /// The nucleus sampling share, from 0 to 1. By default that of the server.
     pub top_p: Option<f64>,
-    /// The maximum number of tokens of one message. By default that of the server. A message that is cut off ends the
-    /// run with `truncated`.
+    /// The maximum number of tokens of one message. By default that of the server, and 16,384 for `anthropic`. A message
+    /// that is cut off ends the run with `truncated`.
     pub max_tokens: Option<NonZeroU32>,
     /// Texts at which the model stops, at most 16.
     #[serde(default)]
@@ -122,6 +122,18 @@ impl BrainConfig {
             Some(true) => CallStyle::Native,
             Some(false) => CallStyle::Text,
             None => self.provider.call_style(),
+        }
+    }
+
+    /// Returns the schema profile of its API; `None` for the original schemas.
+    fn profile(&self) -> Option<Profile> {
+        match self.schemas {
+            None => Some(self.provider.profile()),
+            Some(SchemaForm::OpenAi) => Some(Profile::OpenAi),
+            Some(SchemaForm::Anthropic) => Some(Profile::Anthropic),
+            Some(SchemaForm::Gemini) => Some(Profile::Gemini),
+            Some(SchemaForm::Portable) => Some(Profile::Portable),
+            Some(SchemaForm::Original) => None,
         }
     }
 
@@ -231,18 +243,16 @@ impl AgentConfig {
         std::iter::once(&self.brain).chain(&self.brain.fallback)
     }
 
-    /// Returns the schema profile of the first model with an API for tools. Schemas in a prompt pass no API that could
-    /// refuse them.
+    /// Returns the schema profile of the models with an API for tools: that of the first, or the portable one if others
+    /// would refuse it. Schemas in a prompt pass no API that could refuse them.
     pub fn profile(&self) -> Option<Profile> {
-        let brain = self.brains().find(|brain| brain.call_style() == CallStyle::Native)?;
-        match brain.schemas {
-            None => Some(brain.provider.profile()),
-            Some(SchemaForm::OpenAi) => Some(Profile::OpenAi),
-            Some(SchemaForm::Anthropic) => Some(Profile::Anthropic),
-            Some(SchemaForm::Gemini) => Some(Profile::Gemini),
-            Some(SchemaForm::Portable) => Some(Profile::Portable),
-            Some(SchemaForm::Original) => None,
-        }
+        let mut brains = self.brains().filter(|brain| brain.call_style() == CallStyle::Native);
+        let first = brains.next()?;
+        let profile = first.profile()?;
+        let is_broad = |profile| matches!(profile, Profile::OpenAi | Profile::Anthropic);
+        let is_taken = |other| other == profile || is_broad(other) && is_broad(profile);
+        let all_take_it = brains.filter_map(BrainConfig::profile).all(is_taken);
+        Some(if first.schemas.is_some() || all_take_it { profile } else { Profile::Portable })
     }
 }
 
@@ -286,7 +296,9 @@ pub(crate) fn check(
             if let Some(message) = brain.response_format.as_ref().and_then(ResponseFormatConfig::problem) {
                 errors.push(file.error_at(&format!("{place}/response_format"), message));
             }
-            if let Some((key, message)) = brain.parameters().problem() {
+            let parameters = brain.parameters();
+            let problem = parameters.problem().or_else(|| brain.provider.option_problem(&parameters));
+            if let Some((key, message)) = problem {
                 errors.push(file.error_at(&format!("{place}/{key}"), message));
             }
         }

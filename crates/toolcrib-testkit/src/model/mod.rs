@@ -1,13 +1,14 @@
-//! Models that follow a script, behind the wire format of `OpenAI` Chat Completions.
+//! Models that follow a script, behind the wire formats of model servers.
 
 mod encoding;
 mod faulty;
-mod request_check;
+mod format;
 mod server;
 mod teacher;
 mod turn;
 
 pub use faulty::{FaultScript, FaultyModel};
+pub use format::ModelFormat;
 pub use server::{ModelRequest, ModelServer};
 pub use teacher::teach;
 pub use turn::Turn;

@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio::sync::Notify;
 
 use super::encoding::{answer, refused};
-use super::request_check::problem;
+use super::format::ModelFormat;
 use super::turn::Turn;
 use crate::http_service::HttpService;
 
@@ -26,7 +26,7 @@ const UNAUTHORIZED: u16 = 401;
 const BAD_REQUEST: u16 = 400;
 
 /// The path of the API.
-pub(super) const COMPLETIONS_PATH: &str = "/v1/chat/completions";
+const COMPLETIONS_PATH: &str = "/v1/chat/completions";
 
 /// The turn for a request, by the number of the turns before it and by its body.
 type Script = Box<dyn Fn(usize, &Value) -> Option<Turn> + Send + Sync>;
@@ -47,7 +47,7 @@ pub struct ModelServer {
 pub struct ModelRequest {
     /// The path of the request.
     pub path: String,
-    /// The value of `authorization`.
+    /// The value of the header with the key: `authorization`, or that of the format.
     pub authorization: String,
     /// The body, byte for byte.
     pub body: Bytes,
@@ -181,7 +181,7 @@ async fn complete(State(state): State<Arc<ModelServerState>>, headers: HeaderMap
     let Ok(request) = serde_json::from_slice::<Value>(&body) else {
         return refused(BAD_REQUEST, "the body is no JSON");
     };
-    if let Some(problem) = problem(&request) {
+    if let Some(problem) = ModelFormat::ChatCompletions.problem(&request) {
         return refused(BAD_REQUEST, &problem);
     }
     let Some(turn) = (state.script)(progress.turns, &request) else {

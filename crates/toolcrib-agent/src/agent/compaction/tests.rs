@@ -18,6 +18,7 @@ fn turns(count: usize, bytes: usize) -> Vec<Message> {
             tool_calls: vec![call],
             reasoning: String::new(),
             written: None,
+            provider_items: None,
         });
         messages.push(Message::tool(format!("c{number}"), "paints__list", "umber ".repeat(bytes / 6)));
     }

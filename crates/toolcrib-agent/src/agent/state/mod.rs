@@ -292,6 +292,7 @@ impl<'a> RunState<'a> {
             tool_calls: calls.iter().map(Pending::echo).collect(),
             reasoning: if returns { reply.reasoning } else { String::new() },
             written: reply.written,
+            provider_items: reply.provider_items,
         };
         let requested = calls.iter().map(Pending::requested).collect();
         self.entries.push(Entry::Replied { message: message.clone(), calls: requested, usage: reply.usage });

@@ -302,6 +302,7 @@ async fn what_was_spent_below_counts_on_after_a_crash() {
         tool_calls: vec![asked.clone()],
         reasoning: String::new(),
         written: None,
+        provider_items: None,
     };
     let entries = [
         Entry::Began { prompt: "Go.".to_owned() },

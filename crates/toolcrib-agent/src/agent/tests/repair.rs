@@ -8,7 +8,13 @@ use crate::Message;
 use crate::chat::RequestedCall;
 
 fn asks(tool_calls: Vec<RequestedCall>) -> Message {
-    Message::Assistant { content: String::new(), tool_calls, reasoning: String::new(), written: None }
+    Message::Assistant {
+        content: String::new(),
+        tool_calls,
+        reasoning: String::new(),
+        written: None,
+        provider_items: None,
+    }
 }
 
 fn shown(conversation: &Conversation) -> Vec<String> {

@@ -110,6 +110,7 @@ async fn the_id_of_a_call_that_was_folded_away_is_not_given_again() {
                 tool_calls: vec![made.clone()],
                 reasoning: String::new(),
                 written: None,
+                provider_items: None,
             },
             calls: vec![made.clone()],
             usage: crate::chat::Usage::default(),

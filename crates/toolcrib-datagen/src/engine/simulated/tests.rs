@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use toolcrib_agent::openai::OpenAiSettings;
-use toolcrib_agent::{OpenAiModel, Provider};
+use toolcrib_agent::api::ApiSettings;
+use toolcrib_agent::{ApiModel, Provider};
 use toolcrib_exec::{DenyAll, Executor};
 use toolcrib_io::http::{HttpClient, HttpPolicy};
 use toolcrib_model::{JsonObject, QualifiedName, Secret, ToolCall};
@@ -41,11 +41,11 @@ fn started(settings: Value, server: ModelServer) -> Fixture {
     let capabilities = serde_json::from_value(json!({"default_policy": "grant"})).unwrap();
     let policy = Policy::new(&capabilities, []).unwrap();
     let http = HttpClient::new(HttpPolicy { allow_private: true, ..HttpPolicy::default() }).unwrap();
-    let model = OpenAiSettings::new(Provider::Vllm)
+    let model = ApiSettings::new(Provider::Vllm)
         .with_base_url(server.base_url())
         .with_api_key(Secret::new("sk-test"))
         .with_stream(false);
-    let model = Arc::new(OpenAiModel::new(model, &http).unwrap());
+    let model = Arc::new(ApiModel::new(model, &http).unwrap());
     let settings: SimulatedSettings = serde_json::from_value(settings).unwrap();
     settings.check().unwrap();
     let states = crate::session::SessionStates::default();

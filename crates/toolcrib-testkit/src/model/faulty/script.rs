@@ -7,6 +7,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use toolcrib_document::{Format, Limits, parse};
 
+use crate::model::format::{Call, Whole};
+
 /// The answers of a [`FaultyModel`](super::FaultyModel), one for each request, in YAML or JSON.
 ///
 /// ```
@@ -27,11 +29,14 @@ use toolcrib_document::{Format, Limits, parse};
 /// An answer has a `status`, `headers`, a `body`, which is a list of steps, its `framing`, and a `pace`, the bytes that
 /// are sent at once. The steps are:
 ///
-/// - `{say: TEXT}`, `{think: TEXT}`, `{call: {index, id, name, arguments}}`, `{delta: JSON}`: an event with a change of
-///   the message; absent fields of a call are not sent;
-/// - `{finish: REASON}`, `usage`, `done`: the events at the end of a stream;
-/// - `{event: JSON}`: an event of this form; `{json: VALUE}`, `{text: TEXT}`, `{bytes: [NUMBER]}`: this content without
-///   an event;
+/// - `begin`, `{say: TEXT}`, `{think: TEXT}`, `{call: {index, id, name, arguments}}`: events of the message; absent fields
+///   of a call are not sent;
+/// - `{finish: REASON}`, `usage`, `done`: the events at the end of a stream, if the format has them; the reason is
+///   in the terms of Chat Completions;
+/// - `{error: {message, status}}`: an error in the middle of a stream;
+/// - `{whole: {say, calls, finish}}`: an answer that is not streamed;
+/// - `{delta: JSON}`: a change of the message in Chat Completions; `{event: JSON}`: an event of this form; `{json: VALUE}`,
+///   `{text: TEXT}`, `{bytes: [NUMBER]}`: this content without an event;
 /// - `{repeat: {times, steps}}`: repeated steps;
 /// - `pause`: a short pause; `hang`: nothing more until the client disconnects; `cut`: the connection ends here;
 /// - `no_headers`: as the first step, delays the status and the headers until the next step.
@@ -58,6 +63,11 @@ impl FaultScript {
     /// Reads a script from a value of another document.
     pub fn from_value(value: Value) -> Result<Self> {
         serde_json::from_value(value).context("it is no script of answers")
+    }
+
+    /// Returns true if no step is in the form of Chat Completions alone, so that a server of any format can play it.
+    pub fn is_portable(&self) -> bool {
+        self.answers.iter().all(|answer| answer.body.iter().all(Step::is_portable))
     }
 
     /// Returns the answer to a request, from 0.
@@ -102,6 +112,7 @@ pub(super) enum Framing {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Step {
+    Begin,
     Say(String),
     Think(String),
     Call(Box<Call>),
@@ -109,6 +120,8 @@ pub(super) enum Step {
     Finish(String),
     Usage,
     Done,
+    Error { message: String, status: u16 },
+    Whole(Whole),
     Event(Value),
     Json(Value),
     Text(String),
@@ -120,19 +133,13 @@ pub(super) enum Step {
     NoHeaders,
 }
 
-/// The part of a call in an event.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Call {
-    pub(super) index: Option<Value>,
-    pub(super) id: Option<Value>,
-    pub(super) name: Option<Value>,
-    /// The arguments: absent, or of any type.
-    #[serde(default, deserialize_with = "present")]
-    pub(super) arguments: Option<Value>,
-}
-
-/// Deserializes a present value, including `null`.
-fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(deserializer).map(Some)
+impl Step {
+    fn is_portable(&self) -> bool {
+        match self {
+            Self::Delta(_) | Self::Event(_) => false,
+            Self::Text(text) => !text.contains(r#""choices""#),
+            Self::Repeat { steps, .. } => steps.iter().all(Self::is_portable),
+            _ => true,
+        }
+    }
 }

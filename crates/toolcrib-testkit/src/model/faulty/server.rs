@@ -14,13 +14,14 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use super::script::{FaultScript, ScriptedAnswer};
 use super::wire;
-use crate::model::request_check::problem;
-use crate::model::server::{COMPLETIONS_PATH, ModelRequest};
+use crate::model::format::ModelFormat;
+use crate::model::server::ModelRequest;
 
 /// The most bytes of a request that are read.
 const MAX_REQUEST_BYTES: u64 = 64 * 1024 * 1024;
 
-/// A server of `OpenAI` Chat Completions that answers according to a [`FaultScript`], until it is dropped.
+/// A server of models that answers according to a [`FaultScript`], until it is dropped. The path of a request says in which
+/// [`ModelFormat`].
 ///
 /// Requests that the real API would refuse are refused too, with status 400, and [recorded](Self::problems).
 #[derive(Debug)]
@@ -85,6 +86,7 @@ async fn serve(
 ) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let (stream, request) = receive(stream).await?;
+    let format = ModelFormat::of_path(&request.path);
     let answer = {
         let mut seen = seen.lock();
         let number = seen.requests.len();
@@ -100,18 +102,18 @@ async fn serve(
         }
     };
     if let Some(answer) = answer {
-        wire::send(stream, &answer, port).await;
+        wire::send(stream, &answer, format.unwrap_or_default(), port).await;
     }
     Ok(())
 }
 
 /// Returns the reason why the real API would refuse a request.
 fn request_problem(request: &ModelRequest) -> Option<String> {
-    if request.path != COMPLETIONS_PATH {
+    let Some(format) = ModelFormat::of_path(&request.path) else {
         return Some(format!("there is nothing at {}", request.path));
-    }
+    };
     match serde_json::from_slice::<Value>(&request.body) {
-        Ok(body) => problem(&body),
+        Ok(body) => format.problem(&body),
         Err(_) => Some("the body is no JSON".to_owned()),
     }
 }
@@ -127,13 +129,14 @@ async fn receive(stream: TcpStream) -> io::Result<(TcpStream, ModelRequest)> {
     let mut line = String::new();
     (&mut reader).take(MAX_REQUEST_BYTES).read_line(&mut line).await?;
     let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
+    let key_header = ModelFormat::of_path(&path).map(ModelFormat::key_header);
     let (mut authorization, mut length) = (String::new(), 0_u64);
     loop {
         line.clear();
         (&mut reader).take(MAX_REQUEST_BYTES).read_line(&mut line).await?;
         let Some((name, value)) = line.trim_end().split_once(": ") else { break };
         match name.to_ascii_lowercase().as_str() {
-            "authorization" => value.clone_into(&mut authorization),
+            name if Some(name) == key_header => value.clone_into(&mut authorization),
             "content-length" => length = value.parse().unwrap_or(0),
             _ => {}
         }

@@ -5,11 +5,11 @@ use std::io;
 use std::pin::Pin;
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::script::{Call, Framing, ScriptedAnswer, Step};
+use super::script::{Framing, ScriptedAnswer, Step};
+use crate::model::format::{Encode, ModelFormat, delta};
 
 /// The duration of a `pause`.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -40,13 +40,14 @@ impl From<io::Error> for End {
 }
 
 /// Sends an answer. Failures are for the client to report.
-pub(super) async fn send(stream: TcpStream, answer: &ScriptedAnswer, port: u16) {
+pub(super) async fn send(stream: TcpStream, answer: &ScriptedAnswer, format: ModelFormat, port: u16) {
     let mut wire = Wire { stream, framing: answer.framing, pace: answer.pace.unwrap_or(usize::MAX).max(1) };
     let (is_late, steps) = match answer.body.split_first() {
         Some((Step::NoHeaders, steps)) => (true, steps),
         _ => (false, answer.body.as_slice()),
     };
-    let actions: Vec<Action> = steps.iter().map(action).collect();
+    let mut script = ScriptEncoder { format, encoder: format.encoder() };
+    let actions: Vec<Action> = steps.iter().map(|step| script.action(step)).collect();
     let head = head(answer, &actions, port);
     let sent = async {
         // Before the headers there can only be silence, or the end.
@@ -62,7 +63,7 @@ pub(super) async fn send(stream: TcpStream, answer: &ScriptedAnswer, port: u16) 
 
 fn head(answer: &ScriptedAnswer, actions: &[Action], port: u16) -> String {
     let mut head = format!("HTTP/1.1 {} -\r\nconnection: close\r\n", answer.status);
-    let is_json = answer.body.iter().any(|step| matches!(step, Step::Json(_)));
+    let is_json = answer.body.iter().any(|step| matches!(step, Step::Json(_) | Step::Whole(_)));
     let content_type = if is_json { "application/json" } else { "text/event-stream" };
     if !answer.headers.contains_key("content-type") {
         let _ = write!(head, "content-type: {content_type}\r\n");
@@ -88,30 +89,45 @@ fn head(answer: &ScriptedAnswer, actions: &[Action], port: u16) -> String {
     head
 }
 
-fn action(step: &Step) -> Action {
-    let text = match step {
-        Step::Say(text) => delta(&json!({"content": text})),
-        Step::Think(text) => delta(&json!({"reasoning_content": text})),
-        Step::Call(call) => delta(&json!({"tool_calls": [piece(call)]})),
-        Step::Delta(change) => delta(change),
-        Step::Finish(reason) => event(&chunk(&json!([{"index": 0, "delta": {}, "finish_reason": reason}]))),
-        Step::Usage => {
-            let usage = json!({"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110});
-            event(&json!({"object": "chat.completion.chunk", "choices": [], "usage": usage}))
-        }
-        Step::Done => "data: [DONE]\n\n".to_owned(),
-        Step::Event(value) => event(value),
-        Step::Json(value) => value.to_string(),
-        Step::Text(text) => text.clone(),
-        Step::Bytes(bytes) => return Action::Send(bytes.clone()),
-        Step::Repeat { times, steps } => {
-            return repeated(*times, joined(steps.iter().map(action).collect()));
-        }
-        Step::Pause => return Action::Pause,
-        Step::Hang | Step::NoHeaders => return Action::Hang,
-        Step::Cut => return Action::Cut,
-    };
-    Action::Send(text.into_bytes())
+/// The script in a format, with what is open in its stream.
+struct ScriptEncoder {
+    format: ModelFormat,
+    encoder: Box<dyn Encode>,
+}
+
+impl ScriptEncoder {
+    fn action(&mut self, step: &Step) -> Action {
+        let encoder = &mut self.encoder;
+        let text = match step {
+            Step::Begin => encoder.begin(),
+            Step::Say(text) => encoder.say(text),
+            Step::Think(text) => encoder.think(text),
+            Step::Call(call) => encoder.call(call),
+            Step::Finish(reason) => encoder.finish(reason),
+            Step::Usage => encoder.usage(),
+            Step::Done => encoder.done(),
+            Step::Error { message, status } => self.format.error(message, *status),
+            Step::Whole(whole) => self.format.whole(whole).to_string(),
+            Step::Delta(change) => delta(change),
+            Step::Event(value) => format!("data: {value}\n\n"),
+            Step::Json(value) => value.to_string(),
+            Step::Text(text) => text.clone(),
+            Step::Bytes(bytes) => return Action::Send(bytes.clone()),
+            Step::Repeat { times, steps } => return self.repeated(*times, steps),
+            Step::Pause => return Action::Pause,
+            Step::Hang | Step::NoHeaders => return Action::Hang,
+            Step::Cut => return Action::Cut,
+        };
+        Action::Send(text.into_bytes())
+    }
+
+    /// Repeats steps. The first time may open what the other times continue.
+    fn repeated(&mut self, times: u64, steps: &[Step]) -> Action {
+        let mut once = || joined(steps.iter().map(|step| self.action(step)).collect());
+        let first = once();
+        let again = repeated(times.saturating_sub(1), once());
+        Action::Repeat(times.min(1), [first, vec![again]].concat())
+    }
 }
 
 /// Repeats actions; short content is repeated within one write.
@@ -134,32 +150,6 @@ fn joined(actions: Vec<Action>) -> Vec<Action> {
         }
     }
     joined
-}
-
-fn delta(change: &Value) -> String {
-    event(&chunk(&json!([{"index": 0, "delta": change, "finish_reason": null}])))
-}
-
-fn chunk(choices: &Value) -> Value {
-    json!({"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": "m", "choices": choices})
-}
-
-fn event(value: &Value) -> String {
-    format!("data: {value}\n\n")
-}
-
-/// Returns the delta of a call with the fields that are given.
-fn piece(call: &Call) -> Value {
-    let entries = |pairs: [(&str, &Option<Value>); 2]| -> Map<String, Value> {
-        pairs.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value.clone()?))).collect()
-    };
-    let mut piece = entries([("index", &call.index), ("id", &call.id)]);
-    piece.insert("type".to_owned(), "function".into());
-    piece.insert(
-        "function".to_owned(),
-        entries([("name", &call.name), ("arguments", &call.arguments)]).into(),
-    );
-    piece.into()
 }
 
 /// A connection, and the encoding of bodies on it.

@@ -1,0 +1,252 @@
+//! Requests of the Messages API.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use toolcrib_model::JsonObject;
+
+use super::read_block;
+use crate::api::conversation::{add_extra, arguments, items_of, picture_label, result_text};
+use crate::chat::{
+    ChatRequest, Picture, RequestOptions, RequestedCall, ResponseFormat, ToolChoice, ToolFunction,
+};
+use crate::{Message, Provider};
+
+/// The most tokens of one message, where the options do not say: the API requires a number. All models since Claude
+/// 3.7 may write as many.
+pub(crate) const DEFAULT_MAX_TOKENS: u32 = 16_384;
+
+/// The body of a request. What changes from turn to turn stands last. The marks say up to where the server keeps what
+/// it reads: the system prompt, with the tools before it, and the conversation.
+#[derive(Serialize)]
+pub(in crate::api) struct MessagesRequest<'a> {
+    model: &'a str,
+    stream: bool,
+    #[serde(flatten)]
+    options: JsonObject,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<ToolDefinition<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system: Option<[ContentBlock<'a>; 1]>,
+    messages: Vec<InputMessage<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Value>,
+}
+
+/// The mark of a part up to which the server may keep what it has read.
+#[derive(Clone, Copy, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum CacheControl {
+    Ephemeral,
+}
+
+#[derive(Serialize)]
+struct ToolDefinition<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    description: &'a str,
+    input_schema: &'a Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<CacheControl>,
+}
+
+#[derive(Serialize)]
+struct InputMessage<'a> {
+    role: Role,
+    content: Vec<ContentBlock<'a>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Role {
+    User,
+    Assistant,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum ContentBlock<'a> {
+    Text {
+        text: Cow<'a, str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+    Image {
+        source: Source<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+    ToolUse {
+        id: Cow<'a, str>,
+        name: &'a str,
+        input: &'a RawValue,
+    },
+    ToolResult {
+        tool_use_id: Cow<'a, str>,
+        content: Cow<'a, str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+    /// As the API sent it.
+    #[serde(untagged)]
+    Kept(&'a Value),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Source<'a> {
+    Base64 { media_type: &'a str, data: &'a str },
+}
+
+impl ContentBlock<'_> {
+    /// Marks the block as the last that the server may keep. Calls and blocks of the API are never the last.
+    fn mark(&mut self) {
+        match self {
+            Self::Text { cache_control, .. }
+            | Self::Image { cache_control, .. }
+            | Self::ToolResult { cache_control, .. } => *cache_control = Some(CacheControl::Ephemeral),
+            Self::ToolUse { .. } | Self::Kept(_) => {}
+        }
+    }
+}
+
+impl<'a> MessagesRequest<'a> {
+    pub(in crate::api) fn new(request: &ChatRequest<'a>, options: &RequestOptions, stream: bool) -> Self {
+        let mut tools: Vec<_> = request.tools.iter().map(tool).collect();
+        let mut system = text_block(request.system).map(|block| [block]);
+        match (&mut system, tools.last_mut()) {
+            (Some([system]), _) => system.mark(),
+            (None, Some(last)) => last.cache_control = Some(CacheControl::Ephemeral),
+            (None, None) => {}
+        }
+        let mut messages = turns(request.messages);
+        mark(&mut messages);
+        Self {
+            model: request.model,
+            stream,
+            options: options_of(options),
+            tool_choice: tool_choice(request.tool_choice).filter(|_| !tools.is_empty()),
+            tools,
+            system,
+            messages,
+        }
+    }
+}
+
+/// Marks the end of the conversation, and the end that the request before had: the server looks for what it keeps only a
+/// few blocks before a mark.
+fn mark(messages: &mut [InputMessage<'_>]) {
+    let answer = messages.iter().rposition(|message| message.role == Role::Assistant);
+    let before = answer.and_then(|answer| answer.checked_sub(1));
+    for position in [before, messages.len().checked_sub(1)].into_iter().flatten() {
+        let block = messages.get_mut(position).and_then(|message| message.content.last_mut());
+        if let Some(block) = block {
+            block.mark();
+        }
+    }
+}
+
+fn tool(tool: &ToolFunction) -> ToolDefinition<'_> {
+    let ToolFunction { name, description, parameters } = tool;
+    ToolDefinition { name, description, input_schema: parameters, cache_control: None }
+}
+
+fn tool_choice(choice: &ToolChoice) -> Option<Value> {
+    match choice {
+        ToolChoice::Auto => None,
+        ToolChoice::None => Some(json!({"type": "none"})),
+        ToolChoice::Required => Some(json!({"type": "any"})),
+        ToolChoice::Tool(name) => Some(json!({"type": "tool", "name": name})),
+    }
+}
+
+fn options_of(options: &RequestOptions) -> JsonObject {
+    let mut body = JsonObject::new();
+    body.insert("max_tokens".into(), options.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS).into());
+    if let Some(temperature) = options.temperature {
+        body.insert("temperature".into(), temperature.into());
+    }
+    if let Some(top_p) = options.top_p {
+        body.insert("top_p".into(), top_p.into());
+    }
+    if !options.stop.is_empty() {
+        body.insert("stop_sequences".into(), json!(options.stop));
+    }
+    if let Some(ResponseFormat::JsonSchema { schema, .. }) = &options.response_format {
+        body.insert("output_config".into(), json!({"format": {"type": "json_schema", "schema": schema}}));
+    }
+    add_extra(&mut body, options);
+    body
+}
+
+/// Returns the conversation: what the user and the tools say between two answers is one message.
+fn turns(messages: &[Message]) -> Vec<InputMessage<'_>> {
+    let mut turns: Vec<InputMessage<'_>> = Vec::with_capacity(messages.len());
+    for message in messages {
+        let role = if matches!(message, Message::Assistant { .. }) { Role::Assistant } else { Role::User };
+        if turns.last().is_none_or(|turn| turn.role != role) {
+            turns.push(InputMessage { role, content: Vec::new() });
+        }
+        let Some(InputMessage { content: blocks, .. }) = turns.last_mut() else { continue };
+        match message {
+            Message::User { content } => blocks.extend(text_block(content)),
+            Message::Assistant { .. } => answer(message, blocks),
+            Message::Tool { call_id, content, note, .. } => blocks.push(ContentBlock::ToolResult {
+                tool_use_id: id_of(call_id),
+                content: result_text(content, note),
+                cache_control: None,
+            }),
+            Message::Pictures { pictures } => blocks.extend(pictures.iter().flat_map(picture)),
+        }
+    }
+    turns.retain(|turn| !turn.content.is_empty());
+    turns
+}
+
+/// Adds the blocks of a message of the model, as it sent them if only the API understands some of them.
+fn answer<'a>(message: &'a Message, blocks: &mut Vec<ContentBlock<'a>>) {
+    let Message::Assistant { content, tool_calls, provider_items, .. } = message else { return };
+    let items = items_of(provider_items.as_ref(), Provider::Anthropic, content, tool_calls.len(), read_block);
+    let mut calls = tool_calls.iter().map(tool_use);
+    match items {
+        Some(items) => {
+            let block = |item| {
+                let mut text = String::new();
+                let is_blank = |text: &str| !text.is_empty() && text.trim().is_empty();
+                if read_block(item, &mut text) {
+                    calls.next()
+                } else {
+                    (!is_blank(&text)).then_some(ContentBlock::Kept(item))
+                }
+            };
+            blocks.extend(items.iter().filter_map(block));
+        }
+        None => blocks.extend(text_block(content).into_iter().chain(calls)),
+    }
+}
+
+/// Returns the block of a text. The API refuses a blank one.
+fn text_block(text: &str) -> Option<ContentBlock<'_>> {
+    (!text.trim().is_empty()).then_some(ContentBlock::Text { text: Cow::Borrowed(text), cache_control: None })
+}
+
+fn tool_use(call: &RequestedCall) -> ContentBlock<'_> {
+    ContentBlock::ToolUse { id: id_of(&call.id), name: &call.name, input: arguments(call) }
+}
+
+/// Returns the id of a call with the characters that the API takes. Other servers give ids of any form.
+fn id_of(id: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    if id.chars().all(is_plain) {
+        return Cow::Borrowed(id);
+    }
+    Cow::Owned(id.chars().map(|c| if is_plain(c) { c } else { '_' }).collect())
+}
+
+fn picture(picture: &Picture) -> [ContentBlock<'_>; 2] {
+    let Picture { media_type, data, .. } = picture;
+    let label = ContentBlock::Text { text: Cow::Owned(picture_label(picture)), cache_control: None };
+    [label, ContentBlock::Image { source: Source::Base64 { media_type, data }, cache_control: None }]
+}

@@ -1,0 +1,238 @@
+//! Models behind the HTTP API of a provider.
+//!
+//! The requests are bodies of our own, so that their bytes stay the same from turn to turn. The replies are read as JSON
+//! and put together leniently, since servers differ. [`WireFormat`] names the formats; one module writes and reads each.
+//! All of them share the transport within bounds, the retries, and the errors.
+
+mod anthropic;
+mod assembly;
+mod chat_completions;
+mod context_overflow;
+mod context_window;
+mod conversation;
+mod error_response;
+mod events;
+mod gemini;
+mod responses;
+mod retry;
+mod settings;
+mod transport;
+mod wire_format;
+
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use http::HeaderMap;
+use serde_json::Value;
+use toolcrib_io::http::{HttpClient, display_url};
+use toolcrib_model::Secret;
+use url::Url;
+
+use self::assembly::{Assemble, Fault};
+use self::error_response::refusal_within;
+use self::retry::{Retries, chance};
+use self::transport::{EventStream, Exchange, ServerAnswer};
+use crate::chat::{ChatReply, ChatRequest, Piece, RequestOptions, ShownPieces, TextSink};
+use crate::{ChatModel, Error, Provider};
+
+pub use self::settings::{
+    ApiSettings, DEFAULT_ATTEMPTS, DEFAULT_IDLE_TIMEOUT, DEFAULT_REPLY_TIMEOUT, DEFAULT_RETRY_DELAY, Prices,
+};
+pub(crate) use self::wire_format::WireFormat;
+
+/// The time to wait after the end of a reply for its usage and for the mark of the stream's end.
+const AFTER_THE_END: Duration = Duration::from_secs(5);
+
+/// The event with which servers of Chat Completions end a stream.
+const END_MARK: &[u8] = b"[DONE]";
+
+/// A model behind the HTTP API of a provider.
+#[derive(Debug)]
+pub struct ApiModel {
+    endpoint: Endpoint,
+    attempts: u32,
+    retry_delay: Duration,
+    prices: Option<Prices>,
+}
+
+/// The server and the facts known about it.
+#[derive(Debug)]
+struct Endpoint {
+    provider: Provider,
+    /// The base URL of the API.
+    base: Url,
+    /// True for the provider's own server.
+    is_own_server: bool,
+    client: reqwest::Client,
+    headers: HeaderMap,
+    api_key: Option<Secret>,
+    stream: bool,
+    idle_timeout: Duration,
+    reply_timeout: Duration,
+    parameters: RequestOptions,
+}
+
+impl ApiModel {
+    /// Creates a model at the server of the settings. The client's policy decides which addresses it may have. Nothing
+    /// is sent yet.
+    pub fn new(settings: ApiSettings, http: &HttpClient) -> Result<Self, Error> {
+        let provider = settings.provider;
+        let base = match (&settings.base_url, provider.base_url()) {
+            (Some(base), _) => base.as_str(),
+            (None, Some(base)) => base,
+            (None, None) => {
+                let advice = "give `base_url`, or play a recording";
+                return Err(Error::NoServer { provider: provider.as_str(), advice });
+            }
+        };
+        if let (None, None, Some(variable)) = (&settings.base_url, &settings.api_key, provider.key_variable())
+        {
+            return Err(Error::MissingKey { provider: provider.as_str(), variable });
+        }
+        let base = Url::parse(base)
+            .map_err(|error| Error::InvalidBaseUrl { url: base.to_owned(), reason: error.to_string() })?;
+        http.check_url(&base).map_err(|source| Error::Forbidden { url: display_url(&base), source })?;
+        // Keys come with the line end of the file or the command that they were read from.
+        let api_key = settings.api_key.map(|key| Secret::new(key.expose().trim()));
+        Ok(Self {
+            attempts: settings.attempts.max(1),
+            retry_delay: settings.retry_delay,
+            prices: settings.prices,
+            endpoint: Endpoint {
+                provider,
+                base,
+                is_own_server: settings.base_url.is_none(),
+                client: http.reqwest_client().clone(),
+                headers: provider.wire_format().headers(provider, api_key.as_ref())?,
+                api_key,
+                stream: settings.stream,
+                idle_timeout: settings.idle_timeout,
+                reply_timeout: settings.reply_timeout,
+                parameters: settings.parameters,
+            },
+        })
+    }
+}
+
+impl Exchange<'_> {
+    /// Sends the request once, and reads the reply.
+    async fn attempt(
+        &self,
+        body: Bytes,
+        mut assembler: Box<dyn Assemble>,
+        sink: &mut TextSink<'_>,
+    ) -> Result<ChatReply, Error> {
+        let is_marked = match self.send(body).await? {
+            ServerAnswer::Whole(body) => {
+                let reply = self.parsed(&body)?;
+                assembler.push(&reply, sink).map_err(|fault| self.fault(fault))?;
+                true
+            }
+            ServerAnswer::Events(events) => self.read(*events, assembler.as_mut(), sink).await?,
+        };
+        assembler.finish(is_marked, sink).map_err(|fault| self.fault(fault))
+    }
+
+    /// Reads a stream, and returns true if the server marked its end.
+    async fn read(
+        &self,
+        mut events: EventStream<'_>,
+        assembler: &mut dyn Assemble,
+        sink: &mut TextSink<'_>,
+    ) -> Result<bool, Error> {
+        loop {
+            let next = if assembler.has_ended() {
+                // Some servers never say that this was all, or break off. Nothing of the reply is missing.
+                match tokio::time::timeout(AFTER_THE_END, events.next()).await {
+                    Ok(Ok(next)) => next,
+                    Ok(Err(_)) | Err(_) => None,
+                }
+            } else {
+                events.next().await?
+            };
+            let Some((event, is_complete)) = next else { return Ok(false) };
+            if event.trim_ascii() == END_MARK {
+                return Ok(true);
+            }
+            match self.parsed(&event) {
+                Ok(piece) => assembler.push(&piece, sink).map_err(|fault| self.fault(fault))?,
+                // The stream ended in the middle of it, or with something else behind the reply.
+                Err(_) if !is_complete || assembler.has_ended() => return Ok(false),
+                Err(error) => return Err(error),
+            }
+            if assembler.is_over() {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn parsed(&self, json: &[u8]) -> Result<Value, Error> {
+        serde_json::from_slice(json)
+            .map_err(|error| self.not_a_reply(&format!("{error} in: {}", String::from_utf8_lossy(json))))
+    }
+
+    fn fault(&self, fault: Fault) -> Error {
+        let url = self.shown.clone();
+        match fault {
+            Fault::Error(error) => refusal_within(self, &error),
+            Fault::NotAReply(reason) => self.not_a_reply(&reason),
+            Fault::Interrupted(reason) => Error::Interrupted { url, reason: reason.to_owned() },
+            Fault::TooLarge { limit, unit } => Error::TooLarge { url, limit, unit },
+        }
+    }
+}
+
+#[async_trait]
+impl ChatModel for ApiModel {
+    async fn complete(&self, request: &ChatRequest<'_>, sink: &mut TextSink<'_>) -> Result<ChatReply, Error> {
+        if let Some((key, message)) = request.options.and_then(RequestOptions::problem) {
+            return Err(Error::InvalidOption { key, message });
+        }
+        let endpoint = &self.endpoint;
+        let options = match request.options {
+            Some(options) => Cow::Owned(options.or(&endpoint.parameters)),
+            None => Cow::Borrowed(&endpoint.parameters),
+        };
+        let format = endpoint.provider.wire_format();
+        if let Some((key, message)) = format.option_problem(&options) {
+            return Err(Error::InvalidOption { key, message });
+        }
+        let replies = options.n.unwrap_or(1);
+        // The pieces of several replies would come in any order.
+        let stream = endpoint.stream && replies == 1;
+        let body = format.body(request, &options, stream, endpoint)?;
+        let exchange = Exchange::new(endpoint, format.url(&endpoint.base, request.model, stream), stream);
+        let mut retries = Retries::new(self.attempts, self.retry_delay);
+        loop {
+            let mut shown = ShownPieces::new(sink);
+            let mut take = |piece: Piece<'_>| shown.take(piece);
+            let error = match exchange.attempt(body.clone(), format.assembler(replies), &mut take).await {
+                Ok(mut reply) => {
+                    reply.usage.cost = self.prices.map_or(0, |prices| prices.cost(&reply.usage));
+                    return Ok(reply);
+                }
+                Err(error) => error,
+            };
+            // What was shown cannot be taken back.
+            let Some(pause) = retries.pause(&error, chance()).filter(|_| !shown.anything) else {
+                return Err(error);
+            };
+            tracing::warn!(%error, ?pause, "asking the model again");
+            sink(Piece::Notice(&format!("{error}; asking again in {:.1} s", pause.as_secs_f64())));
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    fn provider(&self) -> &'static str {
+        self.endpoint.provider.trace_name()
+    }
+
+    fn most_cost(&self, tokens: u64) -> u64 {
+        self.prices.map_or(0, |prices| prices.most_cost(tokens))
+    }
+}

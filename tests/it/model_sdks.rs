@@ -1,0 +1,79 @@
+//! The scripted servers against the official Python SDKs of the vendors: what these parse is what the script says, in each
+//! wire format. So the servers that the loop is tested against speak the formats as their vendors mean them.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tokio::time::timeout;
+use toolcrib_testkit::{FaultScript, FaultyModel, ModelFormat};
+
+use crate::support::{Lab, PATIENCE, peer};
+
+/// Returns what the SDK of a format has parsed: streamed, and as a whole.
+async fn parsed(format: ModelFormat, script: &Value) -> Option<Value> {
+    let packages = peer("model_sdks")?;
+    let server = FaultyModel::start(FaultScript::from_value(script.clone()).unwrap(), 0).await.unwrap();
+    let lab = Lab::new();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/model_sdks.py");
+    let mut command = lab.command("python3", &lab.path("."));
+    command.arg(script).arg(format.as_str()).arg(server.base_url()).env("PYTHONPATH", packages);
+    let output = timeout(PATIENCE, command.output()).await.expect("the SDK answers").unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{format:?}: {told}\n{:?}", server.problems());
+    assert_eq!(server.problems(), Vec::<String>::new(), "{format:?}");
+    Some(serde_json::from_slice(&output.stdout).unwrap())
+}
+
+/// Returns the reason of an end as a format has it.
+fn reason(format: ModelFormat, usual: &'static str) -> &'static str {
+    match (format, usual) {
+        (ModelFormat::Messages, "tool_calls") => "tool_use",
+        (ModelFormat::Messages, _) => "max_tokens",
+        (ModelFormat::Responses, "tool_calls") => "completed",
+        (ModelFormat::Responses, _) => "incomplete",
+        (ModelFormat::GenerateContent, "tool_calls") => "STOP",
+        (ModelFormat::GenerateContent, _) => "MAX_TOKENS",
+        _ => usual,
+    }
+}
+
+#[tokio::test]
+async fn an_official_sdk_parses_what_the_scripted_server_says() {
+    let call = json!({"index": 0, "id": "a", "name": "shop__price", "arguments": "{\"item\": "});
+    let rest = json!({"index": 0, "arguments": "\"lamp\"}"});
+    let whole_call = json!({"id": "a", "name": "shop__price", "arguments": "{\"item\": \"lamp\"}"});
+    let script = json!({"answers": [
+        {"body": [
+            "begin", {"think": "Hm, "}, {"think": "a lamp."}, {"say": "I "}, {"say": "look."}, {"call": call},
+            {"call": rest}, {"finish": "tool_calls"}, "usage", "done",
+        ]},
+        {"body": [{"whole": {"say": "I look.", "calls": [whole_call], "finish": "tool_calls"}}]},
+    ]});
+    for format in ModelFormat::ALL {
+        let Some(parsed) = parsed(format, &script).await else { return };
+        let calls = json!([["a", "shop__price", {"item": "lamp"}]]);
+        for (reply, thought) in parsed.as_array().unwrap().iter().zip(["Hm, a lamp.", ""]) {
+            assert_eq!(reply[0].as_str().unwrap_or_default(), thought, "{format:?}");
+            let rest = json!([reply[1], reply[2], reply[3]]);
+            assert_eq!(rest, json!(["I look.", calls, reason(format, "tool_calls")]), "{format:?}");
+        }
+        assert_eq!(parsed[0][4], json!([100, 10]), "{format:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_official_sdk_sees_that_an_answer_was_cut() {
+    let script = json!({"answers": [
+        {"body": [{"say": "The half"}, {"finish": "length"}, "usage", "done"]},
+        {"body": [{"whole": {"say": "The half", "finish": "length"}}]},
+    ]});
+    for format in ModelFormat::ALL {
+        let Some(parsed) = parsed(format, &script).await else { return };
+        for reply in parsed.as_array().unwrap() {
+            assert_eq!(
+                (reply[1].as_str(), reply[3].as_str()),
+                (Some("The half"), Some(reason(format, "length")))
+            );
+        }
+    }
+}
