@@ -101,6 +101,19 @@ impl Keyboard {
         self.next().await
     }
 
+    /// Leaves the terminal to another reader. What may have been the answer to a withdrawn question is discarded.
+    pub(super) fn leave(&self) {
+        let is_stale = {
+            let mut state = self.shared.state.lock();
+            state.reader = Reader::None;
+            mem::take(&mut state.is_stale)
+        };
+        if is_stale {
+            // What cannot be discarded is shown at the prompt.
+            let _ = self.shared.discard();
+        }
+    }
+
     /// Calls this for each line until the next one is requested: its question was withdrawn.
     pub(super) fn expect_late_answers(&self, too_late: Box<dyn Fn() + Send>) {
         {
