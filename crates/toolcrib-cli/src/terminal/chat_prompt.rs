@@ -86,12 +86,11 @@ impl Console {
                     _ = queued.wait_for(|count| *count > 0) => None,
                     () = self.screen().output_is_held() => None,
                 };
-                match read {
-                    Some(read) => read,
-                    None => {
-                        editor.stop();
-                        reading.await
-                    }
+                if let Some(read) = read {
+                    read
+                } else {
+                    editor.stop();
+                    reading.await
                 }
             };
             match read {

@@ -230,8 +230,8 @@ mod tests {
             assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
         }
         let entry = "x".repeat(2_000);
-        let entries: String = (0..2_000).map(|number| format!("{number} {entry}\n")).collect();
-        fs::write(&path, entries).unwrap();
+        let entries: Vec<String> = (0..2_000).map(|number| format!("{number} {entry}\n")).collect();
+        fs::write(&path, entries.concat()).unwrap();
         drop(open_history(&path).unwrap());
         let kept = fs::read_to_string(&path).unwrap();
         assert!(kept.len() as u64 <= MAX_HISTORY_BYTES, "{}", kept.len());

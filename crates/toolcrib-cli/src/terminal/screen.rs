@@ -49,10 +49,15 @@ struct ScreenState {
     held_bytes: usize,
     is_cut: bool,
     last_author: Author,
-    /// The line that says what is happening.
-    status: Option<String>,
-    is_status_shown: bool,
-    /// True if the last line on the terminal has not ended.
+    status: Status,
+}
+
+/// The line that says what is happening.
+#[derive(Default)]
+struct Status {
+    text: Option<String>,
+    is_shown: bool,
+    /// True if the last line on the terminal has not ended, so that there is no place for this one.
     is_mid_line: bool,
 }
 
@@ -73,9 +78,7 @@ impl Screen {
             held_bytes: 0,
             is_cut: false,
             last_author: Author::Program,
-            status: None,
-            is_status_shown: false,
-            is_mid_line: false,
+            status: Status::default(),
         };
         Self { display, state: Mutex::new(state), held: Notify::new() }
     }
@@ -98,30 +101,30 @@ impl Screen {
     pub(crate) fn show_status(&self, status: Option<String>) {
         let mut state = self.state.lock();
         self.erase_status(&mut state);
-        state.status = status;
+        state.status.text = status;
         self.draw_status(&mut state);
     }
 
     fn put(&self, state: &mut ScreenState, stream: Stream, text: &str) {
         if self.display.is_terminal(stream) && !text.is_empty() {
             self.erase_status(state);
-            state.is_mid_line = !text.ends_with('\n');
+            state.status.is_mid_line = !text.ends_with('\n');
         }
         self.display.write(stream, text);
     }
 
     fn draw_status(&self, state: &mut ScreenState) {
-        if state.is_in_dialogue || state.is_mid_line || state.is_status_shown {
+        if state.is_in_dialogue || state.status.is_mid_line || state.status.is_shown {
             return;
         }
-        if let Some(status) = &state.status {
-            self.display.write(Stream::Err, status);
-            state.is_status_shown = true;
+        if let Some(text) = &state.status.text {
+            self.display.write(Stream::Err, text);
+            state.status.is_shown = true;
         }
     }
 
     fn erase_status(&self, state: &mut ScreenState) {
-        if std::mem::take(&mut state.is_status_shown) {
+        if std::mem::take(&mut state.status.is_shown) {
             self.display.write(Stream::Err, ERASE_LINE);
         }
     }
@@ -137,7 +140,7 @@ impl Screen {
     /// Begins a chat prompt, which owns the terminal as a dialogue does.
     pub(super) fn begin_prompt(&self) {
         let mut state = self.state.lock();
-        state.is_mid_line = false;
+        state.status.is_mid_line = false;
         self.erase_status(&mut state);
         state.is_in_dialogue = true;
         state.last_author = Author::Program;

@@ -75,7 +75,7 @@ impl<'a> Watcher<'a> {
     fn end_line(&mut self) {
         self.end_thought();
         if let Some(markdown) = &mut self.markdown {
-            say_model(&markdown.finish());
+            say_finished(&markdown.finish());
         } else if self.is_mid_line {
             say_model("\n");
             self.is_mid_line = false;
@@ -129,7 +129,7 @@ impl Observer for Watcher<'_> {
         let text = printable(text, Layout::Lines);
         if let Some(markdown) = &mut self.markdown {
             self.activity.set("the model is writing");
-            say_model(&markdown.push(&text));
+            say_finished(&markdown.push(&text));
             return;
         }
         say_model(&text);
@@ -190,6 +190,13 @@ impl Observer for Watcher<'_> {
             self.names.remove(at);
         }
         self.show_activity();
+    }
+}
+
+/// Writes the blocks of an answer that are whole. Nothing is no output of the model, by which questions are judged.
+fn say_finished(blocks: &str) {
+    if !blocks.is_empty() {
+        say_model(blocks);
     }
 }
 
