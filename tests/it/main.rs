@@ -20,6 +20,7 @@ mod bad_calls;
 mod bad_input;
 mod bad_sources;
 mod budget;
+mod chat;
 mod clients;
 mod commands;
 mod compat;

@@ -174,7 +174,7 @@ async fn sessions_are_listed_shown_exported_and_removed() {
     assert!(lab.run(["sessions", "app.yaml"]).await.expect(0).stderr.contains("there are no sessions"));
     lab.run(["run", "app.yaml", "What is there?", "--session", "monday"]).await.expect(0);
     let again = lab.run(["run", "app.yaml", "What else?", "--session", "monday"]).await.expect(0);
-    let recalled = "session `monday`, 1 prompt so far; the last exchange:\n> What is there?\n  A lamp.\n";
+    let recalled = "session `monday`, 1 prompt so far:\n> What is there?\n  A lamp.\n";
     assert!(again.stderr.contains(recalled), "{again:?}");
 
     let listed = lab.run(["sessions", "app.yaml", "--json"]).await.expect(0).json();

@@ -18,8 +18,9 @@ const SHARED: &str = "../shared";
 /// The model for the tests of the search tiers `model` and `fastembed`, relative to the data sets.
 const MODEL: &str = "models/all-MiniLM-L6-v2-onnx-int8/model.onnx";
 
-/// The browser: its Debian package, and its program.
-const BROWSER: &str = "chromium";
+/// Programs that tests drive, each named as its Debian package: the browser that renders the status page, and the terminal
+/// that the conversation is held in.
+const PROGRAMS: [&str; 2] = ["chromium", "tmux"];
 
 /// The environment variables that tests read, with their values.
 type Environment = Vec<(&'static str, OsString)>;
@@ -79,8 +80,10 @@ fn prepare(workspace: &Workspace) -> Result<(Environment, Servers)> {
         None => left_out.push(format!("the shared data sets ({SHARED} is not there)")),
     }
 
-    if let Err(error) = browser() {
-        left_out.push(format!("the browser ({error:#})"));
+    for name in PROGRAMS {
+        if let Err(error) = program(name) {
+            left_out.push(format!("the program {name} ({error:#})"));
+        }
     }
     let (servers, missing) = databases::start();
     environment.extend(servers.environment.iter().cloned());
@@ -96,16 +99,16 @@ fn prepare(workspace: &Workspace) -> Result<(Environment, Servers)> {
     Ok((environment, servers))
 }
 
-/// Looks for the browser that renders the status page. A CI run installs it.
-fn browser() -> Result<()> {
+/// Looks for a program that tests drive. A CI run installs it.
+fn program(name: &str) -> Result<()> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    if std::env::split_paths(&path).any(|folder| folder.join(BROWSER).is_file()) {
+    if std::env::split_paths(&path).any(|folder| folder.join(name).is_file()) {
         return Ok(());
     }
     if !in_ci() {
-        bail!("there is no `{BROWSER}` here");
+        bail!("there is no `{name}` here");
     }
-    databases::install_packages(&[BROWSER])
+    databases::install_packages(&[name])
 }
 
 /// Returns the absolute path of the shared data sets, if they exist.

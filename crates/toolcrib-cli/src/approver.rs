@@ -4,7 +4,7 @@ mod calls;
 mod diff;
 mod edit;
 mod editor;
-mod markdown;
+pub(crate) mod markdown;
 mod prompter;
 pub(crate) mod reply;
 pub(crate) mod show;

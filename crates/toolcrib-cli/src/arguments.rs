@@ -5,6 +5,7 @@ mod clients;
 mod generate;
 mod models;
 mod new;
+mod run;
 mod script;
 mod serve;
 mod sessions;
@@ -23,6 +24,7 @@ pub(crate) use clients::{Client, Import, Install};
 pub(crate) use generate::{DataFormat, Generate, GenerateCommand, NameSpelling};
 pub(crate) use models::{ModelTier, Models, ModelsCommand};
 pub(crate) use new::{Language, New, NewCommand};
+pub(crate) use run::{Chat, Reasoning, Run, RunOptions};
 pub(crate) use script::Script;
 pub(crate) use serve::{Approve, Serve, SurfaceArgument};
 pub(crate) use sessions::{Sessions, SessionsCommand};
@@ -104,6 +106,9 @@ pub(crate) enum Command {
                             toolcrib run app.yaml --session monday \"Sort my notes.\"\n  \
                             toolcrib run app.yaml --session monday")]
     Run(Run),
+    /// A conversation with an agent, message by message, with commands such as `/tools` and `/help`.
+    #[command(after_help = "Examples:\n  toolcrib chat app.yaml\n  toolcrib chat app.yaml --session monday")]
+    Chat(Chat),
     /// List and cancel the background calls, watchers, schedules and paused scripts of an app, of all sessions.
     #[command(
         after_help = "Examples:\n  toolcrib tasks app.yaml\n  toolcrib tasks app.yaml show schedule_0a1b2c3d4e5f6071\n  \
@@ -183,7 +188,8 @@ impl Command {
     pub(crate) fn otlp(&self) -> Option<&Otlp> {
         match self {
             Self::Call(arguments) => Some(&arguments.otlp),
-            Self::Run(arguments) => Some(&arguments.otlp),
+            Self::Chat(arguments) => Some(&arguments.options.otlp),
+            Self::Run(arguments) => Some(&arguments.options.otlp),
             Self::Script(arguments) => Some(&arguments.otlp),
             Self::Serve(arguments) => Some(&arguments.otlp),
             _ => None,
@@ -362,49 +368,6 @@ pub(crate) struct Call {
     pub(crate) caller: Caller,
     #[command(flatten)]
     pub(crate) otlp: Otlp,
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct Run {
-    /// The app file.
-    pub(crate) app: PathBuf,
-    /// The prompt; else the app's own, else a conversation on a terminal, else standard input.
-    pub(crate) prompt: Option<String>,
-    /// The agent; the first one by default.
-    #[arg(long)]
-    pub(crate) agent: Option<String>,
-    /// Keep the conversation under this id, and go on with it: without a prompt, with the run that was broken off.
-    #[arg(long, value_name = "ID")]
-    pub(crate) session: Option<String>,
-    /// Show the model's reasoning: nothing, or all of it, dim on a terminal.
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) reasoning: Reasoning,
-    /// Write the model's turns to a file, for `--replay`.
-    #[arg(long, value_name = "FILE", conflicts_with = "replay")]
-    pub(crate) record: Option<PathBuf>,
-    /// Play the model's turns from a file; the tools really run.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) replay: Option<PathBuf>,
-    /// Approve what the policy would ask about.
-    #[arg(long)]
-    pub(crate) yes: bool,
-    /// Write a page of HTML that shows the turns and calls as a timeline.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) trace: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) caller: Caller,
-    #[command(flatten)]
-    pub(crate) otlp: Otlp,
-}
-
-/// The part of the model's reasoning to show.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Reasoning {
-    /// Nothing.
-    #[default]
-    Hide,
-    /// All of it, on standard error.
-    Show,
 }
 
 #[derive(Args, Debug)]

@@ -91,6 +91,40 @@ impl SessionFile {
         Ok((session, Conversation::restore(entries)))
     }
 
+    /// Removes the last prompt, and all that followed from it, and returns the conversation before it. `None` if there is
+    /// no prompt.
+    pub(crate) async fn undo(&self) -> io::Result<Option<Conversation>> {
+        let session = self.clone();
+        let undone = tokio::task::spawn_blocking(move || session.undo_in_file());
+        undone.await.unwrap_or_else(|error| Err(io::Error::other(error)))
+    }
+
+    fn undo_in_file(&self) -> io::Result<Option<Conversation>> {
+        let mut open = self.file.lock();
+        let mut text = String::new();
+        open.file.rewind()?;
+        (&mut open.file).take(MAX_SESSION_BYTES).read_to_string(&mut text)?;
+        let mut entries = Vec::new();
+        let (mut at, mut before_prompt) = (0, None);
+        for (number, line) in text.split_inclusive('\n').enumerate() {
+            // The first line is the head.
+            if number > 0 {
+                let entry: Entry = serde_json::from_str(line)?;
+                if matches!(entry, Entry::Began { .. }) {
+                    before_prompt = Some((at, entries.len()));
+                }
+                entries.push(entry);
+            }
+            at += line.len();
+        }
+        let Some((bytes, count)) = before_prompt else { return Ok(None) };
+        entries.truncate(count);
+        open.bytes = bytes as u64;
+        open.file.set_len(open.bytes)?;
+        open.file.sync_data()?;
+        Ok(Some(Conversation::restore(entries)))
+    }
+
     /// Returns the folder for results that the conversation refers to.
     pub(crate) fn results(&self) -> PathBuf {
         results_of(&self.path)

@@ -13,7 +13,7 @@ pub(crate) use desk::Desk;
 pub(crate) use hostile::hostile_server;
 pub(crate) use lab::{Lab, PATIENCE, binary, repository};
 pub(crate) use mcp_script::mcp_script;
-pub(crate) use optional::{chromium, onnx, peer, shared};
+pub(crate) use optional::{chromium, onnx, peer, shared, tmux};
 pub(crate) use ran::Ran;
 pub(crate) use requests::transcript;
 pub(crate) use told::told;

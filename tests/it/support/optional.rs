@@ -27,11 +27,19 @@ pub(crate) fn onnx() -> Option<(String, PathBuf)> {
 
 /// The browser of Debian, or nothing where it is not installed.
 pub(crate) fn chromium() -> Option<PathBuf> {
+    program("chromium", "the browser `chromium`")
+}
+
+/// The terminal multiplexer, or nothing where it is not installed.
+pub(crate) fn tmux() -> Option<PathBuf> {
+    program("tmux", "the terminal multiplexer `tmux`")
+}
+
+fn program(name: &str, what: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let browser =
-        std::env::split_paths(&path).map(|folder| folder.join("chromium")).find(|path| path.is_file());
-    left_out(browser.is_some(), "the browser `chromium`");
-    browser
+    let program = std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.is_file());
+    left_out(program.is_some(), what);
+    program
 }
 
 fn found(variable: &str, what: &str) -> Option<PathBuf> {

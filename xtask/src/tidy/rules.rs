@@ -184,6 +184,8 @@ pub(super) const OWNERS: &[Owner] = &[
     Owner::of("jaq-core", &["toolcrib-results"]),
     Owner::of("jaq-std", &["toolcrib-results"]),
     Owner::of("jsonschema", &["toolcrib-schema"]),
+    // The command line alone talks to a person.
+    Owner::of("reedline", &["toolcrib-cli"]),
     // Behind fastembed, whose runtime it loads; the teacher of the built-in embedder runs in it too.
     Owner::of("ort", &["toolcrib-distill", "toolcrib-search"]),
     Owner::of(

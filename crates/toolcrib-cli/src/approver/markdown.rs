@@ -46,7 +46,7 @@ pub(super) fn rendered(title: &str, markdown: &str) -> String {
 }
 
 /// Returns the lines of a table: its head, a rule, and its rows, with columns that line up.
-fn aligned(rows: &[Vec<&str>]) -> Vec<String> {
+pub(crate) fn aligned(rows: &[Vec<&str>]) -> Vec<String> {
     let shown = |row: &Vec<&str>| row.iter().map(|cell| inline(cell)).collect();
     let table: Vec<Vec<String>> = rows.iter().map(shown).collect();
     let mut widths: Vec<usize> = Vec::new();

@@ -36,6 +36,8 @@ use toolcrib_app::Extensions;
 use crate::arguments::{Arguments, Command};
 use crate::ui::output;
 
+pub(crate) use run::Results;
+
 /// Runs one command to its exit code.
 pub(crate) async fn run(arguments: Arguments, extensions: Extensions) -> ExitCode {
     let extensions = &extensions;
@@ -55,6 +57,7 @@ pub(crate) async fn run(arguments: Arguments, extensions: Extensions) -> ExitCod
         Command::Search(arguments) => search::run(&arguments, extensions, json).await,
         Command::Call(arguments) => call::run(&arguments, extensions, json).await,
         Command::Run(arguments) => Box::pin(run::run(arguments, extensions, json)).await,
+        Command::Chat(arguments) => Box::pin(run::chat(arguments, extensions, json)).await,
         Command::Tasks(arguments) => tasks::run(&arguments, extensions, json).await,
         Command::Sessions(arguments) => sessions::run(&arguments, json),
         Command::Trace(arguments) => trace::run(&arguments, json),

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use toolcrib_app::Extensions;
 use toolcrib_app::sections::serve::SurfaceMode;
+use toolcrib_app::{AgentSetup, Extensions};
 use toolcrib_server::{ListCost, Server, ServerSettings};
 
 use super::run::SESSION;
@@ -37,6 +37,14 @@ pub(crate) async fn run(arguments: &Plan, extensions: &Extensions, json: bool) -
         output::json(&plan.to_json(&setup.system_prompt));
         return Ok(Exit::Ok);
     }
+    print(&setup);
+    output::say(&format!("\nsystem prompt:\n{}", setup.system_prompt.text));
+    Ok(Exit::Ok)
+}
+
+/// Prints the plan of an agent, without the system prompt.
+pub(super) fn print(setup: &AgentSetup) {
+    let plan = &setup.plan;
     let (tools, domains) = (plan.tool_count, plan.domains.len());
     output::say(&format!("mode: {}   tools: {tools}   domains: {domains}", plan.mode));
     output::say(&format!(
@@ -60,8 +68,6 @@ pub(crate) async fn run(arguments: &Plan, extensions: &Extensions, json: bool) -
         })
         .collect();
     output::table(&["wire name", "tool", "tokens"], &rows);
-    output::say(&format!("\nsystem prompt:\n{}", setup.system_prompt.text));
-    Ok(Exit::Ok)
 }
 
 /// Prints the cost of the tools that a client of the server is listed.

@@ -1,5 +1,9 @@
 //! `toolcrib run`.
 
+mod chat;
+mod results;
+mod slash;
+
 #[cfg(test)]
 mod tests;
 
@@ -7,7 +11,6 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
-use std::pin::pin;
 use std::sync::Arc;
 
 use toolcrib_agent::recorded::Recorder;
@@ -21,15 +24,17 @@ use toolcrib_runtime::Runtime;
 
 use crate::app_start::{start, tell_missing_records};
 use crate::approver::approver;
-use crate::arguments::{Reasoning, Run};
+use crate::arguments::{Chat, Reasoning, Run, RunOptions};
 use crate::delegated_calls::DelegatedCalls;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupts;
 use crate::session::{SessionFile, recalled};
 use crate::terminal::console;
 use crate::trace::TraceJournal;
+use crate::ui::activity::Activity;
 use crate::ui::observer::Watcher;
 use crate::ui::output::{self, tell};
+pub(crate) use results::Results;
 
 /// The session of one process.
 pub(super) const SESSION: &str = "run";
@@ -37,31 +42,60 @@ pub(super) const SESSION: &str = "run";
 /// The most bytes of a prompt from standard input.
 const MAX_PROMPT_BYTES: u64 = 1024 * 1024;
 
+/// The form of a run.
+#[derive(Clone, Debug)]
+enum Form {
+    /// One prompt, where there is one.
+    Prompt(Option<String>),
+    Chat,
+}
+
+/// An app, and what to do with it.
+struct Task {
+    app: PathBuf,
+    form: Form,
+    options: RunOptions,
+}
+
 pub(crate) async fn run(arguments: Run, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
+    let Run { app, prompt, options } = arguments;
+    start_and_drive(Task { app, form: Form::Prompt(prompt), options }, extensions, json).await
+}
+
+/// Runs `toolcrib chat`.
+pub(crate) async fn chat(arguments: Chat, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
+    if json {
+        return Err(Failure::bad_input(
+            "`chat` is for people; `toolcrib run APP PROMPT --json` prints a document",
+        ));
+    }
+    let Chat { app, options } = arguments;
+    start_and_drive(Task { app, form: Form::Chat, options }, extensions, json).await
+}
+
+async fn start_and_drive(task: Task, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
     let interrupts = Interrupts::watch();
-    let mut app = App::open_with(&arguments.app, extensions.clone())?;
+    let mut app = App::open_with(&task.app, extensions.clone())?;
     let first = app.config.agents.first().map(|agent| agent.id.as_str());
-    if let Some(agent) = arguments.agent.as_deref().or(first).filter(|_| !json) {
+    if let Some(agent) = task.options.agent.as_deref().or(first).filter(|_| !json) {
         let observer = Arc::new(DelegatedCalls::new(agent));
         Arc::make_mut(&mut app.extensions).observer = Some(observer);
     }
+    let starting = (!json).then(|| Activity::start(&format!("starting {}", task.app.display())));
     let runtime = tokio::select! {
         biased;
         () = interrupts.left() => return Err(interrupted()),
-        runtime = start(app, approver(arguments.yes)) => runtime?,
+        runtime = start(app, approver(task.options.yes)) => runtime?,
     };
-    let outcome = drive(&runtime, &interrupts, arguments, json).await;
+    drop(starting);
+    let outcome = drive(&runtime, &interrupts, task, json).await;
     tell_missing_records(&runtime);
     runtime.close().await;
     outcome
 }
 
-async fn drive(
-    runtime: &Runtime,
-    interrupts: &Interrupts,
-    arguments: Run,
-    json: bool,
-) -> Result<Exit, Failure> {
+async fn drive(runtime: &Runtime, interrupts: &Interrupts, task: Task, json: bool) -> Result<Exit, Failure> {
+    let Task { app, form, options: arguments } = task;
     output::rejects(runtime.snapshot().rejected());
     if runtime.app().config.agents.is_empty() {
         let file = &runtime.app().file.name;
@@ -80,24 +114,22 @@ async fn drive(
         tell(&format!("note: {warning}"));
     }
     let model = model(runtime, &setup, &arguments)?;
-    let mut journal: Option<Arc<dyn Journal>> = None;
+    let mut file = None;
     let mut conversation = Conversation::new();
     if let Some(id) = &arguments.session {
-        let (file, kept) = SessionFile::open(&arguments.app, id, &setup.id)?;
+        let (kept_in, kept) = SessionFile::open(&app, id, &setup.id)?;
         conversation = kept;
         if let Some(last) = recalled(id, &conversation).filter(|_| !json) {
             tell(last.trim_end());
         }
-        let results = file.results();
+        let results = kept_in.results();
         runtime.executor().store_results_in(id, &results).map_err(|error| {
             Failure::bad_input(format!("{}: results cannot be kept there: {error}", results.display()))
         })?;
-        journal = Some(Arc::new(file));
+        file = Some(kept_in);
     }
-    let trace = arguments.trace.map(|path| (path, Arc::new(TraceJournal::new(journal.clone()))));
-    if let Some((_, trace)) = &trace {
-        journal = Some(Arc::clone(trace) as _);
-    }
+    let stored = file.clone().map(|file| Arc::new(file) as Arc<dyn Journal>);
+    let trace = arguments.trace.map(|path| (path, Arc::new(TraceJournal::new(stored))));
     let caller = arguments.caller.context(id)?;
     let turn =
         conversation.messages().iter().filter(|message| matches!(message, Message::User { .. })).count();
@@ -107,8 +139,11 @@ async fn drive(
         turn,
         runtime,
         setup,
-        journal,
+        app,
+        file,
         trace,
+        results: Results::default(),
+        is_chat: false,
         is_recorded: arguments.record.is_some(),
         model,
         entrance: runtime.entrance(),
@@ -117,17 +152,19 @@ async fn drive(
         json,
         reasoning: arguments.reasoning,
     };
-    if arguments.prompt.is_none() && session.conversation.is_open() {
+    if matches!(form, Form::Chat | Form::Prompt(None)) && session.conversation.is_open() {
         if !json {
             tell(&format!("going on with the session `{id}`"));
         }
         let finished = session.resume().await;
         session.tell(&finished);
-        return Ok(exit_of(&finished));
+        if matches!(form, Form::Prompt(_)) {
+            return Ok(exit_of(&finished));
+        }
     }
-    let prompt = arguments.prompt.or_else(|| runtime.app().config.app.prompt.clone());
+    let Form::Prompt(prompt) = form else { return Ok(session.talk().await) };
+    let prompt = prompt.or_else(|| runtime.app().config.app.prompt.clone());
     if prompt.is_none() && std::io::stdin().is_terminal() && !json {
-        tell(&format!("talk to {}; Ctrl-D ends the conversation", session.setup.id));
         return Ok(session.talk().await);
     }
     let prompt = first_prompt(prompt, interrupts).await?;
@@ -148,9 +185,15 @@ struct Session<'a> {
     turn: usize,
     runtime: &'a Runtime,
     setup: Arc<AgentSetup>,
-    journal: Option<Arc<dyn Journal>>,
+    app: PathBuf,
+    /// The file that the conversation is kept in.
+    file: Option<SessionFile>,
     /// The file for a trace, and what it shows.
     trace: Option<(PathBuf, Arc<TraceJournal>)>,
+    /// The results that can be shown whole.
+    results: Results,
+    /// True if the person can ask for more.
+    is_chat: bool,
     /// True if the model's turns are written to a file.
     is_recorded: bool,
     model: Arc<dyn ChatModel>,
@@ -196,11 +239,13 @@ impl Session<'_> {
         let context = self.caller.clone().with_message(self.turn.to_string());
         let context = context.with_agent(&*self.setup.id).with_cancel(turn.cancel());
         let agent = Agent::new(self.setup.settings.clone()).with_notifications(self.runtime.notifications());
-        let agent = match &self.journal {
-            Some(journal) => agent.with_journal(Arc::clone(journal)),
-            None => agent,
+        let agent = match (&self.trace, &self.file) {
+            (Some((_, trace)), _) => agent.with_journal(Arc::clone(trace) as _),
+            (None, Some(file)) => agent.with_journal(Arc::new(file.clone())),
+            (None, None) => agent,
         };
-        let (mut nobody, mut watcher) = ((), Watcher::new(self.reasoning));
+        let (mut nobody, mut watcher) =
+            ((), Watcher::new(self.reasoning, self.is_chat.then_some(&mut self.results)));
         let observer: &mut dyn Observer = if self.json { &mut nobody } else { &mut watcher };
         let (model, entrance) = (self.model.as_ref(), self.entrance.as_ref());
         let conversation = &mut self.conversation;
@@ -234,48 +279,6 @@ impl Session<'_> {
             report(finished, &self.setup.settings.model);
         }
     }
-
-    /// Shows new notifications. The agent reads them with its next turn.
-    async fn tell_news(&self) {
-        if let Some(latest) = self.runtime.tasks().latest(self.id).await {
-            tell(&format!("\nnote: {latest}"));
-        }
-    }
-
-    /// Returns a conversation with the person at the terminal.
-    async fn talk(&mut self) -> Exit {
-        loop {
-            if let Some(summary) = self.runtime.tasks().summary().await {
-                tell(&summary);
-            }
-            let mut line = pin!(console().line("> "));
-            let line = loop {
-                let told = self.runtime.tasks().told();
-                tokio::select! {
-                    biased;
-                    () = self.interrupts.left() => {
-                        // The next output starts on a new line.
-                        tell("");
-                        return Exit::Ok;
-                    }
-                    line = &mut line => break line,
-                    () = told => self.tell_news().await,
-                }
-            };
-            let Some(line) = line else {
-                tell("");
-                return Exit::Ok;
-            };
-            if line.trim().is_empty() {
-                continue;
-            }
-            let finished = self.ask(&line).await;
-            self.tell(&finished);
-            if self.interrupts.has_left() {
-                return exit_of(&finished);
-            }
-        }
-    }
 }
 
 fn exit_of(finished: &RunReport) -> Exit {
@@ -292,7 +295,11 @@ fn interrupted() -> Failure {
     Failure::new(Exit::Failed, "interrupted before the run began")
 }
 
-fn model(runtime: &Runtime, setup: &AgentSetup, arguments: &Run) -> Result<Arc<dyn ChatModel>, Failure> {
+fn model(
+    runtime: &Runtime,
+    setup: &AgentSetup,
+    arguments: &RunOptions,
+) -> Result<Arc<dyn ChatModel>, Failure> {
     let ChosenModel { model, notice } = match &arguments.replay {
         Some(path) => setup.replay(path)?,
         None => runtime.model(setup)?,

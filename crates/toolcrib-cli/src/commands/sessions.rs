@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &Sessions, json: bool) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-fn print_list(app: &Path, json: bool) -> Result<(), Failure> {
+pub(crate) fn print_list(app: &Path, json: bool) -> Result<(), Failure> {
     let (sessions, count) = list(app)?;
     if json {
         output::json(&json!({"sessions": sessions, "count": count}));

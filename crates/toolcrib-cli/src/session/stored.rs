@@ -23,7 +23,10 @@ const MAX_PEEKED_BYTES: u64 = 16 * 1024;
 /// The most bytes of a prompt in a list.
 const MAX_PROMPT_BYTES: usize = 60;
 
-/// The maximum length of each side of the last exchange of a continued session, in bytes.
+/// The most exchanges of a continued session that are shown, the last ones.
+const MAX_RECALLED_EXCHANGES: usize = 3;
+
+/// The maximum length of each side of an exchange of a continued session, in bytes.
 const MAX_RECALLED_BYTES: usize = 400;
 
 /// The most lines of each side of it.
@@ -172,22 +175,31 @@ fn find(folder: &Path, id: &str) -> Result<(PathBuf, File), Failure> {
     }
 }
 
-/// Returns the last exchange of a continued conversation, each side in a few lines. `None` if it is empty.
+/// Returns the last exchanges of a continued conversation, each side in a few lines. `None` if it is empty.
 pub(crate) fn recalled(id: &str, conversation: &Conversation) -> Option<String> {
-    let messages = conversation.messages();
-    let asked = |message: &&Message| matches!(message, Message::User { .. });
-    let prompts = messages.iter().filter(asked).count();
-    let prompt = messages.iter().rfind(asked)?;
-    let answer =
-        messages.iter().rev().take_while(|message| !asked(message)).find_map(|message| match message {
+    let is_prompt = |message: &Message| matches!(message, Message::User { .. });
+    let exchanges: Vec<&[Message]> = conversation
+        .messages()
+        .chunk_by(|_, next| !is_prompt(next))
+        .filter(|part| part.iter().any(is_prompt))
+        .collect();
+    let left_out = exchanges.len().saturating_sub(MAX_RECALLED_EXCHANGES);
+    let shown = exchanges.get(left_out..).filter(|shown| !shown.is_empty())?;
+    let plural = if exchanges.len() == 1 { "" } else { "s" };
+    let which = if left_out > 0 { format!("; the last {MAX_RECALLED_EXCHANGES}") } else { String::new() };
+    let mut text = format!("session `{id}`, {} prompt{plural} so far{which}:\n", exchanges.len());
+    for exchange in shown {
+        text.extend(
+            exchange
+                .iter()
+                .filter(|message| is_prompt(message))
+                .map(|prompt| beginning("> ", prompt.content())),
+        );
+        let answer = exchange.iter().rev().find_map(|message| match message {
             Message::Assistant { content, .. } if !content.trim().is_empty() => Some(content),
             _ => None,
         });
-    let plural = if prompts == 1 { "" } else { "s" };
-    let mut text = format!("session `{id}`, {prompts} prompt{plural} so far; the last exchange:\n");
-    text.push_str(&beginning("> ", prompt.content()));
-    if let Some(answer) = answer {
-        text.push_str(&beginning("  ", answer));
+        text.extend(answer.map(|answer| beginning("  ", answer)));
     }
     Some(text)
 }

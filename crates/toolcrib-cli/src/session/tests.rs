@@ -161,7 +161,9 @@ async fn a_session_that_goes_on_shows_its_last_exchange_in_a_few_lines() {
     drop(session);
     let (_session, conversation) = opened(folder.path(), "a");
     insta::assert_snapshot!(recalled("a", &conversation).unwrap(), @r"
-    session `a`, 2 prompts so far; the last exchange:
+    session `a`, 2 prompts so far:
+    > Hello.
+      Hi.
     > Count\u{1b}[2J.
       1
       2
@@ -169,4 +171,37 @@ async fn a_session_that_goes_on_shows_its_last_exchange_in_a_few_lines() {
       4
       …
     ");
+}
+
+#[tokio::test]
+async fn of_a_long_session_the_last_exchanges_are_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let (session, _) = opened(folder.path(), "a");
+    for number in 1..=5 {
+        session.write(&exchange(&format!("Question {number}."), "Yes."), true).await.unwrap();
+    }
+    drop(session);
+    let (_session, conversation) = opened(folder.path(), "a");
+    let text = recalled("a", &conversation).unwrap();
+    assert!(
+        text.starts_with("session `a`, 5 prompts so far; the last 3:\n> Question 3.\n  Yes.\n"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn an_exchange_that_is_undone_is_gone_from_the_file_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let (session, _) = opened(folder.path(), "a");
+    session.write(&exchange("First.", "One."), true).await.unwrap();
+    session.write(&exchange("Second.", "Two."), true).await.unwrap();
+    let undone = session.undo().await.unwrap().unwrap();
+    assert_eq!(undone.messages().len(), 2, "{undone:?}");
+    session.write(&exchange("Third.", "Three."), true).await.unwrap();
+    drop(session);
+    let (session, conversation) = opened(folder.path(), "a");
+    let said: Vec<&str> = conversation.messages().iter().map(Message::content).collect();
+    assert_eq!(said, ["First.", "One.", "Third.", "Three."]);
+    assert!(session.undo().await.unwrap().is_some() && session.undo().await.unwrap().is_some());
+    assert!(session.undo().await.unwrap().is_none(), "the head stays");
 }

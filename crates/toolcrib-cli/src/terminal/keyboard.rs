@@ -34,12 +34,19 @@ pub(super) struct Shared {
 #[derive(Default)]
 struct KeyboardState {
     reader: Reader,
-    /// A line that has not ended.
+    /// A line that has not ended, or lines that were read with the one before them.
     partial: Vec<u8>,
     /// A question was withdrawn, and its answer may still be typed.
     is_stale: bool,
     /// The terminal can no longer be read.
     is_over: bool,
+}
+
+impl KeyboardState {
+    /// Returns the end of the first line, behind its line break.
+    fn line_end(&self) -> Option<usize> {
+        self.partial.iter().position(|byte| *byte == b'\n').map(|at| at + 1)
+    }
 }
 
 /// The recipient of the next line.
@@ -99,6 +106,19 @@ impl Keyboard {
             self.shared.discard().ok()?;
         }
         self.next().await
+    }
+
+    /// Leaves the terminal to another reader. What may have been the answer to a withdrawn question is discarded.
+    pub(super) fn leave(&self) {
+        let is_stale = {
+            let mut state = self.shared.state.lock();
+            state.reader = Reader::None;
+            mem::take(&mut state.is_stale)
+        };
+        if is_stale {
+            // What cannot be discarded is shown at the prompt.
+            let _ = self.shared.discard();
+        }
     }
 
     /// Calls this for each line until the next one is requested: its question was withdrawn.
@@ -163,7 +183,12 @@ impl Shared {
 
     /// Waits until a line is requested and there is input.
     fn wait(&self, input: &dyn Input) -> io::Result<()> {
-        self.wanted.wait_while(&mut self.state.lock(), |state| matches!(state.reader, Reader::None));
+        let mut state = self.state.lock();
+        self.wanted.wait_while(&mut state, |state| matches!(state.reader, Reader::None));
+        if state.line_end().is_some() {
+            return Ok(());
+        }
+        drop(state);
         input.wait()
     }
 
@@ -174,23 +199,29 @@ impl Shared {
             state.reader = Reader::None;
             return Ok(());
         }
-        // It may have been discarded by now, and a read that blocks would hold the lock.
-        if !input.is_ready()? {
-            return Ok(());
-        }
-        let mut chunk = [0; CHUNK_BYTES];
-        let read = match input.read(&mut chunk) {
-            Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {
+        let mut is_over = false;
+        if state.line_end().is_none() {
+            // It may have been discarded by now, and a read that blocks would hold the lock.
+            if !input.is_ready()? {
                 return Ok(());
             }
-            read => read?,
-        };
-        state.partial.extend(chunk.iter().take(read));
-        let is_whole = read == 0 || state.partial.ends_with(b"\n") || state.partial.len() >= MAX_LINE_BYTES;
-        if !is_whole {
+            let mut chunk = [0; CHUNK_BYTES];
+            let read = match input.read(&mut chunk) {
+                Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {
+                    return Ok(());
+                }
+                read => read?,
+            };
+            state.partial.extend(chunk.iter().take(read));
+            is_over = read == 0;
+        }
+        let end = state.line_end();
+        if end.is_none() && !is_over && state.partial.len() < MAX_LINE_BYTES {
             return Ok(());
         }
-        let bytes = mem::take(&mut state.partial);
+        // A terminal gives one line at a time, and a file or a program gives several.
+        let rest = end.map(|end| state.partial.split_off(end)).unwrap_or_default();
+        let bytes = mem::replace(&mut state.partial, rest);
         let line = (!bytes.is_empty()).then(|| String::from_utf8_lossy(&bytes).into_owned());
         match mem::take(&mut state.reader) {
             Reader::None => {}

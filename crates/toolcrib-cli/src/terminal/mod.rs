@@ -5,7 +5,9 @@
 //! discarded, so an answer is always one to the last thing shown. A dialogue that is dropped before it is closed was
 //! withdrawn, which is shown at once; later answers to it are told that they came too late.
 
+mod chat_prompt;
 mod keyboard;
+mod line_editor;
 mod paste;
 mod screen;
 mod tty;
@@ -15,14 +17,16 @@ mod tty;
 mod tests;
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 
+use crate::ui::output::is_colourful;
 use crate::ui::printable::{Layout, printable};
+use crate::ui::style::with_coloured_risk;
 use keyboard::Keyboard;
-use paste::Message;
 
+pub(crate) use line_editor::LineEditor;
 pub(crate) use screen::{Author, Screen, Stream, output_error, screen};
 
 /// True where typed-ahead input can be discarded. Where it cannot, no person is asked for approval.
@@ -39,6 +43,8 @@ pub(crate) fn console() -> &'static Arc<Console> {
 pub(crate) struct Console {
     screen: ScreenRef,
     keyboard: Keyboard,
+    /// The editor of the chat prompt; without it, the terminal's own line input is used.
+    editor: OnceLock<LineEditor>,
     /// Held by the open dialogue, or by the chat prompt.
     in_use: Arc<Mutex<()>>,
     /// The number of dialogues that are open or wait for their turn.
@@ -61,6 +67,7 @@ impl Console {
         Self {
             screen,
             keyboard,
+            editor: OnceLock::new(),
             in_use: Arc::default(),
             queued: watch::Sender::default(),
             is_interrupted: AtomicBool::new(false),
@@ -85,54 +92,10 @@ impl Console {
         }
     }
 
-    /// Reads a message at the chat prompt; `None` at the end of the input. Pasted lines are one message. A dialogue
-    /// goes first, also when the prompt is open already; what was typed by then is discarded.
-    pub(crate) async fn line(&self, prompt: &str) -> Option<String> {
-        let mut queued = self.queued.subscribe();
-        loop {
-            // The sender lives as long as this console.
-            let _ = queued.wait_for(|count| *count == 0).await;
-            let _in_use = self.in_use.lock().await;
-            self.write_control(paste::ON);
-            self.screen().write(Stream::Err, Author::Program, prompt);
-            self.is_interrupted.store(false, Ordering::Release);
-            let read = tokio::select! {
-                biased;
-                message = self.message() => Some(message),
-                _ = queued.wait_for(|count| *count > 0) => None,
-            };
-            self.write_control(paste::OFF);
-            if let Some(message) = read {
-                self.is_withdrawn.store(false, Ordering::Release);
-                return message;
-            }
-            self.is_interrupted.store(true, Ordering::Release);
-            self.screen().write(Stream::Err, Author::Program, "\n");
-        }
-    }
-
-    async fn message(&self) -> Option<String> {
-        let mut message = Message::default();
-        loop {
-            let line = self.keyboard.line().await?;
-            if message.push(&line) {
-                return Some(message.into_text());
-            }
-        }
-    }
-
     /// Waits until no dialogue is open or waits for its turn.
     pub(crate) async fn no_dialogue(&self) {
         // The sender lives as long as this console.
         let _ = self.queued.subscribe().wait_for(|count| *count == 0).await;
-    }
-
-    /// Writes a sequence that only a terminal understands.
-    fn write_control(&self, sequence: &str) {
-        let screen = self.screen();
-        if screen.is_terminal(Stream::Err) {
-            screen.write(Stream::Err, Author::Program, sequence);
-        }
     }
 
     fn screen(&self) -> &Screen {
@@ -179,7 +142,9 @@ impl ConsoleDialogue {
 
     /// Shows lines.
     pub(crate) fn tell(&self, text: &str) {
-        self.console.screen().write_dialogue(&(printable(text, Layout::Lines) + "\n"));
+        let text = printable(text, Layout::Lines) + "\n";
+        let text = if is_colourful() { with_coloured_risk(&text) } else { text };
+        self.console.screen().write_dialogue(&text);
     }
 
     /// Shows lines, if there are any, and reads the answer to the prompt; `None` at the end of the input. What was

@@ -1,5 +1,9 @@
 //! Output for people: tables, progress, and what a run shows.
 
+pub(crate) mod activity;
+pub(crate) mod markdown;
 pub(crate) mod observer;
 pub(crate) mod output;
 pub(crate) mod printable;
+pub(crate) mod style;
+pub(crate) mod width;

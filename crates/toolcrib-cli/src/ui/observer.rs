@@ -7,14 +7,20 @@ use toolcrib_agent::{Compacted, Observer};
 use toolcrib_model::{ToolCall, ToolResult};
 
 use crate::arguments::Reasoning;
+use crate::commands::Results;
+use crate::terminal::{Stream, screen};
+use crate::ui::activity::Activity;
+use crate::ui::markdown::MarkdownStream;
 use crate::ui::output::{is_colourful, say_model, tell_model, tell_raw};
 use crate::ui::printable::{Layout, excerpt, printable};
+use crate::ui::style::{END, Meaning};
+use crate::ui::width::terminal_width;
 
 /// The most bytes of a call's arguments, or of its outcome, on one line.
 const MAX_SHOWN_BYTES: usize = 100;
 
 /// Writes the answer to standard output as it comes, and a line for each call to standard error.
-pub(crate) struct Watcher {
+pub(crate) struct Watcher<'a> {
     colour: bool,
     is_mid_line: bool,
     reasoning: Reasoning,
@@ -23,17 +29,54 @@ pub(crate) struct Watcher {
     /// The number of running calls, and of those that began together.
     running: usize,
     together: usize,
+    /// Keeps the results that are not shown whole, if they can be asked for.
+    results: Option<&'a mut Results>,
+    /// Lays out the answer, if a person reads it.
+    markdown: Option<MarkdownStream>,
+    activity: Activity,
+    /// The names of the running calls.
+    names: Vec<String>,
 }
 
-impl Watcher {
-    pub(crate) fn new(reasoning: Reasoning) -> Self {
+/// The activity while no call runs.
+const MODEL_ACTIVITY: &str = "waiting for the model";
+
+impl<'a> Watcher<'a> {
+    pub(crate) fn new(reasoning: Reasoning, results: Option<&'a mut Results>) -> Self {
         let (is_mid_line, is_thinking) = (false, false);
-        Self { colour: is_colourful(), is_mid_line, reasoning, is_thinking, running: 0, together: 0 }
+        let colour = is_colourful();
+        let markdown =
+            screen().is_terminal(Stream::Out).then(|| MarkdownStream::new(terminal_width(), colour));
+        let activity = Activity::start(MODEL_ACTIVITY);
+        let names = Vec::new();
+        Self {
+            colour,
+            is_mid_line,
+            reasoning,
+            is_thinking,
+            running: 0,
+            together: 0,
+            results,
+            markdown,
+            activity,
+            names,
+        }
+    }
+
+    /// Says which calls run, or that the model is waited for.
+    fn show_activity(&self) {
+        if self.names.is_empty() {
+            self.activity.set(MODEL_ACTIVITY);
+        } else {
+            self.activity.set(&format!("running {}", self.names.join(", ")));
+        }
     }
 
     fn end_line(&mut self) {
         self.end_thought();
-        if self.is_mid_line {
+        if let Some(markdown) = &mut self.markdown {
+            say_finished(&markdown.finish());
+        } else if self.is_mid_line {
             say_model("\n");
             self.is_mid_line = false;
         }
@@ -41,35 +84,32 @@ impl Watcher {
 
     fn end_thought(&mut self) {
         if std::mem::take(&mut self.is_thinking) {
-            tell_raw(if self.colour { "\u{1b}[0m\n" } else { "\n" });
+            tell_raw(if self.colour { END } else { "" });
+            tell_raw("\n");
         }
     }
 
-    fn mark(&self, ok: bool) -> &'static str {
-        match (ok, self.colour) {
-            (true, true) => "\u{1b}[32mok\u{1b}[0m",
-            (false, true) => "\u{1b}[31mfailed\u{1b}[0m",
-            (true, false) => "ok",
-            (false, false) => "failed",
-        }
+    fn mark(&self, ok: bool) -> String {
+        let (meaning, word) = if ok { (Meaning::Success, "ok") } else { (Meaning::Failure, "failed") };
+        if self.colour { meaning.paint(word) } else { word.to_owned() }
     }
 }
 
 /// Ends the last line of the output, also if a turn is interrupted.
-impl Drop for Watcher {
+impl Drop for Watcher<'_> {
     fn drop(&mut self) {
         self.end_line();
     }
 }
 
-impl Observer for Watcher {
+impl Observer for Watcher<'_> {
     fn on_reasoning(&mut self, text: &str) {
         if self.reasoning == Reasoning::Hide || text.is_empty() {
             return;
         }
         if !self.is_thinking {
             self.end_line();
-            tell_raw(if self.colour { "\u{1b}[2m" } else { "(thinking) " });
+            tell_raw(if self.colour { Meaning::Aside.begin() } else { "(thinking) " });
             self.is_thinking = true;
         }
         tell_model(&printable(text, Layout::Lines));
@@ -86,7 +126,13 @@ impl Observer for Watcher {
 
     fn on_text(&mut self, text: &str) {
         self.end_thought();
-        say_model(&printable(text, Layout::Lines));
+        let text = printable(text, Layout::Lines);
+        if let Some(markdown) = &mut self.markdown {
+            self.activity.set("the model is writing");
+            say_finished(&markdown.push(&text));
+            return;
+        }
+        say_model(&text);
         if let Some(last) = text.chars().last() {
             self.is_mid_line = last != '\n';
         }
@@ -111,25 +157,46 @@ impl Observer for Watcher {
         self.running += 1;
         self.together = if self.running == 1 { 1 } else { self.together + 1 };
         let name = shown(&call.name);
+        self.names.push(name.clone());
+        self.show_activity();
         tell_raw(&format!("-> {name} {}\n", shortened(&Value::Object(call.arguments.clone()).to_string())));
     }
 
     fn on_call_finished(&mut self, result: &ToolResult, elapsed: Duration) {
         let outcome = match &result.error {
-            None => shortened(&match &result.result {
+            None => match &result.result {
                 Value::String(text) => Value::String(text.trim().to_owned()).to_string(),
                 other => other.to_string(),
-            }),
-            Some(error) => shortened(&error.to_string()),
+            },
+            Some(error) => error.to_string(),
         };
+        let number = match &mut self.results {
+            Some(results) if outcome.len() > MAX_SHOWN_BYTES => {
+                format!(" [{}]", results.keep(&shown(&result.name), result))
+            }
+            _ => String::new(),
+        };
+        let outcome = shortened(&outcome);
         let mark = self.mark(result.is_ok());
         // Of several at once it has to be said which one it was.
         let which = if self.together > 1 { format!(" {}", shown(&result.name)) } else { String::new() };
-        tell_raw(&format!("   {mark}{which} in {} ms: {outcome}\n", elapsed.as_millis()));
+        tell_raw(&format!("   {mark}{which} in {} ms: {outcome}{number}\n", elapsed.as_millis()));
         self.running = self.running.saturating_sub(1);
         if self.running == 0 {
             self.together = 0;
         }
+        let name = shown(&result.name);
+        if let Some(at) = self.names.iter().position(|running| *running == name) {
+            self.names.remove(at);
+        }
+        self.show_activity();
+    }
+}
+
+/// Writes the blocks of an answer that are whole. Nothing is no output of the model, by which questions are judged.
+fn say_finished(blocks: &str) {
+    if !blocks.is_empty() {
+        say_model(blocks);
     }
 }
 

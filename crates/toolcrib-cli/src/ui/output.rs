@@ -250,7 +250,7 @@ pub(crate) fn table<const N: usize>(head: &[&str; N], rows: &[[String; N]]) {
 }
 
 /// Returns one line for the head and for each row, also for cells with line ends.
-fn table_lines<const N: usize>(head: &[&str; N], rows: &[[String; N]]) -> Vec<String> {
+pub(crate) fn table_lines<const N: usize>(head: &[&str; N], rows: &[[String; N]]) -> Vec<String> {
     let rows: Vec<[String; N]> =
         rows.iter().map(|row| row.each_ref().map(|cell| printable(cell, Layout::Line))).collect();
     let mut widths = head.map(|cell| cell.chars().count());

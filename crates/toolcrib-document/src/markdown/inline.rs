@@ -11,14 +11,47 @@ enum Rendering {
     Replaced(&'static str),
 }
 
+/// The style of a part of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Style {
+    /// Plain text, and the address of a link.
+    #[default]
+    Plain,
+    /// `*text*`.
+    Emphasis,
+    /// `**text**`.
+    Strong,
+    /// Code, with its marks.
+    Code,
+}
+
+/// A part of a line in one style.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The text, without the marks of emphasis.
+    pub text: String,
+    /// The style of all of it.
+    pub style: Style,
+}
+
 /// Renders the marks within a line: emphasis loses its marks, code keeps them, and a link is shown as `text (address)`.
 pub fn inline(text: &str) -> String {
+    spans(text).into_iter().map(|span| span.text).collect()
+}
+
+/// Returns what [`inline`] does as parts with their styles.
+pub fn spans(text: &str) -> Vec<Span> {
     let chars: Vec<char> = text.chars().take(MAX_LINE_CHARS + 1).collect();
     if chars.len() > MAX_LINE_CHARS {
-        return text.to_owned();
+        return vec![Span { text: text.to_owned(), style: Style::Plain }];
     }
-    let mut line =
-        Line { shown: vec![Rendering::Verbatim; chars.len()], chars, open: Vec::new(), brackets: Vec::new() };
+    let mut line = Line {
+        shown: vec![Rendering::Verbatim; chars.len()],
+        styles: vec![Style::Plain; chars.len()],
+        chars,
+        open: Vec::new(),
+        brackets: Vec::new(),
+    };
     let mut at = 0;
     while let Some(c) = line.get(at) {
         at = match c {
@@ -39,6 +72,7 @@ pub fn inline(text: &str) -> String {
 struct Line {
     chars: Vec<char>,
     shown: Vec<Rendering>,
+    styles: Vec<Style>,
     /// The positions of open marks of emphasis, with the mark and its length.
     open: Vec<(usize, char, usize)>,
     /// The positions of open brackets that may be links.
@@ -56,18 +90,28 @@ impl Line {
         }
     }
 
+    /// Styles the characters in a range that have no stronger style.
+    fn style(&mut self, from: usize, to: usize, style: Style) {
+        for place in self.styles.iter_mut().take(to).skip(from) {
+            if matches!(*place, Style::Plain | Style::Emphasis) {
+                *place = style;
+            }
+        }
+    }
+
     /// Returns the number of repetitions of a character at a position.
     fn run(&self, at: usize, c: char) -> usize {
         self.chars.get(at..).unwrap_or_default().iter().take_while(|other| **other == c).count()
     }
 
     /// Code stays as it is.
-    fn code(&self, at: usize) -> usize {
+    fn code(&mut self, at: usize) -> usize {
         let run = self.run(at, '`');
         let mut end = at + run;
         while let Some(c) = self.get(end) {
             let closing = if c == '`' { self.run(end, '`') } else { 0 };
             if closing == run {
+                self.style(at, end + run, Style::Code);
                 return end + run;
             }
             end += closing.max(1);
@@ -96,6 +140,7 @@ impl Line {
                 && let Some((from, ..)) = self.open.get(opened).copied()
             {
                 self.open.truncate(opened);
+                self.style(from + run, at, if run == 1 { Style::Emphasis } else { Style::Strong });
                 for offset in 0..run {
                     self.set(from + offset, Rendering::Hidden);
                     self.set(at + offset, Rendering::Hidden);
@@ -125,15 +170,22 @@ impl Line {
         at + 3 + length
     }
 
-    fn finish(self) -> String {
-        let mut out = String::with_capacity(self.chars.len());
-        for (c, shown) in self.chars.into_iter().zip(self.shown) {
-            match shown {
-                Rendering::Verbatim => out.push(c),
-                Rendering::Hidden => {}
-                Rendering::Replaced(text) => out.push_str(text),
+    fn finish(self) -> Vec<Span> {
+        let mut spans: Vec<Span> = Vec::new();
+        for ((c, shown), style) in self.chars.into_iter().zip(self.shown).zip(self.styles) {
+            if shown == Rendering::Hidden {
+                continue;
+            }
+            if spans.last().is_none_or(|last| last.style != style) {
+                spans.push(Span { text: String::new(), style });
+            }
+            if let Some(Span { text, .. }) = spans.last_mut() {
+                match shown {
+                    Rendering::Replaced(replacement) => text.push_str(replacement),
+                    _ => text.push(c),
+                }
             }
         }
-        out
+        spans
     }
 }

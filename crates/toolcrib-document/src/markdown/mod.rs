@@ -9,7 +9,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use inline::inline;
+pub use inline::{Span, Style, inline, spans};
 
 /// The words by which a heading or a question says that the numbered list below it is a plan.
 const PLAN_WORDS: [&str; 4] = ["plan", "plans", "step", "steps"];
@@ -110,6 +110,28 @@ pub fn blocks<'a>(title: &str, markdown: &'a str) -> Vec<Block<'a>> {
         });
     }
     blocks
+}
+
+/// Returns the bytes of the first block of a text that is still being written, or of lines that may be a table. `None`
+/// while it may continue.
+pub fn first_block(text: &str) -> Option<usize> {
+    let (line, mut rest) = text.split_once('\n')?;
+    let mut bytes = line.len() + 1;
+    let fence = Fence::opening(line);
+    if fence.is_none() && !line.contains('|') {
+        return Some(bytes);
+    }
+    loop {
+        let (line, more) = rest.split_once('\n')?;
+        let is_row = line.contains('|');
+        if fence.is_some() || is_row {
+            bytes += line.len() + 1;
+        }
+        if fence.as_ref().map_or(!is_row, |fence| fence.is_closed_by(line)) {
+            return Some(bytes);
+        }
+        rest = more;
+    }
 }
 
 /// Returns the block of a line that is neither code, heading, table nor step.

@@ -97,6 +97,10 @@ impl FakeTerminal {
         }
     }
 
+    pub(super) fn show_status(&self, status: Option<&str>) {
+        self.screen.show_status(status.map(str::to_owned));
+    }
+
     pub(super) fn types(&self, text: &str) {
         let mut record = self.device.record.lock();
         let asked = record.asked;

@@ -3,3 +3,4 @@
 mod interleavings;
 mod keyboard;
 mod sharing;
+mod status;

@@ -1,0 +1,63 @@
+//! Widths of text, in columns of the terminal.
+
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+/// The width of a terminal that does not say it.
+const DEFAULT_WIDTH: usize = 80;
+
+/// The least width that text is laid out for.
+const MIN_WIDTH: usize = 20;
+
+/// Returns the number of columns of the terminal.
+pub(crate) fn terminal_width() -> usize {
+    columns().filter(|columns| *columns > 0).unwrap_or(DEFAULT_WIDTH).max(MIN_WIDTH)
+}
+
+#[cfg(unix)]
+fn columns() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(std::io::stderr())
+        .or_else(|_| rustix::termios::tcgetwinsize(std::io::stdout()));
+    size.ok().map(|size| size.ws_col.into())
+}
+
+#[cfg(not(unix))]
+fn columns() -> Option<usize> {
+    std::env::var("COLUMNS").ok()?.parse().ok()
+}
+
+/// Returns the columns that a text takes.
+pub(crate) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// Returns the beginning of a line that fits; a line that is cut ends with `…`.
+pub(crate) fn fit(line: &str, columns: usize) -> String {
+    if line.width() <= columns {
+        return line.to_owned();
+    }
+    let mut fitted = String::new();
+    let mut used = 1;
+    for c in line.chars() {
+        used += c.width().unwrap_or_default();
+        if used > columns {
+            break;
+        }
+        fitted.push(c);
+    }
+    fitted.push('…');
+    fitted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_cut_by_columns_and_not_by_characters() {
+        assert_eq!(fit("abc", 3), "abc");
+        assert_eq!(fit("abcd", 3), "ab…");
+        assert_eq!(fit("你好吗", 6), "你好吗");
+        assert_eq!(fit("你好吗", 5), "你好…");
+        assert_eq!(fit("你好吗", 4), "你…");
+    }
+}
