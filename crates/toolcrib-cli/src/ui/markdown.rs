@@ -105,7 +105,7 @@ impl MarkdownStream {
     fn wrapped(&self, mark: &str, text: &str, base: Style, out: &mut String) {
         let indent = width(mark);
         let room = self.columns.saturating_sub(indent).max(1);
-        let mut line = Line::default();
+        let mut line = FilledLine::default();
         let mut prefix = mark.to_owned();
         for word in words(text, base) {
             let needed = word.columns + usize::from(line.columns > 0);
@@ -118,7 +118,7 @@ impl MarkdownStream {
         self.end_line(&prefix, line, out);
     }
 
-    fn end_line(&self, prefix: &str, line: Line, out: &mut String) {
+    fn end_line(&self, prefix: &str, line: FilledLine, out: &mut String) {
         out.push_str(prefix);
         for (text, style) in line.parts {
             out.push_str(&self.painted(&text, style));
@@ -149,12 +149,12 @@ struct Word {
 
 /// A line that is being filled.
 #[derive(Default)]
-struct Line {
+struct FilledLine {
     parts: Vec<(String, Style)>,
     columns: usize,
 }
 
-impl Line {
+impl FilledLine {
     fn push(&mut self, word: Word) {
         if self.columns > 0 {
             // Between two words of one style the space has it too, which takes fewer sequences.

@@ -6,7 +6,7 @@ use std::pin::pin;
 use toolcrib_app::state_name;
 use toolcrib_io::files::state_folder;
 
-use super::slash::{self, Next, Totals};
+use super::slash::{self, AfterCommand, Totals};
 use super::{Session, exit_of};
 use crate::exit::Exit;
 use crate::terminal::{LineEditor, console};
@@ -46,8 +46,8 @@ impl Session<'_> {
             }
             if let Some(command) = slash::parse(&line) {
                 match self.command(command, &totals).await {
-                    Next::GoOn => continue,
-                    Next::Quit => return Exit::Ok,
+                    AfterCommand::GoOn => continue,
+                    AfterCommand::Quit => return Exit::Ok,
                 }
             }
             let finished = self.ask(&line).await;

@@ -48,7 +48,7 @@ pub(super) struct SlashCommand<'a> {
 
 /// The effect of a command on the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum AfterCommand {
     GoOn,
     Quit,
 }
@@ -114,7 +114,7 @@ fn help() -> String {
 
 impl Session<'_> {
     /// Runs a command.
-    pub(super) async fn command(&mut self, command: SlashCommand<'_>, totals: &Totals) -> Next {
+    pub(super) async fn command(&mut self, command: SlashCommand<'_>, totals: &Totals) -> AfterCommand {
         match command.name {
             "tools" => self.tell_tools(),
             "plan" => {
@@ -134,10 +134,10 @@ impl Session<'_> {
             },
             "undo" => self.undo().await,
             "help" => say(&help()),
-            "quit" | "exit" => return Next::Quit,
+            "quit" | "exit" => return AfterCommand::Quit,
             name => tell(&unknown(name)),
         }
-        Next::GoOn
+        AfterCommand::GoOn
     }
 
     fn tell_tools(&self) {
