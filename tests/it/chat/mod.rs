@@ -65,7 +65,7 @@ async fn converses_at(columns: u16) {
     let server = ModelServer::start(turns).await.unwrap();
     let lab = lab(&server);
     let arguments = ["chat", "app.yaml", "--session", "monday"];
-    let chat = ChatScreen::start(&lab, &tmux, columns, &arguments).await;
+    let chat = ChatScreen::start(&lab, &tmux, columns, &arguments);
     chat.prompt().await;
 
     chat.types("hello");
@@ -118,7 +118,7 @@ async fn converses_at(columns: u16) {
     chat.ended().await;
     chat.close().await;
 
-    let chat = ChatScreen::start(&lab, &tmux, columns, &arguments).await;
+    let chat = ChatScreen::start(&lab, &tmux, columns, &arguments);
     let resumed = chat.until("Here again.").await;
     assert!(resumed.contains("> and now?"), "what was said is shown: {resumed}");
     chat.prompt().await;
@@ -155,7 +155,7 @@ async fn commands_tell_of_the_conversation_and_an_exchange_is_taken_back() {
     let Some(tmux) = tmux() else { return };
     let server = ModelServer::start(["One.", "Two.", "Three."].map(Turn::text)).await.unwrap();
     let lab = lab(&server);
-    let chat = ChatScreen::start(&lab, &tmux, 80, &["chat", "app.yaml", "--session", "s"]).await;
+    let chat = ChatScreen::start(&lab, &tmux, 80, &["chat", "app.yaml", "--session", "s"]);
     for (message, answer) in [("first", "One."), ("second", "Two.")] {
         chat.prompt().await;
         chat.types(message);

@@ -20,7 +20,7 @@ pub(super) struct ChatScreen<'a> {
 
 impl<'a> ChatScreen<'a> {
     /// Starts the binary in a pane of this width.
-    pub(super) async fn start(lab: &'a Lab, tmux: &Path, columns: u16, arguments: &[&str]) -> Self {
+    pub(super) fn start(lab: &'a Lab, tmux: &Path, columns: u16, arguments: &[&str]) -> Self {
         let chat = Self { lab, tmux: tmux.to_owned() };
         let (columns, binary) = (columns.to_string(), binary());
         let mut words = vec!["new-session", "-d", "-x", &columns, "-y", LINES];

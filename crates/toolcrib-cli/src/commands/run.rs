@@ -51,7 +51,7 @@ enum Form {
 }
 
 /// An app, and what to do with it.
-struct Task {
+struct RunRequest {
     app: PathBuf,
     form: Form,
     options: RunOptions,
@@ -59,7 +59,7 @@ struct Task {
 
 pub(crate) async fn run(arguments: Run, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
     let Run { app, prompt, options } = arguments;
-    start_and_drive(Task { app, form: Form::Prompt(prompt), options }, extensions, json).await
+    start_and_drive(RunRequest { app, form: Form::Prompt(prompt), options }, extensions, json).await
 }
 
 /// Runs `toolcrib chat`.
@@ -70,10 +70,10 @@ pub(crate) async fn chat(arguments: Chat, extensions: &Extensions, json: bool) -
         ));
     }
     let Chat { app, options } = arguments;
-    start_and_drive(Task { app, form: Form::Chat, options }, extensions, json).await
+    start_and_drive(RunRequest { app, form: Form::Chat, options }, extensions, json).await
 }
 
-async fn start_and_drive(task: Task, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
+async fn start_and_drive(task: RunRequest, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
     let interrupts = Interrupts::watch();
     let mut app = App::open_with(&task.app, extensions.clone())?;
     let first = app.config.agents.first().map(|agent| agent.id.as_str());
@@ -94,8 +94,13 @@ async fn start_and_drive(task: Task, extensions: &Extensions, json: bool) -> Res
     outcome
 }
 
-async fn drive(runtime: &Runtime, interrupts: &Interrupts, task: Task, json: bool) -> Result<Exit, Failure> {
-    let Task { app, form, options: arguments } = task;
+async fn drive(
+    runtime: &Runtime,
+    interrupts: &Interrupts,
+    task: RunRequest,
+    json: bool,
+) -> Result<Exit, Failure> {
+    let RunRequest { app, form, options: arguments } = task;
     output::rejects(runtime.snapshot().rejected());
     if runtime.app().config.agents.is_empty() {
         let file = &runtime.app().file.name;
