@@ -1,7 +1,7 @@
 //! Models behind the HTTP API of a provider.
 //!
 //! The requests are bodies of our own, so that their bytes stay the same from turn to turn. The replies are read as JSON
-//! and put together leniently, since servers differ. [`WireFormat`] names the formats; one module writes and reads each.
+//! and put together leniently, since servers differ. One module writes and reads each format.
 //! All of them share the transport within bounds, the retries, and the errors.
 
 mod anthropic;
