@@ -42,9 +42,11 @@ pub(crate) fn tools(count: usize) -> Result<Vec<Arc<Tool>>, Box<dyn Error>> {
     } else {
         definitions = catalogue::tools(count);
     }
+    let originals: Vec<Arc<Tool>> = definitions.iter().map(tool).collect::<Result<_, _>>()?;
+    let many = originals.len().max(1);
     let tool = |number: usize| {
-        let definition = definitions.get(number % definitions.len().max(1)).ok_or("there are no tools")?;
-        tool(definition, number / definitions.len().max(1))
+        let original = originals.get(number % many).ok_or("there are no tools")?;
+        copy(original, number / many)
     };
     (0..count).map(tool).collect()
 }
@@ -57,7 +59,7 @@ pub(crate) fn tools_of(set: &str) -> Result<Vec<Arc<Tool>>, Box<dyn Error>> {
 
 /// Returns the tools of the set in a folder.
 pub(crate) fn tools_in(folder: &Path) -> Result<Vec<Arc<Tool>>, Box<dyn Error>> {
-    read(folder)?.iter().map(|definition| tool(definition, 0)).collect()
+    read(folder)?.iter().map(tool).collect()
 }
 
 /// Returns all queries of a labelled set.
@@ -106,16 +108,21 @@ fn read(folder: &Path) -> Result<Vec<Value>, Box<dyn Error>> {
     Ok(serde_json::from_slice(&fs::read(folder.join("tools.json"))?)?)
 }
 
-/// Returns a tool, or a copy of it with another name.
-fn tool(definition: &Value, copy: usize) -> Result<Arc<Tool>, Box<dyn Error>> {
+fn tool(definition: &Value) -> Result<Arc<Tool>, Box<dyn Error>> {
     let text = |key: &str| definition.get(key).and_then(Value::as_str).unwrap_or_default();
-    let name = match copy {
-        0 => text("name").to_owned(),
-        _ => format!("{}_{copy}", text("name")),
-    };
-    let tool = Tool::new(QualifiedName::new(text("namespace"), &name)?)
+    let tool = Tool::new(QualifiedName::new(text("namespace"), text("name"))?)
         .with_description(text("description"))
         .with_parameters(definition.get("parameters").cloned().unwrap_or_default());
+    Ok(Arc::new(tool))
+}
+
+/// Returns a copy of a tool with another name, or the tool itself as its copy 0. Copies share their schema.
+fn copy(original: &Arc<Tool>, number: usize) -> Result<Arc<Tool>, Box<dyn Error>> {
+    if number == 0 {
+        return Ok(Arc::clone(original));
+    }
+    let mut tool = Tool::clone(original);
+    tool.name = QualifiedName::new(original.name.namespace(), &format!("{}_{number}", original.name.name()))?;
     Ok(Arc::new(tool))
 }
 

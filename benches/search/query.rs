@@ -17,11 +17,13 @@ use crate::peers::{Bm25, Finder, Ours, Ratel};
 const LIMIT: usize = 5;
 
 /// The number of tools, the time limit of a query, and the share of queries that are sent to the peers (one of this
-/// many), which are slow with many tools.
-const SIZES: [(usize, Duration, usize); 3] = [
-    (500, Duration::from_micros(150), 1),
-    (10_000, Duration::from_micros(500), 1),
-    (100_000, Duration::from_millis(3), 10),
+/// many, or none), which are slow with many tools.
+const SIZES: [(usize, Duration, Option<usize>); 5] = [
+    (500, Duration::from_micros(150), Some(1)),
+    (10_000, Duration::from_micros(500), Some(1)),
+    (100_000, Duration::from_millis(3), Some(10)),
+    (250_000, Duration::from_millis(5), None),
+    (1_000_000, Duration::from_millis(5), None),
 ];
 
 pub(crate) fn run() -> Result<(), Box<dyn Error>> {
@@ -36,6 +38,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
             .at_most(bound)
             .print();
         arms(&tools, &queries)?;
+        let Some(every) = every else { continue };
         Row::new(format!("  {}", Bm25::NAME), median::<Bm25>(&tools, &queries, every)?).print();
         Row::new(format!("  {}", Ratel::NAME), median::<Ratel>(&tools, &queries, every)?).print();
     }

@@ -1,6 +1,8 @@
-//! `cargo xtask docs`: reference pages generated from the program's declarations.
+//! `cargo xtask docs`: reference pages, the schema of the app file, and an index for models, generated from the
+//! program's declarations and from the documentation itself.
 
 mod commands;
+mod llms;
 mod meta_tools;
 mod page;
 
@@ -18,11 +20,11 @@ use serde_json::Value;
 use crate::process::describe;
 use crate::workspace::Workspace;
 
-/// The folder of the reference, relative to the root.
-const FOLDER: &str = "docs/reference";
+/// The folder of the documentation, relative to the root.
+const FOLDER: &str = "docs";
 
 /// The folder below it with one page for each module and nothing else.
-const MODULES: &str = "modules";
+const MODULES: &str = "reference/modules";
 
 /// The line below the title of each page.
 const NOTE: &str =
@@ -33,7 +35,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let binary = workspace.build_program()?;
     let folder = workspace.root.join(FOLDER);
     fs::create_dir_all(folder.join(MODULES))?;
-    let pages = pages(&binary)?;
+    let pages = pages(&binary, &folder)?;
     for name in written(&folder)?.keys().filter(|name| !pages.contains_key(*name)) {
         let path = folder.join(name);
         fs::remove_file(&path).with_context(|| format!("could not remove {}", path.display()))?;
@@ -42,16 +44,16 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
         let path = folder.join(name);
         fs::write(&path, text).with_context(|| format!("could not write {}", path.display()))?;
     }
-    println!("docs: {} pages in {FOLDER}", pages.len());
+    println!("docs: {} files in {FOLDER}", pages.len());
     Ok(())
 }
 
 /// Fails if the pages differ from those that the program's declarations generate.
 pub(crate) fn check(workspace: &Workspace, binary: &Path) -> Result<()> {
     let folder = workspace.root.join(FOLDER);
-    let pages = pages(binary)?;
+    let pages = pages(binary, &folder)?;
     let mut found = written(&folder)?;
-    for name in pages.keys().filter(|name| Path::new(name).parent() == Some(Path::new(""))) {
+    for name in pages.keys().filter(|name| Path::new(name).parent() != Some(Path::new(MODULES))) {
         let path = folder.join(name);
         if path.is_file() {
             found.insert(name.clone(), read(&path)?);
@@ -66,8 +68,8 @@ pub(crate) fn check(workspace: &Workspace, binary: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the pages by their paths relative to the folder.
-fn pages(binary: &Path) -> Result<BTreeMap<String, String>> {
+/// Returns the generated files by their paths relative to the folder of the documentation.
+fn pages(binary: &Path, folder: &Path) -> Result<BTreeMap<String, String>> {
     let list = ask(binary, &["schema"])?;
     let modules =
         list.get("modules").and_then(Value::as_array).context("`toolcrib schema --json` lists no modules")?;
@@ -76,8 +78,10 @@ fn pages(binary: &Path) -> Result<BTreeMap<String, String>> {
         let id = module.get("module").and_then(Value::as_str).context("a module without its id")?;
         pages.insert(format!("{MODULES}/{id}.md"), page::of(&ask(binary, &["schema", id])?));
     }
-    pages.insert("commands.md".to_owned(), commands::page(binary)?);
-    pages.insert("meta-tools.md".to_owned(), meta_tools::page(binary)?);
+    pages.insert("reference/commands.md".to_owned(), commands::page(binary)?);
+    pages.insert("reference/meta-tools.md".to_owned(), meta_tools::page(binary)?);
+    pages.insert("reference/app.schema.json".to_owned(), output(Command::new(binary).args(["schema", "app"]))?);
+    pages.insert("llms.txt".to_owned(), llms::index(folder, &pages)?);
     Ok(pages)
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{commands, page};
+use super::{commands, llms, page};
 
 #[test]
 fn a_page_has_all_that_the_declarations_say() {
@@ -79,4 +79,28 @@ fn the_commands_of_a_help_text_are_those_that_it_lists() {
     let help = "Does it.\n\nUsage: x\n\nCommands:\n  list  Lists.\n  add   Adds, and\n        more\n  help  Helps\n\nOptions:\n  -h  x\n";
     assert_eq!(commands::commands(help), ["list", "add"]);
     assert_eq!(commands::commands("Usage: x\n"), [""; 0]);
+}
+
+#[test]
+fn the_index_for_models_lists_each_page_with_its_first_sentence() {
+    let contents = "# Summary\n\n[Introduction](introduction.md)\n\n# Tutorials\n\n- [Start](start.md)\n- [Sources]()\n  - [Files](files.md)\n";
+    let page = |path: &str| {
+        Ok(match path {
+            "introduction.md" => "# Lathe\n\nTurns\nthings. And more.\n\nNext.",
+            "start.md" => "# Start\n\n<!-- Generated. -->\n\nStart `x.y` here. Then stop.\n",
+            _ => "# Files\n\n![Picture](a.svg)\n\nAll files.\n",
+        }
+        .to_owned())
+    };
+    let expected = "\
+# Toolcrib
+
+> Turns things. And more.
+
+## Tutorials
+
+- [Start](start.md): Start `x.y` here.
+- [Files](files.md): All files.
+";
+    assert_eq!(llms::from_contents(contents, page).unwrap(), expected);
 }
