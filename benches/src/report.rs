@@ -2,8 +2,16 @@
 
 use std::error::Error;
 use std::fmt;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// The variable that names a file. Each figure that is printed is appended to it as a line of JSON.
+pub const RECORD_VARIABLE: &str = "TOOLCRIB_BENCH_RECORD";
 
 /// One line of a report: a measured figure and its bound.
 #[derive(Clone, Debug)]
@@ -43,6 +51,14 @@ impl Figure {
             Self::Time(time) => time.as_secs_f64(),
             Self::Bytes(bytes) => bytes as f64,
             Self::Percent(share) => share,
+        }
+    }
+
+    const fn unit(self) -> &'static str {
+        match self {
+            Self::Time(_) => "seconds",
+            Self::Bytes(_) => "bytes",
+            Self::Percent(_) => "percent",
         }
     }
 }
@@ -122,6 +138,27 @@ impl Row {
         if self.is_over() {
             OVER.fetch_add(1, Ordering::Relaxed);
         }
+        if let Some(path) = std::env::var_os(RECORD_VARIABLE) {
+            let title = TITLE.lock().map(|title| title.clone()).unwrap_or_default();
+            let file = OpenOptions::new().create(true).append(true).open(path);
+            if let Err(error) = file.and_then(|mut file| writeln!(file, "{}", self.record(&title))) {
+                panic!("could not record a figure: {error}");
+            }
+        }
+    }
+
+    /// Returns the first figure of the row as JSON: its amount in seconds, bytes, or percent, its bound, and whether it
+    /// violates the bound.
+    fn record(&self, title: &str) -> Value {
+        json!({
+            "title": title,
+            "name": self.what,
+            "unit": self.figure.unit(),
+            "amount": self.figure.amount(),
+            "text": self.figure.to_string(),
+            "bound": self.bound.as_ref().map(|bound| bound.of.amount() * bound.times),
+            "is_over": self.is_over_itself(),
+        })
     }
 }
 
@@ -183,10 +220,16 @@ impl fmt::Debug for OverBound {
 
 impl Error for OverBound {}
 
+/// The title of the part that is being printed.
+static TITLE: Mutex<String> = Mutex::new(String::new());
+
 /// Prints the title of a part of the report.
 #[expect(clippy::print_stdout, reason = "a bench owns its terminal")]
 pub fn title(text: &str) {
     println!("\n{text}");
+    if let Ok(mut title) = TITLE.lock() {
+        text.clone_into(&mut title);
+    }
 }
 
 /// A part of a bench, which can run alone.

@@ -1,5 +1,7 @@
 //! `cargo xtask bench`: performance figures and their bounds.
 
+mod figures_page;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -30,9 +32,33 @@ const PACKAGE: &str = "toolcrib-bench";
 /// The manifest that makes a bench a separate package, outside of the workspace, because of its further dependencies.
 const MANIFEST: &str = "Cargo.toml";
 
+/// The option that writes a page of the figures.
+const PAGE: &str = "--page";
+
+/// The variable by which a bench is told where to record its figures.
+const RECORD_VARIABLE: &str = "TOOLCRIB_BENCH_RECORD";
+
 /// Runs the bench named first, or only its parts that are named after it. Without a name, runs all benches, even after
-/// one has failed. A bench prints its figures and their bounds, and fails if a figure is over its bound.
+/// one has failed. A bench prints its figures and their bounds, and fails if a figure is over its bound. With `--page`,
+/// the figures are also written as a page of plots.
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    let Some((_, arguments)) = arguments.split_first().filter(|(first, _)| *first == PAGE) else {
+        return measure(workspace, arguments, None);
+    };
+    let folder = workspace.target.join("figures");
+    fs::create_dir_all(&folder).with_context(|| format!("could not create {}", folder.display()))?;
+    let record = folder.join("figures.jsonl");
+    if arguments.is_empty() && record.exists() {
+        fs::remove_file(&record).with_context(|| format!("could not remove {}", record.display()))?;
+    }
+    let measured = measure(workspace, arguments, Some(&record));
+    // A figure over its bound is shown as such.
+    figures_page::write(workspace, &record)?;
+    measured
+}
+
+/// Runs benches, which append their figures to `record`.
+fn measure(workspace: &Workspace, arguments: &[String], record: Option<&Path>) -> Result<()> {
     let folder = workspace.root.join(FOLDER);
     let known = known(&folder)?;
     let (wanted, parts) = match arguments.split_first() {
@@ -56,6 +82,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
             bench
         };
         bench.envs(test::shared(&workspace.root).map(|path| ("TOOLCRIB_SHARED", path)));
+        bench.envs(record.map(|path| (RECORD_VARIABLE, path)));
         let ran = match name.as_str() {
             RIPGREP_BENCH => {
                 ripgrep(workspace).and_then(|program| run_command(bench.env(RIPGREP_VARIABLE, program)))

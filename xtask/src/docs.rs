@@ -80,7 +80,10 @@ fn pages(binary: &Path, folder: &Path) -> Result<BTreeMap<String, String>> {
     }
     pages.insert("reference/commands.md".to_owned(), commands::page(binary)?);
     pages.insert("reference/meta-tools.md".to_owned(), meta_tools::page(binary)?);
-    pages.insert("reference/app.schema.json".to_owned(), output(Command::new(binary).args(["schema", "app"]))?);
+    pages.insert(
+        "reference/app.schema.json".to_owned(),
+        output(Command::new(binary).args(["schema", "app"]))?,
+    );
     pages.insert("llms.txt".to_owned(), llms::index(folder, &pages)?);
     Ok(pages)
 }

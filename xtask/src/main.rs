@@ -54,7 +54,7 @@ Tasks:
   databases COMMAND…
                  run a command with the database servers of the tests running and the variables set
                  that name them: PostgreSQL and MariaDB, which CI=true installs with apt-get
-  bench [NAME [PART…]]
+  bench [--page] [NAME [PART…]]
                  measure performance: all benches or the named one, built optimized; fails if a figure
                  is over its bound
   eval-agent [--binary PATH] [--json FILE] [--only TASK]…

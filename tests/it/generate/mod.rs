@@ -84,9 +84,10 @@ async fn a_run_on_a_full_disk_fails_and_continues_when_there_is_space() {
     let server = office::server().await;
     let whole = office::lab(&server, "  num_outputs: 6\n");
     whole.run(["generate", "task.yaml"]).await.expect(0);
-    // The units are 512 bytes: at first nothing can be stored, then some of the stages.
+    // The units are 512 bytes: at first nothing can be stored, then some of the stages. How many a larger file would hold
+    // depends on when SQLite moves its log into the database.
     let lab = office::lab(&server, "  num_outputs: 6\n");
-    for (units, flag) in [("0", "--restart"), ("64", "--restart"), ("80", "--resume")] {
+    for (units, flag) in [("0", "--restart"), ("64", "--restart")] {
         let script = format!("trap '' XFSZ; ulimit -f {units}; exec \"$0\" generate task.yaml {flag}");
         let child = lab.command("sh", &lab.path("")).args(["-c", &script]).arg(binary()).spawn().unwrap();
         let ran = lab.finish(child).await.expect(1);
