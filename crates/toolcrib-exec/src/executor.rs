@@ -374,6 +374,7 @@ impl Executor {
                 inner.journal = None;
             }
             inner.depth += 1;
+            inner.access = access.clone();
             inner.trace = recorder.trace();
             inner.approver = Some(Arc::clone(&self.approver));
             inner.caller = Some(self.handle(call_chain));
@@ -382,7 +383,7 @@ impl Executor {
                 let latest = outer.map_or(latest, |outer| outer.min(latest));
                 self.heartbeat(&mut inner, time_limit, latest)
             });
-            access.scope(invoke::invoke(engine.as_ref(), call, inner, heartbeat, started))
+            invoke::invoke(engine.as_ref(), call, inner, heartbeat, started)
         };
         let mut result = self.flow.run(call, context, above, deadline, engine.is_in_process(), attempt).await;
         if !self.hooks.is_empty() {

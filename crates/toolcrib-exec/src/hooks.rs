@@ -78,9 +78,10 @@ pub(crate) async fn check(
     call: &Call,
     context: &CallContext,
 ) -> Result<(), ToolError> {
-    let access = access_of(call)?;
+    let mut inner = context.clone();
+    inner.access = access_of(call)?;
     let checks = async {
-        let checked = access.scope(catch_panic(engine.check(call, context))).await;
+        let checked = catch_panic(engine.check(call, &inner)).await;
         checked.unwrap_or_else(|| Err(fault("the engine", &call.tool.name.shown())))
     };
     within_time(checks, call, context).await

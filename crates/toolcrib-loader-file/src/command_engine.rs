@@ -98,7 +98,7 @@ impl CommandEngine {
         self.tools.get(tool).unwrap_or(&self.default)
     }
 
-    async fn run(&self, call: &Call) -> Result<Value, ToolError> {
+    async fn run(&self, call: &Call, context: &CallContext) -> Result<Value, ToolError> {
         let tool = call.tool.name.name();
         let template = self.template(tool);
         if template.is_empty() {
@@ -108,8 +108,7 @@ impl CommandEngine {
             .fill(tool, &call.arguments)
             .map_err(|error| ToolError::new(ErrorKind::InvalidArgs, error.to_string()))?;
         let program = argv.first().cloned().unwrap_or_default();
-        let access = self.access.clone();
-        let mut command = Command::new(argv).with_guard(move |program| access.allows_program(program));
+        let mut command = Command::new(argv).with_guard(context.narrow(&self.access).program_guard());
         if let Some(cwd) = &self.settings.cwd {
             command = command.with_cwd(cwd);
         }
@@ -153,8 +152,8 @@ impl CommandEngine {
 
 #[async_trait]
 impl ToolEngine for CommandEngine {
-    async fn invoke(&self, call: &Authorized<Call>, _context: &CallContext) -> ToolResult {
-        call.outcome(self.run(call).await)
+    async fn invoke(&self, call: &Authorized<Call>, context: &CallContext) -> ToolResult {
+        call.outcome(self.run(call, context).await)
     }
 
     fn unsupported_reason(&self, tool: &Tool) -> Option<String> {

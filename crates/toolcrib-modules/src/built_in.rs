@@ -104,7 +104,7 @@ impl ModuleContext {
             toolcrib_io::Error::NotFound { .. } => Error::WorkspaceMissing { module, workspace },
             source => Error::WorkspaceUnusable { module, workspace, source },
         })?;
-        Ok(self.guarded(root, true))
+        Ok(self.guarded(root))
     }
 
     /// Opens a folder outside of the workspace for a module. Rules of `access` name its files by their full paths.
@@ -119,27 +119,36 @@ impl ModuleContext {
     ) -> Result<Root, toolcrib_io::Error> {
         let root = Root::open(folder)?.outside_workspace();
         let root = if is_writable { root } else { root.only_read() };
-        Ok(self.guarded(root, false))
+        Ok(self.guarded(root))
     }
 
-    fn guarded(&self, root: Root, is_workspace: bool) -> Root {
-        let access = self.access.clone();
-        let folder = root.path().to_string_lossy().into_owned();
-        root.with_protected(self.protected.clone()).with_guard(move |path, purpose| {
-            let mode = match purpose {
-                Purpose::Read => Mode::Read,
-                Purpose::Write => Mode::Write,
-            };
-            // A path that is not UTF-8 cannot be compared with the rules.
-            path.to_str().is_some_and(|path| {
-                if is_workspace {
-                    access.allows_path_below(&folder, path, mode)
-                } else {
-                    access.allows_path(&format!("{folder}/{path}"), mode)
-                }
-            })
-        })
+    fn guarded(&self, root: Root) -> Root {
+        restricted(&root.with_protected(self.protected.clone()), &self.access)
     }
+}
+
+/// Restricts a root to the paths that the rules allow, in addition to its present restrictions.
+pub(crate) fn restricted(root: &Root, access: &Access) -> Root {
+    let root = root.clone();
+    if access.is_unlimited() {
+        return root;
+    }
+    let (access, is_workspace) = (access.clone(), !root.is_outside_workspace());
+    let folder = root.path().to_string_lossy().into_owned();
+    root.with_guard(move |path, purpose| {
+        let mode = match purpose {
+            Purpose::Read => Mode::Read,
+            Purpose::Write => Mode::Write,
+        };
+        // A path that is not UTF-8 cannot be compared with the rules.
+        path.to_str().is_some_and(|path| {
+            if is_workspace {
+                access.allows_path_below(&folder, path, mode)
+            } else {
+                access.allows_path(&format!("{folder}/{path}"), mode)
+            }
+        })
+    })
 }
 
 /// Returns the ids of the built-in modules.

@@ -218,13 +218,13 @@ impl ToolReader<'_> {
         if let Some(message) = argv.unknown_placeholder(tool) {
             return Err(self.invalid(pointer, message));
         }
-        self.check_program(program, access, &format!("{pointer}/0"))?;
+        self.check_program(program, &access, &format!("{pointer}/0"))?;
         Ok(argv)
     }
 
-    fn check_program(&self, program: &str, access: Access, pointer: &str) -> Result<(), Rejection> {
+    fn check_program(&self, program: &str, access: &Access, pointer: &str) -> Result<(), Rejection> {
         let command = Command::new([program]).with_cwd(self.folder);
-        let found = find_program(&command.with_guard(move |program| access.allows_program(program)));
+        let found = find_program(&command.with_guard(access.program_guard()));
         let Err(error) = found else { return Ok(()) };
         let (kind, message) = match error {
             toolcrib_io::Error::ProgramNotAllowed { .. } => (
