@@ -111,9 +111,9 @@ impl Executor {
         self
     }
 
-    /// Adds the engine of a source, and gives it the approver.
+    /// Adds the engine of a source, and tells it if there is a user to ask.
     pub fn add_engine(&self, source: impl Into<String>, engine: Arc<dyn ToolEngine>) {
-        engine.set_approver(&self.approver);
+        engine.set_has_user(self.approver.has_user());
         self.engines.write().insert(source.into(), engine);
     }
 

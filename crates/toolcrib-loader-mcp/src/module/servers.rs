@@ -266,9 +266,7 @@ impl Servers {
         source.lazy = false;
         let link = Arc::new(Link::new(source));
         // The handshake tells the server if there is a user to ask.
-        if let Some(approver) = &context.approver {
-            link.engine.set_approver(approver);
-        }
+        link.engine.set_has_user(context.approver.as_ref().is_some_and(|approver| approver.has_user()));
         let loader = McpLoader::new(link.connection.clone());
         let loaded = loader.load().await;
         if let Some(failed) = loaded.rejected.iter().find(|reject| reject.name.is_none()) {
