@@ -43,8 +43,8 @@ pub struct CallContext {
     pub budget: Option<Arc<dyn RunBudget>>,
     /// The number of calls above this one in the call chain.
     pub depth: u8,
-    /// What the tool of the call declares that it reaches. The executor sets it, also for a nested call, which its own
-    /// tool limits.
+    /// The access that the tool of the call declares. The executor sets it, also for a nested call, which its own tool
+    /// limits.
     pub access: Access,
     /// The script that makes the call.
     pub script: Option<Arc<str>>,

@@ -1,7 +1,5 @@
 //! The engine: sends authorized calls to the server, and returns their results.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientRequest, CustomRequest, ElicitationAction, ErrorCode,
