@@ -6,9 +6,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
-use toolcrib_io::files::{ProtectedFiles, Purpose, Root};
+use toolcrib_io::files::{ProtectedFiles, Root};
 use toolcrib_policy::Access;
-use toolcrib_policy::access::Mode;
 use toolcrib_sdk::Module;
 
 #[cfg(feature = "filesystem")]
@@ -17,6 +16,7 @@ use crate::filesystem;
 use crate::http;
 #[cfg(feature = "memory")]
 use crate::memory::{self, Memory};
+use crate::root_access::restricted;
 #[cfg(feature = "shell")]
 use crate::shell;
 use crate::{Error, hello};
@@ -125,30 +125,6 @@ impl ModuleContext {
     fn guarded(&self, root: Root) -> Root {
         restricted(&root.with_protected(self.protected.clone()), &self.access)
     }
-}
-
-/// Restricts a root to the paths that the rules allow, in addition to its present restrictions.
-pub(crate) fn restricted(root: &Root, access: &Access) -> Root {
-    let root = root.clone();
-    if access.is_unlimited() {
-        return root;
-    }
-    let (access, is_workspace) = (access.clone(), !root.is_outside_workspace());
-    let folder = root.path().to_string_lossy().into_owned();
-    root.with_guard(move |path, purpose| {
-        let mode = match purpose {
-            Purpose::Read => Mode::Read,
-            Purpose::Write => Mode::Write,
-        };
-        // A path that is not UTF-8 cannot be compared with the rules.
-        path.to_str().is_some_and(|path| {
-            if is_workspace {
-                access.allows_path_below(&folder, path, mode)
-            } else {
-                access.allows_path(&format!("{folder}/{path}"), mode)
-            }
-        })
-    })
 }
 
 /// Returns the ids of the built-in modules.

@@ -34,7 +34,7 @@ use toolcrib_model::JsonObject;
 use toolcrib_sdk::{CallContext, Module, ToolError, module};
 
 use crate::blocking::{Cancellation, blocking};
-use crate::built_in::restricted;
+use crate::root_access::restricted;
 use crate::{Error, ModuleContext};
 
 use roots::{PathArguments, Roots};

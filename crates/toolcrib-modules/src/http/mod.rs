@@ -34,7 +34,7 @@ use toolcrib_model::JsonObject;
 use toolcrib_policy::Access;
 use toolcrib_sdk::{CallContext, Module, ToolError, module};
 
-use crate::built_in::restricted;
+use crate::root_access::restricted;
 use crate::{Error, ModuleContext};
 
 use client::Clients;

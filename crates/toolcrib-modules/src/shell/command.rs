@@ -12,7 +12,7 @@ use toolcrib_sdk::CallContext;
 use super::errors::{invalid, tool_error};
 use super::{ID, ShellConfig};
 use crate::Error;
-use crate::built_in::restricted;
+use crate::root_access::restricted;
 
 /// The maximum number of words of a command.
 pub const MAX_WORDS: usize = 1000;

@@ -28,7 +28,7 @@ use super::client::{Clients, RequestSpec, url};
 use super::errors::{failed, invalid};
 use super::headers;
 use crate::blocking::blocking;
-use crate::built_in::restricted;
+use crate::root_access::restricted;
 
 use partial_file::PartialFile;
 use transfer::{FileResponse, Meter, receive, request_file};
