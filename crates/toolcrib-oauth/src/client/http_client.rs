@@ -65,7 +65,7 @@ impl AuthHttpClient {
         {
             "its URL is not https; tokens are sent over http only to this machine"
         } else if !permits_private && names_private_address(url) {
-            "its address is not public; if that is intended, set `auth.issuer` and `allow_private`"
+            "its address is not public; if that is intended, set `issuer` and `allow_private`"
         } else {
             return self.client(url).check_url(url).map_err(|error| Error::at_url(url, reason(&error)));
         };
