@@ -21,11 +21,12 @@ use tracing::Instrument as _;
 use crate::approval::ApprovalProcess;
 use crate::audit::{Audit, CallRecorder};
 use crate::authorize::{CallState, ResolvedCall, authorize};
+use crate::flow::FlowControl;
 use crate::flow::{CallChain, limited_as};
 use crate::heartbeat::Heartbeat;
 use crate::hooks::fault;
 use crate::limits::{DEFAULT_APPROVAL_WAIT, MAX_APPROVAL_WAIT, MAX_DEADLINE, MIN_APPROVAL_WAIT, deadline_of};
-use crate::{FlowControl, FlowSettings, Hook, OperatorHints, call_errors, hooks, invoke};
+use crate::{FlowSettings, Hook, OperatorHints, call_errors, hooks, invoke};
 
 /// The executor: every call of a tool goes through it.
 pub struct Executor {

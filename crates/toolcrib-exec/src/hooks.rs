@@ -1,7 +1,6 @@
 //! Custom checks of calls and results.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::time::Instant;
@@ -10,10 +9,8 @@ use toolcrib_policy::Call;
 use toolcrib_port::{CallContext, ToolEngine};
 
 use crate::invoke::access_of;
+use crate::limits::MAX_HOOK_WAIT;
 use crate::panic_guard::catch_panic;
-
-/// The time limit of all hooks together before a call runs, and again after it.
-pub const MAX_HOOK_WAIT: Duration = Duration::from_mins(1);
 
 /// A custom check before and after each call.
 ///

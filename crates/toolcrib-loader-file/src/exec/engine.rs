@@ -13,7 +13,7 @@ use toolcrib_port::{CallContext, ToolEngine};
 
 use super::program_output::Output;
 use super::{CONTEXT_VARIABLES, ExecModule, MANIFEST};
-use crate::command_engine::unenforced;
+use crate::command::unenforced;
 
 impl ExecModule {
     async fn run(&self, call: &Call, context: &CallContext) -> Result<Value, ToolError> {

@@ -19,7 +19,7 @@ use super::Question;
 use super::reply::Reply;
 
 /// The largest number of questions that a server may ask in one call.
-pub const MAX_QUESTIONS: usize = 8;
+pub(crate) const MAX_QUESTIONS: usize = 8;
 
 /// The time that the user has for an answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_mins(5);

@@ -21,8 +21,7 @@ mod reply;
 #[cfg(test)]
 mod tests;
 
-pub use broker::MAX_QUESTIONS;
-pub(crate) use broker::{CallElicitation, ElicitationBroker, invalid_question, no_user};
+pub(crate) use broker::{CallElicitation, ElicitationBroker, MAX_QUESTIONS, invalid_question, no_user};
 pub(crate) use question::Question;
 
 /// The largest number of characters of a question's message.

@@ -14,7 +14,7 @@ use toolcrib_port::{
 
 use super::server::ScriptServer;
 use super::{authorized, context, eventually, invoke};
-use crate::MAX_QUESTIONS;
+use crate::elicitation::MAX_QUESTIONS;
 
 /// A person who answers in this order, and then nothing more.
 #[derive(Default)]

@@ -43,6 +43,7 @@ const MAX_ACCESS_ENTRIES: usize = 1024;
 /// of its metadata, and they narrow its own calls further.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct AccessRules {
     /// Hosts that may be connected to.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]

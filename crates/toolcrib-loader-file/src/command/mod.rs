@@ -1,4 +1,6 @@
-//! The engine that runs a command for each call.
+//! The engine that runs a command for each call, and its command lines.
+
+pub(crate) mod template;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,8 +13,9 @@ use toolcrib_model::{ErrorKind, Secret, Tool, ToolError, ToolResult};
 use toolcrib_policy::{Access, Authorized, Call};
 use toolcrib_port::{CallContext, ToolEngine};
 
-use crate::command_template::Template;
-use crate::{ArgvItem, TemplateError};
+use template::Template;
+
+pub use template::{ArgvItem, TemplateError};
 
 /// The largest number of characters of a failed program's standard error that a model sees.
 const MAX_STDERR_CHARS: usize = 2000;
@@ -34,6 +37,7 @@ const MAX_STDERR_CHARS: usize = 2000;
 /// --, "{file}"]`, or write the option and its value as one word, as in `--lines={count}`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct CommandSettings {
     /// The command line of every tool that is not listed in `tools`.
     #[serde(default)]
@@ -172,9 +176,7 @@ impl ToolEngine for CommandEngine {
 }
 
 fn no_command(tool: &str) -> String {
-    format!(
-        "the engine has no command for `{tool}`; set `argv`, or `tools.{tool}`, of the engine in the app file"
-    )
+    format!("the engine has no command for `{tool}`; set `argv`, or `tools.{tool}`, of the engine")
 }
 
 /// Returns a warning about declared restrictions that nothing enforces: programs are not sandboxed.
