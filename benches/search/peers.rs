@@ -40,7 +40,7 @@ pub(crate) struct OursByMeaning(Arc<Vectors>);
 impl Ours {
     /// Returns the whole answer to a query.
     pub(crate) fn outcome(&self, query: &str, limit: usize) -> Outcome {
-        self.0.search(query, &SearchOptions { limit, ..SearchOptions::default() })
+        self.0.search(query, &SearchOptions::new(limit))
     }
 }
 
@@ -111,7 +111,7 @@ fn vectors(embedder: Arc<dyn Embedder>, tools: &[Arc<Tool>]) -> Result<Arc<Vecto
 }
 
 fn found(index: &SearchIndex, query: &str, limit: usize) -> Vec<QualifiedName> {
-    let options = SearchOptions { limit, ..SearchOptions::default() };
+    let options = SearchOptions::new(limit);
     index.search(query, &options).hits.into_iter().map(|hit| hit.name).collect()
 }
 

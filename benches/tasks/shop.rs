@@ -66,7 +66,8 @@ impl Shop {
         let services =
             Arc::new(Services::open(Arc::clone(&store), Arc::new(SystemClock), false, ports).await?);
         let schedules = Schedules::open(Arc::clone(&services), ScheduleSettings::default()).await?;
-        let settings = WatcherSettings { max_per_session: 2_000, ..WatcherSettings::default() };
+        let mut settings = WatcherSettings::default();
+        settings.max_per_session = 2_000;
         let watchers = Watchers::open(Arc::clone(&services), settings).await?;
         schedules.resume().await?;
         watchers.resume()?;

@@ -11,7 +11,7 @@ use toolcrib_results::{ResultLimits, Results, Secrets};
 fn main() {
     let secrets = Secrets::new();
     secrets.add("DOOR_CODE", Secret::new("correct-horse-battery"));
-    let limits = ResultLimits { tokens: 500, ..ResultLimits::default() };
+    let limits = ResultLimits::new(500);
     let results = Results::new(limits).with_secrets(secrets);
 
     let order = |id: u32| json!({"id": id, "customer": "Ada", "note": "door code correct-horse-battery"});

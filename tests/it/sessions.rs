@@ -3,37 +3,12 @@
 use serde_json::{Value, json};
 use toolcrib_testkit::{ModelServer, Turn, wait_until};
 
-use crate::support::{Desk, Lab, PATIENCE};
+use crate::support::{Desk, Lab, PATIENCE, shop};
 
 /// Both note that they were called, and then wait for a file.
-const TOOLS: &str = "
-shop:
-  - name: order
-    description: Orders an item.
-    risk: medium
-    parameters: {type: object, properties: {item: {type: string}}, required: [item]}
-  - name: look
-    description: Looks for an item.
-    risk: low
-    parameters: {type: object, properties: {item: {type: string}}, required: [item]}
-";
-
 fn lab(server: &ModelServer) -> Lab {
     let script = r#"echo \"$1\" >> effects.txt; while [ ! -e go ]; do sleep 0.05; done; echo done"#;
-    let app = format!(
-        r#"
-agents:
-  - id: clerk
-    brain: {{provider: openai, model: m, base_url: "{}"}}
-tools:
-  registry: [{{type: file, path: tools.yaml, engine: shop}}]
-  engines:
-    shop: {{type: command, argv: [sh, -c, "{script}", sh, "{{item}}"]}}
-  capabilities: {{default_policy: grant}}
-"#,
-        server.base_url()
-    );
-    Lab::with_app(&app).with_file("tools.yaml", TOOLS).with_variable("OPENAI_API_KEY", "test")
+    shop(server, script, "medium")
 }
 
 /// Starts a run, and kills it when the tool has noted that it was called.

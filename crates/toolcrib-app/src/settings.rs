@@ -24,6 +24,7 @@ use crate::sections::values::present;
 /// The contents of an app file.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct AppConfig {
     /// The name, the description and the workspace of the app.
     pub app: AppSection,

@@ -47,6 +47,10 @@ mod extensions;
 mod interrupt;
 mod secrets;
 mod session;
+#[cfg(feature = "otlp")]
+mod telemetry;
+#[cfg(not(feature = "otlp"))]
+#[path = "telemetry/absent.rs"]
 mod telemetry;
 mod terminal;
 mod trust_changes;

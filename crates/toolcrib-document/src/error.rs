@@ -4,7 +4,7 @@ use std::fmt;
 
 use toolcrib_model::text::ellipsize_chars;
 
-use crate::{MAX_ALIAS_BYTES, MAX_ALIAS_NODES, MAX_DEPTH, MAX_VALUES};
+use crate::limits::{MAX_ALIAS_BYTES, MAX_ALIAS_NODES, MAX_DEPTH, MAX_VALUES};
 
 /// A place in a text, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

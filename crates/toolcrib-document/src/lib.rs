@@ -25,7 +25,7 @@
 
 mod document;
 mod error;
-mod limits;
+pub mod limits;
 
 mod big_integers;
 mod json;
@@ -48,5 +48,5 @@ pub use error::{Error, Position};
 pub use expand::{UnsetVariable, expand, expand_path};
 pub use html::plain_text;
 pub use json::StrictValue;
-pub use limits::{Limits, MAX_ALIAS_BYTES, MAX_ALIAS_NODES, MAX_BYTES, MAX_DEPTH, MAX_VALUES};
+pub use limits::{Limits, MAX_BYTES, MAX_DEPTH, MAX_VALUES};
 pub use suggestion::nearest;

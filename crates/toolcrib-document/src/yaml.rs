@@ -8,7 +8,8 @@ use toolcrib_model::text::pointer_part;
 
 use crate::big_integers::{ExactIntegers, Node, exact_at};
 use crate::error::shown;
-use crate::{Error, Limits, MAX_ALIAS_BYTES, MAX_ALIAS_NODES, MAX_DEPTH, Position, scalar};
+use crate::limits::{MAX_ALIAS_BYTES, MAX_ALIAS_NODES};
+use crate::{Error, Limits, MAX_DEPTH, Position, scalar};
 
 /// The key that copies the entries of other mappings into this one.
 const MERGE_KEY: &str = "<<";

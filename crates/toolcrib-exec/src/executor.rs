@@ -21,11 +21,12 @@ use tracing::Instrument as _;
 use crate::approval::ApprovalProcess;
 use crate::audit::{Audit, CallRecorder};
 use crate::authorize::{CallState, ResolvedCall, authorize};
+use crate::flow::FlowControl;
 use crate::flow::{CallChain, limited_as};
 use crate::heartbeat::Heartbeat;
 use crate::hooks::fault;
 use crate::limits::{DEFAULT_APPROVAL_WAIT, MAX_APPROVAL_WAIT, MAX_DEADLINE, MIN_APPROVAL_WAIT, deadline_of};
-use crate::{FlowControl, FlowSettings, Hook, OperatorHints, call_errors, hooks, invoke};
+use crate::{FlowSettings, Hook, OperatorHints, call_errors, hooks, invoke};
 
 /// The executor: every call of a tool goes through it.
 pub struct Executor {
@@ -111,9 +112,9 @@ impl Executor {
         self
     }
 
-    /// Adds the engine of a source, and gives it the approver.
+    /// Adds the engine of a source, and tells it if there is a user to ask.
     pub fn add_engine(&self, source: impl Into<String>, engine: Arc<dyn ToolEngine>) {
-        engine.set_approver(&self.approver);
+        engine.set_has_user(self.approver.has_user());
         self.engines.write().insert(source.into(), engine);
     }
 
@@ -374,6 +375,7 @@ impl Executor {
                 inner.journal = None;
             }
             inner.depth += 1;
+            inner.access = access.clone();
             inner.trace = recorder.trace();
             inner.approver = Some(Arc::clone(&self.approver));
             inner.caller = Some(self.handle(call_chain));
@@ -382,7 +384,7 @@ impl Executor {
                 let latest = outer.map_or(latest, |outer| outer.min(latest));
                 self.heartbeat(&mut inner, time_limit, latest)
             });
-            access.scope(invoke::invoke(engine.as_ref(), call, inner, heartbeat, started))
+            invoke::invoke(engine.as_ref(), call, inner, heartbeat, started)
         };
         let mut result = self.flow.run(call, context, above, deadline, engine.is_in_process(), attempt).await;
         if !self.hooks.is_empty() {

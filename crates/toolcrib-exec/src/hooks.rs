@@ -1,7 +1,6 @@
 //! Custom checks of calls and results.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::time::Instant;
@@ -10,10 +9,8 @@ use toolcrib_policy::Call;
 use toolcrib_port::{CallContext, ToolEngine};
 
 use crate::invoke::access_of;
+use crate::limits::MAX_HOOK_WAIT;
 use crate::panic_guard::catch_panic;
-
-/// The time limit of all hooks together before a call runs, and again after it.
-pub const MAX_HOOK_WAIT: Duration = Duration::from_mins(1);
 
 /// A custom check before and after each call.
 ///
@@ -78,9 +75,10 @@ pub(crate) async fn check(
     call: &Call,
     context: &CallContext,
 ) -> Result<(), ToolError> {
-    let access = access_of(call)?;
+    let mut inner = context.clone();
+    inner.access = access_of(call)?;
     let checks = async {
-        let checked = access.scope(catch_panic(engine.check(call, context))).await;
+        let checked = catch_panic(engine.check(call, &inner)).await;
         checked.unwrap_or_else(|| Err(fault("the engine", &call.tool.name.shown())))
     };
     within_time(checks, call, context).await

@@ -44,7 +44,7 @@ pub(crate) async fn invoke(
     }
 }
 
-/// Returns the access that the tool of a call declares, for the scope of its engine.
+/// Returns the access that the tool of a call declares, for the context of its engine.
 pub(crate) fn access_of(call: &Call) -> Result<Access, ToolError> {
     Access::of_tool(&call.tool).map_err(|error| {
         let message = format!("`{}` has an invalid `access` declaration: {error}", call.tool.name.dotted());

@@ -67,5 +67,5 @@ mod tests;
 pub use approvers::{Callback, DenyAll};
 pub use call_errors::OperatorHints;
 pub use executor::Executor;
-pub use flow::{FlowControl, FlowSettings};
-pub use hooks::{Hook, MAX_HOOK_WAIT};
+pub use flow::FlowSettings;
+pub use hooks::Hook;

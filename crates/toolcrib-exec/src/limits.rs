@@ -22,6 +22,9 @@ pub const MIN_APPROVAL_WAIT: Duration = Duration::from_secs(10);
 /// The maximum time limit for a person's answer.
 pub const MAX_APPROVAL_WAIT: Duration = Duration::from_mins(30);
 
+/// The time limit of all hooks together before a call runs, and again after it.
+pub const MAX_HOOK_WAIT: Duration = Duration::from_mins(1);
+
 /// The maximum depth of tools that call tools.
 pub const MAX_DEPTH: u8 = 8;
 

@@ -12,10 +12,10 @@
 //!
 //! [`InlineLoader`] reads the same from a part of another document, such as an app file.
 //!
-//! [`CommandEngine`] runs a program for each call, [`MockEngine`] returns canned results.
+//! [`CommandEngine`](command::CommandEngine) runs a program for each call, [`MockEngine`] returns canned results.
 //!
-//! [`ExecModule`] and [`WorkerModule`] are loaders and engines: the former is a folder of programs that read and print
-//! JSON, with a manifest that describes their tools; the latter is a process that serves many calls.
+//! [`ExecModule`] and [`WorkerModule`](worker::WorkerModule) are loaders and engines: the former is a folder of programs
+//! that read and print JSON, with a manifest that describes their tools; the latter is a process that serves many calls.
 //!
 //! ```
 //! use toolcrib_loader_file::FileLoader;
@@ -38,8 +38,7 @@ mod unknown_keys;
 
 pub mod entry;
 
-mod command_engine;
-mod command_template;
+pub mod command;
 mod mock_engine;
 
 pub mod exec;
@@ -49,11 +48,8 @@ pub mod worker;
 #[cfg(test)]
 mod tests;
 
-pub use command_engine::{CommandEngine, CommandOutput, CommandSettings};
-pub use command_template::{ArgvItem, TemplateError};
 pub use exec::ExecModule;
 pub use file_loader::FileLoader;
 pub use inline_loader::InlineLoader;
 pub use mock_engine::{MockEngine, MockSettings};
 pub use module_settings::ModuleSettings;
-pub use worker::WorkerModule;

@@ -12,6 +12,7 @@ use toolcrib_port::{CallContext, ToolEngine};
 /// The settings in `tools.engines.<name>` of `type: mock`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct MockSettings {
     /// The results of single tools, by bare name.
     #[serde(default)]

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use toolcrib_model::Secret;
 use toolcrib_policy::Access;
 
-/// The settings of an [`ExecModule`](crate::ExecModule) or a [`WorkerModule`](crate::WorkerModule).
+/// The settings of an [`ExecModule`](crate::ExecModule) or a [`WorkerModule`](crate::worker::WorkerModule).
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct ModuleSettings {
     /// The namespace of the tools. The default is the name that the manifest or the worker gives.
     pub namespace: Option<String>,

@@ -58,8 +58,7 @@ async fn run() -> Result<(), Error> {
     let connection = McpConnection::new(source);
     let loader = McpLoader::new(connection.clone());
     let engine = McpEngine::new(connection);
-    let user: Arc<dyn Approver> = Arc::new(User);
-    engine.set_approver(&user);
+    engine.set_has_user(true);
 
     let loaded = loader.load().await;
     for reject in &loaded.rejected {
@@ -71,9 +70,11 @@ async fn run() -> Result<(), Error> {
         );
     }
     let mut failures = Vec::new();
+    let mut call_context = CallContext::new("session");
+    call_context.approver = Some(Arc::new(User));
     for (tool, arguments) in calls(&scenario, &context, &loaded.tools) {
         eprintln!("calls {} with {}", tool.name, Value::Object(arguments.clone()));
-        let result = engine.invoke(&authorized(tool, arguments)?, &CallContext::new("session")).await;
+        let result = engine.invoke(&authorized(tool, arguments)?, &call_context).await;
         match result.error {
             None => eprintln!("  {}", result.result),
             Some(error) => failures.push(format!("{}: {error}", tool.name)),

@@ -55,7 +55,6 @@ mod tests;
 
 pub use calls::{McpEngine, SessionEngines};
 pub use connection::McpConnection;
-pub use elicitation::MAX_QUESTIONS;
 pub use error::Error;
 pub use module::ID as MODULE_ID;
 pub use source::{DEFAULT_STARTUP_TIMEOUT, HttpProtocol, McpSource, McpTransport};

@@ -41,9 +41,8 @@ impl Clients {
 
 /// Creates a client that enforces the policy and the access rules.
 pub(crate) fn client(policy: HttpPolicy, access: &Access) -> Result<HttpClient, Error> {
-    let access = access.clone();
     match HttpClient::new(policy) {
-        Ok(client) => Ok(client.with_guard(move |host, port| access.allows_host(host, port))),
+        Ok(client) => Ok(client.with_guard(access.host_guard())),
         Err(error) => Err(Error::Client { reason: error.to_string() }),
     }
 }

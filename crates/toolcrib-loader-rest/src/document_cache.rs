@@ -13,7 +13,7 @@ use toolcrib_model::Fingerprint;
 use url::Url;
 
 /// The default size of a cache: 64 MiB.
-pub const DEFAULT_CACHE_BYTES: u64 = 64 * 1024 * 1024;
+pub(crate) const DEFAULT_CACHE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The extension of the files.
 const ENDING: &str = ".document";
@@ -28,7 +28,7 @@ const MAX_HEAD_BYTES: usize = 64 * 1024;
 pub struct DocumentCache {
     /// The folder. It is created on first use.
     pub folder: PathBuf,
-    /// The most bytes of all files in it; [`DEFAULT_CACHE_BYTES`] by default.
+    /// The most bytes of all files in it; 64 MiB by default.
     pub max_bytes: u64,
 }
 

@@ -7,7 +7,7 @@ use http::{HeaderName, HeaderValue, StatusCode};
 use toolcrib_io::Error as IoError;
 use toolcrib_io::http::{Request, Response};
 use toolcrib_model::{ErrorKind, ToolError, ToolResult};
-use toolcrib_policy::{Access, Authorized, Call};
+use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{CallContext, ToolEngine};
 
 use crate::Error;
@@ -38,12 +38,12 @@ impl ToolEngine for RestEngine {
             let error = ToolError::new(ErrorKind::ToolChanged, message);
             return call.failed(error.with_hint("look the tool up again"));
         };
-        let request = match self.prepare(&operation, call).await {
+        let request = match self.prepare(&operation, call, context).await {
             Ok(request) => keyed(request, context),
             Err(error) => return call.failed(error.tool_error()),
         };
         let asked = format!("{} {}", request.method, request.url.path());
-        match self.send(&operation, request).await {
+        match self.send(&operation, request, context).await {
             Ok((response, sent)) => response::result(call, &operation.method, &asked, &response, &sent),
             Err(Failure::Early(error)) => call.failed(error.tool_error()),
             Err(Failure::Sending(error)) => call.failed(self.failure(&operation, &error)),
@@ -74,16 +74,22 @@ enum Failure {
 }
 
 impl RestEngine {
-    async fn prepare(&self, operation: &Arc<Operation>, call: &Call) -> Result<Request, Error> {
+    async fn prepare(
+        &self,
+        operation: &Arc<Operation>,
+        call: &Call,
+        context: &CallContext,
+    ) -> Result<Request, Error> {
         let shared = &self.shared;
+        let access = context.narrow(&shared.source.access);
         if !request::reads_files(operation) {
-            return request::prepare(operation, &call.arguments, &shared.headers, &mut shared.files());
+            return request::prepare(operation, &call.arguments, &shared.headers, &mut shared.files(&access));
         }
         let (shared, operation, arguments) =
             (Arc::clone(shared), Arc::clone(operation), call.arguments.clone());
-        tokio::task::spawn_blocking(Access::carry(move || {
-            request::prepare(&operation, &arguments, &shared.headers, &mut shared.files())
-        }))
+        tokio::task::spawn_blocking(move || {
+            request::prepare(&operation, &arguments, &shared.headers, &mut shared.files(&access))
+        })
         .await
         .unwrap_or_else(|error| Err(Error::malformed(format!("preparing the request failed: {error}"))))
     }
@@ -94,10 +100,11 @@ impl RestEngine {
         &self,
         operation: &Operation,
         request: Request,
+        context: &CallContext,
     ) -> Result<(Response, SentCredentials), Failure> {
-        let first = self.attempt(operation, request.clone()).await?;
+        let first = self.attempt(operation, request.clone(), context).await?;
         if first.0.status == StatusCode::UNAUTHORIZED && self.shared.auth.discard(&first.1).await {
-            return self.attempt(operation, request).await;
+            return self.attempt(operation, request, context).await;
         }
         Ok(first)
     }
@@ -106,11 +113,12 @@ impl RestEngine {
         &self,
         operation: &Operation,
         mut request: Request,
+        context: &CallContext,
     ) -> Result<(Response, SentCredentials), Failure> {
         if operation.method.is_safe() {
             request.max_redirects = MAX_REDIRECTS;
         }
-        let client = self.shared.clients.to(&request.url);
+        let client = self.shared.clients.to(&request.url).clone().with_guard(context.access.host_guard());
         // Checked first, so that no token is requested for a request that cannot be sent.
         client.check_url(&request.url).map_err(Failure::Sending)?;
         let sent =

@@ -71,7 +71,7 @@ mod error;
 mod tests;
 
 pub use auth::{Credential, CredentialKind, KeyLocation};
-pub use document_cache::{DEFAULT_CACHE_BYTES, DocumentCache};
+pub use document_cache::DocumentCache;
 pub use engine::RestEngine;
 pub use error::Error;
 pub use loader::RestLoader;

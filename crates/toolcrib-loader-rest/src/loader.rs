@@ -15,6 +15,7 @@ use toolcrib_io::http::{HttpPolicy, names_private_address};
 use toolcrib_model::QualifiedName;
 use toolcrib_model::text::visible_text;
 use toolcrib_oauth::MAX_ANSWER_BYTES;
+use toolcrib_policy::Access;
 use toolcrib_port::{LoadOutcome, Reject, RejectKind, ToolLoader};
 use url::Url;
 
@@ -37,7 +38,7 @@ pub struct RestLoader {
 
 /// The state that the loader shares with the engine.
 pub(crate) struct SharedState {
-    source: RestSource,
+    pub(crate) source: RestSource,
     base_url: Option<Url>,
     /// The headers of every call.
     pub(crate) headers: HeaderMap,
@@ -180,9 +181,9 @@ impl RestLoader {
 }
 
 impl SharedState {
-    /// Returns the files that a call may upload.
-    pub(crate) fn files(&self) -> Files<'_> {
-        Files::new(self.source.workspace.as_deref(), &self.source.access)
+    /// Returns the files that a call with this access may upload.
+    pub(crate) fn files<'a>(&'a self, access: &'a Access) -> Files<'a> {
+        Files::new(self.source.workspace.as_deref(), access)
     }
 
     /// Returns the name of the source for messages.

@@ -25,7 +25,7 @@
 //!
 //! A tool that policy denies is not found, not listed and not described.
 //!
-//! Lists show tools as signatures, a search within [`FOUND_BYTES`] and [`FOUND_BYTES_PER_TOOL`]; `get_tool` shows
+//! Lists show tools as signatures, a search within a number of bytes for each tool; `get_tool` shows
 //! parameters within [`MAX_SHOWN_BYTES`], and selects deeper parts by their paths. Categories and their tools are
 //! returned by [`Page`].
 
@@ -53,6 +53,5 @@ mod tests;
 pub use categories::{Category, Page};
 pub use discovery::Discovery;
 pub use search::{FoundTool, SearchResults};
-pub use signature::{FOUND_BYTES, FOUND_BYTES_PER_TOOL};
 pub use tool_card::{MAX_SHOWN_BYTES, ToolCard, ToolDetail, ToolForm};
 pub use tools::module;

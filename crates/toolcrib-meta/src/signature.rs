@@ -16,10 +16,10 @@ pub(crate) const MAX_LISTED_DESCRIPTION: usize = 240;
 const MAX_LISTED_ARGUMENTS: usize = 12;
 
 /// The bytes of JSON of the results of a search, in addition to [`FOUND_BYTES_PER_TOOL`].
-pub const FOUND_BYTES: usize = 400;
+pub(crate) const FOUND_BYTES: usize = 400;
 
 /// The bytes of JSON of the results of a search for each requested tool.
-pub const FOUND_BYTES_PER_TOOL: usize = 110;
+pub(crate) const FOUND_BYTES_PER_TOOL: usize = 110;
 
 /// The bytes of the declarations of a search, for all of its tools together.
 const MAX_TYPES_BYTES: usize = 4 * 1024;

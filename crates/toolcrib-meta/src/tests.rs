@@ -310,7 +310,8 @@ async fn what_is_far_below_the_best_is_not_shown() {
     let discovery = &fixture.discovery;
     let query = "the weather of the coming days, in a file";
     let is_visible = |name: &QualifiedName| name.namespace() != "vault";
-    let options = SearchOptions { limit: 5, filter: Some(&is_visible), ..SearchOptions::default() };
+    let mut options = SearchOptions::new(5);
+    options.filter = Some(&is_visible);
     let all = discovery.index.get("s").unwrap().search.search(query, &options).hits;
     let shown = discovery.search(query, 5, "s".into()).unwrap().results;
     assert_eq!(shown[0].name, "weather.forecast");

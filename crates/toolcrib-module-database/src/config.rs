@@ -33,6 +33,7 @@ pub struct ConfigError {
 /// The configuration under `modules.database.config`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
 pub struct DatabaseConfig {
     /// Connections that are available from the start, by name. The first call that uses one opens it. They are
     /// available to all sessions.

@@ -78,7 +78,7 @@ impl Database {
     ) -> Result<ConnectionInfo, ToolError> {
         let (name, location) = arguments.split(is_setup(context));
         let connection = self.connections.add(context, &name, location, &self.policy)?;
-        match connection.pool(&self.policy).await {
+        match connection.pool(context, &self.policy).await {
             Ok(_) => Ok(connection.info()),
             Err(failure) => {
                 self.connections.remove(&connection);
@@ -112,7 +112,7 @@ impl Database {
         let sql = check(connection.location.driver, Purpose::Query, &arguments.sql)?;
         let statement = Statement::new(sql, check_parameter_count(arguments.params)?);
         let deadline = self.deadline(context);
-        let mut cursor = self.start(&connection, Mode::Read, vec![statement]).await?;
+        let mut cursor = self.start(context, &connection, Mode::Read, vec![statement]).await?;
         let page = cursor.page(self.page_size(arguments.max_rows), &deadline).await;
         match self.explain_failure(context, &connection, page).await? {
             (page, true) => {
@@ -156,7 +156,7 @@ impl Database {
         let sql = check(connection.location.driver, Purpose::Execute, &arguments.sql)?;
         let statement = Statement::new(sql, check_parameter_count(arguments.params)?);
         let deadline = self.deadline(context);
-        let mut cursor = self.start(&connection, Mode::Write, vec![statement]).await?;
+        let mut cursor = self.start(context, &connection, Mode::Write, vec![statement]).await?;
         let done = async {
             let (page, has_more) = cursor.page(self.page_size(self.config.max_rows), &deadline).await?;
             if has_more {
@@ -322,7 +322,7 @@ impl Database {
         let sql = check(connection.location.driver, Purpose::Explain, &arguments.sql)?;
         let statement =
             Statement { explain: true, ..Statement::new(sql, check_parameter_count(arguments.params)?) };
-        let mut cursor = self.start(&connection, Mode::Read, vec![statement]).await?;
+        let mut cursor = self.start(context, &connection, Mode::Read, vec![statement]).await?;
         let page = cursor.page(self.page_size(self.config.max_rows), &self.deadline(context)).await;
         Ok(self.explain_failure(context, &connection, page).await?.0)
     }
@@ -334,7 +334,7 @@ impl Database {
         connection: &Arc<Connection>,
         statement: Statement,
     ) -> Result<Vec<Vec<Value>>, ToolError> {
-        let mut cursor = self.start(connection, Mode::Read, vec![statement]).await?;
+        let mut cursor = self.start(context, connection, Mode::Read, vec![statement]).await?;
         let size = PageSize { rows: MAX_TABLES.max(MAX_PARTS), bytes: super::config::MAX_PAGE_BYTES };
         let page = cursor.page(size, &self.deadline(context)).await;
         match page {
@@ -350,7 +350,7 @@ impl Database {
         connection: &Arc<Connection>,
         statements: Vec<Statement>,
     ) -> Result<Vec<u64>, ToolError> {
-        let mut cursor = self.start(connection, Mode::Write, statements).await?;
+        let mut cursor = self.start(context, connection, Mode::Write, statements).await?;
         let finished = cursor.finish(&self.deadline(context)).await;
         self.explain_failure(context, connection, finished).await?;
         Ok(cursor.affected)
@@ -358,6 +358,7 @@ impl Database {
 
     async fn start(
         &self,
+        context: &CallContext,
         connection: &Arc<Connection>,
         mode: Mode,
         statements: Vec<Statement>,
@@ -366,7 +367,7 @@ impl Database {
         if mode == Mode::Write && connection.location.driver == Driver::Sqlite {
             self.results.close_of(connection);
         }
-        let pool = connection.pool(&self.policy).await.map_err(|failure| failure.error)?;
+        let pool = connection.pool(context, &self.policy).await.map_err(|failure| failure.error)?;
         let (max_cell_bytes, max_row_bytes) = (self.config.max_cell_bytes, self.config.max_page_bytes);
         let job = TransactionRequest { mode, statements, max_cell_bytes, max_row_bytes };
         Ok(ResultCursor::new(Arc::clone(connection), TransactionHandle::start(pool, job)))
@@ -417,7 +418,7 @@ impl Database {
         let Some(missing) = &failure.missing_table else { return failure.error };
         let statement = catalog::tables(connection.location.driver, None, None);
         let names = async {
-            let mut cursor = self.start(connection, Mode::Read, vec![statement]).await.ok()?;
+            let mut cursor = self.start(context, connection, Mode::Read, vec![statement]).await.ok()?;
             let size = PageSize { rows: MAX_TABLES, bytes: super::config::MAX_PAGE_BYTES };
             let (page, _) = cursor.page(size, &Deadline::new(context, NEAREST_TIMEOUT)).await.ok()?;
             Some(catalog::read_tables(&page.rows))

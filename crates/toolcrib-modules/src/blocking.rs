@@ -5,7 +5,6 @@ use std::panic::resume_unwind;
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 use toolcrib_model::{ErrorKind, ToolError};
-use toolcrib_policy::Access;
 use toolcrib_sdk::CallContext;
 
 /// Tells blocking work that its call was cancelled.
@@ -33,10 +32,10 @@ where
     let token = context.cancel.child_token();
     let stop = Cancellation(token.clone());
     let _cancel_when_dropped = token.drop_guard();
-    let running = spawn_blocking(Access::carry(move || {
+    let running = spawn_blocking(move || {
         stop.check()?;
         work(&stop)
-    }));
+    });
     match running.await {
         Ok(result) => result,
         // Resume a panic here, so that the executor reports it for this call.

@@ -6,9 +6,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
-use toolcrib_io::files::{ProtectedFiles, Purpose, Root};
+use toolcrib_io::files::{ProtectedFiles, Root};
 use toolcrib_policy::Access;
-use toolcrib_policy::access::Mode;
 use toolcrib_sdk::Module;
 
 #[cfg(feature = "filesystem")]
@@ -17,6 +16,7 @@ use crate::filesystem;
 use crate::http;
 #[cfg(feature = "memory")]
 use crate::memory::{self, Memory};
+use crate::root_access::restricted;
 #[cfg(feature = "shell")]
 use crate::shell;
 use crate::{Error, hello};
@@ -104,7 +104,7 @@ impl ModuleContext {
             toolcrib_io::Error::NotFound { .. } => Error::WorkspaceMissing { module, workspace },
             source => Error::WorkspaceUnusable { module, workspace, source },
         })?;
-        Ok(self.guarded(root, true))
+        Ok(self.guarded(root))
     }
 
     /// Opens a folder outside of the workspace for a module. Rules of `access` name its files by their full paths.
@@ -119,26 +119,11 @@ impl ModuleContext {
     ) -> Result<Root, toolcrib_io::Error> {
         let root = Root::open(folder)?.outside_workspace();
         let root = if is_writable { root } else { root.only_read() };
-        Ok(self.guarded(root, false))
+        Ok(self.guarded(root))
     }
 
-    fn guarded(&self, root: Root, is_workspace: bool) -> Root {
-        let access = self.access.clone();
-        let folder = root.path().to_string_lossy().into_owned();
-        root.with_protected(self.protected.clone()).with_guard(move |path, purpose| {
-            let mode = match purpose {
-                Purpose::Read => Mode::Read,
-                Purpose::Write => Mode::Write,
-            };
-            // A path that is not UTF-8 cannot be compared with the rules.
-            path.to_str().is_some_and(|path| {
-                if is_workspace {
-                    access.allows_path_below(&folder, path, mode)
-                } else {
-                    access.allows_path(&format!("{folder}/{path}"), mode)
-                }
-            })
-        })
+    fn guarded(&self, root: Root) -> Root {
+        restricted(&root.with_protected(self.protected.clone()), &self.access)
     }
 }
 

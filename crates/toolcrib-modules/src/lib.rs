@@ -30,6 +30,7 @@
 
 mod built_in;
 mod error;
+mod root_access;
 
 #[cfg(any(feature = "filesystem", feature = "http"))]
 mod blocking;

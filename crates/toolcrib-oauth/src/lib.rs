@@ -31,4 +31,4 @@ pub use error::Error;
 pub use http::MAX_ANSWER_BYTES;
 
 /// The length of the longest token that is sent or accepted, in bytes. Servers rarely accept longer headers.
-pub const MAX_TOKEN_BYTES: usize = 16 * 1024;
+pub(crate) const MAX_TOKEN_BYTES: usize = 16 * 1024;

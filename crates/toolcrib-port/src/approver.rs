@@ -16,12 +16,20 @@ use crate::CallContext;
 /// }
 /// ```
 ///
-/// No approval can be requested without it:
+/// No approval can be requested without it, and no question asked:
 ///
 /// ```compile_fail,E0061
 /// # use toolcrib_port::{ApprovalRequest, Approver, CallContext};
 /// async fn ask(approver: &dyn Approver, batch: &mut [ApprovalRequest], context: &CallContext) {
 ///     approver.ask(batch).await;
+/// }
+/// ```
+///
+/// ```compile_fail,E0061
+/// # use toolcrib_model::UserQuestion;
+/// # use toolcrib_port::{Approver, CallContext};
+/// async fn ask(approver: &dyn Approver, question: &UserQuestion, context: &CallContext) {
+///     approver.ask_user(question).await;
 /// }
 /// ```
 #[async_trait]

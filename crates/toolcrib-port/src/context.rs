@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use toolcrib_model::CallScope;
-use toolcrib_policy::Principal;
+use toolcrib_policy::{Access, Principal};
 
 use crate::{Approver, CallJournal, ClientPrompter, PhaseTracker, ProgressListener, RunBudget, ToolCaller};
 
@@ -43,6 +43,9 @@ pub struct CallContext {
     pub budget: Option<Arc<dyn RunBudget>>,
     /// The number of calls above this one in the call chain.
     pub depth: u8,
+    /// The access that the tool of the call declares. The executor sets it, also for a nested call, which its own tool
+    /// limits.
+    pub access: Access,
     /// The script that makes the call.
     pub script: Option<Arc<str>>,
     /// True for one of several calls that run at once; such a call may not start several in turn.
@@ -86,6 +89,7 @@ impl CallContext {
             cancel: CancellationToken::new(),
             budget: None,
             depth: 0,
+            access: Access::unlimited(),
             script: None,
             parallel: false,
             sharing: 1,
@@ -186,6 +190,11 @@ impl CallContext {
     pub fn with_full_results(mut self) -> Self {
         self.full_results = true;
         self
+    }
+
+    /// Returns the access of an engine, narrowed to what the tool of the call declares.
+    pub fn narrow(&self, access: &Access) -> Access {
+        access.clone().and(&self.access)
     }
 
     /// Returns the deadline, extended by the time that the call has spent waiting for a person.

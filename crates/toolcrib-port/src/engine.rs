@@ -1,12 +1,10 @@
 //! The interface of engines, which run authorized calls.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use toolcrib_model::{Tool, ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call};
 
-use crate::{Approver, CallContext};
+use crate::CallContext;
 
 /// An engine: it runs the calls of a source.
 #[async_trait]
@@ -48,8 +46,10 @@ pub trait ToolEngine: Send + Sync {
         false
     }
 
-    /// Gives the engine the approver for its questions. The executor calls it once, when the engine is added.
-    fn set_approver(&self, _approver: &Arc<dyn Approver>) {}
+    /// Tells the engine if calls have a user who can answer questions in the middle of them, for engines that announce
+    /// it to a server. The executor calls it once, when the engine is added. The questions go through the approver in the
+    /// context of a call.
+    fn set_has_user(&self, _has_user: bool) {}
 
     /// Ends the engine's work for a session that has ended.
     async fn end_session(&self, _session: &str) {}

@@ -45,6 +45,5 @@ pub use engine::ToolEngine;
 pub use journal::CallJournal;
 pub use loader::ToolLoader;
 pub use phase::{CallPhase, PersonWait, PhaseTracker, Progress, ProgressListener};
-pub use toolcrib_model::call_scope::{MAX_SCOPE_ENTRIES, MAX_SCOPE_KEY_BYTES, MAX_SCOPE_VALUE_BYTES};
 pub use toolcrib_model::result::Media;
-pub use toolcrib_model::{CallScope, LoadOutcome, Reject, RejectKind, ScopeError};
+pub use toolcrib_model::{CallScope, LoadOutcome, Reject, RejectKind};

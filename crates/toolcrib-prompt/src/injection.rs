@@ -88,6 +88,7 @@ pub enum Reveal {
 
 /// The settings that the choice of an injection mode depends on.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct InjectionSettings {
     /// The requested mode; `auto` by default.
     pub mode: InjectionMode,

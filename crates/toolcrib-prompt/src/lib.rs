@@ -21,7 +21,8 @@
 //!
 //! let tools = [Tool::new(QualifiedName::new("filesystem", "read")?).with_description("Read a file.")];
 //! let names = WireNames::new(&tools, "context_builder", &[]);
-//! let settings = InjectionSettings { style: CallStyle::Text, ..InjectionSettings::default() };
+//! let mut settings = InjectionSettings::default();
+//! settings.style = CallStyle::Text;
 //! let plan = Plan::new(&tools, &settings, &names)?;
 //! assert_eq!(plan.offered[0].wire_name, "filesystem__read");
 //!
@@ -62,8 +63,7 @@ mod tests;
 
 pub use error::Error;
 pub use injection::{Injection, InjectionMode, InjectionSettings};
-pub use listing::ListedTool;
-pub use offered_tool::{MAX_DESCRIPTION_CHARS, MAX_PARAMETERS_BYTES, OfferedTool, Role};
+pub use offered_tool::{OfferedTool, Role};
 pub use plan::Plan;
 pub use plan_cost::PlanTokens;
 pub use reveal::Reveals;

@@ -15,11 +15,11 @@ use crate::system_prompt::call_style::CallStyle;
 
 /// The most characters of a description that are sent, of a tool or within its schema. `OpenAI` refuses longer ones of
 /// functions.
-pub const MAX_DESCRIPTION_CHARS: usize = 1000;
+pub(crate) const MAX_DESCRIPTION_CHARS: usize = 1000;
 
 /// The largest schema that is sent, in bytes of JSON: no single tool takes more than about 8,000 tokens. The
 /// descriptions of a larger schema are removed, and if it is still too large, it is not sent.
-pub const MAX_PARAMETERS_BYTES: usize = 32 * 1024;
+pub(crate) const MAX_PARAMETERS_BYTES: usize = 32 * 1024;
 
 /// The role of an offered tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -42,7 +42,7 @@ pub struct OfferedTool {
     pub wire_name: String,
     /// The tool.
     pub name: QualifiedName,
-    /// The description: at most [`MAX_DESCRIPTION_CHARS`] and a note, without hidden characters and call markers.
+    /// The description: truncated with a note if it is long, without hidden characters and call markers.
     pub description: String,
     /// The role of the tool.
     pub role: Role,
@@ -108,7 +108,7 @@ impl OfferedTool {
         }
     }
 
-    /// Returns the schema of the arguments, an object schema of at most [`MAX_PARAMETERS_BYTES`].
+    /// Returns the schema of the arguments, an object schema; a large one loses its annotations and parts.
     pub fn parameters(&self) -> &Value {
         let made = self.schema.get();
         made.fitted.as_ref().map_or(&made.parameters, |sent| &sent.schema)

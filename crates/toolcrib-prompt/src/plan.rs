@@ -6,12 +6,10 @@ use toolcrib_model::tool::{DiscoveryStep, Presence};
 use toolcrib_model::{QualifiedName, Tool};
 
 use crate::injection::{Estimate, Reveal, list_budget, operational_budget};
-use crate::listing::listed;
+use crate::listing::{ListedTool, listed};
 use crate::offered_tool::Role;
 use crate::system_prompt::call_style::CallStyle;
-use crate::{
-    Error, Injection, InjectionMode, InjectionSettings, ListedTool, OfferedTool, Tokenizer, WireNames,
-};
+use crate::{Error, Injection, InjectionMode, InjectionSettings, OfferedTool, Tokenizer, WireNames};
 
 /// The tools that a model is offered, and the form in which they are sent.
 ///

@@ -4,10 +4,11 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::injection::Estimate;
+use crate::listing::ListedTool;
 use crate::plan::per_tool;
 use crate::system_prompt::RenderedPrompt;
 use crate::system_prompt::call_style::CallStyle;
-use crate::{Injection, ListedTool, Plan};
+use crate::{Injection, Plan};
 
 /// The cost of a tool, in tokens, if only its name and the first sentence of its description are shown and nothing is
 /// counted.

@@ -45,4 +45,4 @@ pub use enrichment::{Artifacts, Enriched, Enrichment};
 pub use lookup::{FindError, OverloadError, Overloads};
 pub use registry::{InvalidTools, RefreshError, ToolRegistry};
 pub use session_tools::SessionTools;
-pub use snapshot::{Entry, MAX_WARNINGS, Snapshot};
+pub use snapshot::{Entry, Snapshot};

@@ -14,7 +14,7 @@ use crate::lookup::Spellings;
 use crate::{Artifacts, FindError, Overloads, ToolSchema};
 
 /// The maximum number of warnings of one snapshot that are listed.
-pub const MAX_WARNINGS: usize = 100;
+const MAX_WARNINGS: usize = 100;
 
 /// Returns the warning about a pattern that is not checked.
 pub(crate) fn warning(tool: &Tool, source: &str, unchecked: &Unchecked) -> String {
@@ -185,8 +185,8 @@ impl Snapshot {
         &self.rejected
     }
 
-    /// Returns warnings about tools that loaded with restrictions: patterns that no argument is checked against. Beyond
-    /// [`MAX_WARNINGS`], one line gives the number of the others.
+    /// Returns warnings about tools that loaded with restrictions: patterns that no argument is checked against. Of very
+    /// many, the last line gives the number of the others.
     pub fn warnings(&self) -> Vec<String> {
         let all = self.entries.iter().flat_map(|entry| {
             entry

@@ -19,7 +19,7 @@
 //! use toolcrib_port::CallContext;
 //! use toolcrib_results::{ResultLimits, Results};
 //!
-//! let results = Results::new(ResultLimits { tokens: 500, ..ResultLimits::default() });
+//! let results = Results::new(ResultLimits::new(500));
 //! let log = ToolResult::ok(None, "app::log", json!("started\n".repeat(1_000)));
 //! let log = results.shape(log, None, &CallContext::new("session"));
 //! assert!(log.metadata.contains_key("handle"));
@@ -28,7 +28,7 @@
 
 mod error_limit;
 mod json_size;
-mod limits;
+pub mod limits;
 mod output_schema;
 mod preview;
 mod process;
@@ -42,8 +42,7 @@ mod tokens;
 mod tests;
 
 pub use limits::{
-    DEFAULT_RESULT_TOKENS, MAX_CHECKED_RESULT_BYTES, MAX_FULL_RESULT_BYTES, MAX_RESULT_TOKENS,
-    MIN_RESULT_TOKENS, PREVIEW_TOKENS, ResultLimits,
+    MAX_CHECKED_RESULT_BYTES, MAX_RESULT_TOKENS, MIN_RESULT_TOKENS, PREVIEW_TOKENS, ResultLimits,
 };
 pub use process::Results;
 pub use read_result::name::READ_RESULT;

@@ -56,6 +56,7 @@ pub(crate) const MAX_PARSED_VALUES: usize = 2_000_000;
 
 /// The size limits of results for their readers.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ResultLimits {
     /// The tokens of a result that a model gets whole; [`DEFAULT_RESULT_TOKENS`] by default.
     pub tokens: u32,
@@ -70,6 +71,11 @@ impl Default for ResultLimits {
 }
 
 impl ResultLimits {
+    /// Creates limits with this number of tokens for a model.
+    pub fn new(tokens: u32) -> Self {
+        Self { tokens, ..Self::default() }
+    }
+
     /// Returns the maximum tokens of a result of this tool that a model gets whole, if `sharing` results are in one
     /// answer.
     pub(crate) fn tokens_of(&self, tool: Option<&Tool>, sharing: usize) -> usize {

@@ -8,11 +8,11 @@ use toolcrib_model::JsonObject;
 
 use crate::argument_names::{self, ArgumentNames};
 use crate::contents::Contents;
+use crate::limits::MAX_VALUE_CHECKS;
 use crate::pattern_cost::MAX_PATTERN_STATES;
 use crate::repair::{self, Plan, Repaired};
 use crate::schema_cost::{Graph, MAX_CHECK_DEPTH};
 use crate::unchecked_patterns::{self, Unchecked};
-use crate::validation_cost::MAX_VALUE_CHECKS;
 use crate::value_size::{MAX_VALUE_DEPTH, Shape};
 use crate::violation::MAX_VIOLATIONS;
 use crate::{Error, Violation, Violations, example, validator};
@@ -88,7 +88,7 @@ impl CompiledSchema {
 
     /// Returns true if JSON Schema accepts the value. Faster than [`validate`](Self::validate), and without its rules for
     /// the names of arguments. Values that are too deep for the stack, or that need more than
-    /// [`MAX_VALUE_CHECKS`](crate::MAX_VALUE_CHECKS), are not accepted.
+    /// [`MAX_VALUE_CHECKS`], are not accepted.
     pub fn accepts(&self, value: &Value) -> bool {
         self.look(value).is_checkable && self.validator.is_valid(value)
     }

@@ -5,14 +5,9 @@ use toolcrib_model::tool::PerDefinition;
 use toolcrib_model::{JsonObject, Schema};
 
 use crate::Error;
+use crate::limits::{MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES};
 use crate::pattern_cost::{Cost, MAX_PATTERN_STATES};
 use crate::schema_cost::{Graph, NAMING};
-
-/// The deepest nesting of a schema.
-pub const MAX_SCHEMA_DEPTH: usize = 128;
-
-/// The most values in a schema: objects, lists and scalars. The largest public ones have some 20,000.
-pub const MAX_SCHEMA_NODES: u64 = 30_000;
 
 /// The depth of a definition in a schema.
 const DEFINITION_DEPTH: usize = 2;

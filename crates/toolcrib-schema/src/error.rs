@@ -1,6 +1,6 @@
 //! Errors of schemas.
 
-use crate::{MAX_REFERENCE_DEPTH, MAX_SCHEMA_CHECKS, MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES};
+use crate::limits::{MAX_REFERENCE_DEPTH, MAX_SCHEMA_CHECKS, MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES};
 
 /// An error of a schema.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::MAX_SCHEMA_DEPTH;
+use crate::limits::MAX_SCHEMA_DEPTH;
 use crate::schema_cost::Subschemas;
 
 /// The flags of draft 4, and the bound that each makes exclusive.

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use toolcrib_model::text::{is_hidden, visible_text};
 use toolcrib_model::tool::Definition;
 
-use crate::MAX_SCHEMA_DEPTH;
+use crate::limits::MAX_SCHEMA_DEPTH;
 use crate::schema_cost::Subschemas;
 
 /// A name or a value with hidden characters.

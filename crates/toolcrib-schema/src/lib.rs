@@ -43,17 +43,36 @@ mod violation;
 mod provider_profile;
 pub mod typescript;
 
+pub mod limits {
+    //! Limits of schemas, and of the cost of a validation.
+
+    /// The deepest nesting of a schema.
+    pub const MAX_SCHEMA_DEPTH: usize = 128;
+
+    /// The most values in a schema: objects, lists and scalars. The largest public ones have some 20,000.
+    pub const MAX_SCHEMA_NODES: u64 = 30_000;
+
+    /// The most checks of one value, counted over everything that applies to it at once (`$ref`, `allOf`, `anyOf`,
+    /// `oneOf`, `not`, `if`), with shared parts counted as often as they apply. Real schemas need a few hundred.
+    pub const MAX_SCHEMA_CHECKS: u64 = 200_000;
+
+    /// The longest way from part to part of a schema, through references too: the validator recurses along it.
+    pub const MAX_REFERENCE_DEPTH: u64 = 128;
+
+    /// The most steps that the check of one value may take: a part of the schema on a part of the value, a comparison
+    /// with a listed value, some bytes of a text against a pattern. A value that needs more is refused.
+    pub const MAX_VALUE_CHECKS: u64 = 100_000;
+}
+
 #[cfg(test)]
 mod tests;
 
 pub use compiled::CompiledSchema;
-pub use contents::{BoundsCheck, MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES};
+pub use contents::BoundsCheck;
 pub use error::Error;
 pub use exclusive_bounds::with_numeric_bounds;
 pub use invisible_characters::{HiddenCharacter, definition_without_hidden, visible_data, without_hidden};
 pub use provider_profile::{Profile, Sent};
 pub use repair::Repair;
-pub use schema_cost::{MAX_REFERENCE_DEPTH, MAX_SCHEMA_CHECKS};
 pub use unchecked_patterns::{Unchecked, is_small_pattern};
-pub use validation_cost::MAX_VALUE_CHECKS;
 pub use violation::{Violation, ViolationKind, Violations};

@@ -18,13 +18,7 @@ use toolcrib_model::Schema;
 use toolcrib_model::text::pointer_part;
 
 use crate::Error;
-
-/// The most checks of one value, counted over everything that applies to it at once (`$ref`, `allOf`, `anyOf`, `oneOf`,
-/// `not`, `if`), with shared parts counted as often as they apply. Real schemas need a few hundred.
-pub const MAX_SCHEMA_CHECKS: u64 = 200_000;
-
-/// The longest way from part to part of a schema, through references too: the validator recurses along it.
-pub const MAX_REFERENCE_DEPTH: u64 = 128;
+use crate::limits::{MAX_REFERENCE_DEPTH, MAX_SCHEMA_CHECKS};
 
 /// The maximum recursion of a check: levels of the value times parts of the schema that follow each other on one level. A
 /// stack of 2 MiB fits it several times in an optimized build, and once in an unoptimized build.

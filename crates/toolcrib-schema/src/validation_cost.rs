@@ -5,13 +5,10 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
+use crate::limits::MAX_VALUE_CHECKS;
 use crate::pattern_cost::Cost;
 use crate::schema_cost::Graph;
 use crate::value_size::size;
-
-/// The most steps that the check of one value may take: a part of the schema on a part of the value, a comparison with
-/// a listed value, some bytes of a text against a pattern. A value that needs more is refused.
-pub const MAX_VALUE_CHECKS: u64 = 100_000;
 
 /// The most steps whose errors are collected. Beyond it a value is refused without a reason for each part.
 const MAX_EXPLAINED_CHECKS: u64 = 30_000;

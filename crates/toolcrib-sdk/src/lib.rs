@@ -40,8 +40,8 @@
 //! (`session`, `conversation`, `user`, `agent`), or with `#[hidden(config = "…")]`, from the configuration of the module. They
 //! are in no schema, and a call that has arguments of their names is refused.
 //!
-//! What `access` declares holds wherever the function asks an [`Access`](toolcrib_policy::Access) of its app, as guards of
-//! clients, folders and programs do. Work on another thread takes it along by [`Access::carry`](toolcrib_policy::Access::carry).
+//! What `access` declares is in `CallContext::access`. A function that reaches a host, a file, or a program asks
+//! [`CallContext::narrow`] with the [`Access`](toolcrib_policy::Access) of its app, which gives what both allow.
 //!
 //! A function that waits has to be `async`; one that is not holds up the others while it works, so it has to be quick.
 //!

@@ -12,12 +12,13 @@ use crate::keyword::synonyms::Synonyms;
 use crate::keyword::vocabulary::Vocabulary;
 use crate::keyword::word_index::WordIndex;
 use crate::keyword::{Candidate, KeywordIndex, QueryTerm};
+use crate::limits::MIN_CONFIDENCE;
 use crate::names::aliases::Aliases;
 use crate::names::did_you_mean::suggest;
 use crate::names::{Mention, NameIndex};
 use crate::query::Query;
 use crate::ranking::action::{QueryAction, ToolAction, action_factor};
-use crate::ranking::confidence::{MIN_CONFIDENCE, SemanticEvidence, evidence};
+use crate::ranking::confidence::{SemanticEvidence, evidence};
 use crate::ranking::fusion::{self, DEPTH, FusedHit, RetrieverHit};
 use crate::semantic_retriever::SemanticRetriever;
 use crate::text::Analyzer;
@@ -80,7 +81,7 @@ impl SearchIndex {
     }
 
     /// Indexes the tools like [`build_with`](Self::build_with), and caches the index in `folder` if there are at least
-    /// [`MIN_CACHED_TOOLS`](crate::MIN_CACHED_TOOLS) tools, so that the next start loads it.
+    /// [`MIN_CACHED_TOOLS`](crate::limits::MIN_CACHED_TOOLS) tools, so that the next start loads it.
     ///
     /// The folder belongs to the operator and several processes may share it. A faulty cache costs time, nothing else.
     pub fn build_cached<'a>(

@@ -45,6 +45,7 @@
 //! vectors that they made, and [cached indexes](SearchIndex::build_cached).
 
 mod index;
+pub mod limits;
 mod outcome;
 mod settings;
 
@@ -69,13 +70,9 @@ mod error;
 #[cfg(test)]
 mod tests;
 
-pub use cache::index_cache::MIN_CACHED_TOOLS;
 pub use error::Error;
 pub use index::SearchIndex;
 pub use keyword::{DocumentIndex, FoundDocument, MAX_TOOLS};
-pub use outcome::{
-    Evidence, Explain, Hit, MAX_LIMIT, MIN_LIMIT, Outcome, Reason, RetrieverScore, SearchOptions,
-};
-pub use ranking::confidence::MIN_CONFIDENCE;
+pub use outcome::{Evidence, Explain, Hit, Outcome, Reason, RetrieverScore, SearchOptions};
 pub use settings::{MAX_QUERY_BYTES, MAX_SYNONYM_GROUPS, MAX_SYNONYM_WORDS, Ranking, SearchSettings};
-pub use tool_text::{Field, MAX_DEPTH};
+pub use tool_text::Field;

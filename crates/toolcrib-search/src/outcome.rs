@@ -4,11 +4,8 @@ use serde::Serialize;
 use toolcrib_model::QualifiedName;
 
 use crate::Field;
+use crate::limits::{MAX_LIMIT, MIN_LIMIT};
 
-/// The fewest hits that can be requested.
-pub const MIN_LIMIT: usize = 1;
-/// The most hits of one outcome: more would not be read, and would fill the model's context window.
-pub const MAX_LIMIT: usize = 20;
 /// The number of hits unless a limit is set.
 const DEFAULT_LIMIT: usize = 5;
 /// The most names in [`Outcome::nearest`].
@@ -16,6 +13,7 @@ pub(crate) const MAX_NEAREST: usize = 3;
 
 /// The options of a search.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct SearchOptions<'a> {
     /// The most hits to return, clamped to [`MIN_LIMIT`]`..=`[`MAX_LIMIT`].
     pub limit: usize,
@@ -42,6 +40,11 @@ impl std::fmt::Debug for SearchOptions<'_> {
 }
 
 impl SearchOptions<'_> {
+    /// Creates the options of a search in all tools.
+    pub fn new(limit: usize) -> Self {
+        Self { limit, ..Self::default() }
+    }
+
     pub(crate) fn bounded_limit(&self) -> usize {
         self.limit.clamp(MIN_LIMIT, MAX_LIMIT)
     }
@@ -83,7 +86,7 @@ impl Outcome {
 /// The evidence for and against a match.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Evidence {
-    /// The confidence, from 0 to 1, that one of the tools is meant. Below [`MIN_CONFIDENCE`](crate::MIN_CONFIDENCE)
+    /// The confidence, from 0 to 1, that one of the tools is meant. Below [`MIN_CONFIDENCE`](crate::limits::MIN_CONFIDENCE)
     /// there is no match.
     pub confidence: f32,
     /// The weighted share of the query's words that the best tool contains.

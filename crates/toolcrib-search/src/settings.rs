@@ -25,6 +25,7 @@ pub enum Ranking {
 /// The search settings of an app.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct SearchSettings {
     /// The method that combines the results of both retrievers.
     pub ranking: Ranking,

@@ -17,7 +17,7 @@ const MAX_PROPERTIES: usize = 256;
 /// The most enum values of one property that are read.
 const MAX_ENUM_VALUES: usize = 64;
 /// The depth to which properties are followed: those of the schema, and those of its properties.
-pub const MAX_DEPTH: usize = 2;
+const MAX_DEPTH: usize = 2;
 
 /// The part of a tool that a text comes from. Matches have a different weight in each field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

@@ -11,7 +11,6 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use toolcrib_app::sections::serve::SurfaceMode;
@@ -22,7 +21,7 @@ use toolcrib_model::{
     UserAnswer, UserQuestion,
 };
 use toolcrib_policy::{Authorized, Call};
-use toolcrib_port::{Approver, CallContext, LoadOutcome, Progress, ToolEngine, ToolLoader};
+use toolcrib_port::{CallContext, LoadOutcome, Progress, ToolEngine, ToolLoader};
 use toolcrib_registry::ToolRegistry;
 use toolcrib_runtime::Runtime;
 use toolcrib_sdk::Source;
@@ -89,7 +88,6 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
 /// The source, and what runs its tools.
 #[derive(Default)]
 struct Suite {
-    approver: Mutex<Option<Arc<dyn Approver>>>,
     /// Whether there is one tool more.
     has_more: AtomicBool,
     /// How often there was another list of prompts.
@@ -209,10 +207,6 @@ impl ToolEngine for Suite {
 
     fn reports_progress(&self) -> bool {
         true
-    }
-
-    fn set_approver(&self, approver: &Arc<dyn Approver>) {
-        *self.approver.lock() = Some(Arc::clone(approver));
     }
 
     async fn invoke(&self, call: &Authorized<Call>, context: &CallContext) -> ToolResult {
@@ -366,8 +360,9 @@ impl Suite {
         fields: Vec<FormField>,
         context: &CallContext,
     ) -> Result<Value, ToolError> {
-        let approver = self.approver.lock().clone();
-        let Some(approver) = approver else { return Err(failed(ErrorKind::Internal, "nobody attends")) };
+        let Some(approver) = &context.approver else {
+            return Err(failed(ErrorKind::Internal, "nobody attends"));
+        };
         let server = Some(NAMESPACE.into());
         let key = fields.first().map(|field| format!("user_{}", field.name));
         let question =

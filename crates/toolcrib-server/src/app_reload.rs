@@ -17,7 +17,7 @@ impl Server {
     }
 
     /// Replaces the app with another version, with its tools, rules, tokens and limits. Running calls end with the
-    /// version that started them, which is then closed, after [`RETIRE_TIME`](crate::RETIRE_TIME) at the latest. Data of sessions and on
+    /// version that started them, which is then closed, after ten minutes at the latest. Data of sessions and on
     /// disk is kept. The approvals that a client's user has remembered are dropped, since the rules may differ.
     /// Background calls continue as after a restart.
     ///

@@ -14,7 +14,7 @@ use crate::Error;
 
 /// The time that calls of an earlier version of the app have to end. It exceeds the default time that a call waits for
 /// an approval.
-pub const RETIRE_TIME: Duration = Duration::from_mins(10);
+const RETIRE_TIME: Duration = Duration::from_mins(10);
 
 /// One version of the app.
 pub(crate) struct AppVersion {

@@ -56,11 +56,9 @@ mod stdio;
 #[cfg(test)]
 mod tests;
 
-pub use app_version::RETIRE_TIME;
 pub use approval::ClientApprover;
 pub use calls::tasks::TASK_AFTER;
 pub use error::Error;
-pub use http::HttpServer;
 pub use page::StatusPage;
 pub use server::Server;
 pub use settings::ServerSettings;

@@ -5,20 +5,8 @@ mod screen;
 use serde_json::{Value, json};
 use toolcrib_testkit::{ModelServer, Turn};
 
-use crate::support::{Lab, tmux};
+use crate::support::{Lab, shop, tmux};
 use screen::ChatScreen;
-
-const TOOLS: &str = "
-shop:
-  - name: order
-    description: Orders an item.
-    risk: high
-    parameters: {type: object, properties: {item: {type: string}}, required: [item]}
-  - name: look
-    description: Looks for an item.
-    risk: low
-    parameters: {type: object, properties: {item: {type: string}}, required: [item]}
-";
 
 const ANSWER: &str = "# Lamps\n\nThere are **two lamps** in stock, and the cheaper one of them costs twenty euro, which is \
                       less than the table on which it stands in the window of the shop.\n\n- a desk lamp\n- a floor lamp";
@@ -26,20 +14,7 @@ const ANSWER: &str = "# Lamps\n\nThere are **two lamps** in stock, and the cheap
 /// Looking takes until there is a file `go`; the list of items is long.
 fn lab(server: &ModelServer) -> Lab {
     let script = r#"while [ \"$1\" = slow ] && [ ! -e go ]; do sleep 0.05; done; seq -s , 1 200"#;
-    let app = format!(
-        r#"
-agents:
-  - id: clerk
-    brain: {{provider: openai, model: m, base_url: "{}"}}
-tools:
-  registry: [{{type: file, path: tools.yaml, engine: shop}}]
-  engines:
-    shop: {{type: command, argv: [sh, -c, "{script}", sh, "{{item}}"]}}
-  capabilities: {{default_policy: grant}}
-"#,
-        server.base_url()
-    );
-    Lab::with_app(&app).with_file("tools.yaml", TOOLS).with_variable("OPENAI_API_KEY", "test")
+    shop(server, script, "high")
 }
 
 /// Returns what the user said last, in the last request to the model.

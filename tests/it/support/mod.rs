@@ -7,6 +7,7 @@ mod mcp_script;
 mod optional;
 mod ran;
 mod requests;
+mod shop;
 mod told;
 
 pub(crate) use desk::Desk;
@@ -16,6 +17,7 @@ pub(crate) use mcp_script::mcp_script;
 pub(crate) use optional::{chromium, onnx, peer, shared, tmux};
 pub(crate) use ran::Ran;
 pub(crate) use requests::transcript;
+pub(crate) use shop::shop;
 pub(crate) use told::told;
 
 /// Compares a text with its snapshot, with what differs from run to run taken out.

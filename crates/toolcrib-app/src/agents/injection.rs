@@ -16,7 +16,8 @@ pub(super) fn settings(
     agent: Option<(&AgentConfig, u32)>,
     view: &CallerView<'_>,
 ) -> InjectionSettings {
-    let mut settings = InjectionSettings { mode: runtime.tool_injection, ..InjectionSettings::default() };
+    let mut settings = InjectionSettings::default();
+    settings.mode = runtime.tool_injection;
     settings.tool_budget = runtime.tool_budget.unwrap_or(settings.tool_budget);
     settings.estimate = match (runtime.estimate, runtime.tokens_per_tool) {
         (Some(SizeEstimate::Payload), _) | (None, None) => Estimate::Payload,

@@ -19,7 +19,8 @@ pub(super) fn plan<'a, T: Iterator<Item = &'a Tool>>(
     wire_names: &WireNames,
 ) -> Result<Plan, Error> {
     if scripts == ScriptMode::On && tools().any(is_run_script) {
-        let settings = InjectionSettings { scripts: true, ..settings.clone() };
+        let mut settings = settings.clone();
+        settings.scripts = true;
         return Plan::new(tools(), &settings, wire_names);
     }
     let plan = Plan::new(tools().filter(|tool| !is_run_script(tool)), settings, wire_names)?;
@@ -28,7 +29,8 @@ pub(super) fn plan<'a, T: Iterator<Item = &'a Tool>>(
     if !is_offered {
         return Ok(plan);
     }
-    let settings = InjectionSettings { mode: InjectionMode::Direct, ..settings.clone() };
+    let mut settings = settings.clone();
+    settings.mode = InjectionMode::Direct;
     Plan::new(tools(), &settings, wire_names)
 }
 

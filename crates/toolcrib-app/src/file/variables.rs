@@ -105,7 +105,7 @@ fn literal_secret<'a>(pointer: &'a str, text: &'a str) -> Option<(&'a str, &'a s
 
 /// One text with its variables filled in; an unset one is an error at its place. The values of secrets are noted, so
 /// that nothing says them.
-pub fn expanded(file: &AppFile, text: &str, pointer: &str, is_path: bool) -> Result<String, Error> {
+pub(crate) fn expanded(file: &AppFile, text: &str, pointer: &str, is_path: bool) -> Result<String, Error> {
     if let Some((name, secret)) = literal_secret(pointer, text) {
         file.secrets.add(name, Secret::new(secret));
     }

@@ -30,6 +30,7 @@ pub const DEFAULT_AGENT: &str = "assistant";
 /// One entry of `agents`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct AgentConfig {
     /// The name of the agent.
     pub id: String,
@@ -54,6 +55,7 @@ fn assistant() -> String {
 /// `agents[].brain`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct BrainConfig {
     /// The provider of the model, which determines the API, the key and the default server.
     pub provider: Provider,
@@ -214,6 +216,7 @@ impl<'de> Deserialize<'de> for ToolChoiceConfig {
 /// `agents[].brain.prices`: prices of a million tokens, in any currency.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct PricesConfig {
     /// The price of tokens read.
     #[serde(deserialize_with = "amount")]

@@ -16,6 +16,7 @@ pub const MAX_APPS: usize = 16;
 /// One entry of `tools.apps`: an app that agents can delegate to.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct CalledAppConfig {
     /// The app file, relative to this one.
     pub path: String,

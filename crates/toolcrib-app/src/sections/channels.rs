@@ -223,7 +223,7 @@ fn webhook(app: &AppContext<'_>, settings: &Value, place: &str) -> Result<Webhoo
     let allow_private = entry.allow_private.unwrap_or_else(|| is_private_url(&entry.url));
     let http = HttpClient::new(WebhookChannel::http_policy(allow_private))
         .map_err(|error| wrong("url", error.to_string()))?
-        .with_guard(move |host, port| access.allows_host(host, port));
+        .with_guard(access.host_guard());
     http.check_url(&url).map_err(|error| wrong("url", error.to_string()))?;
     WebhookChannel::new(http, url, &entry.secret).map_err(|error| wrong("secret", error.to_string()))
 }

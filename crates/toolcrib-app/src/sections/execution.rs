@@ -59,21 +59,18 @@ impl App {
             TaskStore::Process => None,
             _ => self.task_store()?,
         };
-        Ok(TaskSettings {
-            mode,
-            file,
-            is_shared: section.shared,
-            watchers: section.watchers,
-            schedules: section.scheduler || self.config.modules.contains_key(SCHEDULER),
-            background_after: section
-                .background_after
-                .map(|seconds| Duration::from_secs(seconds.get().into())),
-            scripts: section.scripts.settings(ScriptCallers {
-                agents: self.config.runtime.scripts != ScriptMode::Off,
-                clients: self.config.serve.scripts != ScriptMode::Off,
-            }),
-            means: means(&self.config),
-        })
+        let mut settings = TaskSettings::default();
+        (settings.mode, settings.file, settings.is_shared) = (mode, file, section.shared);
+        settings.watchers = section.watchers;
+        settings.schedules = section.scheduler || self.config.modules.contains_key(SCHEDULER);
+        settings.background_after =
+            section.background_after.map(|seconds| Duration::from_secs(seconds.get().into()));
+        settings.scripts = section.scripts.settings(ScriptCallers {
+            agents: self.config.runtime.scripts != ScriptMode::Off,
+            clients: self.config.serve.scripts != ScriptMode::Off,
+        });
+        settings.means = means(&self.config);
+        Ok(settings)
     }
 
     /// Returns the file that the app names, or a default one in the folder for program state; `None` if there is no such

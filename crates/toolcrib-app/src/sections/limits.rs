@@ -82,12 +82,12 @@ fn flow(
         };
         name.map(|name| (name, limits.clone())).map_err(|error| file.error_at(&place, error.to_string()))
     });
-    Ok(FlowSettings {
-        source: limits.source.clone(),
-        sources: of_modules.chain(of_sources).collect(),
-        tools: tools.collect::<Result<HashMap<_, _>, _>>()?,
-        cache: limits.cache.clone(),
-    })
+    let mut settings = FlowSettings::default();
+    settings.source = limits.source.clone();
+    settings.sources = of_modules.chain(of_sources).collect();
+    settings.tools = tools.collect::<Result<HashMap<_, _>, _>>()?;
+    settings.cache = limits.cache.clone();
+    Ok(settings)
 }
 
 /// Returns the error of a deadline that is too long, at a position in the file.

@@ -13,6 +13,7 @@ use crate::sections::values::present;
 /// One entry of `modules`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct ModuleConfig {
     /// The settings of the module.
     pub config: Value,

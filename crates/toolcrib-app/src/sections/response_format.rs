@@ -14,6 +14,7 @@ const DEFAULT_NAME: &str = "message";
 /// `agents[].brain.response_format`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct ResponseFormatConfig {
     /// The form of a message.
     pub r#type: ResponseFormatType,

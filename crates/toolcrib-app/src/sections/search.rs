@@ -62,7 +62,9 @@ impl SearchTier {
 impl SearchSection {
     /// Returns the settings of the index.
     pub fn settings(&self) -> SearchSettings {
-        SearchSettings { ranking: self.ranking, synonyms: self.synonyms.clone() }
+        let mut settings = SearchSettings::default();
+        (settings.ranking, settings.synonyms) = (self.ranking, self.synonyms.clone());
+        settings
     }
 }
 

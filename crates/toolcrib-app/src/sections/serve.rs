@@ -93,6 +93,7 @@ pub enum SurfaceMode {
 /// One entry of `serve.tokens`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct TokenConfig {
     /// The name of the client. Rules refer to its sessions as `serve/NAME/*`.
     pub name: String,
@@ -109,6 +110,7 @@ pub struct TokenConfig {
 /// `serve.limits`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct ServeLimits {
     /// The maximum size of a request body in bytes. The default is 4 MiB, the maximum 64 MiB.
     #[serde(deserialize_with = "body_bytes")]

@@ -118,12 +118,10 @@ fn of_skills(skills: &Skills, app: &AppContext<'_>) -> Result<Vec<BuiltSource>, 
     let with_programs = skills.iter().filter(|skill| skill.holds(MANIFEST));
     Ok(with_programs
         .filter_map(|skill| {
-            let settings = ModuleSettings {
-                namespace: Some(skill.name.clone()),
-                workspace: Some(workspace.clone()),
-                access: access.clone(),
-                ..ModuleSettings::default()
-            };
+            let mut settings = ModuleSettings::default();
+            settings.namespace = Some(skill.name.clone());
+            settings.workspace = Some(workspace.clone());
+            settings.access = access.clone();
             let module = Arc::new(ExecModule::new(skill.folder()?, settings));
             Some(BuiltSource::new(Source::new(module.clone()).local().with_engine(module)))
         })

@@ -34,7 +34,8 @@ pub(crate) async fn run(arguments: &Eval, json: bool) -> Result<Exit, Failure> {
         Ranking::Fused => toolcrib_search::Ranking::Fused,
         Ranking::Weighted => toolcrib_search::Ranking::Weighted,
     };
-    let settings = SearchSettings { ranking, ..SearchSettings::default() };
+    let mut settings = SearchSettings::default();
+    settings.ranking = ranking;
     let embedder = embedder(arguments)?;
     let start = Instant::now();
     let index = SearchIndex::build_with(tools.iter().map(AsRef::as_ref), &settings)

@@ -36,8 +36,6 @@ use toolcrib_app::Extensions;
 use crate::arguments::{Arguments, Command};
 use crate::ui::output;
 
-pub(crate) use run::Results;
-
 /// Runs one command to its exit code.
 pub(crate) async fn run(arguments: Arguments, extensions: Extensions) -> ExitCode {
     let extensions = &extensions;

@@ -1,7 +1,6 @@
 //! `toolcrib run`.
 
 mod chat;
-mod results;
 mod slash;
 
 #[cfg(test)]
@@ -34,7 +33,7 @@ use crate::trace::TraceJournal;
 use crate::ui::activity::Activity;
 use crate::ui::observer::Watcher;
 use crate::ui::output::{self, tell};
-pub(crate) use results::Results;
+use crate::ui::results::Results;
 
 /// The session of one process.
 pub(super) const SESSION: &str = "run";

@@ -5,5 +5,6 @@ pub(crate) mod markdown;
 pub(crate) mod observer;
 pub(crate) mod output;
 pub(crate) mod printable;
+pub(crate) mod results;
 pub(crate) mod style;
 pub(crate) mod width;

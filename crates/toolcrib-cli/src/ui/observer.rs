@@ -7,12 +7,12 @@ use toolcrib_agent::{Compacted, Observer};
 use toolcrib_model::{ToolCall, ToolResult};
 
 use crate::arguments::Reasoning;
-use crate::commands::Results;
 use crate::terminal::{Stream, screen};
 use crate::ui::activity::Activity;
 use crate::ui::markdown::MarkdownStream;
 use crate::ui::output::{is_colourful, say_model, tell_model, tell_raw};
 use crate::ui::printable::{Layout, excerpt, printable};
+use crate::ui::results::Results;
 use crate::ui::style::{END, Meaning};
 use crate::ui::width::terminal_width;
 

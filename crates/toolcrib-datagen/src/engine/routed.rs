@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use toolcrib_model::name::NAMESPACE_SEPARATOR;
 use toolcrib_model::{ErrorKind, QualifiedName, Tool, ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call};
-use toolcrib_port::{Approver, CallContext, ToolEngine};
+use toolcrib_port::{CallContext, ToolEngine};
 
 /// The most bytes of a pattern.
 const MAX_PATTERN_BYTES: usize = 1_000;
@@ -161,8 +161,8 @@ impl ToolEngine for RoutedEngine {
         self.used().any(|engine| engine.reports_progress())
     }
 
-    fn set_approver(&self, approver: &Arc<dyn Approver>) {
-        self.engines().into_iter().for_each(|engine| engine.set_approver(approver));
+    fn set_has_user(&self, has_user: bool) {
+        self.engines().into_iter().for_each(|engine| engine.set_has_user(has_user));
     }
 
     async fn end_session(&self, session: &str) {

@@ -51,7 +51,7 @@ impl SparseSampler {
     /// Returns the tools that a search for a tool finds, and its overloads, without those in `taken`.
     fn similar(&self, tool: &toolcrib_model::Tool, limit: usize, taken: &HashSet<ToolKey>) -> Vec<ToolKey> {
         let query = format!("{} {}", tool.name.name().replace(['_', '-'], " "), tool.description);
-        let options = SearchOptions { limit, ..SearchOptions::default() };
+        let options = SearchOptions::new(limit);
         let found = self.index.search(&query, &options);
         let names = std::iter::once(&tool.name).chain(found.hits.iter().map(|hit| &hit.name));
         let mut keys = Vec::new();

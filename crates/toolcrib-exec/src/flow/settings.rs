@@ -60,6 +60,7 @@ const MAX_SECONDS: f64 = 24.0 * 60.0 * 60.0;
 /// The settings of flow control. An unset field has the default that its documentation names.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct FlowSettings {
     /// The limits of every source, where its own entry sets no other. For engines that run [in this
     /// process](toolcrib_port::ToolEngine::is_in_process), only the timeout and the retries apply: their calls are
@@ -77,6 +78,7 @@ pub struct FlowSettings {
 /// The limits of a source.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct SourceLimits {
     /// The time limit of a call, including waiting. By default 60 seconds, at most 600.
     #[serde(rename = "timeout_seconds", with = "seconds::optional")]
@@ -100,6 +102,7 @@ pub struct SourceLimits {
 /// The limits of a tool. By default those of its source.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct ToolLimits {
     /// The time limit of a call, at most 600 seconds.
     #[serde(rename = "timeout_seconds", with = "seconds::optional")]
@@ -134,6 +137,7 @@ pub struct RateLimit {
 /// A circuit breaker, which pauses a source after repeated failures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct BreakerLimits {
     /// The number of failures in a row that open the breaker. The default is 5; 0 disables it.
     pub failures: u32,
@@ -150,6 +154,7 @@ pub struct BreakerLimits {
 /// The limits of the result cache.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct CacheLimits {
     /// The maximum number of entries. The default is 1,000; 0 disables the cache.
     pub max_entries: usize,

@@ -182,7 +182,7 @@ async fn a_check_that_never_ends_ends_and_holds_no_other_call_up() {
     let expected = [Some(ErrorKind::Timeout), None, Some(ErrorKind::Timeout), Some(ErrorKind::Internal)];
     assert_eq!(kinds(&results), expected);
     // One wait for both checks before, and one for the check after.
-    assert_eq!(started.elapsed(), 2 * crate::MAX_HOOK_WAIT);
+    assert_eq!(started.elapsed(), 2 * crate::limits::MAX_HOOK_WAIT);
     // `sum` and `flood`.
     assert_eq!(fixture.calls(), 2);
 }

@@ -16,7 +16,7 @@ use crate::Error;
 /// The access rules for paths relative to a root.
 #[derive(Clone, Default)]
 pub(super) struct FileGuard {
-    admits: Option<Arc<FilePredicate>>,
+    admits: Vec<Arc<FilePredicate>>,
     /// The files that are never written, and the absolute path of the root without symlinks.
     protected: Option<(ProtectedFiles, PathBuf)>,
     /// Set where nothing may be written.
@@ -36,7 +36,7 @@ impl FileGuard {
         mut self,
         admits: impl Fn(&Path, Purpose) -> bool + Send + Sync + 'static,
     ) -> Self {
-        self.admits = Some(Arc::new(admits));
+        self.admits.push(Arc::new(admits));
         self
     }
 
@@ -52,7 +52,7 @@ impl FileGuard {
 
     /// Returns true if nothing is refused.
     pub(super) fn is_open(&self) -> bool {
-        self.admits.is_none() && self.protected.is_none() && !self.is_read_only
+        self.admits.is_empty() && self.protected.is_none() && !self.is_read_only
     }
 
     /// Checks a path without symlinks. Errors name the path as the caller gave it.
@@ -83,7 +83,7 @@ impl FileGuard {
             return Err(Error::ReadOnly { path: given.display().to_string() });
         }
         let relative = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
-        if self.admits.as_ref().is_none_or(|admits| admits(relative, purpose)) {
+        if self.admits.iter().all(|admits| admits(relative, purpose)) {
             return Ok(());
         }
         Err(Error::PathNotAllowed { path: given.display().to_string(), operation })

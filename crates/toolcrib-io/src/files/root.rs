@@ -87,7 +87,7 @@ impl Root {
         Self::open(path)
     }
 
-    /// Lets only those paths be reached that the guard admits. It is asked about paths relative to the root, of which
+    /// Lets only those paths be reached that the guard admits, in addition to earlier guards. It is asked about paths relative to the root, of which
     /// `.` is the root itself: about the one that was given, and about where its symlinks lead.
     pub fn with_guard(mut self, admits: impl Fn(&Path, Purpose) -> bool + Send + Sync + 'static) -> Self {
         self.guard = self.guard.with_admits(admits);

@@ -25,7 +25,7 @@ const USER_AGENT: &str = concat!("toolcrib/", env!("CARGO_PKG_VERSION"));
 pub struct HttpClient {
     policy: HttpPolicy,
     has_roots: bool,
-    guard: Option<HostGuard>,
+    guards: Vec<HostGuard>,
     inner: reqwest::Client,
 }
 
@@ -61,13 +61,13 @@ impl HttpClient {
             .user_agent(USER_AGENT)
             .build()
             .map_err(|error| Error::ClientFailed { reason: causes(&error) })?;
-        Ok(Self { policy, has_roots: tls.has_roots, guard: None, inner })
+        Ok(Self { policy, has_roots: tls.has_roots, guards: Vec::new(), inner })
     }
 
-    /// Restricts requests to the hosts and ports that the guard admits, in addition to the policy. The guard receives the
-    /// host as the URL names it, before anything is sent. Redirects do not leave that host.
+    /// Restricts requests to the hosts and ports that the guard admits, in addition to the policy and to earlier guards. The
+    /// guard receives the host as the URL names it, before anything is sent. Redirects do not leave that host.
     pub fn with_guard(mut self, admits: impl Fn(&str, u16) -> bool + Send + Sync + 'static) -> Self {
-        self.guard = Some(HostGuard(Arc::new(admits)));
+        self.guards.push(HostGuard(Arc::new(admits)));
         self
     }
 
@@ -99,18 +99,15 @@ impl HttpClient {
             Some(Host::Ipv4(address)) => Some(IpAddr::V4(address)),
             Some(Host::Ipv6(address)) => Some(IpAddr::V6(address)),
         };
-        if let Some(HostGuard(admits)) = &self.guard {
-            let host = url.host_str().unwrap_or_default();
-            let port = url.port_or_known_default().unwrap_or_default();
-            if !admits(host, port) {
-                return Err(Error::HostNotAllowed { host: host.to_owned(), port });
-            }
+        let (host, port) =
+            (url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default());
+        if !self.guards.iter().all(|HostGuard(admits)| admits(host, port)) {
+            return Err(Error::HostNotAllowed { host: host.to_owned(), port });
         }
         if let Some(address) = address
             && !self.policy.allow_private
         {
-            admit(url.host_str().unwrap_or_default(), &[SocketAddr::new(address, 0)])
-                .map_err(|refused| refusal(&refused))?;
+            admit(host, &[SocketAddr::new(address, 0)]).map_err(|refused| refusal(&refused))?;
         }
         if url.scheme() == "https" && !self.has_roots {
             return Err(Error::RootCertificatesMissing { url: display_url(url) });

@@ -11,7 +11,8 @@ use toolcrib_port::ToolEngine;
 use toolcrib_sdk::{AppEntry, Source};
 
 pub use self::programs::{ExecEntry, exec};
-use crate::{CommandEngine, CommandSettings, FileLoader, InlineLoader};
+use crate::command::{CommandEngine, CommandSettings};
+use crate::{FileLoader, InlineLoader};
 
 /// The settings of `type: file`.
 #[derive(Debug, Deserialize)]

@@ -9,7 +9,8 @@ use toolcrib_model::Secret;
 use toolcrib_sdk::{AppEntry, Seconds, Source};
 
 use crate::worker::DEFAULT_START_LIMIT;
-use crate::{ExecModule, ModuleSettings, WorkerModule};
+use crate::worker::WorkerModule;
+use crate::{ExecModule, ModuleSettings};
 
 /// The settings of `type: exec`.
 #[derive(Debug, Deserialize)]

@@ -13,7 +13,7 @@ use toolcrib_port::{CallContext, ToolEngine};
 
 use super::program_output::Output;
 use super::{CONTEXT_VARIABLES, ExecModule, MANIFEST};
-use crate::command_engine::unenforced;
+use crate::command::unenforced;
 
 impl ExecModule {
     async fn run(&self, call: &Call, context: &CallContext) -> Result<Value, ToolError> {
@@ -44,14 +44,13 @@ impl ExecModule {
                 .with_retryable(false)
         })?;
         drop(current);
-        let access = self.settings.access.clone();
         let argv = program
             .argv
             .fill(tool, &call.arguments)
             .map_err(|error| ToolError::new(ErrorKind::InvalidArgs, error.to_string()))?;
         let mut command = Command::new(argv)
             .with_cwd(&self.folder)
-            .with_guard(move |program| access.allows_program(program));
+            .with_guard(context.narrow(&self.settings.access).program_guard());
         for (name, value) in &program.env {
             command = command.with_env(name, value);
         }

@@ -13,8 +13,8 @@ use toolcrib_model::{JsonObject, QualifiedName, Risk, Schema, Tool};
 use toolcrib_policy::Access;
 use toolcrib_port::{LoadOutcome, Reject, RejectKind};
 
-use crate::ArgvItem;
-use crate::command_template::Template;
+use crate::command::ArgvItem;
+use crate::command::template::Template;
 
 /// The largest manifest, in bytes.
 pub const MAX_MANIFEST_BYTES: u64 = 1024 * 1024;
@@ -158,7 +158,7 @@ impl ToolReader<'_> {
         let tool = self.tool_of(declared_tool, name, &at("parameters"));
         let declared =
             Access::of_tool(&tool).map_err(|error| self.invalid(&at("access"), error.to_string()))?;
-        let argv = self.argv(argv, &tool, declared.and(self.access), &at("argv"))?;
+        let argv = self.argv(argv, &tool, &declared.and(self.access), &at("argv"))?;
         let mut env = self.shared.clone();
         env.extend(own);
         Ok((tool, Program { argv, env }))
@@ -200,7 +200,7 @@ impl ToolReader<'_> {
         &self,
         mut argv: Vec<ArgvItem>,
         tool: &Tool,
-        access: Access,
+        access: &Access,
         pointer: &str,
     ) -> Result<Template, Rejection> {
         if let Some(ArgvItem::Word(program)) = argv.first_mut()
@@ -222,14 +222,14 @@ impl ToolReader<'_> {
         Ok(argv)
     }
 
-    fn check_program(&self, program: &str, access: Access, pointer: &str) -> Result<(), Rejection> {
+    fn check_program(&self, program: &str, access: &Access, pointer: &str) -> Result<(), Rejection> {
         let command = Command::new([program]).with_cwd(self.folder);
-        let found = find_program(&command.with_guard(move |program| access.allows_program(program)));
+        let found = find_program(&command.with_guard(access.program_guard()));
         let Err(error) = found else { return Ok(()) };
         let (kind, message) = match error {
             toolcrib_io::Error::ProgramNotAllowed { .. } => (
                 RejectKind::InvalidTool,
-                format!("`{program}` may not be started; add it to `tools.capabilities.access.system`"),
+                format!("`{program}` may not be started: `access.system` does not name it"),
             ),
             toolcrib_io::Error::ProgramNotFound { .. } => (RejectKind::Unavailable, error.to_string()),
             error => (RejectKind::InvalidTool, error.to_string()),
@@ -250,7 +250,9 @@ fn check_env(env: &BTreeMap<String, String>, document: &Document, pointer: &str)
         } else if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
             format!("`{name}` cannot be a variable with this value: no `=` and no NUL character")
         } else if value.contains("${") {
-            format!("`{name}` stays as it is written, `${{…}}` included: give it under `env` of the app file")
+            format!(
+                "`{name}` stays as it is written, `${{…}}` included: give it under `env` of the source instead"
+            )
         } else {
             continue;
         };

@@ -35,7 +35,7 @@ pub const MANIFEST: &str = "toolcrib.yaml";
 ///
 /// - `name` and `description`, by which models find it, and `argv`, the command line. A first word with a `/` is a path
 ///   in the folder, any other a program of the system. The other words may contain placeholders for arguments, as in
-///   [`CommandSettings`](crate::CommandSettings), for programs that do not read JSON;
+///   [`CommandSettings`](crate::command::CommandSettings), for programs that do not read JSON;
 /// - `parameters` and `output_parameters`, the JSON Schemas of its arguments and of its result;
 /// - `title`, `aliases`, `tags`, `examples`, `risk`, `side_effects`, `confirmation_required`, `user_selectable`,
 ///   `idempotent`, `cacheable` and `access`, as for any tool;

@@ -197,7 +197,7 @@ tools:
         "11:36: `{file}` stands in the script of a shell, where it could run anything; write `\"$1\"` there, and `{file}` as",
         "12:51: a manifest cannot set `TOOLCRIB_USER`",
         "13:54: a manifest cannot set `PATH`",
-        "14:51: `KEY` stays as it is written, `${…}` included: give it under `env` of the app file",
+        "14:51: `KEY` stays as it is written, `${…}` included: give it under `env` of the source instead",
         "15:6: `good` is there twice",
         "16:6: the name is empty",
         "17:5: `tools[14]`: missing field `name`",
@@ -437,7 +437,7 @@ tools:
     let module = place.module_with(ModuleSettings { access, ..Default::default() });
     let loaded = module.load().await;
     assert_eq!(loaded.tools.iter().map(|tool| tool.name.name()).collect::<Vec<_>>(), ["own"]);
-    let told = "`sh` may not be started; add it to `tools.capabilities.access.system`";
+    let told = "`sh` may not be started: `access.system` does not name it";
     assert!(reasons(&loaded, &place.path())[0].ends_with(told), "{loaded:?}");
     assert!(loaded.rejected[1].reason.contains("run` may not be started"), "{loaded:?}");
 

@@ -11,7 +11,8 @@ use toolcrib_model::{ErrorKind, QualifiedName, Tool, ToolError, ToolResult};
 use toolcrib_policy::{Call, Capabilities, Effect, Policy, Verdict};
 use toolcrib_port::{CallContext, LoadOutcome, RejectKind, ToolEngine, ToolLoader};
 
-use crate::{CommandEngine, FileLoader, MockEngine, TemplateError};
+use crate::command::{CommandEngine, TemplateError};
+use crate::{FileLoader, MockEngine};
 
 async fn load_as(file: &str, text: &str, namespace: Option<&str>) -> LoadOutcome {
     let folder = tempfile::tempdir().unwrap();
@@ -194,7 +195,7 @@ async fn single_tools_have_commands_of_their_own() {
     let engine = command(json!({"tools": {"other": ["echo"]}}));
     assert_eq!(
         failure(&engine, json!({})).await.message,
-        "the engine has no command for `get`; set `argv`, or `tools.get`, of the engine in the app file"
+        "the engine has no command for `get`; set `argv`, or `tools.get`, of the engine"
     );
 }
 

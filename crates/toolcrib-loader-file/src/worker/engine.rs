@@ -14,7 +14,7 @@ use toolcrib_port::{CallContext, Progress, ToolEngine};
 use super::process::{CallEvent, PendingResponse, SendError, Worker, WorkerResponse};
 use super::protocol::{Outgoing, OutgoingCall, ProgressMessage, printable};
 use super::{WorkerModule, requests};
-use crate::command_engine::unenforced;
+use crate::command::unenforced;
 
 /// The largest number of concurrent requests of one call. Further requests wait.
 const MAX_OPEN_REQUESTS: usize = 16;

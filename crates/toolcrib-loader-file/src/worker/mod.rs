@@ -144,10 +144,8 @@ impl WorkerModule {
             // The full path, under which `access` names it too.
             *program = self.folder.join(&*program).to_string_lossy().into_owned();
         }
-        let access = self.settings.access.clone();
-        let mut command = Command::new(argv)
-            .with_cwd(&self.folder)
-            .with_guard(move |program| access.allows_program(program));
+        let mut command =
+            Command::new(argv).with_cwd(&self.folder).with_guard(self.settings.access.program_guard());
         if self.argv.iter().any(|word| word.contains(PYTHON_WORKER)) {
             // Prevents Python from importing modules, such as a `json.py`, from the folder that it starts in.
             command = command.with_env("PYTHONSAFEPATH", "1");

@@ -1,7 +1,5 @@
 //! The engine: sends authorized calls to the server, and returns their results.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientRequest, CustomRequest, ElicitationAction, ErrorCode,
@@ -10,7 +8,7 @@ use rmcp::model::{
 use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call};
-use toolcrib_port::{Approver, CallContext, ToolEngine};
+use toolcrib_port::{CallContext, ToolEngine};
 use tracing::Span;
 
 use crate::McpConnection;
@@ -313,9 +311,8 @@ impl ToolEngine for McpEngine {
         true
     }
 
-    fn set_approver(&self, approver: &Arc<dyn Approver>) {
-        let source = self.connection.source();
-        self.connection.broker().set_approver(Arc::clone(approver), &source.namespace);
+    fn set_has_user(&self, has_user: bool) {
+        self.connection.broker().set_has_user(has_user);
     }
 
     async fn close(&self) {

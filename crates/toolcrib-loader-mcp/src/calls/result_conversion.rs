@@ -7,7 +7,7 @@ use serde::Deserialize as _;
 use serde_json::{Value, json};
 use toolcrib_model::{ErrorKind, ToolError};
 
-use crate::MAX_QUESTIONS;
+use crate::elicitation::MAX_QUESTIONS;
 use crate::text::{MAX_ERROR_CHARS, clean};
 
 /// The error code of the protocol for calls that need the user to open a URL first.

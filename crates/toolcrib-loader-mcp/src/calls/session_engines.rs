@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call};
-use toolcrib_port::{Approver, CallContext, ToolEngine};
+use toolcrib_port::{CallContext, ToolEngine};
 
 use crate::{McpConnection, McpEngine};
 
@@ -119,9 +119,8 @@ impl ToolEngine for SessionEngines {
         true
     }
 
-    fn set_approver(&self, approver: &Arc<dyn Approver>) {
-        let source = self.loaded.source();
-        self.loaded.broker().set_approver(Arc::clone(approver), &source.namespace);
+    fn set_has_user(&self, has_user: bool) {
+        self.loaded.broker().set_has_user(has_user);
     }
 
     async fn end_session(&self, session: &str) {

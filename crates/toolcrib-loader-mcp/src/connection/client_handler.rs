@@ -56,7 +56,6 @@ struct Listeners {
 }
 
 /// The events that a server sends without a request.
-#[derive(Default)]
 pub(crate) struct ServerEvents {
     listeners: Mutex<Listeners>,
     /// Notified when a list of the server has changed.
@@ -68,6 +67,15 @@ pub(crate) struct ServerEvents {
 }
 
 impl ServerEvents {
+    pub(crate) fn new(server: &str) -> Self {
+        Self {
+            listeners: Mutex::default(),
+            changed: Notify::new(),
+            changes: Mutex::default(),
+            broker: ElicitationBroker::new(server),
+        }
+    }
+
     pub(crate) fn broker(&self) -> &ElicitationBroker {
         &self.broker
     }

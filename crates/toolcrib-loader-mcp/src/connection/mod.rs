@@ -112,7 +112,8 @@ impl McpConnection {
 
     fn with_candidate(source: McpSource, candidate: Option<Candidate>) -> Self {
         let state = Mutex::new(ConnectionState::Idle { failed: None });
-        let shared = SharedState { source, state, candidate: Mutex::new(candidate), events: Arc::default() };
+        let events = Arc::new(ServerEvents::new(&source.namespace));
+        let shared = SharedState { source, state, candidate: Mutex::new(candidate), events };
         Self { shared: Arc::new(shared) }
     }
 
@@ -121,7 +122,7 @@ impl McpConnection {
     pub(crate) fn separate(&self) -> Self {
         let candidate = *self.shared.candidate.lock();
         let separate = Self::with_candidate(self.source().clone(), candidate);
-        separate.broker().ask_user_of(self.broker());
+        separate.broker().set_has_user(self.broker().has_user());
         separate
     }
 

@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use parking_lot::RwLock;
 use rmcp::model::{
     ElicitRequestParams, ElicitResult, ElicitationAction, ErrorCode, ErrorData, InputRequest, InputRequests,
     InputResponses,
@@ -14,13 +13,13 @@ use rmcp::model::{
 use tokio::sync::watch;
 use tokio::time::timeout;
 use toolcrib_model::{ErrorKind, ToolError, UserAnswer};
-use toolcrib_port::{Approver, CallContext, PhaseTracker};
+use toolcrib_port::{CallContext, PhaseTracker};
 
 use super::Question;
 use super::reply::Reply;
 
 /// The largest number of questions that a server may ask in one call.
-pub const MAX_QUESTIONS: usize = 8;
+pub(crate) const MAX_QUESTIONS: usize = 8;
 
 /// The time that the user has for an answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_mins(5);
@@ -28,19 +27,15 @@ const ANSWER_TIMEOUT: Duration = Duration::from_mins(5);
 /// The number of times that a question is asked until its answer is valid.
 const MAX_ATTEMPTS: usize = 3;
 
-/// The broker between a server that asks and the user who answers.
-#[derive(Default)]
+/// The broker between a server that asks and the user who answers. It reaches the user through the approver in the context
+/// of a call.
 pub(crate) struct ElicitationBroker {
-    prompter: RwLock<Option<Prompter>>,
+    /// The name of the server for the user.
+    server: Arc<str>,
+    /// True if calls have a user to ask.
+    has_user: AtomicBool,
     /// The active calls.
     calls: watch::Sender<Vec<Arc<ActiveCall>>>,
-}
-
-/// The approver that reaches the user, and the name of the server for the user.
-#[derive(Clone)]
-struct Prompter {
-    approver: Arc<dyn Approver>,
-    server: Arc<str>,
 }
 
 /// An active call.
@@ -81,26 +76,19 @@ impl ActiveCall {
 }
 
 impl ElicitationBroker {
-    /// Sets the approver, and the name of the server for the user.
-    pub(crate) fn set_approver(&self, approver: Arc<dyn Approver>, server: &str) {
-        let prompter = Prompter { approver, server: server.into() };
-        *self.prompter.write() = Some(prompter);
+    /// Creates a broker for a server with this name. It asks no user until [`set_has_user`](Self::set_has_user).
+    pub(crate) fn new(server: &str) -> Self {
+        Self { server: server.into(), has_user: AtomicBool::new(false), calls: watch::Sender::default() }
     }
 
-    /// Asks the same user as another broker.
-    pub(crate) fn ask_user_of(&self, other: &Self) {
-        let prompter = other.prompter.read().clone();
-        *self.prompter.write() = prompter;
+    /// Records if calls have a user to ask, which the handshake tells the server.
+    pub(crate) fn set_has_user(&self, has_user: bool) {
+        self.has_user.store(has_user, Ordering::Relaxed);
     }
 
-    fn prompter(&self) -> Option<Prompter> {
-        let prompter = self.prompter.read();
-        prompter.as_ref().filter(|prompter| prompter.approver.has_user()).cloned()
-    }
-
-    /// Returns true if there is a user to ask.
+    /// Returns true if calls have a user to ask.
     pub(crate) fn has_user(&self) -> bool {
-        self.prompter().is_some()
+        self.has_user.load(Ordering::Relaxed)
     }
 
     /// Registers an active call for which the server may ask questions.
@@ -120,9 +108,6 @@ impl ElicitationBroker {
         params: &ElicitRequestParams,
     ) -> Result<ElicitResult, ErrorData> {
         let error = |code, problem: &str| ErrorData::new(code, problem.to_owned(), None);
-        let Some(prompter) = self.prompter() else {
-            return Err(error(ErrorCode::METHOD_NOT_FOUND, "there is no user to ask"));
-        };
         let question =
             Question::read(params).map_err(|problem| error(ErrorCode::INVALID_PARAMS, &problem))?;
         let mut calls = self.calls.subscribe();
@@ -140,7 +125,7 @@ impl ElicitationBroker {
         };
         tokio::select! {
             biased;
-            result = prompter.ask_with_timeout(&question, None, &origin) => {
+            result = origin.ask_with_timeout(&self.server, &question, None) => {
                 Ok(result.unwrap_or_else(|| ElicitResult::new(ElicitationAction::Cancel)))
             }
             // No call waits for the answer any more.
@@ -169,12 +154,15 @@ impl CallElicitation<'_> {
         key: Option<&str>,
         params: &ElicitRequestParams,
     ) -> Result<ElicitResult, ToolError> {
-        let prompter = self.broker.prompter().ok_or_else(no_user)?;
+        if !self.broker.has_user() {
+            return Err(no_user());
+        }
         let question = Question::read(params).map_err(|problem| invalid_question(&problem))?;
         if !self.call.count_question() {
             return Err(invalid_question(&format!("at most {MAX_QUESTIONS} are asked in one call")));
         }
-        prompter.ask_with_timeout(&question, key, &self.call.origin()).await.ok_or_else(no_user)
+        let origin = self.call.origin();
+        origin.ask_with_timeout(&self.broker.server, &question, key).await.ok_or_else(no_user)
     }
 }
 
@@ -194,34 +182,28 @@ impl QuestionOrigin {
         }
         Some(Self { context, phases: calls.iter().map(|call| call.context.phase.clone()).collect() })
     }
-}
 
-impl Prompter {
     /// Asks until the answer is valid. Returns `None` if there is no user.
     async fn ask_with_timeout(
         &self,
+        server: &Arc<str>,
         question: &Question,
         key: Option<&str>,
-        origin: &QuestionOrigin,
     ) -> Option<ElicitResult> {
-        let _waiting: Vec<_> = origin.phases.iter().map(PhaseTracker::wait_for_person).collect();
+        let _waiting: Vec<_> = self.phases.iter().map(PhaseTracker::wait_for_person).collect();
         let cancelled = ElicitResult::new(ElicitationAction::Cancel);
-        timeout(ANSWER_TIMEOUT, self.ask(question, key, origin)).await.unwrap_or(Some(cancelled))
+        timeout(ANSWER_TIMEOUT, self.ask(server, question, key)).await.unwrap_or(Some(cancelled))
     }
 
-    async fn ask(
-        &self,
-        question: &Question,
-        key: Option<&str>,
-        origin: &QuestionOrigin,
-    ) -> Option<ElicitResult> {
-        let mut user_question = question.for_user(&origin.context.session);
+    async fn ask(&self, server: &Arc<str>, question: &Question, key: Option<&str>) -> Option<ElicitResult> {
+        let approver = self.context.approver.as_ref()?;
+        let mut user_question = question.for_user(&self.context.session);
         user_question.key = key.map(str::to_owned);
-        user_question.agent.clone_from(&origin.context.agent);
-        user_question.server = Some(Arc::clone(&self.server));
+        user_question.agent.clone_from(&self.context.agent);
+        user_question.server = Some(Arc::clone(server));
         let text = user_question.question.clone();
         for _ in 0..MAX_ATTEMPTS {
-            let problem = match self.approver.ask_user(&user_question, &origin.context).await {
+            let problem = match approver.ask_user(&user_question, &self.context).await {
                 UserAnswer::Nobody => return None,
                 UserAnswer::Denied(_) => return Some(ElicitResult::new(ElicitationAction::Decline)),
                 UserAnswer::Approved { choice, fields, .. } => {

@@ -1,6 +1,6 @@
 //! Elicitation: questions of a server to the user, asked through the approver.
 //!
-//! - An [`ElicitationBroker`] passes questions on: it knows the [`Approver`](toolcrib_port::Approver), and the active calls.
+//! - An [`ElicitationBroker`] passes questions on: it knows the active calls, and asks the [`Approver`](toolcrib_port::Approver) in their contexts.
 //! - A [`Question`] is a valid question: a [form](form) to fill in, or a [page](page) to open.
 //!
 //! A question arrives as a request of the server (revision 2025-11-25 and older), in place of a result (2026-07-28), or
@@ -21,8 +21,7 @@ mod reply;
 #[cfg(test)]
 mod tests;
 
-pub use broker::MAX_QUESTIONS;
-pub(crate) use broker::{CallElicitation, ElicitationBroker, invalid_question, no_user};
+pub(crate) use broker::{CallElicitation, ElicitationBroker, MAX_QUESTIONS, invalid_question, no_user};
 pub(crate) use question::Question;
 
 /// The largest number of characters of a question's message.

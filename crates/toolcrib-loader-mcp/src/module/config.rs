@@ -14,6 +14,7 @@ use serde::Deserialize;
 /// ```
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
 pub struct McpModuleConfig {
     /// Origins of MCP servers whose addresses need not be public: loopback, private networks and the like. None by default.
     pub private_origins: Vec<String>,

@@ -75,21 +75,22 @@ impl Address {
     }
 
     /// Refuses a program that may not be started, or a host that may not be reached.
-    fn check(&self, rules: &AccessRules) -> Result<(), ToolError> {
+    fn check(&self, rules: &AccessRules, context: &CallContext) -> Result<(), ToolError> {
         let denied =
             |message: String, hint: &str| Err(ToolError::new(ErrorKind::Denied, message).with_hint(hint));
         let hint = "use a server that is allowed, or ask the user";
+        let access = context.narrow(&rules.access);
         match self {
             Self::Command(command) => {
                 let program = command.first().map_or("", String::as_str);
-                if !rules.access.allows_program(program) {
+                if !access.allows_program(program) {
                     return denied(format!("`{program}` may not be started"), hint);
                 }
             }
             Self::Url(url) => {
                 let host = url.host_str().unwrap_or_default();
                 let port = url.port_or_known_default().unwrap_or_default();
-                if !rules.access.allows_host(host, port) {
+                if !access.allows_host(host, port) {
                     return denied(format!("`{host}:{port}` may not be reached"), hint);
                 }
                 if names_private_address(url) && !rules.allows_private(url) {
@@ -244,7 +245,7 @@ impl Servers {
             );
             return Err(invalid(message));
         }
-        address.check(&self.rules)?;
+        address.check(&self.rules, context)?;
         let hint = address.hint(&self.rules);
         let key = (Arc::clone(session), name.clone());
         self.evict_idle(&key).await?;
@@ -265,9 +266,7 @@ impl Servers {
         source.lazy = false;
         let link = Arc::new(Link::new(source));
         // The handshake tells the server if there is a user to ask.
-        if let Some(approver) = &context.approver {
-            link.engine.set_approver(approver);
-        }
+        link.engine.set_has_user(context.approver.as_ref().is_some_and(|approver| approver.has_user()));
         let loader = McpLoader::new(link.connection.clone());
         let loaded = loader.load().await;
         if let Some(failed) = loaded.rejected.iter().find(|reject| reject.name.is_none()) {

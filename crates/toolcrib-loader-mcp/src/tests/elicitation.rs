@@ -14,7 +14,7 @@ use toolcrib_port::{
 
 use super::server::ScriptServer;
 use super::{authorized, context, eventually, invoke};
-use crate::MAX_QUESTIONS;
+use crate::elicitation::MAX_QUESTIONS;
 
 /// A person who answers in this order, and then nothing more.
 #[derive(Default)]
@@ -98,6 +98,12 @@ on_call() { case $line in
   esac; }
 "#;
 
+/// Returns the context of a call whose user is asked.
+fn asking(user: &Arc<User>, mut context: CallContext) -> CallContext {
+    context.approver = Some(Arc::clone(user) as _);
+    context
+}
+
 async fn call(server: &ScriptServer, user: Option<&Arc<User>>) -> Result<String, (ErrorKind, String)> {
     call_in(server, user, &context()).await
 }
@@ -107,11 +113,10 @@ async fn call_in(
     user: Option<&Arc<User>>,
     context: &CallContext,
 ) -> Result<String, (ErrorKind, String)> {
-    if let Some(user) = user {
-        let user: Arc<dyn Approver> = Arc::clone(user) as _;
-        server.engine.set_approver(&user);
-    }
-    let result = invoke(&server.engine, authorized("one", json!({})), context).await;
+    server.engine.set_has_user(user.is_some());
+    let mut context = context.clone();
+    context.approver = user.map(|user| Arc::clone(user) as _);
+    let result = invoke(&server.engine, authorized("one", json!({})), &context).await;
     server.engine.close().await;
     match result.error {
         None => Ok(result.result.as_str().unwrap().to_owned()),
@@ -273,8 +278,7 @@ async fn a_question_outside_of_a_call_is_not_put() {
     let server = ScriptServer::new(&format!(
         "{OLD}\non_list() {{ ask q; reply \"{{\\\"tools\\\":[$(tool one)]}}\"; }}\non_other() {{ :; }}"
     ));
-    let approver: Arc<dyn Approver> = Arc::clone(&user) as _;
-    server.engine.set_approver(&approver);
+    server.engine.set_has_user(true);
     toolcrib_port::ToolLoader::load(&server.loader).await;
     eventually(|| async { server.logged("\"id\":\"q\"").pop() }).await;
     server.engine.close().await;
@@ -311,8 +315,8 @@ async fn of_two_requests_of_a_session_neither_answers_for_the_other() {
             "{OLD}\non_call() {{ calls=$calls.; call=$id; [ ${{#calls}} = {} ] && ask q; }}",
             contexts.len()
         ));
-        let approver: Arc<dyn Approver> = Arc::clone(&user) as _;
-        server.engine.set_approver(&approver);
+        server.engine.set_has_user(true);
+        let contexts = contexts.into_iter().map(|context| asking(&user, context)).collect::<Vec<_>>();
         let calls =
             contexts.iter().map(|context| invoke(&server.engine, authorized("one", json!({})), context));
         let asked = eventually(|| async { user.contexts.lock().pop() });
@@ -331,10 +335,9 @@ async fn of_two_sessions_none_answers_for_the_other() {
     let server = Arc::new(ScriptServer::new(&format!(
         "{OLD}\non_call() {{ calls=$calls.; call=$id; [ \"$calls\" = .. ] && ask q; }}"
     )));
-    let approver: Arc<dyn Approver> = Arc::clone(&user) as _;
-    server.engine.set_approver(&approver);
+    server.engine.set_has_user(true);
     let one = |session: &str| {
-        let (server, context) = (Arc::clone(&server), CallContext::new(session.to_owned()));
+        let (server, context) = (Arc::clone(&server), asking(&user, CallContext::new(session.to_owned())));
         tokio::spawn(async move { invoke(&server.engine, authorized("one", json!({})), &context).await })
     };
     let (a, b) = (one("a"), one("b"));
@@ -350,9 +353,8 @@ async fn of_two_sessions_none_answers_for_the_other() {
 async fn a_question_is_withdrawn_when_its_call_is_given_up() {
     let user = User::saying([]);
     let server = ScriptServer::new(&format!("{OLD}\non_other() {{ :; }}"));
-    let approver: Arc<dyn Approver> = Arc::clone(&user) as _;
-    server.engine.set_approver(&approver);
-    let context = context();
+    server.engine.set_has_user(true);
+    let context = asking(&user, context());
     let call = invoke(&server.engine, authorized("one", json!({})), &context);
     let (result, ()) = tokio::join!(call, async {
         user.hears.notified().await;

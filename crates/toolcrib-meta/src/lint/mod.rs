@@ -164,7 +164,7 @@ fn duplicates<'a>(tools: &Tools<'a>, vectors: Option<&'a Vectors>) -> Vec<RawFin
             kind: Kind::NearDuplicate,
             names: names.collect(),
             message: format!("their descriptions are nearly the same ({words:.0} % of their words{similarity})"),
-            next: "exclude all but one (`exclude`, or `deny` in `tools.capabilities`), or describe in each when to use it",
+            next: "exclude all but one (`exclude`, or a rule that denies it), or describe in each when to use it",
         }
     });
     found.collect()

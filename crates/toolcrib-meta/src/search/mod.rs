@@ -109,8 +109,10 @@ impl Discovery {
         principal: Principal<'_>,
     ) -> SearchResults {
         let filter = |name: &QualifiedName| self.visible(&indexed.snapshot, name, principal).is_some();
-        let outcome =
-            indexed.search.search(query, &SearchOptions { limit, namespace, filter: Some(&filter) });
+        let mut options = SearchOptions::new(limit);
+        options.namespace = namespace;
+        options.filter = Some(&filter);
+        let outcome = indexed.search.search(query, &options);
         let is_weak = outcome.is_weak();
         let Outcome { hits, no_match, nearest, withheld, .. } = outcome;
         // What is missing may be what a weak search is for.

@@ -98,7 +98,7 @@ fn the_first_result_tells_at_least_as_much_as_those_behind_it_and_required_argum
     let has_types: Vec<bool> = lines.iter().map(|line| line.contains("argument_number_0: str")).collect();
     assert!(has_types.is_sorted_by(|before, after| before >= after), "{lines:#?}");
     let bytes: usize = lines.iter().map(|line| Value::from(line.as_str()).to_string().len()).sum();
-    assert!(bytes <= crate::FOUND_BYTES + 5 * crate::FOUND_BYTES_PER_TOOL, "{bytes}");
+    assert!(bytes <= crate::signature::FOUND_BYTES + 5 * crate::signature::FOUND_BYTES_PER_TOOL, "{bytes}");
 }
 
 #[test]

@@ -89,9 +89,10 @@ impl Connection {
         }
     }
 
-    /// Returns its pool, and opens it on first use.
+    /// Returns its pool, and opens it on first use within the limits of the call.
     pub(super) async fn pool(
         &self,
+        context: &CallContext,
         policy: &ConnectPolicy,
     ) -> Result<Arc<dyn ConnectionPool>, StatementError> {
         *self.used.lock() = Instant::now();
@@ -99,32 +100,44 @@ impl Connection {
         if let Some(pool) = &*pool {
             return Ok(Arc::clone(pool));
         }
-        let opened = self.open(policy).await.map_err(|failure| self.without_secret(failure))?;
+        let opened = self.open(context, policy).await.map_err(|failure| self.without_secret(failure))?;
         *pool = Some(Arc::clone(&opened));
         Ok(opened)
     }
 
-    async fn open(&self, policy: &ConnectPolicy) -> Result<Arc<dyn ConnectionPool>, StatementError> {
+    async fn open(
+        &self,
+        context: &CallContext,
+        policy: &ConnectPolicy,
+    ) -> Result<Arc<dyn ConnectionPool>, StatementError> {
+        let access = context.narrow(&policy.access);
         match self.location.driver {
-            Driver::Sqlite => self.open_file(policy).await,
-            Driver::Postgres | Driver::Mysql => self.open_server(policy).await,
+            Driver::Sqlite => self.open_file(access, policy).await,
+            Driver::Postgres | Driver::Mysql => self.open_server(&access, policy).await,
         }
     }
 
     #[cfg(not(feature = "sqlite"))]
-    async fn open_file(&self, _policy: &ConnectPolicy) -> Result<Arc<dyn ConnectionPool>, StatementError> {
+    async fn open_file(
+        &self,
+        _access: Access,
+        _policy: &ConnectPolicy,
+    ) -> Result<Arc<dyn ConnectionPool>, StatementError> {
         Err(not_built(Driver::Sqlite))
     }
 
     #[cfg(feature = "sqlite")]
-    async fn open_file(&self, policy: &ConnectPolicy) -> Result<Arc<dyn ConnectionPool>, StatementError> {
-        let (location, is_writable) = (&self.location, self.is_writable);
-        let (root, access) = (policy.root.clone(), policy.access.clone());
+    async fn open_file(
+        &self,
+        access: Access,
+        policy: &ConnectPolicy,
+    ) -> Result<Arc<dyn ConnectionPool>, StatementError> {
+        let (location, is_writable, root) = (&self.location, self.is_writable, policy.root.clone());
         // The operator may create a file that tools only read.
         let may_create = is_writable || (self.session.is_none() && !self.is_configured);
         let (path, create) = (location.database.clone(), location.create && may_create);
         let find = move || sqlite::find_file(&root, &access, &path, is_writable, create);
-        let file = tokio::task::spawn_blocking(Access::carry(find)).await;
+        let file = tokio::task::spawn_blocking(find).await;
         let file = file.map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))??;
         self.created.fetch_or(file.is_new, Ordering::Relaxed);
         let protected = is_writable.then_some(&policy.protected);
@@ -135,12 +148,15 @@ impl Connection {
         not(any(feature = "mysql", feature = "postgres")),
         expect(unused_variables, reason = "without a driver")
     )]
-    async fn open_server(&self, policy: &ConnectPolicy) -> Result<Arc<dyn ConnectionPool>, StatementError> {
+    async fn open_server(
+        &self,
+        access: &Access,
+        policy: &ConnectPolicy,
+    ) -> Result<Arc<dyn ConnectionPool>, StatementError> {
         let (location, is_writable) = (&self.location, self.is_writable);
         let is_named = self.is_configured && is_private_host(location.server().0);
         let limit = policy.bounds.connect_timeout;
-        let resolved =
-            resolve_server(location, &policy.access, policy.allow_private || is_named, limit).await?;
+        let resolved = resolve_server(location, access, policy.allow_private || is_named, limit).await?;
         let mut last = None;
         for host in &resolved.hosts {
             #[allow(clippy::match_wildcard_for_single_variants, reason = "a driver may be left out")]

@@ -97,6 +97,11 @@ async fn only_files_that_access_names_are_opened() {
         let error = call(&module, &context(), "connect", connect(path, read_only)).await.error;
         assert_eq!(error.map(|error| error.kind), (!is_allowed).then_some(ErrorKind::Denied), "{path}");
     }
+    // The rules of the tool of a call narrow those of the module.
+    let mut context = context();
+    context.access = access(json!({"filesystem": [{"path": "write"}]}));
+    let error = call(&place.module, &context, "connect", connect("read/a.db", true)).await.error.unwrap();
+    assert_eq!(error.kind, ErrorKind::Denied, "{error}");
 }
 
 #[tokio::test]

@@ -34,6 +34,7 @@ use toolcrib_model::JsonObject;
 use toolcrib_sdk::{CallContext, Module, ToolError, module};
 
 use crate::blocking::{Cancellation, blocking};
+use crate::root_access::restricted;
 use crate::{Error, ModuleContext};
 
 use roots::{PathArguments, Roots};
@@ -78,11 +79,12 @@ pub fn module_from_config(config: FilesystemConfig, context: &ModuleContext) -> 
 
 fn module_for(roots: Roots) -> Module {
     let checked = roots.clone();
-    Module::from(Filesystem { roots }).with_check(move |tool, arguments, _| check(&checked, tool, arguments))
+    Module::from(Filesystem { roots })
+        .with_check(move |tool, arguments, context| check(&checked, tool, arguments, context))
 }
 
 /// Refuses a change of a path that the access rules do not allow, before approval is requested.
-fn check(roots: &Roots, tool: &str, arguments: &JsonObject) -> Result<(), ToolError> {
+fn check(roots: &Roots, tool: &str, arguments: &JsonObject, context: &CallContext) -> Result<(), ToolError> {
     let changed: &[&str] = match tool {
         "write" | "append" | "edit" | "mkdir" | "delete" => &["path"],
         "move" => &["from", "to"],
@@ -90,8 +92,8 @@ fn check(roots: &Roots, tool: &str, arguments: &JsonObject) -> Result<(), ToolEr
         _ => &[],
     };
     for path in changed.iter().filter_map(|name| arguments.get(*name)?.as_str()) {
-        let root = roots.of_path(path);
-        root.check_write(path).map_err(|error| errors::tool_error(root, error))?;
+        let root = restricted(roots.of_path(path), &context.access);
+        root.check_write(path).map_err(|error| errors::tool_error(&root, error))?;
     }
     Ok(())
 }
@@ -112,7 +114,7 @@ impl Filesystem {
         A: PathArguments + Send + 'static,
         T: Send + 'static,
     {
-        let root = self.roots.of(&arguments)?.clone();
+        let root = restricted(self.roots.of(&arguments)?, &context.access);
         blocking(context, move |stop| work(&root, &arguments, stop)).await
     }
 }

@@ -29,6 +29,7 @@ pub const MAX_ROOTS: usize = 16;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
 pub struct FilesystemConfig {
     /// Folders outside of the workspace, by a name for models; at most 16. Their files are named by absolute paths.
     pub roots: BTreeMap<String, RootConfig>,
@@ -37,6 +38,7 @@ pub struct FilesystemConfig {
 /// One entry of `roots`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct RootConfig {
     /// The folder, as an absolute path or relative to the workspace.
     pub path: PathBuf,

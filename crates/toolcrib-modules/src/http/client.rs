@@ -10,6 +10,7 @@ use toolcrib_io::Error as IoError;
 use toolcrib_io::http::{HttpClient, HttpPolicy, Incoming, Request, header_text, parse_origin};
 use toolcrib_model::ToolError;
 use toolcrib_policy::Access;
+use toolcrib_sdk::CallContext;
 use url::{Origin, Url};
 
 use super::errors::{invalid, request_error};
@@ -58,12 +59,9 @@ impl Clients {
         let timeout = Duration::from_secs(config.timeout_seconds.get().into());
         let max_response_bytes = usize::try_from(config.max_body_bytes.get()).unwrap_or(usize::MAX);
         let policy = HttpPolicy { timeout, max_response_bytes, ..HttpPolicy::default() };
-        let client = |allow_private| {
-            let access = access.clone();
-            match HttpClient::new(HttpPolicy { allow_private, ..policy }) {
-                Ok(client) => Ok(client.with_guard(move |host, port| access.allows_host(host, port))),
-                Err(error) => Err(Error::Config { module: ID, message: error.to_string() }),
-            }
+        let client = |allow_private| match HttpClient::new(HttpPolicy { allow_private, ..policy }) {
+            Ok(client) => Ok(client.with_guard(access.host_guard())),
+            Err(error) => Err(Error::Config { module: ID, message: error.to_string() }),
         };
         let private_origins = config.private_origins.iter().map(|written| origin("private_origins", written));
         let defaults = config
@@ -80,13 +78,17 @@ impl Clients {
     }
 
     /// Sends a request, follows its redirects, and reads the response.
-    pub(super) async fn send(&self, spec: RequestSpec) -> Result<FinalResponse, ToolError> {
+    pub(super) async fn send(
+        &self,
+        context: &CallContext,
+        spec: RequestSpec,
+    ) -> Result<FinalResponse, ToolError> {
         let method = spec.method.clone();
         let url = format!("{}{}", spec.url.origin().ascii_serialization(), spec.url.path());
         let sending = async {
             let mut state = RedirectState::new(&spec);
             loop {
-                let (client, request) = self.next(&spec, &state);
+                let (client, request) = self.next(context, &spec, &state);
                 let response = client.send(request).await?;
                 match state.follow(&spec.method, response.status.as_u16(), &response.headers) {
                     RedirectDecision::Follow => {}
@@ -111,10 +113,14 @@ impl Clients {
     }
 
     /// Sends a request and follows its redirects, without reading the body.
-    pub(super) async fn open(&self, spec: &RequestSpec) -> Result<(Incoming, Url), ToolError> {
+    pub(super) async fn open(
+        &self,
+        context: &CallContext,
+        spec: &RequestSpec,
+    ) -> Result<(Incoming, Url), ToolError> {
         let mut state = RedirectState::new(spec);
         loop {
-            let (client, request) = self.next(spec, &state);
+            let (client, request) = self.next(context, spec, &state);
             let incoming = client.open(request).await.map_err(|error| request_error(&spec.method, &error))?;
             match state.follow(&spec.method, incoming.status.as_u16(), &incoming.headers) {
                 RedirectDecision::Follow => {}
@@ -123,8 +129,13 @@ impl Clients {
         }
     }
 
-    /// Returns the next request of a chain of redirects, and the client that sends it.
-    fn next(&self, spec: &RequestSpec, state: &RedirectState) -> (&HttpClient, Request) {
+    /// Returns the next request of a chain of redirects, and the client that sends it under the limits of the call.
+    fn next(
+        &self,
+        context: &CallContext,
+        spec: &RequestSpec,
+        state: &RedirectState,
+    ) -> (HttpClient, Request) {
         let origin = state.url.origin();
         let mut headers =
             if state.is_cross_origin { headers::portable(&spec.headers) } else { spec.headers.clone() };
@@ -138,7 +149,7 @@ impl Clients {
         let client = if is_private { &self.private } else { &self.general };
         let mut request = Request::new(spec.method.clone(), state.url.clone()).with_headers(headers);
         request.body.clone_from(&spec.body);
-        (client, request)
+        (client.clone().with_guard(context.access.host_guard()), request)
     }
 }
 

@@ -33,6 +33,7 @@ pub const DEFAULT_MAX_DOWNLOAD_BYTES: u64 = 1024 * 1024 * 1024;
 /// ```
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
 pub struct HttpConfig {
     /// Headers that are added to the requests to an origin: `api.example.com`, which is https, or
     /// `http://localhost:8080`. They replace those of a call. No other origin receives them, and no request that was

@@ -34,6 +34,7 @@ use toolcrib_model::JsonObject;
 use toolcrib_policy::Access;
 use toolcrib_sdk::{CallContext, Module, ToolError, module};
 
+use crate::root_access::restricted;
 use crate::{Error, ModuleContext};
 
 use client::Clients;
@@ -63,7 +64,9 @@ pub fn module(config: HttpConfig, context: &ModuleContext) -> Result<Module, Err
     let downloads = Downloads::new(root.clone(), config.max_download_bytes.get());
     let access = context.access.clone();
     let module = Module::from(Http { clients, downloads }).reporting_progress();
-    Ok(module.with_check(move |tool, arguments, _| check(&access, &root, tool, arguments)))
+    Ok(module.with_check(move |tool, arguments, call| {
+        check(&call.narrow(&access), &restricted(&root, &call.access), tool, arguments)
+    }))
 }
 
 /// Refuses a host or a file that the access rules do not allow, before approval is requested.
@@ -90,13 +93,23 @@ struct Http {
 }
 
 impl Http {
-    async fn get_as(&self, method: Method, get: arguments::Get) -> Result<ResponseOutput, ToolError> {
-        let received = self.clients.send(get.into_spec(method.clone())?).await?;
+    async fn get_as(
+        &self,
+        context: &CallContext,
+        method: Method,
+        get: arguments::Get,
+    ) -> Result<ResponseOutput, ToolError> {
+        let received = self.clients.send(context, get.into_spec(method.clone())?).await?;
         Ok(output::response(&method, received))
     }
 
-    async fn send_as(&self, method: Method, send: arguments::Send) -> Result<ResponseOutput, ToolError> {
-        let received = self.clients.send(send.into_spec(method.clone())?).await?;
+    async fn send_as(
+        &self,
+        context: &CallContext,
+        method: Method,
+        send: arguments::Send,
+    ) -> Result<ResponseOutput, ToolError> {
+        let received = self.clients.send(context, send.into_spec(method.clone())?).await?;
         Ok(output::response(&method, received))
     }
 }
@@ -113,8 +126,12 @@ impl Http {
         ],
         examples = [{"url": "https://example.com/status.json"}]
     )]
-    async fn get(&self, #[arguments] arguments: arguments::Get) -> Result<ResponseOutput, ToolError> {
-        self.get_as(Method::GET, arguments).await
+    async fn get(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: arguments::Get,
+    ) -> Result<ResponseOutput, ToolError> {
+        self.get_as(context, Method::GET, arguments).await
     }
 
     /// Gets only the status and the headers of what is at a URL: its type, its size, its date.
@@ -126,8 +143,12 @@ impl Http {
             "taille d'un fichier distant",
         ]
     )]
-    async fn head(&self, #[arguments] arguments: arguments::Get) -> Result<ResponseOutput, ToolError> {
-        self.get_as(Method::HEAD, arguments).await
+    async fn head(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: arguments::Get,
+    ) -> Result<ResponseOutput, ToolError> {
+        self.get_as(context, Method::HEAD, arguments).await
     }
 
     /// Sends data to a URL.
@@ -140,8 +161,12 @@ impl Http {
         ],
         examples = [{"url": "https://example.com/notes", "json": {"text": "Buy milk."}}]
     )]
-    async fn post(&self, #[arguments] arguments: arguments::Send) -> Result<ResponseOutput, ToolError> {
-        self.send_as(Method::POST, arguments).await
+    async fn post(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: arguments::Send,
+    ) -> Result<ResponseOutput, ToolError> {
+        self.send_as(context, Method::POST, arguments).await
     }
 
     /// Puts data at a URL, in place of what is there.
@@ -154,8 +179,12 @@ impl Http {
             "déposer des données",
         ]
     )]
-    async fn put(&self, #[arguments] arguments: arguments::Send) -> Result<ResponseOutput, ToolError> {
-        self.send_as(Method::PUT, arguments).await
+    async fn put(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: arguments::Send,
+    ) -> Result<ResponseOutput, ToolError> {
+        self.send_as(context, Method::PUT, arguments).await
     }
 
     /// Changes a part of what is at a URL.
@@ -166,8 +195,12 @@ impl Http {
             "http patch", "update resource", "requête patch", "mettre à jour une ressource", "modifier une ressource",
         ]
     )]
-    async fn patch(&self, #[arguments] arguments: arguments::Send) -> Result<ResponseOutput, ToolError> {
-        self.send_as(Method::PATCH, arguments).await
+    async fn patch(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: arguments::Send,
+    ) -> Result<ResponseOutput, ToolError> {
+        self.send_as(context, Method::PATCH, arguments).await
     }
 
     /// Deletes what is at a URL.
@@ -179,8 +212,12 @@ impl Http {
             "http delete", "remove resource", "requête delete", "supprimer une ressource", "effacer une ressource",
         ]
     )]
-    async fn delete(&self, #[arguments] arguments: arguments::Send) -> Result<ResponseOutput, ToolError> {
-        self.send_as(Method::DELETE, arguments).await
+    async fn delete(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: arguments::Send,
+    ) -> Result<ResponseOutput, ToolError> {
+        self.send_as(context, Method::DELETE, arguments).await
     }
 
     /// Calls an API that speaks JSON, and gives its data. A status other than 2xx is an error.
@@ -192,10 +229,14 @@ impl Http {
         ],
         examples = [{"url": "https://example.com/notes", "method": "POST", "json": {"text": "Buy milk."}}]
     )]
-    async fn json_api(&self, #[arguments] arguments: arguments::JsonApi) -> Result<ApiOutput, ToolError> {
+    async fn json_api(
+        &self,
+        context: &CallContext,
+        #[arguments] arguments: arguments::JsonApi,
+    ) -> Result<ApiOutput, ToolError> {
         let spec = arguments.into_spec()?;
         let method = spec.method.clone();
-        output::api_data(&method, &self.clients.send(spec).await?)
+        output::api_data(&method, &self.clients.send(context, spec).await?)
     }
 
     /// Fetches a web page and gives its title, its readable text and its links, without navigation and markup.

@@ -7,10 +7,12 @@ use toolcrib_io::files::Root;
 use toolcrib_io::process::{Command, MARK_VARIABLE, find_program, is_same_file};
 use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_policy::Access;
+use toolcrib_sdk::CallContext;
 
 use super::errors::{invalid, tool_error};
 use super::{ID, ShellConfig};
 use crate::Error;
+use crate::root_access::restricted;
 
 /// The maximum number of words of a command.
 pub const MAX_WORDS: usize = 1000;
@@ -95,7 +97,12 @@ impl CommandBuilder {
     }
 
     /// Creates a command of these words, which exists and is allowed.
-    pub(super) fn parse_argv(&self, argv: Vec<String>, cwd: Option<&str>) -> Result<Command, ToolError> {
+    pub(super) fn parse_argv(
+        &self,
+        context: &CallContext,
+        argv: Vec<String>,
+        cwd: Option<&str>,
+    ) -> Result<Command, ToolError> {
         if argv.len() > MAX_WORDS {
             let message = format!("`argv` has {} words, expected at most {MAX_WORDS}", argv.len());
             return Err(invalid(message).with_hint("write a long list to a file, or to `stdin`"));
@@ -105,7 +112,7 @@ impl CommandBuilder {
             let message = format!("`argv` has {bytes} bytes, expected at most {MAX_COMMAND_BYTES}");
             return Err(invalid(message).with_hint("write long text to a file, or to `stdin`"));
         }
-        let command = self.unchecked(argv);
+        let command = self.unchecked(context, argv);
         if command.program().chars().any(char::is_whitespace) && command.argv.len() == 1 {
             let message = "`argv` is one word with spaces in it, and no shell splits it";
             return Err(invalid(message).with_hint("give each argument as a word: [\"ls\", \"-l\"]"));
@@ -113,7 +120,7 @@ impl CommandBuilder {
         if !self.allow_scripts && is_shell(Path::new(command.program())) {
             return Err(shell_refused(command.program()));
         }
-        let command = self.in_directory(command, cwd)?;
+        let command = self.in_directory(context, command, cwd)?;
         // A link with another name may lead to a shell.
         if !self.allow_scripts && find_program(&command).is_ok_and(|found| resolves_to_shell(&found)) {
             return Err(shell_refused(command.program()));
@@ -124,6 +131,7 @@ impl CommandBuilder {
     /// Creates a command that runs a script.
     pub(super) fn parse_script(
         &self,
+        context: &CallContext,
         interpreter: &str,
         script: String,
         arguments: Vec<String>,
@@ -157,26 +165,30 @@ impl CommandBuilder {
             let message = "`script` and `arguments` together are too long";
             return Err(invalid(message).with_hint("write long text to a file, or to `stdin`"));
         }
-        self.in_directory(self.unchecked(argv), cwd)
+        self.in_directory(context, self.unchecked(context, argv), cwd)
     }
 
     /// Creates a command for lookups, without checking that it exists and is allowed.
-    pub(super) fn unchecked(&self, argv: Vec<String>) -> Command {
-        let access = self.access.clone();
+    pub(super) fn unchecked(&self, context: &CallContext, argv: Vec<String>) -> Command {
         let command = Command::new(argv).with_cwd(self.root.path());
         let command = self
             .environment
             .iter()
             .fold(command, |command, (name, value)| command.with_env(name.clone(), value.clone()));
-        command.with_guard(move |program| access.allows_program(program))
+        command.with_guard(context.narrow(&self.access).program_guard())
     }
 
     /// Sets the working directory of a command, and checks that its program exists.
-    fn in_directory(&self, command: Command, cwd: Option<&str>) -> Result<Command, ToolError> {
+    fn in_directory(
+        &self,
+        context: &CallContext,
+        command: Command,
+        cwd: Option<&str>,
+    ) -> Result<Command, ToolError> {
         let command = match cwd {
             None | Some("" | ".") => command,
             Some(cwd) => {
-                self.root.folder(cwd).map_err(|error| tool_error(&error))?;
+                restricted(&self.root, &context.access).folder(cwd).map_err(|error| tool_error(&error))?;
                 command.with_cwd(self.root.path().join(cwd))
             }
         };

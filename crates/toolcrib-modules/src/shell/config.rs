@@ -37,6 +37,7 @@ pub const DEFAULT_MAX_TASK_SECONDS: u32 = 60 * 60;
 /// ```
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
 pub struct ShellConfig {
     /// True to allow scripts and shells; false by default.
     pub allow_scripts: bool,

@@ -69,7 +69,7 @@ fn module_for(shell: Shell) -> Module {
     let allows_scripts = shell.commands.allows_scripts();
     let module = Module::from(shell)
         .with_lifecycle(lifecycle)
-        .with_check(move |tool, arguments, _| checking.check(tool, arguments));
+        .with_check(move |tool, arguments, context| checking.check(context, tool, arguments));
     if allows_scripts { module } else { module.without_tool(SCRIPT) }
 }
 
@@ -107,14 +107,14 @@ impl Shell {
     }
 
     /// Refuses a command that cannot be started, before approval is requested.
-    fn check(&self, tool: &str, arguments: &JsonObject) -> Result<(), ToolError> {
+    fn check(&self, context: &CallContext, tool: &str, arguments: &JsonObject) -> Result<(), ToolError> {
         // The call itself reports invalid arguments.
         let Ok(StartedCommand { argv, cwd }) = serde_json::from_value(Value::Object(arguments.clone()))
         else {
             return Ok(());
         };
         match tool {
-            "run" | "background_run" => self.commands.parse_argv(argv, cwd.as_deref()).map(drop),
+            "run" | "background_run" => self.commands.parse_argv(context, argv, cwd.as_deref()).map(drop),
             _ => Ok(()),
         }
     }
@@ -157,7 +157,7 @@ impl Shell {
     async fn run(&self, context: &CallContext, #[arguments] arguments: Run) -> Result<RunOutput, ToolError> {
         let Run { argv, cwd, stdin, timeout_seconds } = arguments;
         let stdin = command::stdin(stdin)?;
-        let command = self.commands.parse_argv(argv, cwd.as_deref())?;
+        let command = self.commands.parse_argv(context, argv, cwd.as_deref())?;
         run::run(&command, stdin, timeout_seconds, &self.limits, context).await
     }
 
@@ -180,7 +180,7 @@ impl Shell {
     ) -> Result<RunOutput, ToolError> {
         let RunScript { interpreter, script, arguments, cwd, stdin, timeout_seconds } = arguments;
         let stdin = command::stdin(stdin)?;
-        let command = self.commands.parse_script(&interpreter, script, arguments, cwd.as_deref())?;
+        let command = self.commands.parse_script(context, &interpreter, script, arguments, cwd.as_deref())?;
         run::run(&command, stdin, timeout_seconds, &self.limits, context).await
     }
 
@@ -192,8 +192,8 @@ impl Shell {
             "chemin d'un programme",
         ]
     )]
-    fn which(&self, #[arguments] arguments: Which) -> Result<WhichOutput, ToolError> {
-        which::which(&self.commands, arguments)
+    fn which(&self, context: &CallContext, #[arguments] arguments: Which) -> Result<WhichOutput, ToolError> {
+        which::which(&self.commands, context, arguments)
     }
 
     /// Lists the names of the environment variables of programs, without values.
@@ -203,8 +203,8 @@ impl Shell {
             "environment variables", "list env", "variables d'environnement", "lister les variables",
         ]
     )]
-    fn env(&self, #[arguments] _arguments: NoArguments) -> Variables {
-        which::env(&self.commands)
+    fn env(&self, context: &CallContext, #[arguments] _arguments: NoArguments) -> Variables {
+        which::env(&self.commands, context)
     }
 
     /// Starts a program in the background, and names the task. `task_status` shows its output.
@@ -224,7 +224,7 @@ impl Shell {
     ) -> Result<StartedTask, ToolError> {
         let BackgroundRun { argv, cwd, stdin, timeout_seconds } = arguments;
         let stdin = command::stdin(stdin)?;
-        let command = self.commands.parse_argv(argv, cwd.as_deref())?;
+        let command = self.commands.parse_argv(context, argv, cwd.as_deref())?;
         let task = self.tasks.begin(&context.session, command, stdin, timeout_seconds)?;
         Ok(StartedTask { task })
     }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use toolcrib_io::Error;
 use toolcrib_io::process::{environment_names, find_program};
 use toolcrib_model::ToolError;
+use toolcrib_sdk::CallContext;
 
 use super::command::CommandBuilder;
 use super::errors::{invalid, tool_error};
@@ -41,13 +42,17 @@ pub(super) struct Variables {
     names: Vec<String>,
 }
 
-pub(super) fn which(commands: &CommandBuilder, which: Which) -> Result<WhichOutput, ToolError> {
+pub(super) fn which(
+    commands: &CommandBuilder,
+    context: &CallContext,
+    which: Which,
+) -> Result<WhichOutput, ToolError> {
     if which.program.len() > MAX_NAME_BYTES {
         return Err(
             invalid("`program` is too long for the name of a program").with_hint("give its name, as `git`")
         );
     }
-    match find_program(&commands.unchecked(vec![which.program])) {
+    match find_program(&commands.unchecked(context, vec![which.program])) {
         Ok(path) => Ok(WhichOutput { found: true, path: Some(path.display().to_string()), reason: None }),
         Err(
             error @ (Error::ProgramNotFound { .. }
@@ -58,6 +63,6 @@ pub(super) fn which(commands: &CommandBuilder, which: Which) -> Result<WhichOutp
     }
 }
 
-pub(super) fn env(commands: &CommandBuilder) -> Variables {
-    Variables { names: environment_names(&commands.unchecked(Vec::new())) }
+pub(super) fn env(commands: &CommandBuilder, context: &CallContext) -> Variables {
+    Variables { names: environment_names(&commands.unchecked(context, Vec::new())) }
 }

@@ -40,8 +40,18 @@ pub(crate) async fn authorized(module: &Module, name: &str, arguments: &Value) -
 
 /// Calls a tool.
 pub(crate) async fn call(module: &Module, name: &str, arguments: Value) -> ToolResult {
+    call_with(module, &CallContext::new("test"), name, arguments).await
+}
+
+/// Calls a tool in a context.
+pub(crate) async fn call_with(
+    module: &Module,
+    context: &CallContext,
+    name: &str,
+    arguments: Value,
+) -> ToolResult {
     let call = authorized(module, name, &arguments).await;
-    module.invoke(&call, &CallContext::new("test")).await
+    module.invoke(&call, context).await
 }
 
 /// The tools of a module, after a look at what every module promises of them: they are these in this order, each comes

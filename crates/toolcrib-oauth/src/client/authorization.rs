@@ -128,10 +128,10 @@ impl Authorization {
         server.set_fragment(None);
         let mut issuers = Vec::new();
         if let Some(issuer) = &settings.issuer {
-            issuers.push(parse("auth.issuer", issuer)?);
+            issuers.push(parse("issuer", issuer)?);
         }
         if let Grant::EnterpriseManaged(provider, _) = &settings.grant {
-            issuers.push(parse("auth.identity_provider.issuer", &provider.issuer)?);
+            issuers.push(parse("identity_provider.issuer", &provider.issuer)?);
         }
         let http_client = AuthHttpClient::new(&server, allow_private, &issuers, &settings.access)?;
         let key = CredentialsKey::new(namespace, &server);
@@ -146,7 +146,7 @@ impl Authorization {
     pub async fn login(&self, authorize: &dyn Authorize) -> Result<LoginSummary, Error> {
         let inner = &*self.inner;
         if !inner.context.settings.grant.needs_user() {
-            let problem = "no user logs in there, since its `auth.grant` needs no login";
+            let problem = "no user logs in there, since its `grant` needs no login";
             return Err(Error::at_url(&inner.context.server, problem));
         }
         inner.check_secure()?;

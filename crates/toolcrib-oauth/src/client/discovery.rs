@@ -67,7 +67,7 @@ pub(super) async fn discover(
     for issuer in issuers.iter().take(MAX_ISSUERS) {
         if wanted.is_some_and(|wanted| !is_same_issuer(wanted, issuer)) {
             let issuer = shortened(issuer);
-            let text = format!("it wants tokens of `{issuer}`, and `auth.issuer` is another");
+            let text = format!("it wants tokens of `{issuer}`, and `issuer` is another");
             problem = Error::at_url(server, text);
             continue;
         }
@@ -125,7 +125,7 @@ async fn discover_without_metadata(
 ) -> Result<Discovery, Error> {
     let issuer = server.origin().ascii_serialization();
     if wanted.is_some_and(|wanted| !is_same_issuer(wanted, &issuer)) {
-        let problem = "it does not say that its tokens come from `auth.issuer`";
+        let problem = "it does not say that its tokens come from `issuer`";
         return Err(Error::at_url(server, problem));
     }
     let found = server_metadata(http_client, &issuer).await?;

@@ -100,7 +100,7 @@ pub(super) async fn without_login(
     let discovered = discover_server(context, challenge, before).await?;
     let client = OAuthClient::configured(&context.settings, &discovered.server).ok_or_else(|| {
         let problem =
-            "without a login there has to be a client; set `auth.client_id`, and its secret where it has one";
+            "without a login there has to be a client; set `client_id`, and its secret where it has one";
         Error::at(&discovered.server.issuer, problem)
     })?;
     let same = before.filter(|before| before.issuer == discovered.server.issuer);
@@ -129,7 +129,7 @@ async fn discover_server(
         && !is_same_issuer(&before.issuer, &discovered.server.issuer)
     {
         let problem = format!(
-            "its tokens now come from `{}`, and the client in `auth` belongs to `{}`; if that is intended, set `auth.issuer`",
+            "its tokens now come from `{}`, and the client belongs to `{}`; if that is intended, set `issuer`",
             clean_text(&discovered.server.issuer, MAX_REPORTED_CHARS),
             clean_text(&before.issuer, MAX_REPORTED_CHARS),
         );

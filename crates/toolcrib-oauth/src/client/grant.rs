@@ -92,7 +92,7 @@ fn identity_token<'a>(context: &Context, token: &'a IdentityToken) -> Result<Cow
     let token = match token {
         IdentityToken::Text(token) => Cow::Borrowed(token),
         IdentityToken::File(path) => Cow::Owned(read(path).map_err(|problem| {
-            wrong(&format!("`auth.identity_token_file` {} cannot be used: {problem}", path.display()))
+            wrong(&format!("`identity_token_file` {} cannot be used: {problem}", path.display()))
         })?),
     };
     if !is_valid_token(token.expose()) {

@@ -42,9 +42,8 @@ impl AuthHttpClient {
         access: &Access,
     ) -> Result<Self, Error> {
         let client = |allow_private| {
-            let access = access.clone();
             client(allow_private)
-                .map(|client| client.with_guard(move |host, port| access.allows_host(host, port)))
+                .map(|client| client.with_guard(access.host_guard()))
                 .map_err(|error| Error::at_url(server, error.to_string()))
         };
         let private_issuers = issuers.iter().filter(|issuer| allow_private || names_private_address(issuer));
@@ -66,7 +65,7 @@ impl AuthHttpClient {
         {
             "its URL is not https; tokens are sent over http only to this machine"
         } else if !permits_private && names_private_address(url) {
-            "its address is not public; if that is intended, set `auth.issuer` and `allow_private`"
+            "its address is not public; if that is intended, set `issuer` and `allow_private`"
         } else {
             return self.client(url).check_url(url).map_err(|error| Error::at_url(url, reason(&error)));
         };

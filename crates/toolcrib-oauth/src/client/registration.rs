@@ -134,7 +134,7 @@ impl OAuthClient {
         redirect_uri: &str,
     ) -> Result<Self, Error> {
         let Some(url) = &server.registration_endpoint else {
-            let problem = "it registers no clients by itself; register one there and set `auth.client_id`";
+            let problem = "it registers no clients by itself; register one there and set `client_id`";
             return Err(Error::at(&server.issuer, problem));
         };
         // A program on a user's machine cannot protect a secret, so it requests none unless it has to.
@@ -152,7 +152,7 @@ impl OAuthClient {
         if !response.status.is_success() {
             let status = response.status;
             let problem =
-                format!("it registers no client ({status}); register one there and set `auth.client_id`");
+                format!("it registers no client ({status}); register one there and set `client_id`");
             return Err(Error::at_url(url, problem).transient(is_transient(status)));
         }
         let answer: Registration = serde_json::from_slice(&response.body)
@@ -190,7 +190,7 @@ impl OAuthClient {
         };
         let secret = || {
             let secret = secret.clone();
-            secret.ok_or_else(|| wrong("the secret of the client is not there; set `auth.client_secret`"))
+            secret.ok_or_else(|| wrong("the secret of the client is not there; set `client_secret`"))
         };
         match self.proof {
             ClientAuthMethod::None => {
@@ -212,7 +212,7 @@ impl OAuthClient {
             }
             ClientAuthMethod::PrivateKeyJwt => {
                 let key = settings.private_key.as_ref();
-                let key = key.ok_or_else(|| wrong("`auth.private_key` is not there"))?;
+                let key = key.ok_or_else(|| wrong("`private_key` is not there"))?;
                 let assertion = sign_assertion(key, &self.id, issuer)?;
                 fields.push(("client_assertion_type", ASSERTION_TYPE.to_owned()));
                 fields.push(("client_assertion", assertion.expose().to_owned()));
@@ -225,7 +225,7 @@ impl OAuthClient {
 /// Returns a JWT with the client's identity for this issuer (RFC 7523), signed with the key.
 fn sign_assertion(key: &Secret, client_id: &str, issuer: &str) -> Result<Secret, Error> {
     let key = PrivateKey::from_pem(key).ok_or_else(|| {
-        Error::at(issuer, "`auth.private_key` is not a key of the curve P-256 in PKCS #8 and PEM")
+        Error::at(issuer, "`private_key` is not a key of the curve P-256 in PKCS #8 and PEM")
     })?;
     let now = unix_now();
     let head = json!({"alg": ALGORITHM, "typ": "JWT"});

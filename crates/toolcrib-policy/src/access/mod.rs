@@ -1,6 +1,5 @@
 //! Access rules of modules: hosts, paths, programs.
 
-mod call_access;
 mod host;
 mod path;
 mod program;
@@ -44,6 +43,7 @@ const MAX_ACCESS_ENTRIES: usize = 1024;
 /// of its metadata, and they narrow its own calls further.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct AccessRules {
     /// Hosts that may be connected to.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
@@ -56,8 +56,7 @@ pub struct AccessRules {
     pub system: Option<Vec<String>>,
 }
 
-/// [`AccessRules`], ready to be asked. Several sets together let through what each of them does, and during a call also
-/// only what its [`scope`](Self::scope) does.
+/// [`AccessRules`], ready to be asked. Several sets together let through what each of them does.
 #[derive(Clone, Debug, Default)]
 pub struct Access {
     layers: Vec<Arc<Layer>>,
@@ -113,6 +112,11 @@ impl Access {
         }
     }
 
+    /// Returns true if there are no rules.
+    pub fn is_unlimited(&self) -> bool {
+        self.layers.is_empty()
+    }
+
     /// Returns the access that both allow.
     pub fn and(mut self, other: &Self) -> Self {
         self.layers.extend(other.layers.iter().cloned());
@@ -126,6 +130,12 @@ impl Access {
                 host::normalised(host).is_some_and(|host| rules.iter().any(|rule| rule.allows(&host, port)))
             })
         })
+    }
+
+    /// Returns [`allows_host`](Self::allows_host) as the guard of an HTTP client.
+    pub fn host_guard(&self) -> impl Fn(&str, u16) -> bool + Send + Sync + use<> {
+        let access = self.clone();
+        move |host, port| access.allows_host(host, port)
     }
 
     /// Returns true if a file may be read or written. Paths are compared as written: the file layer resolves symlinks before.
@@ -154,8 +164,14 @@ impl Access {
         })
     }
 
+    /// Returns [`allows_program`](Self::allows_program) as the guard of a command.
+    pub fn program_guard(&self) -> impl Fn(&str) -> bool + Send + Sync + use<> {
+        let access = self.clone();
+        move |program| access.allows_program(program)
+    }
+
     fn all(&self, allows: impl Fn(&Layer) -> bool) -> bool {
-        Self::with_call(|call| self.layers.iter().chain(&call.layers).all(|layer| allows(layer)))
+        self.layers.iter().all(|layer| allows(layer))
     }
 }
 

@@ -160,55 +160,18 @@ fn a_tool_declares_what_it_reaches() {
     );
 }
 
-/// Runs a future that is never pending.
-fn now<T>(future: impl Future<Output = T>) -> T {
-    let mut future = std::pin::pin!(future);
-    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    match future.as_mut().poll(&mut context) {
-        std::task::Poll::Ready(value) => value,
-        std::task::Poll::Pending => panic!("pending"),
-    }
-}
-
 #[test]
-fn a_scope_narrows_every_access_until_it_ends() {
+fn guards_ask_all_rules_that_were_put_together() {
     let module = access(json!({"network": ["*.example.com"]}));
     let tool = access(json!({"network": ["a.example.com", "b.example.org"], "system": ["git"]}));
-    let reach = || {
-        let host = |host| module.allows_host(host, 443);
-        (host("a.example.com"), host("b.example.com"), host("b.example.org"), module.allows_program("ls"))
+    let reach = |access: &Access| {
+        let (host, program) = (access.host_guard(), access.program_guard());
+        let hosts = ["a.example.com", "b.example.com", "b.example.org"];
+        (hosts.map(|name| host(name, 443)), program("git"), program("ls"))
     };
-    let (free, limited) = ((true, true, false, true), (true, false, false, false));
-    assert_eq!(reach(), free);
-    now(tool.scope(async {
-        assert_eq!(reach(), limited);
-        now(Access::unlimited()
-            .scope(async { assert_eq!(reach(), free, "an inner call has its own limits") }));
-        assert_eq!(reach(), limited);
-        let other = std::thread::scope(|scope| scope.spawn(reach).join().unwrap());
-        assert_eq!(other, free, "threads are not limited by themselves");
-        let carried = Access::carry(reach);
-        let other = std::thread::scope(|scope| scope.spawn(carried).join().unwrap());
-        assert_eq!(other, limited);
-    }));
-    assert_eq!(reach(), free);
-}
-
-#[test]
-fn a_panic_ends_the_scope() {
-    let nothing = access(json!({"system": []}));
-    let broken = std::panic::AssertUnwindSafe(|| now(nothing.scope(async { panic!("the engine breaks") })));
-    assert!(std::panic::catch_unwind(broken).is_err());
-    assert!(Access::unlimited().allows_program("git"));
-}
-
-#[test]
-fn a_future_that_waits_limits_nothing_else() {
-    let nothing = access(json!({"system": []}));
-    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    let mut waiting = Box::pin(nothing.scope(std::future::pending::<()>()));
-    assert!(waiting.as_mut().poll(&mut context).is_pending());
-    assert!(Access::unlimited().allows_program("git"));
+    assert_eq!(reach(&module), ([true, true, false], true, true));
+    assert_eq!(reach(&module.clone().and(&tool)), ([true, false, false], true, false));
+    assert!(Access::unlimited().is_unlimited() && !module.and(&Access::unlimited()).is_unlimited());
 }
 
 #[test]

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 use toolcrib_model::Tool;
 
 use super::{RUNTIME, tool};
-use crate::{InjectionSettings, MAX_DESCRIPTION_CHARS, MAX_PARAMETERS_BYTES, OfferedTool, Plan, WireNames};
+use crate::offered_tool::{MAX_DESCRIPTION_CHARS, MAX_PARAMETERS_BYTES};
+use crate::{InjectionSettings, OfferedTool, Plan, WireNames};
 
 fn offer(tool: Tool) -> OfferedTool {
     let tools = [tool];

@@ -7,8 +7,9 @@ use toolcrib_model::{ErrorKind, QualifiedName, Tool, ToolError, ToolResult};
 use toolcrib_port::CallContext;
 
 use super::{handle, results, secrets, shaped};
+use crate::limits::MAX_FULL_RESULT_BYTES;
 use crate::limits::MAX_RESULT_DEPTH;
-use crate::{MAX_FULL_RESULT_BYTES, MAX_RESULT_TOKENS, MIN_RESULT_TOKENS, Results};
+use crate::{MAX_RESULT_TOKENS, MIN_RESULT_TOKENS, Results};
 
 /// Bytes of the least room.
 const ROOM: usize = 4 * MIN_RESULT_TOKENS as usize;

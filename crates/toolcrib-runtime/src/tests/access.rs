@@ -20,12 +20,13 @@ struct Probe {
 
 impl Probe {
     /// Returns which of these may be reached: two hosts of the module, one beyond it, a file, and a program.
-    fn reach(&self) -> Value {
+    fn reach(&self, context: &CallContext) -> Value {
+        let access = context.narrow(&self.access);
         let hosts = ["reports.example", "other.example", "reports.test"];
         json!([
-            hosts.map(|host| self.access.allows_host(host, 443)),
-            self.access.allows_path("reports/may.txt", Mode::Read),
-            self.access.allows_program("git"),
+            hosts.map(|host| access.allows_host(host, 443)),
+            access.allows_path("reports/may.txt", Mode::Read),
+            access.allows_program("git"),
         ])
     }
 }
@@ -35,29 +36,22 @@ impl Probe {
 impl Probe {
     /// Tells what a tool that declares nothing may reach.
     #[tool(risk = "low")]
-    fn any(&self) -> Value {
-        self.reach()
+    fn any(&self, context: &CallContext) -> Value {
+        self.reach(context)
     }
 
     /// Tells what a tool may reach that declares less than its module.
     #[tool(risk = "low", access = {"network": ["reports.example", "reports.test"], "filesystem": [], "system": []})]
-    async fn less(&self) -> Value {
+    async fn less(&self, context: &CallContext) -> Value {
         tokio::task::yield_now().await;
-        self.reach()
-    }
-
-    /// Tells the same from another thread.
-    #[tool(risk = "low", access = {"network": ["reports.example", "reports.test"], "filesystem": [], "system": []})]
-    async fn blocking(&self) -> Value {
-        let probe = Self { access: self.access.clone() };
-        tokio::task::spawn_blocking(Access::carry(move || probe.reach())).await.unwrap()
+        self.reach(context)
     }
 
     /// Calls `any`, and then tells what it may reach itself.
     #[tool(risk = "low", access = {"network": []})]
-    async fn nested(&self, tools: &Tools) -> Result<Value, ToolError> {
+    async fn nested(&self, context: &CallContext, tools: &Tools) -> Result<Value, ToolError> {
         let inner = tools.run_tool("probe.any", json!({})).await?;
-        Ok(json!([inner, self.reach()]))
+        Ok(json!([inner, self.reach(context)]))
     }
 }
 
@@ -94,7 +88,6 @@ async fn a_tool_reaches_what_its_module_and_it_itself_both_name() {
     let of_tool = json!([[true, false, false], false, false]);
     assert_eq!(call(&runtime, "probe.any").await.result, of_module);
     assert_eq!(call(&runtime, "probe.less").await.result, of_tool);
-    assert_eq!(call(&runtime, "probe.blocking").await.result, of_tool);
     let nested = json!([of_module, [[false, false, false], true, true]]);
     assert_eq!(call(&runtime, "probe.nested").await.result, nested, "a call is limited by its own tool");
     assert_eq!(call(&runtime, "probe.any").await.result, of_module);

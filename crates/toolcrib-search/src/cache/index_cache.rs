@@ -23,9 +23,6 @@ const MAX_INDEX_CACHE_BYTES: usize = 512 << 20;
 /// The most sets of tools that have a file. The least recently used file is deleted.
 pub(crate) const MAX_CACHED_INDEXES: usize = 4;
 
-/// The number of tools from which on an index is cached. Fewer tools are indexed in the time that the disk takes.
-pub const MIN_CACHED_TOOLS: usize = 1_000;
-
 /// The first bytes of a file.
 const MAGIC: &[u8; 8] = b"tcwords2";
 

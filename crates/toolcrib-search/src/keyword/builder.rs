@@ -5,11 +5,12 @@ use std::path::Path;
 
 use toolcrib_model::{QualifiedName, Tool};
 
-use crate::cache::index_cache::{IndexCache, MIN_CACHED_TOOLS};
+use crate::cache::index_cache::IndexCache;
 use crate::keyword::KeywordIndex;
 use crate::keyword::inverted_index::InvertedIndexBuilder;
 use crate::keyword::vocabulary::Vocabulary;
 use crate::keyword::word_index::WordIndex;
+use crate::limits::MIN_CACHED_TOOLS;
 use crate::text::Analyzer;
 use crate::tool_text::ToolText;
 use crate::{Error, Field};

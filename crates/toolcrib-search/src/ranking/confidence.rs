@@ -1,11 +1,9 @@
 //! The confidence that any tool matches a query. The figures and the data they are based on are in `docs/reference/search-figures.md`.
 
 use crate::keyword::SATURATION;
+use crate::limits::MIN_CONFIDENCE;
 use crate::outcome::Evidence;
 use crate::ranking::background::Background;
-
-/// The confidence below which a search reports no match. Nothing is lost above it: a weak match is shown.
-pub const MIN_CONFIDENCE: f32 = 0.01;
 
 /// The confidence below which a match is weak.
 const SURE_CONFIDENCE: f32 = 0.6;

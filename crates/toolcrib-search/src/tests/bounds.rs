@@ -3,7 +3,8 @@
 use serde_json::json;
 
 use super::{index, search, tool, workshop};
-use crate::{MAX_LIMIT, MAX_QUERY_BYTES, Reason, SearchIndex, SearchOptions};
+use crate::limits::MAX_LIMIT;
+use crate::{MAX_QUERY_BYTES, Reason, SearchIndex, SearchOptions};
 
 #[test]
 fn no_tools_make_an_index_that_finds_nothing() {

@@ -115,7 +115,7 @@ async fn a_query_that_is_like_nothing_has_no_match_and_the_nearest_names() {
     let outcome = ask(&index, "zirconium quilting");
     assert_eq!(outcome.no_match, Some(Reason::NothingSimilar), "{outcome:?}");
     assert_eq!((outcome.hits.len(), outcome.nearest.len()), (0, 3));
-    assert!(outcome.evidence.confidence < crate::MIN_CONFIDENCE);
+    assert!(outcome.evidence.confidence < crate::limits::MIN_CONFIDENCE);
 }
 
 #[tokio::test]

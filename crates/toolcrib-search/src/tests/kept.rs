@@ -13,8 +13,9 @@ use crate::cache::index_cache::{IndexCache, MAX_CACHED_INDEXES};
 use crate::cache::{DIGEST, append_digest};
 use crate::embedding::ContentHash;
 use crate::keyword::builder::build;
+use crate::limits::MIN_CACHED_TOOLS;
 use crate::text::Analyzer;
-use crate::{MIN_CACHED_TOOLS, Outcome, SearchIndex, SearchOptions, SearchSettings};
+use crate::{Outcome, SearchIndex, SearchOptions, SearchSettings};
 
 const VERBS: [&str; 7] = ["get", "create", "remove", "list", "translate", "send", "计算"];
 const THINGS: [&str; 11] = [

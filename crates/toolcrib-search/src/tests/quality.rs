@@ -8,8 +8,9 @@ use std::path::Path;
 use toolcrib_model::Tool;
 
 use crate::evaluation::{LabelledQuery, ndcg_at};
+use crate::limits::MAX_LIMIT;
 use crate::text::compact;
-use crate::{MAX_LIMIT, SearchIndex, SearchOptions};
+use crate::{SearchIndex, SearchOptions};
 
 /// How many queries of a set are asked.
 const SAMPLE: usize = 300;

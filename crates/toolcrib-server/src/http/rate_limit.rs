@@ -106,9 +106,10 @@ mod tests {
     }
 
     fn rate_limiter(at_once: usize, per_second: u32) -> RateLimiter {
-        let (requests_at_once, requests_per_second) =
-            (at_once.try_into().unwrap(), per_second.try_into().unwrap());
-        RateLimiter::new(&ServeLimits { requests_at_once, requests_per_second, ..ServeLimits::default() })
+        let mut limits = ServeLimits::default();
+        limits.requests_at_once = at_once.try_into().unwrap();
+        limits.requests_per_second = per_second.try_into().unwrap();
+        RateLimiter::new(&limits)
     }
 
     #[tokio::test(start_paused = true)]

@@ -53,6 +53,7 @@ const MAX_NOTIFIED_CHARS: usize = 600;
 
 /// The limits of background calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BackgroundSettings {
     /// The maximum number of calls of a session that run at once; 8.
     pub max_running: usize,

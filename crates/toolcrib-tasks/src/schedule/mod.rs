@@ -56,6 +56,7 @@ const PAST_TOLERANCE: SignedDuration = SignedDuration::from_mins(1);
 
 /// The limits of schedules.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ScheduleSettings {
     /// The maximum number of active schedules per session; 100. The same number of ended schedules is retained.
     pub max_per_session: usize,

@@ -49,6 +49,7 @@ pub enum TaskStore {
 
 /// The settings of the tasks of an app.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct TaskSettings {
     /// The kind of the store.
     pub mode: TaskStore,

@@ -70,6 +70,7 @@ const LEASE_POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The limits of watchers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WatcherSettings {
     /// The maximum number of watchers per session; 20. Ended watchers make room for new ones.
     pub max_per_session: usize,

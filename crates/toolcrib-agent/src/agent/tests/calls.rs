@@ -83,8 +83,8 @@ async fn searching_without_calling_is_answered_with_how_to_call_and_then_with_an
     };
     let tools = [meta("find", "discover"), meta("inspect", "inspect"), meta("execute", "execute")];
     let names = WireNames::new(&tools, "context_builder", &["find", "inspect", "execute"]);
-    let injection =
-        InjectionSettings { mode: toolcrib_prompt::InjectionMode::Discovery, ..Default::default() };
+    let mut injection = InjectionSettings::default();
+    injection.mode = toolcrib_prompt::InjectionMode::Discovery;
     let plan = Plan::new(&tools, &injection, &names).unwrap();
     let agent = Agent::new(AgentSettings::new("assistant", "a-model", &plan, names));
     let called = ["find", "find", "inspect", "find", "find", "execute", "find"];

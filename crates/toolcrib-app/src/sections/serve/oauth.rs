@@ -25,6 +25,7 @@ const MAX_TEXT_BYTES: usize = 2048;
 /// `serve.oauth`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct OAuthConfig {
     /// The issuer of the tokens: the URL of the authorization server, exactly as in `iss`.
     pub issuer: String,

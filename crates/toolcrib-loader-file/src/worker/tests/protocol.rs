@@ -9,7 +9,8 @@ use toolcrib_policy::access::AccessRules;
 use toolcrib_port::{CallContext, LoadOutcome, RejectKind, ToolEngine as _, ToolLoader as _};
 
 use super::{App, SIX_LINES, authorized, outcome, python, until};
-use crate::{ModuleSettings, WorkerModule};
+use crate::ModuleSettings;
+use crate::worker::WorkerModule;
 
 const HELLO: &str = r#"echo '{"type":"hello","protocol":1,"name":"kit"}'"#;
 

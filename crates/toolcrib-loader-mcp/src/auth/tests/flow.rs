@@ -296,7 +296,7 @@ async fn an_app_signs_who_it_is() {
     auth.store = TokenStore::memory();
     auth.private_key = Some(Secret::new("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"));
     let reason = reason(&world, auth).await;
-    assert!(reason.contains("`auth.private_key` is not a key of the curve P-256"), "{reason}");
+    assert!(reason.contains("`private_key` is not a key of the curve P-256"), "{reason}");
 }
 
 #[tokio::test]

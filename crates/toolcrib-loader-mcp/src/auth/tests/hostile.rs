@@ -124,14 +124,14 @@ async fn the_operators_client_stays_with_its_authorization_server() {
     authorization.login(&*Browser::new()).await.unwrap();
     first.rules().resource = json!({"authorization_servers": [second.issuer()]});
     let error = authorization.login(&*Browser::new()).await.unwrap_err().to_string();
-    assert!(error.contains("if that is intended, set `auth.issuer`"), "{error}");
+    assert!(error.contains("if that is intended, set `issuer`"), "{error}");
     assert_eq!(second.hits("/authorize") + second.hits("/token"), 0);
 
     let mut pinned = auth;
     pinned.issuer = Some("https://a.example".into());
     let authorization = source(&first, pinned).authorization().unwrap().unwrap();
     let error = authorization.login(&*Browser::new()).await.unwrap_err().to_string();
-    assert!(error.contains("`auth.issuer` is another"), "{error}");
+    assert!(error.contains("`issuer` is another"), "{error}");
 }
 
 #[tokio::test]

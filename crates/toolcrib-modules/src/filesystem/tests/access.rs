@@ -3,6 +3,7 @@
 use serde_json::json;
 use toolcrib_model::ErrorKind;
 use toolcrib_policy::Access;
+use toolcrib_port::{CallContext, ToolEngine as _};
 
 use super::Place;
 use crate::{ModuleContext, build};
@@ -86,15 +87,19 @@ async fn an_empty_list_reaches_nothing() {
 async fn a_call_reaches_no_more_than_its_own_tool_names() {
     let place = place(json!({"filesystem": [{"path": ".", "mode": "write"}]}));
     let rules = serde_json::from_value(json!({"filesystem": [{"path": "notes"}]})).unwrap();
-    let of_tool = Access::of_app(Some(&rules)).unwrap();
-    let read = |path: &'static str| of_tool.scope(place.call("read", json!({"path": path})));
-    assert_eq!(read("notes/monday.md").await.error, None);
-    let error = read("todo.txt").await.error.unwrap();
-    assert_eq!(error.kind, ErrorKind::Denied, "{error}");
-    let written = of_tool.scope(place.call("write", json!({"path": "notes/monday.md", "content": "mine"})));
-    assert_eq!(written.await.error.unwrap().kind, ErrorKind::Denied);
-    let found = of_tool.scope(place.call("grep", json!({"path": "notes", "pattern": "milk"}))).await;
-    assert_eq!(found.error, None);
+    let mut context = CallContext::new("s");
+    context.access = Access::of_app(Some(&rules)).unwrap();
+    let call = |name, arguments| crate::tests::call_with(&place.module, &context, name, arguments);
+    assert_eq!(call("read", json!({"path": "notes/monday.md"})).await.error, None);
+    assert_eq!(call("grep", json!({"path": "notes", "pattern": "milk"})).await.error, None);
+    let write = json!({"path": "notes/monday.md", "content": "mine"});
+    for (name, arguments) in [("read", json!({"path": "todo.txt"})), ("write", write.clone())] {
+        let error = call(name, arguments).await.error.unwrap();
+        assert_eq!(error.kind, ErrorKind::Denied, "{name}: {error}");
+    }
+    let checked = crate::tests::authorized(&place.module, "write", &write).await;
+    let refused = place.module.check(&checked, &context).await.unwrap_err();
+    assert_eq!(refused.kind, ErrorKind::Denied, "{refused}");
     assert_eq!(
         place.call("read", json!({"path": "todo.txt"})).await.error,
         None,

@@ -28,6 +28,7 @@ use super::client::{Clients, RequestSpec, url};
 use super::errors::{failed, invalid};
 use super::headers;
 use crate::blocking::blocking;
+use crate::root_access::restricted;
 
 use partial_file::PartialFile;
 use transfer::{FileResponse, Meter, receive, request_file};
@@ -125,19 +126,20 @@ impl Downloads {
         headers.remove(IF_RANGE);
         let mut spec = RequestSpec { method: Method::GET, url: url(&written)?, headers, body: None };
         let lock = self.lock_path(&path)?;
-        let (root, target, from) = (self.root.clone(), path.clone(), spec.url.to_string());
+        let root = restricted(&self.root, &context.access);
+        let (target, from) = (path.clone(), spec.url.to_string());
         let partial = blocking(context, move |_| {
             check_target(&root, &target, overwrite, create_parents)?;
             PartialFile::find(&root, &target, &from)
         })
         .await?;
         let offset = partial.request_rest(&mut spec.headers);
-        let mut answer = request_file(clients, &spec, offset).await?;
+        let mut answer = request_file(clients, context, &spec, offset).await?;
         if offset > 0 && matches!(answer, FileResponse::RangeNotSatisfiable) {
             // The partial file belongs to another version than the server has now.
             spec.headers.remove(RANGE);
             spec.headers.remove(IF_RANGE);
-            answer = request_file(clients, &spec, 0).await?;
+            answer = request_file(clients, context, &spec, 0).await?;
         }
         let (mut incoming, source) = match answer {
             FileResponse::File(incoming, source) => (incoming, source),

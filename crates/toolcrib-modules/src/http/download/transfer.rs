@@ -37,10 +37,11 @@ pub(super) enum FileResponse {
 /// Requests a file, of which `offset` bytes have been received before.
 pub(super) async fn request_file(
     clients: &Clients,
+    context: &CallContext,
     spec: &RequestSpec,
     offset: u64,
 ) -> Result<FileResponse, ToolError> {
-    let (mut incoming, url) = clients.open(spec).await?;
+    let (mut incoming, url) = clients.open(context, spec).await?;
     let head = &incoming.headers;
     let length = header_text(head, CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
     let source = |offset, total| RemoteFile {

@@ -86,7 +86,7 @@ pub(super) async fn fetch(
     headers.entry(ACCEPT).or_insert(HeaderValue::from_static(ACCEPTED_TYPES));
     let method = Method::GET;
     let spec = RequestSpec { method: method.clone(), url: url(&arguments.url)?, headers, body: None };
-    let received = clients.send(spec).await?;
+    let received = clients.send(context, spec).await?;
     if !received.response.status.is_success() {
         return Err(status_error(&method, &received));
     }

@@ -6,9 +6,12 @@ use axum::response::IntoResponse;
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use toolcrib_model::ErrorKind;
+use toolcrib_policy::Access;
+use toolcrib_port::CallContext;
 use toolcrib_testkit::{Canary, LOOPBACK_HOSTS, RawServer, lying_answers};
 
 use super::Place;
+use crate::tests::call_with;
 
 const MEGABYTE: usize = 1 << 20;
 
@@ -52,6 +55,16 @@ async fn only_hosts_that_access_names_are_asked() {
         let error = place.error(name, arguments(name, &canary.url("/a"))).await;
         assert_eq!(error.kind, ErrorKind::Denied, "{error}");
         assert!(error.message.contains("access.network"), "{error}");
+    }
+    // The rules of the tool of the call narrow those of the module.
+    let place = Place::with(&[canary.origin()]);
+    let rules = serde_json::from_value(json!({"network": ["api.example.com"]})).unwrap();
+    let mut context = CallContext::new("test");
+    context.access = Access::of_app(Some(&rules)).unwrap();
+    for name in READING {
+        let arguments = arguments(name, &canary.url("/a"));
+        let error = call_with(&place.module, &context, name, arguments).await.error.unwrap();
+        assert_eq!(error.kind, ErrorKind::Denied, "{error}");
     }
     assert_eq!(canary.hits().len(), 0);
 }

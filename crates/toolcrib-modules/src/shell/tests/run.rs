@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use toolcrib_model::ErrorKind;
+use toolcrib_policy::Access;
 use toolcrib_port::CallContext;
 
 use super::{PATIENCE, Place, watched};
@@ -72,6 +73,13 @@ async fn only_programs_that_access_names_are_started() {
     let cat = place.ok("which", which("cat")).await;
     assert_eq!(cat["found"], false);
     assert!(cat["reason"].as_str().unwrap().contains("access.system"), "{cat}");
+    // The rules of the tool of a call narrow those of the module.
+    let mut context = CallContext::new("test");
+    context.access = Access::of_app(Some(&serde_json::from_value(json!({"system": []})).unwrap())).unwrap();
+    for tool in ["run", "background_run"] {
+        let result = place.call_with(&context, tool, json!({"argv": ["echo", "hi"]})).await;
+        assert_eq!(result.error.unwrap().kind, ErrorKind::Denied);
+    }
     let none = Place::with(json!({}), Some(json!({"system": []})));
     assert_eq!(none.error("run", json!({"argv": ["echo"]})).await.kind, ErrorKind::Denied);
 }

@@ -174,3 +174,30 @@ fn counts(embeddings: &Embeddings) -> (usize, usize) {
 fn of(embeddings: &Embeddings, tool: &Tool) -> Option<Vec<f32>> {
     embeddings.vectors()?.of(&tool.name)
 }
+
+#[cfg(feature = "onnx")]
+fn cosine(one: &[f32], other: &[f32]) -> f32 {
+    let product =
+        |one: &[f32], other: &[f32]| one.iter().zip(other).map(|(one, other)| one * other).sum::<f32>();
+    product(one, other) / (product(one, one) * product(other, other)).sqrt()
+}
+
+/// Asserts that an engine of the model for tests gives similar vectors to tools that do alike.
+#[cfg(feature = "onnx")]
+async fn alike_tools_point_alike(embedder: Arc<dyn Embedder>) {
+    assert_eq!(embedder.dimension(), 384);
+    let tools = [
+        tool("delete_file", "Removes a file from the disk."),
+        tool("erase_document", "Deletes a document from a folder."),
+        tool("get_weather", "Current temperature and wind of a city."),
+    ];
+    let fixture = Fixture::new(EmbeddingsEnrichment::new(embedder.clone()), tools.to_vec());
+    let (_, embeddings) = fixture.refresh().await;
+    assert_eq!((counts(&embeddings), embeddings.degraded()), ((3, 3), None));
+    let [delete, erase, weather] = tools.each_ref().map(|tool| of(&embeddings, tool).unwrap());
+    assert!(cosine(&delete, &erase) > cosine(&delete, &weather) + 0.2);
+
+    let alone = embedder.embed(&["a text"]).unwrap();
+    let beside = embedder.embed(&["a text", "and a much longer one that stands beside it"]).unwrap();
+    assert_eq!(alone[0], beside[0], "a vector does not depend on the texts beside");
+}

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Fixture, counts, of, tool};
-use crate::embedding::{EmbedError, Embedder, EmbeddingsEnrichment, FastEmbedder};
+use super::{Fixture, alike_tools_point_alike, tool};
+use crate::embedding::{EmbedError, EmbeddingsEnrichment, FastEmbedder};
 
 /// The folder of the model; `None` where it or the library is not there.
 fn model() -> Option<PathBuf> {
@@ -14,29 +14,10 @@ fn model() -> Option<PathBuf> {
     Some(Path::new(&shared).join("models/all-MiniLM-L6-v2-onnx-int8"))
 }
 
-fn similarity(one: &[f32], other: &[f32]) -> f32 {
-    one.iter().zip(other).map(|(one, other)| one * other).sum()
-}
-
 #[tokio::test]
 async fn tools_that_do_alike_point_alike() {
     let Some(folder) = model() else { return };
-    let embedder = Arc::new(FastEmbedder::open(folder, None).unwrap());
-    assert_eq!(embedder.dimension(), 384);
-    let tools = [
-        tool("delete_file", "Removes a file from the disk."),
-        tool("erase_document", "Deletes a document from a folder."),
-        tool("get_weather", "Current temperature and wind of a city."),
-    ];
-    let fixture = Fixture::new(EmbeddingsEnrichment::new(embedder.clone()), tools.to_vec());
-    let (_, embeddings) = fixture.refresh().await;
-    assert_eq!((counts(&embeddings), embeddings.degraded()), ((3, 3), None));
-    let [delete, erase, weather] = tools.each_ref().map(|tool| of(&embeddings, tool).unwrap());
-    assert!(similarity(&delete, &erase) > similarity(&delete, &weather) + 0.2);
-
-    let alone = embedder.embed(&["a text"]).unwrap();
-    let beside = embedder.embed(&["a text", "and a much longer one that stands beside it"]).unwrap();
-    assert_eq!(alone[0], beside[0], "a vector does not depend on the texts beside");
+    alike_tools_point_alike(Arc::new(FastEmbedder::open(folder, None).unwrap())).await;
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Fixture, counts, of, tool};
+use super::{Fixture, alike_tools_point_alike, cosine, tool};
 use crate::embedding::{EmbedError, Embedder, EmbeddingsEnrichment, FastEmbedder, RtenEmbedder};
 
 /// Texts of many kinds: words, names, punctuation, accents, other scripts, longer than the model reads.
@@ -38,31 +38,10 @@ fn copy(folder: &Path) -> tempfile::TempDir {
     copy
 }
 
-fn cosine(one: &[f32], other: &[f32]) -> f32 {
-    let product =
-        |one: &[f32], other: &[f32]| one.iter().zip(other).map(|(one, other)| one * other).sum::<f32>();
-    product(one, other) / (product(one, one) * product(other, other)).sqrt()
-}
-
 #[tokio::test]
 async fn without_another_library_tools_that_do_alike_point_alike() {
     let Some(folder) = model() else { return };
-    let embedder = Arc::new(RtenEmbedder::open(folder).unwrap());
-    assert_eq!(embedder.dimension(), 384);
-    let tools = [
-        tool("delete_file", "Removes a file from the disk."),
-        tool("erase_document", "Deletes a document from a folder."),
-        tool("get_weather", "Current temperature and wind of a city."),
-    ];
-    let fixture = Fixture::new(EmbeddingsEnrichment::new(embedder.clone()), tools.to_vec());
-    let (_, embeddings) = fixture.refresh().await;
-    assert_eq!((counts(&embeddings), embeddings.degraded()), ((3, 3), None));
-    let [delete, erase, weather] = tools.each_ref().map(|tool| of(&embeddings, tool).unwrap());
-    assert!(cosine(&delete, &erase) > cosine(&delete, &weather) + 0.2);
-
-    let alone = embedder.embed(&["a text"]).unwrap();
-    let beside = embedder.embed(&["a text", "and a much longer one that stands beside it"]).unwrap();
-    assert_eq!(alone[0], beside[0], "a vector does not depend on the texts beside");
+    alike_tools_point_alike(Arc::new(RtenEmbedder::open(folder).unwrap())).await;
 }
 
 #[test]

@@ -45,7 +45,7 @@ impl Results {
     }
 
     /// Returns a result with its title, the last one without a number. An error says which there are.
-    pub(super) fn shown(&self, number: &str) -> Result<String, String> {
+    pub(crate) fn shown(&self, number: &str) -> Result<String, String> {
         let (first, last) = (self.last + 1 - self.kept.len(), self.last);
         if self.kept.is_empty() {
             return Err("there are no results yet".to_owned());

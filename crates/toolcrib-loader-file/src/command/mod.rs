@@ -1,4 +1,6 @@
-//! The engine that runs a command for each call.
+//! The engine that runs a command for each call, and its command lines.
+
+pub(crate) mod template;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,8 +13,9 @@ use toolcrib_model::{ErrorKind, Secret, Tool, ToolError, ToolResult};
 use toolcrib_policy::{Access, Authorized, Call};
 use toolcrib_port::{CallContext, ToolEngine};
 
-use crate::command_template::Template;
-use crate::{ArgvItem, TemplateError};
+use template::Template;
+
+pub use template::{ArgvItem, TemplateError};
 
 /// The largest number of characters of a failed program's standard error that a model sees.
 const MAX_STDERR_CHARS: usize = 2000;
@@ -34,6 +37,7 @@ const MAX_STDERR_CHARS: usize = 2000;
 /// --, "{file}"]`, or write the option and its value as one word, as in `--lines={count}`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct CommandSettings {
     /// The command line of every tool that is not listed in `tools`.
     #[serde(default)]
@@ -98,7 +102,7 @@ impl CommandEngine {
         self.tools.get(tool).unwrap_or(&self.default)
     }
 
-    async fn run(&self, call: &Call) -> Result<Value, ToolError> {
+    async fn run(&self, call: &Call, context: &CallContext) -> Result<Value, ToolError> {
         let tool = call.tool.name.name();
         let template = self.template(tool);
         if template.is_empty() {
@@ -108,8 +112,7 @@ impl CommandEngine {
             .fill(tool, &call.arguments)
             .map_err(|error| ToolError::new(ErrorKind::InvalidArgs, error.to_string()))?;
         let program = argv.first().cloned().unwrap_or_default();
-        let access = self.access.clone();
-        let mut command = Command::new(argv).with_guard(move |program| access.allows_program(program));
+        let mut command = Command::new(argv).with_guard(context.narrow(&self.access).program_guard());
         if let Some(cwd) = &self.settings.cwd {
             command = command.with_cwd(cwd);
         }
@@ -153,8 +156,8 @@ impl CommandEngine {
 
 #[async_trait]
 impl ToolEngine for CommandEngine {
-    async fn invoke(&self, call: &Authorized<Call>, _context: &CallContext) -> ToolResult {
-        call.outcome(self.run(call).await)
+    async fn invoke(&self, call: &Authorized<Call>, context: &CallContext) -> ToolResult {
+        call.outcome(self.run(call, context).await)
     }
 
     fn unsupported_reason(&self, tool: &Tool) -> Option<String> {
@@ -173,9 +176,7 @@ impl ToolEngine for CommandEngine {
 }
 
 fn no_command(tool: &str) -> String {
-    format!(
-        "the engine has no command for `{tool}`; set `argv`, or `tools.{tool}`, of the engine in the app file"
-    )
+    format!("the engine has no command for `{tool}`; set `argv`, or `tools.{tool}`, of the engine")
 }
 
 /// Returns a warning about declared restrictions that nothing enforces: programs are not sandboxed.
