@@ -33,6 +33,7 @@ pub(super) fn settings(
         settings.tokenizer = Tokenizer::of_model(&agent.brain.model);
         settings.style = agent.brain.call_style();
         settings.profile = agent.profile();
+        settings.defers_tools = agent.undeferred().is_none();
     }
     settings
 }

@@ -13,9 +13,21 @@ use toolcrib_io::http::{HttpClient, HttpPolicy};
 use toolcrib_model::Secret;
 use toolcrib_prompt::system_prompt::CallStyle;
 
+use super::key_command::KeyCommand;
 use super::setup::{AgentSetup, ChosenModel};
-use crate::sections::agents::{AgentConfig, BrainConfig, PricesConfig};
+use crate::sections::agents::{AgentConfig, AuthForm, BrainConfig, PricesConfig};
 use crate::{App, Error, expanded};
+
+/// Returns the key of a model's provider in the environment.
+pub(super) fn own_key(brain: &BrainConfig) -> Option<String> {
+    let name = brain.provider.key_variable()?;
+    std::env::var(name).ok().filter(|key| !key.is_empty())
+}
+
+/// Returns true if the app file says where the key comes from.
+fn has_key(brain: &BrainConfig) -> bool {
+    brain.api_key.is_some() || !brain.api_key_command.is_empty()
+}
 
 impl App {
     /// Returns the model that an agent thinks with; `None` for an agent that is not in the app file. Where the provider
@@ -68,9 +80,8 @@ impl App {
     }
 
     fn plain_model_of(&self, brain: &BrainConfig, place: &str) -> Result<Arc<dyn ChatModel>, Error> {
-        let key_variable = brain.provider.key_variable();
-        let own_key = key_variable.and_then(|name| std::env::var(name).ok()).filter(|key| !key.is_empty());
-        let needs_key = key_variable.is_some() && own_key.is_none() && brain.api_key.is_none();
+        let own_key = own_key(brain);
+        let needs_key = brain.provider.key_variable().is_some() && own_key.is_none() && !has_key(brain);
         let recording = match (brain.provider, self.filled(place, "recording", brain.recording.as_deref())?) {
             (Provider::Recorded, None) => {
                 let message = "`provider: recorded` needs a `recording`, a file of turns";
@@ -91,7 +102,7 @@ impl App {
 
     fn model_of(&self, brain: &BrainConfig, place: &str, agent: &AgentSetup) -> Result<ChosenModel, Error> {
         let key_variable = brain.provider.key_variable();
-        let own_key = key_variable.and_then(|name| std::env::var(name).ok()).filter(|key| !key.is_empty());
+        let own_key = own_key(brain);
         let recording = brain.recording.as_deref();
         let notice = match (brain.provider, recording, key_variable) {
             (Provider::Recorded, None, _) => {
@@ -99,7 +110,7 @@ impl App {
                 return Err(self.file.wrong(self.file.error_at(place, message)));
             }
             (Provider::Recorded, ..) => Some(None),
-            (_, Some(path), Some(variable)) if own_key.is_none() && brain.api_key.is_none() => {
+            (_, Some(path), Some(variable)) if own_key.is_none() && !has_key(brain) => {
                 Some(Some(format!("{variable} is not set: the model's turns are played from {path}")))
             }
             _ => None,
@@ -125,6 +136,7 @@ impl App {
         let key_variable = brain.provider.key_variable();
         let mut settings = ApiSettings::new(brain.provider)
             .with_stream(brain.stream.unwrap_or(true))
+            .with_bearer(brain.auth == Some(AuthForm::Bearer))
             .with_parameters(brain.parameters());
         let mut shares_key = true;
         if let Some(base_url) = filled("base_url", &brain.base_url)? {
@@ -139,6 +151,14 @@ impl App {
             let key = Secret::new(key);
             self.secrets().add(key_variable.unwrap_or("api_key"), key.clone());
             settings = settings.with_api_key(key);
+        } else if !brain.api_key_command.is_empty() {
+            let argv = brain.api_key_command.iter().enumerate().map(|(number, word)| {
+                let place = format!("{place}/api_key_command/{number}");
+                expanded(&self.file, word, &place, false).map_err(|error| self.file.wrong(error))
+            });
+            let argv = argv.collect::<Result<Vec<_>, _>>()?;
+            let source = KeyCommand::new(argv, &self.file.folder, self.secrets().clone());
+            settings = settings.with_key_source(Arc::new(source));
         } else if let Some(key) = own_key.filter(|_| shares_key) {
             // Any other server gets the provider's key only where the app file says so.
             settings = settings.with_api_key(key);
@@ -146,8 +166,8 @@ impl App {
         if let Some(seconds) = brain.timeout_seconds {
             settings = settings.with_timeout(Duration::from_secs(seconds.get().into()));
         }
-        if let Some(PricesConfig { input, cached_input, output }) = brain.prices {
-            settings = settings.with_prices(Prices { input, cached_input, output });
+        if let Some(PricesConfig { input, cached_input, cache_write, output }) = brain.prices {
+            settings = settings.with_prices(Prices { input, cached_input, cache_write, output });
         }
         // The operator wrote the address of the model's server, so any address is allowed.
         let http = HttpClient::new(HttpPolicy { allow_private: true, ..HttpPolicy::default() })

@@ -12,7 +12,7 @@ use toolcrib_prompt::text_calls::ToolNames;
 use toolcrib_prompt::{Injection, Plan, Role, SystemPrompt, WireNames};
 
 use super::caller_view::CallerView;
-use super::context_windows::ContextWindows;
+use super::server_profiles::ServerProfiles;
 use super::{injection, scripts};
 use crate::sections::agents::{AgentConfig, DEFAULT_AGENT};
 use crate::sections::runtime::run_limits;
@@ -71,16 +71,17 @@ impl AgentSetup {
     pub fn new(
         app: &App,
         config: Option<(usize, &AgentConfig)>,
-        windows: &ContextWindows,
+        profiles: &ServerProfiles,
         view: &CallerView<'_>,
         texts: PromptTexts,
     ) -> Result<Self, Error> {
         let wrong = |error: String| Error::Part { part: "the plan".into(), message: error };
         let PromptTexts { remembered, agents, skills, channels, sources } = texts;
-        let agent = config.map(|(_, agent)| agent);
+        let agent = config.map(|(_, agent)| profiles.completed(agent));
+        let agent = agent.as_ref();
         let (id, role) = agent.map_or((DEFAULT_AGENT, DEFAULT_AGENT), |agent| (&agent.id, &agent.role));
         let wire_names = view.wire_names(false);
-        let with_window = agent.map(|agent| (agent, windows.of(agent)));
+        let with_window = agent.map(|agent| (agent, profiles.context_window(agent)));
         let injection = injection::settings(&app.config.runtime, with_window, view);
         let plan = scripts::plan(|| view.tools(), app.config.runtime.scripts, &injection, &wire_names)
             .map_err(|error| wrong(error.to_string()))?;
@@ -108,7 +109,7 @@ impl AgentSetup {
             .with_system_prompt(native_prompt.unwrap_or_else(|| system_prompt.text.clone()))
             .with_context_window(plan.context_window)
             .with_compact_at(app.config.runtime.compact_at.unwrap_or(DEFAULT_COMPACT_AT))
-            .with_pictures(agent.is_some_and(|agent| agent.brain.images))
+            .with_pictures(agent.is_some_and(|agent| agent.brain.images == Some(true)))
             .with_tool_choice(tool_choice)
             .with_returned_reasoning(agent.is_some_and(|agent| agent.brain.provider.wants_reasoning_back()))
             .with_limits(run_limits(&app.config.runtime));
@@ -123,7 +124,7 @@ impl AgentSetup {
             settings,
             text_prompt,
             remembered,
-            config: config.map(|(position, agent)| (position, agent.clone())),
+            config: config.map(|(position, _)| position).zip(agent.cloned()),
         })
     }
 

@@ -10,8 +10,8 @@ use toolcrib_agent::Provider;
 use toolcrib_agent::chat::RequestOptions;
 use toolcrib_document::Error;
 use toolcrib_model::JsonObject;
-use toolcrib_prompt::Profile;
 use toolcrib_prompt::system_prompt::CallStyle;
+use toolcrib_prompt::{InjectionMode, Profile};
 
 use crate::AppFile;
 use crate::findings::Findings;
@@ -64,11 +64,17 @@ pub struct BrainConfig {
     pub base_url: Option<String>,
     /// The API key, as `${NAME}`. By default the provider's variable.
     pub api_key: Option<String>,
-    /// The context window in tokens. By default the servers of `ollama`, `lm_studio` and `vllm` are asked, with 8,192
-    /// as a fallback; for `anthropic` it is 200,000, and for others 131,072.
+    /// The command that prints the API key, such as `[gcloud, auth, print-access-token]`, in place of `api_key`. It runs
+    /// again after 5 minutes, and if the server refuses the key.
+    #[serde(default)]
+    pub api_key_command: Vec<String>,
+    /// The form in which the key is sent. By default that of the provider.
+    pub auth: Option<AuthForm>,
+    /// The context window in tokens. By default as the server reports it; else 8,192 for `ollama`, `lm_studio`, `vllm`,
+    /// `llama_cpp`, and `sglang`, 200,000 for `anthropic`, and 131,072 for others.
     pub context_window: Option<NonZeroU32>,
-    /// True if the model calls tools through its API, false if it writes calls as text. By default the provider's
-    /// usual way.
+    /// True if the model calls tools through its API, false if it writes calls as text. By default as the server reports
+    /// it, or the provider's usual way.
     pub native_tool_use: Option<bool>,
     /// The form of tool schemas that the server accepts. By default that of the provider's API.
     pub schemas: Option<SchemaForm>,
@@ -102,9 +108,9 @@ pub struct BrainConfig {
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, Value>")]
     pub extra: JsonObject,
-    /// True if the model sees pictures in results. Otherwise it gets their type and size.
-    #[serde(default)]
-    pub images: bool,
+    /// True if the model sees pictures in results. Otherwise it gets their type and size. By default as the server
+    /// reports it, or false.
+    pub images: Option<bool>,
     /// The prices of tokens. By default unknown.
     pub prices: Option<PricesConfig>,
     /// Models to ask, in this order, if this one cannot answer.
@@ -151,6 +157,15 @@ impl BrainConfig {
             extra: self.extra.clone(),
         }
     }
+}
+
+/// `agents[].brain.auth`: the form in which the key is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum AuthForm {
+    /// As a bearer token in the header `Authorization`, as Vertex AI and Amazon Bedrock want it.
+    Bearer,
 }
 
 /// `agents[].brain.schemas`: the form in which schemas are sent to the server. Calls are always validated against the
@@ -221,6 +236,10 @@ pub struct PricesConfig {
     /// The price of tokens read from the cache of the server. By default that of `input`.
     #[serde(default, deserialize_with = "some_amount")]
     pub cached_input: Option<f64>,
+    /// The price of tokens read that the server writes to its cache; Anthropic charges 1.25 times that of `input`. By
+    /// default that of `input`.
+    #[serde(default, deserialize_with = "some_amount")]
+    pub cache_write: Option<f64>,
     /// The price of tokens written.
     #[serde(deserialize_with = "amount")]
     pub output: f64,
@@ -243,6 +262,21 @@ impl AgentConfig {
         std::iter::once(&self.brain).chain(&self.brain.fallback)
     }
 
+    /// Returns a model that it thinks with, to be changed; 0 is the first one.
+    pub(crate) fn brain_mut(&mut self, number: usize) -> Option<&mut BrainConfig> {
+        match number.checked_sub(1) {
+            None => Some(&mut self.brain),
+            Some(number) => self.brain.fallback.get_mut(number),
+        }
+    }
+
+    /// Returns the first of its models whose API does not load tools that a search finds, and its position.
+    pub fn undeferred(&self) -> Option<(usize, &BrainConfig)> {
+        let defers =
+            |brain: &BrainConfig| brain.provider.defers_tools() && brain.call_style() == CallStyle::Native;
+        self.brains().enumerate().find(|(_, brain)| !defers(brain))
+    }
+
     /// Returns the schema profile of the models with an API for tools: that of the first, or the portable one if others
     /// would refuse it. Schemas in a prompt pass no API that could refuse them.
     pub fn profile(&self) -> Option<Profile> {
@@ -263,6 +297,10 @@ fn brain(file: &AppFile, brain: &BrainConfig, place: &str, errors: &mut Vec<Erro
     {
         let message = format!("`base_url` begins with `http://` or `https://`, as `http://{url}`");
         errors.push(file.error_at(&format!("{place}/base_url"), message));
+    }
+    if brain.api_key.is_some() && !brain.api_key_command.is_empty() {
+        let message = "`api_key_command` takes the place of `api_key`; remove one of them";
+        errors.push(file.error_at(&format!("{place}/api_key_command"), message));
     }
     for (position, fallback) in brain.fallback.iter().enumerate() {
         self::brain(file, fallback, &format!("{place}/fallback/{position}"), errors);
@@ -289,10 +327,7 @@ pub(crate) fn check(
             errors.push(file.error_at(&format!("/agents/{position}/role"), message));
         }
         for (number, brain) in agent.brains().enumerate() {
-            let place = match number.checked_sub(1) {
-                None => format!("/agents/{position}/brain"),
-                Some(number) => format!("/agents/{position}/brain/fallback/{number}"),
-            };
+            let place = brain_place(position, number);
             if let Some(message) = brain.response_format.as_ref().and_then(ResponseFormatConfig::problem) {
                 errors.push(file.error_at(&format!("{place}/response_format"), message));
             }
@@ -307,6 +342,46 @@ pub(crate) fn check(
     for (position, agent) in agents.iter().enumerate() {
         let recording = recordings.get(&format!("/agents/{position}/brain"));
         found.warnings.extend(missing_recording(file, agent, recording));
+    }
+}
+
+/// Checks that the APIs of the models defer tools, where the app file asks for it.
+pub(crate) fn check_injection(
+    agents: &[AgentConfig],
+    mode: InjectionMode,
+    file: &AppFile,
+    errors: &mut Vec<Error>,
+) {
+    if mode != InjectionMode::Native {
+        return;
+    }
+    for (position, agent) in agents.iter().enumerate() {
+        let Some((number, brain)) = agent.undeferred() else { continue };
+        let place = brain_place(position, number);
+        let (key, problem) = if brain.provider.defers_tools() {
+            let problem = "`tool_injection: native` needs a model that calls tools through its API; remove \
+                           `native_tool_use: false`, or write `tool_injection: discovery`";
+            ("native_tool_use", problem.to_owned())
+        } else {
+            let providers = Provider::ALL.into_iter().filter(|provider| provider.defers_tools());
+            let providers: Vec<_> = providers.map(|provider| format!("`{provider}`")).collect();
+            let problem = format!(
+                "`tool_injection: native` needs a provider whose API loads tools, which are {}; found `{}`; write \
+                 `tool_injection: discovery`",
+                providers.join(", "),
+                brain.provider
+            );
+            ("provider", problem)
+        };
+        errors.push(file.error_at(&format!("{place}/{key}"), problem));
+    }
+}
+
+/// Returns the place of a model of an agent in the app file.
+pub(crate) fn brain_place(agent: usize, number: usize) -> String {
+    match number.checked_sub(1) {
+        None => format!("/agents/{agent}/brain"),
+        Some(number) => format!("/agents/{agent}/brain/fallback/{number}"),
     }
 }
 

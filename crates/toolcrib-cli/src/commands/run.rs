@@ -113,7 +113,9 @@ async fn drive(
         // This run does not continue an earlier one without a name.
         runtime.end_session(id).await;
     }
-    runtime.ask_context_windows().await;
+    if arguments.replay.is_none() {
+        runtime.ask_server_profiles().await;
+    }
     let setup = runtime.agent_in(arguments.agent.as_deref(), id)?;
     for warning in setup.warnings() {
         tell(&format!("note: {warning}"));

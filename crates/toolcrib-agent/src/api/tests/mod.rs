@@ -1,8 +1,11 @@
 //! Against a server on a real socket.
 
+mod deferred;
 mod formats;
+mod keys;
 mod options;
 mod pieces;
+mod profiles;
 mod replies;
 mod server;
 
@@ -36,6 +39,7 @@ async fn ask_with(settings: ApiSettings) -> (Result<ChatReply, Error>, String) {
         system: "Be brief.",
         tools: &[],
         messages: &messages,
+        deferred: None,
         tool_choice: &ToolChoice::Auto,
         options: None,
     };
@@ -267,6 +271,7 @@ async fn two_requests_of_a_run_begin_with_the_same_bytes() {
             system: "Be brief.",
             tools: &tools,
             messages: &messages[..count],
+            deferred: None,
             tool_choice: &ToolChoice::Auto,
             options: None,
         };
