@@ -155,14 +155,19 @@ const CONTEXT_TOKENS: u64 = 32_768;
 async fn the_server_reports_its_window_and_that_its_model_calls_tools() {
     let Some(llama) = Llama::start(None).await else { return };
     for provider in ["llama_cpp", "openai", "anthropic", "openai_responses"] {
-        let plan = llama.lab(provider, "stream: true").run(["plan", "app.yaml", "--json"]).await.expect(0).json();
+        let plan =
+            llama.lab(provider, "stream: true").run(["plan", "app.yaml", "--json"]).await.expect(0).json();
         assert_eq!(plan["context_window"], CONTEXT_TOKENS, "{provider}");
         // Only a model that calls through its API is sent tools apart from the prompt.
         let tools = plan["parts"].as_array().unwrap().iter().find(|part| part["part"] == "tools").unwrap();
         assert!(tools["tokens"].as_u64().unwrap() > 0, "{provider}: {plan:#}");
         let set = llama.lab(provider, "context_window: 4000, native_tool_use: false");
         let plan = set.run(["plan", "app.yaml", "--json"]).await.expect(0).json();
-        assert_eq!((&plan["context_window"], &plan["parts"][0]["tokens"]), (&4_000.into(), &0.into()), "{provider}");
+        assert_eq!(
+            (&plan["context_window"], &plan["parts"][0]["tokens"]),
+            (&4_000.into(), &0.into()),
+            "{provider}"
+        );
     }
 }
 

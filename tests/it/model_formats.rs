@@ -156,6 +156,28 @@ pub(crate) async fn native_run(format: ModelFormat) -> (Lab, FaultyModel) {
     (lab, server)
 }
 
+/// Runs an agent whose brain has these keys too, and whose model answers at once.
+pub(crate) async fn run_with_brain(format: ModelFormat, keys: &Value) -> (Lab, FaultyModel) {
+    let server = server(json!([says("Three euro.")])).await;
+    let mut brain = brain(format, &server);
+    for (key, value) in keys.as_object().unwrap() {
+        brain[key] = value.clone();
+    }
+    let order = "  - name: order
+    description: Orders an item.
+    parameters:
+      type: object
+      properties: {item: {type: string}}
+      required: [item]
+      additionalProperties: false
+";
+    let lab = lab(&brain).with_file("tools.yaml", format!("{TOOLS}{order}"));
+    let report = lab.run(["run", "app.yaml", "Price?", "--json"]).await.expect(0).json();
+    assert_eq!(server.problems(), Vec::<String>::new(), "{format:?}");
+    assert_eq!(report["text"], "Three euro.", "{format:?}");
+    (lab, server)
+}
+
 /// Returns the tools of a request that the model sees from the beginning, and those that are loaded.
 fn tools_of(format: ModelFormat, body: &Value) -> [Vec<Value>; 2] {
     let all = body["tools"].as_array().unwrap().clone();

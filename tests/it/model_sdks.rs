@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 use toolcrib_testkit::{FaultScript, FaultyModel, ModelFormat};
 
-use crate::model_formats::native_run;
+use crate::model_formats::{native_run, run_with_brain};
 use crate::support::{Lab, PATIENCE, peer};
 
 /// Returns what the SDK of a format has parsed: streamed, and as a whole.
@@ -111,5 +111,33 @@ async fn an_official_sdk_parses_a_search_that_the_client_runs() {
     let Some(parsed) = parsed(ModelFormat::Responses, &script).await else { return };
     for reply in parsed.as_array().unwrap() {
         assert_eq!(reply[2], json!([["a", "tool_search", {"query": "prices"}]]));
+    }
+}
+
+#[tokio::test]
+async fn the_types_of_an_official_sdk_take_requests_with_each_form_of_tools() {
+    let price = json!(["shop.price", "shop::order"]);
+    for (format, forms) in [
+        (ModelFormat::Messages, json!({"strict_tools": true, "eager_tool_streaming": true})),
+        (
+            ModelFormat::Responses,
+            json!({"strict_tools": true, "text_tools": ["shop.price"], "tool_choice": price}),
+        ),
+    ] {
+        let (lab, server) = run_with_brain(format, &forms).await;
+        let body: Value = server.requests()[0].json().unwrap();
+        let tools = body["tools"].as_array().unwrap();
+        let named = |name: &str| tools.iter().find(|tool| tool["name"] == name).unwrap();
+        assert_eq!(named("shop__order")["strict"], true, "{format:?}: {body:#}");
+        if format == ModelFormat::Responses {
+            assert_eq!(named("shop__price")["type"], "custom");
+            assert_eq!(body["tool_choice"]["type"], "allowed_tools");
+        } else {
+            assert_eq!(named("shop__price")["eager_input_streaming"], true);
+        }
+        let path = lab.path("requests.json");
+        std::fs::write(&path, json!([body]).to_string()).unwrap();
+        let Some(read) = asked(format, "-", File::open(path).unwrap().into()).await else { return };
+        assert_eq!(read, json!([body]), "{format:?}");
     }
 }

@@ -159,6 +159,26 @@ impl Provider {
         self == Self::Recorded || self.wire_format().defers_tools()
     }
 
+    /// Returns true if its API can keep calls to the schemas of tools.
+    pub fn takes_strict_tools(self) -> bool {
+        matches!(self, Self::Anthropic | Self::OpenAiResponses)
+    }
+
+    /// Returns true if its API can stream arguments before it has checked them.
+    pub fn streams_eagerly(self) -> bool {
+        self == Self::Anthropic
+    }
+
+    /// Returns true if its API has tools that take a text in place of arguments.
+    pub fn takes_text_tools(self) -> bool {
+        self == Self::OpenAiResponses
+    }
+
+    /// Returns true if a request can name several tools of which one has to be called.
+    pub fn takes_tool_lists(self) -> bool {
+        self.wire_format().takes_tool_lists()
+    }
+
     /// Returns the environment variable that holds the key, where one is needed.
     pub fn key_variable(self) -> Option<&'static str> {
         match self {

@@ -17,6 +17,7 @@ mod responses;
 mod retry;
 mod server_profile;
 mod settings;
+mod tool_options;
 mod transport;
 mod wire_format;
 
@@ -39,7 +40,7 @@ use self::error_response::refusal_within;
 use self::keys::RequestKey;
 use self::retry::{Retries, chance};
 use self::transport::{EventStream, Exchange, ServerAnswer};
-use crate::chat::{ChatReply, ChatRequest, Piece, RequestOptions, ShownPieces, TextSink};
+use crate::chat::{ChatReply, ChatRequest, Piece, RequestOptions, ShownPieces, TextSink, ToolChoice};
 use crate::{ChatModel, Error, Provider};
 
 pub use self::keys::KeySource;
@@ -47,6 +48,7 @@ pub use self::server_profile::ServerProfile;
 pub use self::settings::{
     ApiSettings, DEFAULT_ATTEMPTS, DEFAULT_IDLE_TIMEOUT, DEFAULT_REPLY_TIMEOUT, DEFAULT_RETRY_DELAY, Prices,
 };
+pub use self::tool_options::ToolOptions;
 pub(crate) use self::wire_format::WireFormat;
 
 /// The time to wait after the end of a reply for its usage and for the mark of the stream's end.
@@ -80,6 +82,7 @@ struct Endpoint {
     idle_timeout: Duration,
     reply_timeout: Duration,
     parameters: RequestOptions,
+    tool_options: ToolOptions,
 }
 
 impl ApiModel {
@@ -116,6 +119,7 @@ impl ApiModel {
             idle_timeout: settings.idle_timeout,
             reply_timeout: settings.reply_timeout,
             parameters: settings.parameters,
+            tool_options: settings.tool_options,
         };
         // A key that no header takes is an error before anything is asked.
         provider.wire_format().headers(&endpoint, endpoint.key.last().as_ref())?;
@@ -223,6 +227,10 @@ impl ChatModel for ApiModel {
             let message = format!("the API of `{}` loads no tools; set `discovery`", endpoint.provider);
             return Err(Error::InvalidOption { key: "tool_injection", message });
         }
+        if matches!(request.tool_choice, ToolChoice::OneOf(_)) && !format.takes_tool_lists() {
+            let message = "the Messages API takes no list of tools; name one tool".to_owned();
+            return Err(Error::InvalidOption { key: "tool_choice", message });
+        }
         let search = request.deferred.map(|deferred| deferred.search);
         let replies = options.n.unwrap_or(1);
         // The pieces of several replies would come in any order.
@@ -234,14 +242,16 @@ impl ChatModel for ApiModel {
         loop {
             let mut shown = ShownPieces::new(sink);
             let mut take = |piece: Piece<'_>| shown.take(piece);
-            let error =
-                match exchange.attempt(body.clone(), format.assembler(replies, search), &mut take).await {
-                    Ok(mut reply) => {
-                        reply.usage.cost = self.prices.map_or(0, |prices| prices.cost(&reply.usage));
-                        return Ok(reply);
-                    }
-                    Err(error) => error,
-                };
+            let error = match exchange
+                .attempt(body.clone(), format.assembler(replies, search, endpoint), &mut take)
+                .await
+            {
+                Ok(mut reply) => {
+                    reply.usage.cost = self.prices.map_or(0, |prices| prices.cost(&reply.usage));
+                    return Ok(reply);
+                }
+                Err(error) => error,
+            };
             let is_key_refused = matches!(error, Error::Refused { status: 401, .. });
             if is_key_refused && !shown.anything && !is_renewed && endpoint.key.renew() {
                 is_renewed = true;

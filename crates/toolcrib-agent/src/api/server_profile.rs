@@ -1,6 +1,6 @@
 //! The profile of a model, as reported by its server: its context window and its capabilities.
 //!
-//! No format of requests reports them. Servers do, each by an endpoint of its own kind. The window matters most for
+//! No format of requests reports them. Servers do, by different endpoints. The window matters most for
 //! self-hosted servers, since most are started with a small part of the model's maximum.
 
 mod ollama;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use toolcrib_model::Secret;
 
 use super::keys::KeySource;
+use super::tool_options::ToolOptions;
 use crate::Provider;
 use crate::chat::{RequestOptions, Usage};
 
@@ -108,6 +109,8 @@ pub struct ApiSettings {
     pub prices: Option<Prices>,
     /// The sampling parameters; the server decides by default.
     pub parameters: RequestOptions,
+    /// The forms in which tools are sent.
+    pub tool_options: ToolOptions,
 }
 
 impl ApiSettings {
@@ -126,6 +129,7 @@ impl ApiSettings {
             retry_delay: DEFAULT_RETRY_DELAY,
             prices: None,
             parameters: RequestOptions::default(),
+            tool_options: ToolOptions::default(),
         }
     }
 
@@ -181,6 +185,12 @@ impl ApiSettings {
     /// Sets how the model is to write.
     pub fn with_parameters(mut self, parameters: RequestOptions) -> Self {
         self.parameters = parameters;
+        self
+    }
+
+    /// Sets the forms in which tools are sent.
+    pub fn with_tool_options(mut self, tool_options: ToolOptions) -> Self {
+        self.tool_options = tool_options;
         self
     }
 

@@ -68,6 +68,11 @@ impl WireFormat {
         matches!(self, Self::Messages | Self::Responses)
     }
 
+    /// Returns true if a request can name several tools of which one has to be called.
+    pub(crate) fn takes_tool_lists(self) -> bool {
+        self != Self::Messages
+    }
+
     /// Returns the headers of each request.
     ///
     /// # Errors
@@ -107,20 +112,35 @@ impl WireFormat {
                 json(&chat_completions::request::CompletionRequest::new(request, options, stream, endpoint))
             }
             Self::Messages => {
-                let body = anthropic::request::MessagesRequest::new(request, options, stream);
+                let body = anthropic::request::MessagesRequest::new(
+                    request,
+                    options,
+                    stream,
+                    &endpoint.tool_options,
+                );
                 if is_vertex(&endpoint.base) { json(&body.for_vertex()) } else { json(&body) }
             }
-            Self::Responses => json(&responses::request::ResponsesRequest::new(request, options, stream)),
+            Self::Responses => {
+                let tools = &endpoint.tool_options;
+                json(&responses::request::ResponsesRequest::new(request, options, stream, tools))
+            }
             Self::GenerateContent => json(&gemini::request::GenerateContentRequest::new(request, options)),
         }
     }
 
     /// Returns what puts a reply together, or this many. `search` is the wire name of the tool that searches.
-    pub(super) fn assembler(self, replies: u32, search: Option<&str>) -> Box<dyn Assemble> {
+    pub(super) fn assembler(
+        self,
+        replies: u32,
+        search: Option<&str>,
+        endpoint: &Endpoint,
+    ) -> Box<dyn Assemble> {
         match self {
             Self::ChatCompletions => Box::new(chat_completions::reply::CompletionAssembler::new(replies)),
             Self::Messages => Box::new(anthropic::reply::MessageAssembler::default()),
-            Self::Responses => Box::new(responses::reply::ResponseAssembler::new(search)),
+            Self::Responses => {
+                Box::new(responses::reply::ResponseAssembler::new(search, &endpoint.tool_options))
+            }
             Self::GenerateContent => Box::new(gemini::reply::CandidateAssembler::default()),
         }
     }

@@ -95,7 +95,7 @@ pub struct DeferredTools<'a> {
 
 impl<'a> DeferredTools<'a> {
     /// Returns the tools that a result loads.
-    pub(crate) fn of(&self, loads: &'a [String]) -> impl Iterator<Item = &'a ToolFunction> {
+    pub(crate) fn of(self, loads: &'a [String]) -> impl Iterator<Item = &'a ToolFunction> {
         let loaded = self.loaded;
         loads.iter().filter_map(move |name| loaded.iter().find(|tool| tool.name == *name))
     }
@@ -114,6 +114,8 @@ pub enum ToolChoice {
     Required,
     /// It must call this one, by its wire name.
     Tool(String),
+    /// It must call one or more of these, by their wire names. Not for Anthropic.
+    OneOf(Vec<String>),
 }
 
 /// The finish reason of a message in which the model refuses to answer.

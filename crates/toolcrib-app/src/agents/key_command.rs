@@ -104,3 +104,43 @@ impl fmt::Debug for KeyCommand {
         f.debug_struct("KeyCommand").field("argv", &self.argv).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(folder: &Path, script: &str) -> KeyCommand {
+        KeyCommand::new(vec!["sh".into(), "-c".into(), script.into()], folder, Secrets::default())
+    }
+
+    #[tokio::test]
+    async fn a_key_is_printed_once_until_it_is_refused_and_is_a_secret() {
+        let folder = tempfile::tempdir().unwrap();
+        let source = command(folder.path(), "echo ran >> runs.txt; echo token-$(grep -c ran runs.txt)");
+        let (one, other) = tokio::join!(source.key(), source.key());
+        assert_eq!([one.unwrap().expose(), other.unwrap().expose()], ["token-1", "token-1"]);
+        source.forget();
+        assert_eq!(source.key().await.unwrap().expose(), "token-2");
+        let mut text = serde_json::json!("sent token-1 and token-2");
+        source.secrets.redactor().redact_value(&mut text);
+        assert!(!text.to_string().contains("token-"), "{text}");
+        assert!(!format!("{source:?}").contains("token-"));
+    }
+
+    #[tokio::test]
+    async fn a_command_that_prints_no_key_says_why() {
+        let folder = tempfile::tempdir().unwrap();
+        for (script, reason) in [
+            ("echo 'not logged in' >&2; exit 3", "not logged in"),
+            ("true", "printed no key"),
+            ("head -c 20000 /dev/zero | tr '\\0' a", "printed no key"),
+        ] {
+            let error = command(folder.path(), script).key().await.unwrap_err().to_string();
+            assert!(error.starts_with("`api_key_command` `sh`") && error.contains(reason), "{error}");
+            assert!(error.ends_with("run it in a terminal to see what it needs"), "{error}");
+        }
+        let missing = KeyCommand::new(vec!["no-such-program".into()], folder.path(), Secrets::default());
+        let error = missing.key().await.unwrap_err().to_string();
+        assert!(error.contains("cannot be run"), "{error}");
+    }
+}

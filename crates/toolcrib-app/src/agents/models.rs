@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolcrib_agent::api::{ApiSettings, Prices};
+use toolcrib_agent::api::{ApiSettings, Prices, ToolOptions};
 use toolcrib_agent::fallback::FallbackModel;
 use toolcrib_agent::recorded::{MAX_RECORDING_BYTES, RecordedModel};
 use toolcrib_agent::{ApiModel, Brain, ChatModel, Provider};
@@ -120,9 +120,28 @@ impl App {
             let model = agent.recorded(&self.file.folder.join(path), brain.call_style())?;
             return Ok(ChosenModel { model, notice });
         }
-        let model = self.api_model(brain, place, own_key)?;
+        let tools = self.tool_options(brain, place, agent)?;
+        let model = self.api_model_with(brain, place, own_key, tools)?;
         let model = agent.in_style(brain.call_style(), Arc::new(model));
         Ok(ChosenModel { model, notice: None })
+    }
+
+    /// Returns the forms in which the tools of an agent are sent to a model.
+    fn tool_options(
+        &self,
+        brain: &BrainConfig,
+        place: &str,
+        agent: &AgentSetup,
+    ) -> Result<ToolOptions, Error> {
+        let mut options = ToolOptions::default();
+        (options.strict, options.eager_streaming) = (brain.strict_tools, brain.eager_tool_streaming);
+        for (number, spelling) in brain.text_tools.iter().enumerate() {
+            let (wire_name, argument) = agent.text_tool(spelling).map_err(|problem| {
+                self.file.wrong(self.file.error_at(&format!("{place}/text_tools/{number}"), problem))
+            })?;
+            options.text_arguments.insert(wire_name, argument);
+        }
+        Ok(options)
     }
 
     /// Opens the model of a brain, unless a recording replaces it.
@@ -132,10 +151,21 @@ impl App {
         place: &str,
         own_key: Option<String>,
     ) -> Result<ApiModel, Error> {
+        self.api_model_with(brain, place, own_key, ToolOptions::default())
+    }
+
+    fn api_model_with(
+        &self,
+        brain: &BrainConfig,
+        place: &str,
+        own_key: Option<String>,
+        tool_options: ToolOptions,
+    ) -> Result<ApiModel, Error> {
         let filled = |key: &str, text: &Option<String>| self.filled(place, key, text.as_deref());
         let key_variable = brain.provider.key_variable();
         let mut settings = ApiSettings::new(brain.provider)
             .with_stream(brain.stream.unwrap_or(true))
+            .with_tool_options(tool_options)
             .with_bearer(brain.auth == Some(AuthForm::Bearer))
             .with_parameters(brain.parameters());
         let mut shares_key = true;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
 use toolcrib_agent::chat::{RecoveringModel, TextModel};
 use toolcrib_agent::recorded::{MAX_RECORDING_BYTES, RecordedModel};
 use toolcrib_agent::{AgentSettings, ChatModel, DEFAULT_COMPACT_AT};
@@ -9,7 +10,7 @@ use toolcrib_io::files::read_bounded;
 use toolcrib_modules::memory;
 use toolcrib_prompt::system_prompt::{CallStyle, MAX_USER_PROMPT_CHARS, RenderedPrompt};
 use toolcrib_prompt::text_calls::ToolNames;
-use toolcrib_prompt::{Injection, Plan, Role, SystemPrompt, WireNames};
+use toolcrib_prompt::{Injection, OfferedTool, Plan, Role, SystemPrompt, WireNames};
 
 use super::caller_view::CallerView;
 use super::server_profiles::ServerProfiles;
@@ -157,6 +158,27 @@ impl AgentSetup {
             )
         });
         is_cut.into_iter().chain(over).collect()
+    }
+
+    /// Returns the wire name of a tool, in any spelling, and the only argument that it requires, which is a text.
+    pub(super) fn text_tool(&self, spelling: &str) -> Result<(String, String), String> {
+        let all = self.plan.offered.iter().chain(&self.plan.hidden);
+        let is_meant = |tool: &&OfferedTool| {
+            [tool.name.dotted(), tool.name.to_string(), tool.wire_name.clone()].contains(&spelling.to_owned())
+        };
+        let tool = all.into_iter().find(is_meant);
+        let tool = tool.ok_or_else(|| {
+            format!("`text_tools` names an unknown tool `{spelling}`; see `toolcrib tools`")
+        })?;
+        let list = |key: &str| tool.parameters().get(key).and_then(Value::as_array);
+        let Some([Value::String(argument)]) = list("required").map(Vec::as_slice) else {
+            return Err(format!("`{spelling}` does not require one argument alone; remove it"));
+        };
+        let kind = tool.parameters().pointer("/properties").and_then(|all| all.get(argument)?.get("type"));
+        if kind.and_then(Value::as_str) != Some("string") {
+            return Err(format!("the argument `{argument}` of `{spelling}` is no text; remove `{spelling}`"));
+        }
+        Ok((tool.wire_name.clone(), argument.clone()))
     }
 
     /// Returns a model that plays the turns of a file.

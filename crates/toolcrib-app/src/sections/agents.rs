@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de};
 use serde_json::Value;
 use toolcrib_agent::Provider;
@@ -17,6 +17,9 @@ use crate::AppFile;
 use crate::findings::Findings;
 use crate::sections::response_format::ResponseFormatConfig;
 use crate::sections::values::{amount, some_amount, unknown};
+
+/// The most tools of a list in `tool_choice`.
+const MAX_CHOSEN_TOOLS: usize = 64;
 
 /// The role of agents that start others.
 const COORDINATOR: &str = "coordinator";
@@ -78,10 +81,22 @@ pub struct BrainConfig {
     pub native_tool_use: Option<bool>,
     /// The form of tool schemas that the server accepts. By default that of the provider's API.
     pub schemas: Option<SchemaForm>,
-    /// The tool choice of the first turn of a run: `auto` (the default), `none`, `required`, or the name of a tool.
-    /// Requires a model that calls through its API.
-    #[schemars(with = "Option<String>")]
+    /// The tool choice of the first turn of a run: `auto` (the default), `none`, `required`, the name of a tool, or a list
+    /// of tools of which one has to be called, which `anthropic` does not take. Requires a model that calls through its API.
+    #[schemars(schema_with = "tool_choice_schema")]
     pub tool_choice: Option<ToolChoiceConfig>,
+    /// True if the server keeps calls to the schemas of tools, for those schemas whose objects have all of their properties
+    /// and no others. By default false. For `anthropic` and `openai_responses`.
+    #[serde(default)]
+    pub strict_tools: bool,
+    /// True if the server streams arguments as the model writes them, before it knows that they are JSON. By default false.
+    /// For `anthropic`.
+    #[serde(default)]
+    pub eager_tool_streaming: bool,
+    /// Tools whose only required argument is a text, which the model writes as it is, instead of in JSON. For
+    /// `openai_responses`.
+    #[serde(default)]
+    pub text_tools: Vec<String>,
     /// True, the default, if answers are streamed.
     pub stream: Option<bool>,
     /// The longest silence of the server in seconds: 120 by default for streams, 600 for answers that are not
@@ -198,21 +213,51 @@ pub enum ToolChoiceConfig {
     Required,
     /// It must call this one.
     Tool(String),
+    /// It must call one of these.
+    OneOf(Vec<String>),
+}
+
+/// Returns the schema of `tool_choice`: a word, a name, or names.
+fn tool_choice_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": ["string", "array", "null"],
+        "items": {"type": "string"},
+        "minItems": 1,
+        "maxItems": MAX_CHOSEN_TOOLS,
+    })
 }
 
 impl ToolChoiceConfig {
-    /// Returns the tool that has to be called.
-    pub fn tool(&self) -> Option<&str> {
+    /// Returns the tools of which one has to be called.
+    pub fn tools(&self) -> &[String] {
         match self {
-            Self::Tool(name) => Some(name),
-            Self::Auto | Self::None | Self::Required => None,
+            Self::Tool(name) => std::slice::from_ref(name),
+            Self::OneOf(names) => names,
+            Self::Auto | Self::None | Self::Required => &[],
         }
     }
 }
 
 impl<'de> Deserialize<'de> for ToolChoiceConfig {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
+        let text = match Value::deserialize(deserializer)? {
+            Value::String(text) => text,
+            Value::Array(names) => {
+                let count = names.len();
+                let names = names.into_iter().map(|name| match name {
+                    Value::String(name) => Some(name),
+                    _ => None,
+                });
+                return match names.collect::<Option<Vec<_>>>() {
+                    Some(names) if (1..=MAX_CHOSEN_TOOLS).contains(&count) => Ok(Self::OneOf(names)),
+                    Some(_) => Err(de::Error::custom(format_args!(
+                        "`tool_choice` names from 1 to {MAX_CHOSEN_TOOLS} tools, found {count}"
+                    ))),
+                    None => Err(de::Error::custom("`tool_choice` is a word, a tool, or a list of tools")),
+                };
+            }
+            _ => return Err(de::Error::custom("`tool_choice` is a word, a tool, or a list of tools")),
+        };
         match text.as_str() {
             "auto" => Ok(Self::Auto),
             "none" => Ok(Self::None),
@@ -331,6 +376,14 @@ pub(crate) fn check(
             if let Some(message) = brain.response_format.as_ref().and_then(ResponseFormatConfig::problem) {
                 errors.push(file.error_at(&format!("{place}/response_format"), message));
             }
+            let is_list = matches!(agent.brain.tool_choice, Some(ToolChoiceConfig::OneOf(_)));
+            if is_list && !brain.provider.takes_tool_lists() {
+                let message = format!("`{}` takes no list of tools; name one tool", brain.provider);
+                errors.push(file.error_at(&format!("/agents/{position}/brain/tool_choice"), message));
+            }
+            if let Some((key, message)) = tool_form_problem(brain) {
+                errors.push(file.error_at(&format!("{place}/{key}"), message));
+            }
             let parameters = brain.parameters();
             let problem = parameters.problem().or_else(|| brain.provider.option_problem(&parameters));
             if let Some((key, message)) = problem {
@@ -343,6 +396,17 @@ pub(crate) fn check(
         let recording = recordings.get(&format!("/agents/{position}/brain"));
         found.warnings.extend(missing_recording(file, agent, recording));
     }
+}
+
+/// Finds the first form of tools that the API of a model does not have: the key, and what is wrong.
+fn tool_form_problem(brain: &BrainConfig) -> Option<(&'static str, String)> {
+    let forms = [
+        ("strict_tools", brain.strict_tools, brain.provider.takes_strict_tools()),
+        ("eager_tool_streaming", brain.eager_tool_streaming, brain.provider.streams_eagerly()),
+        ("text_tools", !brain.text_tools.is_empty(), brain.provider.takes_text_tools()),
+    ];
+    let (key, ..) = forms.into_iter().find(|(_, is_set, is_taken)| *is_set && !is_taken)?;
+    Some((key, format!("the API of `{}` has no `{key}`; remove it", brain.provider)))
 }
 
 /// Checks that the APIs of the models defer tools, where the app file asks for it.

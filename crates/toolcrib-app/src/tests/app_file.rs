@@ -193,29 +193,6 @@ fn what_run_would_refuse_is_refused_before() {
 }
 
 #[test]
-fn native_injection_is_refused_where_an_api_loads_no_tools() {
-    let native = "runtime: {tool_injection: native}";
-    let wrong_brain = |brain: &str| wrong(&format!("agents: [{{id: a, brain: {brain}}}]\n{native}"));
-    for (brain, place) in [
-        ("{provider: groq, model: m}", "app.yaml:1:32"),
-        ("{provider: anthropic, model: m, fallback: [{provider: gemini, model: n}]}", "app.yaml:1:74"),
-    ] {
-        let error = wrong_brain(brain);
-        let expected = "which are `openai_responses`, `anthropic`, `recorded`; found `g";
-        assert!(error.starts_with(place) && error.contains(expected), "{error}");
-        assert!(error.contains("write `tool_injection: discovery`"), "{error}");
-    }
-    let error = wrong_brain("{provider: anthropic, model: m, native_tool_use: false}");
-    assert!(error.contains("remove `native_tool_use: false`"), "{error}");
-}
-
-#[test]
-fn a_key_comes_from_one_place() {
-    let error = wrong("agents: [{id: a, brain: {provider: gemini, api_key: k, api_key_command: [print]}}]");
-    assert!(error.contains("`api_key_command` takes the place of `api_key`; remove one of them"), "{error}");
-}
-
-#[test]
 fn the_audit_is_checked_before_anything_starts() {
     for (audit, message) in [
         ("", "app.yaml:1:1: `audit`: expected a mapping with a `path`, found nothing"),

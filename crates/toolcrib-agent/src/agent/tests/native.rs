@@ -137,7 +137,7 @@ async fn a_conversation_that_is_continued_has_the_tools_that_it_loaded() {
     let (_, seen) = run(&agent, &mut conversation, &model).await;
     assert_eq!(seen, ["shop::tool_2"]);
 
-    // A run that broke off behind the search goes on with them too.
+    // A run that broke off behind the search has them too.
     let cut = entries.iter().position(|entry| matches!(entry, Entry::Finished { .. })).unwrap();
     let mut conversation = Conversation::restore(entries[..=cut].to_vec());
     let (caller, context) = (Finder::default(), CallContext::new("session"));

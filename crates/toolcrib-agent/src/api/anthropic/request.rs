@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use toolcrib_model::JsonObject;
 
 use super::read_block;
+use crate::api::ToolOptions;
 use crate::api::conversation::{add_extra, arguments, items_of, picture_label, result_text};
 use crate::chat::{
     ChatRequest, DeferredTools, Picture, RequestOptions, RequestedCall, ResponseFormat, ToolChoice,
@@ -61,6 +62,10 @@ struct ToolDefinition<'a> {
     /// server keeps that.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     defer_loading: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    strict: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    eager_input_streaming: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_control: Option<CacheControl>,
 }
@@ -141,7 +146,13 @@ impl ContentBlock<'_> {
 }
 
 impl<'a> MessagesRequest<'a> {
-    pub(in crate::api) fn new(request: &ChatRequest<'a>, options: &RequestOptions, stream: bool) -> Self {
+    pub(in crate::api) fn new(
+        request: &ChatRequest<'a>,
+        options: &RequestOptions,
+        stream: bool,
+        tool_options: &ToolOptions,
+    ) -> Self {
+        let tool = |function| tool(function, tool_options);
         let mut tools: Vec<_> = request.tools.iter().map(tool).collect();
         let mut system = text_block(request.system).map(|block| [block]);
         match (&mut system, tools.last_mut()) {
@@ -188,16 +199,25 @@ fn mark(messages: &mut [InputMessage<'_>]) {
     }
 }
 
-fn tool(tool: &ToolFunction) -> ToolDefinition<'_> {
+fn tool<'a>(tool: &'a ToolFunction, options: &ToolOptions) -> ToolDefinition<'a> {
     let ToolFunction { name, description, parameters } = tool;
-    ToolDefinition { name, description, input_schema: parameters, defer_loading: false, cache_control: None }
+    ToolDefinition {
+        name,
+        description,
+        input_schema: parameters,
+        defer_loading: false,
+        strict: options.is_strict(parameters),
+        eager_input_streaming: options.eager_streaming,
+        cache_control: None,
+    }
 }
 
 fn tool_choice(choice: &ToolChoice) -> Option<Value> {
     match choice {
         ToolChoice::Auto => None,
         ToolChoice::None => Some(json!({"type": "none"})),
-        ToolChoice::Required => Some(json!({"type": "any"})),
+        // A list is refused before.
+        ToolChoice::Required | ToolChoice::OneOf(_) => Some(json!({"type": "any"})),
         ToolChoice::Tool(name) => Some(json!({"type": "tool", "name": name})),
     }
 }

@@ -138,6 +138,7 @@ fn tool_config(choice: &ToolChoice) -> Option<Value> {
         ToolChoice::None => json!({"mode": "NONE"}),
         ToolChoice::Required => json!({"mode": "ANY"}),
         ToolChoice::Tool(name) => json!({"mode": "ANY", "allowedFunctionNames": [name]}),
+        ToolChoice::OneOf(names) => json!({"mode": "ANY", "allowedFunctionNames": names}),
     };
     Some(json!({ "functionCallingConfig": config }))
 }

@@ -10,13 +10,16 @@ use super::assembly::text;
 /// The type of a call of the tool that searches for others.
 const TOOL_SEARCH_CALL: &str = "tool_search_call";
 
+/// The type of a call of a tool that takes a text.
+const CUSTOM_CALL: &str = "custom_tool_call";
+
 /// The side that runs such a call.
 const CLIENT: &str = "client";
 
 /// Returns true for a call that the client runs.
 fn is_call(item: &Value) -> bool {
     match text(item, "type") {
-        "function_call" => true,
+        "function_call" | CUSTOM_CALL => true,
         TOOL_SEARCH_CALL => text(item, "execution") == CLIENT,
         _ => false,
     }

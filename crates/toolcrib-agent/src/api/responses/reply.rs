@@ -4,10 +4,14 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{TOOL_SEARCH_CALL, is_call, part_text};
+use super::{CUSTOM_CALL, TOOL_SEARCH_CALL, is_call, part_text};
 use crate::Provider;
+use crate::api::ToolOptions;
 use crate::api::assembly::{Assemble, Fault, Partial, arguments_text, text};
 use crate::chat::{ChatReply, Piece, ProviderItems, REFUSAL, TextSink};
+
+/// The text of a call of a tool that takes one.
+const INPUT: &str = "input";
 
 /// The finish reason of a reply that is complete.
 const COMPLETED: &str = "stop";
@@ -22,14 +26,17 @@ pub(in crate::api) struct ResponseAssembler {
     calls: BTreeMap<u64, usize>,
     /// The wire name of the tool that searches, which has no name there.
     search: String,
+    /// The arguments of tools that take a text, by the wire names of the tools.
+    text_arguments: BTreeMap<String, String>,
     has_text: bool,
     is_refusal: bool,
     is_over: bool,
 }
 
 impl ResponseAssembler {
-    pub(in crate::api) fn new(search: Option<&str>) -> Self {
-        Self { search: search.unwrap_or_default().to_owned(), ..Self::default() }
+    pub(in crate::api) fn new(search: Option<&str>, tool_options: &ToolOptions) -> Self {
+        let text_arguments = tool_options.text_arguments.clone();
+        Self { search: search.unwrap_or_default().to_owned(), text_arguments, ..Self::default() }
     }
 
     /// Takes an item as it begins or as it is complete.
@@ -37,7 +44,7 @@ impl ResponseAssembler {
         if !is_call(item) {
             return Ok(());
         }
-        let arguments = arguments_text(item.get("arguments"));
+        let arguments = self.arguments(item);
         if let Some(&position) = self.calls.get(&place) {
             let call = self.partial.reply.tool_calls.get_mut(position);
             // Its pieces may be lacking.
@@ -53,6 +60,18 @@ impl ResponseAssembler {
         let position = self.partial.begin_call(text(item, "call_id"), name)?;
         self.calls.insert(place, position);
         self.partial.extend_call(position, &arguments)
+    }
+
+    /// Returns the arguments of a call so far; a text becomes the argument of its tool.
+    fn arguments(&self, item: &Value) -> String {
+        if text(item, "type") != CUSTOM_CALL {
+            return arguments_text(item.get("arguments"));
+        }
+        let argument = self.text_arguments.get(text(item, "name")).map_or(INPUT, String::as_str);
+        match text(item, INPUT) {
+            "" => String::new(),
+            input => json!({ argument: input }).to_string(),
+        }
     }
 
     /// Takes an item that is complete.

@@ -37,7 +37,7 @@ pub(super) fn llama_cpp(props: &Value) -> ServerProfile {
     let is_template_for_tools = flag("/chat_template_caps/supports_tools");
     ServerProfile {
         context_window: props.pointer("/default_generation_settings/n_ctx").and_then(tokens),
-        // Of a model without such a template, the server makes calls by a form of its own.
+        // Without such a template, the server has models write calls in a generic form.
         calls_tools: is_template_for_tools,
         sees_pictures: flag("/modalities/vision"),
     }

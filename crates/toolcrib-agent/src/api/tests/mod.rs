@@ -8,6 +8,7 @@ mod pieces;
 mod profiles;
 mod replies;
 mod server;
+mod tool_forms;
 
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ use toolcrib_io::http::HttpPolicy;
 use self::server::{Answer, Server};
 use super::*;
 use crate::Message;
-use crate::chat::{Piece, RequestedCall, ToolChoice, ToolFunction, Usage};
+use crate::chat::{Piece, RequestedCall, ToolFunction, Usage};
 
 fn client() -> HttpClient {
     HttpClient::new(HttpPolicy { allow_private: true, ..HttpPolicy::default() }).unwrap()

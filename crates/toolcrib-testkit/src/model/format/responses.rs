@@ -221,6 +221,9 @@ pub(super) fn check(request: &Value) -> Result<(), String> {
             continue;
         }
         check_name(tool.get("name").unwrap_or(&Value::Null))?;
+        if tool.get("type").and_then(Value::as_str) == Some("custom") {
+            continue;
+        }
         if tool.pointer("/parameters/type").and_then(Value::as_str) != Some("object") {
             return Err("parameters have to be of type object".to_owned());
         }
