@@ -44,7 +44,7 @@ pub enum Error {
     NoKey {
         /// The program of the command.
         program: String,
-        /// What happened.
+        /// The reason why there is no key.
         reason: String,
     },
     /// The provider has no server, as `recorded`.

@@ -83,6 +83,7 @@ pub struct BrainConfig {
     pub schemas: Option<SchemaForm>,
     /// The tool choice of the first turn of a run: `auto` (the default), `none`, `required`, the name of a tool, or a list
     /// of tools of which one has to be called, which `anthropic` does not take. Requires a model that calls through its API.
+    #[serde(default)]
     #[schemars(schema_with = "tool_choice_schema")]
     pub tool_choice: Option<ToolChoiceConfig>,
     /// True if the server keeps calls to the schemas of tools, for those schemas whose objects have all of their properties
