@@ -86,6 +86,12 @@ generate: {{num_outputs: 2, output: data.jsonl, {settings}}}
 
     /// Runs an agent whose brain has these settings too, in a new lab. Calls of its tools leave lines in a file.
     async fn run(&self, provider: &str, brain: &str) -> (Lab, Ran) {
+        let lab = self.lab(provider, brain);
+        let ran = lab.run(["run", "app.yaml", "What is a lamp?", "--json"]).await;
+        (lab, ran)
+    }
+
+    fn lab(&self, provider: &str, brain: &str) -> Lab {
         let app = format!(
             r#"
 agents:
@@ -101,13 +107,11 @@ runtime: {{max_turns: 4, max_failures: 3}}
 "#,
             self.base_url
         );
-        let lab = Lab::with_app(&app)
+        Lab::with_app(&app)
             .with_file("tools.yaml", TOOLS)
             .with_file("ran.txt", "")
             .with_variable("OPENAI_API_KEY", "test")
-            .with_variable("ANTHROPIC_API_KEY", "test");
-        let ran = lab.run(["run", "app.yaml", "What is a lamp?", "--json"]).await;
-        (lab, ran)
+            .with_variable("ANTHROPIC_API_KEY", "test")
     }
 }
 
@@ -142,6 +146,29 @@ fn assert_sound(lab: &Lab, ran: &Ran) -> Vec<Value> {
     let ran_well = calls.iter().filter(|call| call["ok"] == true).count();
     assert_eq!(lab.read("ran.txt").lines().count(), ran_well, "each call ran once: {ran:#?}");
     calls
+}
+
+/// The tokens that the server gives a conversation, as `peers/llama_server.py` starts it.
+const CONTEXT_TOKENS: u64 = 32_768;
+
+#[tokio::test]
+async fn the_server_reports_its_window_and_that_its_model_calls_tools() {
+    let Some(llama) = Llama::start(None).await else { return };
+    for provider in ["llama_cpp", "openai", "anthropic", "openai_responses"] {
+        let plan =
+            llama.lab(provider, "stream: true").run(["plan", "app.yaml", "--json"]).await.expect(0).json();
+        assert_eq!(plan["context_window"], CONTEXT_TOKENS, "{provider}");
+        // Only a model that calls through its API is sent tools apart from the prompt.
+        let tools = plan["parts"].as_array().unwrap().iter().find(|part| part["part"] == "tools").unwrap();
+        assert!(tools["tokens"].as_u64().unwrap() > 0, "{provider}: {plan:#}");
+        let set = llama.lab(provider, "context_window: 4000, native_tool_use: false");
+        let plan = set.run(["plan", "app.yaml", "--json"]).await.expect(0).json();
+        assert_eq!(
+            (&plan["context_window"], &plan["parts"][0]["tokens"]),
+            (&4_000.into(), &0.into()),
+            "{provider}"
+        );
+    }
 }
 
 #[tokio::test]

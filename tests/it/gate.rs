@@ -1,8 +1,10 @@
 //! Every way to a tool leads through the gate: each way in, crossed with each decision, counts what really ran.
 
 use serde_json::{Value, json};
-use toolcrib_testkit::{ModelServer, Turn};
+use toolcrib_testkit::{FaultScript, FaultyModel, ModelFormat, ModelServer, Turn};
 
+use crate::faulty_models::provider;
+use crate::model_formats::search_name;
 use crate::support::{Lab, binary};
 
 /// What the policy says of the tool, and whether somebody says yes.
@@ -163,6 +165,42 @@ async fn a_call_of_an_agent_runs_as_often_as_the_policy_lets_it() {
         ] {
             let expected = decision.runs() * ways().len();
             assert_eq!(agent_runs(decision, mode, is_native).await, expected, "{decision:?} {mode}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_call_of_an_agent_that_loads_its_tools_runs_as_often_as_the_policy_lets_it() {
+    let answer = |(number, (name, arguments)): (usize, (String, Value))| {
+        let id = format!("call_{number}");
+        let call = json!({"index": 0, "id": id, "name": name, "arguments": arguments.to_string()});
+        json!({"body": [{"call": call}, {"finish": "tool_calls"}, "usage", "done"]})
+    };
+    for format in [ModelFormat::Messages, ModelFormat::Responses] {
+        for decision in Decision::ALL {
+            let search = (search_name(format).to_owned(), json!({"query": "shop.touch leaves a trace"}));
+            let ways = || ways().into_iter().map(|(name, arguments)| (name.replace('.', "__"), arguments));
+            let early = (String::from("shop__touch"), json!({}));
+            let calls = [early, search].into_iter().chain(ways()).enumerate().map(answer);
+            let done = json!({"body": [{"say": "Done."}, {"finish": "stop"}, "usage", "done"]});
+            let script = json!({"answers": calls.chain([done]).collect::<Vec<_>>()});
+            let server = FaultyModel::start(FaultScript::from_value(script).unwrap(), 0).await.unwrap();
+            let (provider, key) = provider(format);
+            let lab = decision.lab("native", true).with_variable("MODEL_URL", server.base_url());
+            let app = lab.read("app.yaml").replace("provider: openai", &format!("provider: {provider}"));
+            let lab = lab.with_file("app.yaml", app).with_variable(key, "test");
+            let mut words = vec!["run", "app.yaml", "Leave traces.", "--json"];
+            if decision == Decision::Approved {
+                words.push("--yes");
+            }
+            let report = lab.run_words(&words).await.expect(0).json();
+            assert_eq!(server.problems(), Vec::<String>::new(), "{format:?} {decision:?}");
+            let count = ways().count();
+            assert_eq!(report["calls"].as_array().unwrap().len(), count + 2, "{decision:?}: {report:#}");
+            // The call before the search reaches the gate only where there is no such tool for the agent.
+            let early = usize::from(decision == Decision::Denied);
+            assert_eq!(recorded(&lab).len(), count + early, "{decision:?}");
+            assert_eq!(ran(&lab), decision.runs() * count, "{format:?} {decision:?}");
         }
     }
 }

@@ -7,6 +7,9 @@ use toolcrib_testkit::{FaultScript, FaultyModel, ModelFormat};
 use crate::faulty_models::{TOOLS, provider};
 use crate::support::Lab;
 
+/// The formats whose APIs load tools that a search finds.
+const DEFERRING: [ModelFormat; 2] = [ModelFormat::Messages, ModelFormat::Responses];
+
 /// Starts a server with these answers.
 async fn server(answers: Value) -> FaultyModel {
     FaultyModel::start(FaultScript::from_value(json!({ "answers": answers })).unwrap(), 0).await.unwrap()
@@ -106,4 +109,160 @@ async fn a_session_returns_what_only_the_provider_understands_in_the_next_proces
         let held: Vec<_> = (0..3).map(|request| holds_signature(&server, request)).collect();
         assert_eq!(held, [false, true, true], "{format:?}");
     }
+}
+
+/// Returns the name of the tool that searches in the scripts of a format.
+pub(crate) fn search_name(format: ModelFormat) -> &'static str {
+    if format == ModelFormat::Responses { "tool_search" } else { "search_tools" }
+}
+
+/// Returns an answer with one call.
+fn calling(name: &str, arguments: &Value) -> Value {
+    let call = json!({"index": 0, "id": name, "name": name, "arguments": arguments.to_string()});
+    json!({"body": [{"think": "Hm."}, {"call": call}, {"finish": "tool_calls"}, "usage", "done"]})
+}
+
+/// A lab whose agent has native injection, and many tools of which one is denied.
+fn native_lab(format: ModelFormat, server: &FaultyModel) -> Lab {
+    let brain = brain(format, server);
+    let mut app: Value = serde_json::from_str(&app(&brain)).unwrap();
+    app["runtime"] = json!({"tool_injection": "native"});
+    app["tools"]["capabilities"]["deny"] = json!([{"module": "shop", "actions": ["refund"]}]);
+    let more =
+        "  - {name: refund, description: Pays the price of an item back., parameters: {type: object}}\n";
+    let tools = (0..40).fold(format!("{TOOLS}{more}"), |tools, number| {
+        tools + &format!("  - {{name: other_{number}, description: Does something else.}}\n")
+    });
+    lab(&brain).with_file("app.yaml", app.to_string()).with_file("tools.yaml", tools)
+}
+
+/// Runs an agent that searches, and calls what the search found. Returns the lab and the server, which has the requests.
+pub(crate) async fn native_run(format: ModelFormat) -> (Lab, FaultyModel) {
+    let answers = json!([
+        calling(search_name(format), &json!({"query": "what an item costs"})),
+        calling("shop__price", &json!({"item": "lamp"})),
+        calling(search_name(format), &json!({"query": "weather on mars"})),
+        says("Three euro."),
+    ]);
+    let server = server(answers).await;
+    let lab = native_lab(format, &server);
+    let report = lab.run(["run", "app.yaml", "Price?", "--json"]).await.expect(0).json();
+    assert_eq!(server.problems(), Vec::<String>::new(), "{format:?}");
+    assert_eq!(report["text"], "Three euro.", "{format:?}");
+    let calls: Vec<_> = report["calls"].as_array().unwrap().iter().map(|call| &call["name"]).collect();
+    let search = "context_builder::search_tools";
+    assert_eq!(calls, [search, "shop::price", search], "{format:?}: {report:#}");
+    assert_eq!(report["calls"][1]["ok"], true);
+    (lab, server)
+}
+
+/// Runs an agent whose brain has these keys too, and whose model answers at once.
+pub(crate) async fn run_with_brain(format: ModelFormat, keys: &Value) -> (Lab, FaultyModel) {
+    let server = server(json!([says("Three euro.")])).await;
+    let mut brain = brain(format, &server);
+    for (key, value) in keys.as_object().unwrap() {
+        brain[key] = value.clone();
+    }
+    let order = "  - name: order
+    description: Orders an item.
+    parameters:
+      type: object
+      properties: {item: {type: string}}
+      required: [item]
+      additionalProperties: false
+";
+    let lab = lab(&brain).with_file("tools.yaml", format!("{TOOLS}{order}"));
+    let report = lab.run(["run", "app.yaml", "Price?", "--json"]).await.expect(0).json();
+    assert_eq!(server.problems(), Vec::<String>::new(), "{format:?}");
+    assert_eq!(report["text"], "Three euro.", "{format:?}");
+    (lab, server)
+}
+
+/// Returns the tools of a request that the model sees from the beginning, and those that are loaded.
+fn tools_of(format: ModelFormat, body: &Value) -> [Vec<Value>; 2] {
+    let all = body["tools"].as_array().unwrap().clone();
+    let (deferred, offered): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|tool| tool["defer_loading"] == true);
+    if format == ModelFormat::Messages {
+        return [offered, deferred];
+    }
+    assert!(deferred.is_empty());
+    let items = body["input"].as_array().unwrap().iter();
+    let outputs = items.filter(|item| item["type"] == "tool_search_output");
+    [offered, outputs.flat_map(|output| output["tools"].as_array().unwrap()).cloned().collect()]
+}
+
+#[tokio::test]
+async fn a_search_loads_the_tools_that_it_finds_and_what_stands_before_the_conversation_stays() {
+    for format in DEFERRING {
+        let (lab, server) = native_run(format).await;
+        let bodies: Vec<Value> = server.requests().iter().map(|request| request.json().unwrap()).collect();
+        let first = tools_of(format, &bodies[0]);
+        assert!(first[1].is_empty());
+        let names: Vec<_> =
+            first[0].iter().map(|tool| tool["name"].as_str().unwrap_or("tool_search")).collect();
+        assert!(names.contains(&search_name(format)) && !names.contains(&"execute_tool"), "{names:?}");
+        for body in &bodies {
+            assert_eq!(tools_of(format, body)[0], first[0], "{format:?}");
+            assert_eq!(
+                [&body["system"], &body["instructions"]],
+                [&bodies[0]["system"], &bodies[0]["instructions"]]
+            );
+        }
+        let loaded = &tools_of(format, &bodies[3])[1];
+        assert_eq!(loaded[0]["name"], "shop__price");
+        assert!(loaded.iter().all(|tool| tool["name"] != "shop__refund"), "a denied tool is not loaded");
+        for pair in bodies.windows(2) {
+            let [one, next] = [&pair[0], &pair[1]].map(|body| tools_of(format, body)[1].clone());
+            assert!(next.starts_with(&one), "{format:?}: what is loaded stays");
+        }
+
+        let plan = lab.run(["plan", "app.yaml", "--json"]).await.expect(0).json();
+        let tokens = |mode: &str| plan["tokens"][mode].as_u64().unwrap();
+        assert_eq!((&plan["mode"], tokens("native")), (&json!("native"), tokens("chosen")));
+        assert!(tokens("native") < tokens("discovery") && tokens("discovery") < tokens("direct"), "{plan:#}");
+        let told = lab.run(["plan", "app.yaml"]).await.expect(0).stdout;
+        let line = told.lines().find(|line| line.starts_with("tokens: ")).unwrap();
+        assert!(
+            line.contains(&format!("discovery {}, native {}", tokens("discovery"), tokens("native"))),
+            "{line}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_deferred_tool_that_no_search_found_is_not_run_and_the_model_is_told_how_to_load_it() {
+    for format in DEFERRING {
+        let answers = json!([
+            calling("shop__price", &json!({"item": "lamp"})),
+            calling("shop__refund", &json!({})),
+            says("I cannot."),
+        ]);
+        let server = server(answers).await;
+        let lab = native_lab(format, &server);
+        let report = lab.run(["run", "app.yaml", "Price?", "--json"]).await.expect(0).json();
+        assert_eq!(server.problems(), Vec::<String>::new(), "{format:?}");
+        let oks: Vec<_> = report["calls"].as_array().unwrap().iter().map(|call| &call["ok"]).collect();
+        assert_eq!(oks, [false, false], "{report:#}");
+        let last = String::from_utf8_lossy(&server.requests()[2].body).into_owned();
+        assert!(last.contains("find it with `search_tools`, which loads it"), "{last}");
+        // The gate's own answer, which does not say that the tool exists.
+        assert!(last.contains("unknown_tool") || last.contains("denied"), "{last}");
+    }
+}
+
+#[tokio::test]
+async fn native_injection_where_an_api_loads_no_tools_is_an_error_before_anything_starts() {
+    let server = server(json!([])).await;
+    for format in ModelFormat::ALL.into_iter().filter(|format| !DEFERRING.contains(format)) {
+        for command in [vec!["validate", "app.yaml"], vec!["run", "app.yaml", "Price?"]] {
+            let refused = native_lab(format, &server).run_words(&command).await.expect(2);
+            let report = refused.report();
+            assert!(
+                report.contains("`tool_injection: native` needs a provider whose API loads tools"),
+                "{report}"
+            );
+        }
+    }
+    assert!(server.requests().is_empty());
 }

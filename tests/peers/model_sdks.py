@@ -1,7 +1,11 @@
-"""Asks a scripted server through the official SDK of a format: `model_sdks.py FORMAT BASE_URL`.
+"""Asks a scripted server through the official SDK of a format: `model_sdks.py FORMAT BASE_URL`, or checks requests by the
+types of the SDK: `model_sdks.py FORMAT -`.
 
 Each request is made twice, streamed and not. What the SDK has parsed is printed as JSON: the thought, the text, the calls,
 the reason of the end, and the tokens. Events that the SDK does not know raise an error.
+
+Requests are read from standard input, as a list of bodies. They are printed as the types have read them: without what these
+do not know.
 """
 
 import json
@@ -80,6 +84,9 @@ def responses(base_url):
         assert all(item.encrypted_content for item in items["reasoning"])
         thought = "".join(part.text for item in items["reasoning"] for part in item.summary)
         calls = [(call.call_id, call.name, json.loads(call.arguments)) for call in items["function_call"]]
+        searches = [item for item in reply.output if item.type == "tool_search_call"]
+        assert all(search.execution == "client" for search in searches)
+        calls += [(search.call_id, "tool_search", search.arguments) for search in searches]
         yield thought, reply.output_text, calls, reply.status, [reply.usage.input_tokens, reply.usage.output_tokens]
 
 
@@ -107,6 +114,23 @@ def generate_content(base_url):
         yield thought, text, calls, reason, [usage.prompt_token_count, usage.candidates_token_count]
 
 
+def checked(name, bodies):
+    import pydantic
+
+    if name == "messages":
+        from anthropic.types.message_create_params import MessageCreateParamsNonStreaming as Params
+    else:
+        from openai.types.responses.response_create_params import ResponseCreateParamsNonStreaming as Params
+    adapter = pydantic.TypeAdapter(Params)
+    for body in bodies:
+        # Lists are read when they are written.
+        read = adapter.validate_python({**body, "stream": False})
+        yield {**json.loads(json.dumps(read, default=list)), "stream": body["stream"]}
+
+
 name, url = sys.argv[1:]
+if url == "-":
+    print(json.dumps(list(checked(name, json.load(sys.stdin)))))
+    sys.exit()
 formats = {function.__name__: function for function in (chat_completions, messages, responses, generate_content)}
 print(json.dumps(list(formats[name](url))))

@@ -39,6 +39,14 @@ pub enum Error {
         /// The provider.
         provider: &'static str,
     },
+    /// The command that prints the key failed.
+    #[error("`api_key_command` `{program}` {reason}; run it in a terminal to see what it needs")]
+    NoKey {
+        /// The program of the command.
+        program: String,
+        /// The reason why there is no key.
+        reason: String,
+    },
     /// The provider has no server, as `recorded`.
     #[error("`{provider}` has no public server; {advice}")]
     NoServer {

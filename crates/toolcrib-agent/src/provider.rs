@@ -57,13 +57,17 @@ pub enum Provider {
     LmStudio,
     /// vLLM, on this machine unless told otherwise.
     Vllm,
+    /// llama.cpp, on this machine unless told otherwise.
+    LlamaCpp,
+    /// `SGLang`, on this machine unless told otherwise.
+    SgLang,
     /// No server: turns from a file.
     Recorded,
 }
 
 impl Provider {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::OpenAi,
         Self::OpenAiResponses,
         Self::Anthropic,
@@ -75,6 +79,8 @@ impl Provider {
         Self::Ollama,
         Self::LmStudio,
         Self::Vllm,
+        Self::LlamaCpp,
+        Self::SgLang,
         Self::Recorded,
     ];
 
@@ -92,6 +98,8 @@ impl Provider {
             Self::Ollama => "ollama",
             Self::LmStudio => "lm_studio",
             Self::Vllm => "vllm",
+            Self::LlamaCpp => "llama_cpp",
+            Self::SgLang => "sglang",
             Self::Recorded => "recorded",
         }
     }
@@ -129,6 +137,8 @@ impl Provider {
             Self::Ollama => Some("http://localhost:11434/v1"),
             Self::LmStudio => Some("http://localhost:1234/v1"),
             Self::Vllm => Some("http://localhost:8000/v1"),
+            Self::LlamaCpp => Some("http://localhost:8080/v1"),
+            Self::SgLang => Some("http://localhost:30000/v1"),
             Self::Recorded => None,
         }
     }
@@ -143,6 +153,32 @@ impl Provider {
         }
     }
 
+    /// Returns true if its API loads tools that a search finds (`tool_injection: native`). A recording does as well,
+    /// since it calls what it called before.
+    pub fn defers_tools(self) -> bool {
+        self == Self::Recorded || self.wire_format().defers_tools()
+    }
+
+    /// Returns true if its API can keep calls to the schemas of tools.
+    pub fn takes_strict_tools(self) -> bool {
+        matches!(self, Self::Anthropic | Self::OpenAiResponses)
+    }
+
+    /// Returns true if its API can stream arguments before it has checked them.
+    pub fn streams_eagerly(self) -> bool {
+        self == Self::Anthropic
+    }
+
+    /// Returns true if its API has tools that take a text in place of arguments.
+    pub fn takes_text_tools(self) -> bool {
+        self == Self::OpenAiResponses
+    }
+
+    /// Returns true if a request can name several tools of which one has to be called.
+    pub fn takes_tool_lists(self) -> bool {
+        self.wire_format().takes_tool_lists()
+    }
+
     /// Returns the environment variable that holds the key, where one is needed.
     pub fn key_variable(self) -> Option<&'static str> {
         match self {
@@ -153,7 +189,7 @@ impl Provider {
             Self::Groq => Some("GROQ_API_KEY"),
             Self::Mistral => Some("MISTRAL_API_KEY"),
             Self::Together => Some("TOGETHER_API_KEY"),
-            Self::Ollama | Self::LmStudio | Self::Vllm | Self::Recorded => None,
+            _ => None,
         }
     }
 
@@ -186,9 +222,14 @@ impl Provider {
         }
     }
 
+    /// Returns true if the provider's own server reports the context windows of its models.
+    pub fn describes_models(self) -> bool {
+        matches!(self, Self::Anthropic | Self::Gemini | Self::Groq | Self::Mistral | Self::Together)
+    }
+
     /// Returns true for self-hosted servers, which run any model.
     pub fn is_local(self) -> bool {
-        matches!(self, Self::Ollama | Self::LmStudio | Self::Vllm)
+        matches!(self, Self::Ollama | Self::LmStudio | Self::Vllm | Self::LlamaCpp | Self::SgLang)
     }
 
     /// Returns the default call style of its models. Servers that run any model are asked for text, since many of those

@@ -113,6 +113,7 @@ impl Blueprint {
 
         app::check(&config.app, file, &mut found.errors);
         agents::check(&config.agents, &resolved.recordings, file, &mut found);
+        agents::check_injection(&config.agents, config.runtime.tool_injection, file, &mut found.errors);
         audit::check(config.audit.as_ref(), resolved, file, &mut found.errors);
         generate::check(config.generate.as_ref(), &config.agents, file, &mut found.errors);
         runtime::check(&config.runtime, file, &mut found.errors);

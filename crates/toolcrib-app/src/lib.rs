@@ -32,7 +32,7 @@ pub mod sections;
 #[cfg(test)]
 mod tests;
 
-pub use agents::{AgentSetup, CallerView, ChosenModel, ContextWindows, PromptTexts, Surface};
+pub use agents::{AgentSetup, CallerView, ChosenModel, PromptTexts, ServerProfiles, Surface};
 pub use app::App;
 pub use blueprint::Blueprint;
 pub use error::{Error, OPERATOR_HINTS};

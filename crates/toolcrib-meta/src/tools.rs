@@ -12,7 +12,7 @@ use toolcrib_sdk::{CallContext, FunctionTool, Module};
 
 use crate::categories::{MAX_PAGE_SIZE, PAGE_SIZE};
 use crate::names::{BROWSE_CATEGORY, EXECUTE_TOOL, GET_TOOL, LIST_CATEGORIES, RUN_PARALLEL, SEARCH_TOOLS};
-use crate::search::for_model::{MAX_QUERIES, ModelSearch};
+use crate::search::for_model::{MAX_QUERIES, ModelFindings, ModelSearch};
 use crate::source_notes::NOTES;
 use crate::{Discovery, Page, ToolDetail};
 
@@ -187,12 +187,16 @@ pub fn module(discovery: Arc<Discovery>) -> Module {
     let list = Arc::clone(&discovery);
     let browse = discovery;
     Module::new(RUNTIME_NAMESPACE, "Finds and runs tools.")
-        .with_tool(with_notation(meta(SEARCH_TOOLS, "discover", SEARCH, {
-            move |arguments: SearchTools, context: CallContext| {
-                let found = search.search_for_model(&arguments.into(), context.principal());
-                async move { found }
-            }
-        })))
+        .with_tool(with_notation(with_other_arguments(
+            SEARCH_TOOLS,
+            discovery_tool(
+                FunctionTool::forwarding::<SearchTools, _, _>(SEARCH_TOOLS, SEARCH, move |call, context| {
+                    std::future::ready(search_result(&search, &call, &context))
+                }),
+                "discover",
+            )
+            .with_metadata("finds_tools", true),
+        )))
         .with_tool(with_notation(meta(GET_TOOL, "inspect", GET, {
             move |arguments: GetTool, context: CallContext| {
                 let GetTool { name, path, include, notation } = arguments;
@@ -256,12 +260,27 @@ where
     F: Fn(A, CallContext) -> R + Send + Sync + 'static,
     R: Future<Output = Result<T, ToolError>> + Send + 'static,
 {
-    let tool = discovery_tool(FunctionTool::new(name, description, function), step);
+    with_other_arguments(name, discovery_tool(FunctionTool::new(name, description, function), step))
+}
+
+fn with_other_arguments(name: &str, tool: FunctionTool) -> FunctionTool {
     match OTHER_ARGUMENTS.iter().find(|(of, _)| *of == name) {
         Some((_, names)) => {
             tool.with_metadata("former_arguments", json!(names.iter().copied().collect::<BTreeMap<_, _>>()))
         }
         None => tool,
+    }
+}
+
+/// Searches for a model. The result has the names of the tools in its metadata, so that they can be loaded.
+fn search_result(discovery: &Discovery, call: &Call, context: &CallContext) -> ToolResult {
+    let arguments: SearchTools = match serde_json::from_value(Value::Object(call.arguments.clone())) {
+        Ok(arguments) => arguments,
+        Err(error) => return call.error(ErrorKind::InvalidArgs, error.to_string()),
+    };
+    match discovery.search_for_model(&arguments.into(), context.principal()) {
+        Ok(ModelFindings { told, found }) => call.ok(told).with_note(ResultNote::FoundTools(found)),
+        Err(error) => call.failed(error),
     }
 }
 

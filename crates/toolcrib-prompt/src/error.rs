@@ -12,6 +12,11 @@ pub enum Error {
         /// The share that was given.
         share: f64,
     },
+    /// The API of the model does not defer tools.
+    #[error(
+        "`tool_injection: native` needs a model that calls tools through an API that defers them; write `discovery`"
+    )]
+    NotDeferred,
     /// A tool to be offered is not in the table of wire names.
     #[error("`{name}` has no wire name; make the table of wire names from the same tools as the plan")]
     NoWireName {

@@ -44,6 +44,8 @@ pub enum InjectionMode {
     Discovery,
     /// Mixed, of any size.
     Mixed,
+    /// Native, of any size. Only for models whose API defers tools.
+    Native,
 }
 
 /// The injection mode that was chosen. Each mode includes the schemas of pinned tools, and of operational tools that
@@ -61,6 +63,8 @@ pub enum Injection {
     Discovery,
     /// The tools of discovery mode, and a list of the tools that fit.
     Mixed,
+    /// The tool that searches. The API of the model loads the tools that it finds, and the model calls them by name.
+    Native,
 }
 
 /// The source of the sizes that the decision depends on.
@@ -111,6 +115,8 @@ pub struct InjectionSettings {
     /// True if the tools are for a client with a separate agent, rather than for an agent of the app. Such a client is
     /// offered only those operational tools that make calls and read results.
     pub for_client: bool,
+    /// True if the API of the model defers tools, so that native mode is possible; false by default.
+    pub defers_tools: bool,
     /// True if the model can run scripts. Direct mode then also declares the tools in TypeScript; false by default.
     pub scripts: bool,
 }
@@ -128,6 +134,7 @@ impl Default for InjectionSettings {
             profile: None,
             reveal: Reveal::Execute,
             for_client: false,
+            defers_tools: false,
             scripts: false,
         }
     }
@@ -164,13 +171,14 @@ pub(crate) fn operational_budget(budget: u64) -> u64 {
 }
 
 impl Injection {
-    /// Returns `direct`, `compact`, `discovery` or `mixed`.
+    /// Returns `direct`, `compact`, `discovery`, `mixed` or `native`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Direct => "direct",
             Self::Compact => "compact",
             Self::Discovery => "discovery",
             Self::Mixed => "mixed",
+            Self::Native => "native",
         }
     }
 }

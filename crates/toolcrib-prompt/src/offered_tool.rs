@@ -21,6 +21,9 @@ pub(crate) const MAX_DESCRIPTION_CHARS: usize = 1000;
 /// descriptions of a larger schema are removed, and if it is still too large, it is not sent.
 pub(crate) const MAX_PARAMETERS_BYTES: usize = 32 * 1024;
 
+/// The description of the tool that searches, where the API of the model loads what it finds.
+const NATIVE_SEARCH: &str = "Find tools. Two to six words, verb and noun. The tools that it finds are loaded: call them by their names";
+
 /// The role of an offered tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -48,6 +51,10 @@ pub struct OfferedTool {
     pub role: Role,
     /// The step that a discovery tool serves.
     pub step: Option<DiscoveryStep>,
+    /// True for the discovery tool whose results name the tools that it found.
+    pub(crate) finds_tools: bool,
+    /// The description of such a tool in all modes but the native one.
+    usual_description: Option<String>,
     /// True if the tool belongs to the runtime.
     pub(crate) is_runtime: bool,
     /// The condition for offering an operational tool.
@@ -100,11 +107,23 @@ impl OfferedTool {
             description: clean(&tool.description, MAX_DESCRIPTION_CHARS),
             role,
             step: tool.traits().discovery_step.filter(|_| role == Role::Discovery),
+            finds_tools: role == Role::Discovery && tool.traits().finds_tools,
+            usual_description: None,
             is_runtime,
             presence: tool.presence(),
             place: 0,
             schema: SentSchema { declared: tool.parameters.clone(), profile, made: OnceLock::new() },
             result: tool.output_parameters.clone(),
+        }
+    }
+
+    /// Describes the tool that searches for native mode, or for all others.
+    pub(crate) fn describe_search(&mut self, is_native: bool) {
+        if is_native && self.finds_tools {
+            let usual = std::mem::replace(&mut self.description, NATIVE_SEARCH.to_owned());
+            self.usual_description.get_or_insert(usual);
+        } else if let Some(usual) = self.usual_description.take() {
+            self.description = usual;
         }
     }
 

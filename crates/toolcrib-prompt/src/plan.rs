@@ -50,6 +50,7 @@ pub struct Plan {
     pub(crate) estimate: Estimate,
     pinned: BTreeSet<QualifiedName>,
     for_client: bool,
+    pub(crate) defers_tools: bool,
     pub(crate) scripts: bool,
 }
 
@@ -80,6 +81,7 @@ impl Plan {
             estimate: settings.estimate,
             pinned: settings.pinned.clone(),
             for_client: settings.for_client,
+            defers_tools: settings.defers_tools && settings.style == CallStyle::Native,
             scripts: settings.scripts,
         };
         let mut all = Vec::with_capacity(runtime.len() + others.len());
@@ -96,6 +98,8 @@ impl Plan {
             InjectionMode::Compact => plan.with_mode(Injection::Compact, all),
             InjectionMode::Discovery => plan.with_mode(Injection::Discovery, all),
             InjectionMode::Mixed => plan.with_mode(Injection::Mixed, all),
+            InjectionMode::Native if !plan.defers_tools => return Err(Error::NotDeferred),
+            InjectionMode::Native => plan.with_mode(Injection::Native, all),
             InjectionMode::Auto => {
                 plan.hidden = all;
                 plan.choose_mode()
@@ -143,15 +147,18 @@ impl Plan {
         self.with_mode(mode, all)
     }
 
-    fn with_mode(mut self, mode: Injection, all: Vec<OfferedTool>) -> Self {
+    fn with_mode(mut self, mode: Injection, mut all: Vec<OfferedTool>) -> Self {
         self.mode = mode;
+        for tool in &mut all {
+            tool.describe_search(mode == Injection::Native);
+        }
         let offered_operational = self.offered_operational(&all);
         let (offered, hidden): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|tool| self.is_offered(tool, &offered_operational));
         (self.offered, self.hidden, self.listed) = (offered, hidden, Vec::new());
         self.sort();
         self.listed = match mode {
-            Injection::Direct | Injection::Discovery => Vec::new(),
+            Injection::Direct | Injection::Discovery | Injection::Native => Vec::new(),
             Injection::Compact => listed(self.findable(), |_| true),
             Injection::Mixed => {
                 let budget = u64::from(self.budget_tokens);
@@ -216,6 +223,7 @@ impl Plan {
             }
             Role::Tool => is_direct || self.pinned.contains(&tool.name),
             // Listed tools do not have to be found.
+            Role::Discovery if self.mode == Injection::Native => tool.finds_tools,
             Role::Discovery if self.mode == Injection::Compact => tool.step != Some(DiscoveryStep::Discover),
             Role::Discovery => !is_direct,
         }
@@ -234,6 +242,11 @@ impl Plan {
     pub fn unlisted(&self) -> usize {
         let names: BTreeSet<_> = self.findable().map(|tool| &tool.name).collect();
         names.len().saturating_sub(self.listed.len())
+    }
+
+    /// Returns the tool that searches, in native mode.
+    pub fn search_tool(&self) -> Option<&OfferedTool> {
+        self.offered.iter().find(|tool| self.mode == Injection::Native && tool.finds_tools)
     }
 
     /// Returns true if the offered tools take at most this number of tokens.

@@ -22,6 +22,12 @@ pub struct PlanTokens {
     pub direct: u64,
     /// Compact: those with schemas and the list.
     pub compact: u64,
+    /// Discovery: the tools that find and run others. Only where the API of the model defers tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub discovery: Option<u64>,
+    /// Native: the tool that searches. Only where the API of the model defers tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub native: Option<u64>,
     /// The chosen mode, always counted on what is sent.
     pub chosen: u64,
 }
@@ -38,7 +44,9 @@ impl Plan {
                 (per_tool(self.tool_count, tokens), per_tool(self.tool_count, COMPACT_TOKENS_PER_TOOL))
             }
         };
-        PlanTokens { direct, compact, chosen: self.chosen_tokens() }
+        let [discovery, native] =
+            [Injection::Discovery, Injection::Native].map(|mode| self.defers_tools.then(|| of(mode)));
+        PlanTokens { direct, compact, discovery, native, chosen: self.chosen_tokens() }
     }
 
     /// Returns the tokens of what is offered and listed, with each tool and each line counted separately.

@@ -1,4 +1,4 @@
-//! Tools that are offered after their schemas were read.
+//! Tools that are offered after their schemas were read, or after a search found them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,9 +7,10 @@ use toolcrib_model::JsonObject;
 use toolcrib_model::tool::DiscoveryStep;
 
 use crate::injection::Reveal;
-use crate::{OfferedTool, Plan};
+use crate::{Injection, OfferedTool, Plan};
 
-/// The tools that are offered after a call has read their schemas, with [`Reveal::Append`].
+/// The tools that are offered after a call has read their schemas, with [`Reveal::Append`], or after a search found
+/// them, in native mode.
 ///
 /// ```
 /// # use toolcrib_model::{QualifiedName, Tool};
@@ -37,10 +38,10 @@ pub struct Reveals {
 }
 
 impl Plan {
-    /// Returns the tools that this plan offers after their schemas were read; none unless the plan appends them.
+    /// Returns the tools that this plan offers later; none unless its mode is native or it appends them.
     pub fn reveals(&self) -> Reveals {
         let mut reveals = Reveals::default();
-        if self.reveal == Reveal::Execute {
+        if self.mode != Injection::Native && self.reveal == Reveal::Execute {
             return reveals;
         }
         let readers = self.offered.iter().filter(|tool| tool.step == Some(DiscoveryStep::Inspect));
@@ -61,7 +62,12 @@ impl Reveals {
     pub fn by_call(&self, wire_name: &str, arguments: &JsonObject) -> impl Iterator<Item = &OfferedTool> {
         let is_reader = self.readers.contains(wire_name);
         let named = arguments.values().filter_map(Value::as_str).filter(move |_| is_reader);
-        let places = named.filter_map(|name| self.spellings.get(name.trim())).flatten();
+        named.flat_map(|name| self.named(name))
+    }
+
+    /// Returns the tool with this name in any spelling, and its overloads.
+    pub fn named(&self, name: &str) -> impl Iterator<Item = &OfferedTool> {
+        let places = self.spellings.get(name.trim()).into_iter().flatten();
         places.filter_map(|place| self.tools.get(*place))
     }
 }

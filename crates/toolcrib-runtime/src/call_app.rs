@@ -60,7 +60,7 @@ impl Called {
             Runtime::start(blueprint, Arc::clone(&self.approver)).await
         };
         let runtime = self.runtime.get_or_try_init(start).await?;
-        runtime.ask_context_windows().await;
+        runtime.ask_server_profiles().await;
         let setup = runtime.agent_in(None, session)?;
         let chosen = runtime.model(&setup)?;
         let agent = Agent::new(setup.settings.clone());

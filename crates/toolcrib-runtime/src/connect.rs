@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use toolcrib_app::sections::runtime::ScriptMode;
 use toolcrib_app::sections::search;
-use toolcrib_app::{Blueprint, BuiltSource, ContextWindows};
+use toolcrib_app::{Blueprint, BuiltSource, ServerProfiles};
 use toolcrib_exec::Executor;
 use toolcrib_exec::audit::Audit;
 use toolcrib_meta::Discovery;
@@ -59,6 +59,6 @@ pub(crate) fn connect(
         skills,
         channels,
         setups: Setups::default(),
-        windows: ContextWindows::default(),
+        profiles: ServerProfiles::default(),
     }))
 }

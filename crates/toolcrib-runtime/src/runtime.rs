@@ -158,11 +158,10 @@ impl Runtime {
         &self.services.discovery
     }
 
-    /// Asks the servers of the agents' models how many tokens these take in, where the app file does not say and the
-    /// servers are such that people run themselves. Done once; it waits 2 s at most. Until then, and without an answer,
-    /// it is 8,192.
-    pub async fn ask_context_windows(&self) {
-        self.services.ask_context_windows().await;
+    /// Asks the servers of the agents' models for the context windows and the capabilities that the app file does not
+    /// set. Done once; it waits 2 s at most. Until then, and without an answer, the defaults of the providers apply.
+    pub async fn ask_server_profiles(&self) {
+        self.services.ask_server_profiles().await;
     }
 
     /// Returns the setup of an agent with the current tools; the first agent if none is named.

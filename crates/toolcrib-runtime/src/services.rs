@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use toolcrib_app::sections::channels::NamedChannel;
-use toolcrib_app::{App, CallerView, ContextWindows, LaunchOptions};
+use toolcrib_app::{App, CallerView, LaunchOptions, ServerProfiles};
 use toolcrib_exec::Executor;
 use toolcrib_meta::Discovery;
 use toolcrib_model::Tool;
@@ -28,7 +28,7 @@ pub(crate) struct AppServices {
     /// The channels of notifications in addition to the conversation.
     pub(crate) channels: Vec<NamedChannel>,
     pub(crate) setups: Setups,
-    pub(crate) windows: ContextWindows,
+    pub(crate) profiles: ServerProfiles,
 }
 
 /// Returns true if a tool is one of the runtime's tools with one of these names.
@@ -55,10 +55,10 @@ impl AppServices {
         may_remember.then(|| self.app.memory.snapshot(session, agent, None).unwrap_or_default())
     }
 
-    /// Asks the servers of models for their context windows, see
-    /// [`Runtime::ask_context_windows`](crate::Runtime::ask_context_windows).
-    pub(crate) async fn ask_context_windows(&self) {
-        self.windows.ask(&self.app, || self.setups.forget()).await;
+    /// Asks the servers of models for their profiles, see
+    /// [`Runtime::ask_server_profiles`](crate::Runtime::ask_server_profiles).
+    pub(crate) async fn ask_server_profiles(&self) {
+        self.profiles.ask(&self.app, || self.setups.forget()).await;
     }
 
     /// Tools that are to be pinned and are not there.

@@ -9,7 +9,7 @@ use toolcrib_prompt::wire_names::MAX_WIRE_NAME_CHARS;
 
 use super::arguments::parse;
 use crate::chat::{Picture, RequestedCall};
-use crate::journal::OpenCall;
+use crate::journal::{Answer, OpenCall};
 
 /// The name in the conversation for a name without any valid character.
 const NO_NAME: &str = "unknown";
@@ -36,6 +36,10 @@ pub(super) struct Pending {
     pub(super) is_lost: bool,
     /// The text of the result for the model, once there is one.
     pub(super) answer: Option<String>,
+    /// The text of the runtime after a result that loads tools, whose content some APIs do not take.
+    pub(super) note: String,
+    /// The wire names of the deferred tools that the result loads.
+    pub(super) loads: Vec<String>,
     /// The pictures of the result.
     pub(super) pictures: Vec<Picture>,
 }
@@ -49,14 +53,18 @@ impl Pending {
             None => parse(&raw),
         };
         let (is_repeated, has_begun, is_lost) = (false, false, false);
-        Self { id, name, arguments, raw, is_repeated, has_begun, is_lost, answer: None, pictures: Vec::new() }
+        let (answer, note, loads, pictures) = (None, String::new(), Vec::new(), Vec::new());
+        Self { id, name, arguments, raw, is_repeated, has_begun, is_lost, answer, note, loads, pictures }
     }
 
     /// Returns a call of a run that was broken off.
     pub(super) fn open(open: OpenCall) -> Self {
-        let (answer, pictures) = open.answer.map(|answer| (answer.text, answer.pictures)).unzip();
-        let pictures = pictures.unwrap_or_default();
-        Self { has_begun: open.has_begun, answer, pictures, ..Self::new(open.call) }
+        let mut call = Self { has_begun: open.has_begun, ..Self::new(open.call) };
+        if let Some(Answer { text, note, loads, pictures, .. }) = open.answer {
+            call.answer = Some(text);
+            (call.note, call.loads, call.pictures) = (note, loads, pictures);
+        }
+        call
     }
 
     /// Marks the call as one that the end of its message may have cut.

@@ -71,9 +71,9 @@ fn answer(call: &mut RequestedCall, results: &mut Vec<Message>, used: &mut HashS
     }
     used.insert(call.id.clone());
     match found {
-        Some(Message::Tool { content, note, name, .. }) => {
+        Some(Message::Tool { content, note, name, loads, .. }) => {
             let name = if name.is_empty() { call.name.clone() } else { name };
-            Message::Tool { call_id: call.id.clone(), name, content, note }
+            Message::Tool { call_id: call.id.clone(), name, content, note, loads }
         }
         _ => Message::tool(call.id.clone(), call.name.clone(), error_text(&lost(&call.name))),
     }

@@ -196,6 +196,7 @@ impl Driver<'_> {
             system: "",
             tools: &[],
             messages: &messages,
+            deferred: None,
             tool_choice: &ToolChoice::None,
             options: None,
         };

@@ -28,8 +28,10 @@ pub struct AgentSettings {
     pub tools: Vec<ToolFunction>,
     /// The same, by their wire names, to turn back the names of arguments.
     offered: BTreeMap<String, OfferedTool>,
-    /// Those that are offered when they have been looked at.
+    /// Those that are offered when they have been looked at, or found.
     pub(super) reveals: Reveals,
+    /// The wire name of the tool that searches, where the API of the model loads what it finds.
+    pub(super) search_tool: Option<String>,
     /// The names of all tools that it may use, offered or not.
     pub wire_names: WireNames,
     /// Tokens that the model takes in; [`DEFAULT_CONTEXT_WINDOW`] by default.
@@ -61,6 +63,7 @@ impl AgentSettings {
             tools: plan.offered.iter().map(ToolFunction::from).collect(),
             offered: plan.offered.iter().map(|tool| (tool.wire_name.clone(), tool.clone())).collect(),
             reveals: plan.reveals(),
+            search_tool: plan.search_tool().map(|tool| tool.wire_name.clone()),
             wire_names,
             context_window: DEFAULT_CONTEXT_WINDOW,
             compact_at: DEFAULT_COMPACT_AT,

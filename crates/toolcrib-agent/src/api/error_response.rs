@@ -153,7 +153,7 @@ pub(super) fn message_of(body: &Value) -> Option<&str> {
 impl Endpoint {
     /// Returns a message as it may be shown: in one line, bounded, and without the key, which some servers repeat.
     pub(super) fn clean(&self, message: &str) -> String {
-        let message = match &self.api_key {
+        let message = match self.key.last() {
             Some(key) if !key.expose().is_empty() => message.replace(key.expose(), "[secret]"),
             _ => message.to_owned(),
         };
@@ -170,7 +170,7 @@ fn hint(endpoint: &Endpoint, status: StatusCode, message: &str) -> String {
     }
     match (status.as_u16(), endpoint.provider.key_variable()) {
         (300..=399, _) => "set `base_url` to where the API is".to_owned(),
-        (401 | 403, Some(variable)) if endpoint.api_key.is_none() => format!(
+        (401 | 403, Some(variable)) if endpoint.key.last().is_none() => format!(
             "no key was sent: that of {variable} goes to the provider's own server and to this machine only; set \
              `api_key: ${{{variable}}}` beside `base_url` to send it here"
         ),

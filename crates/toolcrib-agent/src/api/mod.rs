@@ -8,14 +8,16 @@ mod anthropic;
 mod assembly;
 mod chat_completions;
 mod context_overflow;
-mod context_window;
 mod conversation;
 mod error_response;
 mod events;
 mod gemini;
+mod keys;
 mod responses;
 mod retry;
+mod server_profile;
 mod settings;
+mod tool_options;
 mod transport;
 mod wire_format;
 
@@ -35,14 +37,18 @@ use url::Url;
 
 use self::assembly::{Assemble, Fault};
 use self::error_response::refusal_within;
+use self::keys::RequestKey;
 use self::retry::{Retries, chance};
 use self::transport::{EventStream, Exchange, ServerAnswer};
-use crate::chat::{ChatReply, ChatRequest, Piece, RequestOptions, ShownPieces, TextSink};
+use crate::chat::{ChatReply, ChatRequest, Piece, RequestOptions, ShownPieces, TextSink, ToolChoice};
 use crate::{ChatModel, Error, Provider};
 
+pub use self::keys::KeySource;
+pub use self::server_profile::ServerProfile;
 pub use self::settings::{
     ApiSettings, DEFAULT_ATTEMPTS, DEFAULT_IDLE_TIMEOUT, DEFAULT_REPLY_TIMEOUT, DEFAULT_RETRY_DELAY, Prices,
 };
+pub use self::tool_options::ToolOptions;
 pub(crate) use self::wire_format::WireFormat;
 
 /// The time to wait after the end of a reply for its usage and for the mark of the stream's end.
@@ -69,12 +75,14 @@ struct Endpoint {
     /// True for the provider's own server.
     is_own_server: bool,
     client: reqwest::Client,
-    headers: HeaderMap,
-    api_key: Option<Secret>,
+    /// True if the key is sent as a bearer token, whichever header the format has for it.
+    bearer: bool,
+    key: RequestKey,
     stream: bool,
     idle_timeout: Duration,
     reply_timeout: Duration,
     parameters: RequestOptions,
+    tool_options: ToolOptions,
 }
 
 impl ApiModel {
@@ -90,8 +98,9 @@ impl ApiModel {
                 return Err(Error::NoServer { provider: provider.as_str(), advice });
             }
         };
-        if let (None, None, Some(variable)) = (&settings.base_url, &settings.api_key, provider.key_variable())
-        {
+        let has_key = settings.api_key.is_some() || settings.key_source.is_some();
+        let own_variable = provider.key_variable().filter(|_| settings.base_url.is_none() && !has_key);
+        if let Some(variable) = own_variable {
             return Err(Error::MissingKey { provider: provider.as_str(), variable });
         }
         let base = Url::parse(base)
@@ -99,23 +108,35 @@ impl ApiModel {
         http.check_url(&base).map_err(|source| Error::Forbidden { url: display_url(&base), source })?;
         // Keys come with the line end of the file or the command that they were read from.
         let api_key = settings.api_key.map(|key| Secret::new(key.expose().trim()));
+        let endpoint = Endpoint {
+            provider,
+            base,
+            is_own_server: settings.base_url.is_none(),
+            client: http.reqwest_client().clone(),
+            bearer: settings.bearer,
+            key: RequestKey::new(api_key, settings.key_source),
+            stream: settings.stream,
+            idle_timeout: settings.idle_timeout,
+            reply_timeout: settings.reply_timeout,
+            parameters: settings.parameters,
+            tool_options: settings.tool_options,
+        };
+        // A key that no header takes is an error before anything is asked.
+        provider.wire_format().headers(&endpoint, endpoint.key.last().as_ref())?;
         Ok(Self {
             attempts: settings.attempts.max(1),
             retry_delay: settings.retry_delay,
             prices: settings.prices,
-            endpoint: Endpoint {
-                provider,
-                base,
-                is_own_server: settings.base_url.is_none(),
-                client: http.reqwest_client().clone(),
-                headers: provider.wire_format().headers(provider, api_key.as_ref())?,
-                api_key,
-                stream: settings.stream,
-                idle_timeout: settings.idle_timeout,
-                reply_timeout: settings.reply_timeout,
-                parameters: settings.parameters,
-            },
+            endpoint,
         })
+    }
+}
+
+impl Endpoint {
+    /// Returns the headers of a request, with the current key.
+    async fn headers(&self) -> Result<HeaderMap, Error> {
+        let key = self.key.current().await?;
+        self.provider.wire_format().headers(self, key.as_ref())
     }
 }
 
@@ -202,22 +223,40 @@ impl ChatModel for ApiModel {
         if let Some((key, message)) = format.option_problem(&options) {
             return Err(Error::InvalidOption { key, message });
         }
+        if request.deferred.is_some() && !format.defers_tools() {
+            let message = format!("the API of `{}` loads no tools; set `discovery`", endpoint.provider);
+            return Err(Error::InvalidOption { key: "tool_injection", message });
+        }
+        if matches!(request.tool_choice, ToolChoice::OneOf(_)) && !format.takes_tool_lists() {
+            let message = "the Messages API takes no list of tools; name one tool".to_owned();
+            return Err(Error::InvalidOption { key: "tool_choice", message });
+        }
+        let search = request.deferred.map(|deferred| deferred.search);
         let replies = options.n.unwrap_or(1);
         // The pieces of several replies would come in any order.
         let stream = endpoint.stream && replies == 1;
         let body = format.body(request, &options, stream, endpoint)?;
         let exchange = Exchange::new(endpoint, format.url(&endpoint.base, request.model, stream), stream);
+        let mut is_renewed = false;
         let mut retries = Retries::new(self.attempts, self.retry_delay);
         loop {
             let mut shown = ShownPieces::new(sink);
             let mut take = |piece: Piece<'_>| shown.take(piece);
-            let error = match exchange.attempt(body.clone(), format.assembler(replies), &mut take).await {
+            let error = match exchange
+                .attempt(body.clone(), format.assembler(replies, search, endpoint), &mut take)
+                .await
+            {
                 Ok(mut reply) => {
                     reply.usage.cost = self.prices.map_or(0, |prices| prices.cost(&reply.usage));
                     return Ok(reply);
                 }
                 Err(error) => error,
             };
+            let is_key_refused = matches!(error, Error::Refused { status: 401, .. });
+            if is_key_refused && !shown.anything && !is_renewed && endpoint.key.renew() {
+                is_renewed = true;
+                continue;
+            }
             // What was shown cannot be taken back.
             let Some(pause) = retries.pause(&error, chance()).filter(|_| !shown.anything) else {
                 return Err(error);

@@ -1,9 +1,12 @@
 //! The settings of a server.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use toolcrib_model::Secret;
 
+use super::keys::KeySource;
+use super::tool_options::ToolOptions;
 use crate::Provider;
 use crate::chat::{RequestOptions, Usage};
 
@@ -27,9 +30,11 @@ pub(crate) const MAX_RETRY_DELAY: Duration = Duration::from_secs(30);
 /// ```
 /// use toolcrib_agent::api::Prices;
 /// use toolcrib_agent::chat::Usage;
-/// let prices = Prices { input: 0.25, cached_input: Some(0.025), output: 2.0 };
-/// let usage = Usage { prompt_tokens: 1000, cached_tokens: 800, completion_tokens: 100, ..Usage::default() };
-/// assert_eq!(prices.cost(&usage), 270); // millionths: 200 × 0.25 + 800 × 0.025 + 100 × 2
+/// let prices = Prices { input: 4.0, cached_input: Some(0.4), cache_write: Some(5.0), output: 20.0 };
+/// let mut usage = Usage { prompt_tokens: 1000, completion_tokens: 100, ..Usage::default() };
+/// (usage.cached_tokens, usage.cache_write_tokens) = (700, 200);
+/// // In millionths: 100 × 4 + 700 × 0.4 + 200 × 5 + 100 × 20.
+/// assert_eq!(prices.cost(&usage), 3680);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prices {
@@ -37,6 +42,8 @@ pub struct Prices {
     pub input: f64,
     /// Tokens read that the server had kept from an earlier request; as all others when absent.
     pub cached_input: Option<f64>,
+    /// Tokens read that the server wrote to its cache; as all others when absent.
+    pub cache_write: Option<f64>,
     /// Tokens written.
     pub output: f64,
 }
@@ -45,11 +52,15 @@ impl Prices {
     /// Returns the cost of the usage, in millionths.
     pub fn cost(&self, usage: &Usage) -> u64 {
         let cached = usage.cached_tokens.min(usage.prompt_tokens);
+        let kept = usage.cache_write_tokens.min(usage.prompt_tokens - cached);
+        let fresh = usage.prompt_tokens - cached - kept;
         #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53 tokens")]
-        let [fresh, cached, written] =
-            [usage.prompt_tokens - cached, cached, usage.completion_tokens].map(|tokens| tokens as f64);
-        let cost =
-            fresh * self.input + cached * self.cached_input.unwrap_or(self.input) + written * self.output;
+        let [fresh, cached, kept, written] =
+            [fresh, cached, kept, usage.completion_tokens].map(|tokens| tokens as f64);
+        let cost = fresh * self.input
+            + cached * self.cached_input.unwrap_or(self.input)
+            + kept * self.cache_write.unwrap_or(self.input)
+            + written * self.output;
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -62,9 +73,10 @@ impl Prices {
     /// Returns the maximum cost of a number of tokens, in millionths.
     pub(super) fn most_cost(&self, tokens: u64) -> u64 {
         let read = Usage { prompt_tokens: tokens, ..Usage::default() };
-        let kept = Usage { cached_tokens: tokens, ..read };
+        let cached = Usage { cached_tokens: tokens, ..read };
+        let kept = Usage { cache_write_tokens: tokens, ..read };
         let written = Usage { completion_tokens: tokens, ..Usage::default() };
-        self.cost(&read).max(self.cost(&kept)).max(self.cost(&written))
+        [read, cached, kept, written].iter().map(|usage| self.cost(usage)).max().unwrap_or_default()
     }
 }
 
@@ -78,6 +90,11 @@ pub struct ApiSettings {
     pub base_url: Option<String>,
     /// The key. The provider's own server may need one; another one is asked without.
     pub api_key: Option<Secret>,
+    /// The source of a key that changes, in place of [`api_key`](Self::api_key).
+    pub key_source: Option<Arc<dyn KeySource>>,
+    /// True to send the key as a bearer token in the header `Authorization`, as Vertex AI and Bedrock want it; by
+    /// default it is sent in the header that the provider has for it.
+    pub bearer: bool,
     /// True to stream the reply; `true` by default.
     pub stream: bool,
     /// The idle timeout of a stream, from one piece to the next; [`DEFAULT_IDLE_TIMEOUT`] by default.
@@ -92,6 +109,8 @@ pub struct ApiSettings {
     pub prices: Option<Prices>,
     /// The sampling parameters; the server decides by default.
     pub parameters: RequestOptions,
+    /// The forms in which tools are sent.
+    pub tool_options: ToolOptions,
 }
 
 impl ApiSettings {
@@ -101,6 +120,8 @@ impl ApiSettings {
             provider,
             base_url: None,
             api_key: None,
+            key_source: None,
+            bearer: false,
             stream: true,
             idle_timeout: DEFAULT_IDLE_TIMEOUT,
             reply_timeout: DEFAULT_REPLY_TIMEOUT,
@@ -108,6 +129,7 @@ impl ApiSettings {
             retry_delay: DEFAULT_RETRY_DELAY,
             prices: None,
             parameters: RequestOptions::default(),
+            tool_options: ToolOptions::default(),
         }
     }
 
@@ -120,6 +142,18 @@ impl ApiSettings {
     /// Sets the key.
     pub fn with_api_key(mut self, api_key: Secret) -> Self {
         self.api_key = Some(api_key);
+        self
+    }
+
+    /// Sets the source of a key that changes.
+    pub fn with_key_source(mut self, source: Arc<dyn KeySource>) -> Self {
+        self.key_source = Some(source);
+        self
+    }
+
+    /// Says whether the key is sent as a bearer token.
+    pub fn with_bearer(mut self, bearer: bool) -> Self {
+        self.bearer = bearer;
         self
     }
 
@@ -154,6 +188,12 @@ impl ApiSettings {
         self
     }
 
+    /// Sets the forms in which tools are sent.
+    pub fn with_tool_options(mut self, tool_options: ToolOptions) -> Self {
+        self.tool_options = tool_options;
+        self
+    }
+
     /// Sets how often a request is sent at most, and the pause before the second time.
     pub fn with_retries(mut self, attempts: u32, delay: Duration) -> Self {
         self.attempts = attempts;
@@ -169,9 +209,10 @@ mod tests {
     #[test]
     fn the_most_that_tokens_cost_is_by_the_highest_price() {
         for prices in [
-            Prices { input: 2.0, cached_input: None, output: 10.0 },
-            Prices { input: 10.0, cached_input: Some(1.0), output: 2.0 },
-            Prices { input: 1.0, cached_input: Some(10.0), output: 2.0 },
+            Prices { input: 2.0, cached_input: None, cache_write: None, output: 10.0 },
+            Prices { input: 10.0, cached_input: Some(1.0), cache_write: None, output: 2.0 },
+            Prices { input: 1.0, cached_input: Some(10.0), cache_write: None, output: 2.0 },
+            Prices { input: 8.0, cached_input: Some(0.8), cache_write: Some(10.0), output: 2.0 },
         ] {
             assert_eq!(prices.most_cost(1_000), 10_000);
         }

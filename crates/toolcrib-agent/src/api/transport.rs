@@ -60,7 +60,7 @@ impl<'a> Exchange<'a> {
         let endpoint = self.endpoint;
         let wait = if self.is_streamed { endpoint.idle_timeout } else { endpoint.reply_timeout };
         self.within(wait, async {
-            let mut request = endpoint.client.post(self.url.clone()).headers(endpoint.headers.clone());
+            let mut request = endpoint.client.post(self.url.clone()).headers(endpoint.headers().await?);
             request = request.header(CONTENT_TYPE, HeaderValue::from_static("application/json")).body(body);
             let response = request.send().await.map_err(|error| self.unreachable(error))?;
             let status = response.status();

@@ -9,11 +9,17 @@ use url::Url;
 
 use super::assembly::Assemble;
 use super::{Endpoint, anthropic, chat_completions, gemini, responses};
+use crate::Error;
 use crate::chat::{ChatRequest, RequestOptions, ResponseFormat};
-use crate::{Error, Provider};
 
 /// The revision of the Messages API.
 const ANTHROPIC_VERSION: &str = "2023-06-01";
+
+/// The end of the path of the models of Anthropic on Vertex AI.
+const VERTEX_PUBLISHER: &str = "/publishers/anthropic";
+
+/// The path of models below a base URL.
+const MODELS: &str = "models";
 
 /// The bytes that are reserved for a body, about those of a short conversation.
 const BODY_BYTES: usize = 64 * 1024;
@@ -39,13 +45,15 @@ impl WireFormat {
             path.pop_if_empty();
             match self {
                 Self::ChatCompletions => path.extend(["chat", "completions"]),
+                Self::Messages if is_vertex(base) => {
+                    let verb = if is_streamed { "streamRawPredict" } else { "rawPredict" };
+                    path.extend([MODELS, &format!("{model}:{verb}")])
+                }
                 Self::Messages => path.push("messages"),
                 Self::Responses => path.push("responses"),
                 Self::GenerateContent => {
                     let verb = if is_streamed { "streamGenerateContent" } else { "generateContent" };
-                    // A model of a tuning or of a publisher has its path in its name.
-                    let name = if model.contains('/') { model.to_owned() } else { format!("models/{model}") };
-                    path.extend(format!("{name}:{verb}").split('/'))
+                    path.extend(format!("{}:{verb}", model_path(model)).split('/'))
                 }
             };
         }
@@ -55,19 +63,31 @@ impl WireFormat {
         url
     }
 
+    /// Returns true if the format has tools that are loaded when a search finds them.
+    pub(crate) fn defers_tools(self) -> bool {
+        matches!(self, Self::Messages | Self::Responses)
+    }
+
+    /// Returns true if a request can name several tools of which one has to be called.
+    pub(crate) fn takes_tool_lists(self) -> bool {
+        self != Self::Messages
+    }
+
     /// Returns the headers of each request.
     ///
     /// # Errors
     ///
     /// The key has characters that no header may have.
-    pub(super) fn headers(self, provider: Provider, key: Option<&Secret>) -> Result<HeaderMap, Error> {
-        let mut headers = HeaderMap::new();
-        if self == Self::Messages {
+    pub(super) fn headers(self, endpoint: &Endpoint, key: Option<&Secret>) -> Result<HeaderMap, Error> {
+        let (provider, mut headers) = (endpoint.provider, HeaderMap::new());
+        // Vertex takes it in the body.
+        if self == Self::Messages && !is_vertex(&endpoint.base) {
             let name = HeaderName::from_static("anthropic-version");
             headers.insert(name, HeaderValue::from_static(ANTHROPIC_VERSION));
         }
         let Some(key) = key.map(Secret::expose) else { return Ok(headers) };
         let (name, text) = match self {
+            _ if endpoint.bearer => (AUTHORIZATION, format!("Bearer {key}")),
             Self::ChatCompletions | Self::Responses => (AUTHORIZATION, format!("Bearer {key}")),
             Self::Messages => (HeaderName::from_static("x-api-key"), key.to_owned()),
             Self::GenerateContent => (HeaderName::from_static("x-goog-api-key"), key.to_owned()),
@@ -91,18 +111,36 @@ impl WireFormat {
             Self::ChatCompletions => {
                 json(&chat_completions::request::CompletionRequest::new(request, options, stream, endpoint))
             }
-            Self::Messages => json(&anthropic::request::MessagesRequest::new(request, options, stream)),
-            Self::Responses => json(&responses::request::ResponsesRequest::new(request, options, stream)),
+            Self::Messages => {
+                let body = anthropic::request::MessagesRequest::new(
+                    request,
+                    options,
+                    stream,
+                    &endpoint.tool_options,
+                );
+                if is_vertex(&endpoint.base) { json(&body.for_vertex()) } else { json(&body) }
+            }
+            Self::Responses => {
+                let tools = &endpoint.tool_options;
+                json(&responses::request::ResponsesRequest::new(request, options, stream, tools))
+            }
             Self::GenerateContent => json(&gemini::request::GenerateContentRequest::new(request, options)),
         }
     }
 
-    /// Returns what puts a reply together, or this many.
-    pub(super) fn assembler(self, replies: u32) -> Box<dyn Assemble> {
+    /// Returns what puts a reply together, or this many. `search` is the wire name of the tool that searches.
+    pub(super) fn assembler(
+        self,
+        replies: u32,
+        search: Option<&str>,
+        endpoint: &Endpoint,
+    ) -> Box<dyn Assemble> {
         match self {
             Self::ChatCompletions => Box::new(chat_completions::reply::CompletionAssembler::new(replies)),
             Self::Messages => Box::new(anthropic::reply::MessageAssembler::default()),
-            Self::Responses => Box::new(responses::reply::ResponseAssembler::default()),
+            Self::Responses => {
+                Box::new(responses::reply::ResponseAssembler::new(search, &endpoint.tool_options))
+            }
             Self::GenerateContent => Box::new(gemini::reply::CandidateAssembler::default()),
         }
     }
@@ -146,6 +184,16 @@ impl WireFormat {
         let problem = format!("`{own}` is not set by `extra`: the request has it already; remove it");
         Some(("extra", problem))
     }
+}
+
+/// Returns true for the models of Anthropic on Vertex AI, which have the model in the address of a request.
+fn is_vertex(base: &Url) -> bool {
+    base.path().trim_end_matches('/').ends_with(VERTEX_PUBLISHER)
+}
+
+/// Returns the path of a model. One of a tuning or of a publisher has its path in its name.
+pub(super) fn model_path(model: &str) -> String {
+    if model.contains('/') { model.to_owned() } else { format!("{MODELS}/{model}") }
 }
 
 fn json(body: &impl Serialize) -> Result<Bytes, Error> {

@@ -47,6 +47,10 @@ pub enum Message {
         /// A text of the runtime after the result; usually empty.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         note: String,
+        /// The wire names of the deferred tools that the result loads, as the result of a search. An API that defers
+        /// tools takes these in place of the content.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        loads: Vec<String>,
     },
     /// Pictures that belong to the results before, for a model that sees.
     Pictures {
@@ -121,7 +125,7 @@ impl Message {
     /// Creates the message with the result of a call.
     pub fn tool(call_id: impl Into<String>, name: impl Into<String>, content: impl Into<String>) -> Self {
         let (call_id, name, content) = (call_id.into(), name.into(), content.into());
-        Self::Tool { call_id, name, content, note: String::new() }
+        Self::Tool { call_id, name, content, note: String::new(), loads: Vec::new() }
     }
 
     /// Returns the text of the message.

@@ -8,7 +8,7 @@ mod shown_pieces;
 mod text;
 
 pub use message::{Message, Picture, ProviderItems, RequestedCall, ToolFunction};
-pub use model::{ChatModel, ChatReply, ChatRequest, Piece, TextSink, ToolChoice, Usage};
+pub use model::{ChatModel, ChatReply, ChatRequest, DeferredTools, Piece, TextSink, ToolChoice, Usage};
 pub(crate) use model::{REFUSAL, is_zero, millionths, units};
 pub(crate) use options::WireOptions;
 #[cfg(test)]

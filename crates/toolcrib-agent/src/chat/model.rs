@@ -60,6 +60,8 @@ pub struct ChatRequest<'a> {
     pub tools: &'a [ToolFunction],
     /// The conversation, oldest first.
     pub messages: &'a [Message],
+    /// The tools that a search loads; `None` if all tools are offered from the beginning.
+    pub deferred: Option<DeferredTools<'a>>,
     /// The tool choice.
     pub tool_choice: &'a ToolChoice,
     /// The options that override those of the model.
@@ -69,7 +71,33 @@ pub struct ChatRequest<'a> {
 impl<'a> ChatRequest<'a> {
     /// Creates a request without a system prompt, tools and options.
     pub fn new(model: &'a str, messages: &'a [Message]) -> Self {
-        Self { model, system: "", tools: &[], messages, tool_choice: &ToolChoice::Auto, options: None }
+        Self {
+            model,
+            system: "",
+            tools: &[],
+            messages,
+            deferred: None,
+            tool_choice: &ToolChoice::Auto,
+            options: None,
+        }
+    }
+}
+
+/// The tools that a model does not see before a search has found them. Only for a model whose API
+/// [defers tools](crate::Provider::defers_tools).
+#[derive(Clone, Copy, Debug)]
+pub struct DeferredTools<'a> {
+    /// The wire name of the tool that searches, which is offered.
+    pub search: &'a str,
+    /// The tools that searches of the conversation have found, in the order in which they were.
+    pub loaded: &'a [ToolFunction],
+}
+
+impl<'a> DeferredTools<'a> {
+    /// Returns the tools that a result loads.
+    pub(crate) fn of(self, loads: &'a [String]) -> impl Iterator<Item = &'a ToolFunction> {
+        let loaded = self.loaded;
+        loads.iter().filter_map(move |name| loaded.iter().find(|tool| tool.name == *name))
     }
 }
 
@@ -86,6 +114,8 @@ pub enum ToolChoice {
     Required,
     /// It must call this one, by its wire name.
     Tool(String),
+    /// It must call one or more of these, by their wire names. Not for Anthropic.
+    OneOf(Vec<String>),
 }
 
 /// The finish reason of a message in which the model refuses to answer.
@@ -128,6 +158,9 @@ pub struct Usage {
     /// Of the tokens read, those that the server had kept from an earlier request.
     #[serde(skip_serializing_if = "is_zero")]
     pub cached_tokens: u64,
+    /// Of the tokens read, those that the server wrote to its cache.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cache_write_tokens: u64,
     /// The cost, in millionths of the currency of the model's [`Prices`](crate::api::Prices); zero without prices.
     /// In JSON it is a number of the currency itself.
     #[serde(skip_serializing_if = "is_zero", serialize_with = "units", deserialize_with = "millionths")]
@@ -169,6 +202,7 @@ impl AddAssign for Usage {
         self.prompt_tokens = self.prompt_tokens.saturating_add(other.prompt_tokens);
         self.completion_tokens = self.completion_tokens.saturating_add(other.completion_tokens);
         self.cached_tokens = self.cached_tokens.saturating_add(other.cached_tokens);
+        self.cache_write_tokens = self.cache_write_tokens.saturating_add(other.cache_write_tokens);
         self.cost = self.cost.saturating_add(other.cost);
     }
 }

@@ -88,6 +88,7 @@ mod tests {
             system: "",
             tools: if is_offered { &offered } else { &[] },
             messages,
+            deferred: None,
             tool_choice: &ToolChoice::Auto,
             options: None,
         };

@@ -143,7 +143,7 @@ fn as_text(messages: &[Message]) -> Vec<Message> {
     let mut rest = messages.iter().peekable();
     while let Some(message) = rest.next() {
         match message {
-            Message::Tool { call_id, name, content, note } => {
+            Message::Tool { call_id, name, content, note, .. } => {
                 results.push(render_tool_result(name, call_id, content));
                 if !note.is_empty() {
                     notes.push(note.clone());

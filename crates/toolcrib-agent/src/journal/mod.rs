@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::chat::{Picture, RequestedCall, Usage};
 use crate::{Message, Spent};
 
-pub(crate) use restore::{OpenCall, OpenRun};
+pub(crate) use restore::{Answer, OpenCall, OpenRun};
 
 /// Something that happened in a run. As JSON it stands on one line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -68,6 +68,12 @@ pub enum Entry {
         ok: bool,
         /// The result as the model will read it.
         answer: String,
+        /// A text of the runtime after the result; usually empty.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        note: String,
+        /// The wire names of the deferred tools that it loads.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        loads: Vec<String>,
         /// The pictures of it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pictures: Vec<Picture>,

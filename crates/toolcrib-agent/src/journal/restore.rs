@@ -37,6 +37,8 @@ pub(crate) struct OpenCall {
 pub(crate) struct Answer {
     pub(crate) ok: bool,
     pub(crate) text: String,
+    pub(crate) note: String,
+    pub(crate) loads: Vec<String>,
     pub(crate) pictures: Vec<Picture>,
 }
 
@@ -99,9 +101,9 @@ impl Conversation {
                         open.has_begun = true;
                     }
                 }
-                (Entry::Finished { call_id, ok, answer: text, pictures }, Some(run)) => {
+                (Entry::Finished { call_id, ok, answer: text, note, loads, pictures }, Some(run)) => {
                     if let Some(open) = run.calls.iter_mut().find(|open| open.call.id == call_id) {
-                        open.answer = Some(Answer { ok, text, pictures });
+                        open.answer = Some(Answer { ok, text, note, loads, pictures });
                     }
                 }
                 (Entry::Compacted { messages: all, prompt_at, usage }, run) => {

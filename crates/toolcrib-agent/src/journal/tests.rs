@@ -27,6 +27,8 @@ fn entries_are_kept_in_this_form() {
             call_id: "a".to_owned(),
             ok: true,
             answer: "added".to_owned(),
+            note: String::new(),
+            loads: Vec::new(),
             pictures: Vec::new(),
         },
         Entry::Said { messages: vec![Message::tool("a", "notes.add", "added")] },

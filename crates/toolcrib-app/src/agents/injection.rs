@@ -25,15 +25,16 @@ pub(super) fn settings(
     };
     settings.reveal = runtime.reveal;
     let tool_choice = agent.and_then(|(agent, _)| agent.brain.tool_choice.as_ref());
-    let chosen = tool_choice.and_then(ToolChoiceConfig::tool);
-    // A call of the chosen tool is asked for, so the model has to see it.
-    let pinned = runtime.pinned.iter().map(String::as_str).chain(chosen);
+    let chosen = tool_choice.map(ToolChoiceConfig::tools).unwrap_or_default();
+    // A call of a chosen tool is asked for, so the model has to see it.
+    let pinned = runtime.pinned.iter().chain(chosen);
     settings.pinned = pinned.filter_map(|spelling| view.named(spelling)).collect();
     if let Some((agent, context_window)) = agent {
         settings.context_window = context_window;
         settings.tokenizer = Tokenizer::of_model(&agent.brain.model);
         settings.style = agent.brain.call_style();
         settings.profile = agent.profile();
+        settings.defers_tools = agent.undeferred().is_none();
     }
     settings
 }
@@ -44,17 +45,20 @@ pub(super) fn tool_choice(
     view: &CallerView<'_>,
     wire_names: &WireNames,
 ) -> Result<ToolChoice, String> {
+    let wire_name = |spelling: &String| {
+        let named = view.named(spelling);
+        let wire_name = named.as_ref().and_then(|name| wire_names.wire_name(name));
+        wire_name
+            .map(ToOwned::to_owned)
+            .ok_or_else(|| format!("`tool_choice` names an unknown tool `{spelling}`; see `toolcrib tools`"))
+    };
     match agent.and_then(|agent| agent.brain.tool_choice.as_ref()) {
         None | Some(ToolChoiceConfig::Auto) => Ok(ToolChoice::Auto),
         Some(ToolChoiceConfig::None) => Ok(ToolChoice::None),
         Some(ToolChoiceConfig::Required) => Ok(ToolChoice::Required),
-        Some(ToolChoiceConfig::Tool(spelling)) => {
-            let named = view.named(spelling);
-            let wire_name = named.as_ref().and_then(|name| wire_names.wire_name(name));
-            let wire_name = wire_name.ok_or_else(|| {
-                format!("`tool_choice` names an unknown tool `{spelling}`; see `toolcrib tools`")
-            })?;
-            Ok(ToolChoice::Tool(wire_name.to_owned()))
+        Some(ToolChoiceConfig::Tool(spelling)) => wire_name(spelling).map(ToolChoice::Tool),
+        Some(ToolChoiceConfig::OneOf(names)) => {
+            names.iter().map(wire_name).collect::<Result<_, _>>().map(ToolChoice::OneOf)
         }
     }
 }

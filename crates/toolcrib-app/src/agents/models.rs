@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolcrib_agent::api::{ApiSettings, Prices};
+use toolcrib_agent::api::{ApiSettings, Prices, ToolOptions};
 use toolcrib_agent::fallback::FallbackModel;
 use toolcrib_agent::recorded::{MAX_RECORDING_BYTES, RecordedModel};
 use toolcrib_agent::{ApiModel, Brain, ChatModel, Provider};
@@ -13,9 +13,21 @@ use toolcrib_io::http::{HttpClient, HttpPolicy};
 use toolcrib_model::Secret;
 use toolcrib_prompt::system_prompt::CallStyle;
 
+use super::key_command::KeyCommand;
 use super::setup::{AgentSetup, ChosenModel};
-use crate::sections::agents::{AgentConfig, BrainConfig, PricesConfig};
+use crate::sections::agents::{AgentConfig, AuthForm, BrainConfig, PricesConfig};
 use crate::{App, Error, expanded};
+
+/// Returns the key of a model's provider in the environment.
+pub(super) fn own_key(brain: &BrainConfig) -> Option<String> {
+    let name = brain.provider.key_variable()?;
+    std::env::var(name).ok().filter(|key| !key.is_empty())
+}
+
+/// Returns true if the app file says where the key comes from.
+fn has_key(brain: &BrainConfig) -> bool {
+    brain.api_key.is_some() || !brain.api_key_command.is_empty()
+}
 
 impl App {
     /// Returns the model that an agent thinks with; `None` for an agent that is not in the app file. Where the provider
@@ -68,9 +80,8 @@ impl App {
     }
 
     fn plain_model_of(&self, brain: &BrainConfig, place: &str) -> Result<Arc<dyn ChatModel>, Error> {
-        let key_variable = brain.provider.key_variable();
-        let own_key = key_variable.and_then(|name| std::env::var(name).ok()).filter(|key| !key.is_empty());
-        let needs_key = key_variable.is_some() && own_key.is_none() && brain.api_key.is_none();
+        let own_key = own_key(brain);
+        let needs_key = brain.provider.key_variable().is_some() && own_key.is_none() && !has_key(brain);
         let recording = match (brain.provider, self.filled(place, "recording", brain.recording.as_deref())?) {
             (Provider::Recorded, None) => {
                 let message = "`provider: recorded` needs a `recording`, a file of turns";
@@ -91,7 +102,7 @@ impl App {
 
     fn model_of(&self, brain: &BrainConfig, place: &str, agent: &AgentSetup) -> Result<ChosenModel, Error> {
         let key_variable = brain.provider.key_variable();
-        let own_key = key_variable.and_then(|name| std::env::var(name).ok()).filter(|key| !key.is_empty());
+        let own_key = own_key(brain);
         let recording = brain.recording.as_deref();
         let notice = match (brain.provider, recording, key_variable) {
             (Provider::Recorded, None, _) => {
@@ -99,7 +110,7 @@ impl App {
                 return Err(self.file.wrong(self.file.error_at(place, message)));
             }
             (Provider::Recorded, ..) => Some(None),
-            (_, Some(path), Some(variable)) if own_key.is_none() && brain.api_key.is_none() => {
+            (_, Some(path), Some(variable)) if own_key.is_none() && !has_key(brain) => {
                 Some(Some(format!("{variable} is not set: the model's turns are played from {path}")))
             }
             _ => None,
@@ -109,9 +120,28 @@ impl App {
             let model = agent.recorded(&self.file.folder.join(path), brain.call_style())?;
             return Ok(ChosenModel { model, notice });
         }
-        let model = self.api_model(brain, place, own_key)?;
+        let tools = self.tool_options(brain, place, agent)?;
+        let model = self.api_model_with(brain, place, own_key, tools)?;
         let model = agent.in_style(brain.call_style(), Arc::new(model));
         Ok(ChosenModel { model, notice: None })
+    }
+
+    /// Returns the forms in which the tools of an agent are sent to a model.
+    fn tool_options(
+        &self,
+        brain: &BrainConfig,
+        place: &str,
+        agent: &AgentSetup,
+    ) -> Result<ToolOptions, Error> {
+        let mut options = ToolOptions::default();
+        (options.strict, options.eager_streaming) = (brain.strict_tools, brain.eager_tool_streaming);
+        for (number, spelling) in brain.text_tools.iter().enumerate() {
+            let (wire_name, argument) = agent.text_tool(spelling).map_err(|problem| {
+                self.file.wrong(self.file.error_at(&format!("{place}/text_tools/{number}"), problem))
+            })?;
+            options.text_arguments.insert(wire_name, argument);
+        }
+        Ok(options)
     }
 
     /// Opens the model of a brain, unless a recording replaces it.
@@ -121,10 +151,22 @@ impl App {
         place: &str,
         own_key: Option<String>,
     ) -> Result<ApiModel, Error> {
+        self.api_model_with(brain, place, own_key, ToolOptions::default())
+    }
+
+    fn api_model_with(
+        &self,
+        brain: &BrainConfig,
+        place: &str,
+        own_key: Option<String>,
+        tool_options: ToolOptions,
+    ) -> Result<ApiModel, Error> {
         let filled = |key: &str, text: &Option<String>| self.filled(place, key, text.as_deref());
         let key_variable = brain.provider.key_variable();
         let mut settings = ApiSettings::new(brain.provider)
             .with_stream(brain.stream.unwrap_or(true))
+            .with_tool_options(tool_options)
+            .with_bearer(brain.auth == Some(AuthForm::Bearer))
             .with_parameters(brain.parameters());
         let mut shares_key = true;
         if let Some(base_url) = filled("base_url", &brain.base_url)? {
@@ -139,6 +181,14 @@ impl App {
             let key = Secret::new(key);
             self.secrets().add(key_variable.unwrap_or("api_key"), key.clone());
             settings = settings.with_api_key(key);
+        } else if !brain.api_key_command.is_empty() {
+            let argv = brain.api_key_command.iter().enumerate().map(|(number, word)| {
+                let place = format!("{place}/api_key_command/{number}");
+                expanded(&self.file, word, &place, false).map_err(|error| self.file.wrong(error))
+            });
+            let argv = argv.collect::<Result<Vec<_>, _>>()?;
+            let source = KeyCommand::new(argv, &self.file.folder, self.secrets().clone());
+            settings = settings.with_key_source(Arc::new(source));
         } else if let Some(key) = own_key.filter(|_| shares_key) {
             // Any other server gets the provider's key only where the app file says so.
             settings = settings.with_api_key(key);
@@ -146,8 +196,8 @@ impl App {
         if let Some(seconds) = brain.timeout_seconds {
             settings = settings.with_timeout(Duration::from_secs(seconds.get().into()));
         }
-        if let Some(PricesConfig { input, cached_input, output }) = brain.prices {
-            settings = settings.with_prices(Prices { input, cached_input, output });
+        if let Some(PricesConfig { input, cached_input, cache_write, output }) = brain.prices {
+            settings = settings.with_prices(Prices { input, cached_input, cache_write, output });
         }
         // The operator wrote the address of the model's server, so any address is allowed.
         let http = HttpClient::new(HttpPolicy { allow_private: true, ..HttpPolicy::default() })

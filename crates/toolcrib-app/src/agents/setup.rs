@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
 use toolcrib_agent::chat::{RecoveringModel, TextModel};
 use toolcrib_agent::recorded::{MAX_RECORDING_BYTES, RecordedModel};
 use toolcrib_agent::{AgentSettings, ChatModel, DEFAULT_COMPACT_AT};
@@ -9,10 +10,10 @@ use toolcrib_io::files::read_bounded;
 use toolcrib_modules::memory;
 use toolcrib_prompt::system_prompt::{CallStyle, MAX_USER_PROMPT_CHARS, RenderedPrompt};
 use toolcrib_prompt::text_calls::ToolNames;
-use toolcrib_prompt::{Injection, Plan, Role, SystemPrompt, WireNames};
+use toolcrib_prompt::{Injection, OfferedTool, Plan, Role, SystemPrompt, WireNames};
 
 use super::caller_view::CallerView;
-use super::context_windows::ContextWindows;
+use super::server_profiles::ServerProfiles;
 use super::{injection, scripts};
 use crate::sections::agents::{AgentConfig, DEFAULT_AGENT};
 use crate::sections::runtime::run_limits;
@@ -71,16 +72,17 @@ impl AgentSetup {
     pub fn new(
         app: &App,
         config: Option<(usize, &AgentConfig)>,
-        windows: &ContextWindows,
+        profiles: &ServerProfiles,
         view: &CallerView<'_>,
         texts: PromptTexts,
     ) -> Result<Self, Error> {
         let wrong = |error: String| Error::Part { part: "the plan".into(), message: error };
         let PromptTexts { remembered, agents, skills, channels, sources } = texts;
-        let agent = config.map(|(_, agent)| agent);
+        let agent = config.map(|(_, agent)| profiles.completed(agent));
+        let agent = agent.as_ref();
         let (id, role) = agent.map_or((DEFAULT_AGENT, DEFAULT_AGENT), |agent| (&agent.id, &agent.role));
         let wire_names = view.wire_names(false);
-        let with_window = agent.map(|agent| (agent, windows.of(agent)));
+        let with_window = agent.map(|agent| (agent, profiles.context_window(agent)));
         let injection = injection::settings(&app.config.runtime, with_window, view);
         let plan = scripts::plan(|| view.tools(), app.config.runtime.scripts, &injection, &wire_names)
             .map_err(|error| wrong(error.to_string()))?;
@@ -108,7 +110,7 @@ impl AgentSetup {
             .with_system_prompt(native_prompt.unwrap_or_else(|| system_prompt.text.clone()))
             .with_context_window(plan.context_window)
             .with_compact_at(app.config.runtime.compact_at.unwrap_or(DEFAULT_COMPACT_AT))
-            .with_pictures(agent.is_some_and(|agent| agent.brain.images))
+            .with_pictures(agent.is_some_and(|agent| agent.brain.images == Some(true)))
             .with_tool_choice(tool_choice)
             .with_returned_reasoning(agent.is_some_and(|agent| agent.brain.provider.wants_reasoning_back()))
             .with_limits(run_limits(&app.config.runtime));
@@ -123,7 +125,7 @@ impl AgentSetup {
             settings,
             text_prompt,
             remembered,
-            config: config.map(|(position, agent)| (position, agent.clone())),
+            config: config.map(|(position, _)| position).zip(agent.cloned()),
         })
     }
 
@@ -156,6 +158,27 @@ impl AgentSetup {
             )
         });
         is_cut.into_iter().chain(over).collect()
+    }
+
+    /// Returns the wire name of a tool, in any spelling, and the only argument that it requires, which is a text.
+    pub(super) fn text_tool(&self, spelling: &str) -> Result<(String, String), String> {
+        let all = self.plan.offered.iter().chain(&self.plan.hidden);
+        let is_meant = |tool: &&OfferedTool| {
+            [tool.name.dotted(), tool.name.to_string(), tool.wire_name.clone()].contains(&spelling.to_owned())
+        };
+        let tool = all.into_iter().find(is_meant);
+        let tool = tool.ok_or_else(|| {
+            format!("`text_tools` names an unknown tool `{spelling}`; see `toolcrib tools`")
+        })?;
+        let list = |key: &str| tool.parameters().get(key).and_then(Value::as_array);
+        let Some([Value::String(argument)]) = list("required").map(Vec::as_slice) else {
+            return Err(format!("`{spelling}` does not require one argument alone; remove it"));
+        };
+        let kind = tool.parameters().pointer("/properties").and_then(|all| all.get(argument)?.get("type"));
+        if kind.and_then(Value::as_str) != Some("string") {
+            return Err(format!("the argument `{argument}` of `{spelling}` is no text; remove `{spelling}`"));
+        }
+        Ok((tool.wire_name.clone(), argument.clone()))
     }
 
     /// Returns a model that plays the turns of a file.

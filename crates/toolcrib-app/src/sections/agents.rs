@@ -3,20 +3,23 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de};
 use serde_json::Value;
 use toolcrib_agent::Provider;
 use toolcrib_agent::chat::RequestOptions;
 use toolcrib_document::Error;
 use toolcrib_model::JsonObject;
-use toolcrib_prompt::Profile;
 use toolcrib_prompt::system_prompt::CallStyle;
+use toolcrib_prompt::{InjectionMode, Profile};
 
 use crate::AppFile;
 use crate::findings::Findings;
 use crate::sections::response_format::ResponseFormatConfig;
 use crate::sections::values::{amount, some_amount, unknown};
+
+/// The most tools of a list in `tool_choice`.
+const MAX_CHOSEN_TOOLS: usize = 64;
 
 /// The role of agents that start others.
 const COORDINATOR: &str = "coordinator";
@@ -66,18 +69,37 @@ pub struct BrainConfig {
     pub base_url: Option<String>,
     /// The API key, as `${NAME}`. By default the provider's variable.
     pub api_key: Option<String>,
-    /// The context window in tokens. By default the servers of `ollama`, `lm_studio` and `vllm` are asked, with 8,192
-    /// as a fallback; for `anthropic` it is 200,000, and for others 131,072.
+    /// The command that prints the API key, such as `[gcloud, auth, print-access-token]`, in place of `api_key`. It runs
+    /// again after 5 minutes, and if the server refuses the key.
+    #[serde(default)]
+    pub api_key_command: Vec<String>,
+    /// The form in which the key is sent. By default that of the provider.
+    pub auth: Option<AuthForm>,
+    /// The context window in tokens. By default as the server reports it; else 8,192 for `ollama`, `lm_studio`, `vllm`,
+    /// `llama_cpp`, and `sglang`, 200,000 for `anthropic`, and 131,072 for others.
     pub context_window: Option<NonZeroU32>,
-    /// True if the model calls tools through its API, false if it writes calls as text. By default the provider's
-    /// usual way.
+    /// True if the model calls tools through its API, false if it writes calls as text. By default as the server reports
+    /// it, or the provider's usual way.
     pub native_tool_use: Option<bool>,
     /// The form of tool schemas that the server accepts. By default that of the provider's API.
     pub schemas: Option<SchemaForm>,
-    /// The tool choice of the first turn of a run: `auto` (the default), `none`, `required`, or the name of a tool.
-    /// Requires a model that calls through its API.
-    #[schemars(with = "Option<String>")]
+    /// The tool choice of the first turn of a run: `auto` (the default), `none`, `required`, the name of a tool, or a list
+    /// of tools of which one has to be called, which `anthropic` does not take. Requires a model that calls through its API.
+    #[serde(default)]
+    #[schemars(schema_with = "tool_choice_schema")]
     pub tool_choice: Option<ToolChoiceConfig>,
+    /// True if the server keeps calls to the schemas of tools, for those schemas whose objects have all of their properties
+    /// and no others. By default false. For `anthropic` and `openai_responses`.
+    #[serde(default)]
+    pub strict_tools: bool,
+    /// True if the server streams arguments as the model writes them, before it knows that they are JSON. By default false.
+    /// For `anthropic`.
+    #[serde(default)]
+    pub eager_tool_streaming: bool,
+    /// Tools whose only required argument is a text, which the model writes as it is, instead of in JSON. For
+    /// `openai_responses`.
+    #[serde(default)]
+    pub text_tools: Vec<String>,
     /// True, the default, if answers are streamed.
     pub stream: Option<bool>,
     /// The longest silence of the server in seconds: 120 by default for streams, 600 for answers that are not
@@ -104,9 +126,9 @@ pub struct BrainConfig {
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, Value>")]
     pub extra: JsonObject,
-    /// True if the model sees pictures in results. Otherwise it gets their type and size.
-    #[serde(default)]
-    pub images: bool,
+    /// True if the model sees pictures in results. Otherwise it gets their type and size. By default as the server
+    /// reports it, or false.
+    pub images: Option<bool>,
     /// The prices of tokens. By default unknown.
     pub prices: Option<PricesConfig>,
     /// Models to ask, in this order, if this one cannot answer.
@@ -155,6 +177,15 @@ impl BrainConfig {
     }
 }
 
+/// `agents[].brain.auth`: the form in which the key is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum AuthForm {
+    /// As a bearer token in the header `Authorization`, as Vertex AI and Amazon Bedrock want it.
+    Bearer,
+}
+
 /// `agents[].brain.schemas`: the form in which schemas are sent to the server. Calls are always validated against the
 /// original schemas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -185,21 +216,51 @@ pub enum ToolChoiceConfig {
     Required,
     /// It must call this one.
     Tool(String),
+    /// It must call one of these.
+    OneOf(Vec<String>),
+}
+
+/// Returns the schema of `tool_choice`: a word, a name, or names.
+fn tool_choice_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": ["string", "array", "null"],
+        "items": {"type": "string"},
+        "minItems": 1,
+        "maxItems": MAX_CHOSEN_TOOLS,
+    })
 }
 
 impl ToolChoiceConfig {
-    /// Returns the tool that has to be called.
-    pub fn tool(&self) -> Option<&str> {
+    /// Returns the tools of which one has to be called.
+    pub fn tools(&self) -> &[String] {
         match self {
-            Self::Tool(name) => Some(name),
-            Self::Auto | Self::None | Self::Required => None,
+            Self::Tool(name) => std::slice::from_ref(name),
+            Self::OneOf(names) => names,
+            Self::Auto | Self::None | Self::Required => &[],
         }
     }
 }
 
 impl<'de> Deserialize<'de> for ToolChoiceConfig {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
+        let text = match Value::deserialize(deserializer)? {
+            Value::String(text) => text,
+            Value::Array(names) => {
+                let count = names.len();
+                let names = names.into_iter().map(|name| match name {
+                    Value::String(name) => Some(name),
+                    _ => None,
+                });
+                return match names.collect::<Option<Vec<_>>>() {
+                    Some(names) if (1..=MAX_CHOSEN_TOOLS).contains(&count) => Ok(Self::OneOf(names)),
+                    Some(_) => Err(de::Error::custom(format_args!(
+                        "`tool_choice` names from 1 to {MAX_CHOSEN_TOOLS} tools, found {count}"
+                    ))),
+                    None => Err(de::Error::custom("`tool_choice` is a word, a tool, or a list of tools")),
+                };
+            }
+            _ => return Err(de::Error::custom("`tool_choice` is a word, a tool, or a list of tools")),
+        };
         match text.as_str() {
             "auto" => Ok(Self::Auto),
             "none" => Ok(Self::None),
@@ -224,6 +285,10 @@ pub struct PricesConfig {
     /// The price of tokens read from the cache of the server. By default that of `input`.
     #[serde(default, deserialize_with = "some_amount")]
     pub cached_input: Option<f64>,
+    /// The price of tokens read that the server writes to its cache; Anthropic charges 1.25 times that of `input`. By
+    /// default that of `input`.
+    #[serde(default, deserialize_with = "some_amount")]
+    pub cache_write: Option<f64>,
     /// The price of tokens written.
     #[serde(deserialize_with = "amount")]
     pub output: f64,
@@ -246,6 +311,21 @@ impl AgentConfig {
         std::iter::once(&self.brain).chain(&self.brain.fallback)
     }
 
+    /// Returns a model that it thinks with, to be changed; 0 is the first one.
+    pub(crate) fn brain_mut(&mut self, number: usize) -> Option<&mut BrainConfig> {
+        match number.checked_sub(1) {
+            None => Some(&mut self.brain),
+            Some(number) => self.brain.fallback.get_mut(number),
+        }
+    }
+
+    /// Returns the first of its models whose API does not load tools that a search finds, and its position.
+    pub fn undeferred(&self) -> Option<(usize, &BrainConfig)> {
+        let defers =
+            |brain: &BrainConfig| brain.provider.defers_tools() && brain.call_style() == CallStyle::Native;
+        self.brains().enumerate().find(|(_, brain)| !defers(brain))
+    }
+
     /// Returns the schema profile of the models with an API for tools: that of the first, or the portable one if others
     /// would refuse it. Schemas in a prompt pass no API that could refuse them.
     pub fn profile(&self) -> Option<Profile> {
@@ -266,6 +346,10 @@ fn brain(file: &AppFile, brain: &BrainConfig, place: &str, errors: &mut Vec<Erro
     {
         let message = format!("`base_url` begins with `http://` or `https://`, as `http://{url}`");
         errors.push(file.error_at(&format!("{place}/base_url"), message));
+    }
+    if brain.api_key.is_some() && !brain.api_key_command.is_empty() {
+        let message = "`api_key_command` takes the place of `api_key`; remove one of them";
+        errors.push(file.error_at(&format!("{place}/api_key_command"), message));
     }
     for (position, fallback) in brain.fallback.iter().enumerate() {
         self::brain(file, fallback, &format!("{place}/fallback/{position}"), errors);
@@ -292,12 +376,17 @@ pub(crate) fn check(
             errors.push(file.error_at(&format!("/agents/{position}/role"), message));
         }
         for (number, brain) in agent.brains().enumerate() {
-            let place = match number.checked_sub(1) {
-                None => format!("/agents/{position}/brain"),
-                Some(number) => format!("/agents/{position}/brain/fallback/{number}"),
-            };
+            let place = brain_place(position, number);
             if let Some(message) = brain.response_format.as_ref().and_then(ResponseFormatConfig::problem) {
                 errors.push(file.error_at(&format!("{place}/response_format"), message));
+            }
+            let is_list = matches!(agent.brain.tool_choice, Some(ToolChoiceConfig::OneOf(_)));
+            if is_list && !brain.provider.takes_tool_lists() {
+                let message = format!("`{}` takes no list of tools; name one tool", brain.provider);
+                errors.push(file.error_at(&format!("/agents/{position}/brain/tool_choice"), message));
+            }
+            if let Some((key, message)) = tool_form_problem(brain) {
+                errors.push(file.error_at(&format!("{place}/{key}"), message));
             }
             let parameters = brain.parameters();
             let problem = parameters.problem().or_else(|| brain.provider.option_problem(&parameters));
@@ -310,6 +399,57 @@ pub(crate) fn check(
     for (position, agent) in agents.iter().enumerate() {
         let recording = recordings.get(&format!("/agents/{position}/brain"));
         found.warnings.extend(missing_recording(file, agent, recording));
+    }
+}
+
+/// Finds the first form of tools that the API of a model does not have: the key, and what is wrong.
+fn tool_form_problem(brain: &BrainConfig) -> Option<(&'static str, String)> {
+    let forms = [
+        ("strict_tools", brain.strict_tools, brain.provider.takes_strict_tools()),
+        ("eager_tool_streaming", brain.eager_tool_streaming, brain.provider.streams_eagerly()),
+        ("text_tools", !brain.text_tools.is_empty(), brain.provider.takes_text_tools()),
+    ];
+    let (key, ..) = forms.into_iter().find(|(_, is_set, is_taken)| *is_set && !is_taken)?;
+    Some((key, format!("the API of `{}` has no `{key}`; remove it", brain.provider)))
+}
+
+/// Checks that the APIs of the models defer tools, where the app file asks for it.
+pub(crate) fn check_injection(
+    agents: &[AgentConfig],
+    mode: InjectionMode,
+    file: &AppFile,
+    errors: &mut Vec<Error>,
+) {
+    if mode != InjectionMode::Native {
+        return;
+    }
+    for (position, agent) in agents.iter().enumerate() {
+        let Some((number, brain)) = agent.undeferred() else { continue };
+        let place = brain_place(position, number);
+        let (key, problem) = if brain.provider.defers_tools() {
+            let problem = "`tool_injection: native` needs a model that calls tools through its API; remove \
+                           `native_tool_use: false`, or write `tool_injection: discovery`";
+            ("native_tool_use", problem.to_owned())
+        } else {
+            let providers = Provider::ALL.into_iter().filter(|provider| provider.defers_tools());
+            let providers: Vec<_> = providers.map(|provider| format!("`{provider}`")).collect();
+            let problem = format!(
+                "`tool_injection: native` needs a provider whose API loads tools, which are {}; found `{}`; write \
+                 `tool_injection: discovery`",
+                providers.join(", "),
+                brain.provider
+            );
+            ("provider", problem)
+        };
+        errors.push(file.error_at(&format!("{place}/{key}"), problem));
+    }
+}
+
+/// Returns the place of a model of an agent in the app file.
+pub(crate) fn brain_place(agent: usize, number: usize) -> String {
+    match number.checked_sub(1) {
+        None => format!("/agents/{agent}/brain"),
+        Some(number) => format!("/agents/{agent}/brain/fallback/{number}"),
     }
 }
 

@@ -3,6 +3,7 @@
 mod app_file;
 mod engines;
 mod enrichments;
+mod models;
 mod nesting;
 mod reference;
 mod schema;

@@ -24,7 +24,7 @@ pub(crate) async fn run(arguments: &Plan, extensions: &Extensions, json: bool) -
         served(&cost.map_err(|error| Failure::new(Exit::BadInput, error.to_string()))?, json);
         return Ok(Exit::Ok);
     }
-    runtime.ask_context_windows().await;
+    runtime.ask_server_profiles().await;
     let setup = runtime.agent_in(arguments.agent.as_deref(), SESSION);
     output::rejects(runtime.snapshot().rejected());
     runtime.close().await;
@@ -52,9 +52,14 @@ pub(super) fn print(setup: &AgentSetup) {
         plan.budget_tokens, plan.context_window, plan.tokenizer
     ));
     let tokens = plan.tokens();
+    let deferring = [("discovery", tokens.discovery), ("native", tokens.native)];
+    let deferring = deferring.into_iter().filter_map(|(mode, tokens)| Some(format!("{mode} {}, ", tokens?)));
     output::say(&format!(
-        "tokens: direct {}, compact {}, chosen {}",
-        tokens.direct, tokens.compact, tokens.chosen
+        "tokens: direct {}, compact {}, {}chosen {}",
+        tokens.direct,
+        tokens.compact,
+        deferring.collect::<String>(),
+        tokens.chosen
     ));
     let parts = plan.parts(&setup.system_prompt).into_iter();
     let parts: Vec<_> = parts.map(|(part, tokens)| format!("{part} {tokens}")).collect();

@@ -101,18 +101,15 @@ async fn drive(
 ) -> Result<Exit, Failure> {
     let RunRequest { app, form, options: arguments } = task;
     output::rejects(runtime.snapshot().rejected());
-    if runtime.app().config.agents.is_empty() {
-        let file = &runtime.app().file.name;
-        return Err(Failure::bad_input(format!(
-            "{file} has no `agents`; `toolcrib init` shows how one is written"
-        )));
-    }
+    check_agents(runtime)?;
     let id = arguments.session.as_deref().unwrap_or(SESSION);
     if arguments.session.is_none() {
         // This run does not continue an earlier one without a name.
         runtime.end_session(id).await;
     }
-    runtime.ask_context_windows().await;
+    if arguments.replay.is_none() {
+        runtime.ask_server_profiles().await;
+    }
     let setup = runtime.agent_in(arguments.agent.as_deref(), id)?;
     for warning in setup.warnings() {
         tell(&format!("note: {warning}"));
@@ -297,6 +294,17 @@ fn exit_of(finished: &RunReport) -> Exit {
 
 fn interrupted() -> Failure {
     Failure::new(Exit::Failed, "interrupted before the run began")
+}
+
+/// Checks that the app has an agent to run.
+fn check_agents(runtime: &Runtime) -> Result<(), Failure> {
+    if runtime.app().config.agents.is_empty() {
+        let file = &runtime.app().file.name;
+        return Err(Failure::bad_input(format!(
+            "{file} has no `agents`; `toolcrib init` shows how one is written"
+        )));
+    }
+    Ok(())
 }
 
 fn model(

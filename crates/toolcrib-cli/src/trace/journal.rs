@@ -122,7 +122,7 @@ impl Builder {
             Entry::Replied { message, calls, usage } => self.replied(at, message, calls, *usage),
             Entry::SaidNothing { usage } => self.replied(at, &Message::assistant(""), &[], *usage),
             Entry::Begun { call_id } => self.begun(at, call_id),
-            Entry::Finished { call_id, ok, answer, pictures } => {
+            Entry::Finished { call_id, ok, answer, pictures, .. } => {
                 self.finished(at, call_id, *ok, answer, pictures.len());
             }
             Entry::Compacted { messages, usage, .. } => {
@@ -150,11 +150,7 @@ impl Builder {
     }
 
     fn spend(&mut self, usage: Usage) {
-        let total = &mut self.usage;
-        total.prompt_tokens = total.prompt_tokens.saturating_add(usage.prompt_tokens);
-        total.completion_tokens = total.completion_tokens.saturating_add(usage.completion_tokens);
-        total.cached_tokens = total.cached_tokens.saturating_add(usage.cached_tokens);
-        total.cost = total.cost.saturating_add(usage.cost);
+        self.usage += usage;
     }
 
     fn replied(&mut self, at: Option<u64>, message: &Message, calls: &[RequestedCall], usage: Usage) {

@@ -10,7 +10,13 @@ use toolcrib_agent::{Journal as _, Message};
 use super::{MAX_EVENTS, TimedEntry, TraceJournal, page, read_audit, timeline};
 
 fn usage(read: u64, written: u64) -> Usage {
-    Usage { prompt_tokens: read, completion_tokens: written, cached_tokens: read / 2, cost: 1_500 }
+    Usage {
+        prompt_tokens: read,
+        completion_tokens: written,
+        cached_tokens: read / 2,
+        cost: 1_500,
+        ..Usage::default()
+    }
 }
 
 fn requested(id: &str, name: &str, arguments: &str) -> RequestedCall {
@@ -27,6 +33,8 @@ fn entries() -> Vec<(u64, Entry)> {
         call_id: id.into(),
         ok,
         answer: answer.into(),
+        note: String::new(),
+        loads: Vec::new(),
         pictures: Vec::new(),
     };
     let replied = |text: &str, calls: Vec<RequestedCall>| Entry::Replied {

@@ -30,6 +30,15 @@ const NAMESPACE_HINT: &str = "no tool of this namespace matches; search without 
 /// The note for a model that a search was degraded.
 const DEGRADED: &str = "part of the search could not be used, so tools may be missing or in a poor order";
 
+/// The results of a search for a model.
+#[derive(Clone, Debug)]
+pub(crate) struct ModelFindings {
+    /// The text for the model, as JSON.
+    pub told: Value,
+    /// The tools that were found, in the order in which they are told.
+    pub found: Vec<QualifiedName>,
+}
+
 /// A search by a model.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ModelSearch {
@@ -53,7 +62,7 @@ impl Discovery {
         &self,
         search: &ModelSearch,
         principal: Principal<'_>,
-    ) -> Result<Value, ToolError> {
+    ) -> Result<ModelFindings, ToolError> {
         let indexed = self.index.get(principal.session)?;
         let namespace = search.namespace.as_deref().filter(|text| !text.trim().is_empty());
         let namespace = namespace.map(|given| self.category(given, principal)).transpose()?;
@@ -61,7 +70,11 @@ impl Discovery {
         let mut answer = |query: &str| {
             let found = self.search_in(&indexed, query, namespace.as_deref(), search.limit, principal);
             let answer = self.answer(&indexed, &found, namespace.is_some(), &shown, search, principal);
-            shown.extend(found.results.into_iter().map(|tool| tool.qualified_name));
+            for FoundTool { qualified_name, .. } in found.results {
+                if !shown.contains(&qualified_name) {
+                    shown.push(qualified_name);
+                }
+            }
             answer
         };
         let mut told = match search.queries.as_slice() {
@@ -88,7 +101,7 @@ impl Discovery {
         if indexed.degraded().is_some() {
             told.insert("note".into(), json!(DEGRADED));
         }
-        Ok(told.into())
+        Ok(ModelFindings { told: told.into(), found: shown })
     }
 
     /// Returns the answer to one query. Tools that are `shown` already are only named.

@@ -27,7 +27,7 @@ pub(super) fn tool(name: &str, description: &str, parameters: Value) -> Tool {
 fn found(tools: Vec<Tool>, query: &str, limit: usize) -> Vec<String> {
     let (_registry, discovery) = discovery(json!({"default_policy": "grant"}), tools);
     let search = ModelSearch { queries: vec![query.to_owned()], limit, ..ModelSearch::default() };
-    let told = discovery.search_for_model(&search, Principal::new("s")).unwrap();
+    let told = discovery.search_for_model(&search, Principal::new("s")).unwrap().told;
     let lines = told["results"].as_array().unwrap_or_else(|| panic!("{told}"));
     lines.iter().map(|line| line.as_str().unwrap().to_owned()).collect()
 }
@@ -174,7 +174,7 @@ fn weak_results_are_listed_in_full_with_a_note_that_they_may_not_fit() {
     let (_registry, discovery) = discovery(json!({"default_policy": "grant"}), tools);
     let query = "customer zorblatt quux frobnicate wibble wobble flumox grault garply";
     let search = ModelSearch { queries: vec![query.to_owned()], limit: 5, ..ModelSearch::default() };
-    let told = discovery.search_for_model(&search, Principal::new("s")).unwrap();
+    let told = discovery.search_for_model(&search, Principal::new("s")).unwrap().told;
     assert_eq!(told["outcome"], "weak", "{told}");
     let listed = discovery.search(query, 5, Principal::new("s")).unwrap().results;
     assert_eq!(told["results"].as_array().unwrap().len(), listed.len(), "{told}");

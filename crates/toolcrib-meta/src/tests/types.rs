@@ -78,7 +78,7 @@ fn declarations_stay_within_their_bounds_and_say_what_they_leave_out() {
         as_types: true,
         ..ModelSearch::default()
     };
-    let told = discovery.search_for_model(&search, Principal::new("s")).unwrap();
+    let told = discovery.search_for_model(&search, Principal::new("s")).unwrap().told;
     let types = told["types"].as_str().unwrap();
     assert!(types.len() <= MAX_SHOWN_BYTES && types.matches("sales_").count() == 20, "{}", types.len());
     assert!(told["note"].as_str().unwrap().contains("`path`"), "{told}");
@@ -98,7 +98,7 @@ fn what_matters_before_a_call_is_told_with_its_declaration() {
         as_types: true,
         ..ModelSearch::default()
     };
-    let told = discovery.search_for_model(&search, Principal::new("s")).unwrap();
+    let told = discovery.search_for_model(&search, Principal::new("s")).unwrap().told;
     insta::assert_snapshot!(told["types"].as_str().unwrap(), @"
     declare const tools: {
       shop: {

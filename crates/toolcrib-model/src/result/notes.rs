@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::tool::traits::texts;
-use crate::{JsonObject, ToolResult};
+use crate::{JsonObject, QualifiedName, ToolResult};
 
 /// A note of the runtime on a result: one entry of [`ToolResult::metadata`] that other parts of the runtime read.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +41,8 @@ pub enum ResultNote {
     Headers(JsonObject),
     /// A warning about the response.
     Warning(String),
+    /// The tools that a search found, best first.
+    FoundTools(Vec<QualifiedName>),
     /// The facts about the result of a background call, which were rendered when it ended.
     Facts(String),
 }
@@ -66,6 +68,9 @@ impl ResultNote {
             Self::Status(status) => ("status", status.into()),
             Self::Headers(headers) => ("headers", headers.into()),
             Self::Warning(warning) => ("warning", warning.into()),
+            Self::FoundTools(names) => {
+                ("found_tools", names.iter().map(ToString::to_string).collect::<Vec<_>>().into())
+            }
             Self::Facts(facts) => ("facts", facts.into()),
         };
         metadata.insert(key.into(), value);
@@ -133,6 +138,11 @@ impl ToolResult {
     /// Returns the handle of the whole result.
     pub fn handle(&self) -> Option<&str> {
         self.metadata.get("handle").and_then(Value::as_str)
+    }
+
+    /// Returns the names of the tools that a search found, best first.
+    pub fn found_tools(&self) -> impl Iterator<Item = &str> {
+        self.metadata.get("found_tools").into_iter().flat_map(texts)
     }
 
     /// Returns the violations of the declared output schema.

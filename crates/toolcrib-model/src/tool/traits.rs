@@ -54,6 +54,8 @@ pub struct ToolTraits {
     pub discovery: bool,
     /// The step of the workflow that such a tool serves (`discovery_step`).
     pub discovery_step: Option<DiscoveryStep>,
+    /// True if the results of such a tool name the tools that a search found (`finds_tools`).
+    pub finds_tools: bool,
     pub(crate) presence: Option<Presence>,
     pub(crate) forwards: Option<Forwarding>,
     pub(crate) target: Option<DeferredCall>,
@@ -164,6 +166,7 @@ impl ToolTraits {
             "presence" => self.presence = Deserialize::deserialize(value).ok(),
             "discovery" => self.discovery = is_true,
             "discovery_step" => self.discovery_step = Deserialize::deserialize(value).ok(),
+            "finds_tools" => self.finds_tools = is_true,
             "forwards" => self.forwards = Deserialize::deserialize(value).ok(),
             "target" => self.target = Deserialize::deserialize(value).ok(),
             "runs_others" => self.runs_others = is_true,

@@ -28,6 +28,7 @@ pub(crate) const MAX_TOOLS_SECTION_CHARS: usize = 800_000;
 pub(super) fn instructions(plan: &Plan, style: CallStyle) -> String {
     let ways = match plan.mode {
         Injection::Direct => direct(plan),
+        Injection::Native => native(plan),
         Injection::Compact | Injection::Discovery | Injection::Mixed => indirect(plan, style),
     };
     let schemas = match style {
@@ -37,12 +38,38 @@ pub(super) fn instructions(plan: &Plan, style: CallStyle) -> String {
     [ways, schemas].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
+fn domains(plan: &Plan) -> String {
+    let domains = plan.domains.iter().map(|domain| one_line(domain, MAX_IDENTITY_CHARS));
+    bounded(domains, ", ", MAX_DOMAINS_CHARS, "domain")
+}
+
+/// Returns the instructions for a model whose API loads the tools that a search finds. The search has no name in some
+/// APIs.
+fn native(plan: &Plan) -> String {
+    if plan.findable().next().is_none() {
+        return direct(plan);
+    }
+    let mut parts = vec![
+        "Most tools are not loaded yet. Search for the tools that a task needs: those that are found are loaded. Call \
+         loaded tools directly by name."
+            .to_owned(),
+    ];
+    let domains = domains(plan);
+    if !domains.is_empty() {
+        parts.push(format!("Domains: {domains}"));
+    }
+    let unlisted_operational_tools = plan.unlisted_operational_tools();
+    if !unlisted_operational_tools.is_empty() {
+        parts.push(format!("Among the tools to be found: {unlisted_operational_tools}"));
+    }
+    parts.join("\n")
+}
+
 fn direct(plan: &Plan) -> String {
     if plan.offered.is_empty() {
         return String::new();
     }
-    let domains = plan.domains.iter().map(|domain| one_line(domain, MAX_IDENTITY_CHARS));
-    let domains = bounded(domains, ", ", MAX_DOMAINS_CHARS, "domain");
+    let domains = domains(plan);
     let mut text = "Call tools directly by name.".to_owned();
     if !domains.is_empty() {
         text = format!("{text}\nDomains: {domains}");

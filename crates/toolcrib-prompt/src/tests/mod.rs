@@ -2,6 +2,7 @@
 
 mod clean;
 mod declarations;
+mod native;
 mod offer;
 mod plan;
 mod prompt;
@@ -35,7 +36,8 @@ fn runtime_tools() -> Vec<Tool> {
             .with_metadata("discovery_step", step)
     };
     vec![
-        meta("search_tools", "query", "discover", "Keyword search over all visible tools"),
+        meta("search_tools", "query", "discover", "Keyword search over all visible tools")
+            .with_metadata("finds_tools", true),
         meta("get_tool", "name", "inspect", "Full schema, metadata, and examples for one tool"),
         meta("execute_tool", "name", "execute", "Execute a tool with parameters"),
         meta("list_categories", "unused", "discover", "List all available tool domains"),

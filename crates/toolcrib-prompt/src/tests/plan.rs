@@ -136,10 +136,14 @@ fn each_mode_offers_what_it_says() {
     let pinned = [QualifiedName::new("hello", "greet").unwrap()].into();
     let settings = InjectionSettings { pinned, ..InjectionSettings::default() };
     let mut told = Vec::new();
-    for mode in
-        [InjectionMode::Direct, InjectionMode::Compact, InjectionMode::Discovery, InjectionMode::Mixed]
-    {
-        let plan = plan(&tools, &InjectionSettings { mode, ..settings.clone() });
+    for mode in [
+        InjectionMode::Direct,
+        InjectionMode::Compact,
+        InjectionMode::Discovery,
+        InjectionMode::Mixed,
+        InjectionMode::Native,
+    ] {
+        let plan = plan(&tools, &InjectionSettings { mode, defers_tools: true, ..settings.clone() });
         told.push(format!(
             "{}\n  offered: {}\n  listed: {}\n  unlisted: {}\n",
             plan.mode,
@@ -153,6 +157,7 @@ fn each_mode_offers_what_it_says() {
             Injection::Direct => 0,
             Injection::Compact => 2,
             Injection::Discovery | Injection::Mixed => 5,
+            Injection::Native => 1,
         };
         assert_eq!(meta, expected, "{mode:?}");
     }

@@ -29,7 +29,7 @@ impl Prompter for Prompts {
             return Err(failed(format!("there is no agent `{id}` any more that could be given the prompt")));
         };
         let context = context.clone().with_agent(agent.id.as_str());
-        services.ask_context_windows().await;
+        services.ask_server_profiles().await;
         let spawned = services.spawned(Some((position, agent)), &context);
         let SpawnedAgent { agent, model } = spawned.map_err(|error| failed(error.to_string()))?;
         let entrance = services.executor.tool_caller();

@@ -49,7 +49,7 @@ impl AppServices {
             channels: self.told_channels(&view),
             sources: self.usage_notes(&view),
         };
-        Ok(AgentSetup::new(&self.app, config, &self.windows, &view, texts)?)
+        Ok(AgentSetup::new(&self.app, config, &self.profiles, &view, texts)?)
     }
 
     /// See [`Runtime::model`](crate::Runtime::model).

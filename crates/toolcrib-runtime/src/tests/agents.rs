@@ -192,7 +192,7 @@ async fn a_server_that_people_run_themselves_is_asked_how_much_its_model_takes_i
             format!("agents: [{{id: a, brain: {{provider: {provider}, model: m, base_url: '{base_url}'}}}}]");
         let runtime = start(&app).await;
         assert_eq!(runtime.agent(None).unwrap().plan.context_window, 8_192, "before it is asked");
-        runtime.ask_context_windows().await;
+        runtime.ask_server_profiles().await;
         let setup = runtime.agent(None).unwrap();
         assert_eq!(
             (setup.plan.context_window, setup.settings.context_window),
@@ -210,7 +210,7 @@ async fn a_window_that_is_set_is_not_asked_for() {
         ("{provider: recorded, recording: a.yaml}", 131_072),
     ] {
         let runtime = start(&format!("agents: [{{id: a, brain: {brain}}}]")).await;
-        runtime.ask_context_windows().await;
+        runtime.ask_server_profiles().await;
         assert_eq!(runtime.agent(None).unwrap().plan.context_window, window);
     }
 }

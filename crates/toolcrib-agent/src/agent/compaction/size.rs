@@ -37,6 +37,7 @@ fn message(message: &Message) -> usize {
             let items = provider_items.iter().flat_map(|items| &items.items);
             whole.max(items.map(json_bytes).sum())
         }
+        // The tools that it loads are about as large as what it says of them.
         Message::Tool { call_id, content, note, .. } => call_id.len() + content.len() + note.len(),
         Message::Pictures { pictures } => pictures.len() * PICTURE_BYTES,
     };

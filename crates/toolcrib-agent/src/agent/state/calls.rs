@@ -14,6 +14,7 @@ use super::super::repetition::Repetition;
 use super::super::report::{CallRecord, MAX_REPORTED_CALLS, Outcome};
 use super::super::result_text::result_text;
 use super::super::runtime_notes;
+use super::super::settings::AgentSettings;
 use super::{Action, RunState, Step, Work};
 use crate::chat::Picture;
 use crate::journal::Entry;
@@ -35,6 +36,9 @@ impl RunState<'_> {
             let work = match &call.arguments {
                 // It may have happened already.
                 Ok(_) if call.is_lost => refused(call, name, lost(&call.name)),
+                Ok(_) if self.offer.is_unloaded(&call.name) => {
+                    refused(call, name, not_loaded(&call.name, self.settings))
+                }
                 // Another one may have taken the last meanwhile.
                 Ok(_) if !self.budget.take_call() => {
                     self.decline(call, &Outcome::LimitReached { limit: Limit::Calls });
@@ -89,29 +93,35 @@ impl RunState<'_> {
         self.failures = if result.is_ok() { 0 } else { self.failures + 1 };
         let limits = &self.settings.limits;
         let mut text = result_text(result, limits.max_result_bytes);
+        let loads = self.offer.load(result.found_tools());
         if let Some(call) = self.pending.get_mut(position) {
             self.calls.push_back(record(call, result, elapsed));
             if self.calls.len() > MAX_REPORTED_CALLS {
                 self.calls.pop_front();
                 self.calls_left_out += 1;
             }
-            if call.is_repeated {
-                runtime_notes::append(&mut text, &runtime_notes::repeated());
-            }
             let searches = self.searches.observe(self.settings.step_of(&call.name));
-            if let Some(note) =
-                searches.and_then(|searches| runtime_notes::searched(searches, &result.result))
-            {
-                runtime_notes::append(&mut text, &note);
+            let searched = searches.and_then(|searches| runtime_notes::searched(searches, &result.result));
+            let repeated = call.is_repeated.then(runtime_notes::repeated);
+            let mut note = String::new();
+            for told in repeated.into_iter().chain(searched) {
+                match (loads.is_empty(), note.is_empty()) {
+                    (true, _) => runtime_notes::append(&mut text, &told),
+                    (false, true) => note = told,
+                    (false, false) => runtime_notes::append(&mut note, &told),
+                }
             }
             let entry = Entry::Finished {
                 call_id: call.id.clone(),
                 ok: result.is_ok(),
                 answer: text.clone(),
+                note: note.clone(),
+                loads: loads.clone(),
                 pictures: pictures.clone(),
             };
             self.entries.push(entry);
             call.answer = Some(text);
+            (call.note, call.loads) = (note, loads);
             call.pictures = pictures;
         }
         if self.failures >= limits.max_failures {
@@ -169,6 +179,14 @@ fn record(call: &Pending, result: &ToolResult, elapsed: Duration) -> CallRecord 
         ok: result.is_ok(),
         elapsed,
     }
+}
+
+/// Returns the error of a call of a deferred tool that no search has found.
+fn not_loaded(name: &str, settings: &AgentSettings) -> ToolError {
+    let search = settings.search_tool.as_deref().unwrap_or_default();
+    let message = format!("`{name}` was not run: it is not loaded");
+    ToolError::new(ErrorKind::UnknownTool, message)
+        .with_hint(format!("find it with `{search}`, which loads it; then call it"))
 }
 
 /// Returns the error of a call that is not run because the run ends.

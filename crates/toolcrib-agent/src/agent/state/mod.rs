@@ -255,6 +255,7 @@ impl<'a> RunState<'a> {
             // Also for the last answer: what the model was offered is part of what servers keep.
             tools: self.offer.tools(),
             messages: self.conversation.messages(),
+            deferred: self.offer.deferred(),
             tool_choice: match (self.is_last_answer, self.turns) {
                 (true, _) => &ToolChoice::None,
                 // A model that always has to call would never answer.
@@ -424,8 +425,16 @@ impl<'a> RunState<'a> {
         let mut seen = Vec::new();
         for call in std::mem::take(&mut self.pending) {
             let name = call.shown_name();
-            let answer = call.answer.unwrap_or_default();
-            self.conversation.push(Message::tool(call.id, name, answer));
+            // Those of a run that was broken off are not loaded yet.
+            self.offer.load(call.loads.iter().map(String::as_str));
+            let (content, call_id) = (call.answer.unwrap_or_default(), call.id);
+            self.conversation.push(Message::Tool {
+                call_id,
+                name,
+                content,
+                note: call.note,
+                loads: call.loads,
+            });
             seen.extend(call.pictures);
         }
         if !seen.is_empty() {

@@ -310,7 +310,14 @@ async fn what_was_spent_below_counts_on_after_a_crash() {
         Entry::Replied { message, calls: vec![asked], usage },
         Entry::Begun { call_id: "a".to_owned() },
         Entry::SpentBelow { spent: Spent { tokens: 2 * EACH, cost: 7, calls: 3 } },
-        Entry::Finished { call_id: "a".to_owned(), ok: true, answer: "b".to_owned(), pictures: Vec::new() },
+        Entry::Finished {
+            call_id: "a".to_owned(),
+            ok: true,
+            answer: "b".to_owned(),
+            note: String::new(),
+            loads: Vec::new(),
+            pictures: Vec::new(),
+        },
     ];
     let house = House::new(9);
     let mut conversation = Conversation::restore(entries);

@@ -8,6 +8,7 @@ mod drops;
 mod endings;
 mod limits;
 mod machine;
+mod native;
 mod notifications;
 mod repair;
 mod resume;

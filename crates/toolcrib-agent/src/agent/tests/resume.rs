@@ -116,7 +116,14 @@ async fn the_id_of_a_call_that_was_folded_away_is_not_given_again() {
             usage: crate::chat::Usage::default(),
         },
         Entry::Begun { call_id: made.id.clone() },
-        Entry::Finished { call_id: made.id, ok: true, answer: "done".to_owned(), pictures: Vec::new() },
+        Entry::Finished {
+            call_id: made.id,
+            ok: true,
+            answer: "done".to_owned(),
+            note: String::new(),
+            loads: Vec::new(),
+            pictures: Vec::new(),
+        },
         Entry::Said { messages: vec![Message::tool("call_1_1", "read.a", "done")] },
         Entry::Compacted { messages: prompt(), prompt_at: 0, usage: crate::chat::Usage::default() },
     ];

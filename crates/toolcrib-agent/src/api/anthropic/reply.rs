@@ -253,6 +253,7 @@ impl Assemble for MessageAssembler {
         let mut reply = self.partial.reply;
         reply.usage.prompt_tokens = input.saturating_add(cache_writes).saturating_add(cache_reads);
         reply.usage.cached_tokens = cache_reads;
+        reply.usage.cache_write_tokens = cache_writes;
         reply.usage.completion_tokens = output;
         if self.blocks.iter().any(PartialBlock::is_special) {
             let items = self.blocks.into_iter().filter_map(PartialBlock::item).collect();

@@ -8,9 +8,11 @@ use serde_json::{Value, json};
 use toolcrib_model::JsonObject;
 
 use super::read_block;
+use crate::api::ToolOptions;
 use crate::api::conversation::{add_extra, arguments, items_of, picture_label, result_text};
 use crate::chat::{
-    ChatRequest, Picture, RequestOptions, RequestedCall, ResponseFormat, ToolChoice, ToolFunction,
+    ChatRequest, DeferredTools, Picture, RequestOptions, RequestedCall, ResponseFormat, ToolChoice,
+    ToolFunction,
 };
 use crate::{Message, Provider};
 
@@ -18,11 +20,19 @@ use crate::{Message, Provider};
 /// 3.7 may write as many.
 pub(crate) const DEFAULT_MAX_TOKENS: u32 = 16_384;
 
+/// The revision of the API on Vertex AI.
+const VERTEX_VERSION: &str = "vertex-2023-10-16";
+
 /// The body of a request. What changes from turn to turn stands last. The marks say up to where the server keeps what
 /// it reads: the system prompt, with the tools before it, and the conversation.
 #[derive(Serialize)]
 pub(in crate::api) struct MessagesRequest<'a> {
-    model: &'a str,
+    /// The revision of the API, where no header has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    anthropic_version: Option<&'static str>,
+    /// Absent where the address has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a str>,
     stream: bool,
     #[serde(flatten)]
     options: JsonObject,
@@ -48,6 +58,14 @@ struct ToolDefinition<'a> {
     #[serde(skip_serializing_if = "str::is_empty")]
     description: &'a str,
     input_schema: &'a Value,
+    /// True for a tool that the model sees when a result refers to it. What it sees before does not change, so that the
+    /// server keeps that.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    defer_loading: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    strict: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    eager_input_streaming: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_control: Option<CacheControl>,
 }
@@ -85,13 +103,28 @@ enum ContentBlock<'a> {
     },
     ToolResult {
         tool_use_id: Cow<'a, str>,
-        content: Cow<'a, str>,
+        content: ResultContent<'a>,
         #[serde(skip_serializing_if = "Option::is_none")]
         cache_control: Option<CacheControl>,
     },
     /// As the API sent it.
     #[serde(untagged)]
     Kept(&'a Value),
+}
+
+/// The content of a result. The API takes references alone.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum ResultContent<'a> {
+    Text(Cow<'a, str>),
+    References(Vec<Reference<'a>>),
+}
+
+/// A deferred tool that a result loads.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Reference<'a> {
+    ToolReference { tool_name: &'a str },
 }
 
 #[derive(Serialize)]
@@ -113,7 +146,13 @@ impl ContentBlock<'_> {
 }
 
 impl<'a> MessagesRequest<'a> {
-    pub(in crate::api) fn new(request: &ChatRequest<'a>, options: &RequestOptions, stream: bool) -> Self {
+    pub(in crate::api) fn new(
+        request: &ChatRequest<'a>,
+        options: &RequestOptions,
+        stream: bool,
+        tool_options: &ToolOptions,
+    ) -> Self {
+        let tool = |function| tool(function, tool_options);
         let mut tools: Vec<_> = request.tools.iter().map(tool).collect();
         let mut system = text_block(request.system).map(|block| [block]);
         match (&mut system, tools.last_mut()) {
@@ -121,10 +160,15 @@ impl<'a> MessagesRequest<'a> {
             (None, Some(last)) => last.cache_control = Some(CacheControl::Ephemeral),
             (None, None) => {}
         }
-        let mut messages = turns(request.messages);
+        if let Some(deferred) = request.deferred {
+            let loaded = deferred.loaded.iter().map(tool);
+            tools.extend(loaded.map(|tool| ToolDefinition { defer_loading: true, ..tool }));
+        }
+        let mut messages = turns(request.messages, request.deferred);
         mark(&mut messages);
         Self {
-            model: request.model,
+            anthropic_version: None,
+            model: Some(request.model),
             stream,
             options: options_of(options),
             tool_choice: tool_choice(request.tool_choice).filter(|_| !tools.is_empty()),
@@ -132,6 +176,13 @@ impl<'a> MessagesRequest<'a> {
             system,
             messages,
         }
+    }
+}
+
+impl MessagesRequest<'_> {
+    /// Returns the request as Vertex AI takes it: the model stands in the address, and the revision here.
+    pub(in crate::api) fn for_vertex(self) -> Self {
+        Self { anthropic_version: Some(VERTEX_VERSION), model: None, ..self }
     }
 }
 
@@ -148,16 +199,25 @@ fn mark(messages: &mut [InputMessage<'_>]) {
     }
 }
 
-fn tool(tool: &ToolFunction) -> ToolDefinition<'_> {
+fn tool<'a>(tool: &'a ToolFunction, options: &ToolOptions) -> ToolDefinition<'a> {
     let ToolFunction { name, description, parameters } = tool;
-    ToolDefinition { name, description, input_schema: parameters, cache_control: None }
+    ToolDefinition {
+        name,
+        description,
+        input_schema: parameters,
+        defer_loading: false,
+        strict: options.is_strict(parameters),
+        eager_input_streaming: options.eager_streaming,
+        cache_control: None,
+    }
 }
 
 fn tool_choice(choice: &ToolChoice) -> Option<Value> {
     match choice {
         ToolChoice::Auto => None,
         ToolChoice::None => Some(json!({"type": "none"})),
-        ToolChoice::Required => Some(json!({"type": "any"})),
+        // A list is refused before.
+        ToolChoice::Required | ToolChoice::OneOf(_) => Some(json!({"type": "any"})),
         ToolChoice::Tool(name) => Some(json!({"type": "tool", "name": name})),
     }
 }
@@ -182,9 +242,11 @@ fn options_of(options: &RequestOptions) -> JsonObject {
 }
 
 /// Returns the conversation: what the user and the tools say between two answers is one message.
-fn turns(messages: &[Message]) -> Vec<InputMessage<'_>> {
+fn turns<'a>(messages: &'a [Message], deferred: Option<DeferredTools<'a>>) -> Vec<InputMessage<'a>> {
     let mut turns: Vec<InputMessage<'_>> = Vec::with_capacity(messages.len());
-    for message in messages {
+    // The notes on results of references, which stand behind all results.
+    let mut notes = Vec::new();
+    for (position, message) in messages.iter().enumerate() {
         let role = if matches!(message, Message::Assistant { .. }) { Role::Assistant } else { Role::User };
         if turns.last().is_none_or(|turn| turn.role != role) {
             turns.push(InputMessage { role, content: Vec::new() });
@@ -193,11 +255,22 @@ fn turns(messages: &[Message]) -> Vec<InputMessage<'_>> {
         match message {
             Message::User { content } => blocks.extend(text_block(content)),
             Message::Assistant { .. } => answer(message, blocks),
-            Message::Tool { call_id, content, note, .. } => blocks.push(ContentBlock::ToolResult {
-                tool_use_id: id_of(call_id),
-                content: result_text(content, note),
-                cache_control: None,
-            }),
+            Message::Tool { call_id, content, note, loads, .. } => {
+                let loaded = deferred.iter().flat_map(|deferred| deferred.of(loads));
+                let references: Vec<_> =
+                    loaded.map(|tool| Reference::ToolReference { tool_name: &tool.name }).collect();
+                let content = if references.is_empty() {
+                    ResultContent::Text(result_text(content, note))
+                } else {
+                    notes.extend(text_block(note));
+                    ResultContent::References(references)
+                };
+                let tool_use_id = id_of(call_id);
+                blocks.push(ContentBlock::ToolResult { tool_use_id, content, cache_control: None });
+                if !matches!(messages.get(position + 1), Some(Message::Tool { .. })) {
+                    blocks.append(&mut notes);
+                }
+            }
             Message::Pictures { pictures } => blocks.extend(pictures.iter().flat_map(picture)),
         }
     }

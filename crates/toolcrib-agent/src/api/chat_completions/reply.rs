@@ -165,6 +165,10 @@ impl Assemble for CompletionAssembler {
                     .pointer("/prompt_tokens_details/cached_tokens")
                     .and_then(Value::as_u64)
                     .unwrap_or_else(|| tokens("prompt_cache_hit_tokens")),
+                cache_write_tokens: usage
+                    .pointer("/prompt_tokens_details/cache_write_tokens")
+                    .and_then(Value::as_u64)
+                    .unwrap_or_default(),
                 cost: 0,
             };
         }

@@ -78,6 +78,12 @@ fn tool_choice<S: Serializer>(choice: &ToolChoice, serializer: S) -> Result<S::O
         ToolChoice::Tool(name) => {
             json!({"type": "function", "function": {"name": name}}).serialize(serializer)
         }
+        ToolChoice::OneOf(names) => {
+            let tool = |name: &String| json!({"type": "function", "function": {"name": name}});
+            let tools: Vec<_> = names.iter().map(tool).collect();
+            json!({"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": tools}})
+                .serialize(serializer)
+        }
     }
 }
 

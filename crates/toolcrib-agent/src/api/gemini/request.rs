@@ -138,6 +138,7 @@ fn tool_config(choice: &ToolChoice) -> Option<Value> {
         ToolChoice::None => json!({"mode": "NONE"}),
         ToolChoice::Required => json!({"mode": "ANY"}),
         ToolChoice::Tool(name) => json!({"mode": "ANY", "allowedFunctionNames": [name]}),
+        ToolChoice::OneOf(names) => json!({"mode": "ANY", "allowedFunctionNames": names}),
     };
     Some(json!({ "functionCallingConfig": config }))
 }
@@ -195,7 +196,7 @@ fn turns(messages: &[Message]) -> Vec<Content<'_>> {
                 let is_current = prompt.is_none_or(|prompt| position > prompt);
                 turns.push(Content { role: "model", parts: answer(message, is_current) });
             }
-            Message::Tool { call_id, name, content, note } => {
+            Message::Tool { call_id, name, content, note, .. } => {
                 let response = FunctionOutput { output: result_text(content, note) };
                 // The result has the name that the call has there.
                 let call = calls.iter().find(|call| call.id == *call_id);

@@ -7,6 +7,24 @@ use serde_json::Value;
 
 use super::assembly::text;
 
+/// The type of a call of the tool that searches for others.
+const TOOL_SEARCH_CALL: &str = "tool_search_call";
+
+/// The type of a call of a tool that takes a text.
+const CUSTOM_CALL: &str = "custom_tool_call";
+
+/// The side that runs such a call.
+const CLIENT: &str = "client";
+
+/// Returns true for a call that the client runs.
+fn is_call(item: &Value) -> bool {
+    match text(item, "type") {
+        "function_call" | CUSTOM_CALL => true,
+        TOOL_SEARCH_CALL => text(item, "execution") == CLIENT,
+        _ => false,
+    }
+}
+
 /// Adds the text of an item of a reply, and returns true for a call.
 fn read_item(item: &Value, content: &mut String) -> bool {
     match text(item, "type") {
@@ -14,8 +32,7 @@ fn read_item(item: &Value, content: &mut String) -> bool {
             let parts = item.get("content").and_then(Value::as_array).into_iter().flatten();
             parts.for_each(|part| content.push_str(part_text(part)));
         }
-        "function_call" => return true,
-        _ => {}
+        _ => return is_call(item),
     }
     false
 }

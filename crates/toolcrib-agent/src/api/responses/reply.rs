@@ -4,10 +4,14 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::part_text;
+use super::{CUSTOM_CALL, TOOL_SEARCH_CALL, is_call, part_text};
 use crate::Provider;
+use crate::api::ToolOptions;
 use crate::api::assembly::{Assemble, Fault, Partial, arguments_text, text};
 use crate::chat::{ChatReply, Piece, ProviderItems, REFUSAL, TextSink};
+
+/// The text of a call of a tool that takes one.
+const INPUT: &str = "input";
 
 /// The finish reason of a reply that is complete.
 const COMPLETED: &str = "stop";
@@ -20,18 +24,27 @@ pub(in crate::api) struct ResponseAssembler {
     items: BTreeMap<u64, Value>,
     /// The positions of calls among those of the reply, by the place of their items.
     calls: BTreeMap<u64, usize>,
+    /// The wire name of the tool that searches, which has no name there.
+    search: String,
+    /// The arguments of tools that take a text, by the wire names of the tools.
+    text_arguments: BTreeMap<String, String>,
     has_text: bool,
     is_refusal: bool,
     is_over: bool,
 }
 
 impl ResponseAssembler {
+    pub(in crate::api) fn new(search: Option<&str>, tool_options: &ToolOptions) -> Self {
+        let text_arguments = tool_options.text_arguments.clone();
+        Self { search: search.unwrap_or_default().to_owned(), text_arguments, ..Self::default() }
+    }
+
     /// Takes an item as it begins or as it is complete.
     fn item(&mut self, place: u64, item: &Value) -> Result<(), Fault> {
-        if text(item, "type") != "function_call" {
+        if !is_call(item) {
             return Ok(());
         }
-        let arguments = arguments_text(item.get("arguments"));
+        let arguments = self.arguments(item);
         if let Some(&position) = self.calls.get(&place) {
             let call = self.partial.reply.tool_calls.get_mut(position);
             // Its pieces may be lacking.
@@ -42,9 +55,23 @@ impl ResponseAssembler {
             }
             return Ok(());
         }
-        let position = self.partial.begin_call(text(item, "call_id"), text(item, "name"))?;
+        let is_search = text(item, "type") == TOOL_SEARCH_CALL;
+        let name = if is_search { self.search.as_str() } else { text(item, "name") };
+        let position = self.partial.begin_call(text(item, "call_id"), name)?;
         self.calls.insert(place, position);
         self.partial.extend_call(position, &arguments)
+    }
+
+    /// Returns the arguments of a call so far; a text becomes the argument of its tool.
+    fn arguments(&self, item: &Value) -> String {
+        if text(item, "type") != CUSTOM_CALL {
+            return arguments_text(item.get("arguments"));
+        }
+        let argument = self.text_arguments.get(text(item, "name")).map_or(INPUT, String::as_str);
+        match text(item, INPUT) {
+            "" => String::new(),
+            input => json!({ argument: input }).to_string(),
+        }
     }
 
     /// Takes an item that is complete.
@@ -71,6 +98,7 @@ impl ResponseAssembler {
         usage.prompt_tokens = tokens("/usage/input_tokens");
         usage.completion_tokens = tokens("/usage/output_tokens");
         usage.cached_tokens = tokens("/usage/input_tokens_details/cached_tokens");
+        usage.cache_write_tokens = tokens("/usage/input_tokens_details/cache_write_tokens");
         let reason = response.pointer("/incomplete_details/reason").and_then(Value::as_str);
         self.partial.reply.finish_reason = Some(reason.unwrap_or(COMPLETED).to_owned());
         self.is_over = true;
@@ -103,7 +131,8 @@ impl ResponseAssembler {
     /// Returns the items as they go back to the server, if some are more than text and calls.
     fn provider_items(&mut self) -> Option<ProviderItems> {
         let is_special = |item: &Value| match text(item, "type") {
-            "function_call" | "message" => false,
+            "message" => false,
+            _ if is_call(item) => false,
             // The server keeps nothing, so that it knows no other.
             "reasoning" => !text(item, "encrypted_content").is_empty(),
             _ => true,
@@ -113,8 +142,8 @@ impl ResponseAssembler {
             return None;
         }
         let kept = items.into_iter().filter_map(|item| match text(&item, "type") {
-            "function_call" => Some(json!({"type": "function_call"})),
             "message" => Some(item),
+            _ if is_call(&item) => Some(json!({"type": "function_call"})),
             _ => is_special(&item).then_some(item),
         });
         let provider = Provider::OpenAiResponses.as_str().to_owned();

@@ -33,7 +33,7 @@ pub(super) async fn ask(
 }
 
 /// Returns an answer that says this and nothing else, as a whole.
-fn saying(provider: Provider, text: &str) -> Answer {
+pub(super) fn saying(provider: Provider, text: &str) -> Answer {
     Answer::json(&match provider {
         Provider::Anthropic => {
             json!({"content": [{"type": "text", "text": text}], "stop_reason": "end_turn"})
@@ -48,7 +48,7 @@ fn saying(provider: Provider, text: &str) -> Answer {
     })
 }
 
-fn tools() -> Vec<ToolFunction> {
+pub(super) fn tools() -> Vec<ToolFunction> {
     let tool = |name: &str, parameters: Value| ToolFunction {
         name: name.to_owned(),
         description: format!("The tool {name}."),
@@ -60,7 +60,7 @@ fn tools() -> Vec<ToolFunction> {
     ]
 }
 
-fn call(id: &str, name: &str, arguments: &str) -> RequestedCall {
+pub(super) fn call(id: &str, name: &str, arguments: &str) -> RequestedCall {
     RequestedCall { id: id.into(), name: name.into(), arguments: arguments.into(), problem: None }
 }
 
@@ -217,7 +217,7 @@ async fn run(provider: Provider) -> Vec<String> {
 /// The mark of Anthropic, which the server does not count as content.
 const MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
 
-fn common(one: &str, other: &str) -> usize {
+pub(super) fn common(one: &str, other: &str) -> usize {
     one.bytes().zip(other.bytes()).take_while(|(one, other)| one == other).count()
 }
 

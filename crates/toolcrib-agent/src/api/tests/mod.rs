@@ -1,10 +1,14 @@
 //! Against a server on a real socket.
 
+mod deferred;
 mod formats;
+mod keys;
 mod options;
 mod pieces;
+mod profiles;
 mod replies;
 mod server;
+mod tool_forms;
 
 use std::time::Duration;
 
@@ -15,7 +19,7 @@ use toolcrib_io::http::HttpPolicy;
 use self::server::{Answer, Server};
 use super::*;
 use crate::Message;
-use crate::chat::{Piece, RequestedCall, ToolChoice, ToolFunction, Usage};
+use crate::chat::{Piece, RequestedCall, ToolFunction, Usage};
 
 fn client() -> HttpClient {
     HttpClient::new(HttpPolicy { allow_private: true, ..HttpPolicy::default() }).unwrap()
@@ -36,6 +40,7 @@ async fn ask_with(settings: ApiSettings) -> (Result<ChatReply, Error>, String) {
         system: "Be brief.",
         tools: &[],
         messages: &messages,
+        deferred: None,
         tool_choice: &ToolChoice::Auto,
         options: None,
     };
@@ -267,6 +272,7 @@ async fn two_requests_of_a_run_begin_with_the_same_bytes() {
             system: "Be brief.",
             tools: &tools,
             messages: &messages[..count],
+            deferred: None,
             tool_choice: &ToolChoice::Auto,
             options: None,
         };

@@ -195,6 +195,7 @@ async fn another_attempt_is_told_before_it_is_made() {
         system: "",
         tools: &[],
         messages: &messages,
+        deferred: None,
         tool_choice: &ToolChoice::Auto,
         options: None,
     };

@@ -46,7 +46,7 @@ async fn sent_back(provider: Provider, reply: ChatReply) -> Value {
 }
 
 fn usage(prompt_tokens: u64, completion_tokens: u64, cached_tokens: u64) -> Usage {
-    Usage { prompt_tokens, completion_tokens, cached_tokens, cost: 0 }
+    Usage { prompt_tokens, completion_tokens, cached_tokens, ..Usage::default() }
 }
 
 #[tokio::test]
@@ -91,7 +91,7 @@ async fn a_message_of_anthropic_comes_in_blocks_and_goes_back_as_it_came() {
     whole.tool_calls[0].arguments = r#"{"item": "lamp"}"#.to_owned();
     assert_eq!(streamed, whole);
     assert_eq!((streamed.content.as_str(), streamed.reasoning.as_str()), ("I look.", "Hm, a lamp."));
-    assert_eq!(streamed.usage, usage(100, 30, 70));
+    assert_eq!(streamed.usage, Usage { cache_write_tokens: 20, ..usage(100, 30, 70) });
     assert_eq!(sent_back(Provider::Anthropic, streamed).await["messages"][1]["content"], blocks);
 }
 

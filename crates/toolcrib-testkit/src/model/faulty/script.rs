@@ -77,7 +77,7 @@ impl FaultScript {
 }
 
 /// The answer to one request.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ScriptedAnswer {
     #[serde(default = "ok")]

@@ -23,7 +23,8 @@ const MAX_REQUEST_BYTES: u64 = 64 * 1024 * 1024;
 /// A server of models that answers according to a [`FaultScript`], until it is dropped. The path of a request says in which
 /// [`ModelFormat`].
 ///
-/// Requests that the real API would refuse are refused too, with status 400, and [recorded](Self::problems).
+/// Requests that the real API would refuse are refused too, with status 400, and [recorded](Self::problems). A request for
+/// a description of models is answered with status 404, and not recorded.
 #[derive(Debug)]
 pub struct FaultyModel {
     address: SocketAddr,
@@ -86,6 +87,11 @@ async fn serve(
 ) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let (stream, request) = receive(stream).await?;
+    let Some(request) = request else {
+        // It describes no models. A client that asks for them is not at its script yet.
+        wire::send(stream, &not_found(), ModelFormat::default(), port).await;
+        return Ok(());
+    };
     let format = ModelFormat::of_path(&request.path);
     let answer = {
         let mut seen = seen.lock();
@@ -118,16 +124,21 @@ fn request_problem(request: &ModelRequest) -> Option<String> {
     }
 }
 
+fn not_found() -> ScriptedAnswer {
+    ScriptedAnswer { status: 404, ..ScriptedAnswer::default() }
+}
+
 fn refused(problem: &str) -> Option<ScriptedAnswer> {
     let error = json!({"error": {"message": problem, "type": "invalid_request_error"}});
     serde_json::from_value(json!({"status": 400, "body": [{"json": error}]})).ok()
 }
 
-/// Reads a request, and returns the connection with it.
-async fn receive(stream: TcpStream) -> io::Result<(TcpStream, ModelRequest)> {
+/// Reads a request, and returns the connection with it; `None` for one without a body.
+async fn receive(stream: TcpStream) -> io::Result<(TcpStream, Option<ModelRequest>)> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
     (&mut reader).take(MAX_REQUEST_BYTES).read_line(&mut line).await?;
+    let is_post = line.starts_with("POST ");
     let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
     let key_header = ModelFormat::of_path(&path).map(ModelFormat::key_header);
     let (mut authorization, mut length) = (String::new(), 0_u64);
@@ -143,5 +154,6 @@ async fn receive(stream: TcpStream) -> io::Result<(TcpStream, ModelRequest)> {
     }
     let mut body = Vec::new();
     (&mut reader).take(length.min(MAX_REQUEST_BYTES)).read_to_end(&mut body).await?;
-    Ok((reader.into_inner(), ModelRequest { path, authorization, body: Bytes::from(body) }))
+    let request = is_post.then(|| ModelRequest { path, authorization, body: Bytes::from(body) });
+    Ok((reader.into_inner(), request))
 }

@@ -161,6 +161,13 @@ pub(super) fn check(request: &Value) -> Result<(), String> {
         if tool.pointer("/input_schema/type").and_then(Value::as_str) != Some("object") {
             return Err("an input schema has to be of type object".to_owned());
         }
+        if is_deferred(tool) && tool.get("cache_control").is_some() {
+            return Err("a deferred tool has no mark".to_owned());
+        }
+    }
+    let tools = list(request, "tools");
+    if !tools.is_empty() && tools.iter().all(is_deferred) {
+        return Err("at least one tool has to be loaded".to_owned());
     }
     if request.to_string().matches(r#""cache_control":"#).count() > MAX_MARKS {
         return Err(format!("there are more than {MAX_MARKS} marks"));
@@ -183,6 +190,7 @@ pub(super) fn check(request: &Value) -> Result<(), String> {
             return Err("a message is empty".to_owned());
         }
         blocks.iter().try_for_each(check_block)?;
+        blocks.iter().try_for_each(|block| check_references(block, tools))?;
         let ids = |kind: &str, key: &str| -> Vec<String> {
             let of_kind =
                 blocks.iter().filter(|block| block.get("type").and_then(Value::as_str) == Some(kind));
@@ -197,6 +205,27 @@ pub(super) fn check(request: &Value) -> Result<(), String> {
         }
     }
     check_results(&mut calls, &[])
+}
+
+fn is_deferred(tool: &Value) -> bool {
+    tool.get("defer_loading") == Some(&Value::Bool(true))
+}
+
+/// Checks that each reference of a result is to a deferred tool, and that references stand alone.
+fn check_references(block: &Value, tools: &[Value]) -> Result<(), String> {
+    let content = list(block, "content");
+    let is_reference = |part: &&Value| part.get("type").and_then(Value::as_str) == Some("tool_reference");
+    let references: Vec<_> = content.iter().filter(is_reference).collect();
+    if !references.is_empty() && references.len() < content.len() {
+        return Err("a result holds references or other content".to_owned());
+    }
+    for reference in references {
+        let name = reference.get("tool_name");
+        if !tools.iter().any(|tool| is_deferred(tool) && tool.get("name") == name) {
+            return Err(format!("the reference {name:?} is to no deferred tool"));
+        }
+    }
+    Ok(())
 }
 
 fn check_block(block: &Value) -> Result<(), String> {

@@ -7,6 +7,9 @@ use super::{Call, Encode, Whole, check_name, check_results, named};
 /// The content of all encrypted reasoning.
 const ENCRYPTED: &str = "ZW5jcnlwdGVk";
 
+/// The type of the tool that searches for others. A call with this name in a script is a call of it.
+const TOOL_SEARCH: &str = "tool_search";
+
 /// The events of a stream, with the item that is open.
 #[derive(Default)]
 pub(super) struct ResponseEncoder {
@@ -116,6 +119,10 @@ impl Encode for ResponseEncoder {
             self.calls.push((call.clone(), place));
             place
         });
+        // It comes in one piece.
+        if call.name.as_ref().and_then(Value::as_str) == Some(TOOL_SEARCH) {
+            return text;
+        }
         let Some(part) = call.arguments.as_ref().filter(|part| !part.is_null()) else { return text };
         let item = match self.output.get_mut(place) {
             Some(item) => Some(item),
@@ -179,6 +186,12 @@ fn message(place: usize, text: &str) -> Value {
 }
 
 fn function_call(place: usize, call: &Call, arguments: &Value) -> Value {
+    if call.name.as_ref().and_then(Value::as_str) == Some(TOOL_SEARCH) {
+        return json!({
+            "id": format!("tsc_{place}"), "type": "tool_search_call", "status": "completed", "execution": "client",
+            "call_id": call.id, "arguments": super::object_of(call.arguments.as_ref()),
+        });
+    }
     json!({
         "id": format!("fc_{place}"), "type": "function_call", "status": "completed", "call_id": call.id,
         "name": call.name, "arguments": arguments,
@@ -203,7 +216,14 @@ pub(super) fn check(request: &Value) -> Result<(), String> {
         return Err("`model` is required".to_owned());
     }
     for tool in list(request, "tools") {
+        if tool.get("type").and_then(Value::as_str) == Some(TOOL_SEARCH) {
+            check_search(tool)?;
+            continue;
+        }
         check_name(tool.get("name").unwrap_or(&Value::Null))?;
+        if tool.get("type").and_then(Value::as_str) == Some("custom") {
+            continue;
+        }
         if tool.pointer("/parameters/type").and_then(Value::as_str) != Some("object") {
             return Err("parameters have to be of type object".to_owned());
         }
@@ -224,6 +244,21 @@ pub(super) fn check(request: &Value) -> Result<(), String> {
                 calls.push(text("call_id").to_owned());
             }
             "function_call_output" => results.push(text("call_id").to_owned()),
+            "tool_search_call" => {
+                if !item.get("arguments").is_some_and(Value::is_object) {
+                    return Err("the arguments of a search have to be an object".to_owned());
+                }
+                calls.push(text("call_id").to_owned());
+            }
+            "tool_search_output" => {
+                for tool in list(item, "tools") {
+                    check_name(tool.get("name").unwrap_or(&Value::Null))?;
+                    if tool.get("defer_loading") != Some(&Value::Bool(true)) {
+                        return Err("a tool that a search loads has to be deferred".to_owned());
+                    }
+                }
+                results.push(text("call_id").to_owned());
+            }
             "reasoning" if text("encrypted_content") != ENCRYPTED => {
                 return Err("the encrypted content of the reasoning cannot be verified".to_owned());
             }
@@ -231,6 +266,17 @@ pub(super) fn check(request: &Value) -> Result<(), String> {
         }
     }
     check_results(&mut calls, &results)
+}
+
+/// Checks the tool that searches, which the client runs.
+fn check_search(tool: &Value) -> Result<(), String> {
+    let is_of_client = tool.get("execution").and_then(Value::as_str) == Some("client");
+    let is_object = tool.pointer("/parameters/type").and_then(Value::as_str) == Some("object");
+    if is_of_client && is_object {
+        Ok(())
+    } else {
+        Err("a search of the client has to have parameters of type object".to_owned())
+    }
 }
 
 fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
