@@ -198,6 +198,7 @@ impl Driver<'_> {
             messages: &messages,
             tool_choice: &ToolChoice::None,
             options: None,
+            encoded: None,
         };
         let _admission = match self.admit(state, self.end_of_turn(state)).await {
             Ok(admission) => admission,

@@ -6,6 +6,7 @@
 
 mod anthropic;
 mod assembly;
+mod body;
 mod chat_completions;
 mod context_overflow;
 mod context_window;

@@ -3,7 +3,6 @@
 use bytes::Bytes;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use serde::Serialize;
 use toolcrib_model::Secret;
 use url::Url;
 
@@ -14,9 +13,6 @@ use crate::{Error, Provider};
 
 /// The revision of the Messages API.
 const ANTHROPIC_VERSION: &str = "2023-06-01";
-
-/// The bytes that are reserved for a body, about those of a short conversation.
-const BODY_BYTES: usize = 64 * 1024;
 
 /// A format of requests and replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,12 +84,10 @@ impl WireFormat {
         endpoint: &Endpoint,
     ) -> Result<Bytes, Error> {
         match self {
-            Self::ChatCompletions => {
-                json(&chat_completions::request::CompletionRequest::new(request, options, stream, endpoint))
-            }
-            Self::Messages => json(&anthropic::request::MessagesRequest::new(request, options, stream)),
-            Self::Responses => json(&responses::request::ResponsesRequest::new(request, options, stream)),
-            Self::GenerateContent => json(&gemini::request::GenerateContentRequest::new(request, options)),
+            Self::ChatCompletions => chat_completions::request::body(request, options, stream, endpoint),
+            Self::Messages => anthropic::request::body(request, options, stream),
+            Self::Responses => responses::request::body(request, options, stream),
+            Self::GenerateContent => gemini::request::body(request, options),
         }
     }
 
@@ -146,11 +140,4 @@ impl WireFormat {
         let problem = format!("`{own}` is not set by `extra`: the request has it already; remove it");
         Some(("extra", problem))
     }
-}
-
-fn json(body: &impl Serialize) -> Result<Bytes, Error> {
-    let mut bytes = Vec::with_capacity(BODY_BYTES);
-    serde_json::to_writer(&mut bytes, body)
-        .map_err(|error| Error::InvalidOption { key: "messages", message: error.to_string() })?;
-    Ok(bytes.into())
 }

@@ -1,5 +1,6 @@
 //! Messages, requests and replies of a chat with a model.
 
+mod encoded_prefix;
 mod message;
 mod model;
 mod options;
@@ -7,6 +8,7 @@ mod recovery;
 mod shown_pieces;
 mod text;
 
+pub use encoded_prefix::EncodedPrefix;
 pub use message::{Message, Picture, ProviderItems, RequestedCall, ToolFunction};
 pub use model::{ChatModel, ChatReply, ChatRequest, Piece, TextSink, ToolChoice, Usage};
 pub(crate) use model::{REFUSAL, is_zero, millionths, units};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::encoded_prefix::EncodedPrefix;
 use super::message::{ProviderItems, RequestedCall, ToolFunction};
 use super::options::RequestOptions;
 use crate::{Amount, Error, Message};
@@ -64,12 +65,22 @@ pub struct ChatRequest<'a> {
     pub tool_choice: &'a ToolChoice,
     /// The options that override those of the model.
     pub options: Option<&'a RequestOptions>,
+    /// The encoded beginning of the messages, if the owner of the conversation keeps it.
+    pub encoded: Option<&'a EncodedPrefix>,
 }
 
 impl<'a> ChatRequest<'a> {
     /// Creates a request without a system prompt, tools and options.
     pub fn new(model: &'a str, messages: &'a [Message]) -> Self {
-        Self { model, system: "", tools: &[], messages, tool_choice: &ToolChoice::Auto, options: None }
+        Self {
+            model,
+            system: "",
+            tools: &[],
+            messages,
+            tool_choice: &ToolChoice::Auto,
+            options: None,
+            encoded: None,
+        }
     }
 }
 

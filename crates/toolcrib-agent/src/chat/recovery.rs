@@ -90,6 +90,7 @@ mod tests {
             messages,
             tool_choice: &ToolChoice::Auto,
             options: None,
+            encoded: None,
         };
         model.complete(&request, &mut |_| ()).await.unwrap()
     }

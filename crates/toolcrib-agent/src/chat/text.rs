@@ -59,6 +59,7 @@ impl<M: ChatModel> ChatModel for TextModel<M> {
             system: own.unwrap_or(request.system),
             tools: &[],
             messages: &messages,
+            encoded: None,
             tool_choice: &ToolChoice::Auto,
             ..*request
         };

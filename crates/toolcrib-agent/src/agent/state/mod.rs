@@ -262,6 +262,7 @@ impl<'a> RunState<'a> {
                 (false, _) => &ToolChoice::Auto,
             },
             options: None,
+            encoded: Some(self.conversation.encoded()),
         }
     }
 

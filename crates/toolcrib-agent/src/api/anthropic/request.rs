@@ -2,17 +2,20 @@
 
 use std::borrow::Cow;
 
+use bytes::Bytes;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use toolcrib_model::JsonObject;
 
 use super::read_block;
+use crate::api::WireFormat;
+use crate::api::body::{BodyWriter, Elements};
 use crate::api::conversation::{add_extra, arguments, items_of, picture_label, result_text};
 use crate::chat::{
     ChatRequest, Picture, RequestOptions, RequestedCall, ResponseFormat, ToolChoice, ToolFunction,
 };
-use crate::{Message, Provider};
+use crate::{Error, Message, Provider};
 
 /// The most tokens of one message, where the options do not say: the API requires a number. All models since Claude
 /// 3.7 may write as many.
@@ -21,7 +24,7 @@ pub(crate) const DEFAULT_MAX_TOKENS: u32 = 16_384;
 /// The body of a request. What changes from turn to turn stands last. The marks say up to where the server keeps what
 /// it reads: the system prompt, with the tools before it, and the conversation.
 #[derive(Serialize)]
-pub(in crate::api) struct MessagesRequest<'a> {
+struct MessagesRequest<'a> {
     model: &'a str,
     stream: bool,
     #[serde(flatten)]
@@ -30,7 +33,11 @@ pub(in crate::api) struct MessagesRequest<'a> {
     tools: Vec<ToolDefinition<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     system: Option<[ContentBlock<'a>; 1]>,
-    messages: Vec<InputMessage<'a>>,
+}
+
+/// The fields behind the messages.
+#[derive(Serialize)]
+struct MessagesTail {
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<Value>,
 }
@@ -54,6 +61,9 @@ struct ToolDefinition<'a> {
 
 #[derive(Serialize)]
 struct InputMessage<'a> {
+    /// The position of its first message.
+    #[serde(skip)]
+    first: usize,
     role: Role,
     content: Vec<ContentBlock<'a>>,
 }
@@ -112,8 +122,27 @@ impl ContentBlock<'_> {
     }
 }
 
+/// Returns the body of a request.
+pub(in crate::api) fn body(
+    request: &ChatRequest<'_>,
+    options: &RequestOptions,
+    stream: bool,
+) -> Result<Bytes, Error> {
+    let mut body = BodyWriter::new(&MessagesRequest::new(request, options, stream), "messages")?;
+    body.conversation(request, WireFormat::Messages, None, |messages, _| {
+        let mut turns = turns(messages);
+        let settled = mark(&mut turns);
+        // The next request takes back the mark behind these.
+        let settled_messages = turns.get(settled).map_or(0, |turn| turn.first);
+        Elements { all: turns, settled, settled_messages }
+    })?;
+    body.finish(&MessagesTail {
+        tool_choice: tool_choice(request.tool_choice).filter(|_| !request.tools.is_empty()),
+    })
+}
+
 impl<'a> MessagesRequest<'a> {
-    pub(in crate::api) fn new(request: &ChatRequest<'a>, options: &RequestOptions, stream: bool) -> Self {
+    fn new(request: &ChatRequest<'a>, options: &RequestOptions, stream: bool) -> Self {
         let mut tools: Vec<_> = request.tools.iter().map(tool).collect();
         let mut system = text_block(request.system).map(|block| [block]);
         match (&mut system, tools.last_mut()) {
@@ -121,23 +150,13 @@ impl<'a> MessagesRequest<'a> {
             (None, Some(last)) => last.cache_control = Some(CacheControl::Ephemeral),
             (None, None) => {}
         }
-        let mut messages = turns(request.messages);
-        mark(&mut messages);
-        Self {
-            model: request.model,
-            stream,
-            options: options_of(options),
-            tool_choice: tool_choice(request.tool_choice).filter(|_| !tools.is_empty()),
-            tools,
-            system,
-            messages,
-        }
+        Self { model: request.model, stream, options: options_of(options), tools, system }
     }
 }
 
 /// Marks the end of the conversation, and the end that the request before had: the server looks for what it keeps only a
-/// few blocks before a mark.
-fn mark(messages: &mut [InputMessage<'_>]) {
+/// few blocks before a mark. Returns the number of messages before the marks.
+fn mark(messages: &mut [InputMessage<'_>]) -> usize {
     let answer = messages.iter().rposition(|message| message.role == Role::Assistant);
     let before = answer.and_then(|answer| answer.checked_sub(1));
     for position in [before, messages.len().checked_sub(1)].into_iter().flatten() {
@@ -146,6 +165,7 @@ fn mark(messages: &mut [InputMessage<'_>]) {
             block.mark();
         }
     }
+    before.unwrap_or_default()
 }
 
 fn tool(tool: &ToolFunction) -> ToolDefinition<'_> {
@@ -184,10 +204,10 @@ fn options_of(options: &RequestOptions) -> JsonObject {
 /// Returns the conversation: what the user and the tools say between two answers is one message.
 fn turns(messages: &[Message]) -> Vec<InputMessage<'_>> {
     let mut turns: Vec<InputMessage<'_>> = Vec::with_capacity(messages.len());
-    for message in messages {
+    for (first, message) in messages.iter().enumerate() {
         let role = if matches!(message, Message::Assistant { .. }) { Role::Assistant } else { Role::User };
         if turns.last().is_none_or(|turn| turn.role != role) {
-            turns.push(InputMessage { role, content: Vec::new() });
+            turns.push(InputMessage { first, role, content: Vec::new() });
         }
         let Some(InputMessage { content: blocks, .. }) = turns.last_mut() else { continue };
         match message {

@@ -2,23 +2,26 @@
 
 use std::borrow::Cow;
 
+use bytes::Bytes;
 use serde::Serialize;
 use serde_json::{Value, json};
 use toolcrib_model::JsonObject;
 
 use super::read_item;
+use crate::api::WireFormat;
+use crate::api::body::{BodyWriter, Elements};
 use crate::api::conversation::{add_extra, items_of, picture_label, result_text};
 use crate::chat::{
     ChatRequest, Picture, RequestOptions, RequestedCall, ResponseFormat, ToolChoice, ToolFunction,
 };
-use crate::{Message, Provider};
+use crate::{Error, Message, Provider};
 
 /// The part of a reply that the server is asked for, since it keeps nothing itself: the reasoning, encrypted.
 const REASONING: &str = "reasoning.encrypted_content";
 
 /// The body of a request. What changes from turn to turn stands last.
 #[derive(Serialize)]
-pub(in crate::api) struct ResponsesRequest<'a> {
+struct ResponsesRequest<'a> {
     model: &'a str,
     stream: bool,
     store: bool,
@@ -28,7 +31,11 @@ pub(in crate::api) struct ResponsesRequest<'a> {
     tools: Vec<FunctionTool<'a>>,
     #[serde(skip_serializing_if = "str::is_empty")]
     instructions: &'a str,
-    input: Vec<InputItem<'a>>,
+}
+
+/// The fields behind the conversation.
+#[derive(Serialize)]
+struct InputTail {
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<Value>,
 }
@@ -88,8 +95,23 @@ enum InputContent<'a> {
     },
 }
 
+/// Returns the body of a request.
+pub(in crate::api) fn body(
+    request: &ChatRequest<'_>,
+    options: &RequestOptions,
+    stream: bool,
+) -> Result<Bytes, Error> {
+    let mut body = BodyWriter::new(&ResponsesRequest::new(request, options, stream), "input")?;
+    body.conversation(request, WireFormat::Responses, None, |messages, _| {
+        Elements::settled(items_in(messages), messages.len())
+    })?;
+    body.finish(&InputTail {
+        tool_choice: tool_choice(request.tool_choice).filter(|_| !request.tools.is_empty()),
+    })
+}
+
 impl<'a> ResponsesRequest<'a> {
-    pub(in crate::api) fn new(request: &ChatRequest<'a>, options: &RequestOptions, stream: bool) -> Self {
+    fn new(request: &ChatRequest<'a>, options: &RequestOptions, stream: bool) -> Self {
         let tool = |tool: &'a ToolFunction| {
             let ToolFunction { name, description, parameters } = tool;
             FunctionTool { r#type: "function", name, description, parameters, strict: false }
@@ -100,10 +122,8 @@ impl<'a> ResponsesRequest<'a> {
             stream,
             store: false,
             options: options_of(options),
-            tool_choice: tool_choice(request.tool_choice).filter(|_| !tools.is_empty()),
             tools,
             instructions: request.system,
-            input: items_in(request.messages),
         }
     }
 }

@@ -3,6 +3,7 @@
 mod formats;
 mod options;
 mod pieces;
+mod prefixes;
 mod replies;
 mod server;
 
@@ -38,6 +39,7 @@ async fn ask_with(settings: ApiSettings) -> (Result<ChatReply, Error>, String) {
         messages: &messages,
         tool_choice: &ToolChoice::Auto,
         options: None,
+        encoded: None,
     };
     let mut text = String::new();
     let reply = model
@@ -269,6 +271,7 @@ async fn two_requests_of_a_run_begin_with_the_same_bytes() {
             messages: &messages[..count],
             tool_choice: &ToolChoice::Auto,
             options: None,
+            encoded: None,
         };
         model.complete(&request, &mut |_| ()).await.unwrap();
     }
