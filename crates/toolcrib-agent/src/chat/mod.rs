@@ -4,6 +4,7 @@ mod encoded_prefix;
 mod message;
 mod model;
 mod options;
+mod output_schema;
 mod recovery;
 mod shown_pieces;
 mod text;
@@ -16,6 +17,8 @@ pub(crate) use options::WireOptions;
 #[cfg(test)]
 pub(crate) use options::{MAX_EXTRA_KEYS, MAX_STOPS};
 pub use options::{MAX_REPLIES, RequestOptions, ResponseFormat};
+pub(crate) use output_schema::with_instruction;
+pub use output_schema::{MAX_OUTPUT_SCHEMA_BYTES, NoOutput, OutputSchema, OutputValue};
 pub use recovery::RecoveringModel;
 pub(crate) use shown_pieces::ShownPieces;
 pub use text::TextModel;

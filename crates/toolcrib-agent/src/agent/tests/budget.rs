@@ -307,10 +307,16 @@ async fn what_was_spent_below_counts_on_after_a_crash() {
     let entries = [
         Entry::Began { prompt: "Go.".to_owned() },
         Entry::Said { messages: vec![crate::Message::user("Go.")] },
-        Entry::Replied { message, calls: vec![asked], usage },
+        Entry::Replied { message, calls: vec![asked], usage, model: None },
         Entry::Begun { call_id: "a".to_owned() },
         Entry::SpentBelow { spent: Spent { tokens: 2 * EACH, cost: 7, calls: 3 } },
-        Entry::Finished { call_id: "a".to_owned(), ok: true, answer: "b".to_owned(), pictures: Vec::new() },
+        Entry::Finished {
+            call_id: "a".to_owned(),
+            ok: true,
+            answer: "b".to_owned(),
+            pictures: Vec::new(),
+            ms: None,
+        },
     ];
     let house = House::new(9);
     let mut conversation = Conversation::restore(entries);

@@ -9,6 +9,7 @@ mod endings;
 mod limits;
 mod machine;
 mod notifications;
+mod outputs;
 mod repair;
 mod resume;
 mod styles;

@@ -39,6 +39,7 @@ async fn ask_with(settings: ApiSettings) -> (Result<ChatReply, Error>, String) {
         messages: &messages,
         tool_choice: &ToolChoice::Auto,
         options: None,
+        output: None,
         encoded: None,
     };
     let mut text = String::new();
@@ -271,6 +272,7 @@ async fn two_requests_of_a_run_begin_with_the_same_bytes() {
             messages: &messages[..count],
             tool_choice: &ToolChoice::Auto,
             options: None,
+            output: None,
             encoded: None,
         };
         model.complete(&request, &mut |_| ()).await.unwrap();

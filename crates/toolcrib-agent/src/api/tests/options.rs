@@ -197,6 +197,7 @@ async fn another_attempt_is_told_before_it_is_made() {
         messages: &messages,
         tool_choice: &ToolChoice::Auto,
         options: None,
+        output: None,
         encoded: None,
     };
     let mut notices = Vec::new();
