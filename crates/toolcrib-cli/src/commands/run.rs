@@ -84,6 +84,9 @@ async fn start_and_drive(task: RunRequest, extensions: &Extensions, json: bool) 
         Arc::make_mut(&mut app.extensions).observer = Some(observer);
     }
     let starting = (!json).then(|| Activity::start(&format!("starting {}", task.app.display())));
+    if let Some(starting) = &starting {
+        Arc::make_mut(&mut app.extensions).load_observer = Some(starting.detail());
+    }
     let runtime = tokio::select! {
         biased;
         () = interrupts.left() => return Err(interrupted()),
@@ -262,6 +265,7 @@ impl Session<'_> {
         };
         let (mut nobody, mut watcher) =
             ((), Watcher::new(self.reasoning, self.is_chat.then_some(&mut self.results), has_schema));
+        let context = if self.json { context } else { context.with_progress(watcher.progress()) };
         let observer: &mut dyn Observer = if self.json { &mut nobody } else { &mut watcher };
         let (model, entrance) = (self.model.as_ref(), self.entrance.as_ref());
         let conversation = &mut self.conversation;

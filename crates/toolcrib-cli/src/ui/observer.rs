@@ -1,5 +1,6 @@
 //! A run, as a person watches it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -9,7 +10,7 @@ use toolcrib_model::{ToolCall, ToolResult};
 use crate::arguments::Reasoning;
 use crate::commands::Results;
 use crate::terminal::{Stream, screen};
-use crate::ui::activity::Activity;
+use crate::ui::activity::{Activity, ActivityDetail};
 use crate::ui::markdown::MarkdownStream;
 use crate::ui::output::{is_colourful, say_model, tell_model, tell_raw};
 use crate::ui::printable::{Layout, excerpt, printable};
@@ -73,6 +74,11 @@ impl<'a> Watcher<'a> {
             columns,
             names,
         }
+    }
+
+    /// Returns a listener that shows the progress of calls.
+    pub(crate) fn progress(&self) -> Arc<ActivityDetail> {
+        self.activity.detail()
     }
 
     /// Says which calls run, or that the model is waited for.
