@@ -127,6 +127,12 @@ async fn tried(mut fault: Value, format: ModelFormat) -> Option<String> {
         assert!(error.contains("; "), "{name}: it is not said what to do: {error}");
         write!(told, "\n{error}").unwrap();
     }
+    if !report["output"].is_null() {
+        write!(told, "\ngave {}", report["output"]).unwrap();
+    }
+    if let Some(problem) = report["problem"].as_str() {
+        write!(told, "\n{problem}").unwrap();
+    }
     let text = format!("{:?}", report["text"].as_str().unwrap_or_default());
     let shown: String = text.chars().take(MAX_SHOWN_CHARS).collect();
     let failed = report["calls"].as_array().unwrap().iter().filter(|call| call["ok"] == false).count();
@@ -180,6 +186,7 @@ faults! {
     answers_in_unknown_forms_are_understood_or_explained: "shapes.yaml";
     refusals_are_tried_again_or_explained: "refusals.yaml";
     floods_end_within_bounds: "floods.yaml";
+    answers_are_continued_and_have_the_form_that_was_asked_for_or_are_told_apart: "outputs.yaml";
 }
 
 /// The formats that have faults of their own; Chat Completions has its own among the others.

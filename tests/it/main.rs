@@ -15,6 +15,7 @@
 mod support;
 
 mod agent;
+mod answers;
 mod attacks;
 mod bad_calls;
 mod bad_input;

@@ -50,7 +50,7 @@ Tasks:
                  target/tools if missing; fails on a broken link or a warning
   docs           regenerate the reference pages that are made from declarations in the code; test fails
                  if they are out of date
-  recording      render the picture of the README from the output of the quickstart
+  recording      render the pictures of terminals in the documentation from real output
   databases COMMAND…
                  run a command with the database servers of the tests running and the variables set
                  that name them: PostgreSQL and MariaDB, which CI=true installs with apt-get

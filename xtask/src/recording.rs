@@ -1,4 +1,7 @@
-//! `cargo xtask recording`: the picture of the README, a terminal recording rendered from real output.
+//! `cargo xtask recording`: the pictures of terminals in the documentation, rendered from real output.
+
+mod ansi;
+mod chat;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -31,7 +34,7 @@ const BAR: usize = 32;
 const PAUSE: f64 = 0.55;
 const SHORT_PAUSE: f64 = 0.12;
 
-/// Builds the program, runs the command without a key, and writes the picture.
+/// Builds the program, runs the command without a key, and writes its picture and those of a conversation.
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let binary = workspace.build_program()?;
     // Both streams share one pipe, so that their lines have the order of a terminal.
@@ -45,7 +48,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let path = workspace.root.join(PICTURE);
     fs::write(&path, picture(&lines)).with_context(|| format!("could not write {}", path.display()))?;
     println!("recording: {PICTURE}, {} lines", lines.len());
-    Ok(())
+    chat::run(workspace, &binary)
 }
 
 /// Returns the recording as SVG. Its lines appear one after the other, or at once if reduced motion is preferred.

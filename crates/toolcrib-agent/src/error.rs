@@ -63,6 +63,12 @@ pub enum Error {
         /// The reason why it is invalid.
         message: String,
     },
+    /// The schema of answers cannot be used.
+    #[error("the output schema cannot be used: {message}")]
+    InvalidOutputSchema {
+        /// The reason.
+        message: String,
+    },
     /// The address of the server is not one.
     #[error("`base_url` is `{url}`: {reason}; write it as `https://host/v1`")]
     InvalidBaseUrl {

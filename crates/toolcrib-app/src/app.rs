@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
+use toolcrib_agent::chat::OutputSchema;
 use toolcrib_datagen::session::SessionStates;
 use toolcrib_document::{Document, Error as DocumentError, Format, Limits, parse};
 use toolcrib_io::files::{ProtectedFiles, make_private, read_bounded, state_folder};
@@ -122,6 +123,12 @@ impl App {
     /// Returns the name of the app.
     pub fn id(&self) -> &str {
         self.config.app.id.as_deref().unwrap_or(&self.file.name)
+    }
+
+    /// Returns the schema of the answers of its agents. One that cannot be used is an error of the
+    /// [`Blueprint`](crate::Blueprint).
+    pub fn output_schema(&self) -> Option<Arc<OutputSchema>> {
+        self.resolved.output_schema.as_ref()?.schema.as_ref().ok().cloned()
     }
 
     /// Returns true if another reading of the file has the same values; comments are ignored.

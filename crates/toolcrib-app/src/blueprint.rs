@@ -116,7 +116,7 @@ impl Blueprint {
         agents::check_injection(&config.agents, config.runtime.tool_injection, file, &mut found.errors);
         audit::check(config.audit.as_ref(), resolved, file, &mut found.errors);
         generate::check(config.generate.as_ref(), &config.agents, file, &mut found.errors);
-        runtime::check(&config.runtime, file, &mut found.errors);
+        runtime::check(&config.runtime, resolved.output_schema.as_ref(), file, &mut found.errors);
         let has_scheduler = config.modules.contains_key(SCHEDULER);
         execution::check(&config.execution, has_scheduler, file, &mut found.errors);
         search::check(&config.tools.search, file, &mut found);

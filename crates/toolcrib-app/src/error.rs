@@ -53,6 +53,13 @@ pub enum Error {
         #[source]
         source: toolcrib_io::Error,
     },
+    /// A file with a schema of answers cannot be read.
+    #[error("the output schema: {source}")]
+    OutputSchema {
+        /// The cause.
+        #[source]
+        source: toolcrib_io::Error,
+    },
     /// There is no such module.
     #[error("{message}")]
     UnknownModule {

@@ -44,7 +44,7 @@ pub use nesting::{serve_arguments, too_deep};
 pub use options::LaunchOptions;
 pub use schema::module_schema::ModuleSchema;
 pub use settings::{AppConfig, ToolsSection};
-pub use sources::{BuiltSource, CheckedLoader, SourceRequest};
+pub use sources::{BuiltSource, CheckedLoader, LoadObserver, SourceRequest};
 pub use state_name::state_name;
 pub use toolcrib_loader_mcp::tools::Change;
 pub use toolcrib_loader_mcp::{Authorization, LOGIN_TIMEOUT, LoopbackRedirect};

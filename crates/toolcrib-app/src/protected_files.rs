@@ -62,6 +62,9 @@ pub(crate) fn protect(app: &App, skills: &Skills, skill_folders: &[PathBuf]) {
             rotated(app, path);
         }
     }
+    if let Some(path) = settings.output_schema.as_ref().and_then(|schema| schema.path.as_ref()) {
+        files.protect_file(path.clone());
+    }
     for recording in settings.recordings.values().flatten() {
         files.protect_file(app.file.path(recording));
     }

@@ -9,6 +9,7 @@ use toolcrib_model::text::pointer_part;
 
 use crate::file::{templates, variables};
 use crate::sections::agents::BrainConfig;
+use crate::sections::output_schema::ResolvedOutputSchema;
 use crate::{AppConfig, AppFile};
 
 /// The settings of an app file that name files and extensions, with their variables filled in: once, right after the
@@ -38,6 +39,8 @@ pub(crate) struct ResolvedSettings {
     pub(crate) task_store: Option<Result<PathBuf, DocumentError>>,
     /// The recordings of models, by the JSON pointers of their `brain`.
     pub(crate) recordings: BTreeMap<String, Result<String, DocumentError>>,
+    /// `runtime.output_schema`.
+    pub(crate) output_schema: Option<ResolvedOutputSchema>,
 }
 
 /// An entry of a section whose settings depend on its `type`.
@@ -70,7 +73,7 @@ impl ResolvedEntry {
 impl ResolvedSettings {
     /// Fills in the variables of an app file.
     pub(crate) fn new(config: &AppConfig, file: &AppFile) -> Self {
-        let AppConfig { agents, modules, tools, skills, execution, audit, .. } = config;
+        let AppConfig { agents, modules, tools, skills, execution, runtime, audit, .. } = config;
         let text = |text: &str, pointer: &str| variables::expanded(file, text, pointer, false);
         let path = |text: &str, pointer: &str| variables::expanded(file, text, pointer, true);
         let named = |section: &str, entries: &BTreeMap<String, Value>| {
@@ -118,6 +121,10 @@ impl ResolvedSettings {
                 .as_deref()
                 .map(|store| path(store, "/execution/store").map(|store| file.path(&store))),
             recordings,
+            output_schema: runtime
+                .output_schema
+                .as_ref()
+                .map(|schema| ResolvedOutputSchema::new(schema, file)),
         }
     }
 }

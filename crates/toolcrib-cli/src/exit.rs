@@ -26,6 +26,8 @@ pub(crate) enum Exit {
     Truncated = 6,
     /// A model refused to answer, or a filter of its server stopped the answer.
     Refused = 7,
+    /// The answer of a model does not conform to the output schema.
+    InvalidOutput = 8,
 }
 
 impl From<Exit> for ExitCode {

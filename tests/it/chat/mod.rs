@@ -5,7 +5,7 @@ mod screen;
 use serde_json::{Value, json};
 use toolcrib_testkit::{ModelServer, Turn};
 
-use crate::support::{Lab, shop, tmux};
+use crate::support::{Lab, mcp_script, shop, tmux};
 use screen::ChatScreen;
 
 const ANSWER: &str = "# Lamps\n\nThere are **two lamps** in stock, and the cheaper one of them costs twenty euro, which is \
@@ -165,6 +165,49 @@ async fn commands_tell_of_the_conversation_and_an_exchange_is_taken_back() {
     chat.close().await;
     let shown = lab.run(["sessions", "app.yaml", "show", "s"]).await.expect(0);
     assert!(shown.stdout.contains("third") && !shown.stdout.contains("second"), "{}", shown.stdout);
+}
+
+/// A server that starts when there is a file `go`, and ends its calls when there is a file `on`.
+const SLOW: &str = r#"
+on_start() { until [ -e go ]; do sleep 0.05; done; }
+on_call() {
+  token=${line#*\"progressToken\":}; token=${token%%[,\}]*}
+  printf '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":3,"total":5,"message":"counting"}}\n' "$token"
+  until [ -e on ]; do sleep 0.05; done
+  text five
+}
+"#;
+
+#[tokio::test]
+async fn the_servers_that_start_and_the_progress_of_tools_are_shown_while_they_are_waited_for() {
+    let Some(tmux) = tmux() else { return };
+    let turns = [Turn::call("slow__ask", &json!({"what": "x"})), Turn::text("Five.")];
+    let server = ModelServer::start(turns).await.unwrap();
+    let app = json!({
+        "agents": [{"id": "clerk", "brain": {"provider": "openai", "model": "m", "base_url": server.base_url()}}],
+        "tools": {
+            "registry": [{"type": "mcp", "namespace": "slow", "command": ["sh", "server.sh"]}],
+            "capabilities": {"default_policy": "grant"},
+        },
+    });
+    let lab = Lab::with_app(&app.to_string())
+        .with_file("server.sh", mcp_script(SLOW))
+        .with_variable("OPENAI_API_KEY", "test");
+    let chat = ChatScreen::start(&lab, &tmux, 80, &["chat", "app.yaml"]);
+    chat.until("waiting for mcp slow").await;
+    std::fs::write(lab.path("go"), "").unwrap();
+    chat.prompt().await;
+    chat.types("count");
+    chat.key("Enter");
+    let shown = chat.until("counting (3 of 5)").await;
+    assert!(shown.contains("running slow.ask ("), "{shown}");
+    std::fs::write(lab.path("on"), "").unwrap();
+    let shown = chat.until("Five.").await;
+    assert!(!shown.contains("counting"), "what has ended is shown no more: {shown}");
+    chat.prompt().await;
+    chat.key("C-d");
+    chat.ended().await;
+    chat.close().await;
 }
 
 #[tokio::test]

@@ -25,6 +25,7 @@ duplicate tool or a source that does not load. Results go to standard output; ev
 | 5 | A source is unavailable: a server is down, a login is missing, or a variable is not set. |
 | 6 | The model's answer was cut off at its length limit. |
 | 7 | The model refused, or a content filter stopped the answer. |
+| 8 | The model's answer does not conform to the output schema. |
 ";
 
 /// How deep commands are nested, as in `toolcrib new exec`.

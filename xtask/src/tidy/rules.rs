@@ -97,6 +97,7 @@ pub(super) const CRATES: &[CrateRule] = &[
         "toolcrib-model",
         "toolcrib-port",
         "toolcrib-prompt",
+        "toolcrib-schema",
         "toolcrib-sdk",
     ]),
     CrateRule::new("toolcrib-exec", 5)

@@ -2,9 +2,11 @@
 
 use std::collections::HashSet;
 
+use super::compaction::{message_size, size};
 use super::conversation_repair::{Repairs, repaired};
 use super::runtime_notes::append;
 use crate::Message;
+use crate::chat::EncodedPrefix;
 use crate::journal::OpenRun;
 
 /// The messages of a conversation, without the system prompt. Each call has exactly one result, except the last calls
@@ -12,6 +14,9 @@ use crate::journal::OpenRun;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conversation {
     messages: Vec<Message>,
+    /// The size of the messages: it is asked at each turn, and most turns only add to it.
+    bytes: usize,
+    encoded: EncodedPrefix,
     open: Option<OpenRun>,
     repairs: Repairs,
 }
@@ -27,7 +32,7 @@ impl Conversation {
     /// next prompt.
     pub fn from_messages(messages: Vec<Message>) -> Self {
         let (messages, repairs) = repaired(messages);
-        Self { messages, open: None, repairs }
+        Self { bytes: size(&messages), messages, encoded: EncodedPrefix::default(), open: None, repairs }
     }
 
     /// Returns the conversation of a session, and the run that is open in it.
@@ -37,7 +42,7 @@ impl Conversation {
         let last = if is_open { messages.pop() } else { None };
         let (mut messages, repairs) = repaired(messages);
         messages.extend(last);
-        Self { messages, open, repairs }
+        Self { bytes: size(&messages), messages, encoded: EncodedPrefix::default(), open, repairs }
     }
 
     /// Returns the messages, oldest first.
@@ -55,7 +60,7 @@ impl Conversation {
     pub(super) fn complete(&mut self) {
         if self.open.is_none() && self.lacks_results() {
             let (messages, repairs) = repaired(std::mem::take(&mut self.messages));
-            self.messages = messages;
+            self.replace(messages);
             self.repairs.dropped += repairs.dropped;
         }
     }
@@ -82,21 +87,44 @@ impl Conversation {
     }
 
     pub(super) fn push(&mut self, message: Message) {
+        self.bytes += message_size(&message);
         self.messages.push(message);
     }
 
     /// Puts others in the place of all.
     pub(super) fn replace(&mut self, messages: Vec<Message>) {
+        self.bytes = size(&messages);
+        self.encoded.forget_from(0);
         self.messages = messages;
     }
 
-    pub(super) fn get_mut(&mut self, position: usize) -> Option<&mut Message> {
-        self.messages.get_mut(position)
+    /// Returns the messages as they were sent.
+    pub(super) fn encoded(&self) -> &EncodedPrefix {
+        &self.encoded
+    }
+
+    /// Returns the size of the messages, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Changes a message, if there is one at this position.
+    pub(super) fn change(&mut self, position: usize, change: impl FnOnce(&mut Message)) {
+        self.encoded.forget_from(position);
+        if let Some(message) = self.messages.get_mut(position) {
+            let before = message_size(message);
+            change(message);
+            self.bytes = self.bytes.saturating_sub(before) + message_size(message);
+        }
     }
 
     /// Adds a note to the last message, where that is not the model's own.
     pub(super) fn extend_last(&mut self, text: &str) -> bool {
-        extend_last(&mut self.messages, text)
+        self.encoded.forget_from(self.messages.len().saturating_sub(1));
+        let before = self.messages.last().map_or(0, message_size);
+        let is_extended = extend_last(&mut self.messages, text);
+        self.bytes = self.bytes.saturating_sub(before) + self.messages.last().map_or(0, message_size);
+        is_extended
     }
 
     /// Returns the ids of all calls.

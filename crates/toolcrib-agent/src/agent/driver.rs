@@ -44,6 +44,8 @@ pub(super) struct Driver<'a> {
     pub(super) is_told: bool,
     /// Notices about requests to the model, such as retries.
     pub(super) notices: Vec<String>,
+    /// Journal entries of the notices that are not written yet.
+    pub(super) noticed: Vec<Entry>,
 }
 
 impl Driver<'_> {
@@ -72,7 +74,12 @@ impl Driver<'_> {
     /// Keeps what happened. Where that fails, the run ends, and nothing more is kept: what is there still tells how far it
     /// was.
     async fn kept(&mut self, state: &mut RunState<'_>, action: Action, lasts: bool) -> Action {
-        let entries = state.take_entries();
+        for text in state.take_notices() {
+            self.observer.on_notice(&text);
+            notice(&mut self.notices, &mut self.noticed, &text);
+        }
+        let mut entries = std::mem::take(&mut self.noticed);
+        entries.extend(state.take_entries());
         let Some(journal) = self.journal else { return action };
         let is_over = matches!(action, Action::End(_));
         if entries.is_empty() {
@@ -164,13 +171,11 @@ impl Driver<'_> {
     ) -> Result<ChatReply, Outcome> {
         let span = span::chat(self.settings, self.model.provider(), &self.context);
         let observer = &mut *self.observer;
-        let notices = &mut self.notices;
+        let (notices, noticed) = (&mut self.notices, &mut self.noticed);
         let mut on_piece = |piece: Piece<'_>| match piece {
             Piece::Notice(text) => {
                 observer.on_notice(text);
-                if notices.len() < MAX_REPORTED_NOTICES {
-                    notices.push(text.to_owned());
-                }
+                notice(notices, noticed, text);
             }
             _ if !is_shown => {}
             Piece::Text(text) => observer.on_text(text),
@@ -199,6 +204,8 @@ impl Driver<'_> {
             deferred: None,
             tool_choice: &ToolChoice::None,
             options: None,
+            output: None,
+            encoded: None,
         };
         let _admission = match self.admit(state, self.end_of_turn(state)).await {
             Ok(admission) => admission,
@@ -310,6 +317,14 @@ impl Driver<'_> {
         } else {
             (Instant::now() >= self.end).then_some(Outcome::LimitReached { limit: Limit::Duration })
         }
+    }
+}
+
+/// Keeps a notice for the report and the journal.
+fn notice(notices: &mut Vec<String>, noticed: &mut Vec<Entry>, text: &str) {
+    if notices.len() < MAX_REPORTED_NOTICES {
+        notices.push(text.to_owned());
+        noticed.push(Entry::Noticed { text: text.to_owned() });
     }
 }
 

@@ -17,6 +17,9 @@ pub const DEFAULT_MAX_CALLS: u32 = 200;
 /// does.
 pub const DEFAULT_MAX_FAILURES: u32 = 10;
 
+/// The default number of times that a run asks the model to continue an answer that was cut off.
+pub const DEFAULT_MAX_CONTINUATIONS: u32 = 2;
+
 /// The default number of tokens in a run, read and written: fifty turns of 200,000.
 pub const DEFAULT_MAX_TOKENS: u64 = 10_000_000;
 
@@ -45,6 +48,9 @@ pub struct RunLimits {
     pub max_calls: u32,
     /// The number of consecutive calls that fail; [`DEFAULT_MAX_FAILURES`] by default.
     pub max_failures: u32,
+    /// The number of times that the model is asked to continue an answer that was cut off;
+    /// [`DEFAULT_MAX_CONTINUATIONS`] by default.
+    pub max_continuations: u32,
     /// The number of tokens read and written; [`DEFAULT_MAX_TOKENS`] by default.
     pub max_tokens: u64,
     /// The cost, in millionths of the currency of the model's prices; [`DEFAULT_MAX_COST`] by default.
@@ -61,6 +67,7 @@ impl Default for RunLimits {
             max_turns: DEFAULT_MAX_TURNS,
             max_calls: DEFAULT_MAX_CALLS,
             max_failures: DEFAULT_MAX_FAILURES,
+            max_continuations: DEFAULT_MAX_CONTINUATIONS,
             max_tokens: DEFAULT_MAX_TOKENS,
             max_cost: DEFAULT_MAX_COST,
             max_duration: DEFAULT_MAX_DURATION,

@@ -146,7 +146,8 @@ impl Agent {
         context.budget = Some(state.budget().clone());
         let settings = &self.settings;
         let journal = self.journal.as_deref();
-        let (notifications, is_told, notices) = (self.notifications.as_deref(), false, Vec::new());
+        let (notifications, is_told) = (self.notifications.as_deref(), false);
+        let (notices, noticed) = (Vec::new(), Vec::new());
         let driver = Driver {
             settings,
             model,
@@ -159,6 +160,7 @@ impl Agent {
             notifications,
             is_told,
             notices,
+            noticed,
         };
         let report = driver.drive(state, action).instrument(span.clone()).await;
         span::finished(&span, &report);

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
+use toolcrib_schema::Repair;
 
 use super::limits::Limit;
 use super::repetition::STOP_AFTER_REPEATS;
@@ -16,9 +17,9 @@ pub const MAX_REPORTED_CALLS: usize = 1_000;
 /// The number of notices in a report.
 pub const MAX_REPORTED_NOTICES: usize = 20;
 
-/// The report of a run. Its JSON is `{"outcome": "completed|truncated|refused|content_filter|limit_reached|failed", "text",
+/// The report of a run. Its JSON is `{"outcome": "completed|truncated|refused|content_filter|invalid_output|limit_reached|failed", "text",
 /// "turns", "calls": [{"name", "arguments", "ok", "ms"}], "usage": {"prompt_tokens", "completion_tokens"}, "models"}`, with
-/// `"limit"` or `"error"` for the outcomes that have one, and `"spent_below": {"tokens", "cost", "calls"}` if it started
+/// `"limit"`, `"problem"` or `"error"` for the outcomes that have one, and `"spent_below": {"tokens", "cost", "calls"}` if it started
 /// other runs.
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
@@ -28,6 +29,12 @@ pub struct RunReport {
     pub outcome: Outcome,
     /// The answer; of a run that did not complete, the last that the model said.
     pub text: String,
+    /// The answer as a value that conforms to the output schema of the agent, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<Value>,
+    /// The changes by which the answer was made to conform to the output schema.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub output_repairs: Vec<Repair>,
     /// The number of requests to the model.
     pub turns: u32,
     /// The calls, in order; of more than [`MAX_REPORTED_CALLS`] the last.
@@ -97,6 +104,11 @@ pub enum Outcome {
     Refused,
     /// A filter of the model's server stopped the answer.
     ContentFilter,
+    /// The answer does not conform to the output schema of the agent, nor did the one before.
+    InvalidOutput {
+        /// The reason, for people.
+        problem: String,
+    },
     /// The model would have gone on.
     LimitReached {
         /// The limit that ended the run.
@@ -138,6 +150,12 @@ impl Outcome {
         }
     }
 
+    /// Returns true for the finish reason of a message that was cut off, since the model may write no more in one message.
+    pub(crate) fn is_length_limit(reason: Option<&str>) -> bool {
+        let reasons = ["length", "max_tokens", "max_output_tokens"];
+        reason.is_some_and(|reason| reasons.iter().any(|known| reason.eq_ignore_ascii_case(known)))
+    }
+
     /// Explains to a user why there is no whole answer, and what to do. `None` for a run that completed.
     pub fn explanation(&self) -> Option<String> {
         Some(match self {
@@ -155,6 +173,10 @@ impl Outcome {
                                     another model"
                     .to_owned()
             }
+            Self::InvalidOutput { problem } => format!(
+                "the answer does not conform to the output schema: {problem}; change the schema or the prompt, or ask \
+                 another model"
+            ),
             Self::LimitReached { limit: Limit::ContextOverflow } => {
                 "the conversation is longer than the model takes in, and cannot be made shorter".to_owned()
             }

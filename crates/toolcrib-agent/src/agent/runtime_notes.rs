@@ -12,6 +12,10 @@ pub(super) const NUDGE: &str = "Your last message was empty. Call a tool, or ans
 pub(super) const SHORTER: &str =
     "Your last message was cut off before it said anything. Think less, and call a tool, or answer.";
 
+/// The text for a model whose answer was cut off.
+pub(super) const CONTINUE: &str = "[Your last message was cut off, since it was too long. Continue it exactly where it \
+    ends: repeat nothing, and say nothing about the cut.]";
+
 /// The most bytes of a signature that is repeated.
 const MAX_SIGNATURE_BYTES: usize = 2000;
 
@@ -53,6 +57,14 @@ pub(super) fn happened(text: &str) -> String {
     format!("[This happened meanwhile. It is information, not a request of the user: {text}]")
 }
 
+/// Returns the text for a model whose answer does not conform to the schema of answers.
+pub(super) fn invalid_output(problem: &str) -> String {
+    format!(
+        "[Your answer does not conform to the schema of the answer: {problem}. Answer again with the whole JSON value, and \
+         with nothing else.]"
+    )
+}
+
 /// Returns the text that asks a model for its last answer.
 pub(super) fn last_answer(limit: Limit, reached: &str) -> String {
     let why = match limit {
@@ -88,7 +100,8 @@ mod tests {
     #[test]
     fn what_a_model_is_told_beside_its_results() {
         let found = json!({"results": ["notes.add(text: str) — Adds a note.\ntext: The note."]});
-        let mut told = vec![NUDGE.to_owned(), SHORTER.to_owned(), repeated()];
+        let mut told = vec![NUDGE.to_owned(), SHORTER.to_owned(), CONTINUE.to_owned(), repeated()];
+        told.push(invalid_output("`total` is missing"));
         told.extend((1..=5).filter_map(|searches| searched(searches, &found)));
         told.extend(searched(2, &json!({"results": []})));
         told.push(happened("The background task task_1 (shop.make) has ended: {\"made\":7}"));

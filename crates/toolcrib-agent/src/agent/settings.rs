@@ -1,6 +1,7 @@
 //! The settings of an agent.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use toolcrib_model::JsonObject;
 use toolcrib_model::tool::DiscoveryStep;
@@ -9,7 +10,7 @@ use toolcrib_prompt::{OfferedTool, Plan, Reveals, WireNames};
 
 use super::compaction::DEFAULT_COMPACT_AT;
 use super::limits::RunLimits;
-use crate::chat::{ToolChoice, ToolFunction};
+use crate::chat::{OutputSchema, ToolChoice, ToolFunction};
 
 /// The smallest share of the context window above which a conversation can be compacted.
 const LEAST_COMPACT_AT: f64 = 0.1;
@@ -44,6 +45,8 @@ pub struct AgentSettings {
     pub returns_reasoning: bool,
     /// The tool choice of the first turn of a run; later turns are free to call tools or not.
     pub tool_choice: ToolChoice,
+    /// The schema of the answers; none by default.
+    pub output_schema: Option<Arc<OutputSchema>>,
     /// The limits of a run.
     pub limits: RunLimits,
 }
@@ -70,6 +73,7 @@ impl AgentSettings {
             sees_pictures: false,
             returns_reasoning: false,
             tool_choice: ToolChoice::Auto,
+            output_schema: None,
             limits: RunLimits::default(),
         }
     }
@@ -123,6 +127,14 @@ impl AgentSettings {
     /// Sets whether the first turn may or must call tools.
     pub fn with_tool_choice(mut self, tool_choice: ToolChoice) -> Self {
         self.tool_choice = tool_choice;
+        self
+    }
+
+    /// Sets the schema of the answers. The system prompt of requests tells the model of it. An answer that does not
+    /// conform is repaired as the arguments of calls are, or the model is asked once more; the report has the value as
+    /// [`output`](super::RunReport::output).
+    pub fn with_output_schema(mut self, schema: impl Into<Option<Arc<OutputSchema>>>) -> Self {
+        self.output_schema = schema.into();
         self
     }
 

@@ -78,6 +78,7 @@ fn ended(span: &Span, outcome: &Outcome) {
         Outcome::Truncated => span.record("error.type", "truncated"),
         Outcome::Refused => span.record("error.type", "refused"),
         Outcome::ContentFilter => span.record("error.type", "content_filter"),
+        Outcome::InvalidOutput { .. } => span.record("error.type", "invalid_output"),
         Outcome::LimitReached { .. } => span.record("error.type", "limit_reached"),
         Outcome::Failed { error } => span.record("error.type", &*error.kind()),
     };

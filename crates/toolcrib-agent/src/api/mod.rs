@@ -4,8 +4,10 @@
 //! and put together leniently, since servers differ. One module writes and reads each format.
 //! All of them share the transport within bounds, the retries, and the errors.
 
+mod answer_format;
 mod anthropic;
 mod assembly;
+mod body;
 mod chat_completions;
 mod context_overflow;
 mod conversation;
@@ -35,6 +37,7 @@ use toolcrib_io::http::{HttpClient, display_url};
 use toolcrib_model::Secret;
 use url::Url;
 
+use self::answer_format::with_answer_format;
 use self::assembly::{Assemble, Fault};
 use self::error_response::refusal_within;
 use self::keys::RequestKey;
@@ -220,7 +223,8 @@ impl ChatModel for ApiModel {
             None => Cow::Borrowed(&endpoint.parameters),
         };
         let format = endpoint.provider.wire_format();
-        if let Some((key, message)) = format.option_problem(&options) {
+        let (request, options) = &with_answer_format(endpoint, request, options);
+        if let Some((key, message)) = format.option_problem(options) {
             return Err(Error::InvalidOption { key, message });
         }
         if request.deferred.is_some() && !format.defers_tools() {
@@ -235,7 +239,7 @@ impl ChatModel for ApiModel {
         let replies = options.n.unwrap_or(1);
         // The pieces of several replies would come in any order.
         let stream = endpoint.stream && replies == 1;
-        let body = format.body(request, &options, stream, endpoint)?;
+        let body = format.body(request, options, stream, endpoint)?;
         let exchange = Exchange::new(endpoint, format.url(&endpoint.base, request.model, stream), stream);
         let mut is_renewed = false;
         let mut retries = Retries::new(self.attempts, self.retry_delay);

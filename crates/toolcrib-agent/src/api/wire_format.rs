@@ -3,7 +3,6 @@
 use bytes::Bytes;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use serde::Serialize;
 use toolcrib_model::Secret;
 use url::Url;
 
@@ -20,9 +19,6 @@ const VERTEX_PUBLISHER: &str = "/publishers/anthropic";
 
 /// The path of models below a base URL.
 const MODELS: &str = "models";
-
-/// The bytes that are reserved for a body, about those of a short conversation.
-const BODY_BYTES: usize = 64 * 1024;
 
 /// A format of requests and replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,23 +104,10 @@ impl WireFormat {
         endpoint: &Endpoint,
     ) -> Result<Bytes, Error> {
         match self {
-            Self::ChatCompletions => {
-                json(&chat_completions::request::CompletionRequest::new(request, options, stream, endpoint))
-            }
-            Self::Messages => {
-                let body = anthropic::request::MessagesRequest::new(
-                    request,
-                    options,
-                    stream,
-                    &endpoint.tool_options,
-                );
-                if is_vertex(&endpoint.base) { json(&body.for_vertex()) } else { json(&body) }
-            }
-            Self::Responses => {
-                let tools = &endpoint.tool_options;
-                json(&responses::request::ResponsesRequest::new(request, options, stream, tools))
-            }
-            Self::GenerateContent => json(&gemini::request::GenerateContentRequest::new(request, options)),
+            Self::ChatCompletions => chat_completions::request::body(request, options, stream, endpoint),
+            Self::Messages => anthropic::request::body(request, options, stream, endpoint),
+            Self::Responses => responses::request::body(request, options, stream, &endpoint.tool_options),
+            Self::GenerateContent => gemini::request::body(request, options),
         }
     }
 
@@ -187,18 +170,11 @@ impl WireFormat {
 }
 
 /// Returns true for the models of Anthropic on Vertex AI, which have the model in the address of a request.
-fn is_vertex(base: &Url) -> bool {
+pub(super) fn is_vertex(base: &Url) -> bool {
     base.path().trim_end_matches('/').ends_with(VERTEX_PUBLISHER)
 }
 
 /// Returns the path of a model. One of a tuning or of a publisher has its path in its name.
 pub(super) fn model_path(model: &str) -> String {
     if model.contains('/') { model.to_owned() } else { format!("{MODELS}/{model}") }
-}
-
-fn json(body: &impl Serialize) -> Result<Bytes, Error> {
-    let mut bytes = Vec::with_capacity(BODY_BYTES);
-    serde_json::to_writer(&mut bytes, body)
-        .map_err(|error| Error::InvalidOption { key: "messages", message: error.to_string() })?;
-    Ok(bytes.into())
 }

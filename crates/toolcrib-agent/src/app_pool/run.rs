@@ -39,7 +39,7 @@ pub(super) struct CalledReport {
     /// The app.
     app: String,
     /// `completed`; `limit_reached` if a limit stopped it; `truncated`, `refused` or `content_filter` if the answer is
-    /// incomplete.
+    /// incomplete; `invalid_output` if it does not conform to the output schema of the app.
     outcome: String,
     /// The limit that ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,8 +47,11 @@ pub(super) struct CalledReport {
     /// True if that is a limit of the caller, which is used up.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     limit_of_caller: bool,
-    /// The answer, or the last message of an incomplete run.
+    /// The answer, or the last message of an incomplete run; empty if there is an `output`.
     text: String,
+    /// The answer of an app with an output schema.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    output: Option<Value>,
     /// The number of requests to the model.
     turns: u32,
     /// The number of calls of tools.
@@ -148,12 +151,13 @@ impl AppPool {
 
 /// Returns the report of a run for the caller.
 fn told(name: &str, report: RunReport, calls: u64) -> Result<CalledReport, ToolError> {
-    let RunReport { outcome, text, turns, usage, spent_below, limit_of_caller, .. } = report;
+    let RunReport { outcome, text, output, turns, usage, spent_below, limit_of_caller, .. } = report;
     let (outcome, limit) = match outcome {
         Outcome::Completed => ("completed", None),
         Outcome::Truncated => ("truncated", None),
         Outcome::Refused => ("refused", None),
         Outcome::ContentFilter => ("content_filter", None),
+        Outcome::InvalidOutput { .. } => ("invalid_output", None),
         Outcome::LimitReached { limit } => ("limit_reached", Some(limit.to_string())),
         Outcome::Failed { error: AgentError::Cancelled } => return Err(cancelled(name)),
         Outcome::Failed { error } => {
@@ -168,7 +172,9 @@ fn told(name: &str, report: RunReport, calls: u64) -> Result<CalledReport, ToolE
         outcome: outcome.to_owned(),
         limit,
         limit_of_caller,
-        text: bounded(text),
+        // The text is the value, as the model wrote it.
+        text: if output.is_some() { String::new() } else { bounded(text) },
+        output,
         turns,
         calls,
         usage: json!(usage),

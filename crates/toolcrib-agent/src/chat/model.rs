@@ -6,8 +6,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::encoded_prefix::EncodedPrefix;
 use super::message::{ProviderItems, RequestedCall, ToolFunction};
 use super::options::RequestOptions;
+use super::output_schema::OutputSchema;
 use crate::{Amount, Error, Message};
 
 /// A piece of a streamed reply.
@@ -66,6 +68,11 @@ pub struct ChatRequest<'a> {
     pub tool_choice: &'a ToolChoice,
     /// The options that override those of the model.
     pub options: Option<&'a RequestOptions>,
+    /// The schema of the answer. The system prompt has its [instruction](OutputSchema::instruction); a model whose API
+    /// enforces schemas is also asked for it there.
+    pub output: Option<&'a OutputSchema>,
+    /// The encoded beginning of the messages, if the owner of the conversation keeps it.
+    pub encoded: Option<&'a EncodedPrefix>,
 }
 
 impl<'a> ChatRequest<'a> {
@@ -79,7 +86,14 @@ impl<'a> ChatRequest<'a> {
             deferred: None,
             tool_choice: &ToolChoice::Auto,
             options: None,
+            output: None,
+            encoded: None,
         }
+    }
+
+    /// Returns true if the model may call tools.
+    pub(crate) fn may_call(&self) -> bool {
+        !self.tools.is_empty() && *self.tool_choice != ToolChoice::None
     }
 }
 

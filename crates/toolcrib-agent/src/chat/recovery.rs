@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use toolcrib_prompt::text_calls::{ParsedText, TextReader, ToolNames};
 
-use super::model::{ChatReply, ChatRequest, TextSink, ToolChoice};
+use super::model::{ChatReply, ChatRequest, TextSink};
 use super::text::requested;
 use crate::{ChatModel, Error, Message};
 
@@ -37,8 +37,7 @@ impl<M> RecoveringModel<M> {
 impl<M: ChatModel> ChatModel for RecoveringModel<M> {
     async fn complete(&self, request: &ChatRequest<'_>, sink: &mut TextSink<'_>) -> Result<ChatReply, Error> {
         let mut reply = self.inner.complete(request, sink).await?;
-        let may_call = !request.tools.is_empty() && *request.tool_choice != ToolChoice::None;
-        if !may_call || !reply.tool_calls.is_empty() || !reply.content.contains('<') {
+        if !request.may_call() || !reply.tool_calls.is_empty() || !reply.content.contains('<') {
             return Ok(reply);
         }
         let parsed = TextReader::new(&self.names).read(&reply.content);
@@ -71,7 +70,7 @@ mod tests {
     use toolcrib_prompt::system_prompt::CallStyle;
 
     use super::*;
-    use crate::chat::ToolFunction;
+    use crate::chat::{ToolChoice, ToolFunction};
     use crate::recorded::RecordedModel;
 
     async fn complete(text: &str, messages: &[Message], is_offered: bool) -> ChatReply {
@@ -91,6 +90,8 @@ mod tests {
             deferred: None,
             tool_choice: &ToolChoice::Auto,
             options: None,
+            output: None,
+            encoded: None,
         };
         model.complete(&request, &mut |_| ()).await.unwrap()
     }

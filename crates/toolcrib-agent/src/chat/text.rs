@@ -6,6 +6,7 @@ use toolcrib_prompt::text_calls::{TextCall, TextReader, ToolNames, render_tool_r
 
 use super::message::RequestedCall;
 use super::model::{ChatReply, ChatRequest, Piece, TextSink, ToolChoice};
+use super::output_schema::with_instruction;
 use crate::{ChatModel, Error, Message};
 
 /// A model that writes its calls as text, as one that calls through its API: a conversation is turned into text on the
@@ -55,10 +56,14 @@ impl<M: ChatModel> ChatModel for TextModel<M> {
         });
         let mut reader = TextReader::new(&self.names).with_results(results.clone());
         let own = self.system_prompt.as_deref().filter(|_| !request.system.is_empty());
+        let own = own.map(|own| with_instruction(own, request.output));
         let asked = ChatRequest {
-            system: own.unwrap_or(request.system),
+            system: own.as_deref().unwrap_or(request.system),
+            // A server that enforces the schema lets the model write no calls.
+            output: request.output.filter(|_| !request.may_call()),
             tools: &[],
             messages: &messages,
+            encoded: None,
             tool_choice: &ToolChoice::Auto,
             ..*request
         };

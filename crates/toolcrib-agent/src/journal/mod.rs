@@ -48,6 +48,14 @@ pub enum Entry {
         /// The usage of the turn.
         #[serde(default)]
         usage: Usage,
+        /// The name of the model, where it is not the one that was asked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
+    },
+    /// The user was told something about the requests to the model: another attempt, or another model.
+    Noticed {
+        /// The text.
+        text: String,
     },
     /// The model replied with nothing.
     SaidNothing {
@@ -77,6 +85,9 @@ pub enum Entry {
         /// The pictures of it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pictures: Vec<Picture>,
+        /// The duration of the call, in milliseconds; entries of earlier versions have none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ms: Option<u64>,
     },
     /// The conversation was made shorter, and is this now.
     Compacted {

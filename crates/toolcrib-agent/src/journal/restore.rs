@@ -84,7 +84,7 @@ impl Conversation {
                         messages.push(Message::user(text));
                     }
                 }
-                (Entry::Replied { message, calls, usage }, run) => {
+                (Entry::Replied { message, calls, usage, .. }, run) => {
                     messages.push(message);
                     if let Some(run) = run {
                         run.turns += 1;
@@ -101,7 +101,7 @@ impl Conversation {
                         open.has_begun = true;
                     }
                 }
-                (Entry::Finished { call_id, ok, answer: text, note, loads, pictures }, Some(run)) => {
+                (Entry::Finished { call_id, ok, answer: text, note, loads, pictures, .. }, Some(run)) => {
                     if let Some(open) = run.calls.iter_mut().find(|open| open.call.id == call_id) {
                         open.answer = Some(Answer { ok, text, note, loads, pictures });
                     }
@@ -120,7 +120,8 @@ impl Conversation {
                 }
                 (Entry::SpentBelow { spent }, Some(run)) => run.below = run.below.and(spent.into()),
                 (Entry::Ended, run) => *run = None,
-                (
+                (Entry::Noticed { .. }, _)
+                | (
                     Entry::Begun { .. }
                     | Entry::Finished { .. }
                     | Entry::SaidNothing { .. }

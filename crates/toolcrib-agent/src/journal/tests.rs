@@ -21,7 +21,7 @@ fn entries_are_kept_in_this_form() {
     let entries = [
         Entry::Began { prompt: "Add.".to_owned() },
         Entry::Said { messages: vec![Message::user("Add.")] },
-        Entry::Replied { message, calls: vec![call], usage },
+        Entry::Replied { message, calls: vec![call], usage, model: Some("another".to_owned()) },
         Entry::Begun { call_id: "a".to_owned() },
         Entry::Finished {
             call_id: "a".to_owned(),
@@ -30,10 +30,12 @@ fn entries_are_kept_in_this_form() {
             note: String::new(),
             loads: Vec::new(),
             pictures: Vec::new(),
+            ms: Some(7),
         },
         Entry::Said { messages: vec![Message::tool("a", "notes.add", "added")] },
         Entry::Compacted { messages: vec![Message::user("Add.")], prompt_at: 0, usage: Usage::default() },
         Entry::SpentBelow { spent: Spent { tokens: 70, cost: 2_500, calls: 3 } },
+        Entry::Noticed { text: "asking `another` instead".to_owned() },
         Entry::Ended,
     ];
     let lines = entries.iter().map(|entry| serde_json::to_string(entry).unwrap()).collect::<Vec<_>>();

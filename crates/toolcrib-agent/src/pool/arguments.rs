@@ -55,7 +55,8 @@ pub(super) struct RunStatus {
     pub(super) run: String,
     /// The id of the agent.
     pub(super) agent: String,
-    /// `running`, `waiting_for_approval`, `completed`, `truncated`, `refused`, `content_filter`, `limit_reached` or `failed`.
+    /// `running`, `waiting_for_approval`, `completed`, `truncated`, `refused`, `content_filter`, `invalid_output`,
+    /// `limit_reached` or `failed`.
     pub(super) status: String,
     /// The report of a run that has ended: its answer as `text`, with `turns`, `calls` and `usage`.
     #[serde(skip_serializing_if = "Option::is_none")]

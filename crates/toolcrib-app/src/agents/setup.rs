@@ -113,6 +113,7 @@ impl AgentSetup {
             .with_pictures(agent.is_some_and(|agent| agent.brain.images == Some(true)))
             .with_tool_choice(tool_choice)
             .with_returned_reasoning(agent.is_some_and(|agent| agent.brain.provider.wants_reasoning_back()))
+            .with_output_schema(app.output_schema())
             .with_limits(run_limits(&app.config.runtime));
         Ok(Self {
             id: id.to_owned(),

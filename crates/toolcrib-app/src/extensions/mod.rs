@@ -23,6 +23,7 @@ use toolcrib_sdk::{Module, Source, schema_of};
 use toolcrib_tasks::channels::Terminal;
 
 use crate::extensions::entry::EntryContext;
+use crate::sources::LoadObserver;
 
 type LoaderFactory = Arc<dyn Fn(&EntryContext<'_>) -> Result<Source, DocumentError> + Send + Sync>;
 /// Makes the schema of a configuration within a larger one.
@@ -147,6 +148,8 @@ pub struct Extensions {
     pub script_engine: Option<Arc<dyn ScriptEngine>>,
     /// The observer of the records of calls, also where the app keeps none.
     pub observer: Option<Arc<dyn AuditSink>>,
+    /// The observer of sources while they load.
+    pub load_observer: Option<Arc<dyn LoadObserver>>,
     /// The function that returns the `traceparent` of spans.
     pub trace_source: Option<TraceSource>,
     pub(crate) is_strict: bool,
@@ -166,6 +169,7 @@ impl Extensions {
             terminal: None,
             script_engine: None,
             observer: None,
+            load_observer: None,
             trace_source: None,
             is_strict: false,
         }

@@ -109,8 +109,8 @@ pub struct BrainConfig {
     pub temperature: Option<f64>,
     /// The nucleus sampling share, from 0 to 1. By default that of the server.
     pub top_p: Option<f64>,
-    /// The maximum number of tokens of one message. By default that of the server, and 16,384 for `anthropic`. A message
-    /// that is cut off ends the run with `truncated`.
+    /// The maximum number of tokens of one message. By default that of the server, and 16,384 for `anthropic`. An answer
+    /// that is cut off is continued `runtime.max_continuations` times, and then it is `truncated`.
     pub max_tokens: Option<NonZeroU32>,
     /// Texts at which the model stops, at most 16.
     #[serde(default)]

@@ -12,6 +12,7 @@ pub(crate) mod generate;
 pub mod limits;
 pub mod module_entry;
 pub mod modules;
+pub mod output_schema;
 pub mod response_format;
 pub mod runtime;
 pub mod scripts;

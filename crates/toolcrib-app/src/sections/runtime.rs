@@ -11,6 +11,7 @@ use toolcrib_prompt::InjectionMode;
 use toolcrib_prompt::injection::Reveal;
 
 use crate::AppFile;
+use crate::sections::output_schema::{OutputSchemaConfig, ResolvedOutputSchema};
 use crate::sections::values::some_amount;
 
 /// `runtime`.
@@ -40,6 +41,11 @@ pub struct RuntimeSection {
     pub max_calls: Option<NonZeroU32>,
     /// The maximum number of failed calls in a row. The default is 10.
     pub max_failures: Option<NonZeroU32>,
+    /// The maximum number of times that a run asks the model to continue an answer that was cut off. The default is 2.
+    pub max_continuations: Option<u32>,
+    /// The schema of the answers to prompts, or a file with it in JSON or YAML, relative to the app file. By default
+    /// answers are text.
+    pub output_schema: Option<OutputSchemaConfig>,
     /// The maximum number of tokens, read and written, of a run and of the work that it delegates. The default is
     /// 10,000,000.
     pub max_tokens: Option<NonZeroU64>,
@@ -86,6 +92,7 @@ pub fn run_limits(runtime: &RuntimeSection) -> RunLimits {
     limits.max_turns = runtime.max_turns.map_or(limits.max_turns, NonZeroU32::get);
     limits.max_calls = runtime.max_calls.map_or(limits.max_calls, NonZeroU32::get);
     limits.max_failures = runtime.max_failures.map_or(limits.max_failures, NonZeroU32::get);
+    limits.max_continuations = runtime.max_continuations.unwrap_or(limits.max_continuations);
     limits.max_tokens = runtime.max_tokens.map_or(limits.max_tokens, NonZeroU64::get);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 1e15")]
     let cost = runtime.max_cost.map(|cost| (cost * 1e6) as u64);
@@ -96,7 +103,13 @@ pub fn run_limits(runtime: &RuntimeSection) -> RunLimits {
 }
 
 /// Checks the section beyond its types.
-pub(crate) fn check(section: &RuntimeSection, file: &AppFile, errors: &mut Vec<Error>) {
+pub(crate) fn check(
+    section: &RuntimeSection,
+    output_schema: Option<&ResolvedOutputSchema>,
+    file: &AppFile,
+    errors: &mut Vec<Error>,
+) {
+    errors.extend(output_schema.and_then(|resolved| resolved.schema.as_ref().err()).cloned());
     if section.tool_budget.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
         let message = "`tool_budget` is a share of the context window, from 0 to 1";
         errors.push(file.error_at("/runtime/tool_budget", message));

@@ -28,6 +28,39 @@ pub struct CheckedLoader {
     refresh: Option<Duration>,
     /// The warnings of the engine about the tools that were loaded last.
     warnings: Mutex<Vec<String>>,
+    observer: Option<Arc<dyn LoadObserver>>,
+}
+
+/// Watches the sources of an app while they load, such as servers that start.
+pub trait LoadObserver: Send + Sync {
+    /// A source begins to load. The name is for people.
+    fn load_started(&self, source: &str);
+
+    /// A source has loaded, or its load was given up.
+    fn load_finished(&self, source: &str);
+}
+
+/// A load that is observed until it is dropped.
+struct ObservedLoad<'a> {
+    observer: Option<&'a dyn LoadObserver>,
+    source: &'a str,
+}
+
+impl<'a> ObservedLoad<'a> {
+    fn start(observer: Option<&'a dyn LoadObserver>, source: &'a str) -> Self {
+        if let Some(observer) = observer {
+            observer.load_started(source);
+        }
+        Self { observer, source }
+    }
+}
+
+impl Drop for ObservedLoad<'_> {
+    fn drop(&mut self) {
+        if let Some(observer) = self.observer {
+            observer.load_finished(self.source);
+        }
+    }
 }
 
 impl CheckedLoader {
@@ -38,7 +71,13 @@ impl CheckedLoader {
         secrets: Secrets,
         refresh: Option<Duration>,
     ) -> Self {
-        Self { loader, engine, secrets, refresh, warnings: Mutex::default() }
+        Self { loader, engine, secrets, refresh, warnings: Mutex::default(), observer: None }
+    }
+
+    /// Sets who watches the loads.
+    pub fn with_observer(mut self, observer: Option<Arc<dyn LoadObserver>>) -> Self {
+        self.observer = observer;
+        self
     }
 
     /// Rejects the tools that the engine cannot run, and returns what it warns of.
@@ -72,7 +111,9 @@ impl ToolLoader for CheckedLoader {
     }
 
     async fn load(&self) -> LoadOutcome {
+        let observed = ObservedLoad::start(self.observer.as_deref(), self.source());
         let mut loaded = self.loader.load().await;
+        drop(observed);
         let warnings = self.fit(&mut loaded);
         *self.warnings.lock() = warnings;
         let redactor = self.secrets.redactor();

@@ -18,7 +18,7 @@ use toolcrib_loader_file::{ExecModule, ModuleSettings};
 use toolcrib_sdk::Source;
 use toolcrib_tasks::Skills;
 
-pub use self::checked_loader::CheckedLoader;
+pub use self::checked_loader::{CheckedLoader, LoadObserver};
 use self::engines::Engines;
 use self::namespaces::NamespaceOwners;
 use self::not_opened::NotOpened;
@@ -151,7 +151,8 @@ fn source(
         source.engine = Some(engines.of_source(file, name, source.engine.take())?);
     }
     let engine = source.engine.clone();
-    source.loader = Arc::new(CheckedLoader::new(source.loader, engine, file.secrets.clone(), refresh));
+    let loader = CheckedLoader::new(source.loader, engine, file.secrets.clone(), refresh);
+    source.loader = Arc::new(loader.with_observer(app.extensions.load_observer.clone()));
     Ok(BuiltSource { source, limits, unusable: None })
 }
 

@@ -42,6 +42,9 @@ pub(crate) struct RunOptions {
     /// Play the model's turns from a file; the tools really run.
     #[arg(long, value_name = "FILE")]
     pub(crate) replay: Option<PathBuf>,
+    /// The schema of the answer, in JSON or YAML. By default that of the app.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) schema: Option<PathBuf>,
     /// Approve what the policy would ask about.
     #[arg(long)]
     pub(crate) yes: bool,

@@ -12,12 +12,13 @@ use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use toolcrib_agent::chat::OutputSchema;
 use toolcrib_agent::recorded::Recorder;
 use toolcrib_agent::{
     Agent, ChatModel, Conversation, Journal, Message, Observer, Outcome, Provider, RunReport,
 };
-use toolcrib_app::{AgentSetup, ChosenModel};
-use toolcrib_app::{App, Extensions};
+use toolcrib_app::sections::output_schema::read_output_schema;
+use toolcrib_app::{AgentSetup, App, ChosenModel, Extensions};
 use toolcrib_port::{CallContext, ToolCaller};
 use toolcrib_runtime::Runtime;
 
@@ -34,6 +35,7 @@ use crate::ui::activity::Activity;
 use crate::ui::observer::Watcher;
 use crate::ui::output::{self, tell};
 use crate::ui::results::Results;
+use crate::ui::style::Meaning;
 
 /// The session of one process.
 pub(super) const SESSION: &str = "run";
@@ -81,6 +83,9 @@ async fn start_and_drive(task: RunRequest, extensions: &Extensions, json: bool) 
         Arc::make_mut(&mut app.extensions).observer = Some(observer);
     }
     let starting = (!json).then(|| Activity::start(&format!("starting {}", task.app.display())));
+    if let Some(starting) = &starting {
+        Arc::make_mut(&mut app.extensions).load_observer = Some(starting.detail());
+    }
     let runtime = tokio::select! {
         biased;
         () = interrupts.left() => return Err(interrupted()),
@@ -107,6 +112,7 @@ async fn drive(
         // This run does not continue an earlier one without a name.
         runtime.end_session(id).await;
     }
+    let schema = arguments.schema.as_deref().map(read_output_schema).transpose()?;
     if arguments.replay.is_none() {
         runtime.ask_server_profiles().await;
     }
@@ -152,6 +158,7 @@ async fn drive(
         interrupts,
         json,
         reasoning: arguments.reasoning,
+        schema,
     };
     if matches!(form, Form::Chat | Form::Prompt(None)) && session.conversation.is_open() {
         if !json {
@@ -203,6 +210,8 @@ struct Session<'a> {
     interrupts: &'a Interrupts,
     json: bool,
     reasoning: Reasoning,
+    /// The schema of answers in place of that of the app.
+    schema: Option<Arc<OutputSchema>>,
 }
 
 impl Session<'_> {
@@ -239,14 +248,20 @@ impl Session<'_> {
         self.turn += usize::from(prompt.is_some());
         let context = self.caller.clone().with_message(self.turn.to_string());
         let context = context.with_agent(&*self.setup.id).with_cancel(turn.cancel());
-        let agent = Agent::new(self.setup.settings.clone()).with_notifications(self.runtime.notifications());
+        let mut settings = self.setup.settings.clone();
+        if let Some(schema) = &self.schema {
+            settings.output_schema = Some(Arc::clone(schema));
+        }
+        let has_schema = self.has_schema();
+        let agent = Agent::new(settings).with_notifications(self.runtime.notifications());
         let agent = match (&self.trace, &self.file) {
             (Some((_, trace)), _) => agent.with_journal(Arc::clone(trace) as _),
             (None, Some(file)) => agent.with_journal(Arc::new(file.clone())),
             (None, None) => agent,
         };
         let (mut nobody, mut watcher) =
-            ((), Watcher::new(self.reasoning, self.is_chat.then_some(&mut self.results)));
+            ((), Watcher::new(self.reasoning, self.is_chat.then_some(&mut self.results), has_schema));
+        let context = if self.json { context } else { context.with_progress(watcher.progress()) };
         let observer: &mut dyn Observer = if self.json { &mut nobody } else { &mut watcher };
         let (model, entrance) = (self.model.as_ref(), self.entrance.as_ref());
         let conversation = &mut self.conversation;
@@ -266,6 +281,10 @@ impl Session<'_> {
         finished
     }
 
+    fn has_schema(&self) -> bool {
+        self.schema.is_some() || self.setup.settings.output_schema.is_some()
+    }
+
     /// Tells how a turn of the conversation ended.
     fn tell(&self, finished: &RunReport) {
         if let Some((path, trace)) = &self.trace {
@@ -277,6 +296,11 @@ impl Session<'_> {
         if self.json {
             output::json(finished);
         } else {
+            match &finished.output {
+                Some(value) => output::json(value),
+                None if self.has_schema() => tell(&finished.text),
+                None => {}
+            }
             report(finished, &self.setup.settings.model);
         }
     }
@@ -287,6 +311,7 @@ fn exit_of(finished: &RunReport) -> Exit {
         Outcome::Completed => Exit::Ok,
         Outcome::Truncated => Exit::Truncated,
         Outcome::Refused | Outcome::ContentFilter => Exit::Refused,
+        Outcome::InvalidOutput { .. } => Exit::InvalidOutput,
         Outcome::Failed { error } if error.is_unavailable() => Exit::Unavailable,
         Outcome::LimitReached { .. } | Outcome::Failed { .. } => Exit::Failed,
     }
@@ -328,8 +353,11 @@ fn model(
 /// Tells how a run of an agent with this model ended, and what it took.
 fn report(report: &RunReport, model: &str) {
     if let Some(why) = report.outcome.explanation() {
-        let what = if matches!(report.outcome, Outcome::Failed { .. }) { "error" } else { "stopped" };
-        tell(&format!("{what}: {why}"));
+        let (what, meaning) = match report.outcome {
+            Outcome::Failed { .. } => ("error", Meaning::Failure),
+            _ => ("stopped", Meaning::Caution),
+        };
+        output::tell_meaning(meaning, &format!("{what}: {why}"));
     }
     let failed = report.calls.iter().filter(|call| !call.ok).count();
     let usage = &report.usage;

@@ -105,7 +105,12 @@ fn exchange(prompt: &str, answer: &str) -> [Entry; 4] {
     [
         Entry::Began { prompt: prompt.to_owned() },
         Entry::Said { messages: vec![Message::user(prompt)] },
-        Entry::Replied { message: Message::assistant(answer), calls: Vec::new(), usage: Usage::default() },
+        Entry::Replied {
+            message: Message::assistant(answer),
+            calls: Vec::new(),
+            usage: Usage::default(),
+            model: None,
+        },
         Entry::Ended,
     ]
 }

@@ -24,6 +24,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 use crate::ui::output::is_colourful;
 use crate::ui::printable::{Layout, printable};
 use crate::ui::style::with_coloured_risk;
+use crate::ui::width::{terminal_width, wrapped};
 use keyboard::Keyboard;
 
 pub(crate) use line_editor::LineEditor;
@@ -153,7 +154,10 @@ impl ConsoleDialogue {
         if !text.is_empty() {
             self.tell(text);
         }
-        let prompt = printable(prompt, Layout::Lines);
+        let mut prompt = printable(prompt, Layout::Lines);
+        if self.console.screen().is_terminal(Stream::Err) {
+            prompt = wrapped(&prompt, terminal_width());
+        }
         let line = self.console.keyboard.answer(|| self.console.screen().write_dialogue(&prompt)).await;
         match &line {
             Some(_) => self.console.is_withdrawn.store(false, Ordering::Release),

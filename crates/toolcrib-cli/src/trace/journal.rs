@@ -14,9 +14,13 @@ use toolcrib_agent::{Journal, Message};
 use toolcrib_meta::names::EXECUTE_TOOL;
 
 use super::{Event, EventKind, MAX_EVENTS, Timeline};
+use crate::ui::printable::excerpt;
 
 /// The most bytes of entries, as JSON, that a process collects for a trace.
 const MAX_COLLECTED_BYTES: usize = 64 * 1024 * 1024;
+
+/// The most bytes of a notice next to its label.
+const MAX_NOTICE_BYTES: usize = 120;
 
 /// An entry of a journal with its time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -119,11 +123,21 @@ impl Builder {
                 self.before_turn = at;
             }
             Entry::Said { .. } | Entry::Noted { .. } => self.before_turn = at,
-            Entry::Replied { message, calls, usage } => self.replied(at, message, calls, *usage),
+            Entry::Replied { message, calls, usage, model } => {
+                self.replied(at, message, calls, *usage);
+                self.answered_by(model.as_deref());
+            }
             Entry::SaidNothing { usage } => self.replied(at, &Message::assistant(""), &[], *usage),
+            Entry::Noticed { text } => {
+                let mut event = Event::new(EventKind::Note, "notice");
+                event.start_ms = at;
+                event.note = excerpt(text, MAX_NOTICE_BYTES);
+                event.detail("notice", text);
+                self.push(event);
+            }
             Entry::Begun { call_id } => self.begun(at, call_id),
-            Entry::Finished { call_id, ok, answer, pictures, .. } => {
-                self.finished(at, call_id, *ok, answer, pictures.len());
+            Entry::Finished { call_id, ok, answer, pictures, ms, .. } => {
+                self.finished((at, *ms), call_id, *ok, answer, pictures.len());
             }
             Entry::Compacted { messages, usage, .. } => {
                 self.spend(*usage);
@@ -171,6 +185,15 @@ impl Builder {
         self.before_turn = at;
     }
 
+    /// Notes the model that answered the last turn, where it is not the one that was asked.
+    fn answered_by(&mut self, model: Option<&str>) {
+        let turn = self.events.iter_mut().rfind(|event| event.kind == EventKind::Turn);
+        if let (Some(model), Some(turn)) = (model, turn) {
+            let separator = if turn.note.is_empty() { "" } else { "; " };
+            turn.note = format!("answered by {model}{separator}{}", turn.note);
+        }
+    }
+
     fn begun(&mut self, at: Option<u64>, id: &str) {
         self.calls += 1;
         let requested = self.requested.iter().find(|call| call.id == id);
@@ -187,7 +210,16 @@ impl Builder {
         }
     }
 
-    fn finished(&mut self, at: Option<u64>, id: &str, ok: bool, answer: &str, pictures: usize) {
+    /// Adds the result of a call. Its duration is its own where the entry has it: calls that run side by side are written
+    /// together.
+    fn finished(
+        &mut self,
+        (at, took): (Option<u64>, Option<u64>),
+        id: &str,
+        ok: bool,
+        answer: &str,
+        pictures: usize,
+    ) {
         self.failed += usize::from(!ok);
         if !self.running.iter().any(|(running, _)| running == id) {
             // A call that could not be read, or that was refused, has not begun.
@@ -196,7 +228,8 @@ impl Builder {
         let Some(place) = self.running.iter().position(|(running, _)| running == id) else { return };
         let (_, index) = self.running.swap_remove(place);
         if let Some(event) = self.events.get_mut(index) {
-            event.took_ms = at.zip(event.start_ms).map(|(at, start)| at.saturating_sub(start));
+            let until_now = at.zip(event.start_ms).map(|(at, start)| at.saturating_sub(start));
+            event.took_ms = took.filter(|_| event.start_ms.is_some()).or(until_now);
             event.is_failed = !ok;
             event.detail("result", answer);
             if pictures > 0 {
@@ -212,6 +245,8 @@ impl Builder {
                 event.is_failed = true;
             }
         }
+        // The entry of a turn is written at its end.
+        self.events.sort_by_key(|event| event.start_ms);
         let mut facts = vec![("turns", self.turns.to_string()), ("calls", calls(self.calls, self.failed))];
         if let Some(last) = self.last {
             facts.insert(0, ("time", duration(last)));

@@ -29,29 +29,40 @@ fn entries() -> Vec<(u64, Entry)> {
         requested("a", "files__read", r#"{"path": "<script>alert(1)</script>"}"#),
         requested("b", "files__write", r#"{"path": "x"}"#),
     ];
-    let finished = |id: &str, ok, answer: &str| Entry::Finished {
+    // Calls that run side by side are written together, each with its own duration.
+    let finished = |id: &str, ok, answer: &str, ms| Entry::Finished {
         call_id: id.into(),
         ok,
         answer: answer.into(),
         note: String::new(),
         loads: Vec::new(),
         pictures: Vec::new(),
+        ms,
     };
-    let replied = |text: &str, calls: Vec<RequestedCall>| Entry::Replied {
+    let replied = |text: &str, calls: Vec<RequestedCall>, model: Option<&str>| Entry::Replied {
         message: Message::assistant(text),
         calls,
         usage: usage(900, 40),
+        model: model.map(str::to_owned),
     };
     vec![
         (1_000, Entry::Began { prompt: "Read </details><b>x\u{202e}".into() }),
         (1_000, Entry::Said { messages: vec![Message::user("Read x")] }),
-        (2_500, replied("I read it.", calls)),
+        (2_500, replied("I read it.", calls, None)),
         (2_500, Entry::Begun { call_id: "a".into() }),
-        (2_510, Entry::Begun { call_id: "b".into() }),
-        (2_700, finished("a", true, r#"{"lines": 3}"#)),
-        (4_510, finished("b", false, "[denied] not allowed")),
+        (2_500, Entry::Begun { call_id: "b".into() }),
+        (4_510, finished("a", true, r#"{"lines": 3}"#, Some(200))),
+        (4_510, finished("b", false, "[denied] not allowed", None)),
         (4_511, Entry::Said { messages: Vec::new() }),
-        (5_511, replied("Done.", vec![requested("c", "execute_tool", r#"{"name": "files.list"}"#)])),
+        (4_900, Entry::Noticed { text: "the model answered 503; asking `other` instead".into() }),
+        (
+            5_511,
+            replied(
+                "Done.",
+                vec![requested("c", "execute_tool", r#"{"name": "files.list"}"#)],
+                Some("other"),
+            ),
+        ),
         (5_511, Entry::Begun { call_id: "c".into() }),
     ]
 }
@@ -86,7 +97,7 @@ fn a_session_without_times_is_listed_without_bars() {
     let entries: Vec<TimedEntry> =
         entries().into_iter().map(|(_, entry)| TimedEntry { at: None, entry }).collect();
     let timeline = timeline("old", &entries);
-    assert_eq!(timeline.events.len(), 6);
+    assert_eq!(timeline.events.len(), 7);
     assert!(!page(&timeline).contains("<rect"));
 }
 

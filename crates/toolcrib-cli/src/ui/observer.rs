@@ -1,5 +1,6 @@
 //! A run, as a person watches it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -8,16 +9,19 @@ use toolcrib_model::{ToolCall, ToolResult};
 
 use crate::arguments::Reasoning;
 use crate::terminal::{Stream, screen};
-use crate::ui::activity::Activity;
+use crate::ui::activity::{Activity, ActivityDetail};
 use crate::ui::markdown::MarkdownStream;
 use crate::ui::output::{is_colourful, say_model, tell_model, tell_raw};
 use crate::ui::printable::{Layout, excerpt, printable};
 use crate::ui::results::Results;
 use crate::ui::style::{END, Meaning};
-use crate::ui::width::terminal_width;
+use crate::ui::width::{fit, terminal_width, width};
 
 /// The most bytes of a call's arguments, or of its outcome, on one line.
 const MAX_SHOWN_BYTES: usize = 100;
+
+/// The columns of a line of a result around its text: the indent, the longest mark, and the number of the result.
+const AROUND_RESULT: usize = 16;
 
 /// Writes the answer to standard output as it comes, and a line for each call to standard error.
 pub(crate) struct Watcher<'a> {
@@ -31,9 +35,13 @@ pub(crate) struct Watcher<'a> {
     together: usize,
     /// Keeps the results that are not shown whole, if they can be asked for.
     results: Option<&'a mut Results>,
+    /// The text of a message that may be the answer, if answers have a schema.
+    held: Option<String>,
     /// Lays out the answer, if a person reads it.
     markdown: Option<MarkdownStream>,
     activity: Activity,
+    /// The width of the terminal to which calls and results are written, each on a line.
+    columns: Option<usize>,
     /// The names of the running calls.
     names: Vec<String>,
 }
@@ -42,12 +50,15 @@ pub(crate) struct Watcher<'a> {
 const MODEL_ACTIVITY: &str = "waiting for the model";
 
 impl<'a> Watcher<'a> {
-    pub(crate) fn new(reasoning: Reasoning, results: Option<&'a mut Results>) -> Self {
+    /// Creates an observer. With `has_schema`, it does not write the answer, whose value is
+    /// written when it is known.
+    pub(crate) fn new(reasoning: Reasoning, results: Option<&'a mut Results>, has_schema: bool) -> Self {
         let (is_mid_line, is_thinking) = (false, false);
         let colour = is_colourful();
         let markdown =
             screen().is_terminal(Stream::Out).then(|| MarkdownStream::new(terminal_width(), colour));
         let activity = Activity::start(MODEL_ACTIVITY);
+        let columns = screen().is_terminal(Stream::Err).then(terminal_width);
         let names = Vec::new();
         Self {
             colour,
@@ -57,10 +68,17 @@ impl<'a> Watcher<'a> {
             running: 0,
             together: 0,
             results,
+            held: has_schema.then(String::new),
             markdown,
             activity,
+            columns,
             names,
         }
+    }
+
+    /// Returns a listener that shows the progress of calls.
+    pub(crate) fn progress(&self) -> Arc<ActivityDetail> {
+        self.activity.detail()
     }
 
     /// Says which calls run, or that the model is waited for.
@@ -79,6 +97,13 @@ impl<'a> Watcher<'a> {
         } else if self.is_mid_line {
             say_model("\n");
             self.is_mid_line = false;
+        }
+    }
+
+    /// Shows a message that is not the answer.
+    fn show_held(&mut self) {
+        if let Some(held) = self.held.as_mut().map(std::mem::take).filter(|held| !held.is_empty()) {
+            tell_model(&format!("{}\n", held.trim_end()));
         }
     }
 
@@ -127,6 +152,11 @@ impl Observer for Watcher<'_> {
     fn on_text(&mut self, text: &str) {
         self.end_thought();
         let text = printable(text, Layout::Lines);
+        if let Some(held) = &mut self.held {
+            self.activity.set("the model is writing");
+            held.push_str(&text);
+            return;
+        }
         if let Some(markdown) = &mut self.markdown {
             self.activity.set("the model is writing");
             say_finished(&markdown.push(&text));
@@ -144,22 +174,28 @@ impl Observer for Watcher<'_> {
 
     fn on_notice(&mut self, text: &str) {
         self.end_line();
-        tell_raw(&format!("note: {}\n", printable(text, Layout::Line)));
+        self.show_held();
+        let note = format!("note: {}", printable(text, Layout::Line));
+        tell_raw(&format!("{}\n", if self.colour { Meaning::Caution.paint(&note) } else { note }));
     }
 
     fn on_call_unreadable(&mut self, name: &str, arguments: &str) {
         self.end_line();
+        self.show_held();
         tell_raw(&format!("-> {} {}\n", shown(name), shortened(arguments)));
     }
 
     fn on_call_started(&mut self, call: &ToolCall) {
         self.end_line();
+        self.show_held();
         self.running += 1;
         self.together = if self.running == 1 { 1 } else { self.together + 1 };
         let name = shown(&call.name);
         self.names.push(name.clone());
         self.show_activity();
-        tell_raw(&format!("-> {name} {}\n", shortened(&Value::Object(call.arguments.clone()).to_string())));
+        let arguments = shortened(&Value::Object(call.arguments.clone()).to_string());
+        let line = format!("-> {name} {arguments}");
+        tell_raw(&(self.columns.map_or_else(|| line.clone(), |columns| fit(&line, columns)) + "\n"));
     }
 
     fn on_call_finished(&mut self, result: &ToolResult, elapsed: Duration) {
@@ -170,17 +206,20 @@ impl Observer for Watcher<'_> {
             },
             Some(error) => error.to_string(),
         };
+        // Of several at once it has to be said which one it was.
+        let which = if self.together > 1 { format!(" {}", shown(&result.name)) } else { String::new() };
+        let behind_mark = format!("{which} in {} ms: ", elapsed.as_millis());
+        let room = self.columns.map(|columns| columns.saturating_sub(AROUND_RESULT + width(&behind_mark)));
+        let whole = shortened(&outcome);
+        let line = room.map_or_else(|| whole.clone(), |room| fit(&whole, room));
         let number = match &mut self.results {
-            Some(results) if outcome.len() > MAX_SHOWN_BYTES => {
+            Some(results) if outcome.len() > MAX_SHOWN_BYTES || line != whole => {
                 format!(" [{}]", results.keep(&shown(&result.name), result))
             }
             _ => String::new(),
         };
-        let outcome = shortened(&outcome);
         let mark = self.mark(result.is_ok());
-        // Of several at once it has to be said which one it was.
-        let which = if self.together > 1 { format!(" {}", shown(&result.name)) } else { String::new() };
-        tell_raw(&format!("   {mark}{which} in {} ms: {outcome}{number}\n", elapsed.as_millis()));
+        tell_raw(&format!("   {mark}{behind_mark}{line}{number}\n"));
         self.running = self.running.saturating_sub(1);
         if self.running == 0 {
             self.together = 0;

@@ -18,6 +18,7 @@ use crate::arguments::principal;
 use crate::decision_display;
 use crate::terminal::{Author, Stream, screen};
 use crate::ui::printable::{Layout, cut, printable, printable_json};
+use crate::ui::style::Meaning;
 
 /// The most bytes of what was rejected that are shown; `--json` has all of it.
 const MAX_REJECT_BYTES: usize = 4096;
@@ -55,6 +56,12 @@ pub(crate) fn say(text: &str) {
 /// Prints lines on standard error.
 pub(crate) fn tell(text: &str) {
     tell_raw(&(printable(text, Layout::Lines) + "\n"));
+}
+
+/// Prints lines on standard error in the colour of their meaning.
+pub(crate) fn tell_meaning(meaning: Meaning, text: &str) {
+    let text = printable(text, Layout::Lines);
+    tell_raw(&format!("{}\n", if is_colourful() { meaning.paint(&text) } else { text }));
 }
 
 /// Shows progress in place of the previous line; without a terminal, only the end.

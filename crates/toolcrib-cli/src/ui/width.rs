@@ -48,9 +48,34 @@ pub(crate) fn fit(line: &str, columns: usize) -> String {
     fitted
 }
 
+/// Returns the text with line ends in place of the spaces at which its lines exceed this many columns. A longer word stays
+/// whole.
+pub(crate) fn wrapped(text: &str, columns: usize) -> String {
+    let mut lines = String::with_capacity(text.len());
+    let mut used = 0;
+    for word in text.split_inclusive([' ', '\n']) {
+        if used > 0 && used + word.trim_end().width() > columns {
+            lines.truncate(lines.trim_end_matches(' ').len());
+            lines.push('\n');
+            used = 0;
+        }
+        lines.push_str(word);
+        used = if word.ends_with('\n') { 0 } else { used + word.width() };
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_is_broken_between_words_and_a_long_word_stays_whole() {
+        assert_eq!(wrapped("ab cd ef ", 5), "ab cd\nef ");
+        assert_eq!(wrapped("ab cd ", 5), "ab cd ");
+        assert_eq!(wrapped("ab\ncd ef", 5), "ab\ncd ef");
+        assert_eq!(wrapped("a abcdefgh b", 4), "a\nabcdefgh\nb");
+    }
 
     #[test]
     fn a_line_is_cut_by_columns_and_not_by_characters() {

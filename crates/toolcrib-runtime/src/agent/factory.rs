@@ -56,7 +56,10 @@ impl AgentFactory for AppAgentFactory {
     fn make(&self, id: &str, context: &CallContext) -> Result<SpawnedAgent, String> {
         let services = self.services.upgrade().ok_or("the app is closing")?;
         let config = services.app.config.agents.iter().enumerate().find(|(_, agent)| agent.id == id);
-        services.spawned(config, context).map_err(|error| error.to_string())
+        let spawned = services.spawned(config, context).map_err(|error| error.to_string())?;
+        // The schema is of the answers of the app, and not of those that its agents give each other.
+        let settings = spawned.agent.settings().clone().with_output_schema(None);
+        Ok(SpawnedAgent { agent: Agent::new(settings), ..spawned })
     }
 }
 

@@ -37,13 +37,16 @@ impl Prompter for Prompts {
         let report =
             agent.run(prompt, &mut conversation, model.as_ref(), entrance.as_ref(), &context, &mut ()).await;
         match report.outcome {
-            Outcome::Completed => Ok(report.text),
+            Outcome::Completed => Ok(report.output.map_or(report.text, |output| output.to_string())),
             Outcome::LimitReached { limit } => {
                 let limit = serde_json::json!(limit);
                 let message = format!("the agent reached its limit ({limit}) before it answered");
                 Err(ToolError::new(ErrorKind::LimitReached, message))
             }
-            outcome @ (Outcome::Truncated | Outcome::Refused | Outcome::ContentFilter) => {
+            outcome @ (Outcome::Truncated
+            | Outcome::Refused
+            | Outcome::ContentFilter
+            | Outcome::InvalidOutput { .. }) => {
                 let why = outcome.explanation().unwrap_or_default();
                 let message =
                     if report.text.is_empty() { why } else { format!("{why}; it said: {}", report.text) };

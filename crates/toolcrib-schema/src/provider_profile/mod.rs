@@ -32,6 +32,9 @@ pub enum Profile {
     OpenAiStrict,
     /// The Messages API of `Anthropic`.
     Anthropic,
+    /// The structured outputs of `Anthropic` and `Gemini`: objects have only the properties that are listed, and bounds
+    /// stand in descriptions.
+    Structured,
     /// The `parameters` of `Gemini`, a part of `OpenAPI` 3.0.
     Gemini,
     /// The intersection of all profiles, without `strict`, for servers that imitate one of them to an unknown extent.

@@ -166,12 +166,12 @@ impl<'a> Rewrite<'a> {
         let mut properties = Map::new();
         for (name, schema) in &merged.properties {
             let mut property = self.part(schema, depth + 1);
-            if self.rules.is_strict && !merged.required.contains(name) {
+            if self.rules.requires_all && !merged.required.contains(name) {
                 property = or_null(property);
             }
             properties.insert(self.names.sent(name).to_owned(), property);
         }
-        let is_pruned = self.rules.is_strict || self.rules.has_single_types;
+        let is_pruned = self.rules.is_closed || self.rules.has_single_types;
         let is_listed = |name: &&&str| !is_pruned || merged.properties.contains_key(**name);
         let mut required: Vec<&str> =
             merged.required.iter().filter(is_listed).map(|name| self.names.sent(name)).collect();
@@ -179,16 +179,16 @@ impl<'a> Rewrite<'a> {
         if !names.is_empty() {
             notes.add("required", &json!(names));
         }
-        if self.rules.is_strict {
+        if self.rules.requires_all {
             required = properties.keys().map(String::as_str).collect();
         }
         if !required.is_empty() {
             part.insert("required".into(), required.into());
         }
-        if !properties.is_empty() || self.rules.is_strict {
+        if !properties.is_empty() || self.rules.is_closed {
             part.insert("properties".into(), properties.into());
         }
-        if self.rules.is_strict {
+        if self.rules.is_closed {
             part.insert("additionalProperties".into(), false.into());
         }
     }
@@ -222,7 +222,7 @@ impl<'a> Rewrite<'a> {
             "format" if is_taken && value.as_str().is_some_and(|name| self.rules.formats.contains(&name)) => {
                 part.insert(keyword.into(), value.clone());
             }
-            "additionalProperties" if is_taken && !self.rules.is_strict => {
+            "additionalProperties" if is_taken && !self.rules.is_closed => {
                 let rest = if value.is_boolean() { value.clone() } else { self.part(value, depth + 1) };
                 part.insert(keyword.into(), rest);
             }

@@ -11,8 +11,10 @@ pub(super) struct Rules {
     pub(super) formats: &'static [&'static str],
     /// True if a part has at most one type, with `nullable` for null.
     pub(super) has_single_types: bool,
-    /// True if all properties are required, and others are refused.
-    pub(super) is_strict: bool,
+    /// True if objects have no other properties than those that are listed.
+    pub(super) is_closed: bool,
+    /// True if all properties are required.
+    pub(super) requires_all: bool,
 }
 
 /// Keywords for which no API refuses a request.
@@ -23,6 +25,7 @@ const OPEN_AI: u8 = 1;
 const STRICT: u8 = 1 << 1;
 const GEMINI: u8 = 1 << 2;
 const PORTABLE: u8 = 1 << 3;
+const STRUCTURED: u8 = 1 << 4;
 
 /// The other keywords, with the sets that contain them.
 const KEYWORDS: &[(&str, u8)] = &[
@@ -30,11 +33,11 @@ const KEYWORDS: &[(&str, u8)] = &[
     ("default", OPEN_AI),
     ("examples", OPEN_AI),
     ("const", OPEN_AI | STRICT),
-    ("anyOf", OPEN_AI | STRICT | GEMINI | PORTABLE),
+    ("anyOf", OPEN_AI | STRICT | GEMINI | PORTABLE | STRUCTURED),
     ("oneOf", OPEN_AI),
     ("allOf", OPEN_AI),
-    ("additionalProperties", OPEN_AI | STRICT),
-    ("format", OPEN_AI | STRICT | GEMINI),
+    ("additionalProperties", OPEN_AI | STRICT | STRUCTURED),
+    ("format", OPEN_AI | STRICT | GEMINI | STRUCTURED),
     ("nullable", GEMINI),
     ("pattern", OPEN_AI | STRICT | GEMINI),
     ("minLength", OPEN_AI | GEMINI),
@@ -60,21 +63,41 @@ const STRICT_FORMATS: &[&str] =
 impl Profile {
     pub(super) fn rules(self) -> &'static Rules {
         match self {
-            Self::OpenAi | Self::Anthropic => {
-                &Rules { keywords: OPEN_AI, formats: FORMATS, has_single_types: false, is_strict: false }
-            }
-            Self::OpenAiStrict => {
-                &Rules { keywords: STRICT, formats: STRICT_FORMATS, has_single_types: false, is_strict: true }
-            }
+            Self::OpenAi | Self::Anthropic => &Rules {
+                keywords: OPEN_AI,
+                formats: FORMATS,
+                has_single_types: false,
+                is_closed: false,
+                requires_all: false,
+            },
+            Self::OpenAiStrict => &Rules {
+                keywords: STRICT,
+                formats: STRICT_FORMATS,
+                has_single_types: false,
+                is_closed: true,
+                requires_all: true,
+            },
+            Self::Structured => &Rules {
+                keywords: STRUCTURED,
+                formats: FORMATS,
+                has_single_types: false,
+                is_closed: true,
+                requires_all: false,
+            },
             Self::Gemini => &Rules {
                 keywords: GEMINI,
                 formats: &["date-time", "int32", "int64", "float", "double"],
                 has_single_types: true,
-                is_strict: false,
+                is_closed: false,
+                requires_all: false,
             },
-            Self::Portable => {
-                &Rules { keywords: PORTABLE, formats: &[], has_single_types: true, is_strict: false }
-            }
+            Self::Portable => &Rules {
+                keywords: PORTABLE,
+                formats: &[],
+                has_single_types: true,
+                is_closed: false,
+                requires_all: false,
+            },
         }
     }
 }

@@ -7,8 +7,14 @@ use super::repairs::schemas;
 use crate::provider_profile::MAX_SENT_PARTS;
 use crate::{CompiledSchema, Profile, Sent};
 
-const PROFILES: [Profile; 5] =
-    [Profile::OpenAi, Profile::OpenAiStrict, Profile::Anthropic, Profile::Gemini, Profile::Portable];
+const PROFILES: [Profile; 6] = [
+    Profile::OpenAi,
+    Profile::OpenAiStrict,
+    Profile::Anthropic,
+    Profile::Structured,
+    Profile::Gemini,
+    Profile::Portable,
+];
 
 /// What is sent of one argument named `x`.
 fn sent_x(schema: &Value, profile: Profile) -> Value {
@@ -122,6 +128,16 @@ fn types_and_alternatives() -> Vec<Case> {
             Profile::Portable,
             json!({"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}],
                    "description": "(any JSON value)"}),
+        ),
+        (
+            "bounds are words where the API takes none, and objects are closed",
+            json!({"type": "object", "required": ["a"], "properties": {
+                "a": {"type": "integer", "minimum": 1, "maximum": 9}, "b": {"type": "string", "format": "date"}}}),
+            Profile::Structured,
+            json!({"type": "object", "required": ["a"], "properties": {
+                "a": {"type": "integer", "description": "(minimum: 1; maximum: 9)"},
+                "b": {"type": "string", "format": "date"},
+            }, "additionalProperties": false}),
         ),
         (
             "what may be left out takes null where all is required",

@@ -12,7 +12,7 @@ mod summarize;
 mod tests;
 
 pub(super) use offload::{OffloadedResult, last_turn, offload, results, without_pictures};
-pub(super) use size::{fixed, size};
+pub(super) use size::{fixed, message_size, size};
 pub(super) use summarize::{SplitPoint, split_point, summary_request, with_summary};
 
 use crate::chat::Usage;

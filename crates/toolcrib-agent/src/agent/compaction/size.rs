@@ -21,10 +21,11 @@ pub(in crate::agent) fn fixed(system: &str, tools: &[ToolFunction]) -> usize {
 
 /// Returns the bytes of messages.
 pub(in crate::agent) fn size(messages: &[Message]) -> usize {
-    messages.iter().map(message).sum()
+    messages.iter().map(message_size).sum()
 }
 
-fn message(message: &Message) -> usize {
+/// Returns the bytes of a message.
+pub(in crate::agent) fn message_size(message: &Message) -> usize {
     let bytes = match message {
         Message::User { content } => content.len(),
         Message::Assistant { content, tool_calls, reasoning, written, provider_items } => {

@@ -118,6 +118,7 @@ impl RunState<'_> {
                 note: note.clone(),
                 loads: loads.clone(),
                 pictures: pictures.clone(),
+                ms: Some(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)),
             };
             self.entries.push(entry);
             call.answer = Some(text);
@@ -200,7 +201,11 @@ fn not_run(ending: &Outcome) -> ToolError {
             let message = "not run: the message that it stands in was cut off, as was the one before";
             ToolError::new(ErrorKind::MalformedCall, message)
         }
-        Outcome::Completed | Outcome::Refused | Outcome::ContentFilter | Outcome::Failed { .. } => {
+        Outcome::Completed
+        | Outcome::Refused
+        | Outcome::ContentFilter
+        | Outcome::InvalidOutput { .. }
+        | Outcome::Failed { .. } => {
             ToolError::new(ErrorKind::Cancelled, "not run: the run was ended before it")
         }
     }

@@ -1,7 +1,7 @@
 //! Compaction of the conversation, step by step.
 
 use super::super::compaction::{
-    SplitPoint, Stage, last_turn, offload, results, size, split_point, summary_request, with_summary,
+    SplitPoint, Stage, last_turn, offload, results, split_point, summary_request, with_summary,
     without_pictures,
 };
 use super::super::limits::Limit;
@@ -77,7 +77,7 @@ impl RunState<'_> {
     }
 
     fn size(&self) -> usize {
-        self.fixed + size(self.conversation.messages())
+        self.fixed + self.conversation.bytes()
     }
 
     /// Returns the next step of compaction, if there is one.
@@ -132,9 +132,7 @@ impl RunState<'_> {
         let mut hints = hints.iter();
         for position in std::mem::take(&mut self.shortening.offloaded) {
             let hint = hints.next().and_then(Option::as_deref);
-            if let Some(message) = self.conversation.get_mut(position) {
-                offload(message, hint);
-            }
+            self.conversation.change(position, |message| offload(message, hint));
         }
         let messages = self.conversation.messages().to_vec();
         self.shortened(messages, Usage::default());

@@ -1,9 +1,11 @@
 //! The state machine of a run, without I/O and clock: [`RunState::step`] takes an event and returns the next action.
 
+mod answer;
 mod calls;
 mod compact;
 mod resume;
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +22,7 @@ use super::repetition::{RepeatGuard, SearchGuard};
 use super::report::{CallRecord, Outcome, RunReport, Spent};
 use super::runtime_notes;
 use super::settings::AgentSettings;
-use crate::chat::{ChatReply, ChatRequest, Picture, ToolChoice, Usage};
+use crate::chat::{ChatReply, ChatRequest, Picture, ToolChoice, Usage, with_instruction};
 use crate::journal::Entry;
 use crate::{Amount, Budget, Error, Message};
 
@@ -86,6 +88,8 @@ pub(super) enum Work {
 #[derive(Debug)]
 pub(super) struct RunState<'a> {
     settings: &'a AgentSettings,
+    /// The system prompt, with what it says of the schema of the answer.
+    system: Cow<'a, str>,
     conversation: &'a mut Conversation,
     /// The number of messages that were sent to the model. These do not change any more.
     sent: usize,
@@ -108,6 +112,7 @@ pub(super) struct RunState<'a> {
     ending: Option<Outcome>,
     /// True if the model is asked for its last answer, without tools.
     is_last_answer: bool,
+    answer: answer::AnswerState,
     /// The latest prompt, and which message holds it.
     prompt: String,
     prompt_at: usize,
@@ -126,6 +131,8 @@ pub(super) struct RunState<'a> {
     kept: usize,
     /// The last that the model said at all.
     text: String,
+    /// Texts for the user that are not told yet.
+    notices: Vec<String>,
     turns: u32,
     calls: VecDeque<CallRecord>,
     /// The number of calls that the report leaves out.
@@ -158,6 +165,7 @@ impl<'a> RunState<'a> {
     }
 
     fn new(settings: &'a AgentSettings, conversation: &'a mut Conversation, budget: Budget) -> Self {
+        let system = with_instruction(&settings.system_prompt, settings.output_schema.as_deref());
         Self {
             settings,
             sent: 0,
@@ -173,23 +181,26 @@ impl<'a> RunState<'a> {
             failures: 0,
             ending: None,
             is_last_answer: false,
+            answer: answer::AnswerState::default(),
             prompt: String::new(),
             prompt_at: 0,
             offer: Offer::new(settings, conversation.messages()),
             size_limit: SizeLimit::new(settings.context_window, settings.compact_at),
-            fixed: fixed(&settings.system_prompt, &settings.tools),
+            fixed: fixed(&system, &settings.tools),
             shortening: compact::Compaction::default(),
             compactions: 0,
             models: Vec::new(),
             entries: Vec::new(),
             kept: conversation.messages().len(),
             text: String::new(),
+            notices: Vec::new(),
             turns: 0,
             calls: VecDeque::new(),
             calls_left_out: 0,
             usage: Usage::default(),
             budget: Arc::new(budget),
             kept_below: Amount::default(),
+            system,
             conversation,
         }
     }
@@ -251,23 +262,31 @@ impl<'a> RunState<'a> {
     pub(super) fn request(&self) -> ChatRequest<'_> {
         ChatRequest {
             model: &self.settings.model,
-            system: &self.settings.system_prompt,
+            system: &self.system,
             // Also for the last answer: what the model was offered is part of what servers keep.
             tools: self.offer.tools(),
             messages: self.conversation.messages(),
             deferred: self.offer.deferred(),
-            tool_choice: match (self.is_last_answer, self.turns) {
+            tool_choice: match (self.is_last_answer || self.answer.is_repair(), self.turns) {
                 (true, _) => &ToolChoice::None,
                 // A model that always has to call would never answer.
                 (false, 1) => &self.settings.tool_choice,
                 (false, _) => &ToolChoice::Auto,
             },
             options: None,
+            output: self.settings.output_schema.as_deref(),
+            encoded: Some(self.conversation.encoded()),
         }
+    }
+
+    /// Takes the texts for the user since the last call.
+    pub(super) fn take_notices(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notices)
     }
 
     fn replied(&mut self, reply: ChatReply) -> Action {
         self.charge(reply.usage);
+        let answered_by = reply.model.clone();
         let model = reply.model.unwrap_or_else(|| self.settings.model.clone());
         if !self.models.contains(&model) {
             self.models.push(model);
@@ -284,9 +303,7 @@ impl<'a> RunState<'a> {
         if let Some(last) = calls.last_mut().filter(|_| is_truncated) {
             last.cut_off();
         }
-        if !reply.content.is_empty() {
-            self.text.clone_from(&reply.content);
-        }
+        self.said(&reply.content);
         let returns = self.settings.returns_reasoning && !calls.is_empty();
         let message = Message::Assistant {
             content: reply.content,
@@ -296,13 +313,14 @@ impl<'a> RunState<'a> {
             provider_items: reply.provider_items,
         };
         let requested = calls.iter().map(Pending::requested).collect();
-        self.entries.push(Entry::Replied { message: message.clone(), calls: requested, usage: reply.usage });
+        let (usage, model) = (reply.usage, answered_by);
+        self.entries.push(Entry::Replied { message: message.clone(), calls: requested, usage, model });
         self.conversation.push(message);
         self.kept = self.conversation.messages().len();
         if calls.is_empty() {
-            self.ending.get_or_insert(early.unwrap_or(Outcome::Completed));
-            return self.next();
+            return self.answered(early, reply.finish_reason.as_deref());
         }
+        self.answer.interrupted();
         let was_truncated = std::mem::replace(&mut self.was_truncated, is_truncated);
         // Once, the model may write the call again with less in it.
         if let Some(early) = early.filter(|_| !is_truncated || was_truncated) {
@@ -460,6 +478,7 @@ impl<'a> RunState<'a> {
     fn end(&mut self) -> Action {
         self.keep_new();
         let outcome = self.ending.take().unwrap_or(Outcome::Completed);
+        let (output, output_repairs) = self.answer.take_output();
         let limit_of_caller = matches!(outcome, Outcome::LimitReached { limit } if self.is_of_caller(limit));
         // What failed may be gone on with.
         if !matches!(outcome, Outcome::Failed { .. }) {
@@ -468,6 +487,8 @@ impl<'a> RunState<'a> {
         Action::End(Box::new(RunReport {
             outcome,
             text: std::mem::take(&mut self.text),
+            output,
+            output_repairs,
             turns: self.turns,
             calls: std::mem::take(&mut self.calls).into(),
             calls_left_out: self.calls_left_out,

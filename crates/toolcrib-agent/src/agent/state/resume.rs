@@ -5,7 +5,6 @@ use toolcrib_model::ToolCall;
 use super::super::calls::Pending;
 use super::super::conversation::Conversation;
 use super::super::limits::Limit;
-use super::super::report::Outcome;
 use super::super::settings::AgentSettings;
 use super::{Action, RunState};
 use crate::journal::OpenCall;
@@ -54,7 +53,10 @@ impl<'a> RunState<'a> {
         let said = messages.iter().rev().find(|message| matches!(message, Message::Assistant { .. }));
         state.text = said.map(|message| message.content().to_owned()).unwrap_or_default();
         if is_over || has_answered {
-            state.ending = Some(Outcome::Completed);
+            // What ended before is not gone on with.
+            state.answer.settle(is_over);
+            let action = state.answered(None, None);
+            return (state, action);
         }
         let action = state.next();
         (state, action)

@@ -307,7 +307,7 @@ async fn what_was_spent_below_counts_on_after_a_crash() {
     let entries = [
         Entry::Began { prompt: "Go.".to_owned() },
         Entry::Said { messages: vec![crate::Message::user("Go.")] },
-        Entry::Replied { message, calls: vec![asked], usage },
+        Entry::Replied { message, calls: vec![asked], usage, model: None },
         Entry::Begun { call_id: "a".to_owned() },
         Entry::SpentBelow { spent: Spent { tokens: 2 * EACH, cost: 7, calls: 3 } },
         Entry::Finished {
@@ -317,6 +317,7 @@ async fn what_was_spent_below_counts_on_after_a_crash() {
             note: String::new(),
             loads: Vec::new(),
             pictures: Vec::new(),
+            ms: None,
         },
     ];
     let house = House::new(9);

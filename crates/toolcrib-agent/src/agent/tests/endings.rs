@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::super::Outcome;
-use super::{agent, call, calls, results, run, says, scripted};
+use super::super::{Outcome, RunLimits};
+use super::{agent, call, calls, limited, results, run, says, scripted};
 use crate::Error;
 use crate::chat::ChatReply;
 
@@ -15,7 +15,8 @@ fn ends(reply: ChatReply, reason: &str) -> ChatReply {
 async fn an_answer_that_was_cut_off_is_not_a_completed_run() {
     for reason in ["length", "max_tokens", "MAX_TOKENS", "model_length"] {
         let model = scripted(|_, _| ends(says("The half of"), reason));
-        let (report, conversation, _) = run(&agent(), &model).await;
+        let agent = limited(RunLimits { max_continuations: 0, ..RunLimits::default() });
+        let (report, conversation, _) = run(&agent, &model).await;
         assert!(matches!(report.outcome, Outcome::Truncated), "{:?}", report.outcome);
         assert_eq!((report.text.as_str(), report.turns), ("The half of", 1));
         assert_eq!(serde_json::to_value(&report).unwrap()["outcome"], "truncated");
@@ -99,7 +100,9 @@ async fn a_report_names_the_models_that_answered() {
 fn a_user_is_told_why_there_is_no_whole_answer_and_what_to_do() {
     use super::super::Limit::{ContextOverflow, Repeats, Turns};
     let limits = [Turns, Repeats, ContextOverflow].map(|limit| Outcome::LimitReached { limit });
-    let outcomes = [Outcome::Truncated, Outcome::Refused, Outcome::ContentFilter].into_iter().chain(limits);
+    let invalid = Outcome::InvalidOutput { problem: "`price` is missing".to_owned() };
+    let outcomes =
+        [Outcome::Truncated, Outcome::Refused, Outcome::ContentFilter, invalid].into_iter().chain(limits);
     let outcomes = outcomes.chain([Outcome::Failed { error: Error::NoModel }]);
     let told: Vec<_> = outcomes.map(|outcome| outcome.explanation().unwrap()).collect();
     insta::assert_snapshot!(told.join("\n"));

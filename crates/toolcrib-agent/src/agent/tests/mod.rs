@@ -10,6 +10,7 @@ mod limits;
 mod machine;
 mod native;
 mod notifications;
+mod outputs;
 mod repair;
 mod resume;
 mod styles;

@@ -114,6 +114,7 @@ async fn the_id_of_a_call_that_was_folded_away_is_not_given_again() {
             },
             calls: vec![made.clone()],
             usage: crate::chat::Usage::default(),
+            model: None,
         },
         Entry::Begun { call_id: made.id.clone() },
         Entry::Finished {
@@ -123,6 +124,7 @@ async fn the_id_of_a_call_that_was_folded_away_is_not_given_again() {
             note: String::new(),
             loads: Vec::new(),
             pictures: Vec::new(),
+            ms: None,
         },
         Entry::Said { messages: vec![Message::tool("call_1_1", "read.a", "done")] },
         Entry::Compacted { messages: prompt(), prompt_at: 0, usage: crate::chat::Usage::default() },

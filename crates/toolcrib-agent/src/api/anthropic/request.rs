@@ -2,19 +2,22 @@
 
 use std::borrow::Cow;
 
+use bytes::Bytes;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use toolcrib_model::JsonObject;
 
 use super::read_block;
-use crate::api::ToolOptions;
+use crate::api::body::{BodyWriter, Elements};
 use crate::api::conversation::{add_extra, arguments, items_of, picture_label, result_text};
+use crate::api::wire_format::is_vertex;
+use crate::api::{Endpoint, ToolOptions, WireFormat};
 use crate::chat::{
     ChatRequest, DeferredTools, Picture, RequestOptions, RequestedCall, ResponseFormat, ToolChoice,
     ToolFunction,
 };
-use crate::{Message, Provider};
+use crate::{Error, Message, Provider};
 
 /// The most tokens of one message, where the options do not say: the API requires a number. All models since Claude
 /// 3.7 may write as many.
@@ -26,7 +29,7 @@ const VERTEX_VERSION: &str = "vertex-2023-10-16";
 /// The body of a request. What changes from turn to turn stands last. The marks say up to where the server keeps what
 /// it reads: the system prompt, with the tools before it, and the conversation.
 #[derive(Serialize)]
-pub(in crate::api) struct MessagesRequest<'a> {
+struct MessagesRequest<'a> {
     /// The revision of the API, where no header has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     anthropic_version: Option<&'static str>,
@@ -40,7 +43,11 @@ pub(in crate::api) struct MessagesRequest<'a> {
     tools: Vec<ToolDefinition<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     system: Option<[ContentBlock<'a>; 1]>,
-    messages: Vec<InputMessage<'a>>,
+}
+
+/// The fields behind the messages.
+#[derive(Serialize)]
+struct MessagesTail {
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<Value>,
 }
@@ -72,6 +79,9 @@ struct ToolDefinition<'a> {
 
 #[derive(Serialize)]
 struct InputMessage<'a> {
+    /// The position of its first message.
+    #[serde(skip)]
+    first: usize,
     role: Role,
     content: Vec<ContentBlock<'a>>,
 }
@@ -145,8 +155,32 @@ impl ContentBlock<'_> {
     }
 }
 
+/// Returns the body of a request.
+pub(in crate::api) fn body(
+    request: &ChatRequest<'_>,
+    options: &RequestOptions,
+    stream: bool,
+    endpoint: &Endpoint,
+) -> Result<Bytes, Error> {
+    let head = MessagesRequest::new(request, options, stream, &endpoint.tool_options);
+    let head = if is_vertex(&endpoint.base) { head.for_vertex() } else { head };
+    let mut body = BodyWriter::new(&head, "messages")?;
+    // Results that load tools are written as references only where tools are deferred.
+    let anchor = request.deferred.map(|_| 0);
+    body.conversation(request, WireFormat::Messages, anchor, |messages, _| {
+        let mut turns = turns(messages, request.deferred);
+        let settled = mark(&mut turns);
+        // The next request takes back the mark behind these.
+        let settled_messages = turns.get(settled).map_or(0, |turn| turn.first);
+        Elements { all: turns, settled, settled_messages }
+    })?;
+    body.finish(&MessagesTail {
+        tool_choice: tool_choice(request.tool_choice).filter(|_| !request.tools.is_empty()),
+    })
+}
+
 impl<'a> MessagesRequest<'a> {
-    pub(in crate::api) fn new(
+    fn new(
         request: &ChatRequest<'a>,
         options: &RequestOptions,
         stream: bool,
@@ -164,31 +198,25 @@ impl<'a> MessagesRequest<'a> {
             let loaded = deferred.loaded.iter().map(tool);
             tools.extend(loaded.map(|tool| ToolDefinition { defer_loading: true, ..tool }));
         }
-        let mut messages = turns(request.messages, request.deferred);
-        mark(&mut messages);
         Self {
             anthropic_version: None,
             model: Some(request.model),
             stream,
             options: options_of(options),
-            tool_choice: tool_choice(request.tool_choice).filter(|_| !tools.is_empty()),
             tools,
             system,
-            messages,
         }
     }
-}
 
-impl MessagesRequest<'_> {
     /// Returns the request as Vertex AI takes it: the model stands in the address, and the revision here.
-    pub(in crate::api) fn for_vertex(self) -> Self {
+    fn for_vertex(self) -> Self {
         Self { anthropic_version: Some(VERTEX_VERSION), model: None, ..self }
     }
 }
 
 /// Marks the end of the conversation, and the end that the request before had: the server looks for what it keeps only a
-/// few blocks before a mark.
-fn mark(messages: &mut [InputMessage<'_>]) {
+/// few blocks before a mark. Returns the number of messages before the marks.
+fn mark(messages: &mut [InputMessage<'_>]) -> usize {
     let answer = messages.iter().rposition(|message| message.role == Role::Assistant);
     let before = answer.and_then(|answer| answer.checked_sub(1));
     for position in [before, messages.len().checked_sub(1)].into_iter().flatten() {
@@ -197,6 +225,7 @@ fn mark(messages: &mut [InputMessage<'_>]) {
             block.mark();
         }
     }
+    before.unwrap_or_default()
 }
 
 fn tool<'a>(tool: &'a ToolFunction, options: &ToolOptions) -> ToolDefinition<'a> {
@@ -249,7 +278,7 @@ fn turns<'a>(messages: &'a [Message], deferred: Option<DeferredTools<'a>>) -> Ve
     for (position, message) in messages.iter().enumerate() {
         let role = if matches!(message, Message::Assistant { .. }) { Role::Assistant } else { Role::User };
         if turns.last().is_none_or(|turn| turn.role != role) {
-            turns.push(InputMessage { role, content: Vec::new() });
+            turns.push(InputMessage { first: position, role, content: Vec::new() });
         }
         let Some(InputMessage { content: blocks, .. }) = turns.last_mut() else { continue };
         match message {

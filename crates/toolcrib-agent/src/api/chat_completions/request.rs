@@ -2,21 +2,23 @@
 
 use std::borrow::Cow;
 
+use bytes::Bytes;
 use serde::Serialize;
-use serde::ser::{SerializeMap as _, SerializeSeq as _, Serializer};
+use serde::ser::{SerializeMap as _, Serializer};
 use serde_json::json;
 
-use crate::api::Endpoint;
+use crate::api::body::{BodyWriter, Elements};
 use crate::api::conversation::{picture_label, result_text};
+use crate::api::{Endpoint, WireFormat};
 use crate::chat::{
     ChatRequest, Picture, RequestOptions, RequestedCall, ToolChoice, ToolFunction, WireOptions,
 };
-use crate::{Message, Provider};
+use crate::{Error, Message, Provider};
 
 /// The body of a request. What changes from turn to turn stands last, so that each request of a run begins with the
 /// bytes of the one before it, and servers find it in their prompt caches.
 #[derive(Serialize)]
-pub(in crate::api) struct CompletionRequest<'a> {
+struct CompletionRequest<'a> {
     model: &'a str,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -25,8 +27,11 @@ pub(in crate::api) struct CompletionRequest<'a> {
     options: WireOptions<'a>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     tools: &'a [ToolFunction],
-    #[serde(serialize_with = "messages")]
-    messages: ChatRequest<'a>,
+}
+
+/// The fields behind the messages.
+#[derive(Serialize)]
+struct CompletionTail<'a> {
     #[serde(skip_serializing_if = "is_auto", serialize_with = "tool_choice")]
     tool_choice: &'a ToolChoice,
 }
@@ -42,8 +47,27 @@ struct SystemMessage<'a> {
     content: &'a str,
 }
 
+/// Returns the body of a request.
+pub(in crate::api) fn body(
+    request: &ChatRequest<'_>,
+    options: &RequestOptions,
+    stream: bool,
+    endpoint: &Endpoint,
+) -> Result<Bytes, Error> {
+    let mut body = BodyWriter::new(&CompletionRequest::new(request, options, stream, endpoint), "messages")?;
+    if !request.system.is_empty() {
+        body.element(&SystemMessage { role: "system", content: request.system })?;
+    }
+    body.conversation(request, WireFormat::ChatCompletions, None, |messages, _| {
+        Elements::settled(messages.iter().map(Wire).collect(), messages.len())
+    })?;
+    body.finish(&CompletionTail {
+        tool_choice: if request.tools.is_empty() { &ToolChoice::Auto } else { request.tool_choice },
+    })
+}
+
 impl<'a> CompletionRequest<'a> {
-    pub(in crate::api) fn new(
+    fn new(
         request: &ChatRequest<'a>,
         options: &'a RequestOptions,
         stream: bool,
@@ -59,8 +83,6 @@ impl<'a> CompletionRequest<'a> {
             stream_options: wants_usage.then_some(StreamOptions { include_usage: true }),
             options: WireOptions { options: Cow::Borrowed(options), max_tokens_key },
             tools: request.tools,
-            messages: *request,
-            tool_choice: if request.tools.is_empty() { &ToolChoice::Auto } else { request.tool_choice },
         }
     }
 }
@@ -85,17 +107,6 @@ fn tool_choice<S: Serializer>(choice: &ToolChoice, serializer: S) -> Result<S::O
                 .serialize(serializer)
         }
     }
-}
-
-fn messages<S: Serializer>(request: &ChatRequest<'_>, serializer: S) -> Result<S::Ok, S::Error> {
-    let mut list = serializer.serialize_seq(None)?;
-    if !request.system.is_empty() {
-        list.serialize_element(&SystemMessage { role: "system", content: request.system })?;
-    }
-    for message in request.messages {
-        list.serialize_element(&Wire(message))?;
-    }
-    list.end()
 }
 
 /// A message in the form of the Chat Completions API.

@@ -2,33 +2,45 @@
 
 use std::borrow::Cow;
 
+use bytes::Bytes;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use toolcrib_model::JsonObject;
 
 use super::{SIGNATURE, read_part};
+use crate::api::WireFormat;
+use crate::api::body::{BodyWriter, Elements};
 use crate::api::conversation::{add_extra, arguments, items_of, picture_label, result_text};
 use crate::chat::{
     ChatRequest, Picture, RequestOptions, RequestedCall, ResponseFormat, ToolChoice, ToolFunction,
 };
-use crate::{Message, Provider};
+use crate::{Error, Message, Provider};
 
 /// The signature of a call that another model made. Newer models refuse a call of the current turn without one, and take
 /// this text for it.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
+/// The roles of turns.
+const USER: &str = "user";
+const MODEL: &str = "model";
+
 /// The body of a request. What changes from turn to turn stands last.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::api) struct GenerateContentRequest<'a> {
+struct GenerateContentRequest<'a> {
     #[serde(flatten)]
     options: JsonObject,
     #[serde(skip_serializing_if = "Option::is_none")]
     tools: Option<[Tools<'a>; 1]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     system_instruction: Option<Instruction<'a>>,
-    contents: Vec<Content<'a>>,
+}
+
+/// The fields behind the conversation.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ContentsTail {
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_config: Option<Value>,
 }
@@ -55,6 +67,9 @@ struct Instruction<'a> {
 
 #[derive(Serialize)]
 struct Content<'a> {
+    /// The position of its first message.
+    #[serde(skip)]
+    first: usize,
     role: &'static str,
     parts: Vec<ContentPart<'a>>,
 }
@@ -109,8 +124,26 @@ struct Data<'a> {
     data: &'a str,
 }
 
+/// Returns the body of a request.
+pub(in crate::api) fn body(request: &ChatRequest<'_>, options: &RequestOptions) -> Result<Bytes, Error> {
+    let mut body = BodyWriter::new(&GenerateContentRequest::new(request, options), "contents")?;
+    // Signatures are checked of the calls behind the last message of the user.
+    let prompt = request.messages.iter().rposition(|message| matches!(message, Message::User { .. }));
+    body.conversation(request, WireFormat::GenerateContent, prompt, |messages, start| {
+        let current = prompt.map_or(0, |prompt| (prompt + 1).saturating_sub(start));
+        let turns = turns(messages, current);
+        // Results that follow join those before them, up to the next message of the model.
+        let settled = turns.iter().rposition(|turn| turn.role == MODEL).unwrap_or_default();
+        let settled_messages = turns.get(settled).map_or(0, |turn| turn.first);
+        Elements { all: turns, settled, settled_messages }
+    })?;
+    body.finish(&ContentsTail {
+        tool_config: tool_config(request.tool_choice).filter(|_| !request.tools.is_empty()),
+    })
+}
+
 impl<'a> GenerateContentRequest<'a> {
-    pub(in crate::api) fn new(request: &ChatRequest<'a>, options: &RequestOptions) -> Self {
+    fn new(request: &ChatRequest<'a>, options: &RequestOptions) -> Self {
         let declarations: Vec<_> = request.tools.iter().map(declaration).collect();
         let has_tools = !declarations.is_empty();
         let system = Cow::Borrowed(request.system);
@@ -119,8 +152,6 @@ impl<'a> GenerateContentRequest<'a> {
             tools: has_tools.then_some([Tools { function_declarations: declarations }]),
             system_instruction: (!system.is_empty())
                 .then_some(Instruction { parts: [ContentPart::Text { text: system }] }),
-            contents: turns(request.messages),
-            tool_config: tool_config(request.tool_choice).filter(|_| has_tools),
         }
     }
 }
@@ -178,23 +209,21 @@ fn options_of(options: &RequestOptions) -> JsonObject {
     body
 }
 
-/// Returns the conversation. All results of a message are in one turn, as the API wants it.
-fn turns(messages: &[Message]) -> Vec<Content<'_>> {
-    // Signatures are checked of the calls behind the last message of the user.
-    let prompt = messages.iter().rposition(|message| matches!(message, Message::User { .. }));
+/// Returns the conversation. All results of a message are in one turn, as the API wants it. The calls of the message at
+/// `current`, and of those behind it, need signatures.
+fn turns(messages: &[Message], current: usize) -> Vec<Content<'_>> {
     let mut turns: Vec<Content<'_>> = Vec::with_capacity(messages.len());
     let (mut is_after_result, mut calls): (_, &[RequestedCall]) = (false, &[]);
-    for (position, message) in messages.iter().enumerate() {
+    for (first, message) in messages.iter().enumerate() {
         let was_after_result =
             std::mem::replace(&mut is_after_result, matches!(message, Message::Tool { .. }));
         match message {
             Message::User { content } => {
-                turns.push(Content { role: "user", parts: vec![text_part(content)] });
+                turns.push(Content { first, role: USER, parts: vec![text_part(content)] });
             }
             Message::Assistant { tool_calls, .. } => {
                 calls = tool_calls;
-                let is_current = prompt.is_none_or(|prompt| position > prompt);
-                turns.push(Content { role: "model", parts: answer(message, is_current) });
+                turns.push(Content { first, role: MODEL, parts: answer(message, first >= current) });
             }
             Message::Tool { call_id, name, content, note, .. } => {
                 let response = FunctionOutput { output: result_text(content, note) };
@@ -206,11 +235,12 @@ fn turns(messages: &[Message]) -> Vec<Content<'_>> {
                 };
                 match turns.last_mut().filter(|_| was_after_result) {
                     Some(turn) => turn.parts.push(part),
-                    None => turns.push(Content { role: "user", parts: vec![part] }),
+                    None => turns.push(Content { first, role: USER, parts: vec![part] }),
                 }
             }
             Message::Pictures { pictures } => {
-                turns.push(Content { role: "user", parts: pictures.iter().flat_map(picture).collect() });
+                let parts = pictures.iter().flat_map(picture).collect();
+                turns.push(Content { first, role: USER, parts });
             }
         }
     }

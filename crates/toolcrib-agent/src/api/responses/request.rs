@@ -1,20 +1,23 @@
 //! Requests of the Responses API.
 
 use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
+use bytes::Bytes;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use toolcrib_model::JsonObject;
 
 use super::{CLIENT, CUSTOM_CALL, TOOL_SEARCH_CALL, read_item};
-use crate::api::ToolOptions;
+use crate::api::body::{BodyWriter, Elements};
 use crate::api::conversation::{self, add_extra, items_of, picture_label, result_text};
+use crate::api::{ToolOptions, WireFormat};
 use crate::chat::{
     ChatRequest, DeferredTools, Picture, RequestOptions, RequestedCall, ResponseFormat, ToolChoice,
     ToolFunction,
 };
-use crate::{Message, Provider};
+use crate::{Error, Message, Provider};
 
 /// The part of a reply that the server is asked for, since it keeps nothing itself: the reasoning, encrypted.
 const REASONING: &str = "reasoning.encrypted_content";
@@ -27,7 +30,7 @@ const COMPLETED: &str = "completed";
 
 /// The body of a request. What changes from turn to turn stands last.
 #[derive(Serialize)]
-pub(in crate::api) struct ResponsesRequest<'a> {
+struct ResponsesRequest<'a> {
     model: &'a str,
     stream: bool,
     store: bool,
@@ -37,7 +40,11 @@ pub(in crate::api) struct ResponsesRequest<'a> {
     tools: Vec<OfferedItem<'a>>,
     #[serde(skip_serializing_if = "str::is_empty")]
     instructions: &'a str,
-    input: Vec<InputItem<'a>>,
+}
+
+/// The fields behind the conversation.
+#[derive(Serialize)]
+struct InputTail {
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<Value>,
 }
@@ -146,8 +153,27 @@ enum InputContent<'a> {
     },
 }
 
+/// Returns the body of a request.
+pub(in crate::api) fn body(
+    request: &ChatRequest<'_>,
+    options: &RequestOptions,
+    stream: bool,
+    tool_options: &ToolOptions,
+) -> Result<Bytes, Error> {
+    let mut body = BodyWriter::new(&ResponsesRequest::new(request, options, stream, tool_options), "input")?;
+    let writer = ItemWriter { deferred: request.deferred, tool_options };
+    body.conversation(request, WireFormat::Responses, Some(writer.fingerprint()), |messages, position| {
+        let before = request.messages.get(..position).unwrap_or_default();
+        Elements::settled(writer.items(before, messages), messages.len())
+    })?;
+    let search = request.deferred.map(|deferred| deferred.search);
+    body.finish(&InputTail {
+        tool_choice: tool_choice(request.tool_choice, search).filter(|_| !request.tools.is_empty()),
+    })
+}
+
 impl<'a> ResponsesRequest<'a> {
-    pub(in crate::api) fn new(
+    fn new(
         request: &ChatRequest<'a>,
         options: &RequestOptions,
         stream: bool,
@@ -167,10 +193,8 @@ impl<'a> ResponsesRequest<'a> {
             stream,
             store: false,
             options: options_of(options),
-            tool_choice: tool_choice(request.tool_choice, search).filter(|_| !tools.is_empty()),
             tools,
             instructions: request.system,
-            input: ItemWriter { deferred: request.deferred, tool_options }.items(request.messages),
         }
     }
 }
@@ -252,10 +276,19 @@ struct ItemWriter<'a, 'o> {
 }
 
 impl<'a> ItemWriter<'a, '_> {
-    fn items(self, messages: &'a [Message]) -> Vec<InputItem<'a>> {
+    /// Returns a number that differs where messages are written in another way.
+    fn fingerprint(self) -> usize {
+        let mut hasher = DefaultHasher::new();
+        self.deferred.map(|deferred| deferred.search).hash(&mut hasher);
+        self.tool_options.text_arguments.hash(&mut hasher);
+        hasher.finish().try_into().unwrap_or(usize::MAX)
+    }
+
+    /// Returns the items of messages behind others.
+    fn items(self, before: &'a [Message], messages: &'a [Message]) -> Vec<InputItem<'a>> {
         let mut items = Vec::with_capacity(messages.len());
         // The calls whose results follow.
-        let mut calls: &[RequestedCall] = &[];
+        let mut calls: &[RequestedCall] = before.iter().rev().find_map(calls_of).unwrap_or_default();
         for message in messages {
             match message {
                 Message::User { content } => items.push(user(MessageContent::Text(content))),
@@ -353,6 +386,13 @@ impl OfferedItem<'_> {
             Self::Search { .. } => {}
         }
         self
+    }
+}
+
+fn calls_of(message: &Message) -> Option<&[RequestedCall]> {
+    match message {
+        Message::Assistant { tool_calls, .. } => Some(tool_calls),
+        _ => None,
     }
 }
 

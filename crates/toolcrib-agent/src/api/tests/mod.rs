@@ -5,6 +5,7 @@ mod formats;
 mod keys;
 mod options;
 mod pieces;
+mod prefixes;
 mod profiles;
 mod replies;
 mod server;
@@ -43,6 +44,8 @@ async fn ask_with(settings: ApiSettings) -> (Result<ChatReply, Error>, String) {
         deferred: None,
         tool_choice: &ToolChoice::Auto,
         options: None,
+        output: None,
+        encoded: None,
     };
     let mut text = String::new();
     let reply = model
@@ -275,6 +278,8 @@ async fn two_requests_of_a_run_begin_with_the_same_bytes() {
             deferred: None,
             tool_choice: &ToolChoice::Auto,
             options: None,
+            output: None,
+            encoded: None,
         };
         model.complete(&request, &mut |_| ()).await.unwrap();
     }

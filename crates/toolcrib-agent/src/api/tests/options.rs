@@ -198,6 +198,8 @@ async fn another_attempt_is_told_before_it_is_made() {
         deferred: None,
         tool_choice: &ToolChoice::Auto,
         options: None,
+        output: None,
+        encoded: None,
     };
     let mut notices = Vec::new();
     let mut sink = |piece: Piece<'_>| {

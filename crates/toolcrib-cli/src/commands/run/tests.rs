@@ -51,6 +51,7 @@ tools: {{registry: [{{type: file, path: tools.yaml, engine: nothing}}], engines:
         interrupts: &Interrupts::default(),
         json: true,
         reasoning: Reasoning::Hide,
+        schema: None,
     };
     let first = session.ask("1").await;
     assert_eq!(first.text, "One.", "{first:?}");
