@@ -239,7 +239,7 @@ pub struct SamplerSettings {
     /// The weight in the mix.
     #[serde(default = "one")]
     pub weight: f64,
-    /// The number of tools; by default `generate.tools`.
+    /// The number of tools; by default `generate.tools`. If the app has fewer, that is an error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<NonZeroUsize>,
     /// The settings of the type.
