@@ -1,4 +1,4 @@
-//! What bounds a run, and how it goes on: samplers without tools, budgets, and the numbers of conversations.
+//! The bounds of a run, and its continuation: samplers without tools, budgets, and the numbers of conversations.
 
 use serde_json::json;
 
@@ -81,6 +81,21 @@ async fn a_sampler_that_cannot_be_served_is_named_with_what_it_lacks() {
         assert!(ran.stderr.contains(told), "{ran:?}");
         assert!(server.requests().is_empty() && !lab.path("data.jsonl").exists());
     }
+}
+
+#[tokio::test]
+async fn a_task_without_a_model_or_the_stage_of_its_format_says_so() {
+    let (server, lab) = task("", "  num_outputs: 1").await;
+    let ran = lab.run(["generate", "task.yaml", "--format", "preferences"]).await.expect(2);
+    assert!(ran.stderr.contains("the format `preferences` needs the stage `preference`"), "{ran:?}");
+    let text = lab.read("task.yaml");
+    let lab = lab.with_file(
+        "task.yaml",
+        text.split_once("tools:").map_or_else(String::new, |(_, rest)| format!("tools:{rest}")),
+    );
+    let ran = lab.run(["generate", "task.yaml"]).await.expect(2);
+    assert!(ran.stderr.contains("add one under `agents`"), "{ran:?}");
+    assert!(server.requests().is_empty());
 }
 
 #[tokio::test]

@@ -52,7 +52,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<RecordedCall>, String> {
             continue;
         }
         let name = path.display();
-        let bytes = read_bounded(path, MAX_LOG_BYTES).map_err(|error| format!("{name}: {error}"))?;
+        let bytes = read_bounded(path, MAX_LOG_BYTES).map_err(|error| error.to_string())?;
         let lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
         for (at, line) in lines.iter().enumerate().filter(|(_, line)| !line.is_empty()) {
             match serde_json::from_slice::<Record>(line) {

@@ -116,13 +116,10 @@ async fn a_log_without_values_is_refused_with_the_settings_that_it_needs() {
 fn a_log_that_cannot_be_read_is_named_with_its_line() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("audit.jsonl");
-    let error = || {
-        let error = open(&log).err().unwrap();
-        error.strip_prefix(&log.display().to_string()).unwrap().to_owned()
-    };
-    assert!(error().starts_with(": "));
+    let error = || open(&log).err().unwrap();
+    assert!(error().contains("audit.jsonl` does not exist"), "{}", error());
     std::fs::write(&log, "{\"outcome\": \"ok\"}\n[]\n{\"outc").unwrap();
-    assert!(error().starts_with(": line 2 is not an audit record: "), "{}", error());
+    assert!(error().contains("audit.jsonl: line 2 is not an audit record: "), "{}", error());
 }
 
 #[test]
