@@ -1,5 +1,7 @@
 //! Keys of the task files of fms-dgt, from which a task of data generation may come.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 use toolcrib_document::Document;
 use toolcrib_model::text::pointer_part;
@@ -50,6 +52,9 @@ const PROVIDERS: [(&str, &str); 6] = [
 /// The types of engines that run the calls of a source themselves, as each such source does here.
 const OWN_ENGINES: [&str; 2] = ["mcp", "rest"];
 
+/// The types of engines whose results a model makes up.
+const SIMULATED: [&str; 2] = ["lm", "simulated"];
+
 /// The samplers whose edges have a score.
 const SCORED_SAMPLERS: [&str; 4] = ["chain", "fan_out", "fan_in", "dag"];
 
@@ -77,6 +82,7 @@ pub(crate) fn adopt(document: &mut Document) -> Vec<String> {
     samplers(document, &mut notes);
     own_engines(document, &mut notes);
     simulated_engines(document, &mut notes);
+    grants(document, &mut notes);
     enrichments(document, &mut notes);
     if let Some(name) = take(&mut document.value, MARK) {
         set(&mut document.value, "app", "id", || json!(identifier(name.as_str().unwrap_or_default())));
@@ -248,6 +254,35 @@ fn simulated_engines(document: &mut Document, notes: &mut Vec<String>) {
             )
         }));
     }
+}
+
+/// Grants the tools whose results are simulated, since a task file states no policy. Others need a rule of the operator.
+fn grants(document: &mut Document, notes: &mut Vec<String>) {
+    if document.value.pointer("/tools/capabilities").is_some() {
+        return;
+    }
+    let is_simulated = |engine: &str| {
+        let engine = document.value.pointer(&format!("{ENGINES}/{}", pointer_part(engine)));
+        let kind = engine.and_then(|engine| engine.get("type")).and_then(Value::as_str);
+        kind.is_some_and(|kind| SIMULATED.contains(&kind))
+    };
+    let sources = document.value.pointer("/tools/registry").and_then(Value::as_array);
+    let namespaces: BTreeSet<String> = sources
+        .into_iter()
+        .flatten()
+        .filter(|source| source.get("engine").and_then(Value::as_str).is_some_and(&is_simulated))
+        .filter_map(|source| Some(source.get("namespace")?.as_str()?.to_owned()))
+        .collect();
+    if namespaces.is_empty() {
+        return;
+    }
+    let listed: Vec<_> = namespaces.iter().map(|namespace| format!("`{namespace}`")).collect();
+    notes.push(format!(
+        "the tools of {} are granted, since their results are simulated; `tools.capabilities` states other rules",
+        listed.join(", ")
+    ));
+    let grants: Vec<Value> = namespaces.iter().map(|namespace| json!({"module": namespace})).collect();
+    set(&mut document.value, "tools", "capabilities", || json!({"grant": grants}));
 }
 
 /// Makes a mapping of a list of error categories.
