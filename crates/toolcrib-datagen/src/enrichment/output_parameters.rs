@@ -133,7 +133,7 @@ impl OutputParametersEnrichment {
 
     fn applies_to(&self, entry: &Entry) -> bool {
         let (tool, traits) = (&entry.tool, entry.tool.traits());
-        let declares_none = tool.output_parameters.as_object().is_some_and(|schema| schema.is_empty());
+        let declares_none = tool.output_parameters.as_object().is_some_and(JsonObject::is_empty);
         let is_of_runtime = tool.name.is_of_runtime() || traits.operational || traits.discovery;
         let is_selected =
             self.patterns.is_empty() || self.patterns.iter().any(|pattern| pattern.fits(&tool.name));
@@ -150,15 +150,14 @@ impl OutputParametersEnrichment {
         let key = CacheKey::new(&parts);
         let cached = self.cache.get(&key).await.map_err(|error| error.to_string())?;
         let cached = cached.and_then(|text| schema_of(&text).ok());
-        let inferred = match cached {
-            Some(schema) => Ok(schema),
-            None => {
-                let inferred = self.ask(&definition).await?;
-                if let Ok(schema) = &inferred {
-                    self.cache.put(&key, &json!({"schema": schema}).to_string()).await;
-                }
-                inferred
+        let inferred = if let Some(schema) = cached {
+            Ok(schema)
+        } else {
+            let inferred = self.ask(&definition).await?;
+            if let Ok(schema) = &inferred {
+                self.cache.put(&key, &json!({"schema": schema}).to_string()).await;
             }
+            inferred
         };
         Ok((ToolKey::of(&entry), inferred))
     }

@@ -123,7 +123,10 @@ impl ToolEngine for RecordedEngine {
 
 impl fmt::Debug for RecordedEngine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RecordedEngine").field("log", &self.name).field("calls", &self.calls.len()).finish()
+        f.debug_struct("RecordedEngine")
+            .field("log", &self.name)
+            .field("calls", &self.calls.len())
+            .finish_non_exhaustive()
     }
 }
 
