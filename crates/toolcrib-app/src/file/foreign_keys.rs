@@ -98,7 +98,7 @@ fn place(document: &Document, pointer: &str) -> String {
     document.position_of(pointer).map(|position| format!("line {}: ", position.line)).unwrap_or_default()
 }
 
-/// Sets the kinds of conversations that the turns of a task file stand for.
+/// Sets the kinds of conversations that the turns of a task file represent.
 fn kinds(document: &mut Document, notes: &mut Vec<String>) {
     let place = place(document, "/has_nested");
     let nested = take(&mut document.value, "has_nested");
