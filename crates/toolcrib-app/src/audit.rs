@@ -43,6 +43,9 @@ fn kept(app: &App) -> Result<Audit, Error> {
     if section.values {
         audit = audit.with_values();
     }
+    if section.results {
+        audit = audit.with_results();
+    }
     match &app.resolved.audit_key {
         Some(key) => Ok(audit.with_key(&Secret::new(key.as_ref().map_err(wrong)?.as_str()))),
         None => Ok(audit),

@@ -67,8 +67,8 @@ pub struct ToolsSection {
     /// The engines of tool files by name, each `{type: …}` with the settings of that engine.
     pub engines: BTreeMap<String, Value>,
     /// Computations over all tools after each load, in any order, each `{type: …}` with the settings of that type:
-    /// `embeddings`, `dataflow` (`similarity: embeddings` or `names`), `neighbors`. `force: true` ignores what is cached
-    /// on disk.
+    /// `embeddings`, `dataflow` (`similarity: embeddings` or `names`), `neighbors`, `output_parameters` (a `model` infers
+    /// the schemas of results). `force: true` ignores what is cached on disk.
     pub enrichments: Vec<Value>,
     /// The rules of the gate.
     pub capabilities: Capabilities,

@@ -224,8 +224,17 @@ pub struct RejectedBranch {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Provenance {
-    /// The models by the stages that used them.
+    /// The models that wrote parts of it, each once.
     pub models: Vec<String>,
     /// The sources of the tools.
     pub sources: Vec<String>,
+}
+
+impl Provenance {
+    /// Adds a model that wrote a part of the conversation.
+    pub(crate) fn add_model(&mut self, model: &str) {
+        if !self.models.iter().any(|known| known == model) {
+            self.models.push(model.to_owned());
+        }
+    }
 }

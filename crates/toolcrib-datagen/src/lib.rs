@@ -2,7 +2,8 @@
 //!
 //! - [`conversation`]: the data types of generated conversations.
 //! - [`session`]: sessions, in which the calls of conversations run.
-//! - [`engine`]: engines of simulated tools.
+//! - [`engine`]: engines of tools that are simulated, recorded, or search documents.
+//! - [`enrichment`]: schemas of results that a model infers.
 //! - [`pipeline`]: stages that turn tools into conversations, in runs that can be resumed.
 //! - [`reader`]: conversations read from files, and the check of a whole file.
 //! - [`sampler`]: seeded choices of tools.
@@ -12,9 +13,12 @@
 
 pub mod conversation;
 pub mod engine;
+pub mod enrichment;
 pub mod hygiene;
+mod json_reply;
 pub mod pipeline;
 pub mod reader;
+mod reply_cache;
 pub mod sampler;
 pub mod seed;
 pub mod session;

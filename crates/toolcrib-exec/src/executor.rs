@@ -326,6 +326,7 @@ impl Executor {
             CallState::PendingApproval(_) | CallState::Taken => Err(fault("the approval", &name)),
         };
         let mut result = outcome.unwrap_or_else(|error| ToolResult::failed(None, reported(), error));
+        recorder.set_result(&result);
         result.call_id = call_id;
         if !repairs.is_empty() {
             // A nested call may have repairs too.

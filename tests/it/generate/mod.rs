@@ -1,6 +1,9 @@
 //! `toolcrib generate`: the example with its recording, and runs with a model server.
 
+mod engines;
+mod foreign_tasks;
 mod kills;
+mod limits;
 mod office;
 
 use std::io::Read as _;
@@ -123,29 +126,4 @@ async fn a_terminal_shows_the_progress_as_a_bar() {
             "[##############################] 3/3 kept, 0 dropped, 0 in progress",
         ]
     );
-}
-
-#[tokio::test]
-async fn a_task_file_of_fms_dgt_is_checked_with_a_note_for_each_key_without_a_counterpart() {
-    let task = "task_name: shop
-data_builder: tool_calling/multi_turn
-max_turns: 2
-tools:
-  registry: [{type: file, path: tools.yaml, namespace: shipping, engine: simulator}]
-  engines:
-    simulator: {type: lm, lm_config: {type: openai, model_id_or_path: m, base_url: 'http://localhost:1/v1/', n: 2}}
-  enrichments:
-    - {type: output_parameters}
-    - {type: embeddings, model: all-mpnet-base-v2}
-    - {type: neighbors, model: all-mpnet-base-v2}
-initialization_stages:
-  - sampler_mix: [{sampler: {type: tc/neighbor, k: 3, min_score: 0.0}, weight: 1.0}]
-iteration_stages: [{name: planner}]
-";
-    let lab = Lab::of_example("datagen", |_, text| text).with_file("fms.yaml", task);
-    let lab = lab.with_variable("OPENAI_API_KEY", "test");
-    snapshot!(lab, lab.run(["validate", "fms.yaml"]).await.expect(0).report());
-    // The server of the model does not run.
-    let ran = lab.run(["generate", "fms.yaml", "--output", "data.jsonl"]).await.expect(5);
-    assert!(ran.stderr.contains("cannot reach the model"), "{ran:?}");
 }

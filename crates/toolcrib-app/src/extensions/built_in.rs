@@ -5,6 +5,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use toolcrib_agent::Brain;
+use toolcrib_datagen::engine::recorded::{RecordedEngine, RecordedSettings};
 use toolcrib_datagen::engine::search::{DocumentSearchEngine, DocumentSearchSettings};
 use toolcrib_datagen::engine::simulated::{CacheSetting, SimulatedEngine, SimulatedSettings};
 use toolcrib_document::Error as DocumentError;
@@ -37,6 +38,11 @@ impl Default for Extensions {
             .with_located_engine("multi", |settings, _| Ok(NamedEngine::Routed(settings)))
             .with_located_engine("simulated", simulated)
             .with_engine("mock", |settings: MockSettings, _| Ok(Arc::new(MockEngine::new(settings))))
+            .with_engine("recorded", |mut settings: RecordedSettings, entry| {
+                settings.path = entry.path(&settings.path.to_string_lossy());
+                RecordedEngine::open(&settings, entry.session_states().clone())
+                    .map(|engine| Arc::new(engine) as _)
+            })
             .with_engine("search/file", |mut settings: DocumentSearchSettings, entry| {
                 settings.path = settings.path.map(|path| entry.path(&path.to_string_lossy()));
                 DocumentSearchEngine::of_file(settings).map(|engine| Arc::new(engine) as _)

@@ -19,6 +19,10 @@ pub struct AuditSection {
     /// True if records contain the values of arguments, without secrets. Otherwise they contain types and a digest.
     #[serde(default)]
     pub values: bool,
+    /// True if records contain the results of calls that ran, without secrets, up to 64 KiB each. With `values` too, the
+    /// engine `recorded` can replay them.
+    #[serde(default)]
+    pub results: bool,
     /// The size in bytes at which the file is renamed to `.1`, replacing the previous one. The default is 64 MiB, the
     /// minimum 1 MiB.
     pub max_bytes: Option<NonZeroU64>,

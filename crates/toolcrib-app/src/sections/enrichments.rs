@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
+use toolcrib_datagen::enrichment::{OutputParametersEnrichment, OutputParametersSettings};
 use toolcrib_document::Error as DocumentError;
 use toolcrib_io::files::cache_folder;
 use toolcrib_registry::Enrichment;
@@ -15,10 +16,14 @@ use crate::sections::search::SearchTier;
 use crate::sections::values::unknown;
 
 /// The types of enrichments that are included.
-pub(crate) const TYPES: [&str; 3] = [Embeddings::KEY, Dataflow::KEY, Neighbors::KEY];
+pub(crate) const TYPES: [&str; 4] =
+    [Embeddings::KEY, Dataflow::KEY, Neighbors::KEY, OutputParametersEnrichment::KEY];
 
 /// The folder of cached dataflows.
 const CACHE: &str = "dataflow";
+
+/// The folder of inferred schemas, and the file in it.
+const INFERRED: (&str, &str) = ("output_parameters", "schemas.jsonl");
 
 /// The enrichments of an app file, in its order.
 #[derive(Clone, Default)]
@@ -150,9 +155,23 @@ fn enrichment(
             let CachedSettings { force: _ } = place.typed()?;
             Arc::new(NeighborsEnrichment)
         }
+        Some(OutputParametersEnrichment::KEY) => Arc::new(output_parameters(place)?),
         Some(kind) => return Err(place.error(unknown("enrichment", kind, &known))),
         None => {
             return Err(place.error(format!("the enrichment needs a `type`, one of: {}", known.join(", "))));
         }
     }))
+}
+
+/// Builds the enrichment that asks a model for the schemas of results.
+fn output_parameters(place: &EntryContext<'_>) -> Result<OutputParametersEnrichment, DocumentError> {
+    let settings: OutputParametersSettings = place.typed()?;
+    let brain = place.model()?;
+    let enrichment =
+        OutputParametersEnrichment::new(brain, settings).map_err(|message| place.error(message))?;
+    let (folder, file) = INFERRED;
+    Ok(match cache_folder(folder) {
+        Some(folder) => enrichment.with_cache(folder.join(file)),
+        None => enrichment,
+    })
 }

@@ -35,7 +35,7 @@ fn a_wrong_enrichment_is_an_error_with_its_place() {
         ("    - {type: dataflo}\n", "app.yaml:3:7: unknown enrichment `dataflo`, did you mean `dataflow`?"),
         (
             "    - {force: true}\n",
-            "app.yaml:3:7: the enrichment needs a `type`, one of: embeddings, dataflow, neighbors",
+            "app.yaml:3:7: the enrichment needs a `type`, one of: embeddings, dataflow, neighbors, output_parameters",
         ),
         (
             "    - {type: dataflow, froce: true}\n",

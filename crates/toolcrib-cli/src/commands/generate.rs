@@ -54,6 +54,11 @@ pub(crate) async fn run(arguments: &Generate, extensions: &Extensions, json: boo
             "{file}: the section `generate` is missing; `generate: {{}}` has defaults"
         )));
     };
+    if blueprint.app.config.agents.is_empty() {
+        return Err(Failure::bad_input(format!(
+            "{file}: no agent is there whose model writes the conversations; add one under `agents`"
+        )));
+    }
     if let Some(number) = arguments.num_outputs {
         settings.num_outputs = number;
     }

@@ -62,14 +62,19 @@ impl Mixes {
         let mut built: Vec<(HashSet<ToolKey>, Vec<SamplerSettings>, Arc<Mix>)> = Vec::new();
         let mut by_kind = BTreeMap::new();
         for (kind, of_kind) in settings.kinds() {
-            let (key, samplers) = match of_kind.samplers() {
-                [] => ("samplers".to_owned(), &settings.samplers[..]),
-                own => (format!("kinds.{}.samplers", kind.name()), own),
-            };
-            if samplers.is_empty() || of_kind.weight() <= 0.0 {
+            if of_kind.weight() <= 0.0 {
                 continue;
             }
             let tools = candidates(kind, &of_kind);
+            let (key, samplers, most) = match of_kind.samplers() {
+                // A kind may have fewer tools than the samplers of all kinds take.
+                [] => ("samplers".to_owned(), &settings.samplers[..], catalogue.len()),
+                own => (format!("kinds.{}.samplers", kind.name()), own, tools.len()),
+            };
+            if samplers.is_empty() {
+                continue;
+            }
+            check_counts(samplers, most, &key)?;
             let same = built.iter().find(|(other, settings, _)| *other == tools && settings == samplers);
             let mix = if let Some((_, _, mix)) = same {
                 Arc::clone(mix)
@@ -87,6 +92,18 @@ impl Mixes {
     /// Chooses the tools of a conversation; `None` if its kind has no sampler.
     pub(crate) fn sample(&self, kind: Kind, seed: u64) -> Option<Result<SampledTools, SamplingError>> {
         Some(self.by_kind.get(&kind)?.sample(seed))
+    }
+}
+
+/// Checks that there are as many tools as each sampler is to choose.
+fn check_counts(samplers: &[SamplerSettings], tools: usize, key: &str) -> Result<(), PipelineError> {
+    let mut counts = samplers.iter().enumerate().filter_map(|(at, sampler)| Some((at, sampler.count?.get())));
+    match counts.find(|(_, count)| *count > tools) {
+        None => Ok(()),
+        Some((at, count)) => Err(PipelineError::Setting {
+            key: format!("{key}[{at}].count"),
+            message: SamplingError::new("the catalogue is too small", count, tools).to_string(),
+        }),
     }
 }
 

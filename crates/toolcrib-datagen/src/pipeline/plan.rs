@@ -152,7 +152,7 @@ fn visit<'a>(value: &'a Value, see: &mut dyn FnMut(&'a Value)) {
 /// Returns the first problem, for the model.
 pub(crate) fn check(kind: Kind, calls: &[Call], tools: &[ConversationTool]) -> Result<(), String> {
     let most = match kind {
-        Kind::Parallel | Kind::Nested => MAX_CALLS,
+        Kind::Parallel | Kind::Nested | Kind::MultiTurn => MAX_CALLS,
         Kind::Ambiguous => 2,
         Kind::Irrelevant => 0,
         _ => 1,
@@ -163,7 +163,8 @@ pub(crate) fn check(kind: Kind, calls: &[Call], tools: &[ConversationTool]) -> R
         _ => 1,
     };
     if !(least..=most).contains(&calls.len()) {
-        return Err(format!("there are {} calls instead of {least} to {most}", calls.len()));
+        let range = if least == most { least.to_string() } else { format!("{least} to {most}") };
+        return Err(format!("there are {} calls instead of {range}", calls.len()));
     }
     let mut is_nested = false;
     for (at, call) in calls.iter().enumerate() {
@@ -184,7 +185,7 @@ pub(crate) fn check(kind: Kind, calls: &[Call], tools: &[ConversationTool]) -> R
             Err("both calls are the same".to_owned())
         }
         Kind::Nested if !is_nested => Err("no call uses the result of another".to_owned()),
-        Kind::Nested => Ok(()),
+        Kind::Nested | Kind::MultiTurn => Ok(()),
         _ if is_nested => Err("a call uses the result of another".to_owned()),
         _ => Ok(()),
     }
@@ -236,8 +237,11 @@ pub(crate) fn required_values(call: &Call, tools: &[ConversationTool]) -> Vec<St
 mod tests {
     use serde_json::json;
 
-    use super::{leaves, references, substitute};
-    use crate::conversation::Call;
+    use toolcrib_model::QualifiedName;
+
+    use super::{MAX_CALLS, check, leaves, references, substitute};
+    use crate::Kind;
+    use crate::conversation::{Call, ConversationTool};
 
     #[test]
     fn a_reference_becomes_the_part_of_the_result() {
@@ -247,6 +251,26 @@ mod tests {
         assert_eq!(references(&arguments).len(), 1);
         assert!(substitute(&json!("$1.name"), &results).unwrap_err().contains("has no `name`"));
         assert!(substitute(&json!("$2.name"), &results).unwrap_err().contains("call 2 has no result"));
+    }
+
+    #[test]
+    fn a_turn_of_several_has_one_to_eight_calls_that_may_use_results() {
+        let tool = ConversationTool {
+            name: QualifiedName::new("a", "b").unwrap(),
+            description: String::new(),
+            parameters: json!({"type": "object", "properties": {"n": {"type": "string"}}}),
+        };
+        let plan = |calls: usize, kind: Kind| {
+            let argument = |at: usize| if at == 0 { "x".to_owned() } else { format!("${at}.id") };
+            let call = |at: usize| Call::new(at.to_string(), "a::b", json!({"n": argument(at)}));
+            check(kind, &(0..calls).map(call).collect::<Vec<_>>(), std::slice::from_ref(&tool))
+        };
+        for calls in 1..=MAX_CALLS {
+            assert_eq!(plan(calls, Kind::MultiTurn), Ok(()));
+        }
+        assert_eq!(plan(9, Kind::MultiTurn).unwrap_err(), "there are 9 calls instead of 1 to 8");
+        assert_eq!(plan(0, Kind::MultiTurn).unwrap_err(), "there are 0 calls instead of 1 to 8");
+        assert_eq!(plan(2, Kind::Single).unwrap_err(), "there are 2 calls instead of 1");
     }
 
     #[test]

@@ -163,6 +163,8 @@ impl GenerateSettings {
             STAGES_OF_KINDS.iter().find(|(kind, stage)| needs(*kind) && !has(*stage)).map(|(kind, stage)| {
                 ("stages", format!("the kind `{}` needs the stage `{}`", kind.name(), stage.name()))
             });
+        let lacking_of_format = (self.format == Format::Preferences && !has(StageKind::Preference))
+            .then(|| ("stages", "the format `preferences` needs the stage `preference`".to_owned()));
         let weights = kinds.values().map(KindSettings::weight).collect::<Vec<_>>();
         let is_usable = |weight: &f64| weight.is_finite() && *weight >= 0.0;
         let weightless = (!weights.iter().all(is_usable) || weights.iter().sum::<f64>() <= 0.0)
@@ -190,6 +192,7 @@ impl GenerateSettings {
             .or_else(|| too_many("max_turns", turns, MAX_TURNS as usize))
             .or(lacking)
             .or(lacking_of_kind)
+            .or(lacking_of_format)
             .or(weightless)
             .or(order)
     }
@@ -239,7 +242,7 @@ pub struct SamplerSettings {
     /// The weight in the mix.
     #[serde(default = "one")]
     pub weight: f64,
-    /// The number of tools; by default `generate.tools`.
+    /// The number of tools; by default `generate.tools`. If the app has fewer, that is an error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<NonZeroUsize>,
     /// The settings of the type.

@@ -8,7 +8,6 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 use toolcrib_agent::chat::{ChatRequest, RequestOptions, ResponseFormat, Usage};
 use toolcrib_agent::{ChatModel, Error, Message};
 use toolcrib_port::ToolCaller;
@@ -17,11 +16,9 @@ use super::error::{PipelineError, StageError};
 use super::item::Item;
 use super::settings::{GenerateSettings, ReplyForm, StageKind};
 use super::template::{Template, Values};
+use crate::json_reply::parse;
 use crate::seed::Random;
 use crate::session::SessionEngine;
-
-/// The number of characters of a reply that errors quote.
-const QUOTED_CHARS: usize = 200;
 
 /// The status of a server that failed while it made a reply.
 const FAILED: u16 = 500;
@@ -129,10 +126,7 @@ impl Asker {
             let reply = self.complete(item, &messages, &options, context).await?;
             problem = match parse(&reply).and_then(|reply| check(item, reply)) {
                 Ok(usable) => {
-                    let models = &mut item.conversation.provenance.models;
-                    if !models.contains(&self.model.name) {
-                        models.push(self.model.name.clone());
-                    }
+                    item.conversation.provenance.add_model(&self.model.name);
                     return Ok(usable);
                 }
                 Err(problem) => problem,
@@ -210,33 +204,5 @@ fn response_format<T: JsonSchema>(stage: StageKind, form: ReplyForm) -> Option<R
         }
         ReplyForm::JsonObject => Some(ResponseFormat::JsonObject),
         ReplyForm::Text => None,
-    }
-}
-
-/// Parses the JSON object of a reply, which may stand in a code block or between sentences.
-fn parse<T: DeserializeOwned>(reply: &str) -> Result<T, String> {
-    let quoted: String = reply.chars().take(QUOTED_CHARS).collect();
-    let object = reply.find('{').zip(reply.rfind('}')).and_then(|(begin, end)| reply.get(begin..=end));
-    let object = object.ok_or_else(|| format!("there is no JSON object in `{quoted}`"))?;
-    let value: Value =
-        serde_json::from_str(object).map_err(|error| format!("the JSON is invalid: {error}"))?;
-    serde_json::from_value(value).map_err(|error| error.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::parse;
-
-    #[test]
-    fn an_object_is_read_out_of_sentences_and_code_blocks() {
-        let reply = "Sure!\n```json\n{\"a\": {\"b\": 1}}\n```\nDone.";
-        assert_eq!(parse::<Value>(reply), Ok(json!({"a": {"b": 1}})));
-    }
-
-    #[test]
-    fn a_reply_without_an_object_is_quoted() {
-        assert_eq!(parse::<Value>("no"), Err("there is no JSON object in `no`".to_owned()));
     }
 }

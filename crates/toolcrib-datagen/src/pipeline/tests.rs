@@ -267,6 +267,13 @@ async fn the_state_of_another_task_is_not_overwritten() {
     assert_eq!(run(&other, &path, EarlierRun::Restart).await.unwrap().written, 18);
 }
 
+#[test]
+fn preference_pairs_need_the_stage_that_writes_them() {
+    let settings = GenerateSettings { format: crate::writer::Format::Preferences, ..settings() };
+    let (key, problem) = settings.problem().unwrap();
+    assert_eq!((key, &*problem), ("stages", "the format `preferences` needs the stage `preference`"));
+}
+
 #[tokio::test]
 async fn a_worse_answer_makes_a_preference_pair() {
     let folder = tempfile::tempdir().unwrap();

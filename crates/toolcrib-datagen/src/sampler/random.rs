@@ -17,8 +17,8 @@ pub struct RandomSettings {
     pub namespaces: Vec<String>,
     /// The way in which tools are divided among namespaces.
     pub mode: RandomMode,
-    /// The weights of namespaces. In the mode `uniform` the default is 1 for each; in the mode `proportional` it is the
-    /// number of tools.
+    /// The weights of namespaces. In the modes `uniform` and `equal` the default is 1 for each; in the mode `proportional`
+    /// it is the number of tools.
     pub weights: BTreeMap<String, f64>,
 }
 
@@ -31,6 +31,8 @@ pub enum RandomMode {
     Uniform,
     /// Each namespace has its share of the tools, rounded by the largest remainder.
     Proportional,
+    /// Each namespace has the same share, rounded by the largest remainder.
+    Equal,
 }
 
 pub(super) struct RandomSampler {
@@ -71,7 +73,9 @@ impl Sampler for RandomSampler {
                     .collect()
             }
             RandomMode::Uniform => self.weighted(&namespaces, request.count, &mut random),
-            RandomMode::Proportional => self.proportional(&namespaces, request.count, &mut random),
+            RandomMode::Proportional | RandomMode::Equal => {
+                self.divided(&namespaces, request.count, &mut random)
+            }
         };
         random.shuffle(&mut chosen);
         Ok(Sample { tools: self.catalogue.entries(&chosen), ..Sample::default() })
@@ -100,14 +104,17 @@ impl RandomSampler {
         chosen
     }
 
-    fn proportional(
+    /// Divides the sample among the namespaces by the method of the largest remainder.
+    fn divided(
         &self,
         namespaces: &[(&str, &[ToolIndex])],
         count: usize,
         random: &mut Random,
     ) -> Vec<ToolIndex> {
+        let is_equal = self.settings.mode == RandomMode::Equal;
         #[expect(clippy::cast_precision_loss, reason = "a number of tools")]
-        let weight = |(name, tools): &(&str, &[ToolIndex])| self.weight(name, tools.len() as f64);
+        let usual = |tools: &[ToolIndex]| if is_equal { 1.0 } else { tools.len() as f64 };
+        let weight = |(name, tools): &(&str, &[ToolIndex])| self.weight(name, usual(tools));
         let weights: Vec<f64> = namespaces.iter().map(weight).collect();
         let sizes: Vec<usize> = namespaces.iter().map(|(_, tools)| tools.len()).collect();
         let mut chosen = Vec::with_capacity(count);

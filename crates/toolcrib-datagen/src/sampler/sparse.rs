@@ -1,10 +1,11 @@
 //! The sampler `sparse`.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolcrib_model::QualifiedName;
 use toolcrib_registry::enrichment::ToolKey;
 use toolcrib_search::{SearchIndex, SearchOptions};
 
@@ -39,13 +40,19 @@ pub(super) struct SparseSampler {
     settings: SparseSettings,
     catalogue: Catalogue,
     index: SearchIndex,
+    /// The overloads of each name.
+    overloads: HashMap<QualifiedName, Vec<ToolKey>>,
 }
 
 impl SparseSampler {
     pub(super) fn new(settings: SparseSettings, catalogue: &Catalogue) -> Result<Self, String> {
         let tools = catalogue.tools().iter().map(|entry| entry.tool.as_ref());
         let index = SearchIndex::build(tools).map_err(|error| error.to_string())?;
-        Ok(Self { settings, catalogue: catalogue.clone(), index })
+        let mut overloads: HashMap<QualifiedName, Vec<ToolKey>> = HashMap::new();
+        for entry in catalogue.tools() {
+            overloads.entry(entry.tool.name.clone()).or_default().push(ToolKey::of(entry));
+        }
+        Ok(Self { settings, catalogue: catalogue.clone(), index, overloads })
     }
 
     /// Returns the tools that a search for a tool finds, and its overloads, without those in `taken`.
@@ -56,10 +63,9 @@ impl SparseSampler {
         let names = std::iter::once(&tool.name).chain(found.hits.iter().map(|hit| &hit.name));
         let mut keys = Vec::new();
         for name in names {
-            let overloads = self.catalogue.tools().iter().filter(|entry| entry.tool.name == *name);
-            for key in overloads.map(|entry| ToolKey::of(entry)) {
-                if !taken.contains(&key) && !keys.contains(&key) {
-                    keys.push(key);
+            for key in self.overloads.get(name).into_iter().flatten() {
+                if !taken.contains(key) && !keys.contains(key) {
+                    keys.push(key.clone());
                 }
             }
         }
@@ -97,7 +103,9 @@ impl Sampler for SparseSampler {
             }
         }
         // The rest is any tool: a search may find too few.
-        let mut others: Vec<usize> = random.distinct(self.catalogue.len(), self.catalogue.len());
+        let is_short = added.len() < distractors;
+        let mut others =
+            if is_short { random.distinct(self.catalogue.len(), self.catalogue.len()) } else { Vec::new() };
         while added.len() < distractors {
             let Some(entry) = others.pop().and_then(|at| self.catalogue.tools().get(at)) else { break };
             if taken.insert(ToolKey::of(entry)) {

@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::io;
 
 use serde_json::Value;
-use toolcrib_model::JsonObject;
 use toolcrib_model::text::{is_invisible, truncate_bytes};
 
 /// The maximum size of a text in a record, before invisible characters are escaped.
@@ -35,9 +34,9 @@ pub(super) fn json_bytes(value: &Value, limit: usize) -> Option<usize> {
     Some(limit - counter.left)
 }
 
-/// Returns true if arguments nest at most a number of levels. It does not recurse.
-pub(super) fn nests_within(arguments: &JsonObject, levels: usize) -> bool {
-    let mut left: Vec<(&Value, usize)> = arguments.values().map(|value| (value, 1)).collect();
+/// Returns true if values nest at most a number of levels. It does not recurse.
+pub(super) fn nests_within<'a>(values: impl IntoIterator<Item = &'a Value>, levels: usize) -> bool {
+    let mut left: Vec<(&Value, usize)> = values.into_iter().map(|value| (value, 1)).collect();
     while let Some((value, level)) = left.pop() {
         if level > levels {
             return false;

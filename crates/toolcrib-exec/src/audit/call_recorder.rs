@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::Instant;
 use toolcrib_model::{JsonObject, Tool, ToolCall, ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call, Consent, Decision, Effect};
@@ -18,8 +18,8 @@ use super::record::{Outcome, Record, SCHEMA_VERSION};
 use super::rfc3339::{milliseconds, rfc3339};
 use super::{MAX_VALUES_BYTES, Settings, no_record};
 
-/// The maximum nesting of arguments that a record describes.
-const MAX_ARGUMENTS_DEPTH: usize = 128;
+/// The maximum nesting of arguments that a record describes, and of a result that it has.
+const MAX_DEPTH: usize = 128;
 
 /// The recorder of a call. It writes the record when it is [finished](Self::finish) or dropped, and holds the span.
 #[derive(Debug)]
@@ -149,6 +149,13 @@ impl CallRecorder {
         Ok(())
     }
 
+    /// Records the result of the engine, before it is shaped for the caller, if records have results.
+    pub fn set_result(&mut self, result: &ToolResult) {
+        if let Some(open) = &mut self.open {
+            open.set_result(result);
+        }
+    }
+
     /// Records the result of the call, as its caller gets it.
     pub fn finish(mut self, result: &ToolResult) {
         let outcome = result.error.as_ref().map_or(Outcome::Ok, |error| Outcome::Failed(error.kind));
@@ -217,6 +224,8 @@ impl OpenRecord {
             arguments_hash: None,
             arguments_shape: Value::Null,
             arguments: None,
+            result: None,
+            error: None,
             repairs: 0,
             outcome: Outcome::Dropped,
             retryable: None,
@@ -241,6 +250,26 @@ impl OpenRecord {
     fn set_arguments(&mut self, arguments: &JsonObject) {
         if self.arguments.as_ref() != Some(arguments) {
             self.arguments = kept(arguments);
+        }
+    }
+
+    fn set_result(&mut self, result: &ToolResult) {
+        // A call that did not run has a reason, and no result.
+        if !self.settings.has_results || self.ran.is_none() {
+            return;
+        }
+        let redactor = self.settings.secrets.redactor();
+        if let Some(error) = &result.error {
+            let mut error = error.clone();
+            redactor.redact_error(&mut error);
+            let error = json!({"message": error.message, "hint": error.hint});
+            self.record.error = json_bytes(&error, MAX_VALUES_BYTES).map(|_| error);
+        } else if nests_within([&result.result], MAX_DEPTH)
+            && json_bytes(&result.result, MAX_VALUES_BYTES).is_some()
+        {
+            let mut value = result.result.clone();
+            redactor.redact_value(&mut value);
+            self.record.result = Some(value);
         }
     }
 
@@ -310,7 +339,7 @@ impl std::fmt::Debug for OpenRecord {
 }
 
 fn kept(arguments: &JsonObject) -> Option<JsonObject> {
-    nests_within(arguments, MAX_ARGUMENTS_DEPTH).then(|| arguments.clone())
+    nests_within(arguments.values(), MAX_DEPTH).then(|| arguments.clone())
 }
 
 fn effect(effect: Effect) -> &'static str {

@@ -8,7 +8,7 @@
 //! # Values
 //!
 //! A record holds no values of arguments, unless [`Audit::with_values`] asks for them: only their [shape](Record) and
-//! their digest. The digest is an HMAC with SHA-256 over the canonical JSON of the arguments, so that equal arguments
+//! their digest. It holds no result, unless [`Audit::with_results`] asks for it. The digest is an HMAC with SHA-256 over the canonical JSON of the arguments, so that equal arguments
 //! can be found. A plain digest would reveal a value that is easily guessed, such as a PIN, to anyone who tries all
 //! values; hence the key. It is random for each process, so that digests of two processes cannot be compared. With
 //! [`Audit::with_key`] they can, and the key has to be kept secret for as long as the records are kept.
@@ -49,7 +49,7 @@ pub use span::{TraceSource, span};
 use argument_digest::DigestKey;
 use sink::ObservedSink;
 
-/// The maximum size of a record's arguments as JSON, if it has their values.
+/// The maximum size as JSON of the arguments and of the result in a record that has them.
 pub const MAX_VALUES_BYTES: usize = 64 * 1024;
 
 /// The audit log, which creates the records of calls. Clones share the settings. Without a sink it creates only spans.
@@ -65,13 +65,19 @@ struct Settings {
     key: Option<DigestKey>,
     secrets: Secrets,
     has_values: bool,
+    has_results: bool,
+}
+
+impl Settings {
+    fn of(sink: Arc<dyn AuditSink>, secrets: Secrets) -> Self {
+        Self { sink, key: None, secrets, has_values: false, has_results: false }
+    }
 }
 
 impl Audit {
     /// Creates an audit log that sends records to this sink.
     pub fn new(sink: Arc<dyn AuditSink>) -> Self {
-        let settings =
-            Settings { sink, key: DigestKey::random(), secrets: Secrets::new(), has_values: false };
+        let settings = Settings { key: DigestKey::random(), ..Settings::of(sink, Secrets::new()) };
         Self { settings: Some(Arc::new(settings)), trace_source: None }
     }
 
@@ -83,6 +89,11 @@ impl Audit {
     /// Includes the values of arguments in records, without the secrets, up to [`MAX_VALUES_BYTES`].
     pub fn with_values(self) -> Self {
         self.changed(|settings| settings.has_values = true)
+    }
+
+    /// Includes the results and errors of engines in records, without the secrets, up to [`MAX_VALUES_BYTES`].
+    pub fn with_results(self) -> Self {
+        self.changed(|settings| settings.has_results = true)
     }
 
     /// Sets the key of the digests of arguments, so that those of several processes can be compared.
@@ -97,8 +108,7 @@ impl Audit {
             settings.sink = Arc::new(ObservedSink { sink: Arc::clone(&settings.sink), observer });
         } else {
             // An observer compares no digests, so there is no key.
-            let settings = Settings { sink: observer, key: None, secrets, has_values: false };
-            self.settings = Some(Arc::new(settings));
+            self.settings = Some(Arc::new(Settings::of(observer, secrets)));
         }
         self
     }

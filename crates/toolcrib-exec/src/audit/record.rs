@@ -62,6 +62,13 @@ pub struct Record {
     /// The arguments without secrets, if the operator enables this. `null` if they exceed 64 KiB.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Value>,
+    /// The result of the engine without secrets, if the operator enables this and the call has one of at most 64 KiB.
+    /// Otherwise the field is absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<Value>,
+    /// The error of the engine without secrets, as `{"message", "hint"}`, if the operator enables this and the call ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Value>,
     /// The number of repairs that made the arguments fit.
     pub repairs: usize,
     /// The outcome of the call.

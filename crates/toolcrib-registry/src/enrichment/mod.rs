@@ -34,6 +34,12 @@ pub trait Enrichment: Send + Sync {
         &[]
     }
 
+    /// Returns true if it changes tools. It then runs before all others that it does not depend on, so that these see
+    /// the changed tools.
+    fn patches_tools(&self) -> bool {
+        false
+    }
+
     /// Computes the artifact, and changes of tools if there are any. An error, a text for people, aborts the whole
     /// refresh: the old snapshot stays.
     async fn run(&self, tools: &Snapshot, artifacts: &Artifacts) -> Result<Enriched, String>;
@@ -82,7 +88,8 @@ pub fn check(enrichments: &[Arc<dyn Enrichment>]) -> Result<(), EnrichmentError>
     sort_by_dependencies(enrichments).map(drop)
 }
 
-/// Orders enrichments so that each follows its dependencies, and otherwise keeps the given order.
+/// Orders enrichments so that each follows its dependencies, those that change tools come first, and the given order is
+/// kept otherwise.
 pub(crate) fn sort_by_dependencies(
     enrichments: &[Arc<dyn Enrichment>],
 ) -> Result<Vec<Arc<dyn Enrichment>>, EnrichmentError> {
@@ -93,7 +100,9 @@ pub(crate) fn sort_by_dependencies(
         }
     }
     let mut sort = DependencySort { enrichments, by_key: &by_key, path: Vec::new(), order: Vec::new() };
-    for at in 0..enrichments.len() {
+    let (patching, others): (Vec<usize>, Vec<usize>) = (0..enrichments.len())
+        .partition(|at| enrichments.get(*at).is_some_and(|enrichment| enrichment.patches_tools()));
+    for at in patching.into_iter().chain(others) {
         sort.visit(at)?;
     }
     Ok(sort.order.iter().filter_map(|at| enrichments.get(*at).cloned()).collect())

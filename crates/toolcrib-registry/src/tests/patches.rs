@@ -12,9 +12,6 @@ use super::{tool, with_properties};
 use crate::enrichment::{Dataflow, DataflowEnrichment, ToolKey, ToolPatch};
 use crate::{Artifacts, Enriched, Enrichment, Snapshot, ToolRegistry};
 
-/// The key of the enrichment that patches.
-const KEY: &str = "results";
-
 /// A loader of constant tools.
 struct Constant(Vec<Tool>);
 
@@ -35,29 +32,15 @@ struct Results(Mutex<Vec<ToolPatch>>);
 #[async_trait]
 impl Enrichment for Results {
     fn key(&self) -> &'static str {
-        KEY
+        "results"
+    }
+
+    fn patches_tools(&self) -> bool {
+        true
     }
 
     async fn run(&self, _tools: &Snapshot, _artifacts: &Artifacts) -> Result<Enriched, String> {
         Ok(Enriched::new(()).with_patches(self.0.lock().clone()))
-    }
-}
-
-/// The dataflow, after the patches.
-struct AfterResults;
-
-#[async_trait]
-impl Enrichment for AfterResults {
-    fn key(&self) -> &'static str {
-        Dataflow::KEY
-    }
-
-    fn depends_on(&self) -> &[&str] {
-        &[KEY]
-    }
-
-    async fn run(&self, tools: &Snapshot, artifacts: &Artifacts) -> Result<Enriched, String> {
-        DataflowEnrichment::default().run(tools, artifacts).await
     }
 }
 
@@ -71,13 +54,13 @@ fn patch(tool: &Tool, output: &Value) -> ToolPatch {
 }
 
 #[tokio::test]
-async fn later_enrichments_and_readers_see_the_patched_tools() {
+async fn all_other_enrichments_and_readers_see_the_patched_tools() {
     let ticket = json!({"ticket": {"type": "string"}});
     let find = tool("crm", "find");
     let overload = with_properties("crm", "find", &json!({"name": {"type": "string"}}));
     let tools = vec![find.clone(), overload.clone(), with_properties("shop", "close", &ticket)];
     let results = Arc::new(Results(Mutex::new(vec![patch(&overload, &properties(&ticket))])));
-    let enrichments: [Arc<dyn Enrichment>; 2] = [Arc::new(AfterResults), results.clone()];
+    let enrichments: [Arc<dyn Enrichment>; 2] = [Arc::new(DataflowEnrichment::default()), results.clone()];
     let registry = ToolRegistry::new().with_enrichments(enrichments).unwrap();
     registry.add_loader(Arc::new(Constant(tools)));
     let snapshot = registry.refresh().await.unwrap();

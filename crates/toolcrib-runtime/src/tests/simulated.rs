@@ -54,7 +54,8 @@ async fn reads_are_real_and_writes_are_simulated_and_all_are_gated_and_recorded(
     let [size, set, forbidden] = &results[..] else { panic!("three results") };
     assert_eq!(size.result.as_str().map(str::trim).or(size.result.as_i64().map(|_| "42")), Some("42"));
     assert!(!size.metadata.contains_key("simulation"));
-    assert_eq!((&set.result, &set.metadata["simulation"]), (&json!("the size is 7"), &json!({"samples": 1})));
+    let simulation = json!({"samples": 1, "model": "recorded"});
+    assert_eq!((&set.result, &set.metadata["simulation"]), (&json!("the size is 7"), &simulation));
     assert_eq!(forbidden.error.as_ref().unwrap().kind, ErrorKind::Denied);
     runtime.end_session("item").await;
     runtime.close().await;

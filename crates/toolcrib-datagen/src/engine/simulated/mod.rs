@@ -12,7 +12,6 @@
 //! The metadata of each result say under [`SIMULATION`] where it came from, so that a failure of the simulation is
 //! distinguished from an error of the tool.
 
-mod cache;
 mod choice;
 mod error_categories;
 mod prompt;
@@ -27,15 +26,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::json;
-use toolcrib_agent::Message;
 use toolcrib_agent::chat::{ChatModel, ChatReply, ChatRequest, RequestOptions};
-use toolcrib_model::{ErrorKind, Tool, ToolError, ToolResult};
+use toolcrib_agent::{Message, Provider};
+use toolcrib_model::{ErrorKind, JsonObject, Tool, ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{CallContext, ToolEngine};
 use toolcrib_schema::CompiledSchema;
 
-use self::cache::{CacheKey, ReplyCache};
-pub use self::cache::{MAX_CACHE_BYTES, MAX_CACHE_FILE_BYTES};
 pub use self::choice::Candidate;
 use self::error_categories::digest;
 pub use self::error_categories::{
@@ -43,12 +40,13 @@ pub use self::error_categories::{
 };
 use self::reply::{Outcome, Reply, ReplyFault};
 pub use self::settings::{CacheSetting, MAX_ATTEMPTS, MAX_EXAMPLES, MAX_SAMPLES, SimulatedSettings};
+pub use crate::engine::SIMULATION;
+use crate::reply_cache::{CacheKey, ReplyCache};
+pub use crate::reply_cache::{MAX_CACHE_BYTES, MAX_CACHE_FILE_BYTES};
 use crate::session::{RememberedCall, SessionStates};
 
-/// The key of the metadata with the origin of a simulated result: `{"samples": 3}`, `{"cached": true}`,
-/// `{"injected": "network_error"}` for an error that the settings ask for, `{"failed": "schema_violation"}` for a result
-/// that the model did not give.
-pub const SIMULATION: &str = "simulation";
+/// The version of the keys of cached replies. It changes when equal calls may get other replies, as by another prompt.
+const KEY_VERSION: u32 = 1;
 
 /// The category of a failure of the model or its server.
 const MODEL_FAILURE: &str = "model";
@@ -80,7 +78,11 @@ impl SimulatedEngine {
         settings: SimulatedSettings,
         states: SessionStates,
     ) -> Self {
-        let cache = ReplyCache::new(&settings.cache);
+        let cache = match &settings.cache {
+            CacheSetting::Memory(false) => ReplyCache::default(),
+            CacheSetting::Memory(true) => ReplyCache::in_memory(),
+            CacheSetting::File(path) => ReplyCache::in_file(path.clone()),
+        };
         Self { model, model_name: model_name.into(), settings, states, cache }
     }
 
@@ -103,16 +105,16 @@ impl SimulatedEngine {
         }
         let schema = output_schema(&call.tool);
         let values = self.settings.stateful.then_some(&view.values);
-        let key = CacheKey::new(&self.model_name, &self.settings, call, values);
+        let key = self.cache_key(call, values);
         let cached = self.cache.get(&key).await.map_err(|error| of_cache(&error))?;
         let cached = cached.and_then(|text| Reply::parse(&text, schema.as_ref(), values.is_some()).ok());
         let (reply, origin) = if let Some(reply) = cached {
-            (reply, json!({"cached": true}))
+            (reply, json!({"cached": true, "model": self.written_by()}))
         } else {
             let conversation = prompt::conversation(&self.settings, call, &view.earlier, values);
             let reply = self.ask(call, context, &conversation, (schema.as_ref(), view.position)).await?;
             self.cache.put(&key, &reply.text()).await;
-            (reply, json!({"samples": self.settings.samples}))
+            (reply, json!({"samples": self.settings.samples, "model": self.written_by()}))
         };
         let remembered = RememberedCall {
             tool: call.tool.name.clone(),
@@ -126,6 +128,30 @@ impl SimulatedEngine {
             Outcome::Error(message) => call.error(ErrorKind::ToolFailed, message),
         };
         Ok(result.with_metadata(SIMULATION, origin))
+    }
+
+    /// Returns the name of what makes up the results: the model, or a recording in its place.
+    fn written_by(&self) -> &str {
+        if self.model.provider() == Provider::Recorded.as_str() {
+            return Provider::Recorded.as_str();
+        }
+        &self.model_name
+    }
+
+    fn cache_key(&self, call: &Call, values: Option<&JsonObject>) -> CacheKey {
+        let tool = &call.tool;
+        CacheKey::new(&json!({
+            "version": KEY_VERSION,
+            "model": self.model_name,
+            "instructions": self.settings.instructions,
+            "samples": self.settings.samples,
+            "tool": tool.name.to_string(),
+            "description": tool.description,
+            "fingerprint": call.fingerprint.to_string(),
+            "output": tool.output_parameters.fingerprint().to_string(),
+            "arguments": call.arguments,
+            "values": values,
+        }))
     }
 
     /// Asks the model until a sample is valid, and returns the best one of its attempt.

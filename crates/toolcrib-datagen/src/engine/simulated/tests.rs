@@ -88,7 +88,7 @@ async fn the_model_is_given_the_tool_and_the_earlier_calls_of_the_session() {
     let session = fixture.sessions.setup("item", JsonObject::new()).unwrap();
     let results = fixture.sessions.execute(session.name(), vec![today("Oslo"), today("Alta")]).await.unwrap();
     assert_eq!((&results[0].result, &results[1].result), (&json!({"celsius": -3}), &json!({"celsius": -9})));
-    assert_eq!(results[1].metadata[SIMULATION], json!({"samples": 1}));
+    assert_eq!(results[1].metadata[SIMULATION], json!({"samples": 1, "model": "teacher"}));
     let messages = fixture.messages(1);
     let shown: Vec<_> = messages
         .iter()
@@ -209,7 +209,7 @@ async fn a_call_that_was_answered_is_answered_the_same_in_a_later_run() {
         let again = fixture.alone("other", today("Oslo")).await;
         assert_eq!(
             (&again.result, &again.metadata[SIMULATION]),
-            (&json!({"celsius": 21}), &json!({"cached": true}))
+            (&json!({"celsius": 21}), &json!({"cached": true, "model": "teacher"}))
         );
     }
     // A process that was killed has left half a line.

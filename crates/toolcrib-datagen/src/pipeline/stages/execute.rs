@@ -10,6 +10,7 @@ use toolcrib_results::READ_RESULT;
 
 use crate::Kind;
 use crate::conversation::{Call, ConversationTool, Message};
+use crate::engine::{simulation_failure, simulation_model};
 use crate::pipeline::error::{PipelineError, StageError};
 use crate::pipeline::item::Item;
 use crate::pipeline::plan::{references, substitute, value_of};
@@ -168,6 +169,9 @@ impl Run<'_> {
         let results = self.context.sessions.execute(self.session, made).await.map_err(|error| {
             StageError::Fail(PipelineError::Session { item: item.index, message: error.to_string() })
         })?;
+        for model in results.iter().filter_map(simulation_model) {
+            item.conversation.provenance.add_model(model);
+        }
         let messages = &mut item.conversation.messages;
         messages.push(Message::calls(shown.iter().cloned()));
         for (call, result) in shown.into_iter().zip(&results) {
@@ -255,6 +259,10 @@ impl Handles {
 /// Checks that a result is one that the kind of the conversation needs. Other errors of a tool are part of the
 /// conversation.
 fn check_result(kind: Kind, result: &ToolResult) -> Result<(), StageError> {
+    if let Some(failure) = simulation_failure(result) {
+        let detail = result.error.as_ref().map(|error| error.message.clone()).unwrap_or_default();
+        return Err(dropped(failure, detail));
+    }
     let Some(error) = &result.error else {
         return match kind {
             Kind::Denied => Err(dropped("not_denied", format!("the call of `{}` ran", result.name))),

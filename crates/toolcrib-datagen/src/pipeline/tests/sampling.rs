@@ -72,6 +72,16 @@ fn a_sampler_that_cannot_be_built_is_named_by_its_key() {
         (r#"{"samplers": [{"type": "random"}, {"type": "chain"}]}"#, "samplers[1]", "`dataflow`"),
         (r#"{"samplers": [{"type": "rondom"}]}"#, "samplers[0]", "`rondom`"),
         (
+            r#"{"samplers": [{"type": "random", "count": 7}]}"#,
+            "samplers[0].count",
+            "the catalogue is too small: requested 7, found 6 tools to choose from",
+        ),
+        (
+            r#"{"kinds": {"single": {"weight": 1, "tools": ["desk::file_1"], "samplers": [{"type": "random", "count": 2}]}}}"#,
+            "kinds.single.samplers[0].count",
+            "requested 2, found 1 tools",
+        ),
+        (
             r#"{"kinds": {"nested": {"weight": 1, "samplers": [{"type": "random", "modes": 1}]}}}"#,
             "kinds.nested.samplers[0]",
             "`modes`",
@@ -106,4 +116,10 @@ async fn a_conversation_without_a_sample_is_dropped_with_its_reason() {
     let report = run(&pipeline, &folder.path().join("data.jsonl"), EarlierRun::Refuse).await.unwrap();
     assert_eq!((report.started, report.stopped), (6, Some(Stopped::TooManyDropped)), "{report}");
     assert_eq!(report.reasons["scenario"]["no_sample"], 6);
+}
+
+#[test]
+fn a_kind_with_few_tools_has_all_of_them() {
+    let task = r#"{"samplers": [{"type": "random", "count": 6}], "kinds": {"single": {"weight": 1, "tools": ["desk::file_1"]}}}"#;
+    assert!(items(task, 5).unwrap().iter().all(|item| item.plannable.len() == 1));
 }

@@ -7,14 +7,17 @@ use super::*;
 use crate::hygiene::Contamination;
 use crate::pipeline::ForbiddenTexts;
 
-/// A model that says the same in the first three conversations.
-struct Repeater;
+/// A model that says the same in the first three conversations, or in all.
+struct Repeater {
+    always: bool,
+}
 
 #[async_trait]
 impl ChatModel for Repeater {
     async fn complete(&self, request: &ChatRequest<'_>, _: &mut TextSink<'_>) -> Result<ChatReply, Error> {
         let prompt = request.messages[0].content();
-        let is_first = ["0", "1", "2"].iter().any(|item| prompt.contains(&format!("\"item\": {item},")));
+        let is_first =
+            self.always || ["0", "1", "2"].iter().any(|item| prompt.contains(&format!("\"item\": {item},")));
         let content = if is_first && prompt.contains("\"stage\": \"utterance\"") {
             json!({"message": "My token is canary-4711-canary. Can you tell me a long story about a red fox?"})
                 .to_string()
@@ -26,6 +29,10 @@ impl ChatModel for Repeater {
 }
 
 async fn generate(forbidden: ForbiddenTexts) -> (Report, String, String) {
+    generate_with(forbidden, Repeater { always: false }).await
+}
+
+async fn generate_with(forbidden: ForbiddenTexts, model: Repeater) -> (Report, String, String) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("data.jsonl");
     let settings = GenerateSettings {
@@ -34,7 +41,7 @@ async fn generate(forbidden: ForbiddenTexts) -> (Report, String, String) {
         licences: BTreeMap::from([("office.yaml".to_owned(), "Apache-2.0".to_owned())]),
         ..settings()
     };
-    let model = NamedModel { name: "repeater".to_owned(), model: Arc::new(Repeater) };
+    let model = NamedModel { name: "repeater".to_owned(), model: Arc::new(model) };
     let caller: Arc<dyn ToolCaller> = Arc::new(Desk(tools()));
     let sessions = SessionEngine::new(Arc::clone(&caller), SessionStates::default());
     let (callers, pool) = ((caller, sessions), super::sampling::pool(&tools()));
@@ -70,4 +77,12 @@ async fn secrets_are_not_written() {
     let (report, written, _) = generate(ForbiddenTexts { secrets, ..ForbiddenTexts::default() }).await;
     assert_eq!(report.secrets_removed, 1, "{report}");
     assert!(written.contains("DESK_TOKEN") && !written.contains("canary"), "{written}");
+}
+
+#[tokio::test]
+async fn a_model_that_only_repeats_itself_ends_the_run_with_one_conversation() {
+    let (report, written, _) = generate_with(ForbiddenTexts::default(), Repeater { always: true }).await;
+    assert_eq!((report.written, report.stopped), (1, Some(Stopped::TooManyDropped)), "{report}");
+    assert_eq!(report.reasons["hygiene"]["near_duplicate"], report.started - 1);
+    assert_eq!(written.lines().count(), 1);
 }

@@ -8,7 +8,7 @@ use toolcrib_model::{ErrorKind, Secret, ToolCall, ToolError, ToolResult};
 use toolcrib_results::Secrets;
 
 use super::{CANARY, arguments, audit, authorized, begun, context};
-use crate::audit::{Audit, AuditSink, Outcome, Record};
+use crate::audit::{Audit, AuditSink, MAX_VALUES_BYTES, Outcome, Record};
 
 /// How a call ends.
 type End = fn(&Audit);
@@ -42,6 +42,8 @@ async fn the_reference_lists_every_field_of_a_record_in_order() {
     let [mut record] = records.records().try_into().unwrap();
     record.on_behalf_of = vec!["lead".to_owned()];
     record.arguments = Some(Value::Null);
+    record.result = Some(Value::Null);
+    record.error = Some(Value::Null);
     let text = serde_json::to_string(&record).unwrap();
     let page = include_str!("../../../../../docs/reference/audit.md");
     let (_, table) = page.split_once("| field | meaning |\n|---|---|\n").unwrap();
@@ -134,6 +136,40 @@ async fn values_come_without_secrets_and_within_their_bound() {
     assert_eq!(first.arguments, Some(json!({"path": "[secret BIRD]", "[secret BIRD]": 1})));
     assert_eq!(second.arguments, Some(Value::Null));
     assert_eq!(second.called.as_deref(), Some("[secret BIRD]"));
+}
+
+#[tokio::test]
+async fn results_come_without_secrets_within_their_bound_and_only_if_the_call_ran() {
+    let secrets = Secrets::new();
+    secrets.add("BIRD", Secret::new(CANARY));
+    let (audit, kept) = audit();
+    let audit = audit.with_secrets(secrets).with_results();
+    let finish = |result: ToolResult, runs: bool| {
+        let mut pending = begun(&audit);
+        if runs {
+            pending.start_running(&authorized()).unwrap();
+        }
+        pending.set_result(&result);
+        pending.finish(&result);
+    };
+    let call = authorized();
+    finish(call.ok(json!({"seen": CANARY})), true);
+    finish(call.ok(Value::Null), true);
+    finish(call.ok("x".repeat(MAX_VALUES_BYTES)), true);
+    finish(failed(ErrorKind::ToolFailed), true);
+    finish(failed(ErrorKind::Denied), false);
+    let results: Vec<_> = kept.records().into_iter().map(|record| (record.result, record.error)).collect();
+    let error = json!({"message": "the [secret BIRD] is away", "hint": null});
+    assert_eq!(
+        results,
+        [
+            (Some(json!({"seen": "[secret BIRD]"})), None),
+            (Some(Value::Null), None),
+            (None, None),
+            (None, Some(error)),
+            (None, None),
+        ]
+    );
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! The cache of replies, in memory and in a file.
+//! A cache of what models reply, in memory and in a file.
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
@@ -7,16 +7,12 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::OnceCell;
 use toolcrib_io::files::{Root, read_bounded};
-use toolcrib_model::JsonObject;
 use toolcrib_model::random::hex;
 use toolcrib_model::text::canonical_json;
-use toolcrib_policy::Call;
-
-use super::settings::{CacheSetting, SimulatedSettings};
 
 /// The most bytes of replies in memory. The oldest are forgotten first.
 pub const MAX_CACHE_BYTES: usize = 64 * 1024 * 1024;
@@ -24,39 +20,20 @@ pub const MAX_CACHE_BYTES: usize = 64 * 1024 * 1024;
 /// The most bytes of a cache file. A file that would grow beyond is renamed to `.1`, in place of the one before it.
 pub const MAX_CACHE_FILE_BYTES: u64 = 32 * 1024 * 1024;
 
-/// The version of the keys. It changes when equal calls may get other replies, as by another prompt.
-const KEY_VERSION: u32 = 1;
-
 /// The key of a reply: the digest of everything that it depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct CacheKey(String);
+pub(crate) struct CacheKey(String);
 
 impl CacheKey {
-    pub(super) fn new(
-        model: &str,
-        settings: &SimulatedSettings,
-        call: &Call,
-        values: Option<&JsonObject>,
-    ) -> Self {
-        let tool = &call.tool;
-        let parts = json!({
-            "version": KEY_VERSION,
-            "model": model,
-            "instructions": settings.instructions,
-            "samples": settings.samples,
-            "tool": tool.name.to_string(),
-            "description": tool.description,
-            "fingerprint": call.fingerprint.to_string(),
-            "output": tool.output_parameters.fingerprint().to_string(),
-            "arguments": call.arguments,
-            "values": values,
-        });
-        Self(hex(&Sha256::digest(canonical_json(&parts))))
+    pub(crate) fn new(parts: &Value) -> Self {
+        Self(hex(&Sha256::digest(canonical_json(parts))))
     }
 }
 
 /// The cache.
-pub(super) struct ReplyCache {
+#[derive(Default)]
+pub(crate) struct ReplyCache {
+    /// `None` if nothing is cached.
     memory: Option<Arc<Mutex<Memory>>>,
     file: Option<PathBuf>,
     /// Set once the file is read.
@@ -79,12 +56,19 @@ struct Line {
 }
 
 impl ReplyCache {
-    pub(super) fn new(setting: &CacheSetting) -> Self {
-        let (is_enabled, file) = match setting {
-            CacheSetting::Memory(is_enabled) => (*is_enabled, None),
-            CacheSetting::File(path) => (true, Some(path.clone())),
-        };
-        Self { memory: is_enabled.then(Arc::default), file, is_read: OnceCell::new() }
+    /// Creates a cache in memory.
+    pub(crate) fn in_memory() -> Self {
+        Self { memory: Some(Arc::default()), ..Self::default() }
+    }
+
+    /// Creates a cache in memory that also keeps replies in a file of lines.
+    pub(crate) fn in_file(path: PathBuf) -> Self {
+        Self { file: Some(path), ..Self::in_memory() }
+    }
+
+    /// Ignores what the file has. New replies are still added, and take its place.
+    pub(crate) fn overwriting(self) -> Self {
+        Self { is_read: OnceCell::new_with(Some(())), ..self }
     }
 
     /// Returns the reply of this key.
@@ -92,7 +76,7 @@ impl ReplyCache {
     /// # Errors
     ///
     /// Returns an error if the file exists and cannot be read.
-    pub(super) async fn get(&self, key: &CacheKey) -> Result<Option<String>, toolcrib_io::Error> {
+    pub(crate) async fn get(&self, key: &CacheKey) -> Result<Option<String>, toolcrib_io::Error> {
         let Some(memory) = &self.memory else { return Ok(None) };
         if let Some(file) = &self.file {
             self.is_read.get_or_try_init(|| read(Arc::clone(memory), file.clone())).await?;
@@ -101,9 +85,16 @@ impl ReplyCache {
     }
 
     /// Adds a reply. A file that cannot be written is logged: the reply is right, though a later run may get another.
-    pub(super) async fn put(&self, key: &CacheKey, reply: &str) {
+    pub(crate) async fn put(&self, key: &CacheKey, reply: &str) {
         let Some(memory) = &self.memory else { return };
-        memory.lock().insert(key.0.clone(), reply.to_owned());
+        {
+            let mut memory = memory.lock();
+            // Of equal questions at the same time, the first reply counts, as it will when the file is read.
+            if memory.replies.contains_key(&key.0) {
+                return;
+            }
+            memory.insert(key.0.clone(), reply.to_owned());
+        }
         let Some(path) = self.file.clone() else { return };
         let line = Line { key: key.0.clone(), reply: reply.to_owned() };
         let Ok(mut line) = serde_json::to_vec(&line) else { return };
@@ -111,20 +102,22 @@ impl ReplyCache {
         let shown = path.display().to_string();
         match tokio::task::spawn_blocking(move || append(&path, &line)).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!(file = shown, %error, "a simulated result cannot be cached"),
-            Err(error) => tracing::warn!(file = shown, %error, "a simulated result was not cached"),
+            Ok(Err(error)) => tracing::warn!(file = shown, %error, "a reply of a model cannot be cached"),
+            Err(error) => tracing::warn!(file = shown, %error, "a reply of a model was not cached"),
         }
     }
 }
 
 impl Memory {
+    /// Adds a reply, or replaces that of its key.
     fn insert(&mut self, key: String, reply: String) {
-        if self.replies.contains_key(&key) {
-            return;
+        self.bytes += reply.len();
+        if let Some(former) = self.replies.insert(key.clone(), reply) {
+            self.bytes -= former.len();
+        } else {
+            self.bytes += key.len() * 2;
+            self.order.push_back(key);
         }
-        self.bytes += key.len() * 2 + reply.len();
-        self.order.push_back(key.clone());
-        self.replies.insert(key, reply);
         while self.bytes > MAX_CACHE_BYTES
             && let Some(oldest) = self.order.pop_front()
         {
@@ -161,5 +154,8 @@ async fn read(memory: Arc<Mutex<Memory>>, path: PathBuf) -> Result<(), toolcrib_
 fn append(path: &Path, line: &[u8]) -> Result<(), toolcrib_io::Error> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = path.file_name().unwrap_or(path.as_os_str());
+    if let Err(source) = std::fs::create_dir_all(folder) {
+        tracing::debug!(folder = %folder.display(), "the folder of a cache cannot be created: {source}");
+    }
     Root::open(folder)?.append_line(name, line, MAX_CACHE_FILE_BYTES)
 }
