@@ -185,6 +185,8 @@ pub(super) const OWNERS: &[Owner] = &[
     Owner::of("jaq-std", &["toolcrib-results"]),
     Owner::of("jsonschema", &["toolcrib-schema"]),
     // The command line alone talks to a person.
+    Owner::of("clap_complete", &["toolcrib-cli"]),
+    Owner::of("clap_mangen", &["toolcrib-cli"]),
     Owner::of("reedline", &["toolcrib-cli"]),
     // Behind fastembed, whose runtime it loads; the teacher of the built-in embedder runs in it too.
     Owner::of("ort", &["toolcrib-distill", "toolcrib-search"]),

@@ -6,4 +6,5 @@ pub(crate) mod observer;
 pub(crate) mod output;
 pub(crate) mod printable;
 pub(crate) mod style;
+pub(crate) mod tool_list;
 pub(crate) mod width;
