@@ -26,7 +26,7 @@ pub(super) const TESTKIT: &str = "toolcrib-testkit";
 pub(super) const TESTS_FOLDER: &str = "tests";
 
 /// The crates that depend on all others: tests of the crates below them do not use them.
-pub(super) const TOPS: &[&str] = &["toolcrib-app", "toolcrib-runtime", "toolcrib-cli"];
+pub(super) const TOPS: &[&str] = &["toolcrib", "toolcrib-app", "toolcrib-runtime", "toolcrib-cli"];
 
 /// A crate's row in the table.
 #[derive(Clone, Copy)]
@@ -136,6 +136,7 @@ pub(super) const CRATES: &[CrateRule] = &[
     CrateRule::new("toolcrib-app", 7),
     CrateRule::new("toolcrib-runtime", 8),
     CrateRule::new("toolcrib-server", 9),
+    CrateRule::new("toolcrib", 10),
     CrateRule::new("toolcrib-cli", 10),
 ];
 
