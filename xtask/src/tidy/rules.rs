@@ -165,6 +165,10 @@ impl Owner {
 
 /// The owners. Dev-dependencies, the testkit and the integration tests are free to use what they need.
 pub(super) const OWNERS: &[Owner] = &[
+    // Archives of releases.
+    Owner::of("flate2", &["xtask"]),
+    Owner::of("tar", &["xtask"]),
+    Owner::of("zip", &["xtask"]),
     // Libraries have an error type of their own.
     Owner::of("anyhow", &["toolcrib-cli", "toolcrib-distill", "toolcrib-evaluation", "xtask"]),
     Owner::of(
