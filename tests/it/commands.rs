@@ -164,8 +164,24 @@ async fn the_doctor_says_what_is_here_and_what_to_do_about_the_rest() {
 async fn every_command_has_help_with_an_example() {
     let lab = Lab::new();
     let commands = [
-        "init", "validate", "load", "tools", "trust", "lint", "show", "search", "call", "run", "plan",
-        "login", "serve", "eval", "doctor", "models",
+        "init",
+        "validate",
+        "load",
+        "tools",
+        "trust",
+        "lint",
+        "show",
+        "search",
+        "call",
+        "run",
+        "plan",
+        "login",
+        "serve",
+        "eval",
+        "doctor",
+        "models",
+        "completions",
+        "man",
     ];
     for command in commands {
         let help = lab.run([command, "--help"]).await.expect(0).stdout;

@@ -18,6 +18,8 @@ mod docs;
 mod eval_agent;
 mod fuzz;
 mod lint;
+mod package;
+mod release;
 mod soak;
 mod sources;
 mod test;
@@ -51,6 +53,15 @@ Tasks:
   docs           regenerate the reference pages that are made from declarations in the code; test fails
                  if they are out of date
   recording      render the pictures of terminals in the documentation from real output
+  package        pack all crates as they would be published, and build and run tests/downstream, whose
+                 programs depend on the packed crates
+  release --dry-run [--target TRIPLE] [--profile NAME] [--binary PATH] [--out FOLDER] [--base-url URL]
+                 [--allow-dirty]
+                 make the files of a release in target/release-files, or in the folder: an archive, a Debian
+                 package, a wheel, an npm package, an SBOM, checksums, and manifests; install each into a
+                 clean folder, and run the quickstart there; --binary packs a program that exists
+  release --dry-run --collect FOLDER [--base-url URL]
+                 make the checksums and manifests for the files of several targets in a folder
   databases COMMAND…
                  run a command with the database servers of the tests running and the variables set
                  that name them: PostgreSQL and MariaDB, which CI=true installs with apt-get
@@ -100,6 +111,8 @@ fn main() -> ExitCode {
         Some("soak") => Workspace::read().and_then(|workspace| soak::run(&workspace, &rest)),
         Some("distill") => Workspace::read().and_then(|workspace| distill::run(&workspace, &rest)),
         Some("eval-agent") => Workspace::read().and_then(|workspace| eval_agent::run(&workspace, &rest)),
+        Some("package") => without_arguments("package", &rest, package::run),
+        Some("release") => Workspace::read().and_then(|workspace| release::run(&workspace, &rest)),
         Some("bench") => Workspace::read().and_then(|workspace| bench::run(&workspace, &rest)),
         Some("help" | "--help" | "-h") => {
             println!("{HELP}");

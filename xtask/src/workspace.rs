@@ -23,6 +23,8 @@ pub(crate) struct Package {
     pub(crate) name: String,
     /// The folder of its manifest, relative to the root, separated by `/`.
     pub(crate) folder: String,
+    /// True unless the manifest says `publish = false`.
+    pub(crate) is_published: bool,
     /// The dependencies in its manifest, with those inherited from the workspace merged in.
     pub(crate) dependencies: Vec<Dependency>,
 }
@@ -55,6 +57,7 @@ impl Workspace {
                 Package {
                     name: package.name.to_string(),
                     folder: folder.as_str().replace('\\', "/"),
+                    is_published: package.publish.as_ref().is_none_or(|registries| !registries.is_empty()),
                     dependencies: package.dependencies.iter().map(Dependency::from).collect(),
                 }
             })

@@ -1,14 +1,19 @@
 //! The arguments of the command line.
 
+mod activity;
 mod caller;
 mod clients;
 mod generate;
+mod help;
 mod models;
 mod new;
 mod run;
 mod script;
 mod serve;
 mod sessions;
+mod shell;
+mod starters;
+mod tools;
 mod trace;
 
 #[cfg(test)]
@@ -22,24 +27,31 @@ use toolcrib_app::LOGIN_TIMEOUT;
 pub(crate) use caller::{Caller, Otlp, SESSION, principal};
 pub(crate) use clients::{Client, Import, Install};
 pub(crate) use generate::{DataFormat, Generate, GenerateCommand, NameSpelling};
+pub(crate) use help::command_line;
 pub(crate) use models::{ModelTier, Models, ModelsCommand};
 pub(crate) use new::{Language, New, NewCommand};
 pub(crate) use run::{Chat, Reasoning, Run, RunOptions};
 pub(crate) use script::Script;
 pub(crate) use serve::{Approve, Serve, SurfaceArgument};
 pub(crate) use sessions::{Sessions, SessionsCommand};
+pub(crate) use shell::{Completions, Man};
+pub(crate) use starters::{Init, Template};
+pub(crate) use tools::Tools;
 pub(crate) use trace::Trace;
+
+/// The position in the help of options that all commands have.
+const BEHIND_OWN_OPTIONS: usize = 900;
 
 /// Loads, finds, gates and runs tools for LLM agents.
 #[derive(Debug, Parser)]
-#[command(name = "toolcrib", version, about, max_term_width = 110)]
+#[command(name = "toolcrib", version, about)]
 pub(crate) struct Arguments {
     /// Print one JSON document on standard output, and nothing else there.
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = BEHIND_OWN_OPTIONS)]
     pub(crate) json: bool,
 
     /// Stop where a tool is a duplicate or a source cannot be loaded, as `tools.strict: true` in the app file.
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = BEHIND_OWN_OPTIONS)]
     pub(crate) strict: bool,
 
     #[command(subcommand)]
@@ -49,7 +61,9 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Write a commented starter `app.yaml` that runs as it is.
-    #[command(after_help = "Example:\n  toolcrib init my-app")]
+    #[command(
+        after_help = "Examples:\n  toolcrib init my-app\n  toolcrib init my-gateway --template gateway"
+    )]
     Init(Init),
     /// Check an app file and the files that it names, without reaching anything remote.
     #[command(after_help = "Example:\n  toolcrib validate app.yaml --connect")]
@@ -66,23 +80,31 @@ pub(crate) enum Command {
     )]
     New(New),
     /// Load one source without an app: its tools, and what was rejected.
+    #[command(override_usage = "toolcrib load [OPTIONS] <--file|--openapi|--mcp> <SOURCE>")]
     #[command(after_help = "Examples:\n  toolcrib load --file tools.yaml --namespace weather\n  \
                             toolcrib load --openapi petstore.yaml\n  \
                             toolcrib load --mcp \"npx -y @modelcontextprotocol/server-everything\"")]
     Load(Load),
     /// List the tools with namespace, risk, policy and source.
-    #[command(after_help = "Examples:\n  toolcrib tools app.yaml\n  toolcrib tools app.yaml --changed")]
+    #[command(
+        after_help = "Examples:\n  toolcrib tools app.yaml\n  toolcrib tools app.yaml --namespace github\n  \
+                            toolcrib tools app.yaml --filter \"pull request\"\n  toolcrib tools app.yaml --changed"
+    )]
     Tools(Tools),
-    /// Approve what has changed of MCP servers since it was approved: all of it, of a server, or of one tool. Shows the
-    /// difference, and approves it when it is what `--seen` names.
+    /// Approve what has changed of MCP servers since it was approved.
+    ///
+    /// Approves all of it, that of a server, or that of one tool. Shows the difference, and approves it when it is what
+    /// `--seen` names.
     #[command(after_help = "Examples:\n  toolcrib trust app.yaml files.read_file\n  \
                             toolcrib trust app.yaml files.read_file --seen 4f1c0d2e9b7a63580c14d2aa")]
     Trust(Trust),
-    /// Report what makes tools hard to find or to distinguish: near duplicates, empty and copied descriptions, names that
-    /// collide, oversized schemas. Exits with 0 if there is nothing to report, else with 1.
+    /// Report what makes tools hard to find or to distinguish.
+    ///
+    /// Reports near duplicates, empty and copied descriptions, names that collide, and oversized schemas. Exits with 0 if
+    /// there is nothing to report, else with 1.
     #[command(after_help = "Example:\n  toolcrib lint app.yaml --json")]
     Lint(Lint),
-    /// One tool: description, schema, an example call, policy.
+    /// Show one tool: description, schema, an example call, policy.
     #[command(after_help = "Example:\n  toolcrib show app.yaml filesystem.read")]
     Show(Show),
     /// Show the rule that runs, asks about or denies the calls of a tool.
@@ -92,7 +114,7 @@ pub(crate) enum Command {
     /// Search the tools as an agent's `search_tools` does.
     #[command(after_help = "Example:\n  toolcrib search app.yaml \"read a text file\" --explain")]
     Search(Search),
-    /// One call through the whole gate.
+    /// Make one call through the whole gate.
     #[command(after_help = "Examples:\n  toolcrib call app.yaml hello.say_hello '{\"name\": \"Ada\"}'\n  \
                             toolcrib call app.yaml filesystem.read @arguments.json")]
     Call(Call),
@@ -100,13 +122,13 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  toolcrib script app.yaml report.js --explain\n  \
                             toolcrib script app.yaml --resume script_0a1b2c3d4e5f6071")]
     Script(Script),
-    /// The agent loop: one prompt, or a conversation on a terminal.
+    /// Run the agent loop: one prompt, or a conversation on a terminal.
     #[command(after_help = "Examples:\n  toolcrib run app.yaml \"What is in my notes?\"\n  \
                             toolcrib run app.yaml --record turns.yaml\n  \
                             toolcrib run app.yaml --session monday \"Sort my notes.\"\n  \
                             toolcrib run app.yaml --session monday")]
     Run(Run),
-    /// A conversation with an agent, message by message, with commands such as `/tools` and `/help`.
+    /// Talk to an agent, message by message, with commands such as `/tools` and `/help`.
     #[command(after_help = "Examples:\n  toolcrib chat app.yaml\n  toolcrib chat app.yaml --session monday")]
     Chat(Chat),
     /// List and cancel the background calls, watchers, schedules and paused scripts of an app, of all sessions.
@@ -115,7 +137,7 @@ pub(crate) enum Command {
                             toolcrib tasks app.yaml cancel watch_0a1b2c3d4e5f6071\n  toolcrib tasks app.yaml tail"
     )]
     Tasks(Tasks),
-    /// The conversations of `toolcrib run APP --session ID`: list, show, export and delete them.
+    /// List, show, export and delete the conversations of `toolcrib run APP --session ID`.
     #[command(
         after_help = "Examples:\n  toolcrib sessions app.yaml\n  toolcrib sessions app.yaml show monday\n  \
                             toolcrib sessions app.yaml export monday --output monday.md\n  \
@@ -126,7 +148,7 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  toolcrib trace app.yaml --session monday\n  \
                             toolcrib trace audit.jsonl --output calls.html")]
     Trace(Trace),
-    /// The injection decision: mode, tokens of each part, wire names, the system prompt itself.
+    /// Show the injection decision: mode, tokens of each part, wire names, the system prompt itself.
     #[command(
         after_help = "Examples:\n  toolcrib plan app.yaml --json\n  toolcrib plan app.yaml --serve --surface discovery"
     )]
@@ -142,14 +164,17 @@ pub(crate) enum Command {
                             toolcrib serve app.yaml --http 0.0.0.0:8080 --surface discovery"
     )]
     Serve(Serve),
-    /// Answer the pending approvals of a served app from this terminal, until Ctrl-C. Requires `serve.approve: true` in the app.
+    /// Answer the pending approvals of a served app from this terminal.
+    ///
+    /// Waits for calls until Ctrl-C. Requires `serve.approve: true` in the app.
     #[command(after_help = "Examples:\n  toolcrib approve app.yaml\n  toolcrib approve app.yaml --json\n  \
                             toolcrib approve app.yaml --allow 3f9a01c2-7\n  \
                             toolcrib approve app.yaml --allow 3f9a01c2-8 --with '{\"choice\": \"blue\"}'\n  \
                             toolcrib approve app.yaml --deny 3f9a01c2-7 --feedback \"ask me on Monday\"")]
     Approve(Approve),
-    /// Put `toolcrib serve` into the configuration of an MCP client, or take it out again. Shows the change before it
-    /// writes it.
+    /// Put `toolcrib serve` into the configuration of an MCP client, or take it out again.
+    ///
+    /// Shows the change before it writes it.
     #[command(
         after_help = "Examples:\n  toolcrib install --list\n  toolcrib install claude-code --app app.yaml\n  \
                             toolcrib install cursor --project --yes\n  toolcrib install claude-code --undo"
@@ -176,11 +201,21 @@ pub(crate) enum Command {
     /// Check what is available here, and what to do about what is missing.
     #[command(after_help = "Example:\n  toolcrib doctor app.yaml")]
     Doctor(Doctor),
-    /// Models for the search tiers `model` and `fastembed`.
+    /// Fetch and choose models for the search tiers `model` and `fastembed`.
     #[cfg_attr(not(feature = "onnx"), command(hide = true))]
     #[command(after_help = "Examples:\n  toolcrib models pull\n  toolcrib models pull bge-small-en-v1.5\n  \
                             toolcrib models use bge-small-en-v1.5 app.yaml")]
     Models(Models),
+    /// Print the completions of a shell for this command line.
+    #[command(
+        after_help = "Examples:\n  toolcrib completions bash > ~/.local/share/bash-completion/completions/toolcrib\n  \
+                            toolcrib completions zsh > ~/.zfunc/_toolcrib\n  \
+                            toolcrib completions fish > ~/.config/fish/completions/toolcrib.fish"
+    )]
+    Completions(Completions),
+    /// Write the manual pages of all commands, for packages.
+    #[command(hide = true, after_help = "Example:\n  toolcrib man --to target/man")]
+    Man(Man),
 }
 
 impl Command {
@@ -229,18 +264,6 @@ pub(crate) enum TasksCommand {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Tools {
-    /// The app file.
-    pub(crate) app: PathBuf,
-    /// Ask the MCP servers, and show what is no longer as it was approved.
-    #[arg(long)]
-    pub(crate) changed: bool,
-    /// Also list the tools that people do not pick (`user_selectable: false`).
-    #[arg(long)]
-    pub(crate) all: bool,
-}
-
-#[derive(Args, Debug)]
 pub(crate) struct Trust {
     /// The app file.
     pub(crate) app: PathBuf,
@@ -253,13 +276,6 @@ pub(crate) struct Trust {
     /// The mark of the difference that was looked at, as it is shown with it. What has changed since then is not approved.
     #[arg(long, value_name = "MARK")]
     pub(crate) seen: Option<String>,
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct Init {
-    /// The folder to write to; made when it is not there.
-    #[arg(default_value = ".")]
-    pub(crate) folder: PathBuf,
 }
 
 #[derive(Args, Debug)]

@@ -3,7 +3,7 @@
 use std::env::VarError;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches as _;
 use futures::future::LocalBoxFuture;
 use toolcrib_app::Extensions;
 use toolcrib_script::{WORKER_ARGUMENT, run_worker};
@@ -12,13 +12,16 @@ use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Registry, fmt};
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, command_line};
 use crate::exit::{Exit, Failure};
 use crate::terminal::{output_error, screen};
 use crate::{allocator, commands, extensions, secrets, telemetry, ui::output};
 
 /// The variable that sets what is logged, as `toolcrib=debug`.
 const LOG_VARIABLE: &str = "TOOLCRIB_LOG";
+
+/// The filter of the log where the variable does not set it.
+const DEFAULT_LOG: &str = "warn";
 
 /// The variable that sets the form of the log: `text`, or `json` for an object on each line.
 const LOG_FORMAT_VARIABLE: &str = "TOOLCRIB_LOG_FORMAT";
@@ -33,7 +36,8 @@ pub fn main_with(extensions: Extensions) -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|argument| argument == WORKER_ARGUMENT) {
         return run_worker();
     }
-    let arguments = match Arguments::try_parse() {
+    let matches = command_line().try_get_matches();
+    let arguments = match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
         Err(error) => {
             // A reader that hung up wants no usage either.
@@ -62,8 +66,7 @@ pub fn main_with(extensions: Extensions) -> ExitCode {
         }
     };
     let (spans, queue) = telemetry.unzip();
-    let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new("off"));
-    let log = log().with_filter(filter);
+    let log = log().with_filter(log_filter());
     let spans = spans.map(|spans| spans.with_filter(filter_fn(telemetry::is_ours)));
     tracing_subscriber::registry().with(log).with(spans).init();
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
@@ -102,6 +105,19 @@ pub fn main_with(extensions: Extensions) -> ExitCode {
     // Threads that wait for standard input cannot be ended; the process does not wait for them.
     runtime.shutdown_background();
     code
+}
+
+/// Returns what is logged. An invalid variable does not end the command, as with the format of the log.
+fn log_filter() -> EnvFilter {
+    match std::env::var(LOG_VARIABLE) {
+        Ok(directives) if !directives.is_empty() => EnvFilter::try_new(&directives).unwrap_or_else(|error| {
+            output::tell(&format!(
+                "warning: `{LOG_VARIABLE}`: {error}; logging `{DEFAULT_LOG}`, write it as `toolcrib=debug`"
+            ));
+            EnvFilter::new(DEFAULT_LOG)
+        }),
+        _ => EnvFilter::new(DEFAULT_LOG),
+    }
 }
 
 /// Returns the writer of the log, in the configured format.

@@ -30,6 +30,21 @@ pub(crate) enum Exit {
     InvalidOutput = 8,
 }
 
+/// The exit codes with their meanings, as the help lists them.
+pub(crate) const EXIT_CODES: [(Exit, &str); 8] = [
+    (Exit::Ok, "The command succeeded."),
+    (Exit::Failed, "The tool or the run failed, or `lint` has findings."),
+    (Exit::BadInput, "The command line, the arguments of a call, or a file is wrong."),
+    (Exit::Denied, "The policy or a person denied it."),
+    (Exit::ApprovalRequired, "It needs approval, and no person can be asked."),
+    (
+        Exit::Unavailable,
+        "A source is unavailable: a server is down, a login is missing, or a variable is not set.",
+    ),
+    (Exit::Truncated, "The model's answer was cut off at its length limit."),
+    (Exit::Refused, "The model refused, or a content filter stopped the answer."),
+];
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(exit as u8)

@@ -35,7 +35,7 @@ impl Format {
 
     /// Returns the format by the ending of the name, else by the first character: `{` and `[` open JSON.
     pub fn detect(path: &Path, bytes: &[u8]) -> Self {
-        let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+        let bytes = without_byte_order_mark(bytes);
         Self::of_path(path).unwrap_or_else(|| match bytes.trim_ascii_start().first() {
             Some(b'{' | b'[') => Self::Json,
             _ => Self::Yaml,
@@ -56,13 +56,17 @@ pub struct Document {
 /// The optional beginning of UTF-8 text.
 const BYTE_ORDER_MARK: &[u8] = &[0xEF, 0xBB, 0xBF];
 
+/// Returns UTF-8 text without the byte order mark that editors on Windows begin it with. [`parse`] does so itself.
+pub fn without_byte_order_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes)
+}
+
 /// Reads a text.
 pub fn parse(bytes: &[u8], format: Format, limits: &Limits) -> Result<Document, Error> {
     if bytes.len() > limits.max_bytes {
         return Err(Error::TooLarge { bytes: bytes.len(), max: limits.max_bytes });
     }
-    // Editors on Windows begin UTF-8 with a byte order mark.
-    let text = decode(bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes))?;
+    let text = decode(without_byte_order_mark(bytes))?;
     value_count::check(text, format)?;
     let Node { value, exact } = match format {
         Format::Json => json::read(text)?,

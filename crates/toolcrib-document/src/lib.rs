@@ -43,7 +43,7 @@ pub mod markdown;
 #[cfg(test)]
 mod tests;
 
-pub use document::{Document, Format, parse, path_of};
+pub use document::{Document, Format, parse, path_of, without_byte_order_mark};
 pub use error::{Error, Position};
 pub use expand::{UnsetVariable, expand, expand_path};
 pub use html::plain_text;

@@ -15,9 +15,10 @@ pub(crate) fn tool(
     attributes: &[syn::Attribute],
     shape: &Shape,
 ) -> syn::Result<TokenStream> {
+    let sdk = options.sdk();
     let name = name_or(options.name.as_ref(), function);
     let description = described(options.description.as_ref(), attributes, function)?;
-    let arguments = arguments(shape);
+    let arguments = arguments(shape, &sdk);
     let fields: Vec<&Ident> = shape.arguments().map(|argument| &argument.name).collect();
     let (arguments_form, taken) = shape.all_arguments().map_or_else(
         || (quote!(Arguments), quote!(let Arguments { #(#fields),* } = arguments;)),
@@ -49,12 +50,12 @@ pub(crate) fn tool(
     let awaited = shape.is_async.then(|| quote!(.await));
     let (output, given) = match &shape.output {
         Output::Fallible(form) => (
-            quote!(<#form as ::toolcrib_sdk::macros::Outcome>::Result),
-            quote!(::toolcrib_sdk::macros::Outcome::into_result(#callee(#(#passed),*) #awaited)),
+            quote!(<#form as #sdk::macros::Outcome>::Result),
+            quote!(#sdk::macros::Outcome::into_result(#callee(#(#passed),*) #awaited)),
         ),
         Output::Plain(form) => (
             quote!(#form),
-            quote!(::core::result::Result::<_, ::toolcrib_sdk::macros::ToolError>::Ok(#callee(#(#passed),*) #awaited)),
+            quote!(::core::result::Result::<_, #sdk::macros::ToolError>::Ok(#callee(#(#passed),*) #awaited)),
         ),
     };
     // Once for the tool, and once for each call.
@@ -63,10 +64,10 @@ pub(crate) fn tool(
     Ok(quote! {{
         #arguments
         #own_this
-        ::toolcrib_sdk::FunctionTool::with_inputs(
+        #sdk::FunctionTool::with_inputs(
             #name,
             #description,
-            move |arguments: #arguments_form, inputs: ::toolcrib_sdk::Inputs| {
+            move |arguments: #arguments_form, inputs: #sdk::Inputs| {
                 #own_this
                 async move {
                     #taken
@@ -106,7 +107,7 @@ pub(crate) fn described(
 }
 
 /// Returns the type of the arguments that stand by themselves.
-fn arguments(shape: &Shape) -> TokenStream {
+fn arguments(shape: &Shape, sdk: &TokenStream) -> TokenStream {
     if shape.all_arguments().is_some() {
         return TokenStream::new();
     }
@@ -114,15 +115,19 @@ fn arguments(shape: &Shape) -> TokenStream {
         let (name, form, attributes) = (&argument.name, &argument.form, &argument.attributes);
         quote!(#(#attributes)* #name: #form)
     });
+    // As texts, since the attributes of these crates take no paths.
+    let [serde, schemars] =
+        ["serde", "schemars"].map(|name| format!("{sdk}::macros::{name}").replace(' ', ""));
     quote! {
-        #[derive(::toolcrib_sdk::macros::serde::Deserialize, ::toolcrib_sdk::macros::schemars::JsonSchema)]
-        #[serde(crate = "::toolcrib_sdk::macros::serde", deny_unknown_fields)]
-        #[schemars(crate = "::toolcrib_sdk::macros::schemars")]
+        #[derive(#sdk::macros::serde::Deserialize, #sdk::macros::schemars::JsonSchema)]
+        #[serde(crate = #serde, deny_unknown_fields)]
+        #[schemars(crate = #schemars)]
         struct Arguments { #(#fields),* }
     }
 }
 
 fn metadata(options: &ToolOptions) -> TokenStream {
+    let sdk = options.sdk();
     let mut calls = Vec::new();
     let mut add = |key: &str, value: TokenStream| calls.push(quote!(.with_metadata(#key, #value)));
     for (key, text) in [("title", &options.title), ("risk", &options.risk)] {
@@ -141,7 +146,7 @@ fn metadata(options: &ToolOptions) -> TokenStream {
         add("timeout_seconds", quote!(#seconds));
     }
     for (key, value) in &options.json {
-        add(key, quote!(::toolcrib_sdk::macros::serde_json::json!(#value)));
+        add(key, quote!(#sdk::macros::serde_json::json!(#value)));
     }
     for (key, value) in &options.flags {
         add(key, quote!(#value));

@@ -14,6 +14,7 @@ pub(crate) fn expand(options: TokenStream, item: &TokenStream) -> syn::Result<To
     let mut function: ItemFn = syn::parse2(item.clone())
         .map_err(|_| syn::Error::new_spanned(item, "`#[tool]` belongs on a function with a body"))?;
     let options = ToolOptions::parse(options)?;
+    let sdk = options.sdk();
     let shape = Shape::take(&mut function.sig)?;
     let name = function.sig.ident.clone();
     if shape.has_receiver {
@@ -33,7 +34,7 @@ pub(crate) fn expand(options: TokenStream, item: &TokenStream) -> syn::Result<To
 
         impl #name {
             /// Makes the tool.
-            #visibility fn tool() -> ::toolcrib_sdk::FunctionTool #tool
+            #visibility fn tool() -> #sdk::FunctionTool #tool
         }
     })
 }

@@ -21,26 +21,27 @@ pub(crate) fn expand(options: TokenStream, item: &TokenStream) -> syn::Result<To
         let message = "a module cannot be generic: it is one namespace of tools";
         return Err(syn::Error::new_spanned(&block.generics, message));
     }
-    let options = ModuleOptions::parse(options)?;
-    let Some(id) = options.id.clone() else {
+    let module = ModuleOptions::parse(options)?;
+    let Some(id) = module.id.clone() else {
         let message = "a module needs the name of its namespace: `#[module(id = \"reports\")]`";
         return Err(syn::Error::new(block.impl_token.span, message));
     };
     let form = block.self_ty.clone();
     let place = Ident::new("module", form.span());
-    let description = described(options.description.as_ref(), &block.attrs, &place)?;
+    let description = described(module.description.as_ref(), &block.attrs, &place)?;
     let mut tools = Vec::new();
     for item in &mut block.items {
         let ImplItem::Fn(method) = item else { continue };
         let Some(position) = method.attrs.iter().position(is_tool) else { continue };
         let attribute = method.attrs.remove(position);
-        let options = match attribute.meta {
+        let mut options = match attribute.meta {
             Meta::Path(_) => ToolOptions::default(),
             Meta::List(list) => ToolOptions::parse(list.tokens)?,
             Meta::NameValue(pair) => {
                 return Err(syn::Error::new_spanned(pair, "write `#[tool]` or `#[tool(…)]`"));
             }
         };
+        options.sdk = options.sdk.or_else(|| module.sdk.clone());
         let shape = Shape::take(&mut method.sig)?;
         let name = &method.sig.ident;
         if !shape.has_receiver {
@@ -54,14 +55,15 @@ pub(crate) fn expand(options: TokenStream, item: &TokenStream) -> syn::Result<To
         let message = "no method of this module is a tool; put `#[tool]` on those that are";
         return Err(syn::Error::new(block.impl_token.span, message));
     }
-    let title = options.title.map(|title| quote!(.with_title(#title)));
+    let sdk = module.sdk();
+    let title = module.title.map(|title| quote!(.with_title(#title)));
     Ok(quote! {
         #block
 
-        impl ::core::convert::From<#form> for ::toolcrib_sdk::Module {
+        impl ::core::convert::From<#form> for #sdk::Module {
             fn from(this: #form) -> Self {
                 let this = ::std::sync::Arc::new(this);
-                ::toolcrib_sdk::Module::new(#id, #description)
+                #sdk::Module::new(#id, #description)
                     #title
                     #(.with_tool(#tools))*
             }

@@ -1,10 +1,11 @@
 //! Options in the parentheses of an attribute.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
-use quote::ToTokens;
+use quote::{ToTokens, quote};
+use syn::ext::IdentExt as _;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Expr, ExprArray, ExprLit, Lit, LitBool, LitStr, Meta, Token};
+use syn::{Attribute, Expr, ExprArray, ExprLit, Lit, LitBool, LitStr, Meta, Path, Token};
 
 /// The options of `#[tool]`.
 #[derive(Default)]
@@ -21,6 +22,8 @@ pub(crate) struct ToolOptions {
     /// JSON, as it was written: the key of the metadata, and the value.
     pub(crate) json: Vec<(&'static str, TokenStream)>,
     pub(crate) flags: Vec<(&'static str, bool)>,
+    /// The path of the SDK, where another crate re-exports it.
+    pub(crate) sdk: Option<Path>,
 }
 
 /// The options of `#[module]`.
@@ -29,6 +32,8 @@ pub(crate) struct ModuleOptions {
     pub(crate) id: Option<LitStr>,
     pub(crate) title: Option<LitStr>,
     pub(crate) description: Option<LitStr>,
+    /// The path of the SDK, where another crate re-exports it.
+    pub(crate) sdk: Option<Path>,
 }
 
 const TOOL_OPTIONS: &[&str] = &[
@@ -47,9 +52,10 @@ const TOOL_OPTIONS: &[&str] = &[
     "user_selectable",
     "idempotent",
     "operational",
+    "crate",
 ];
 
-const MODULE_OPTIONS: &[&str] = &["id", "title", "description"];
+const MODULE_OPTIONS: &[&str] = &["id", "title", "description", "crate"];
 
 const RISKS: &[&str] = &["low", "medium", "high"];
 
@@ -76,14 +82,25 @@ impl ToolOptions {
                 "user_selectable" => read.flags.push(("user_selectable", flag(value)?)),
                 "idempotent" => read.flags.push(("idempotent", flag(value)?)),
                 "operational" => read.flags.push(("operational", flag(value)?)),
+                "crate" => read.sdk = Some(path(&key, value)?),
                 _ => return Err(unknown(&key, TOOL_OPTIONS)),
             }
         }
         Ok(read)
     }
+
+    /// Returns the path of the SDK.
+    pub(crate) fn sdk(&self) -> TokenStream {
+        sdk(self.sdk.as_ref())
+    }
 }
 
 impl ModuleOptions {
+    /// Returns the path of the SDK.
+    pub(crate) fn sdk(&self) -> TokenStream {
+        sdk(self.sdk.as_ref())
+    }
+
     pub(crate) fn parse(options: TokenStream) -> syn::Result<Self> {
         let mut read = Self::default();
         for Entry { key, value } in entries(options, MODULE_OPTIONS)? {
@@ -91,6 +108,7 @@ impl ModuleOptions {
                 "id" => read.id = Some(text(&key, value, "\"reports\"")?),
                 "title" => read.title = Some(text(&key, value, "\"Reports\"")?),
                 "description" => read.description = Some(text(&key, value, "\"Reads reports.\"")?),
+                "crate" => read.sdk = Some(path(&key, value)?),
                 _ => return Err(unknown(&key, MODULE_OPTIONS)),
             }
         }
@@ -129,7 +147,8 @@ struct Entry {
 
 impl Parse for Entry {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let key: Ident = input.parse()?;
+        // `crate` is a keyword.
+        let key = Ident::parse_any(input)?;
         if !input.peek(Token![=]) {
             return Ok(Self { key, value: None });
         }
@@ -177,6 +196,19 @@ fn text(key: &Ident, value: Option<TokenStream>, example: &str) -> syn::Result<L
         return Err(syn::Error::new(text.span(), format!("`{key}` is empty")));
     }
     Ok(text)
+}
+
+/// Returns the path of a crate.
+fn path(key: &Ident, value: Option<TokenStream>) -> syn::Result<Path> {
+    let text = text(key, value, "\"toolcrib::sdk\"")?;
+    text.parse().map_err(|_| {
+        syn::Error::new(text.span(), format!("`{key}` has to be a path: `{key} = \"toolcrib::sdk\"`"))
+    })
+}
+
+/// Returns the path of the SDK, by default that of its crate.
+fn sdk(path: Option<&Path>) -> TokenStream {
+    path.map_or_else(|| quote!(::toolcrib_sdk), |path| quote!(#path))
 }
 
 fn texts(key: &Ident, value: Option<TokenStream>) -> syn::Result<Vec<LitStr>> {

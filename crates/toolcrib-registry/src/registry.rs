@@ -203,8 +203,14 @@ impl ToolRegistry {
             artifacts = artifacts.with(key.clone(), enriched.artifact);
         }
         let snapshot = Arc::new(snapshot.with_artifacts(artifacts));
-        for reject in newly_rejected(&before, &snapshot) {
-            tracing::warn!(source = %reject.source, name = reject.name.as_deref(), "not loaded: {}", reject.reason);
+        // The program that starts a registry reads those of the first load from the snapshot.
+        let is_first_load = before.generation() == 0;
+        for Reject { source, name, reason, .. } in newly_rejected(&before, &snapshot) {
+            if is_first_load {
+                tracing::info!(%source, name = name.as_deref(), "not loaded: {reason}");
+            } else {
+                tracing::warn!(%source, name = name.as_deref(), "not loaded: {reason}");
+            }
         }
         *known = sources;
         self.current.store(Arc::clone(&snapshot));

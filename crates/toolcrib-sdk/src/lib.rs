@@ -53,7 +53,8 @@
 //!
 //! # What the attribute says
 //!
-//! `#[module]` takes `id`, `title`, `description`; `#[tool]` takes:
+//! `#[module]` takes `id`, `title`, `description`, and `crate`, the path of this crate where another one re-exports it, as in
+//! `crate = "toolcrib::sdk"`; `#[tool]` takes:
 //!
 //! | option | what it says |
 //! |---|---|
@@ -69,6 +70,7 @@
 //! | `idempotent` | that a second identical call does no more than the first, so that it may be tried again |
 //! | `cacheable` | that its result may be used again; also `= {"ttl_seconds": 60}` |
 //! | `timeout` | how long a call may take, in seconds |
+//! | `crate` | the path of this crate, where a free function is a tool and another crate re-exports the SDK |
 //! | `operational` | that it belongs to the running of an agent, and is always shown to it |
 //!
 //! A wrong option is a compile error at its place.

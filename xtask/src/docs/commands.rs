@@ -11,7 +11,10 @@ use super::{NOTE, output};
 /// The text before the commands.
 const INTRODUCTION: &str = "\
 Every command takes `--json`, which prints one JSON document on standard output, and `--strict`, which stops at a
-duplicate tool or a source that does not load. Results go to standard output; everything else goes to standard error.
+duplicate tool or a source that does not load. Results go to standard output; everything else goes to standard error,
+with warnings of the log unless `TOOLCRIB_LOG` says otherwise, such as `off` or `toolcrib=debug`.
+
+`toolcrib completions SHELL` prints the completions of bash, zsh, fish, elvish, and PowerShell.
 
 ## Exit codes
 
@@ -56,8 +59,9 @@ fn add(page: &mut String, binary: &Path, words: &mut Vec<String>) -> Result<()> 
 
 /// Returns the names of the commands that a help text lists.
 pub(super) fn commands(help: &str) -> Vec<&str> {
-    let (_, list) = help.split_once("\nCommands:\n").unwrap_or_default();
-    let entries = list.lines().take_while(|line| !line.is_empty());
-    let names = entries.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
-    names.filter(|name| !name.is_empty() && *name != "help").collect()
+    let (_, rest) = help.split_once("\nUsage:").unwrap_or_default();
+    let (lists, _) = rest.split_once("\nOptions:\n").unwrap_or_default();
+    let names = lists.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    // Arguments are listed there too, as `<APP>` and `[FOLDER]`.
+    names.filter(|name| name.starts_with(|c: char| c.is_ascii_lowercase()) && *name != "help").collect()
 }

@@ -26,7 +26,7 @@ pub(super) const TESTKIT: &str = "toolcrib-testkit";
 pub(super) const TESTS_FOLDER: &str = "tests";
 
 /// The crates that depend on all others: tests of the crates below them do not use them.
-pub(super) const TOPS: &[&str] = &["toolcrib-app", "toolcrib-runtime", "toolcrib-cli"];
+pub(super) const TOPS: &[&str] = &["toolcrib", "toolcrib-app", "toolcrib-runtime", "toolcrib-cli"];
 
 /// A crate's row in the table.
 #[derive(Clone, Copy)]
@@ -137,6 +137,7 @@ pub(super) const CRATES: &[CrateRule] = &[
     CrateRule::new("toolcrib-app", 7),
     CrateRule::new("toolcrib-runtime", 8),
     CrateRule::new("toolcrib-server", 9),
+    CrateRule::new("toolcrib", 10),
     CrateRule::new("toolcrib-cli", 10),
 ];
 
@@ -165,6 +166,10 @@ impl Owner {
 
 /// The owners. Dev-dependencies, the testkit and the integration tests are free to use what they need.
 pub(super) const OWNERS: &[Owner] = &[
+    // Archives of releases.
+    Owner::of("flate2", &["xtask"]),
+    Owner::of("tar", &["xtask"]),
+    Owner::of("zip", &["xtask"]),
     // Libraries have an error type of their own.
     Owner::of("anyhow", &["toolcrib-cli", "toolcrib-distill", "toolcrib-evaluation", "xtask"]),
     Owner::of(
@@ -186,6 +191,8 @@ pub(super) const OWNERS: &[Owner] = &[
     Owner::of("jaq-std", &["toolcrib-results"]),
     Owner::of("jsonschema", &["toolcrib-schema"]),
     // The command line alone talks to a person.
+    Owner::of("clap_complete", &["toolcrib-cli"]),
+    Owner::of("clap_mangen", &["toolcrib-cli"]),
     Owner::of("reedline", &["toolcrib-cli"]),
     // Behind fastembed, whose runtime it loads; the teacher of the built-in embedder runs in it too.
     Owner::of("ort", &["toolcrib-distill", "toolcrib-search"]),

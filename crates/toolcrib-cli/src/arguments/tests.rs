@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Parser as _;
 
 use super::Arguments;
+use super::help::{GROUPS, command_line_of_width};
 
 /// The root of the repository.
 fn root() -> PathBuf {
@@ -79,4 +80,36 @@ fn commands_are_read_as_a_shell_reads_them() {
     assert_eq!(commands.len(), 2, "{commands:?}");
     assert_eq!(words(&commands[0]).unwrap(), ["toolcrib", "call", "app.yaml", "a.b", "{\n\"x\": 1\n}"]);
     assert_eq!(words(&commands[1]), None);
+}
+
+#[test]
+fn each_command_is_in_one_group_of_the_help() {
+    let command = command_line_of_width(80);
+    let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+    let mut known: Vec<&str> =
+        command.get_subcommands().filter(|it| it.get_name() != "man").map(clap::Command::get_name).collect();
+    grouped.sort_unstable();
+    known.sort_unstable();
+    assert_eq!(grouped, known);
+}
+
+#[test]
+fn the_help_shows_groups_and_exit_codes_within_the_width_of_the_terminal() {
+    for columns in [60, 80, 110] {
+        let help = command_line_of_width(columns).render_long_help().to_string();
+        let wide: Vec<&str> = help.lines().filter(|line| line.chars().count() > columns).collect();
+        assert!(wide.is_empty(), "{columns}: {wide:#?}");
+    }
+    insta::assert_snapshot!(command_line_of_width(80).render_long_help());
+}
+
+#[test]
+fn the_help_of_each_command_is_wrapped() {
+    let command = command_line_of_width(80);
+    for command in command.get_subcommands().filter(|it| it.get_name() != "help") {
+        let help = command.clone().render_help().to_string();
+        let text = help.split_once("\nExample").map_or(help.as_str(), |(text, _)| text);
+        let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > 80).collect();
+        assert!(wide.is_empty(), "{}: {wide:#?}", command.get_name());
+    }
 }

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 use toolcrib_app::sections::search::{SearchTier, open_model};
+use toolcrib_document::without_byte_order_mark;
 use toolcrib_io::files::read_bounded;
 use toolcrib_model::{QualifiedName, Tool};
 use toolcrib_search::embedding::{BuiltinEmbedder, Embedder, Embeddings};
@@ -91,16 +92,17 @@ fn embedder(arguments: &Eval) -> Result<Option<Arc<dyn Embedder>>, Failure> {
 }
 
 fn tools(path: &Path) -> Result<Vec<Arc<Tool>>, Failure> {
-    let tools: Vec<Tool> = serde_json::from_slice(&read(path)?).map_err(|error| {
-        let message = without_place(&error);
-        Failure::bad_input(format!("{}:{}:{}: {message}", path.display(), error.line(), error.column()))
-    })?;
+    let tools: Vec<Tool> =
+        serde_json::from_slice(without_byte_order_mark(&read(path)?)).map_err(|error| {
+            let message = without_place(&error);
+            Failure::bad_input(format!("{}:{}:{}: {message}", path.display(), error.line(), error.column()))
+        })?;
     Ok(tools.into_iter().map(Arc::new).collect())
 }
 
 fn queries(path: &Path) -> Result<Vec<LabelledQuery>, Failure> {
     let text = read(path)?;
-    let text = String::from_utf8_lossy(&text);
+    let text = String::from_utf8_lossy(without_byte_order_mark(&text));
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     lines
         .map(|(number, line)| {

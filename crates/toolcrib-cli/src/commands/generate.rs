@@ -19,6 +19,7 @@ use toolcrib_datagen::pipeline::{
 use toolcrib_datagen::sampler::{Catalogue, Samplers};
 use toolcrib_datagen::session::SessionEngine;
 use toolcrib_datagen::writer::{Format, NameStyle};
+use toolcrib_document::without_byte_order_mark;
 use toolcrib_exec::DenyAll;
 use toolcrib_io::files::read_bounded;
 use toolcrib_model::Tool;
@@ -29,6 +30,7 @@ use crate::app_start::{open_with, patient, start_briefly, tell_missing_records};
 use crate::arguments::{DataFormat, Generate, GenerateCommand, NameSpelling};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupts;
+use crate::ui::activity::Activity;
 use crate::ui::output;
 
 /// The session in which the tools are listed.
@@ -72,7 +74,9 @@ pub(crate) async fn run(arguments: &Generate, extensions: &Extensions, json: boo
             "{file}: name the file to write by --output or `generate.output`"
         )));
     };
+    let starting = Activity::start_slow(&format!("starting {file}"));
     let runtime = start_briefly(blueprint, Arc::new(DenyAll)).await?;
+    drop(starting);
     let task = Task { settings, folder, samplers: extensions.samplers.clone() };
     let done = generate(&runtime, task, &path, arguments).await;
     tell_missing_records(&runtime);
@@ -173,7 +177,8 @@ fn evaluation_texts(settings: &GenerateSettings, folder: &Path) -> Result<Contam
 
 fn read_text(folder: &Path, file: &str, most: u64) -> Result<String, String> {
     let bytes = read_bounded(folder.join(file), most).map_err(|error| format!("{file}: {error}"))?;
-    String::from_utf8(bytes).map_err(|_| format!("{file} is not UTF-8"))
+    let text = std::str::from_utf8(without_byte_order_mark(&bytes));
+    text.map(str::to_owned).map_err(|_| format!("{file} is not UTF-8"))
 }
 
 /// Returns the tools of the app: those that a caller may use, and those that the policy denies.

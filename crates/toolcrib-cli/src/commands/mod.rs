@@ -2,6 +2,7 @@
 
 mod approve;
 mod call;
+mod completions;
 mod doctor;
 mod entry_secrets;
 mod eval;
@@ -12,6 +13,7 @@ mod install;
 mod lint;
 mod load;
 mod login;
+mod man;
 mod models;
 mod new;
 mod plan;
@@ -34,14 +36,16 @@ use std::process::ExitCode;
 use toolcrib_app::Extensions;
 
 use crate::arguments::{Arguments, Command};
+use crate::ui::activity::Activity;
 use crate::ui::output;
 
 /// Runs one command to its exit code.
 pub(crate) async fn run(arguments: Arguments, extensions: Extensions) -> ExitCode {
     let extensions = &extensions;
     let (json, strict) = (arguments.json, arguments.strict);
+    let activity = arguments.command.activity().map(|text| Activity::start_slow(&text));
     let outcome = match arguments.command {
-        Command::Init(arguments) => init::run(&arguments, json),
+        Command::Init(arguments) => init::run(&arguments, extensions, json),
         Command::Validate(arguments) => validate::run(&arguments, extensions, json).await,
         Command::Schema(arguments) => schema::run(&arguments, extensions, json),
         Command::New(arguments) => new::run(&arguments.command, json),
@@ -69,7 +73,10 @@ pub(crate) async fn run(arguments: Arguments, extensions: Extensions) -> ExitCod
         Command::Generate(arguments) => Box::pin(generate::run(&arguments, extensions, json)).await,
         Command::Doctor(arguments) => doctor::run(&arguments, extensions, json).await,
         Command::Models(arguments) => models::run(&arguments, json).await,
+        Command::Completions(arguments) => Ok(completions::run(&arguments, json)),
+        Command::Man(arguments) => man::run(&arguments, json),
     };
+    drop(activity);
     let exit = outcome.unwrap_or_else(|failure| {
         if json {
             output::json(&failure.json());

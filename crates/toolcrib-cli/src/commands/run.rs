@@ -82,7 +82,7 @@ async fn start_and_drive(task: RunRequest, extensions: &Extensions, json: bool) 
         let observer = Arc::new(DelegatedCalls::new(agent));
         Arc::make_mut(&mut app.extensions).observer = Some(observer);
     }
-    let starting = (!json).then(|| Activity::start(&format!("starting {}", task.app.display())));
+    let starting = (!json).then(|| Activity::start_slow(&format!("starting {}", task.app.display())));
     if let Some(starting) = &starting {
         Arc::make_mut(&mut app.extensions).load_observer = Some(starting.detail());
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use toolcrib_app::{Extensions, TaskStore};
+use toolcrib_document::without_byte_order_mark;
 use toolcrib_io::files::read_bounded;
 use toolcrib_model::ErrorKind;
 use toolcrib_tasks::scripts::{ScriptOutcome, ScriptState};
@@ -146,5 +147,7 @@ fn read(file: &str) -> Result<String, Failure> {
         read_bounded(Path::new(file), MAX_FILE_BYTES)
             .map_err(|error| Failure::bad_input(error.to_string()))?
     };
-    String::from_utf8(bytes).map_err(|_| Failure::bad_input(format!("{file}: the script is not UTF-8")))
+    std::str::from_utf8(without_byte_order_mark(&bytes))
+        .map(str::to_owned)
+        .map_err(|_| Failure::bad_input(format!("{file}: the script is not UTF-8")))
 }

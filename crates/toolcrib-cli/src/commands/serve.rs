@@ -3,6 +3,7 @@
 mod reload;
 
 use std::io::{self, IsTerminal as _};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use toolcrib_app::sections::serve::SurfaceMode;
@@ -19,6 +20,7 @@ use crate::approver::approver;
 use crate::arguments::{Serve, SurfaceArgument};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupts;
+use crate::ui::activity::Activity;
 use crate::ui::output;
 
 pub(crate) async fn run(arguments: &Serve, extensions: &Extensions) -> Result<Exit, Failure> {
@@ -33,7 +35,9 @@ pub(crate) async fn run(arguments: &Serve, extensions: &Extensions) -> Result<Ex
         extensions = extensions.with_observer(page.observer());
     }
     let read = || App::open_with(&arguments.app, extensions.clone());
+    let starting = Activity::start_slow(&format!("starting {}", arguments.app.display()));
     let runtime = Arc::new(start(read()?, Arc::clone(&approver)).await?);
+    drop(starting);
     output::rejects(runtime.snapshot().rejected());
     let interrupts = Interrupts::watch();
     let mut settings = ServerSettings::default();
@@ -88,13 +92,22 @@ async fn serve(
         };
     };
     let listening = server.listen(address).await?;
-    let open = if listening.is_open() { "everyone on this machine" } else { "everyone with a token" };
-    output::tell(&format!("serving {open} at http://{}/mcp", listening.address()));
+    output::tell(&over_http(&server.runtime(), listening.is_open(), listening.address()));
     if listening.has_page() {
         let (address, key) = (listening.address(), page.operator_key());
         output::tell(&format!("the status page, with the operator's key:\n  http://{address}/?key={key}"));
     }
     listening.serve(interrupts.left()).await
+}
+
+/// Returns the text that says what is served over HTTP, to whom, and where.
+fn over_http(runtime: &Runtime, is_open: bool, address: SocketAddr) -> String {
+    let tools = runtime.snapshot().iter().count();
+    let clients = if is_open { "everyone on this machine" } else { "everyone with a token" };
+    format!(
+        "serving `{}` ({tools} tools) to {clients} until Ctrl-C, at http://{address}/mcp",
+        runtime.app().id()
+    )
 }
 
 /// Returns the text for a user who starts this at a terminal, where it waits for a client.
@@ -142,6 +155,9 @@ mod tests {
         let (before, after) = said.split_once(" tools) ").unwrap();
         assert!(before.starts_with("serving `greeter` ("), "{said}");
         insta::assert_snapshot!(after, @"over standard input and output, for an MCP client that starts this command itself; `--http 8080` serves over HTTP instead; Ctrl-C or Ctrl-D ends it");
+        let said = over_http(&runtime, true, SocketAddr::from(([127, 0, 0, 1], 8080)));
+        let (_, after) = said.split_once(" tools) ").unwrap();
+        insta::assert_snapshot!(after, @"to everyone on this machine until Ctrl-C, at http://127.0.0.1:8080/mcp");
         runtime.close().await;
     }
 }

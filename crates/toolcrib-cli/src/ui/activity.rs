@@ -20,6 +20,9 @@ const MAX_DETAIL_BYTES: usize = 200;
 /// The time that a frame is shown.
 const FRAME_TIME: Duration = Duration::from_millis(100);
 
+/// The time after which an activity is shown that is mostly over at once.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// An activity that is shown with a spinner until it is dropped. Without a terminal nothing is shown.
 pub(crate) struct Activity {
     /// Absent when nothing is to be shown any more.
@@ -86,11 +89,20 @@ impl LoadObserver for ActivityDetail {
 impl Activity {
     /// Begins to show an activity. To be called within the runtime.
     pub(crate) fn start(text: &str) -> Self {
+        Self::start_after(Duration::ZERO, text)
+    }
+
+    /// Begins to show an activity when it has taken a second. To be called within the runtime.
+    pub(crate) fn start_slow(text: &str) -> Self {
+        Self::start_after(PATIENCE, text)
+    }
+
+    fn start_after(delay: Duration, text: &str) -> Self {
         let is_shown =
             screen().is_terminal(Stream::Err) && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
         let present = Arc::new(Mutex::new(is_shown.then(|| Present::new(text))));
         if is_shown {
-            tokio::spawn(spin(Arc::clone(&present)));
+            tokio::spawn(spin(Arc::clone(&present), delay));
         }
         Self { present }
     }
@@ -134,9 +146,9 @@ impl Present {
 }
 
 /// Draws the frames until the activity has ended.
-async fn spin(present: Arc<Mutex<Option<Present>>>) {
+async fn spin(present: Arc<Mutex<Option<Present>>>, delay: Duration) {
     let mut frames = FRAMES.into_iter().cycle();
-    let mut interval = tokio::time::interval(FRAME_TIME);
+    let mut interval = tokio::time::interval_at(tokio::time::Instant::now() + delay, FRAME_TIME);
     loop {
         interval.tick().await;
         let present = present.lock();

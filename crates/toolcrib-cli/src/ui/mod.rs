@@ -7,4 +7,5 @@ pub(crate) mod output;
 pub(crate) mod printable;
 pub(crate) mod results;
 pub(crate) mod style;
+pub(crate) mod tool_list;
 pub(crate) mod width;

@@ -19,6 +19,8 @@ use crate::decision_display;
 use crate::terminal::{Author, Stream, screen};
 use crate::ui::printable::{Layout, cut, printable, printable_json};
 use crate::ui::style::Meaning;
+use crate::ui::tool_list::{ToolRow, tool_lines};
+use crate::ui::width::{terminal_width, wrap};
 
 /// The most bytes of what was rejected that are shown; `--json` has all of it.
 const MAX_REJECT_BYTES: usize = 4096;
@@ -195,29 +197,45 @@ impl<F: Fn(&Entry) -> bool> Serialize for PrintedTools<'_, F> {
     }
 }
 
-/// Returns the same as lines for people.
+/// Prints the same as lines for people.
 pub(crate) fn snapshot_lines(
     snapshot: &Snapshot,
     policy: &Policy,
     rules: &Capabilities,
     shown: impl Fn(&Entry) -> bool,
 ) {
-    let rows: Vec<[String; 5]> = snapshot
-        .iter()
-        .filter(|entry| shown(entry))
-        .map(|entry| {
-            let tool = &entry.tool;
-            [
-                tool.name.dotted(),
-                tool.traits().risk.to_string(),
-                decision_display::in_words(&policy.decide(tool, principal()), rules),
-                entry.source.to_string(),
-                first_line(&described(tool)),
-            ]
-        })
-        .collect();
-    table(&["tool", "risk", "policy", "source", "description"], &rows);
-    tell(&format!("{} tools", rows.len()));
+    let mut sources: Vec<(&str, usize)> = Vec::new();
+    let mut rows = Vec::new();
+    for entry in snapshot.iter().filter(|entry| shown(entry)) {
+        let tool = &entry.tool;
+        match sources.iter_mut().find(|(source, _)| *source == &*entry.source) {
+            Some((_, tools)) => *tools += 1,
+            None => sources.push((&entry.source, 1)),
+        }
+        rows.push(ToolRow {
+            name: tool.name.dotted(),
+            risk: tool.traits().risk.to_string(),
+            policy: decision_display::in_words(&policy.decide(tool, principal()), rules),
+            description: first_line(&described(tool)),
+        });
+    }
+    let columns = screen().is_terminal(Stream::Out).then(terminal_width);
+    for line in tool_lines(&rows, columns) {
+        say(&line);
+    }
+    let from = match &sources[..] {
+        [] => String::new(),
+        [(source, _)] => format!(" from {source}"),
+        several => {
+            let parts = several.iter().map(|(source, tools)| format!("{tools} from {source}"));
+            format!(": {}", parts.collect::<Vec<_>>().join(", "))
+        }
+    };
+    let count = match rows.len() {
+        1 => "1 tool".to_owned(),
+        count => format!("{count} tools"),
+    };
+    tell(&wrap(&format!("{count}{from}"), terminal_width()).join("\n"));
     rejects(snapshot.rejected());
 }
 

@@ -65,6 +65,24 @@ pub(crate) fn wrapped(text: &str, columns: usize) -> String {
     lines
 }
 
+/// Returns the lines of a text that is broken between words. A word that is wider than a line has a line for itself.
+pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            if line.width() + 1 + word.width() > columns {
+                lines.push(std::mem::take(&mut line));
+            } else {
+                line.push(' ');
+            }
+        }
+        line.push_str(word);
+    }
+    lines.push(line);
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,5 +102,12 @@ mod tests {
         assert_eq!(fit("你好吗", 6), "你好吗");
         assert_eq!(fit("你好吗", 5), "你好…");
         assert_eq!(fit("你好吗", 4), "你…");
+    }
+
+    #[test]
+    fn a_text_is_broken_between_words() {
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("a wonderful word", 4), ["a", "wonderful", "word"]);
+        assert_eq!(wrap("", 4), [""]);
     }
 }

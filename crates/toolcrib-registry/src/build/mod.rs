@@ -129,7 +129,8 @@ fn entry(
             let schema = ToolSchema::new(tool, &known.simple)
                 .map_err(|error| reject(kind_of(&error), format!("`parameters`: {error}")))?;
             for unchecked in schema.unchecked() {
-                tracing::warn!("{}", warning(tool, &source.name, unchecked));
+                // The snapshot has it among its warnings.
+                tracing::info!("{}", warning(tool, &source.name, unchecked));
             }
             schema
         }

@@ -13,6 +13,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
+use toolcrib_document::without_byte_order_mark;
 use toolcrib_io::files::{Kind, Root, WalkLimits};
 use toolcrib_model::{ErrorKind, ToolError};
 
@@ -174,8 +175,9 @@ fn read(root: &Root, file: &Path) -> Result<String, String> {
             "it has more than {MAX_SKILL_BYTES} bytes; move long parts to other files in its folder"
         ));
     }
-    let text = String::from_utf8(slice.bytes)
-        .map_err(|error| format!("byte {} is no UTF-8", error.utf8_error().valid_up_to()))?;
+    let text = std::str::from_utf8(without_byte_order_mark(&slice.bytes))
+        .map(str::to_owned)
+        .map_err(|error| format!("byte {} is no UTF-8", error.valid_up_to()))?;
     if text.contains('\0') {
         return Err("it is no text: it holds a NUL character".to_owned());
     }

@@ -18,7 +18,7 @@ fn package(name: &str) -> Package {
 }
 
 fn in_folder(name: &str, folder: &str) -> Package {
-    Package { name: name.to_owned(), folder: folder.to_owned(), dependencies: Vec::new() }
+    Package { name: name.to_owned(), folder: folder.to_owned(), is_published: true, dependencies: Vec::new() }
 }
 
 impl Package {

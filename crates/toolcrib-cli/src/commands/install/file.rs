@@ -4,6 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
+use toolcrib_document::without_byte_order_mark;
 use toolcrib_io::files::read_bounded;
 
 use super::edit::MAX_CONFIGURATION_BYTES;
@@ -41,10 +42,15 @@ impl Target {
             None
         };
         let text = match read_bounded(&path, MAX_CONFIGURATION_BYTES) {
-            Ok(bytes) => Some(String::from_utf8(bytes).map_err(|error| {
-                let at = error.utf8_error().valid_up_to();
-                Failure::bad_input(format!("{}: byte {at} is not UTF-8; nothing was written", path.display()))
-            })?),
+            Ok(bytes) => {
+                Some(String::from_utf8(without_byte_order_mark(&bytes).to_vec()).map_err(|error| {
+                    let at = error.utf8_error().valid_up_to();
+                    Failure::bad_input(format!(
+                        "{}: byte {at} is not UTF-8; nothing was written",
+                        path.display()
+                    ))
+                })?)
+            }
             Err(toolcrib_io::Error::NotFound { .. }) => None,
             Err(error) => return Err(Failure::bad_input(error.to_string())),
         };

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf, absolute};
 
 use serde_json::json;
 use toolcrib_app::sections::search::{DEFAULT_MODEL, SearchTier, models_folder, open_model};
+use toolcrib_document::without_byte_order_mark;
 use toolcrib_io::files::{read_bounded, replace};
 
 use self::app_edit::{ChosenModel, with_model};
@@ -79,7 +80,8 @@ fn choose(model: &str, app: &Path, tier: ModelTier) -> Result<ChosenModel, Failu
 fn write(app: &Path, chosen: &ChosenModel) -> Result<(), Failure> {
     let wrong = |message: String| Failure::bad_input(format!("{}: {message}", app.display()));
     let bytes = read_bounded(app, MAX_APP_BYTES).map_err(|error| Failure::bad_input(error.to_string()))?;
-    let text = String::from_utf8(bytes).map_err(|error| wrong(error.to_string()))?;
+    let text = String::from_utf8(without_byte_order_mark(&bytes).to_vec())
+        .map_err(|error| wrong(error.to_string()))?;
     let edited = with_model(&text, chosen).ok_or_else(|| {
         wrong(format!("it is not changed; write `{}` below `tools` yourself", chosen.line()))
     })?;

@@ -105,7 +105,9 @@ impl ToolEngine for DocumentSearchEngine {
 /// Reads documents: a JSON list, or one JSON value for each line.
 fn read(path: &Path) -> Result<Vec<Value>, String> {
     let bytes = read_bounded(path, MAX_FILE_BYTES).map_err(|error| error.to_string())?;
-    if let Ok(documents) = serde_json::from_slice::<Vec<Value>>(&bytes) {
+    // Editors on Windows begin UTF-8 with a byte order mark.
+    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
+    if let Ok(documents) = serde_json::from_slice::<Vec<Value>>(bytes) {
         return Ok(documents);
     }
     let lines = bytes.split(|byte| *byte == b'\n').enumerate();

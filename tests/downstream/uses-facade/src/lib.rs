@@ -1,0 +1,3 @@
+//! A program that uses the crate `toolcrib`.
+
+pub mod desk;
