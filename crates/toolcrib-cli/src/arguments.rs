@@ -5,6 +5,7 @@ mod clients;
 mod generate;
 mod models;
 mod new;
+mod policy;
 mod run;
 mod script;
 mod serve;
@@ -24,6 +25,7 @@ pub(crate) use clients::{Client, Import, Install};
 pub(crate) use generate::{DataFormat, Generate, GenerateCommand, NameSpelling};
 pub(crate) use models::{ModelTier, Models, ModelsCommand};
 pub(crate) use new::{Language, New, NewCommand};
+pub(crate) use policy::{PolicyArguments, PolicyCommand};
 pub(crate) use run::{Chat, Reasoning, Run, RunOptions};
 pub(crate) use script::Script;
 pub(crate) use serve::{Approve, Serve, SurfaceArgument};
@@ -89,6 +91,8 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  toolcrib why app.yaml filesystem.write\n  \
                             toolcrib why app.yaml shell.run '{\"argv\": [\"git\", \"log\"]}' --agent coder")]
     Why(Why),
+    /// Test the policy of an app against a table of expected decisions.
+    Policy(PolicyArguments),
     /// Search the tools as an agent's `search_tools` does.
     #[command(after_help = "Example:\n  toolcrib search app.yaml \"read a text file\" --explain")]
     Search(Search),
@@ -330,6 +334,9 @@ pub(crate) struct Why {
     /// The agent that calls; a person when absent.
     #[arg(long)]
     pub(crate) agent: Option<String>,
+    /// The client of `toolcrib serve` that calls: the name of a token, or of a client of `serve.oauth`.
+    #[arg(long, value_name = "NAME", conflicts_with = "session")]
+    pub(crate) token: Option<String>,
     /// The session that the call belongs to.
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,

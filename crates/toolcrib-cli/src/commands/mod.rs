@@ -15,6 +15,7 @@ mod login;
 mod models;
 mod new;
 mod plan;
+mod policy_test;
 mod run;
 mod schema;
 mod script;
@@ -33,7 +34,7 @@ use std::process::ExitCode;
 
 use toolcrib_app::Extensions;
 
-use crate::arguments::{Arguments, Command};
+use crate::arguments::{Arguments, Command, PolicyCommand};
 use crate::ui::output;
 
 pub(crate) use run::Results;
@@ -53,6 +54,10 @@ pub(crate) async fn run(arguments: Arguments, extensions: Extensions) -> ExitCod
         Command::Lint(arguments) => lint::run(&arguments, extensions, json).await,
         Command::Show(arguments) => show::run(&arguments, extensions, json).await,
         Command::Why(arguments) => why::run(&arguments, extensions, json).await,
+        Command::Policy(arguments) => {
+            let PolicyCommand::Test { app, cases } = &arguments.command;
+            policy_test::run(app, cases, extensions, json).await
+        }
         Command::Script(arguments) => Box::pin(script::run(&arguments, extensions, json)).await,
         Command::Search(arguments) => search::run(&arguments, extensions, json).await,
         Command::Call(arguments) => call::run(&arguments, extensions, json).await,
