@@ -68,6 +68,66 @@ async fn why_a_tool_is_denied_asked_about_or_granted_is_said_with_the_rule() {
 }
 
 #[tokio::test]
+async fn why_lists_all_that_matches_in_order_and_what_would_change_the_outcome() {
+    let lab = Lab::with_app(RULES);
+    let said = lab.run(["why", "app.yaml", "filesystem.delete"]).await;
+    insta::assert_snapshot!(said.expect(0).stdout);
+    let said = lab.run(["why", "app.yaml", "filesystem.write", "{\"path\": \"a\", \"content\": \"b\"}"]).await;
+    insta::assert_snapshot!(said.expect(0).stdout);
+}
+
+#[tokio::test]
+async fn why_tells_what_the_client_of_a_token_may_do() {
+    let app = format!(
+        "{RULES}serve:\n  tokens: [{{name: guest, token: 'a-token-of-32-characters-or-more!!', namespaces: [hello]}}]\n"
+    );
+    let lab = Lab::with_app(&app);
+    let said = lab.run(["why", "app.yaml", "filesystem.write", "--token", "guest"]).await.expect(0).stdout;
+    assert!(said.contains("filesystem.write: deny") && said.contains("decided by: serve.tokens[0]"), "{said}");
+    let said = lab.run(["why", "app.yaml", "hello.say_hello", "--token", "stranger"]).await.expect(0).stdout;
+    assert!(said.contains("hello.say_hello: deny"), "{said}");
+}
+
+#[tokio::test]
+async fn a_table_of_cases_tests_the_policy() {
+    let lab = Lab::with_app(RULES);
+    std::fs::write(lab.path("good.yaml"), "
+- {tool: filesystem.delete, expect: deny, rule: 'tools.capabilities.deny[0]'}
+- {tool: filesystem.read, arguments: {path: notes.txt}, expect: grant}
+- {tool: filesystem.read, arguments: {path: other.txt}, expect: approve}
+- {tool: filesystem.fly, expect: absent}
+").unwrap();
+    let tested = lab.run(["policy", "test", "app.yaml", "good.yaml"]).await.expect(0);
+    assert!(tested.stdout.contains("4 of 4 cases hold"), "{tested:?}");
+    std::fs::write(lab.path("bad.yaml"), "
+- {tool: filesystem.delete, expect: grant}
+- {tool: filesystem.read, expect: grant}
+- {tool: filesystem.delete, expect: deny, rule: 'tools.capabilities.deny[1]'}
+- {tool: filesystem.fly, expect: deny}
+- {tool: filesystem.write, expect: absent}
+").unwrap();
+    let tested = lab.run(["policy", "test", "app.yaml", "bad.yaml"]).await.expect(1);
+    insta::assert_snapshot!(tested.stdout);
+    let json = lab.run(["policy", "test", "app.yaml", "bad.yaml", "--json"]).await.expect(1).json();
+    assert_eq!(json["failed"], 5, "{json}");
+}
+
+#[tokio::test]
+async fn a_table_of_cases_that_cannot_be_read_is_an_error_with_its_place() {
+    let lab = Lab::with_app(RULES);
+    for (text, problem) in [
+        ("[]", "expected a list of cases, found none"),
+        ("- {tool: x, expect: maybe}", "cases.yaml:1:"),
+        ("- {tool: x, expect: deny, argument: {}}", "did you mean `arguments`?"),
+    ] {
+        std::fs::write(lab.path("cases.yaml"), text).unwrap();
+        let tested = lab.run(["policy", "test", "app.yaml", "cases.yaml"]).await.expect(2);
+        assert!(tested.report().contains(problem), "{tested:?}");
+    }
+    lab.run(["policy", "test", "app.yaml", "none.yaml"]).await.expect(2);
+}
+
+#[tokio::test]
 async fn a_conditional_grant_is_shown_as_one_and_a_denied_tool_is_shown_to_the_operator_alone() {
     let lab = Lab::with_app(RULES);
     let listed = lab.run(["tools", "app.yaml"]).await.expect(0).stdout;

@@ -7,6 +7,7 @@ mod generate;
 mod help;
 mod models;
 mod new;
+mod policy;
 mod run;
 mod script;
 mod serve;
@@ -30,6 +31,7 @@ pub(crate) use generate::{DataFormat, Generate, GenerateCommand, NameSpelling};
 pub(crate) use help::command_line;
 pub(crate) use models::{ModelTier, Models, ModelsCommand};
 pub(crate) use new::{Language, New, NewCommand};
+pub(crate) use policy::{PolicyArguments, PolicyCommand};
 pub(crate) use run::{Chat, Reasoning, Run, RunOptions};
 pub(crate) use script::Script;
 pub(crate) use serve::{Approve, Serve, SurfaceArgument};
@@ -111,6 +113,8 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  toolcrib why app.yaml filesystem.write\n  \
                             toolcrib why app.yaml shell.run '{\"argv\": [\"git\", \"log\"]}' --agent coder")]
     Why(Why),
+    /// Test the policy of an app against a table of expected decisions.
+    Policy(PolicyArguments),
     /// Search the tools as an agent's `search_tools` does.
     #[command(after_help = "Example:\n  toolcrib search app.yaml \"read a text file\" --explain")]
     Search(Search),
@@ -346,6 +350,9 @@ pub(crate) struct Why {
     /// The agent that calls; a person when absent.
     #[arg(long)]
     pub(crate) agent: Option<String>,
+    /// The client of `toolcrib serve` that calls: the name of a token, or of a client of `serve.oauth`.
+    #[arg(long, value_name = "NAME", conflicts_with = "session")]
+    pub(crate) token: Option<String>,
     /// The session that the call belongs to.
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,

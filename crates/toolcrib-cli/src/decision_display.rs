@@ -1,7 +1,8 @@
 //! A decision of the policy, as the operator reads it.
 
 use serde_json::{Value, json};
-use toolcrib_policy::{Capabilities, Condition, Decision, Effect, Rule};
+use toolcrib_model::QualifiedName;
+use toolcrib_policy::{Capabilities, Condition, Decision, Effect, Rule, RuleMatch};
 
 /// The most characters of a condition that are shown in a line.
 const MAX_CONDITION_CHARS: usize = 40;
@@ -72,6 +73,42 @@ pub(crate) fn reason(decision: &Decision) -> &'static str {
         rule if rule.starts_with("agents") => "the tool is reserved for other agents",
         rule if rule.starts_with("serve.") => "the scope of the client leaves the tool out",
         _ => "see this place in the app file",
+    }
+}
+
+/// Returns what would change a decision, as advice for the author of the app file.
+pub(crate) fn to_change(decision: &Decision, matches: &[RuleMatch], tool: &QualifiedName) -> String {
+    let rule = format!("{{module: {}, actions: [{}]}}", tool.namespace(), tool.name());
+    let add = |list: &str| format!("add `{rule}` to `tools.capabilities.{list}`");
+    match decision.rule.as_ref() {
+        "tools.capabilities.default_policy" | "runtime" => match decision.effect {
+            Effect::Grant => add("deny"),
+            Effect::Approve | Effect::Deny => add("grant"),
+        },
+        "exposed_when_granted" | "confirmation_required" | "high risk" => add("grant"),
+        "tools.capabilities.max_risk_level" => {
+            "raise `tools.capabilities.max_risk_level`, or lower the risk of the tool at its source".to_owned()
+        }
+        rule if rule.starts_with("tools.capabilities.") => without(rule, matches),
+        rule if rule.starts_with("modules.") => format!("allow `{}` in `{rule}`", tool.name()),
+        rule if rule.starts_with("agents") => "call it as an agent that it is reserved for".to_owned(),
+        rule if rule.starts_with("serve.") => {
+            format!("extend the `namespaces` or the `max_risk_level` of `{rule}` to `{}`", tool.namespace())
+        }
+        rule => format!("change `{rule}`"),
+    }
+}
+
+/// Returns the outcome without the rule that decides.
+fn without(rule: &str, matches: &[RuleMatch]) -> String {
+    let others = matches.iter().filter(|one| one.decision.rule.as_ref() != rule);
+    match others.into_iter().find(|one| one.is_certain) {
+        Some(next) => format!(
+            "remove or narrow `{rule}`; then `{}` decides: {}",
+            next.decision.rule,
+            effect_word(next.decision.effect)
+        ),
+        None => format!("change `{rule}`"),
     }
 }
 

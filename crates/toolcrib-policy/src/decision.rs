@@ -18,6 +18,17 @@ pub struct Decision {
     pub arguments: Option<Arc<str>>,
 }
 
+/// A rule or setting that matches a call. The first match decides, except that a later grant may be one that names the
+/// tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RuleMatch {
+    /// The decision if no earlier rule decides.
+    pub decision: Decision,
+    /// False if the rule matches some arguments only, and they are not known.
+    pub is_certain: bool,
+}
+
 /// The verdict about a call with its final arguments.
 #[derive(Debug)]
 pub enum Verdict {
@@ -27,6 +38,12 @@ pub enum Verdict {
     Ask(Box<PendingApproval>),
     /// It may not run.
     Denied(Decision),
+}
+
+impl RuleMatch {
+    pub(crate) fn certain(decision: Decision) -> Self {
+        Self { decision, is_certain: true }
+    }
 }
 
 impl Decision {

@@ -55,7 +55,7 @@ pub use approvals::Approvals;
 pub use authorized::{Authorized, Call, Consent};
 pub use capabilities::{Capabilities, Constraints, Effect, Rule};
 pub use condition::Condition;
-pub use decision::{Decision, Verdict};
+pub use decision::{Decision, RuleMatch, Verdict};
 pub use digest::ApprovalDigest;
 pub use error::PolicyError;
 pub use location::SettingLocation;

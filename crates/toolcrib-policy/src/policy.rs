@@ -12,7 +12,7 @@ use crate::rules::scope::{CompiledScope, Scopes};
 use crate::rules::tool_rules::{Facts, Profile, Reserved, RuleNames};
 use crate::{
     Access, Authorized, Call, Capabilities, Consent, Constraints, Decision, Effect, PendingApproval,
-    PolicyError, Principal, Scope, SettingLocation, Verdict,
+    PolicyError, Principal, RuleMatch, Scope, SettingLocation, Verdict,
 };
 
 /// The most rules of a policy.
@@ -149,6 +149,45 @@ impl Policy {
     /// it depends on the arguments. Only a tool that no arguments could allow is denied.
     pub fn decide<'p>(&self, tool: &Tool, principal: impl Into<Principal<'p>>) -> Decision {
         self.evaluate(tool, principal.into(), None)
+    }
+
+    /// Returns all rules and settings that match a call, in the order in which the policy considers them; the last is the
+    /// default. Without `arguments`, it includes the rules that match for some arguments. The rules for the agents on
+    /// whose behalf the caller works, and for an equivalent of the tool, are not included.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use toolcrib_model::{QualifiedName, Tool};
+    /// use toolcrib_policy::Policy;
+    ///
+    /// let capabilities = serde_json::from_value(json!({
+    ///     "default_policy": "approve",
+    ///     "deny": [{"module": "files", "actions": ["delete"]}],
+    ///     "grant": [{"module": "files"}],
+    /// }))?;
+    /// let delete = Tool::new(QualifiedName::new("files", "delete")?);
+    /// let matches = Policy::new(&capabilities, [])?.matches(&delete, "session", None);
+    /// let rules: Vec<&str> = matches.iter().map(|one| one.decision.rule.as_ref()).collect();
+    /// assert_eq!(rules, [
+    ///     "tools.capabilities.deny[0]",
+    ///     "tools.capabilities.grant[0]",
+    ///     "tools.capabilities.default_policy",
+    /// ]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn matches<'p>(
+        &self,
+        tool: &Tool,
+        principal: impl Into<Principal<'p>>,
+        arguments: Option<&JsonObject>,
+    ) -> Vec<RuleMatch> {
+        let principal = principal.into();
+        let sent = arguments.and_then(|arguments| condition::sent(tool, arguments));
+        let arguments = arguments.map(|arguments| Arguments::new(arguments, sent.as_ref()));
+        let arguments = arguments.map_or(KnownArguments::None, KnownArguments::All);
+        let scope = self.scopes.denial(tool, principal).map(RuleMatch::certain);
+        let rules = self.profile(tool).matches(&self.names, principal, arguments);
+        scope.into_iter().chain(rules).collect()
     }
 
     /// Returns true if the tool is visible to the caller.

@@ -17,6 +17,7 @@ mod man;
 mod models;
 mod new;
 mod plan;
+mod policy_test;
 mod run;
 mod schema;
 mod script;
@@ -35,7 +36,7 @@ use std::process::ExitCode;
 
 use toolcrib_app::Extensions;
 
-use crate::arguments::{Arguments, Command};
+use crate::arguments::{Arguments, Command, PolicyCommand};
 use crate::ui::activity::Activity;
 use crate::ui::output;
 
@@ -55,6 +56,10 @@ pub(crate) async fn run(arguments: Arguments, extensions: Extensions) -> ExitCod
         Command::Lint(arguments) => lint::run(&arguments, extensions, json).await,
         Command::Show(arguments) => show::run(&arguments, extensions, json).await,
         Command::Why(arguments) => why::run(&arguments, extensions, json).await,
+        Command::Policy(arguments) => {
+            let PolicyCommand::Test { app, cases } = &arguments.command;
+            policy_test::run(app, cases, extensions, json).await
+        }
         Command::Script(arguments) => Box::pin(script::run(&arguments, extensions, json)).await,
         Command::Search(arguments) => search::run(&arguments, extensions, json).await,
         Command::Call(arguments) => call::run(&arguments, extensions, json).await,

@@ -1,9 +1,10 @@
 //! `toolcrib why`.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use toolcrib_app::Extensions;
-use toolcrib_model::ToolError;
-use toolcrib_policy::{Call, Decision, Policy, Principal, Verdict};
+use toolcrib_app::sections::serve::sessions_of;
+use toolcrib_model::{JsonObject, ToolError};
+use toolcrib_policy::{Call, Decision, Policy, Principal, RuleMatch, Verdict};
 use toolcrib_registry::Entry;
 
 use super::call;
@@ -24,17 +25,17 @@ pub(crate) async fn run(arguments: &Why, extensions: &Extensions, json: bool) ->
         output::rejects(&rejected);
         ToolError::from(&error)
     })?;
-    let principal = Principal::new(arguments.session.as_deref().unwrap_or(SESSION));
-    let principal = match &arguments.agent {
-        Some(agent) => principal.with_agent(agent),
-        None => principal,
-    };
-    let decided: Vec<(&Entry, Decision)> = overloads
+    let session = session(arguments.session.as_deref(), arguments.token.as_deref());
+    let principal = principal(&session, arguments.agent.as_deref());
+    let decided: Vec<(&Entry, Decision, Vec<RuleMatch>)> = overloads
         .iter()
-        .map(|entry| (entry.as_ref(), decide(&policy, entry, principal, given.as_ref())))
+        .map(|entry| {
+            let matches = policy.matches(&entry.tool, principal, given.as_ref());
+            (entry.as_ref(), decide(&policy, entry, principal, given.as_ref()), matches)
+        })
         .collect();
     if json {
-        let row = |(entry, decision): &(&Entry, Decision)| {
+        let row = |(entry, decision, matches): &(&Entry, Decision, Vec<RuleMatch>)| {
             json!({
                 "tool": entry.tool.name.dotted(),
                 "source": entry.source.as_ref(),
@@ -42,12 +43,14 @@ pub(crate) async fn run(arguments: &Why, extensions: &Extensions, json: bool) ->
                 "policy": decision_display::to_json(decision, &rules),
                 "reason": decision_display::reason(decision),
                 "matched": decision_display::rule(decision, &rules),
+                "considered": matches.iter().map(considered).collect::<Vec<_>>(),
+                "to_change": decision_display::to_change(decision, matches, &entry.tool.name),
             })
         };
         output::json(&json!({"decisions": decided.iter().map(row).collect::<Vec<_>>()}));
         return Ok(Exit::Ok);
     }
-    for (entry, decision) in &decided {
+    for (entry, decision, matches) in &decided {
         let words = decision_display::in_words(decision, &rules);
         output::say(&format!("{}: {words}", entry.tool.name.dotted()));
         output::say(&format!("  decided by: {}", decision.rule));
@@ -56,16 +59,45 @@ pub(crate) async fn run(arguments: &Why, extensions: &Extensions, json: bool) ->
         }
         output::say(&format!("  because: {}", decision_display::reason(decision)));
         output::say(&format!("  risk: {}   source: {}", entry.tool.traits().risk, entry.source));
+        output::say("  all that matches, in this order:");
+        for one in matches {
+            let effect = decision_display::effect_word(one.decision.effect);
+            let certainty = if one.is_certain { "" } else { "   (for some arguments)" };
+            output::say(&format!("    {effect:<8} {}{certainty}", one.decision.rule));
+        }
+        let change = decision_display::to_change(decision, matches, &entry.tool.name);
+        output::say(&format!("  to change it: {change}"));
     }
     Ok(Exit::Ok)
 }
 
-/// Returns what happens to calls of a tool: to the one with these arguments, or to any.
-fn decide(
+fn considered(one: &RuleMatch) -> Value {
+    json!({"rule": one.decision.rule.as_ref(), "effect": one.decision.effect, "is_certain": one.is_certain})
+}
+
+/// Returns the session of a call: that of a client if a token is named, else the given one, else the command line's.
+pub(super) fn session(session: Option<&str>, token: Option<&str>) -> String {
+    match (session, token) {
+        (None, Some(token)) => format!("{}why", sessions_of(token)),
+        (session, _) => session.unwrap_or(SESSION).to_owned(),
+    }
+}
+
+/// Returns the caller in a session: the agent if one is named, else a person.
+pub(super) fn principal<'a>(session: &'a str, agent: Option<&'a str>) -> Principal<'a> {
+    let principal = Principal::new(session);
+    match agent {
+        Some(agent) => principal.with_agent(agent),
+        None => principal,
+    }
+}
+
+/// Returns the decision about the call of a tool with these arguments, or about any call of it.
+pub(super) fn decide(
     policy: &Policy,
     entry: &Entry,
     principal: Principal<'_>,
-    arguments: Option<&toolcrib_model::JsonObject>,
+    arguments: Option<&JsonObject>,
 ) -> Decision {
     let Some(arguments) = arguments else { return policy.decide(&entry.tool, principal) };
     let mut call = Call::new(entry.tool.clone(), entry.source.clone(), 0);

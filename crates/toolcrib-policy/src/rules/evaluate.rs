@@ -4,7 +4,7 @@ use toolcrib_model::Risk;
 
 use crate::rules::rule::{CompiledRule, Fit, KnownArguments};
 use crate::rules::tool_rules::{Profile, RuleNames};
-use crate::{Decision, Effect, Principal};
+use crate::{Decision, Effect, Principal, RuleMatch};
 
 impl Profile {
     /// Returns the effect on a call; without arguments, the most permissive effect on any call.
@@ -30,6 +30,35 @@ impl Profile {
         let mut decision = self.unless_denied(names, principal, arguments);
         decision.depends_on_arguments |= denies.perhaps.is_some() && decision.effect != Effect::Deny;
         decision
+    }
+
+    /// Returns all rules and settings that match a call, in the order in which they are considered.
+    pub(crate) fn matches(
+        &self,
+        names: &RuleNames,
+        principal: Principal<'_>,
+        arguments: KnownArguments<'_>,
+    ) -> Vec<RuleMatch> {
+        let blocked = self.blocked.as_ref().map(|place| Decision::new(Effect::Deny, place));
+        let reserved = self.reserved.as_ref().and_then(|reserved| reserved.denial(principal));
+        let mut matches: Vec<RuleMatch> =
+            [blocked, reserved].into_iter().flatten().map(RuleMatch::certain).collect();
+        for effect in [Effect::Deny, Effect::Approve, Effect::Grant] {
+            for rule in self.rules.iter().filter(|rule| rule.effect == effect) {
+                let is_certain = match rule.fit(principal, arguments) {
+                    Fit::No => continue,
+                    Fit::Yes => true,
+                    Fit::Perhaps => false,
+                };
+                let decision = self.confirmed(rule.decision(), names, rule.is_by_name);
+                matches.push(RuleMatch { decision, is_certain });
+            }
+            if effect == Effect::Deny && self.is_too_risky {
+                matches.push(RuleMatch::certain(names.max_risk.clone()));
+            }
+        }
+        matches.push(RuleMatch::certain(self.confirmed(self.default(names), names, false)));
+        matches
     }
 
     fn unless_denied(
