@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use toolcrib_document::{Format, Limits, parse};
 use toolcrib_io::files::{cache_folder, read_bounded, state_folder};
 use toolcrib_loader_file::exec::{MANIFEST, MAX_MANIFEST_BYTES};
-use toolcrib_tasks::Skills;
+use toolcrib_tasks::{Skills, StoreLocation};
 use toolcrib_tasks::skills::Skill;
 
 use crate::App;
@@ -52,7 +52,7 @@ pub(crate) fn protect(app: &App, skills: &Skills, skill_folders: &[PathBuf]) {
     if let Some(Ok(path)) = &settings.audit_path {
         rotated(app, path);
     }
-    if let Some(Ok(store)) = &settings.task_store {
+    if let Some(Ok(StoreLocation::File(store))) = &settings.task_store {
         for suffix in DATABASE_SUFFIXES {
             files.protect_file(with_suffix(store, suffix));
         }

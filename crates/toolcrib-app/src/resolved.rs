@@ -5,7 +5,10 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use toolcrib_document::Error as DocumentError;
+use toolcrib_model::Secret;
 use toolcrib_model::text::pointer_part;
+use toolcrib_tasks::StoreLocation;
+use url::Url;
 
 use crate::file::{templates, variables};
 use crate::sections::agents::BrainConfig;
@@ -36,7 +39,7 @@ pub(crate) struct ResolvedSettings {
     /// `audit.key`.
     pub(crate) audit_key: Option<Result<String, DocumentError>>,
     /// `execution.store`.
-    pub(crate) task_store: Option<Result<PathBuf, DocumentError>>,
+    pub(crate) task_store: Option<Result<StoreLocation, DocumentError>>,
     /// The recordings of models, by the JSON pointers of their `brain`.
     pub(crate) recordings: BTreeMap<String, Result<String, DocumentError>>,
     /// `runtime.output_schema`.
@@ -116,10 +119,7 @@ impl ResolvedSettings {
                 .collect(),
             audit_path: audit.as_ref().map(|audit| path(&audit.path, "/audit/path")),
             audit_key: audit.as_ref().and_then(|audit| Some(text(audit.key.as_deref()?, "/audit/key"))),
-            task_store: execution
-                .store
-                .as_deref()
-                .map(|store| path(store, "/execution/store").map(|store| file.path(&store))),
+            task_store: execution.store.as_deref().map(|store| store_location(store, file)),
             recordings,
             output_schema: runtime
                 .output_schema
@@ -127,6 +127,24 @@ impl ResolvedSettings {
                 .map(|schema| ResolvedOutputSchema::new(schema, file)),
         }
     }
+}
+
+/// The beginnings of URLs of PostgreSQL.
+const POSTGRES_SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
+
+/// Returns the location of a store: a URL of PostgreSQL, whose variables are secrets, or a file relative to the app file.
+fn store_location(store: &str, file: &AppFile) -> Result<StoreLocation, DocumentError> {
+    const POINTER: &str = "/execution/store";
+    let is_url = |text: &str| POSTGRES_SCHEMES.iter().any(|scheme| text.starts_with(scheme));
+    // A variable may hold a whole URL.
+    let text = variables::expanded(file, store, POINTER, false)?;
+    if is_url(&text) {
+        if let Some(password) = Url::parse(&text).ok().as_ref().and_then(Url::password) {
+            file.secrets.add("execution.store", Secret::new(password));
+        }
+        return Ok(StoreLocation::Postgres(Secret::new(text)));
+    }
+    variables::expanded(file, store, POINTER, true).map(|path| StoreLocation::File(file.path(&path)))
 }
 
 fn module_config(file: &AppFile, id: &str, config: &Value) -> Result<Value, DocumentError> {

@@ -67,5 +67,5 @@ pub use scripts::Scripts;
 pub use services::{Prompter, Services, TaskPorts};
 pub use skills::Skills;
 pub use store::Store;
-pub use tasks::{DRAIN_TIME, OwnedTask, TaskSettings, TaskStore, TaskSummary, Tasks};
+pub use tasks::{DRAIN_TIME, OwnedTask, StoreLocation, TaskSettings, TaskStore, TaskSummary, Tasks};
 pub use watch::Watchers;

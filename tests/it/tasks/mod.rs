@@ -3,6 +3,7 @@
 mod crashes;
 mod gate;
 mod operator;
+mod replicas;
 mod together;
 
 use std::collections::BTreeMap;
@@ -43,12 +44,17 @@ echo '{"made": 1}'
 
 /// An app with these rules.
 fn lab(capabilities: &str, execution: &str) -> Lab {
+    lab_with_store(capabilities, &format!("tasks.db{execution}"))
+}
+
+/// An app with these rules and this store.
+fn lab_with_store(capabilities: &str, store: &str) -> Lab {
     let app = format!(
         "
 tools:
   registry: [{{type: exec, path: ./shop}}]
   capabilities: {capabilities}
-execution: {{watchers: true, scheduler: true, store: tasks.db{execution}}}
+execution: {{watchers: true, scheduler: true, store: {store}}}
 audit: {{path: audit.jsonl}}
 "
     );

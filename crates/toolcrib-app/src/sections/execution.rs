@@ -10,7 +10,7 @@ use toolcrib_document::Error;
 use toolcrib_io::files::state_folder;
 use toolcrib_tasks::schedule::SCHEDULER;
 use toolcrib_tasks::scripts::ScriptCallers;
-use toolcrib_tasks::{ActionSupport, TaskSettings, TaskStore};
+use toolcrib_tasks::{ActionSupport, StoreLocation, TaskSettings, TaskStore};
 
 use crate::sections::runtime::ScriptMode;
 use crate::sections::scripts::ScriptSection;
@@ -27,10 +27,11 @@ pub struct ExecutionSection {
     pub scheduler: bool,
     /// The seconds after which a call of an agent continues in the background. By default never.
     pub background_after: Option<NonZeroU32>,
-    /// The file that stores background calls, watchers and schedules, relative to the app file. By default a file in
-    /// the state folder of the user.
+    /// The store of background calls, watchers, schedules and paused scripts: a file relative to the app file, or a URL of
+    /// PostgreSQL such as `postgres://user:${PASSWORD}@host/database` for processes on several machines. By default a
+    /// file in the state folder of the user.
     pub store: Option<String>,
-    /// True if several processes run this app on the same store.
+    /// True if several processes run this app on the same file. Those of a URL always share it.
     pub shared: bool,
     /// The limits of scripts.
     pub scripts: ScriptSection,
@@ -55,12 +56,12 @@ impl App {
     /// Returns the settings of the tasks of this app.
     pub fn task_settings(&self, mode: TaskStore) -> Result<TaskSettings, crate::Error> {
         let section = &self.config.execution;
-        let file = match mode {
+        let location = match mode {
             TaskStore::Process => None,
             _ => self.task_store()?,
         };
         let mut settings = TaskSettings::default();
-        (settings.mode, settings.file, settings.is_shared) = (mode, file, section.shared);
+        (settings.mode, settings.location, settings.is_shared) = (mode, location, section.shared);
         settings.watchers = section.watchers;
         settings.schedules = section.scheduler || self.config.modules.contains_key(SCHEDULER);
         settings.background_after =
@@ -73,13 +74,14 @@ impl App {
         Ok(settings)
     }
 
-    /// Returns the file that the app names, or a default one in the folder for program state; `None` if there is no such
+    /// Returns the store that the app names, or a default file in the folder for program state; `None` if there is no such
     /// folder, or the app is not in a file.
-    fn task_store(&self) -> Result<Option<PathBuf>, crate::Error> {
+    fn task_store(&self) -> Result<Option<StoreLocation>, crate::Error> {
         if let Some(named) = &self.resolved.task_store {
             return named.clone().map(Some).map_err(|error| self.file.wrong(error));
         }
         let folder = if self.file.is_on_disk() { state_folder("tasks") } else { None };
-        Ok(folder.map(|folder| folder.join(format!("{}.db", state_name(Path::new(&self.file.name))))))
+        let file = |folder: PathBuf| folder.join(format!("{}.db", state_name(Path::new(&self.file.name))));
+        Ok(folder.map(|folder| StoreLocation::File(file(folder))))
     }
 }

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-/// An error of a store. The failed operation had no effect.
+/// An error of a store. The failed operation had no effect, unless the error says otherwise. The path of a database of a
+/// server is its URL without credentials.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -77,6 +78,20 @@ pub enum StoreError {
     /// The store is closed.
     #[error("the store is closed")]
     Closed,
+    /// The server of the store cannot be reached. A change whose answer was lost has either been made or not.
+    #[error("the store {location} cannot be reached: {reason}; tasks and approvals work again when it is back")]
+    Unreachable {
+        /// The URL of the database without its credentials.
+        location: String,
+        /// The message of the system or the server.
+        reason: String,
+    },
+    /// This build has no support for the store.
+    #[error("{location}: this build has no support for PostgreSQL; build it with the feature `postgres`")]
+    Unsupported {
+        /// The URL of the database without its credentials.
+        location: String,
+    },
     /// Another error.
     #[error("`{}`: {reason}", path.display())]
     Failed {

@@ -1,13 +1,15 @@
-//! Persistent storage of tasks.
+//! Persistent storage of tasks, in memory, in a file of SQLite, or in a database of PostgreSQL.
 //!
 //! A [`Store`] holds [`Record`]s: JSON objects with a kind, an id and the session that they belong to. Acknowledged
 //! changes of a durable store survive a power failure.
 
+mod encoded_changes;
 mod error;
 mod memory;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod record;
 mod sqlite;
-mod sqlite_changes;
 
 #[cfg(test)]
 mod tests;
@@ -15,11 +17,17 @@ mod tests;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use toolcrib_model::Secret;
 
 pub use error::StoreError;
 pub use memory::MemoryStore;
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresStore;
 pub use record::{Change, Record, RecordKind};
 pub use sqlite::{OpenedStore, SqliteStore};
+
+/// The maximum number of callers that share one transaction.
+const MAX_BATCH: usize = 256;
 
 /// A store of records.
 #[async_trait]
@@ -52,4 +60,14 @@ pub trait Store: Send + Sync {
 
     /// Closes the store after all pending operations have completed.
     async fn close(&self);
+}
+
+/// Returns a URL without user, password, and parameters.
+pub(crate) fn without_credentials(url: &Secret) -> String {
+    let Ok(mut url) = url::Url::parse(url.expose()) else { return "postgres://…".to_owned() };
+    // These fail only for URLs that cannot have them.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.set_query(None);
+    url.into()
 }

@@ -16,8 +16,8 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
 use tokio::sync::{MappedMutexGuard, oneshot};
 
-use super::sqlite_changes::{EncodedChanges, Refused};
-use super::{Change, Record, RecordKind, Store, StoreError};
+use super::encoded_changes::{EncodedChanges, PendingWrite, Refused};
+use super::{Change, MAX_BATCH, Record, RecordKind, Store, StoreError};
 use crate::{Clock, SystemClock};
 
 /// The time to wait for another process to finish writing to the file.
@@ -25,9 +25,6 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The maximum number of quarantined databases. Another damaged database is an error.
 const MAX_QUARANTINED: u32 = 100;
-
-/// The maximum number of callers that share one transaction.
-const MAX_BATCH: usize = 256;
 
 /// The statements that migrate a database from each version to the next. A released migration is never changed.
 const MIGRATIONS: [&[&str]; 1] = [&[
@@ -69,12 +66,6 @@ struct Database {
     pending: Mutex<Vec<PendingWrite>>,
     /// The version of the data at the last check for changes of other processes.
     version: Mutex<Option<i64>>,
-}
-
-/// The changes of one caller, who waits for the result.
-struct PendingWrite {
-    changes: EncodedChanges,
-    answer: oneshot::Sender<Result<(), StoreError>>,
 }
 
 /// An opened store, and the path of the damaged database that it replaces.
@@ -176,12 +167,7 @@ impl Database {
             Ok(mut connection) => self.write(&mut connection, &batch).await,
             Err(closed) => Err(closed),
         };
-        let mut refused = written.as_ref().map_or_else(|_| Vec::new(), Clone::clone).into_iter();
-        for PendingWrite { answer, .. } in batch {
-            let refused = refused.next().flatten().map_or(Ok(()), |id| Err(StoreError::LeaseLost { id }));
-            // This fails only if the caller has stopped waiting.
-            let _ = answer.send(written.clone().and(refused));
-        }
+        PendingWrite::answer_all(batch, written);
     }
 
     async fn write(

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::{TaskSettings, TaskStore};
+use toolcrib_model::Secret;
+
+use super::{StoreLocation, TaskSettings, TaskStore};
 use crate::Store;
 use crate::store::{MemoryStore, OpenedStore, SqliteStore, StoreError};
 
@@ -33,10 +35,14 @@ const LOCK_WAIT: Duration = Duration::from_millis(500);
 /// The time between two attempts to acquire the lock.
 const LOCK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Opens the store of an app. Where tasks cannot be kept, they are with this process, and a warning says why.
+/// Opens the store of an app. Where tasks cannot be kept in a file, they are with this process, and a warning says why.
 pub(super) async fn open(settings: &TaskSettings) -> Result<TaskLocation, StoreError> {
-    let path = settings.file.as_deref().filter(|_| settings.mode != TaskStore::Process);
-    let Some(path) = path else { return Ok(TaskLocation::new(MemoryStore::new())) };
+    let location = settings.location.as_ref().filter(|_| settings.mode != TaskStore::Process);
+    let path = match location {
+        None => return Ok(TaskLocation::new(MemoryStore::new())),
+        Some(StoreLocation::Postgres(url)) => return open_server(url, settings.mode).await,
+        Some(StoreLocation::File(path)) => path,
+    };
     let opened = match settings.mode {
         TaskStore::Operator => SqliteStore::open(path, settings.is_shared).await,
         _ => open_after(path, settings.is_shared).await,
@@ -57,6 +63,21 @@ pub(super) async fn open(settings: &TaskSettings) -> Result<TaskLocation, StoreE
             Ok(TaskLocation { warnings: vec![not_kept(&error)], ..TaskLocation::new(MemoryStore::new()) })
         }
     }
+}
+
+#[cfg(feature = "postgres")]
+async fn open_server(url: &Secret, mode: TaskStore) -> Result<TaskLocation, StoreError> {
+    let store = crate::store::PostgresStore::open(url).await?;
+    // What changes from here on is news.
+    store.has_changed().await?;
+    // Processes on other machines run the tasks.
+    Ok(TaskLocation { is_beside: mode == TaskStore::Operator, ..TaskLocation::new(store) })
+}
+
+#[cfg(not(feature = "postgres"))]
+#[expect(clippy::unused_async, reason = "with the feature `postgres`, it connects")]
+async fn open_server(url: &Secret, _mode: TaskStore) -> Result<TaskLocation, StoreError> {
+    Err(StoreError::Unsupported { location: crate::store::without_credentials(url) })
 }
 
 /// Opens the store, also if the process before has just been killed: a program that it was starting holds its lock until

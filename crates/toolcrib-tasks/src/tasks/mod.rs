@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use toolcrib_model::ToolError;
+use toolcrib_model::{Secret, ToolError};
 use toolcrib_port::ToolCaller;
 use toolcrib_script::engine::{Pause, ScriptRun};
 use toolcrib_script::{Script, ScriptEngine, ScriptError, ScriptLimits};
@@ -47,15 +47,24 @@ pub enum TaskStore {
     Operator,
 }
 
+/// The location of a store on the disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoreLocation {
+    /// A file of SQLite.
+    File(PathBuf),
+    /// The URL of a database of PostgreSQL, with its credentials.
+    Postgres(Secret),
+}
+
 /// The settings of the tasks of an app.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct TaskSettings {
     /// The kind of the store.
     pub mode: TaskStore,
-    /// The file of the store; without one, tasks end with the process.
-    pub file: Option<PathBuf>,
-    /// True if several processes share the store.
+    /// The location of the store; without one, tasks end with the process.
+    pub location: Option<StoreLocation>,
+    /// True if several processes share the store. They always share one in PostgreSQL.
     pub is_shared: bool,
     /// True if agents can create watchers.
     pub watchers: bool,
@@ -67,6 +76,14 @@ pub struct TaskSettings {
     pub background_after: Option<Duration>,
     /// The kinds of actions that the app supports.
     pub means: ActionSupport,
+}
+
+impl TaskSettings {
+    /// Returns true if the store is in a database server. Then tasks of one process are tasks of all, and cannot end with
+    /// this process instead.
+    fn is_on_server(&self) -> bool {
+        matches!(self.location, Some(StoreLocation::Postgres(_)))
+    }
 }
 
 /// The engine of an operator, who runs no scripts.
@@ -102,12 +119,12 @@ pub struct Tasks {
 }
 
 impl Tasks {
-    /// Opens the tasks of an app with their store. Where they cannot be stored, they end with this process, and a warning
-    /// says so.
+    /// Opens the tasks of an app with their store. Where they cannot be stored in a file, they end with this process, and a
+    /// warning says so. A database server that cannot be reached is an error.
     pub async fn open(settings: TaskSettings, ports: TaskPorts) -> Result<Self, StoreError> {
         let TaskLocation { store, is_beside, mut warnings } = location::open(&settings).await?;
         let opened = match Self::with_store(settings.clone(), ports.clone(), store).await {
-            Err(error) if settings.mode != TaskStore::Operator => {
+            Err(error) if settings.mode != TaskStore::Operator && !settings.is_on_server() => {
                 warnings.push(location::not_kept(&error));
                 Self::with_store(settings, ports, Arc::new(MemoryStore::new())).await?
             }
@@ -122,7 +139,8 @@ impl Tasks {
         store: Arc<dyn Store>,
     ) -> Result<Self, StoreError> {
         let clock = Arc::new(SystemClock);
-        let services = Arc::new(Services::open(Arc::clone(&store), clock, settings.is_shared, ports).await?);
+        let is_shared = settings.is_shared || settings.is_on_server();
+        let services = Arc::new(Services::open(Arc::clone(&store), clock, is_shared, ports).await?);
         let background = Background::open(Arc::clone(&services), BackgroundSettings::default()).await?;
         // An operator also sees tasks of kinds that agents may no longer create.
         let is_looking = settings.mode == TaskStore::Operator;

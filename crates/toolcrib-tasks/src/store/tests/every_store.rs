@@ -9,8 +9,19 @@ use super::{put, record};
 use crate::store::{Change, MemoryStore, RecordKind, SqliteStore, Store, StoreError};
 use crate::testing::TestClock;
 
-/// Both, the second with the folder that it is in.
+/// The stores, the one in a file with the folder that it is in. The clock of a database server follows no paused time, so
+/// that its leases have tests of their own.
 async fn stores() -> Vec<(Box<dyn Store>, Option<tempfile::TempDir>)> {
+    let stores = stores_of_this_machine().await;
+    #[cfg(feature = "postgres")]
+    let stores = {
+        let server = super::postgres::new_store().await;
+        stores.into_iter().chain(server.map(|store| (Box::new(store) as Box<dyn Store>, None))).collect()
+    };
+    stores
+}
+
+async fn stores_of_this_machine() -> Vec<(Box<dyn Store>, Option<tempfile::TempDir>)> {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = SqliteStore::open(folder.path().join("tasks.db"), false).await.unwrap().store;
     let sqlite = sqlite.with_clock(Arc::new(TestClock::at("2026-03-01T09:00:00Z")));
@@ -44,7 +55,7 @@ async fn records_are_kept_by_kind_and_id_until_they_are_removed() {
 
 #[tokio::test(start_paused = true)]
 async fn of_two_owners_one_has_the_lease_until_it_ends_or_is_given_back() {
-    for (store, _folder) in stores().await {
+    for (store, _folder) in stores_of_this_machine().await {
         let minute = Duration::from_mins(1);
         let pass = |seconds| tokio::time::advance(Duration::from_secs(seconds));
         assert!(store.lease("a", "one", minute).await.unwrap());
@@ -66,7 +77,7 @@ async fn of_two_owners_one_has_the_lease_until_it_ends_or_is_given_back() {
 
 #[tokio::test(start_paused = true)]
 async fn a_write_under_a_lost_lease_is_refused_with_all_that_comes_with_it() {
-    for (store, _folder) in stores().await {
+    for (store, _folder) in stores_of_this_machine().await {
         let minute = Duration::from_mins(1);
         let fenced = |owner: &str, number| {
             let fence = Change::Fence { id: "a".into(), owner: owner.into() };

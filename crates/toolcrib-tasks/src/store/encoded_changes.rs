@@ -1,16 +1,34 @@
-//! The changes of one caller, as they are written to a SQLite file.
+//! The changes of one caller in the encoding of a database.
 
 use sqlx::SqliteConnection;
+use tokio::sync::oneshot;
 
 use super::{Change, Record, RecordKind, StoreError};
 
 /// The id of the lease that refused the changes of a caller.
 pub(super) type Refused = Option<String>;
 
-/// Changes in the encoding of the database.
-pub(super) struct EncodedChanges(Vec<EncodedChange>);
+/// The changes of one caller, who waits for the result.
+pub(super) struct PendingWrite {
+    pub(super) changes: EncodedChanges,
+    pub(super) answer: oneshot::Sender<Result<(), StoreError>>,
+}
 
-enum EncodedChange {
+impl PendingWrite {
+    /// Answers the callers of a batch. A caller has stopped waiting if its answer cannot be sent.
+    pub(super) fn answer_all(batch: Vec<Self>, written: Result<Vec<Refused>, StoreError>) {
+        let mut refused = written.as_ref().map_or_else(|_| Vec::new(), Clone::clone).into_iter();
+        for Self { answer, .. } in batch {
+            let refused = refused.next().flatten().map_or(Ok(()), |id| Err(StoreError::LeaseLost { id }));
+            let _ = answer.send(written.clone().and(refused));
+        }
+    }
+}
+
+/// Changes in the encoding of a database.
+pub(super) struct EncodedChanges(pub(super) Vec<EncodedChange>);
+
+pub(super) enum EncodedChange {
     /// Stores the session and the JSON of a record.
     Put {
         kind: RecordKind,
@@ -34,7 +52,7 @@ impl EncodedChanges {
         changes.into_iter().map(EncodedChange::new).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Writes the changes within a transaction, unless a fence refuses them.
+    /// Writes the changes within a transaction of SQLite, unless a fence refuses them.
     pub(super) async fn write(&self, connection: &mut SqliteConnection) -> Result<Refused, sqlx::Error> {
         for change in &self.0 {
             if let EncodedChange::Fence { id, owner } = change {

@@ -1,0 +1,118 @@
+//! The statements of a store in PostgreSQL.
+
+use sqlx::{Connection as _, PgConnection};
+
+use crate::store::encoded_changes::{EncodedChange, EncodedChanges, PendingWrite, Refused};
+
+/// The key of the advisory lock of migrations: `toolcrib` in ASCII.
+const MIGRATION_LOCK: i64 = 0x746f_6f6c_6372_6962;
+
+/// The statements that create the table with the version of the others.
+const VERSION_TABLE: [&str; 2] = [
+    "CREATE TABLE IF NOT EXISTS toolcrib_store (
+        one BOOLEAN PRIMARY KEY DEFAULT TRUE CHECK (one), version BIGINT NOT NULL, changes BIGINT NOT NULL
+    )",
+    "INSERT INTO toolcrib_store (version, changes) VALUES (0, 0) ON CONFLICT DO NOTHING",
+];
+
+/// The statements that migrate a database from each version to the next. A released migration is never changed.
+pub(super) const MIGRATIONS: [&[&str]; 1] = [&[
+    // As in SQLite, ids are sorted by their bytes.
+    "CREATE TABLE toolcrib_records (
+        kind TEXT NOT NULL, id TEXT COLLATE \"C\" NOT NULL, session TEXT NOT NULL, body TEXT NOT NULL,
+        PRIMARY KEY (kind, id)
+    )",
+    "CREATE TABLE toolcrib_leases (id TEXT PRIMARY KEY, owner TEXT NOT NULL, until BIGINT NOT NULL)",
+]];
+
+/// Changes that are written and not committed.
+pub(super) struct Prepared {
+    pub(super) refused: Vec<Refused>,
+    /// The id of the transaction.
+    pub(super) transaction: String,
+    /// The number of transactions of all processes.
+    pub(super) changes: i64,
+}
+
+/// Writes the changes of a batch in a transaction, except those that a fence refuses.
+pub(super) async fn write_uncommitted(
+    connection: &mut PgConnection,
+    batch: &[PendingWrite],
+) -> sqlx::Result<Prepared> {
+    sqlx::raw_sql("BEGIN; SET LOCAL synchronous_commit = on").execute(&mut *connection).await?;
+    let mut refused = Vec::with_capacity(batch.len());
+    for PendingWrite { changes, .. } in batch {
+        refused.push(write(connection, changes).await?);
+    }
+    // At the end, since other processes wait for this row until the commit.
+    let (changes, transaction) = sqlx::query_as(
+        "UPDATE toolcrib_store SET changes = changes + 1 RETURNING changes, pg_current_xact_id()::TEXT",
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(Prepared { refused, transaction, changes })
+}
+
+/// Writes the changes of one caller, unless a fence refuses them.
+async fn write(
+    connection: &mut PgConnection,
+    EncodedChanges(changes): &EncodedChanges,
+) -> sqlx::Result<Refused> {
+    for change in changes {
+        if let EncodedChange::Fence { id, owner } = change {
+            // Until the commit, no other process acquires the lease.
+            let holder: Option<String> =
+                sqlx::query_scalar("SELECT owner FROM toolcrib_leases WHERE id = $1 FOR SHARE")
+                    .bind(id)
+                    .fetch_optional(&mut *connection)
+                    .await?;
+            if holder.is_some_and(|holder| holder != *owner) {
+                return Ok(Some(id.clone()));
+            }
+        }
+    }
+    for change in changes {
+        let statement = match change {
+            EncodedChange::Put { kind, id, session, body } => sqlx::query(
+                "INSERT INTO toolcrib_records (kind, id, session, body) VALUES ($1, $2, $3, $4)
+                 ON CONFLICT (kind, id) DO UPDATE SET session = excluded.session, body = excluded.body",
+            )
+            .bind(kind.as_str())
+            .bind(id)
+            .bind(session)
+            .bind(body),
+            EncodedChange::Remove { kind, id } => {
+                sqlx::query("DELETE FROM toolcrib_leases WHERE id = $1")
+                    .bind(id)
+                    .execute(&mut *connection)
+                    .await?;
+                sqlx::query("DELETE FROM toolcrib_records WHERE kind = $1 AND id = $2")
+                    .bind(kind.as_str())
+                    .bind(id)
+            }
+            EncodedChange::Fence { .. } => continue,
+        };
+        statement.execute(&mut *connection).await?;
+    }
+    Ok(None)
+}
+
+/// Migrates the tables, and returns their version before. Those of a newer version are not changed.
+pub(super) async fn migrate(connection: &mut PgConnection) -> sqlx::Result<i64> {
+    let mut transaction = connection.begin().await?;
+    // Two processes that start at once would both create the tables.
+    sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(MIGRATION_LOCK).execute(&mut *transaction).await?;
+    for statement in VERSION_TABLE {
+        sqlx::query(statement).execute(&mut *transaction).await?;
+    }
+    let version: i64 =
+        sqlx::query_scalar("SELECT version FROM toolcrib_store").fetch_one(&mut *transaction).await?;
+    for step in MIGRATIONS.iter().skip(usize::try_from(version).unwrap_or_default()) {
+        for statement in *step {
+            sqlx::query(*statement).execute(&mut *transaction).await?;
+        }
+        sqlx::query("UPDATE toolcrib_store SET version = version + 1").execute(&mut *transaction).await?;
+    }
+    transaction.commit().await?;
+    Ok(version)
+}

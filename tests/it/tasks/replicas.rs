@@ -1,0 +1,95 @@
+//! Processes with folders of their own that share a store in PostgreSQL, as on several machines.
+
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use serde_json::{Value, json};
+
+use super::{Served, begun, lab_with_store, run, tasks, until};
+use crate::support::Lab;
+
+const SERVER: &str = "TOOLCRIB_TEST_POSTGRES";
+
+/// The URL of a new database. A stranger's machine has no server.
+fn new_database() -> Option<String> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let Ok(server) = std::env::var(SERVER) else {
+        let is_ci = std::env::var("CI").is_ok_and(|value| value == "true");
+        assert!(!is_ci, "{SERVER} names no server, and CI=true leaves nothing out");
+        eprintln!("left out: {SERVER} names no server");
+        return None;
+    };
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let name = format!("replicas_{}_{number}", std::process::id());
+    let sql = format!("CREATE DATABASE {name}");
+    let created = Command::new("psql").args([&server, "--quiet", "--command", &sql]).output().unwrap();
+    assert!(created.status.success(), "{created:?}");
+    let (base, parameters) = server.split_once('?').map_or((server.as_str(), None), |(a, b)| (a, Some(b)));
+    let base = &base[..base.rfind('/').unwrap()];
+    let parameters = parameters.map_or_else(String::new, |text| format!("?{text}"));
+    Some(format!("{base}/{name}{parameters}"))
+}
+
+fn replica(url: &str) -> Lab {
+    lab_with_store("{default_policy: grant}", "'${STORE_URL}'").with_variable("STORE_URL", url)
+}
+
+#[tokio::test]
+async fn each_run_is_made_by_one_of_the_replicas() {
+    let Some(url) = new_database() else { return };
+    let labs = [replica(&url), replica(&url), replica(&url)];
+    let mut served = Vec::new();
+    for lab in &labs {
+        served.push(Served::start(lab).await);
+    }
+    let mut all = 0;
+    for _ in 0..4 {
+        for replica in &mut served {
+            replica.schedule("shop.make", "in 2s").await;
+            all += 1;
+        }
+    }
+    let runs = || labs.iter().flat_map(begun).collect::<Vec<_>>();
+    until("all runs", || runs().len() == all).await;
+    for replica in served {
+        replica.end().await;
+    }
+    assert!(runs().iter().all(|(_, times)| *times == 1), "{:#?}", runs());
+    assert_eq!(runs().len(), all);
+}
+
+#[tokio::test]
+async fn a_schedule_of_a_replica_that_was_killed_is_run_once_by_another() {
+    let Some(url) = new_database() else { return };
+    let (first, second) = (replica(&url), replica(&url));
+    let mut killed = Served::start(&first).await;
+    killed.schedule("shop.make", "in 3s").await;
+    killed.kill().await;
+    let survivor = Served::start(&second).await;
+    until("the run", || begun(&second).len() == 1).await;
+    survivor.end().await;
+    assert_eq!(begun(&second).values().copied().collect::<Vec<_>>(), [1]);
+    assert!(begun(&first).is_empty());
+}
+
+#[tokio::test]
+async fn an_operator_on_any_machine_lists_and_cancels() {
+    let Some(url) = new_database() else { return };
+    let (first, operator) = (replica(&url), replica(&url));
+    let mut served = Served::start(&first).await;
+    let id = served.schedule("shop.make", "in 1h").await;
+    assert_eq!(tasks(&operator).await[&id]["status"], "active");
+    run(&operator, ["tasks", "app.yaml", "cancel", &id]).await.expect(0);
+    let status = served.call("schedule_status", json!({"schedule_id": id})).await;
+    assert_eq!(status["status"], "cancelled", "{status:#}");
+    served.end().await;
+}
+
+#[tokio::test]
+async fn a_store_that_cannot_be_reached_at_start_is_an_error_without_its_password() {
+    let lab = replica("postgres://ada:open-sesame-1234@127.0.0.1:1/tasks");
+    let served = lab.run(["tasks", "app.yaml", "--json"]).await;
+    assert!(served.report().contains("postgres://127.0.0.1:1/tasks"), "{served:?}");
+    assert!(!served.report().contains("open-sesame"), "{served:?}");
+    assert_ne!(served.json(), Value::Null);
+}
