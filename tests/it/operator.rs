@@ -72,7 +72,8 @@ async fn why_lists_all_that_matches_in_order_and_what_would_change_the_outcome()
     let lab = Lab::with_app(RULES);
     let said = lab.run(["why", "app.yaml", "filesystem.delete"]).await;
     insta::assert_snapshot!(said.expect(0).stdout);
-    let said = lab.run(["why", "app.yaml", "filesystem.write", "{\"path\": \"a\", \"content\": \"b\"}"]).await;
+    let said =
+        lab.run(["why", "app.yaml", "filesystem.write", "{\"path\": \"a\", \"content\": \"b\"}"]).await;
     insta::assert_snapshot!(said.expect(0).stdout);
 }
 
@@ -83,7 +84,10 @@ async fn why_tells_what_the_client_of_a_token_may_do() {
     );
     let lab = Lab::with_app(&app);
     let said = lab.run(["why", "app.yaml", "filesystem.write", "--token", "guest"]).await.expect(0).stdout;
-    assert!(said.contains("filesystem.write: deny") && said.contains("decided by: serve.tokens[0]"), "{said}");
+    assert!(
+        said.contains("filesystem.write: deny") && said.contains("decided by: serve.tokens[0]"),
+        "{said}"
+    );
     let said = lab.run(["why", "app.yaml", "hello.say_hello", "--token", "stranger"]).await.expect(0).stdout;
     assert!(said.contains("hello.say_hello: deny"), "{said}");
 }
@@ -91,21 +95,29 @@ async fn why_tells_what_the_client_of_a_token_may_do() {
 #[tokio::test]
 async fn a_table_of_cases_tests_the_policy() {
     let lab = Lab::with_app(RULES);
-    std::fs::write(lab.path("good.yaml"), "
+    std::fs::write(
+        lab.path("good.yaml"),
+        "
 - {tool: filesystem.delete, expect: deny, rule: 'tools.capabilities.deny[0]'}
 - {tool: filesystem.read, arguments: {path: notes.txt}, expect: grant}
 - {tool: filesystem.read, arguments: {path: other.txt}, expect: approve}
 - {tool: filesystem.fly, expect: absent}
-").unwrap();
+",
+    )
+    .unwrap();
     let tested = lab.run(["policy", "test", "app.yaml", "good.yaml"]).await.expect(0);
     assert!(tested.stdout.contains("4 of 4 cases hold"), "{tested:?}");
-    std::fs::write(lab.path("bad.yaml"), "
+    std::fs::write(
+        lab.path("bad.yaml"),
+        "
 - {tool: filesystem.delete, expect: grant}
 - {tool: filesystem.read, expect: grant}
 - {tool: filesystem.delete, expect: deny, rule: 'tools.capabilities.deny[1]'}
 - {tool: filesystem.fly, expect: deny}
 - {tool: filesystem.write, expect: absent}
-").unwrap();
+",
+    )
+    .unwrap();
     let tested = lab.run(["policy", "test", "app.yaml", "bad.yaml"]).await.expect(1);
     insta::assert_snapshot!(tested.stdout);
     let json = lab.run(["policy", "test", "app.yaml", "bad.yaml", "--json"]).await.expect(1).json();

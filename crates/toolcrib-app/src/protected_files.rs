@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 use toolcrib_document::{Format, Limits, parse};
 use toolcrib_io::files::{cache_folder, read_bounded, state_folder};
 use toolcrib_loader_file::exec::{MANIFEST, MAX_MANIFEST_BYTES};
-use toolcrib_tasks::{Skills, StoreLocation};
 use toolcrib_tasks::skills::Skill;
+use toolcrib_tasks::{Skills, StoreLocation};
 
 use crate::App;
 use crate::resolved::ResolvedEntry;

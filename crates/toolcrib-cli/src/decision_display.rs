@@ -87,7 +87,8 @@ pub(crate) fn to_change(decision: &Decision, matches: &[RuleMatch], tool: &Quali
         },
         "exposed_when_granted" | "confirmation_required" | "high risk" => add("grant"),
         "tools.capabilities.max_risk_level" => {
-            "raise `tools.capabilities.max_risk_level`, or lower the risk of the tool at its source".to_owned()
+            "raise `tools.capabilities.max_risk_level`, or lower the risk of the tool at its source"
+                .to_owned()
         }
         rule if rule.starts_with("tools.capabilities.") => without(rule, matches),
         rule if rule.starts_with("modules.") => format!("allow `{}` in `{rule}`", tool.name()),

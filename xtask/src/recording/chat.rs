@@ -14,7 +14,7 @@ use crate::workspace::Workspace;
 const SIZES: [(usize, usize); 3] = [(60, 60), (80, 60), (200, 60)];
 
 /// The longest time until a text is shown.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The pause between two looks at the screen.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
@@ -50,7 +50,7 @@ case "$1" in
 esac
 "#;
 
-const TURNS: &str = r#"
+const TURNS: &str = r"
 turns:
   - text: I look into the stock.
     calls: [{name: shop__find, arguments: {item: lamp}}]
@@ -68,7 +68,7 @@ turns:
       2. I order it with `shop.order`, after you have approved it.
   - calls: [{name: shop__order, arguments: {item: desk lamp, count: 1}}]
   - text: Ordered.
-"#;
+";
 
 /// Writes a screenshot for each size.
 pub(super) fn run(workspace: &Workspace, binary: &Path) -> Result<()> {

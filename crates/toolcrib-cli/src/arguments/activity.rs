@@ -14,6 +14,7 @@ impl Command {
             Self::Trust(arguments) => loading(&arguments.app),
             Self::Show(arguments) => loading(&arguments.app),
             Self::Why(arguments) => loading(&arguments.app),
+            Self::Policy(_) => Some("testing the policy".to_owned()),
             Self::Plan(arguments) => loading(&arguments.app),
             Self::Lint(arguments) => Some(format!("comparing the tools of {}", arguments.app.display())),
             Self::Search(arguments) => Some(format!("searching {}", arguments.app.display())),

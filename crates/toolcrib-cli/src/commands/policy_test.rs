@@ -95,7 +95,9 @@ pub(crate) async fn run(
         for (number, (case, result)) in results.iter().enumerate() {
             match result {
                 Ok(()) => output::say(&format!("ok      {}: {}", case.tool, case.expect)),
-                Err(problem) => output::say(&format!("FAILED  {} (case {}): {problem}", case.tool, number + 1)),
+                Err(problem) => {
+                    output::say(&format!("FAILED  {} (case {}): {problem}", case.tool, number + 1));
+                }
             }
         }
         output::say(&format!("{} of {} cases hold", results.len() - failed, results.len()));
@@ -109,10 +111,9 @@ fn read(path: &Path) -> Result<Vec<Case>, Failure> {
     let bytes = read_bounded(path, MAX_TABLE_BYTES)
         .map_err(|error| Failure::bad_input(format!("could not read {name}: {error}")))?;
     let format = if path.extension().is_some_and(|end| end == "json") { Format::Json } else { Format::Yaml };
-    let document = parse(&bytes, format, &Limits::default())
-        .map_err(|error| Failure::bad_input(error.at(&name.to_string())))?;
-    let table: Vec<Case> =
-        document.deserialize().map_err(|error| Failure::bad_input(error.at(&name.to_string())))?;
+    let document =
+        parse(&bytes, format, &Limits::default()).map_err(|error| Failure::bad_input(error.at(&name)))?;
+    let table: Vec<Case> = document.deserialize().map_err(|error| Failure::bad_input(error.at(&name)))?;
     if table.is_empty() {
         return Err(Failure::bad_input(format!("{name}: expected a list of cases, found none")));
     }

@@ -16,7 +16,7 @@ pub(super) struct PendingWrite {
 
 impl PendingWrite {
     /// Answers the callers of a batch. A caller has stopped waiting if its answer cannot be sent.
-    pub(super) fn answer_all(batch: Vec<Self>, written: Result<Vec<Refused>, StoreError>) {
+    pub(super) fn answer_all(batch: Vec<Self>, written: &Result<Vec<Refused>, StoreError>) {
         let mut refused = written.as_ref().map_or_else(|_| Vec::new(), Clone::clone).into_iter();
         for Self { answer, .. } in batch {
             let refused = refused.next().flatten().map_or(Ok(()), |id| Err(StoreError::LeaseLost { id }));

@@ -61,10 +61,10 @@ mod state {
 
 /// A store in a PostgreSQL database.
 pub struct PostgresStore {
-    database: Arc<Database>,
+    database: Arc<PostgresDatabase>,
 }
 
-struct Database {
+struct PostgresDatabase {
     options: PgConnectOptions,
     /// The URL without credentials.
     location: String,
@@ -104,7 +104,7 @@ impl PostgresStore {
             path: location.clone().into(),
             reason: format!("expected a URL such as `postgres://user:password@host/database`: {error}"),
         })?;
-        let database = Database {
+        let database = PostgresDatabase {
             options: options.application_name("toolcrib").disable_statement_logging(),
             location,
             connection: tokio::sync::Mutex::new(Link::Broken),
@@ -137,7 +137,7 @@ impl Fault {
     /// Returns true if the same transaction may succeed, and has certainly not been committed.
     fn is_conflict(&self) -> bool {
         let Self::Database(error) = self else { return false };
-        let code = error.as_database_error().and_then(|error| error.code());
+        let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
         code.is_some_and(|code| code.starts_with(state::CONFLICT))
     }
 
@@ -161,7 +161,7 @@ async fn within<T>(time: Duration, operation: impl Future<Output = sqlx::Result<
     }
 }
 
-impl Database {
+impl PostgresDatabase {
     /// Returns the connection when the operations before have ended.
     async fn session(&self) -> Result<Session<'_>, StoreError> {
         let mut link = self.connection.lock().await;
@@ -257,14 +257,10 @@ impl Database {
             Ok(session) => self.write(session, &batch).await,
             Err(error) => Err(error),
         };
-        PendingWrite::answer_all(batch, written);
+        PendingWrite::answer_all(batch, &written);
     }
 
-    async fn write(
-        &self,
-        session: Session<'_>,
-        batch: &[PendingWrite],
-    ) -> Result<Vec<Refused>, StoreError> {
+    async fn write(&self, session: Session<'_>, batch: &[PendingWrite]) -> Result<Vec<Refused>, StoreError> {
         let (prepared, mut session) = self.prepare(session, batch).await?;
         let commit = sqlx::raw_sql("COMMIT").execute(session.connection());
         let committed = within(OPERATION_TIMEOUT, commit).await;

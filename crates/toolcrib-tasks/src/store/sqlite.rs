@@ -167,7 +167,7 @@ impl Database {
             Ok(mut connection) => self.write(&mut connection, &batch).await,
             Err(closed) => Err(closed),
         };
-        PendingWrite::answer_all(batch, written);
+        PendingWrite::answer_all(batch, &written);
     }
 
     async fn write(

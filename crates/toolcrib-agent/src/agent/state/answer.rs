@@ -1,13 +1,14 @@
-//! The answer of a run: its continuation where it was cut off, and its schema.
+//! The end of a run: its answer, the continuation where that was cut off, and its schema.
 
 use serde_json::Value;
 use toolcrib_schema::Repair;
 
-use super::super::report::Outcome;
+use super::super::report::{Outcome, RunReport};
 use super::super::runtime_notes;
 use super::{Action, RunState};
 use crate::Message;
 use crate::chat::OutputValue;
+use crate::journal::Entry;
 
 /// The answer so far.
 #[derive(Debug, Default)]
@@ -97,5 +98,32 @@ impl RunState<'_> {
         }
         self.ending.get_or_insert(early.unwrap_or(Outcome::Completed));
         self.next()
+    }
+
+    /// Ends the run with its report.
+    pub(super) fn end(&mut self) -> Action {
+        self.keep_new();
+        let outcome = self.ending.take().unwrap_or(Outcome::Completed);
+        let (output, output_repairs) = self.answer.take_output();
+        let limit_of_caller = matches!(outcome, Outcome::LimitReached { limit } if self.is_of_caller(limit));
+        // What failed may be gone on with.
+        if !matches!(outcome, Outcome::Failed { .. }) {
+            self.entries.push(Entry::Ended);
+        }
+        Action::End(Box::new(RunReport {
+            outcome,
+            text: std::mem::take(&mut self.text),
+            output,
+            output_repairs,
+            turns: self.turns,
+            calls: std::mem::take(&mut self.calls).into(),
+            calls_left_out: self.calls_left_out,
+            usage: self.usage,
+            spent_below: self.spent_below().into(),
+            limit_of_caller,
+            models: std::mem::take(&mut self.models),
+            notices: Vec::new(),
+            compactions: self.compactions,
+        }))
     }
 }

@@ -474,30 +474,4 @@ impl<'a> RunState<'a> {
             self.conversation.push(Message::user(note));
         }
     }
-
-    fn end(&mut self) -> Action {
-        self.keep_new();
-        let outcome = self.ending.take().unwrap_or(Outcome::Completed);
-        let (output, output_repairs) = self.answer.take_output();
-        let limit_of_caller = matches!(outcome, Outcome::LimitReached { limit } if self.is_of_caller(limit));
-        // What failed may be gone on with.
-        if !matches!(outcome, Outcome::Failed { .. }) {
-            self.entries.push(Entry::Ended);
-        }
-        Action::End(Box::new(RunReport {
-            outcome,
-            text: std::mem::take(&mut self.text),
-            output,
-            output_repairs,
-            turns: self.turns,
-            calls: std::mem::take(&mut self.calls).into(),
-            calls_left_out: self.calls_left_out,
-            usage: self.usage,
-            spent_below: self.spent_below().into(),
-            limit_of_caller,
-            models: std::mem::take(&mut self.models),
-            notices: Vec::new(),
-            compactions: self.compactions,
-        }))
-    }
 }

@@ -58,8 +58,8 @@ fn agent(count: usize) -> Agent {
         .chain((0..count).map(|number| Tool::new(name("shop", &format!("tool_{number}")))))
         .collect();
     let names = WireNames::new(&tools, "own", &[]);
-    let mode = InjectionMode::Native;
-    let settings = InjectionSettings { mode, defers_tools: true, ..InjectionSettings::default() };
+    let mut settings = InjectionSettings::default();
+    (settings.mode, settings.defers_tools) = (InjectionMode::Native, true);
     let plan = Plan::new(&tools, &settings, &names).unwrap();
     Agent::new(AgentSettings::new("assistant", "a-model", &plan, names))
 }

@@ -119,7 +119,9 @@ proptest! {
                 // What was said last is extended.
                 if let Some(Message::User { content }) = messages.last_mut() {
                     content.push_str(" Really?");
-                    prefixes.iter_mut().for_each(|prefix| prefix.forget_from(step));
+                    for prefix in &mut prefixes {
+                        prefix.forget_from(step);
+                    }
                     shared.forget_from(step);
                 }
             }

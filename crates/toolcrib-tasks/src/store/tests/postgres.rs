@@ -116,7 +116,8 @@ fn fence(owner: &str) -> Change {
 #[tokio::test]
 async fn of_many_processes_that_want_a_lease_at_once_one_has_it() {
     let Some(url) = new_database(SERVER).await else { return };
-    let stores = futures::future::join_all((0..8).map(async |_| PostgresStore::open(&url).await.unwrap())).await;
+    let stores =
+        futures::future::join_all((0..8).map(async |_| PostgresStore::open(&url).await.unwrap())).await;
     for round in 0..20 {
         let id = format!("run {round}");
         let attempts = stores.iter().enumerate().map(async |(number, store)| {

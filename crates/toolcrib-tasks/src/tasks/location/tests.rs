@@ -11,7 +11,11 @@ async fn a_lock_that_is_released_soon_is_waited_for() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tasks.db");
     let before = SqliteStore::open(&path, false).await.unwrap().store;
-    let settings = TaskSettings { mode: TaskStore::Resident, location: Some(StoreLocation::File(path)), ..TaskSettings::default() };
+    let settings = TaskSettings {
+        mode: TaskStore::Resident,
+        location: Some(StoreLocation::File(path)),
+        ..TaskSettings::default()
+    };
     let mut opening = Box::pin(open(&settings));
     assert!(poll!(&mut opening).is_pending());
     drop(before);
@@ -23,7 +27,11 @@ async fn a_lock_that_stays_is_warned_of() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tasks.db");
     let _before = SqliteStore::open(&path, false).await.unwrap().store;
-    let settings = TaskSettings { mode: TaskStore::Resident, location: Some(StoreLocation::File(path)), ..TaskSettings::default() };
+    let settings = TaskSettings {
+        mode: TaskStore::Resident,
+        location: Some(StoreLocation::File(path)),
+        ..TaskSettings::default()
+    };
     let opened = open(&settings).await.unwrap();
     let [warning] = opened.warnings.try_into().expect("one warning");
     assert!(warning.contains("another process uses"), "{warning}");
