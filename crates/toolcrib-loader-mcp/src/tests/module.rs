@@ -164,7 +164,8 @@ async fn a_question_of_a_connected_server_is_put_to_the_user_of_the_call() {
         context.approver = Some(Arc::clone(&user) as _);
         let connect = json!({"server": "notes", "command": command(&server)});
         assert_eq!(call_with(&context, &module, "connect", connect).await.error, None);
-        let told = ok(&module, "call_tool", json!({"server": "notes", "tool": "one"})).await;
+        let called = json!({"server": "notes", "tool": "one"});
+        let told = call_with(&context, &module, "call_tool", called).await.result;
         assert!(told["result"].as_str().unwrap().contains("-age-:42"), "{told}");
         let asked = user.asked();
         assert_eq!(asked.len(), 1);
