@@ -56,7 +56,9 @@ async fn an_app_without_a_finding_ends_with_0_one_whose_source_is_down_with_5_an
 async fn the_examples_have_no_finding() {
     let root = repository();
     let lab = Lab::new();
-    for app in ["examples/quickstart/app.yaml", "crates/toolcrib-cli/starter/app.yaml"] {
+    let starters = ["agent", "openapi", "team"];
+    let starters = starters.map(|name| format!("crates/toolcrib-cli/starter/init/{name}/app.yaml"));
+    for app in ["examples/quickstart/app.yaml"].into_iter().chain(starters.iter().map(String::as_str)) {
         let app = root.join(app);
         let ran = lab.run(["lint", app.to_str().unwrap()]).await.expect(0);
         assert!(ran.stdout.starts_with("0 findings in "), "{ran:#?}");

@@ -80,7 +80,7 @@ pub enum StoreError {
     Closed,
     /// The server of the store cannot be reached. A change whose answer was lost has either been made or not.
     #[error(
-        "the store {location} cannot be reached: {reason}; tasks and approvals work again when it is back"
+        "the store {location} cannot be reached: {reason}; tasks work again when it is back"
     )]
     Unreachable {
         /// The URL of the database without its credentials.
