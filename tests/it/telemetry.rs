@@ -103,7 +103,7 @@ async fn a_collector_that_is_not_there_changes_no_result() {
     let greeted = ["call", "app.yaml", "hello.say_hello", r#"{"name": "Ada"}"#, "--otlp", &endpoint];
     let greeted = lab.run(greeted).await.expect(0);
     assert_eq!(greeted.stdout, "Hello, Ada!\n");
-    assert!(greeted.stderr.starts_with("warning: 1 span was not sent to http://127.0.0.1:"), "{greeted:#?}");
+    assert!(greeted.stderr.contains("\nwarning: 1 span was not sent to http://127.0.0.1:"), "{greeted:#?}");
     // Nobody listens by default either, and a word that is no address is not taken for one.
     let mistaken = lab.run(["call", "--otlp", "app.yaml", "hello.status", "--json"]).await.expect(2);
     assert!(mistaken.stderr.contains("--otlp"), "{mistaken:#?}");

@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use crate::workspace::Workspace;
 
-/// The page, relative to the root.
-const PAGE: &str = "docs/reference/figures.md";
+/// The page, in the folder of the record.
+const PAGE: &str = "figures.md";
 
 /// The layout of a plot, in pixels.
 const WIDTH: f64 = 760.0;
@@ -60,9 +60,9 @@ impl Figure {
 pub(super) fn write(workspace: &Workspace, record: &Path) -> Result<()> {
     let text = fs::read_to_string(record).with_context(|| format!("could not read {}", record.display()))?;
     let page = page(&text, &machine(), &commit(&workspace.root)?)?;
-    let path = workspace.root.join(PAGE);
+    let path = record.with_file_name(PAGE);
     fs::write(&path, page).with_context(|| format!("could not write {}", path.display()))?;
-    println!("bench: wrote {PAGE}");
+    println!("bench: wrote {}", path.display());
     Ok(())
 }
 

@@ -79,9 +79,7 @@ pub enum StoreError {
     #[error("the store is closed")]
     Closed,
     /// The server of the store cannot be reached. A change whose answer was lost has either been made or not.
-    #[error(
-        "the store {location} cannot be reached: {reason}; tasks work again when it is back"
-    )]
+    #[error("the store {location} cannot be reached: {reason}; tasks work again when it is back")]
     Unreachable {
         /// The URL of the database without its credentials.
         location: String,

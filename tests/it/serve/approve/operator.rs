@@ -167,7 +167,7 @@ impl AtTerminal {
 
     /// What comes to the screen until a call is asked about.
     pub(super) async fn asked(&mut self) -> String {
-        self.until("say why not]").await
+        self.until("not]").await
     }
 
     pub(super) fn types(&mut self, text: &str) {
