@@ -201,8 +201,10 @@ async fn apps_that_name_each_other_several_times_start_few_processes() {
     };
     let lab = Lab::with_app(&app("other.yaml")).with_file("other.yaml", app("app.yaml"));
     lab.run(["tools", "app.yaml"]).await;
-    // 3 below the first process, 3 below each of those, and none below these.
-    assert_eq!(lab.read("starts").lines().count(), 12);
+    // 3 below the first process, at most 3 below each of those, and none below these. One that starts late finds in the
+    // cache what another of the same app has listed, and starts none.
+    let starts = lab.read("starts").lines().count();
+    assert!((6..=12).contains(&starts), "{starts}");
 }
 
 #[tokio::test]
