@@ -64,7 +64,7 @@
 //! // A wrong call comes back with what to change, for a model to read.
 //! let error = call("desk.quote", json!({"kilo": 2})).await.error.unwrap();
 //! assert_eq!(error.kind, ErrorKind::InvalidArgs);
-//! assert!(error.message.contains("did you mean `kilograms`?"), "{}", error.message);
+//! assert!(error.message.contains("`kilograms` is missing"), "{}", error.message);
 //!
 //! // What the policy denies does not run, and is not described.
 //! let error = call("desk.discard", json!({"parcel": "1"})).await.error.unwrap();
