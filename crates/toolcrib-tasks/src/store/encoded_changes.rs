@@ -1,17 +1,46 @@
-//! The changes of one caller in the encoding of a database.
+//! Changes in the encoding of a database, and the queue of callers that wait for them to be written.
 
-use sqlx::SqliteConnection;
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use super::{Change, Record, RecordKind, StoreError};
+use super::{Change, MAX_BATCH, Record, RecordKind, StoreError};
 
 /// The id of the lease that refused the changes of a caller.
 pub(super) type Refused = Option<String>;
 
+/// The changes of the callers that wait for the connection of a store.
+#[derive(Default)]
+pub(super) struct WriteQueue(Mutex<Vec<PendingWrite>>);
+
 /// The changes of one caller, who waits for the result.
 pub(super) struct PendingWrite {
     pub(super) changes: EncodedChanges,
-    pub(super) answer: oneshot::Sender<Result<(), StoreError>>,
+    answer: oneshot::Sender<Result<(), StoreError>>,
+}
+
+impl WriteQueue {
+    /// Adds the changes of a caller, and returns what receives the result. Returns an error if a record exceeds the size
+    /// limit.
+    pub(super) fn push(
+        &self,
+        changes: Vec<Change>,
+    ) -> Result<oneshot::Receiver<Result<(), StoreError>>, StoreError> {
+        let changes = EncodedChanges::new(changes)?;
+        let (answer, answered) = oneshot::channel();
+        self.0.lock().push(PendingWrite { changes, answer });
+        Ok(answered)
+    }
+
+    /// Takes the changes that are written in the next transaction. The batch is empty if another caller has written them.
+    pub(super) fn take_batch(&self) -> Vec<PendingWrite> {
+        let mut pending = self.0.lock();
+        let count = pending.len().min(MAX_BATCH);
+        pending.drain(..count).collect()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.lock().is_empty()
+    }
 }
 
 impl PendingWrite {
@@ -48,28 +77,8 @@ pub(super) enum EncodedChange {
 
 impl EncodedChanges {
     /// Encodes changes. Returns an error if a record exceeds the size limit.
-    pub(super) fn new(changes: Vec<Change>) -> Result<Self, StoreError> {
+    fn new(changes: Vec<Change>) -> Result<Self, StoreError> {
         changes.into_iter().map(EncodedChange::new).collect::<Result<_, _>>().map(Self)
-    }
-
-    /// Writes the changes within a transaction of SQLite, unless a fence refuses them.
-    pub(super) async fn write(&self, connection: &mut SqliteConnection) -> Result<Refused, sqlx::Error> {
-        for change in &self.0 {
-            if let EncodedChange::Fence { id, owner } = change {
-                let lost: Refused = sqlx::query_scalar("SELECT id FROM leases WHERE id = ? AND owner <> ?")
-                    .bind(id)
-                    .bind(owner)
-                    .fetch_optional(&mut *connection)
-                    .await?;
-                if lost.is_some() {
-                    return Ok(lost);
-                }
-            }
-        }
-        for change in &self.0 {
-            change.write(connection).await?;
-        }
-        Ok(None)
     }
 }
 
@@ -86,24 +95,5 @@ impl EncodedChange {
             return Err(StoreError::TooLarge { kind, id, bytes, limit });
         }
         Ok(Self::Put { kind, id, session, body })
-    }
-
-    async fn write(&self, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
-        let statement = match self {
-            Self::Put { kind, id, session, body } => sqlx::query(
-                "INSERT INTO records (kind, id, session, body) VALUES (?, ?, ?, ?)
-                 ON CONFLICT (kind, id) DO UPDATE SET session = excluded.session, body = excluded.body",
-            )
-            .bind(kind.as_str())
-            .bind(id)
-            .bind(session)
-            .bind(body),
-            Self::Remove { kind, id } => {
-                sqlx::query("DELETE FROM leases WHERE id = ?").bind(id).execute(&mut *connection).await?;
-                sqlx::query("DELETE FROM records WHERE kind = ? AND id = ?").bind(kind.as_str()).bind(id)
-            }
-            Self::Fence { .. } => return Ok(()),
-        };
-        statement.execute(connection).await.map(drop)
     }
 }

@@ -15,13 +15,13 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _, PgConnection};
-use tokio::sync::{MutexGuard, oneshot};
+use tokio::sync::MutexGuard;
 use tokio::time::{Instant, sleep, timeout};
 use toolcrib_model::Secret;
 
 use self::statements::{MIGRATIONS, Prepared, migrate, write_uncommitted};
-use super::encoded_changes::{EncodedChanges, PendingWrite, Refused};
-use super::{Change, MAX_BATCH, Record, RecordKind, Store, StoreError, without_credentials};
+use super::encoded_changes::{PendingWrite, Refused, WriteQueue};
+use super::{Change, Record, RecordKind, Store, StoreError, without_credentials};
 
 /// The time for a connection to be established.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -70,7 +70,7 @@ struct PostgresDatabase {
     location: String,
     connection: tokio::sync::Mutex<Link>,
     /// The changes of callers that wait for the connection.
-    pending: Mutex<Vec<PendingWrite>>,
+    pending: WriteQueue,
     /// The number of transactions of all processes at the last check for changes, with those of this process since.
     changes: Mutex<Option<i64>>,
 }
@@ -108,7 +108,7 @@ impl PostgresStore {
             options: options.application_name("toolcrib").disable_statement_logging(),
             location,
             connection: tokio::sync::Mutex::new(Link::Broken),
-            pending: Mutex::default(),
+            pending: WriteQueue::default(),
             changes: Mutex::default(),
         };
         database.migrate().await?;
@@ -246,12 +246,7 @@ impl PostgresDatabase {
     /// Writes the changes of the callers that wait, in one transaction.
     async fn write_pending(&self) {
         let session = self.session().await;
-        // Another caller may have written them all.
-        let batch: Vec<PendingWrite> = {
-            let mut pending = self.pending.lock();
-            let count = pending.len().min(MAX_BATCH);
-            pending.drain(..count).collect()
-        };
+        let batch = self.pending.take_batch();
         let written = match session {
             _ if batch.is_empty() => return,
             Ok(session) => self.write(session, &batch).await,
@@ -287,7 +282,8 @@ impl PostgresDatabase {
         mut session: Session<'a>,
         batch: &[PendingWrite],
     ) -> Result<(Prepared, Session<'a>), StoreError> {
-        for attempt in 1.. {
+        let mut attempt = 1;
+        loop {
             let prepared = within(OPERATION_TIMEOUT, write_uncommitted(session.connection(), batch)).await;
             let fault = match prepared {
                 Ok(prepared) => return Ok((prepared, session)),
@@ -301,8 +297,8 @@ impl PostgresDatabase {
                 return Err(self.error(fault));
             }
             session = self.session().await?;
+            attempt += 1;
         }
-        unreachable!("the last attempt returns")
     }
 
     /// Returns whether a transaction was committed whose commit was not answered: an error if not, or if the server
@@ -363,9 +359,7 @@ impl Store for PostgresStore {
     }
 
     async fn apply(&self, changes: Vec<Change>) -> Result<(), StoreError> {
-        let changes = EncodedChanges::new(changes)?;
-        let (answer, answered) = oneshot::channel();
-        self.database.pending.lock().push(PendingWrite { changes, answer });
+        let answered = self.database.pending.push(changes)?;
         // A separate task, so that a transaction ends even if its caller stops waiting.
         let database = Arc::clone(&self.database);
         tokio::spawn(async move { database.write_pending().await });
@@ -395,15 +389,12 @@ impl Store for PostgresStore {
         let changes =
             sqlx::query_scalar("SELECT changes FROM toolcrib_store").fetch_one(session.connection());
         let changes: Result<i64, _> = within(OPERATION_TIMEOUT, changes).await;
-        let changes = match changes {
-            Ok(changes) => {
-                // While the session lasts, no write of this process counts.
-                let before = self.database.changes.lock().replace(changes);
-                Ok(before.is_some_and(|before| before != changes))
-            }
-            Err(fault) => Err(fault),
-        };
-        session.end(changes).map_err(|fault| self.database.error(fault))
+        let has_changed = changes.map(|changes| {
+            // While the session lasts, no write of this process counts.
+            let before = self.database.changes.lock().replace(changes);
+            before.is_some_and(|before| before != changes)
+        });
+        session.end(has_changed).map_err(|fault| self.database.error(fault))
     }
 
     fn is_durable(&self) -> bool {
@@ -411,7 +402,7 @@ impl Store for PostgresStore {
     }
 
     async fn close(&self) {
-        while !self.database.pending.lock().is_empty() {
+        while !self.database.pending.is_empty() {
             self.database.write_pending().await;
         }
         let mut link = self.database.connection.lock().await;

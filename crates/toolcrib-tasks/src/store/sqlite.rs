@@ -14,10 +14,10 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
-use tokio::sync::{MappedMutexGuard, oneshot};
+use tokio::sync::MappedMutexGuard;
 
-use super::encoded_changes::{EncodedChanges, PendingWrite, Refused};
-use super::{Change, MAX_BATCH, Record, RecordKind, Store, StoreError};
+use super::encoded_changes::{EncodedChange, EncodedChanges, PendingWrite, Refused, WriteQueue};
+use super::{Change, Record, RecordKind, Store, StoreError};
 use crate::{Clock, SystemClock};
 
 /// The time to wait for another process to finish writing to the file.
@@ -63,7 +63,7 @@ struct Database {
     /// `None` after the store was closed.
     connection: tokio::sync::Mutex<Option<SqliteConnection>>,
     /// The changes of callers that wait for the connection.
-    pending: Mutex<Vec<PendingWrite>>,
+    pending: WriteQueue,
     /// The version of the data at the last check for changes of other processes.
     version: Mutex<Option<i64>>,
 }
@@ -103,7 +103,8 @@ impl SqliteStore {
 
     fn with_connection(path: PathBuf, connection: SqliteConnection, lock: Option<File>) -> Self {
         let connection = tokio::sync::Mutex::new(Some(connection));
-        let database = Database { path, connection, pending: Mutex::default(), version: Mutex::default() };
+        let database =
+            Database { path, connection, pending: WriteQueue::default(), version: Mutex::default() };
         Self { database: Arc::new(database), clock: Arc::new(SystemClock), lock: Mutex::new(lock) }
     }
 
@@ -157,12 +158,7 @@ impl Database {
     /// Writes the changes of the callers that wait, in one transaction.
     async fn write_pending(&self) {
         let connection = self.connection().await;
-        // Another caller may have written them all.
-        let batch: Vec<PendingWrite> = {
-            let mut pending = self.pending.lock();
-            let count = pending.len().min(MAX_BATCH);
-            pending.drain(..count).collect()
-        };
+        let batch = self.pending.take_batch();
         let written = match connection {
             Ok(mut connection) => self.write(&mut connection, &batch).await,
             Err(closed) => Err(closed),
@@ -203,9 +199,7 @@ impl Store for SqliteStore {
     }
 
     async fn apply(&self, changes: Vec<Change>) -> Result<(), StoreError> {
-        let changes = EncodedChanges::new(changes)?;
-        let (answer, answered) = oneshot::channel();
-        self.database.pending.lock().push(PendingWrite { changes, answer });
+        let answered = self.database.pending.push(changes)?;
         // A separate task, so that a transaction ends even if its caller stops waiting.
         let database = Arc::clone(&self.database);
         tokio::spawn(async move { database.write_pending().await });
@@ -253,7 +247,7 @@ impl Store for SqliteStore {
     }
 
     async fn close(&self) {
-        while !self.database.pending.lock().is_empty() {
+        while !self.database.pending.is_empty() {
             self.database.write_pending().await;
         }
         let lock = self.lock.lock().take();
@@ -274,10 +268,48 @@ async fn write(
     sqlx::query("BEGIN IMMEDIATE").execute(&mut *connection).await?;
     let mut refused = Vec::with_capacity(batch.len());
     for PendingWrite { changes, .. } in batch {
-        refused.push(changes.write(connection).await?);
+        refused.push(write_changes(connection, changes).await?);
     }
     sqlx::query("COMMIT").execute(connection).await?;
     Ok(refused)
+}
+
+/// Writes the changes of one caller, unless a fence refuses them.
+async fn write_changes(
+    connection: &mut SqliteConnection,
+    EncodedChanges(changes): &EncodedChanges,
+) -> Result<Refused, sqlx::Error> {
+    for change in changes {
+        if let EncodedChange::Fence { id, owner } = change {
+            let lost: Refused = sqlx::query_scalar("SELECT id FROM leases WHERE id = ? AND owner <> ?")
+                .bind(id)
+                .bind(owner)
+                .fetch_optional(&mut *connection)
+                .await?;
+            if lost.is_some() {
+                return Ok(lost);
+            }
+        }
+    }
+    for change in changes {
+        let statement = match change {
+            EncodedChange::Put { kind, id, session, body } => sqlx::query(
+                "INSERT INTO records (kind, id, session, body) VALUES (?, ?, ?, ?)
+                 ON CONFLICT (kind, id) DO UPDATE SET session = excluded.session, body = excluded.body",
+            )
+            .bind(kind.as_str())
+            .bind(id)
+            .bind(session)
+            .bind(body),
+            EncodedChange::Remove { kind, id } => {
+                sqlx::query("DELETE FROM leases WHERE id = ?").bind(id).execute(&mut *connection).await?;
+                sqlx::query("DELETE FROM records WHERE kind = ? AND id = ?").bind(kind.as_str()).bind(id)
+            }
+            EncodedChange::Fence { .. } => continue,
+        };
+        statement.execute(&mut *connection).await?;
+    }
+    Ok(None)
 }
 
 /// Creates the folder, and acquires the lock.
