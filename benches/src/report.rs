@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 /// The variable that names a file. Each figure that is printed is appended to it as a line of JSON.
-pub const RECORD_VARIABLE: &str = "TOOLCRIB_BENCH_RECORD";
+const RECORD_VARIABLE: &str = "TOOLCRIB_BENCH_RECORD";
 
 /// One line of a report: a measured figure and its bound.
 #[derive(Clone, Debug)]

@@ -18,6 +18,7 @@ const WIDTH: f64 = 760.0;
 const ROW: f64 = 22.0;
 const LABEL: f64 = 380.0;
 const TEXT: f64 = 80.0;
+const MARGIN: f64 = 6.0;
 
 /// The ratio of the largest to the smallest figure from which a plot has a logarithmic scale.
 const LOGARITHMIC: f64 = 30.0;
@@ -105,12 +106,7 @@ pub(super) fn page(record: &str, machine: &str, commit: &str) -> Result<String> 
 
 /// Returns a plot as SVG on one line: a blank line would end the block in Markdown.
 fn plot(title: &str, rows: &[&Figure]) -> String {
-    let height = ROW * rows.iter().map(|_| 1.0).sum::<f64>() + 6.0;
-    let mut svg = format!(
-        "<svg viewBox=\"0 0 {WIDTH} {height}\" width=\"100%\" role=\"img\" aria-label=\"{}\" \
-         font-size=\"12\" font-family=\"sans-serif\" fill=\"currentColor\">",
-        escape(title.trim())
-    );
+    let mut marks = String::new();
     let scale = Scale::of(rows);
     let mut top = 0.0;
     for row in rows {
@@ -124,7 +120,7 @@ fn plot(title: &str, rows: &[&Figure]) -> String {
         let left = if is_part { 12.0 } else { 0.0 };
         let name: String = row.name.trim().chars().take(LABEL_LETTERS).collect();
         let _ = write!(
-            svg,
+            marks,
             "<text x=\"{left}\" y=\"{middle}\">{}</text><rect x=\"{LABEL}\" y=\"{}\" width=\"{width:.1}\" height=\"{}\" \
              fill=\"{colour}\"/><text x=\"{:.1}\" y=\"{middle}\">{}</text>",
             escape(&name),
@@ -136,7 +132,7 @@ fn plot(title: &str, rows: &[&Figure]) -> String {
         if let Some(bound) = row.bound {
             let x = LABEL + scale.width(bound);
             let _ = write!(
-                svg,
+                marks,
                 "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{}\" y2=\"{}\" stroke=\"currentColor\" stroke-width=\"1.5\"/>",
                 top + 2.0,
                 top + ROW - 2.0,
@@ -144,8 +140,12 @@ fn plot(title: &str, rows: &[&Figure]) -> String {
         }
         top += ROW;
     }
-    svg.push_str("</svg>");
-    svg
+    let height = top + MARGIN;
+    format!(
+        "<svg viewBox=\"0 0 {WIDTH} {height}\" width=\"100%\" role=\"img\" aria-label=\"{}\" \
+         font-size=\"12\" font-family=\"sans-serif\" fill=\"currentColor\">{marks}</svg>",
+        escape(title.trim())
+    )
 }
 
 /// The scale of the bars of a plot.

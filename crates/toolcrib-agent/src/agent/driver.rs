@@ -197,15 +197,8 @@ impl Driver<'_> {
     async fn summarize(&mut self, state: &mut RunState<'_>, request: &str) -> Action {
         let messages = [Message::user(request)];
         let request = ChatRequest {
-            model: &self.settings.model,
-            system: "",
-            tools: &[],
-            messages: &messages,
-            deferred: None,
             tool_choice: &ToolChoice::None,
-            options: None,
-            output: None,
-            encoded: None,
+            ..ChatRequest::new(&self.settings.model, &messages)
         };
         let _admission = match self.admit(state, self.end_of_turn(state)).await {
             Ok(admission) => admission,

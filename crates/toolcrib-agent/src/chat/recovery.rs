@@ -70,7 +70,7 @@ mod tests {
     use toolcrib_prompt::system_prompt::CallStyle;
 
     use super::*;
-    use crate::chat::{ToolChoice, ToolFunction};
+    use crate::chat::ToolFunction;
     use crate::recorded::RecordedModel;
 
     async fn complete(text: &str, messages: &[Message], is_offered: bool) -> ChatReply {
@@ -82,17 +82,8 @@ mod tests {
             description: String::new(),
             parameters: serde_json::json!({"type": "object"}),
         }];
-        let request = ChatRequest {
-            model: "recorded",
-            system: "",
-            tools: if is_offered { &offered } else { &[] },
-            messages,
-            deferred: None,
-            tool_choice: &ToolChoice::Auto,
-            options: None,
-            output: None,
-            encoded: None,
-        };
+        let tools: &[ToolFunction] = if is_offered { &offered } else { &[] };
+        let request = ChatRequest { tools, ..ChatRequest::new("recorded", messages) };
         model.complete(&request, &mut |_| ()).await.unwrap()
     }
 

@@ -65,22 +65,11 @@ pub(crate) fn wrapped(text: &str, columns: usize) -> String {
     lines
 }
 
-/// Returns the lines of a text that is broken between words. A word that is wider than a line has a line for itself.
+/// Returns the lines of a text that is broken between words, each with one space between its words. A word that is wider
+/// than a line has a line for itself.
 pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut line = String::new();
-    for word in text.split_whitespace() {
-        if !line.is_empty() {
-            if line.width() + 1 + word.width() > columns {
-                lines.push(std::mem::take(&mut line));
-            } else {
-                line.push(' ');
-            }
-        }
-        line.push_str(word);
-    }
-    lines.push(line);
-    lines
+    let words: Vec<&str> = text.split_whitespace().collect();
+    wrapped(&words.join(" "), columns).split('\n').map(str::to_owned).collect()
 }
 
 #[cfg(test)]

@@ -36,17 +36,7 @@ fn settings(server: &Server) -> ApiSettings {
 async fn ask_with(settings: ApiSettings) -> (Result<ChatReply, Error>, String) {
     let model = ApiModel::new(settings, &client()).unwrap();
     let messages = [Message::User { content: "Hi".to_owned() }];
-    let request = ChatRequest {
-        model: "gpt-x",
-        system: "Be brief.",
-        tools: &[],
-        messages: &messages,
-        deferred: None,
-        tool_choice: &ToolChoice::Auto,
-        options: None,
-        output: None,
-        encoded: None,
-    };
+    let request = ChatRequest { system: "Be brief.", ..ChatRequest::new("gpt-x", &messages) };
     let mut text = String::new();
     let reply = model
         .complete(&request, &mut |piece| match piece {

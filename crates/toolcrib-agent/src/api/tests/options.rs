@@ -7,7 +7,6 @@ use crate::api::WireFormat;
 use crate::api::settings::ApiSettings;
 use crate::chat::{
     ChatReply, ChatRequest, MAX_EXTRA_KEYS, MAX_REPLIES, MAX_STOPS, Piece, RequestOptions, ResponseFormat,
-    ToolChoice,
 };
 use crate::{ApiModel, ChatModel as _, Error, Message, Provider};
 
@@ -190,17 +189,7 @@ async fn another_attempt_is_told_before_it_is_made() {
     let server = Server::start(vec![busy, Answer::events(&HELLO, true)]).await;
     let model = ApiModel::new(settings(&server), &client()).unwrap();
     let messages = [Message::user("Hi")];
-    let request = ChatRequest {
-        model: "m",
-        system: "",
-        tools: &[],
-        messages: &messages,
-        deferred: None,
-        tool_choice: &ToolChoice::Auto,
-        options: None,
-        output: None,
-        encoded: None,
-    };
+    let request = ChatRequest::new("m", &messages);
     let mut notices = Vec::new();
     let mut sink = |piece: Piece<'_>| {
         if let Piece::Notice(notice) = piece {
