@@ -209,7 +209,7 @@ impl Serialize for WireOptions<'_> {
         if let Some(seed) = seed {
             map.serialize_entry("seed", seed)?;
         }
-        if let Some(n) = n {
+        if let Some(n) = n.filter(|n| *n > 1).as_ref() {
             map.serialize_entry("n", n)?;
         }
         if let Some(response_format) = response_format {

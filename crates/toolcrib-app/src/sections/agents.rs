@@ -117,6 +117,9 @@ pub struct BrainConfig {
     pub stop: Vec<String>,
     /// The seed for repeatable output, if the server supports it.
     pub seed: Option<i64>,
+    /// The number of replies that each request asks for, at most 32, if the server supports it. An agent continues with the
+    /// first. The replies to a request for several are not streamed. By default 1.
+    pub n: Option<NonZeroU32>,
     /// The form of each message. By default that of the server.
     pub response_format: Option<ResponseFormatConfig>,
     /// True if the server is asked for the log-probabilities of tokens. By default it is not.
@@ -169,7 +172,7 @@ impl BrainConfig {
             max_tokens: self.max_tokens.map(NonZeroU32::get),
             stop: self.stop.clone(),
             seed: self.seed,
-            n: None,
+            n: self.n.map(NonZeroU32::get),
             response_format: self.response_format.as_ref().map(ResponseFormatConfig::format),
             logprobs: self.logprobs,
             extra: self.extra.clone(),

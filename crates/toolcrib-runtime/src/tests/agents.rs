@@ -138,7 +138,7 @@ async fn the_parameters_of_a_brain_reach_its_server() {
     let server = ModelServer::start([Turn::text("Hi.")]).await.unwrap();
     let app = format!(
         "agents: [{{id: a, brain: {{provider: vllm, model: m, api_key: test, base_url: '{}', temperature: 0.1, top_p: 0.5, max_tokens: 99, \
-         stop: [END], seed: 7, extra: {{reasoning_effort: low}}}}}}]",
+         stop: [END], seed: 7, n: 2, extra: {{reasoning_effort: low}}}}}}]",
         server.base_url()
     );
     let runtime = start(&app).await;
@@ -150,8 +150,8 @@ async fn the_parameters_of_a_brain_reach_its_server() {
         agent.run("Hi", &mut conversation, model.as_ref(), entrance.as_ref(), &context, &mut ()).await;
     assert_eq!((report.text.as_str(), report.models), ("Hi.", vec!["m".to_owned()]));
     let sent: Value = server.requests()[0].json().unwrap();
-    let keys = ["temperature", "top_p", "max_tokens", "stop", "seed", "reasoning_effort"];
-    assert_eq!(keys.map(|key| sent[key].to_string()), ["0.1", "0.5", "99", "[\"END\"]", "7", "\"low\""]);
+    let keys = ["temperature", "top_p", "max_tokens", "stop", "seed", "n", "reasoning_effort"];
+    assert_eq!(keys.map(|key| sent[key].to_string()), ["0.1", "0.5", "99", "[\"END\"]", "7", "2", "\"low\""]);
 }
 
 #[test]

@@ -128,10 +128,10 @@ impl ResponseAssembler {
         Ok(())
     }
 
-    /// Returns the items as they go back to the server, if some are more than text and calls.
+    /// Returns the items as they go back to the server, if some are more than plain text and calls.
     fn provider_items(&mut self) -> Option<ProviderItems> {
         let is_special = |item: &Value| match text(item, "type") {
-            "message" => false,
+            "message" => has_annotations(item),
             _ if is_call(item) => false,
             // The server keeps nothing, so that it knows no other.
             "reasoning" => !text(item, "encrypted_content").is_empty(),
@@ -149,6 +149,12 @@ impl ResponseAssembler {
         let provider = Provider::OpenAiResponses.as_str().to_owned();
         Some(ProviderItems { provider, items: kept.collect() })
     }
+}
+
+/// Returns true for a message with citations, which are lost in its text.
+fn has_annotations(message: &Value) -> bool {
+    let parts = message.get("content").and_then(Value::as_array).into_iter().flatten();
+    parts.filter_map(|part| part.get("annotations")?.as_array()).any(|annotations| !annotations.is_empty())
 }
 
 impl Assemble for ResponseAssembler {

@@ -133,6 +133,21 @@ async fn a_response_comes_in_items_and_goes_back_as_it_came() {
 }
 
 #[tokio::test]
+async fn citations_of_a_response_go_back_as_they_came() {
+    let citation = json!({"type": "url_citation", "start_index": 0, "end_index": 7, "url": "https://lamps.example/", "title": "Lamps"});
+    let output = json!([
+        {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed",
+            "content": [{"type": "output_text", "text": "I look.", "annotations": [citation]}]},
+        {"id": "fc_1", "type": "function_call", "call_id": "call_1", "name": "price", "arguments": "{\"item\":\"lamp\"}"},
+    ]);
+    let response = json!({"object": "response", "status": "completed", "error": null, "output": output});
+    let reply = reply(Provider::OpenAiResponses, Answer::json(&response)).await.unwrap();
+    let input = sent_back(Provider::OpenAiResponses, reply).await["input"].take();
+    assert_eq!(input[1], output[0]);
+    assert_eq!(input[2]["call_id"], "call_1");
+}
+
+#[tokio::test]
 async fn parts_of_gemini_come_in_pieces_and_go_back_as_they_came() {
     let chunk = |parts: Value| json!({"candidates": [{"content": {"role": "model", "parts": parts}}]});
     let events = [

@@ -202,7 +202,7 @@ impl SimulatedEngine {
         while samples.len() < wanted {
             let mut options = options.clone();
             let missing = u32::from(self.settings.samples) - u32::try_from(samples.len()).unwrap_or_default();
-            options.n = Some(missing).filter(|missing| *missing > 1);
+            options.n = Some(missing);
             // The same seed would return the same sample.
             let asked = i64::try_from(samples.len()).unwrap_or_default();
             options.seed = options.seed.map(|seed| seed.saturating_add(asked));
