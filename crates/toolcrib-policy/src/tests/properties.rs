@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use toolcrib_model::Risk;
 
 use super::{call, effect_of, policy, tool};
-use crate::{Effect, Principal};
+use crate::{Effect, Principal, Verdict};
 
 /// Everything that the conditions below can tell apart.
 const ARGUMENTS: &[&str] = &[r"{}", r#"{"x":1}"#, r#"{"x":2}"#, r#"{"x":3}"#, r#"{"x":[1,2]}"#, r#"{"y":1}"#];
@@ -85,6 +85,27 @@ proptest! {
             prop_assert!(rank(*effect) >= rank(said.effect), "{became:?} is better than {said:?}");
             prop_assert!(said.depends_on_arguments || *effect == said.effect, "{became:?} is not {said:?}");
         }
+    }
+
+    // A tool of high risk is granted by name, which any of the rules that match may have.
+    #[test]
+    fn the_first_certain_match_decides_about_a_tool_that_needs_no_confirmation(
+        capabilities in capabilities(),
+        agent in prop_oneof![Just(None), Just(Some("helper"))],
+        arguments in 0..ARGUMENTS.len(),
+    ) {
+        let policy = policy(capabilities);
+        let principal = Principal { agent, ..Principal::new("s") };
+        let mut call = call("a", "x", &serde_json::from_str(ARGUMENTS[arguments]).unwrap());
+        call.tool = tool("a", "x").with_risk(Risk::Low).into();
+        let matches = policy.matches(&call.tool, principal, Some(&call.arguments));
+        let first = matches.into_iter().find(|one| one.is_certain).unwrap().decision;
+        let decision = match policy.authorize(call, principal) {
+            Verdict::Granted(call) => call.decision().clone(),
+            Verdict::Ask(pending) => pending.decision().clone(),
+            Verdict::Denied(decision) => decision,
+        };
+        prop_assert_eq!((first.effect, first.rule), (decision.effect, decision.rule));
     }
 
     #[test]
