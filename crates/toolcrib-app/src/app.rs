@@ -58,14 +58,28 @@ impl App {
         Self::open_below(path.as_ref(), shared)
     }
 
+    /// Reads an app file as if it had this text.
+    pub fn open_with_text(path: impl AsRef<Path>, text: &str, extensions: Extensions) -> Result<Self, Error> {
+        let shared = (Arc::new(extensions), Arc::default(), ProtectedFiles::default());
+        Self::read_file(path.as_ref(), text.as_bytes(), shared)
+    }
+
     /// Reads an app that others call, the outermost first, which share what is protected.
     pub(crate) fn open_below(
         path: &Path,
         shared: (Arc<Extensions>, Arc<[PathBuf]>, ProtectedFiles),
     ) -> Result<Self, Error> {
         let bytes = read_bounded(path, MAX_APP_BYTES).map_err(|source| Error::Unreadable { source })?;
+        Self::read_file(path, &bytes, shared)
+    }
+
+    fn read_file(
+        path: &Path,
+        bytes: &[u8],
+        shared: (Arc<Extensions>, Arc<[PathBuf]>, ProtectedFiles),
+    ) -> Result<Self, Error> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let text = (Format::detect(path, &bytes), &bytes[..]);
+        let text = (Format::detect(path, bytes), bytes);
         Self::read(path.display().to_string(), folder.to_owned(), Some(path), text, shared)
     }
 

@@ -1,12 +1,13 @@
 //! Approvals and answers of the person at the terminal.
 
 mod calls;
-mod diff;
+pub(crate) mod diff;
 mod edit;
 mod editor;
 pub(crate) mod markdown;
 mod prompter;
 pub(crate) mod reply;
+mod rule_writer;
 pub(crate) mod show;
 mod user;
 
@@ -22,25 +23,27 @@ use toolcrib_model::{UserAnswer, UserQuestion};
 use toolcrib_port::{Answer, ApprovalRequest, Approver, CallContext};
 
 use crate::terminal::{CAN_DISCARD, Console, console};
-use calls::Drafts;
+use calls::{Drafts, Scope};
 use prompter::{ConsolePrompter, Dialogue as _, Prompter};
 use reply::Reach;
+pub(crate) use rule_writer::RuleWriter;
 
-/// Returns the approver of this process: `--yes`, the user at the terminal, or one that denies.
-pub(crate) fn approver(yes: bool) -> Arc<dyn Approver> {
-    approver_within(Reach::Values, yes)
+/// Returns the approver of this process: `--yes`, the user at the terminal, or one that denies. With a writer, an
+/// approval may become a rule of the app file.
+pub(crate) fn approver(yes: bool, rules: Option<RuleWriter>) -> Arc<dyn Approver> {
+    approver_within(Reach::Values, yes, rules)
 }
 
-/// Returns the same for a process that makes one call, so that no approval outlasts it.
-pub(crate) fn approver_of_one_call(yes: bool) -> Arc<dyn Approver> {
-    approver_within(Reach::Once, yes)
+/// Returns the same for a process that makes one call, so that no approval in memory outlasts it.
+pub(crate) fn approver_of_one_call(yes: bool, rules: RuleWriter) -> Arc<dyn Approver> {
+    approver_within(Reach::Once, yes, Some(rules))
 }
 
-fn approver_within(reach: Reach, yes: bool) -> Arc<dyn Approver> {
+fn approver_within(reach: Reach, yes: bool, rules: Option<RuleWriter>) -> Arc<dyn Approver> {
     let is_attended = CAN_DISCARD && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let person: Arc<dyn Approver> = if is_attended {
         Arc::new(TerminalApprover {
-            reach,
+            scope: Scope { reach, rules },
             ..TerminalApprover::new(ConsolePrompter::new(Arc::clone(console())))
         })
     } else {
@@ -95,13 +98,13 @@ impl Approver for Yes {
 /// The person at the terminal.
 struct TerminalApprover<P> {
     prompter: P,
-    reach: Reach,
+    scope: Scope,
     drafts: Drafts,
 }
 
 impl<P: Prompter> TerminalApprover<P> {
     fn new(prompter: P) -> Self {
-        Self { prompter, reach: Reach::Values, drafts: Drafts::default() }
+        Self { prompter, scope: Scope { reach: Reach::Values, rules: None }, drafts: Drafts::default() }
     }
 }
 
@@ -111,7 +114,7 @@ impl<P: Prompter> Approver for TerminalApprover<P> {
 
     async fn ask(&self, batch: &mut [ApprovalRequest], _context: &CallContext) {
         let dialogue = self.prompter.open().await;
-        calls::ask(&*dialogue, &self.drafts, self.reach, batch).await;
+        calls::ask(&*dialogue, &self.drafts, &self.scope, batch).await;
         dialogue.close();
     }
 

@@ -13,6 +13,7 @@ mod script;
 mod serve;
 mod sessions;
 mod shell;
+mod sources;
 mod starters;
 mod tools;
 mod trace;
@@ -37,6 +38,7 @@ pub(crate) use script::Script;
 pub(crate) use serve::{Approve, Serve, SurfaceArgument};
 pub(crate) use sessions::{Sessions, SessionsCommand};
 pub(crate) use shell::{Completions, Man};
+pub(crate) use sources::{Add, AddSource, RegistryArguments, RegistryCommand, ServerArgument, TargetApp};
 pub(crate) use starters::{Init, Template};
 pub(crate) use tools::Tools;
 pub(crate) use trace::Trace;
@@ -190,6 +192,10 @@ pub(crate) enum Command {
                             toolcrib import .mcp.json"
     )]
     Import(Import),
+    /// Add an MCP server, an OpenAPI document, or a tool file to an app file, which keeps its comments.
+    Add(Add),
+    /// Find MCP servers in a registry, and add them to an app file.
+    Registry(RegistryArguments),
     /// Measure quality and speed of the search on a labelled set.
     #[command(
         after_help = "Examples:\n  toolcrib eval --tools tools.json --queries queries.jsonl --json\n  \

@@ -76,16 +76,27 @@ pub(crate) fn reason(decision: &Decision) -> &'static str {
     }
 }
 
+/// Returns true if a rule under `tools.capabilities.grant` that names the tool decides instead of this one.
+pub(crate) fn is_changed_by_grant(rule: &str) -> bool {
+    const RULES: [&str; 5] = [
+        "tools.capabilities.default_policy",
+        "runtime",
+        "exposed_when_granted",
+        "confirmation_required",
+        "high risk",
+    ];
+    RULES.contains(&rule)
+}
+
 /// Returns what would change a decision, as advice for the author of the app file.
 pub(crate) fn to_change(decision: &Decision, matches: &[RuleMatch], tool: &QualifiedName) -> String {
     let rule = format!("{{module: {}, actions: [{}]}}", tool.namespace(), tool.name());
     let add = |list: &str| format!("add `{rule}` to `tools.capabilities.{list}`");
     match decision.rule.as_ref() {
-        "tools.capabilities.default_policy" | "runtime" => match decision.effect {
+        rule if is_changed_by_grant(rule) => match decision.effect {
             Effect::Grant => add("deny"),
             Effect::Approve | Effect::Deny => add("grant"),
         },
-        "exposed_when_granted" | "confirmation_required" | "high risk" => add("grant"),
         "tools.capabilities.max_risk_level" => {
             "raise `tools.capabilities.max_risk_level`, or lower the risk of the tool at its source"
                 .to_owned()

@@ -44,6 +44,7 @@ mod approver;
 mod decision_display;
 mod delegated_calls;
 mod extensions;
+mod file_edit;
 mod interrupt;
 mod secrets;
 mod session;

@@ -169,7 +169,7 @@ pub(super) const OWNERS: &[Owner] = &[
     // Archives of releases.
     Owner::of("flate2", &["xtask"]),
     Owner::of("tar", &["xtask"]),
-    Owner::of("zip", &["xtask"]),
+    Owner::of("zip", &["toolcrib-cli", "xtask"]),
     // Libraries have an error type of their own.
     Owner::of("anyhow", &["toolcrib-cli", "toolcrib-distill", "toolcrib-evaluation", "xtask"]),
     Owner::of(
@@ -194,6 +194,7 @@ pub(super) const OWNERS: &[Owner] = &[
     Owner::of("clap_complete", &["toolcrib-cli"]),
     Owner::of("clap_mangen", &["toolcrib-cli"]),
     Owner::of("reedline", &["toolcrib-cli"]),
+    Owner::of("yaml-edit", &["toolcrib-cli"]),
     // Behind fastembed, whose runtime it loads; the teacher of the built-in embedder runs in it too.
     Owner::of("ort", &["toolcrib-distill", "toolcrib-search"]),
     Owner::of(

@@ -1,6 +1,7 @@
 //! Questions about calls: one by itself, several together.
 
 use std::collections::VecDeque;
+use std::fmt::Write as _;
 
 use parking_lot::Mutex;
 use toolcrib_model::JsonObject;
@@ -10,9 +11,11 @@ use toolcrib_port::{Answer, ApprovalRequest};
 use super::edit::{self, Edited};
 use super::prompter::Dialogue;
 use super::reply::{Confirmation, Reach, Reply, numbered, reply};
+use super::rule_writer::RuleWriter;
 use super::show::{self, Sizes};
 use super::{diff, show::quoted};
-use crate::ui::printable::{Layout, cut};
+use crate::exit::Failure;
+use crate::ui::printable::{Layout, cut, excerpt};
 
 /// The number of unclear answers before the question counts as denied.
 const MAX_UNCLEAR: usize = 10;
@@ -20,8 +23,18 @@ const MAX_UNCLEAR: usize = 10;
 /// The number of edits that are stored in case they are rejected.
 const MAX_DRAFTS: usize = 64;
 
+/// The most bytes of the name of the app file in a prompt.
+const MAX_FILE_NAME_BYTES: usize = 40;
+
 /// The most bytes of a reason that is shown.
 const MAX_REASON_BYTES: usize = 1000;
+
+/// The approvals that a person can give.
+pub(super) struct Scope {
+    pub(super) reach: Reach,
+    /// The writer of rules into the app file.
+    pub(super) rules: Option<RuleWriter>,
+}
 
 /// The last edits by question, as a starting point for another edit.
 #[derive(Default)]
@@ -47,17 +60,17 @@ impl Drafts {
 pub(super) async fn ask(
     dialogue: &dyn Dialogue,
     drafts: &Drafts,
-    reach: Reach,
+    scope: &Scope,
     batch: &mut [ApprovalRequest],
 ) {
     // A question that interrupts is answered by the name of its tool, so each call has a question.
     let is_interruption = batch.iter().any(|asked| interrupts(dialogue, asked.question()));
-    if batch.len() > 1 && !is_interruption && !together(dialogue, drafts, reach, batch).await {
+    if batch.len() > 1 && !is_interruption && !together(dialogue, drafts, scope, batch).await {
         return;
     }
     for at in 0..batch.len() {
         if let Some(question) = open(batch, at) {
-            let answer = one(dialogue, drafts, reach, &question).await;
+            let answer = one(dialogue, drafts, scope, &question).await;
             put(dialogue, batch, at, answer);
         }
     }
@@ -67,7 +80,7 @@ pub(super) async fn ask(
 async fn together(
     dialogue: &dyn Dialogue,
     drafts: &Drafts,
-    reach: Reach,
+    scope: &Scope,
     batch: &mut [ApprovalRequest],
 ) -> bool {
     let shown = show::calls(batch.iter().enumerate().map(|(at, asked)| (at + 1, asked.question())));
@@ -83,9 +96,9 @@ async fn together(
                     let answer = match reply(Some(rest), &Confirmation::Letter) {
                         Reply::Yes(remember) => yes(&question, None, remember),
                         Reply::No(said) if !rest.is_empty() => Answer::Denied(said),
-                        Reply::Edit => edited(dialogue, drafts, reach, &question).await,
+                        Reply::Edit => edited(dialogue, drafts, scope, &question).await,
                         // By its number alone: this one in full.
-                        _ => one(dialogue, drafts, reach, &question).await,
+                        _ => one(dialogue, drafts, scope, &question).await,
                     };
                     put(dialogue, batch, at, answer);
                 }
@@ -106,7 +119,7 @@ async fn together(
                 }
                 Reply::Unclear if line.as_deref().is_some_and(|line| line.trim() == "o") => return true,
                 Reply::All => return true,
-                Reply::Unclear | Reply::Edit | Reply::Undo => {
+                Reply::Unclear | Reply::Edit | Reply::Undo | Reply::WriteRule => {
                     "expected y, n or o, or a number".clone_into(&mut text);
                 }
             }
@@ -123,20 +136,20 @@ async fn together(
 }
 
 /// Asks about one call.
-async fn one(dialogue: &dyn Dialogue, drafts: &Drafts, reach: Reach, question: &Question) -> Answer {
-    PendingQuestion::new(dialogue, drafts, reach, question).until_answered(false).await
+async fn one(dialogue: &dyn Dialogue, drafts: &Drafts, scope: &Scope, question: &Question) -> Answer {
+    PendingQuestion::new(dialogue, drafts, scope, question).until_answered(false).await
 }
 
 /// Returns the same, with the editor open.
-async fn edited(dialogue: &dyn Dialogue, drafts: &Drafts, reach: Reach, question: &Question) -> Answer {
-    PendingQuestion::new(dialogue, drafts, reach, question).until_answered(true).await
+async fn edited(dialogue: &dyn Dialogue, drafts: &Drafts, scope: &Scope, question: &Question) -> Answer {
+    PendingQuestion::new(dialogue, drafts, scope, question).until_answered(true).await
 }
 
 /// One call, and what the person has made of it so far.
 struct PendingQuestion<'a> {
     dialogue: &'a dyn Dialogue,
     drafts: &'a Drafts,
-    reach: Reach,
+    scope: &'a Scope,
     question: &'a Question,
     /// The arguments to run instead.
     edited: Option<JsonObject>,
@@ -147,11 +160,11 @@ struct PendingQuestion<'a> {
 }
 
 impl<'a> PendingQuestion<'a> {
-    fn new(dialogue: &'a dyn Dialogue, drafts: &'a Drafts, reach: Reach, question: &'a Question) -> Self {
+    fn new(dialogue: &'a dyn Dialogue, drafts: &'a Drafts, scope: &'a Scope, question: &'a Question) -> Self {
         let last = drafts.take(question.id);
         let draft = edit::draft(last.as_ref().unwrap_or(&question.arguments));
         let confirmation = Confirmation::of(&question.tool, interrupts(dialogue, question));
-        Self { dialogue, drafts, reach, question, edited: None, draft, problem: None, confirmation }
+        Self { dialogue, drafts, scope, question, edited: None, draft, problem: None, confirmation }
     }
 
     async fn until_answered(&mut self, mut is_editing: bool) -> Answer {
@@ -178,13 +191,45 @@ impl<'a> PendingQuestion<'a> {
                     self.draft = edit::draft(&self.question.arguments);
                 }
                 Reply::All => sizes = Sizes::ALL,
-                Reply::Unclear | Reply::Undo => {
+                Reply::WriteRule if self.rule_writer().is_some() => match self.write_rule().await {
+                    Ok(written) => {
+                        self.dialogue.tell(&written);
+                        return yes(self.question, None, Remember::Tool);
+                    }
+                    Err(problem) => {
+                        unclear += 1;
+                        note = problem;
+                    }
+                },
+                Reply::Unclear | Reply::Undo | Reply::WriteRule => {
                     unclear += 1;
                     note = self.confirmation.note();
                 }
             }
         }
         Answer::Denied(None)
+    }
+
+    /// Returns the writer of rules, where a rule would answer this question the next time.
+    fn rule_writer(&self) -> Option<&RuleWriter> {
+        let can_answer = self.confirmation == Confirmation::Letter
+            && self.edited.is_none()
+            && RuleWriter::can_answer(self.question);
+        self.scope.rules.as_ref().filter(|_| can_answer)
+    }
+
+    /// Writes a rule that approves all calls of the tool. An error says why none was written.
+    async fn write_rule(&self) -> Result<String, String> {
+        let quoted = |text: &str| quoted(&cut(text, Layout::Lines, MAX_REASON_BYTES));
+        let Some(writer) = self.rule_writer() else { return Err(self.confirmation.note()) };
+        let failed = |failure: Failure| format!("no rule was written:\n{}", quoted(&failure.message));
+        let rule = writer.propose(&self.question.tool).map_err(failed)?;
+        let text = format!("\n{} would change\n{}", writer.file_name(), rule.diff());
+        let said = self.dialogue.ask(&text, "write it, and run the call? [y, n] ").await.unwrap_or_default();
+        match said.trim().to_lowercase().as_str() {
+            "y" | "yes" => rule.write().map_err(failed),
+            _ => Err("no rule was written; the call still waits".to_owned()),
+        }
     }
 
     async fn edit(&mut self) {
@@ -220,9 +265,13 @@ impl<'a> PendingQuestion<'a> {
         if matches!((sizes.value_bytes, &self.edited), (bytes, None) if bytes == Sizes::ALL.value_bytes) {
             more = "";
         }
-        let is_in_script = self.question.script.is_some() && self.reach != Reach::Once;
-        let reach = if is_in_script { Reach::Script } else { self.reach };
-        let choices = self.confirmation.choices(reach);
+        let is_in_script = self.question.script.is_some() && self.scope.reach != Reach::Once;
+        let reach = if is_in_script { Reach::Script } else { self.scope.reach };
+        let mut choices = self.confirmation.choices(reach);
+        if let Some(writer) = self.rule_writer() {
+            // Writing to a string cannot fail.
+            let _ = write!(choices, "p always, in {}, ", excerpt(&writer.file_name(), MAX_FILE_NAME_BYTES));
+        }
         let prompt = match &self.confirmation {
             Confirmation::Letter => format!("run it? [{choices}e edit{more}, n no, or say why not] "),
             Confirmation::Word(_) => format!("run it? type {choices}or e edit{more}, n no, or say why not: "),

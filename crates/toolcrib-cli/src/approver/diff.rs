@@ -29,7 +29,7 @@ pub(super) fn arguments(old: &JsonObject, new: &JsonObject) -> String {
 }
 
 /// Returns the changes of an edit by line.
-pub(super) fn lines(old: &str, new: &str) -> String {
+pub(crate) fn lines(old: &str, new: &str) -> String {
     bounded(line_changes(old, new, "  "))
 }
 

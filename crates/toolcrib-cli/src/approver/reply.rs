@@ -51,6 +51,8 @@ const AFFIRMATIVE: [&str; 32] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reply {
     Yes(Remember),
+    /// An approval that is also written into the app file.
+    WriteRule,
     Edit,
     /// Back to the arguments as they were.
     Undo,
@@ -160,6 +162,7 @@ pub(crate) fn reply(line: Option<&str>, confirmation: &Confirmation) -> Reply {
         return Reply::Yes(remember);
     }
     match lower.as_str() {
+        "p" | "permanent" if *confirmation == Confirmation::Letter => Reply::WriteRule,
         "e" | "edit" => Reply::Edit,
         "u" | "undo" => Reply::Undo,
         "a" | "all" => Reply::All,

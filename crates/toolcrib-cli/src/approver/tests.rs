@@ -53,7 +53,12 @@ impl Script {
 impl TerminalApprover<Script> {
     /// All that was shown and typed. Nothing of what was to be said is left.
     fn transcript(&self) -> String {
-        assert!(self.prompter.lines.lock().is_empty(), "{:?}", self.prompter.lines);
+        assert!(
+            self.prompter.lines.lock().is_empty(),
+            "{:?}\n{}",
+            self.prompter.lines,
+            self.prompter.screen.lock()
+        );
         let screen = self.prompter.screen.lock();
         // Prompts end with a space, which no snapshot keeps.
         screen.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")

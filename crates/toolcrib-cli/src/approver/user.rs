@@ -114,7 +114,9 @@ async fn reviewed(
                     edited = Some(new);
                 }
             },
-            Reply::Unclear => "expected y, e or n, or in words why not".clone_into(&mut shown),
+            Reply::Unclear | Reply::WriteRule => {
+                "expected y, e or n, or in words why not".clone_into(&mut shown);
+            }
         }
     }
     Err(None)

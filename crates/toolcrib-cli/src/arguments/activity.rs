@@ -21,6 +21,7 @@ impl Command {
             Self::Call(arguments) => Some(format!("calling {}", arguments.name)),
             Self::Script(arguments) => Some(format!("running a script in {}", arguments.app.display())),
             Self::Trace(_) => Some("writing the timeline".to_owned()),
+            Self::Registry(_) => Some("asking the registry".to_owned()),
             Self::Import(_) => Some("reading the configurations of clients".to_owned()),
             Self::Install(_) => Some("reading the configuration of the client".to_owned()),
             Self::Eval(_) => Some("measuring the search".to_owned()),

@@ -11,7 +11,7 @@ use crate::ui::width::{terminal_width, wrap};
 
 /// The commands in the order of the help, by their purpose. Each that is not hidden is in one group.
 pub(super) const GROUPS: [(&str, &[&str]); 5] = [
-    ("Start", &["init", "new", "import", "install"]),
+    ("Start", &["init", "new", "add", "registry", "import", "install"]),
     ("Inspect", &["validate", "tools", "show", "search", "why", "policy", "plan", "lint", "load", "schema"]),
     ("Run", &["run", "chat", "call", "script", "sessions", "tasks", "trace", "generate"]),
     ("Serve", &["serve", "approve", "trust", "login"]),

@@ -10,7 +10,7 @@ use toolcrib_io::files::read_bounded;
 use toolcrib_model::{ErrorKind, JsonObject, ToolCall};
 
 use crate::app_start::{exit_of_rejects, open_with, patient, start_briefly};
-use crate::approver::approver_of_one_call;
+use crate::approver::{RuleWriter, approver_of_one_call};
 use crate::arguments::{Call, SESSION};
 use crate::exit::{Exit, Failure, advice};
 use crate::interrupt::Interrupts;
@@ -27,8 +27,9 @@ pub(crate) async fn run(arguments: &Call, extensions: &Extensions, json: bool) -
         // Schedules and watchers are stored for the process that runs the app later.
         options.tasks = TaskStore::Kept;
     }
+    let rules = RuleWriter::new(arguments.app.clone(), extensions.clone());
     let blueprint = open_with(&arguments.app, extensions, options)?;
-    let runtime = start_briefly(blueprint, approver_of_one_call(arguments.yes)).await?;
+    let runtime = start_briefly(blueprint, approver_of_one_call(arguments.yes, rules)).await?;
     let interrupts = Interrupts::watch();
     let turn = interrupts.turn();
     let context = arguments.caller.context(SESSION)?.with_message("1");

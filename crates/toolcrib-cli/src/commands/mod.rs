@@ -1,8 +1,10 @@
 //! One file for each command.
 
+mod add;
 mod approve;
 mod call;
 mod completions;
+mod confirm;
 mod doctor;
 mod entry_secrets;
 mod eval;
@@ -18,6 +20,7 @@ mod models;
 mod new;
 mod plan;
 mod policy_test;
+mod registry;
 mod run;
 mod schema;
 mod script;
@@ -74,6 +77,8 @@ pub(crate) async fn run(arguments: Arguments, extensions: Extensions) -> ExitCod
         Command::Approve(arguments) => approve::run(&arguments, extensions, json).await,
         Command::Install(arguments) => install::run(&arguments, extensions, json).await,
         Command::Import(arguments) => import::run(&arguments, json),
+        Command::Add(arguments) => add::run(&arguments, extensions, json).await,
+        Command::Registry(arguments) => registry::run(&arguments, extensions, json).await,
         Command::Eval(arguments) => eval::run(&arguments, json).await,
         Command::Generate(arguments) => Box::pin(generate::run(&arguments, extensions, json)).await,
         Command::Doctor(arguments) => doctor::run(&arguments, extensions, json).await,

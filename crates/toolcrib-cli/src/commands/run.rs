@@ -23,7 +23,7 @@ use toolcrib_port::{CallContext, ToolCaller};
 use toolcrib_runtime::Runtime;
 
 use crate::app_start::{start, tell_missing_records};
-use crate::approver::approver;
+use crate::approver::{RuleWriter, approver};
 use crate::arguments::{Chat, Reasoning, Run, RunOptions};
 use crate::delegated_calls::DelegatedCalls;
 use crate::exit::{Exit, Failure};
@@ -76,6 +76,7 @@ pub(crate) async fn chat(arguments: Chat, extensions: &Extensions, json: bool) -
 
 async fn start_and_drive(task: RunRequest, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
     let interrupts = Interrupts::watch();
+    let rules = RuleWriter::new(task.app.clone(), extensions.clone());
     let mut app = App::open_with(&task.app, extensions.clone())?;
     let first = app.config.agents.first().map(|agent| agent.id.as_str());
     if let Some(agent) = task.options.agent.as_deref().or(first).filter(|_| !json) {
@@ -89,7 +90,7 @@ async fn start_and_drive(task: RunRequest, extensions: &Extensions, json: bool) 
     let runtime = tokio::select! {
         biased;
         () = interrupts.left() => return Err(interrupted()),
-        runtime = start(app, approver(task.options.yes)) => runtime?,
+        runtime = start(app, approver(task.options.yes, Some(rules))) => runtime?,
     };
     drop(starting);
     let outcome = drive(&runtime, &interrupts, task, json).await;

@@ -28,7 +28,7 @@ pub(crate) async fn run(arguments: &Script, extensions: &Extensions, json: bool)
     // A paused script is stored, and resumed by another process.
     options.tasks = TaskStore::Kept;
     let blueprint = open_with(&arguments.app, extensions, options)?;
-    let runtime = start_briefly(blueprint, approver(arguments.yes)).await?;
+    let runtime = start_briefly(blueprint, approver(arguments.yes, None)).await?;
     let interrupts = Interrupts::watch();
     let turn = interrupts.turn();
     let context = arguments.caller.context(SESSION)?.with_message("1").with_cancel(turn.cancel());

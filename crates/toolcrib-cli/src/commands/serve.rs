@@ -27,7 +27,7 @@ pub(crate) async fn run(arguments: &Serve, extensions: &Extensions) -> Result<Ex
     let scope = arguments.identity.scope()?;
     // Who serves over HTTP may sit at a terminal. Standard input belongs to the protocol otherwise.
     let operator: Arc<dyn Approver> =
-        if arguments.http.is_some() { approver(false) } else { Arc::new(DenyAll) };
+        if arguments.http.is_some() { approver(false, None) } else { Arc::new(DenyAll) };
     let pending = PendingApprovals::default();
     let page = StatusPage::new(&pending).map_err(|error| failure(&error))?;
     let (mut extensions, approver) = (extensions.clone(), pending.approver(ClientApprover::new(operator)));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use toolcrib_app::Extensions;
 use toolcrib_model::{JsonObject, Risk, Tool};
 use toolcrib_policy::{
     Approval, Approvals, Call, Capabilities, PendingApproval, Policy, Principal, Question, Remember, Verdict,
@@ -10,6 +11,8 @@ use toolcrib_policy::{
 use toolcrib_port::{Answer, ApprovalRequest, Approver as _, CallContext};
 
 use super::{Script, TerminalApprover, object};
+use crate::approver::RuleWriter;
+use crate::approver::calls::Scope;
 use crate::approver::reply::{Confirmation, Reach, Reply, numbered, reply};
 use crate::approver::show::{self, Sizes};
 
@@ -65,9 +68,42 @@ async fn a_question_shows_the_tool_its_arguments_risk_side_effects_and_the_rule(
     insta::assert_snapshot!(transcript);
 }
 
+/// Asks about a call while an app file with this text is there; the answer, the transcript, and the file afterwards.
+async fn ask_with_app<const N: usize>(lines: [&str; N], app: &str) -> (Answer, String, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("app.yaml");
+    std::fs::write(&path, app).unwrap();
+    let rules = Some(RuleWriter::new(path.clone(), Extensions::default()));
+    let scope = Scope { reach: Reach::Values, rules };
+    let terminal = TerminalApprover { scope, ..Script::saying(lines).terminal() };
+    let mut batch = vec![ApprovalRequest::new(question(&json!({"path": "a.txt"})))];
+    terminal.ask(&mut batch, &CallContext::new("s")).await;
+    let transcript = terminal.transcript().replace(&*folder.path().to_string_lossy(), "[folder]");
+    (batch.remove(0).answer.unwrap(), transcript, std::fs::read_to_string(path).unwrap())
+}
+
+#[tokio::test]
+async fn an_approval_is_written_into_the_app_file_after_its_change_was_shown() {
+    let app =
+        "# files of the team\ntools:\n  registry:\n    - {type: mcp, namespace: files, command: [server]}\n";
+    let (answer, transcript, written) = ask_with_app(["p", "n", "p", "y"], app).await;
+    assert_eq!(approval(Some(&answer)).remembered(), Remember::Tool);
+    insta::assert_snapshot!(format!("{transcript}\n----\n{written}"));
+}
+
+#[tokio::test]
+async fn a_rule_that_cannot_be_written_leaves_the_call_waiting() {
+    let app = "tools: {capabilities: everything}\n";
+    let (answer, transcript, written) = ask_with_app(["p", "n"], app).await;
+    assert!(matches!(answer, Answer::Denied(None)), "{answer:?}");
+    assert!(transcript.contains("no rule was written"), "{transcript}");
+    assert_eq!(written, app);
+}
+
 #[tokio::test]
 async fn a_process_that_makes_one_call_offers_no_approval_that_outlasts_it() {
-    let terminal = TerminalApprover { reach: Reach::Once, ..Script::saying(["y"]).terminal() };
+    let scope = Scope { reach: Reach::Once, rules: None };
+    let terminal = TerminalApprover { scope, ..Script::saying(["y"]).terminal() };
     let mut batch = vec![ApprovalRequest::new(question(&json!({"path": "a.txt"})))];
     terminal.ask(&mut batch, &CallContext::new("s")).await;
     assert_eq!(approval(batch[0].answer.as_ref()).remembered(), Remember::Once);

@@ -187,7 +187,7 @@ fn next(last: &Retry, line: Option<String>, confirmation: Confirmation) -> Next 
         Reply::Yes(Remember::Tool) => Next::Said(Answer::Say(CallDecision::Tool)),
         Reply::No(said) => Next::Said(Answer::Say(CallDecision::Deny(said.unwrap_or_default()))),
         Reply::All => Next::Ask(Retry { sizes: Sizes::ALL, ..again }),
-        Reply::Yes(Remember::Arguments) | Reply::Edit | Reply::Undo | Reply::Unclear => {
+        Reply::Yes(Remember::Arguments) | Reply::WriteRule | Reply::Edit | Reply::Undo | Reply::Unclear => {
             if last.unclear >= MAX_UNCLEAR {
                 return Next::Said(Answer::Say(CallDecision::Deny(String::new())));
             }

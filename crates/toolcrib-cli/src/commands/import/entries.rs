@@ -6,8 +6,9 @@ use serde_json::{Map, Value};
 use toolcrib_app::serve_arguments;
 
 use crate::arguments::Client;
-use crate::commands::install::{CLIENTS, Edit, Places, Target};
+use crate::commands::install::{CLIENTS, Edit, Places};
 use crate::exit::Failure;
+use crate::file_edit::Target;
 
 /// The keys under which servers stand, with the client that has it where it is one alone.
 const KEYS: [(&str, Option<Client>); 3] =

@@ -14,9 +14,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::install::Target;
 use crate::arguments::Import;
 use crate::exit::{Exit, Failure};
+use crate::file_edit::Target;
 use crate::ui::output;
 use crate::ui::printable::excerpt;
 use entries::All;

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::clients::{CLIENTS, Places};
 use super::entry::is_ours;
-use super::file::Target;
 use crate::arguments::Client;
 use crate::exit::{Exit, Failure};
+use crate::file_edit::Target;
 use crate::ui::output;
 
 /// A client, and what its configuration says of us.

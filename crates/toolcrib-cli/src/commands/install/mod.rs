@@ -3,12 +3,10 @@
 mod clients;
 mod edit;
 mod entry;
-mod file;
 mod list;
 mod show;
 mod undo;
 
-use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -16,11 +14,11 @@ use toolcrib_app::Extensions;
 
 pub(crate) use clients::{CLIENTS, Places};
 pub(crate) use edit::Edit;
-pub(crate) use file::Target;
 
+use super::confirm::{agreed, not_written};
 use crate::arguments::{Client, Install};
 use crate::exit::{Exit, Failure};
-use crate::terminal::{CAN_DISCARD, console};
+use crate::file_edit::Target;
 use crate::ui::output;
 use entry::{Served, is_ours, merged};
 
@@ -175,21 +173,6 @@ fn undo(arguments: &Install, client: Client, target: &Target) -> Result<Change, 
     Ok(Change { action, text, before: Some(entry), entry: back, needed: None, variables: Vec::new() })
 }
 
-/// Returns true if the user at the terminal agrees; false if there is no terminal.
-async fn agreed(json: bool) -> Result<bool, Failure> {
-    let is_attended = CAN_DISCARD && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    if json || !is_attended {
-        return Ok(false);
-    }
-    let dialogue = console().dialogue().await;
-    let said = dialogue.ask("", "write it? [y, n] ").await.unwrap_or_default();
-    dialogue.close();
-    if matches!(said.trim().to_lowercase().as_str(), "y" | "yes") {
-        return Ok(true);
-    }
-    Err(Failure::new(Exit::Denied, "nothing was written"))
-}
-
 /// The report of a change.
 struct Report<'a> {
     client: Client,
@@ -260,9 +243,7 @@ impl Report<'_> {
             output::json(&self.json(false, None));
             return;
         }
-        let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
-        let again = shell_words::join(words.collect::<Vec<_>>());
-        output::tell(&format!("nothing is written yet; to write it, run: toolcrib {again} --yes"));
+        output::tell(&not_written());
     }
 
     fn done(&self, is_written: bool, backup: Option<&Path>, json: bool) {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::edit::{Edit, Problem};
 use super::entry::is_ours;
-use super::file::{Target, backups};
+use crate::file_edit::{Target, backups};
 
 /// The entry that a configuration had before ours.
 #[derive(Debug)]

@@ -1,21 +1,30 @@
 //! `toolcrib models`.
 
-mod app_edit;
-
 use std::path::{Path, PathBuf, absolute};
 
 use serde_json::json;
 use toolcrib_app::sections::search::{DEFAULT_MODEL, SearchTier, models_folder, open_model};
-use toolcrib_document::without_byte_order_mark;
-use toolcrib_io::files::{read_bounded, replace};
 
-use self::app_edit::{ChosenModel, with_model};
 use crate::arguments::{ModelTier, Models, ModelsCommand};
 use crate::exit::{Exit, Failure};
+use crate::file_edit::AppEdit;
 use crate::ui::output;
 
-/// The most bytes of an app file.
-const MAX_APP_BYTES: u64 = 1 << 20;
+/// The section of an app file that selects the model.
+const SECTION: [&str; 2] = ["tools", "search"];
+
+/// The settings of the section that are replaced.
+const KEYS: [&str; 3] = ["tier", "model", "model_dir"];
+
+/// A chosen model.
+struct ChosenModel {
+    /// The tier that runs it.
+    tier: &'static str,
+    /// `model` or `model_dir`.
+    key: &'static str,
+    /// Its name or its folder.
+    value: String,
+}
 
 pub(crate) async fn run(arguments: &Models, json: bool) -> Result<Exit, Failure> {
     match &arguments.command {
@@ -46,11 +55,14 @@ pub(crate) async fn run(arguments: &Models, json: bool) -> Result<Exit, Failure>
         }
         ModelsCommand::Use { model, app, tier } => {
             let chosen = choose(model, app, *tier)?;
-            write(app, &chosen)?;
+            let ChosenModel { tier, key, value } = &chosen;
+            let mut edit = AppEdit::open(app)?;
+            edit.set(&SECTION, &[("tier", json!(tier)), (key, json!(value))], &KEYS)?;
+            edit.write()?;
             if json {
-                output::json(&json!({"app": app, "tier": chosen.tier, (chosen.key): chosen.value}));
+                output::json(&json!({"app": app, "tier": tier, (*key): value}));
             } else {
-                output::say(&format!("{}: {}", app.display(), chosen.line()));
+                output::say(&format!("{}: search: {{tier: {tier}, {key}: {value}}}", app.display()));
             }
         }
     }
@@ -74,18 +86,6 @@ fn choose(model: &str, app: &Path, tier: ModelTier) -> Result<ChosenModel, Failu
     let folder = if is_beside { Ok(folder) } else { absolute(&folder) };
     let folder = folder.map_err(|error| Failure::bad_input(format!("{model}: {error}")))?;
     Ok(ChosenModel { tier, key: "model_dir", value: folder.display().to_string() })
-}
-
-/// Writes a model into an app file.
-fn write(app: &Path, chosen: &ChosenModel) -> Result<(), Failure> {
-    let wrong = |message: String| Failure::bad_input(format!("{}: {message}", app.display()));
-    let bytes = read_bounded(app, MAX_APP_BYTES).map_err(|error| Failure::bad_input(error.to_string()))?;
-    let text = String::from_utf8(without_byte_order_mark(&bytes).to_vec())
-        .map_err(|error| wrong(error.to_string()))?;
-    let edited = with_model(&text, chosen).ok_or_else(|| {
-        wrong(format!("it is not changed; write `{}` below `tools` yourself", chosen.line()))
-    })?;
-    replace(app, edited.as_bytes()).map_err(|error| wrong(error.to_string()))
 }
 
 /// A model as it is listed.

@@ -8,7 +8,8 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 use toolcrib_document::{Error, Format, Limits, parse};
 
-use super::{MAX_CONFIGURATION_BYTES, Problem, line_end, not_editable, place, spliced};
+use super::{Problem, line_end, not_editable, place, spliced};
+use crate::file_edit::MAX_CONFIGURATION_BYTES;
 
 /// Replaces each byte of a comment. JSON never has it outside of a string.
 const COMMENT: u8 = 1;

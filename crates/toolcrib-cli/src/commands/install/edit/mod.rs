@@ -15,9 +15,6 @@ mod tests;
 
 use serde_json::{Map, Value};
 
-/// The most bytes of a configuration. `~/.claude.json` holds the history of projects too, and grows.
-pub(crate) const MAX_CONFIGURATION_BYTES: u64 = 32 * 1024 * 1024;
-
 /// The format of a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {

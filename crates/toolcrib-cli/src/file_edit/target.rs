@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 use toolcrib_document::without_byte_order_mark;
 use toolcrib_io::files::read_bounded;
 
-use super::edit::MAX_CONFIGURATION_BYTES;
 use crate::exit::{Exit, Failure};
 
+/// The largest configuration, in bytes. `~/.claude.json` also holds the history of projects, and grows.
+pub(crate) const MAX_CONFIGURATION_BYTES: u64 = 32 * 1024 * 1024;
+
 /// The maximum number of backups of a file. The one that `--undo` needs is stored in addition.
-pub(super) const MAX_BACKUPS: usize = 5;
+const MAX_BACKUPS: usize = 5;
 
 /// Stands between the name of a file and the number of its backup.
 const BACKUP: &str = ".toolcrib-backup-";
@@ -88,7 +90,7 @@ impl Target {
     fn failed(&self, error: &std::io::Error) -> Failure {
         let hint = match error.kind() {
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
-                "; make it writable, or name another file: --file"
+                "; make it writable, or name another file"
             }
             _ => "",
         };
@@ -168,7 +170,7 @@ fn open_permissions() -> fs::Permissions {
 }
 
 /// Returns the backups of a file with their numbers, the newest first.
-pub(super) fn backups(path: &Path) -> Vec<(u64, PathBuf)> {
+pub(crate) fn backups(path: &Path) -> Vec<(u64, PathBuf)> {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
     let Ok(folder) = fs::read_dir(folder_of(path)) else { return Vec::new() };
     let prefix = format!("{name}{BACKUP}");
