@@ -36,6 +36,10 @@ impl Decision {
 
     /// A lab whose tool appends a line to `ran.txt` each time that it runs.
     fn lab(self, mode: &str, is_native: bool) -> Lab {
+        self.lab_of(Target::Plain, mode, is_native)
+    }
+
+    fn lab_of(self, target: Target, mode: &str, is_native: bool) -> Lab {
         let app = format!(
             r#"
 agents:
@@ -49,20 +53,88 @@ audit: {{path: audit.jsonl}}
 runtime: {{tool_injection: {mode}}}
 serve: {{scripts: on}}
 tools:
+  {shape}
   registry: [{{type: file, path: tools.yaml, engine: shop}}]
   engines:
     shop: {{type: command, argv: [sh, -c, 'echo ran >> ran.txt; echo done', sh]}}
   capabilities:
     default_policy: deny
-    grant: [{{module: context_builder}}]
-    {rule}: [{{module: shop, actions: [touch]}}]
+    grant: [{{module: context_builder}}{granted}]
+    {rules}
 "#,
-            rule = self.rule()
-        )
-        .replace("grant: [{module: context_builder}]\n    grant: [", "grant: [{module: context_builder}, ");
+            shape = target.shape(),
+            granted = if target == Target::Original || self == Self::Granted { target.granted() } else { "" },
+            rules = if self == Self::Granted { String::new() } else { target.rules(self.rule()) },
+        );
         Lab::with_app(&app)
             .with_file("tools.yaml", "shop: [{name: touch, description: Leaves a trace.}]\n")
             .with_variable("OPENAI_API_KEY", "test")
+    }
+}
+
+/// The tool of a call, and the tool that rules name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Target {
+    /// A tool as its source defines it.
+    Plain,
+    /// A shaped tool, which rules name by its own name.
+    Shaped,
+    /// A shaped tool, which is granted, while a rule restricts its original.
+    Original,
+}
+
+impl Target {
+    const ALL: [Self; 3] = [Self::Plain, Self::Shaped, Self::Original];
+
+    fn shape(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Shaped | Self::Original => {
+                "shape: [{tool: shop.touch, name: desk.mark, description: Leaves a trace.}]"
+            }
+        }
+    }
+
+    fn granted(self) -> &'static str {
+        match self {
+            Self::Plain => ", {module: shop, actions: [touch]}",
+            Self::Shaped | Self::Original => ", {module: desk, actions: [mark]}",
+        }
+    }
+
+    fn rules(self, effect: &str) -> String {
+        let tool = if self == Self::Shaped {
+            "module: desk, actions: [mark]"
+        } else {
+            "module: shop, actions: [touch]"
+        };
+        format!("{effect}: [{{{tool}}}]")
+    }
+
+    /// The tool that a record names, and the original.
+    fn recorded(self) -> (&'static str, Option<&'static str>) {
+        match self {
+            Self::Plain => ("shop::touch", None),
+            Self::Shaped | Self::Original => ("desk::mark", Some("shop::touch")),
+        }
+    }
+
+    /// The ways to the tool.
+    fn ways(self) -> Vec<(String, Value)> {
+        let renamed = |text: &str| {
+            if self == Self::Plain {
+                return text.to_owned();
+            }
+            let names =
+                [("shop.touch", "desk.mark"), ("shop::touch", "desk::mark"), ("shop__touch", "desk__mark")];
+            names.into_iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
+        };
+        let ways = ways().into_iter();
+        ways.map(|(name, arguments)| {
+            let arguments = renamed(&arguments.to_string());
+            (renamed(name), serde_json::from_str(&arguments).unwrap())
+        })
+        .collect()
     }
 }
 
@@ -78,6 +150,8 @@ fn ways() -> Vec<(&'static str, Value)> {
         ("execute_tool", json!({"params": {"tool_name": "shop::touch"}})),
         ("execute_tool", nested.clone()),
         ("context_builder.execute_tool", json!({"name": "execute_tool", "params": nested})),
+        ("execute_tool", json!({"name": "shop.touch", "params": {}, "project": "$"})),
+        ("run_parallel", json!({"calls": [{"name": "shop.touch", "params": {}, "project": "."}]})),
         ("run_parallel", json!({"calls": [touch]})),
         ("run_parallel", json!({"calls": [nested]})),
         ("execute_tool", json!({"name": "run_parallel", "params": {"calls": [touch]}})),
@@ -101,27 +175,34 @@ fn ran(lab: &Lab) -> usize {
 
 /// The records of calls of the tool since the last time that this was asked.
 fn recorded(lab: &Lab) -> Vec<Value> {
+    recorded_of(lab, Target::Plain)
+}
+
+fn recorded_of(lab: &Lab, target: Target) -> Vec<Value> {
+    let (tool, original) = target.recorded();
     let path = lab.path("audit.jsonl");
     let text = std::fs::read_to_string(&path).unwrap();
     let _ = std::fs::remove_file(path);
     let records = text.lines().map(|line| serde_json::from_str(line).unwrap());
-    records.filter(|record: &Value| record["tool"] == "shop::touch").collect()
+    let records: Vec<Value> = records.filter(|record: &Value| record["tool"] == tool).collect();
+    assert!(records.iter().all(|record| record["original"].as_str() == original), "{records:#?}");
+    records
 }
 
 #[tokio::test]
 async fn a_call_from_the_command_line_runs_as_often_as_the_policy_lets_it() {
-    for decision in Decision::ALL {
-        let lab = decision.lab("auto", true);
-        for (name, arguments) in ways() {
+    for (decision, target) in pairs() {
+        let lab = decision.lab_of(target, "auto", true);
+        for (name, arguments) in target.ways() {
             let arguments = arguments.to_string();
-            let mut words = vec!["call", "app.yaml", name, &arguments];
+            let mut words = vec!["call", "app.yaml", &name, &arguments];
             if decision == Decision::Approved {
                 words.push("--yes");
             }
             lab.run_words(&words).await;
-            assert_eq!(ran(&lab), decision.runs(), "{decision:?}: {words:?}");
-            let records = recorded(&lab);
-            assert_eq!(records.len(), 1, "{decision:?}: {words:?}: {records:#?}");
+            assert_eq!(ran(&lab), decision.runs(), "{decision:?} {target:?}: {words:?}");
+            let records = recorded_of(&lab, target);
+            assert_eq!(records.len(), 1, "{decision:?} {target:?}: {words:?}: {records:#?}");
             let record = &records[0];
             assert_eq!(record["decision"], decision.rule(), "{words:?}: {record:#}");
             assert_eq!(record["outcome"] == "ok", decision.runs() == 1, "{words:?}: {record:#}");
@@ -131,40 +212,61 @@ async fn a_call_from_the_command_line_runs_as_often_as_the_policy_lets_it() {
     }
 }
 
+/// Each decision with each target.
+fn pairs() -> impl Iterator<Item = (Decision, Target)> {
+    Decision::ALL.into_iter().flat_map(|decision| Target::ALL.map(|target| (decision, target)))
+}
+
+#[tokio::test]
+async fn the_original_of_a_shaped_tool_is_reached_by_no_way() {
+    let lab = Decision::Granted.lab_of(Target::Shaped, "auto", true);
+    for (name, arguments) in ways() {
+        let outcome = lab.run_words(&["call", "app.yaml", name, &arguments.to_string(), "--yes"]).await;
+        assert_eq!(ran(&lab), 0, "{name} {arguments}");
+        assert!(!outcome.report().contains("echo"), "{name} {arguments}: {}", outcome.report());
+    }
+    let listed = lab.run(["tools", "app.yaml", "--json"]).await.expect(0).json().to_string();
+    assert!(listed.contains("desk::mark") && !listed.contains("touch"), "{listed}");
+}
+
 /// An agent that takes every way, in one conversation.
-async fn agent_runs(decision: Decision, mode: &str, is_native: bool) -> usize {
-    let call = |(name, arguments): (&str, Value)| {
+async fn agent_runs(decision: Decision, target: Target, mode: &str, is_native: bool) -> usize {
+    let call = |(name, arguments): (String, Value)| {
         let name = name.replace('.', "__");
         if is_native { Turn::call(&name, &arguments) } else { Turn::text_call(&name, &arguments) }
     };
-    let turns = ways().into_iter().map(call).chain([Turn::text("Done.")]);
+    let turns = target.ways().into_iter().map(call).chain([Turn::text("Done.")]);
     let server = ModelServer::start(turns).await.unwrap();
-    let lab = decision.lab(mode, is_native).with_variable("MODEL_URL", server.base_url());
+    let lab = decision.lab_of(target, mode, is_native).with_variable("MODEL_URL", server.base_url());
     let mut words = vec!["run", "app.yaml", "Leave traces.", "--json"];
     if decision == Decision::Approved {
         words.push("--yes");
     }
     let report = lab.run_words(&words).await.expect(0).json();
     assert_eq!(report["calls"].as_array().unwrap().len(), ways().len(), "{decision:?}: {report:#}");
-    let records = recorded(&lab);
-    assert_eq!(records.len(), ways().len(), "{decision:?}: {records:#?}");
+    let records = recorded_of(&lab, target);
+    assert_eq!(records.len(), ways().len(), "{decision:?} {target:?}: {records:#?}");
     assert!(records.iter().all(|record| record["agent"] == "clerk"), "{records:#?}");
     ran(&lab)
 }
 
 #[tokio::test]
 async fn a_call_of_an_agent_runs_as_often_as_the_policy_lets_it() {
-    for decision in Decision::ALL {
+    for (decision, target) in pairs() {
         // Where the tool is not offered, a call of it is routed by itself.
-        for (mode, is_native) in [
+        let modes = [
             ("direct", true),
+            ("discovery", false),
             ("compact", true),
             ("discovery", true),
             ("direct", false),
-            ("discovery", false),
-        ] {
+        ];
+        // A shaped tool is a tool like any other in each mode.
+        let count = if target == Target::Plain { modes.len() } else { 2 };
+        for (mode, is_native) in modes.into_iter().take(count) {
             let expected = decision.runs() * ways().len();
-            assert_eq!(agent_runs(decision, mode, is_native).await, expected, "{decision:?} {mode}");
+            let runs = agent_runs(decision, target, mode, is_native).await;
+            assert_eq!(runs, expected, "{decision:?} {target:?} {mode}");
         }
     }
 }
@@ -207,7 +309,7 @@ async fn a_call_of_an_agent_that_loads_its_tools_runs_as_often_as_the_policy_let
 
 #[tokio::test]
 async fn a_call_of_a_client_of_the_server_runs_as_often_as_the_policy_lets_it() {
-    for decision in Decision::ALL {
+    for (decision, target) in pairs() {
         let app = format!(
             "
 tools:
@@ -216,16 +318,17 @@ tools:
 ",
             binary().display()
         );
-        let lab = decision.lab("auto", true).with_file("client.yaml", app);
+        let lab = decision.lab_of(target, "auto", true).with_file("client.yaml", app);
+        let name = if target == Target::Plain { "shop.touch" } else { "desk.mark" };
         // A client has nobody who says yes to the server.
         let expected = usize::from(decision == Decision::Granted);
         for (name, arguments) in [
-            ("remote.shop__touch", json!({})),
-            ("remote.run_parallel", json!({"calls": [{"name": "shop.touch", "params": {}}]})),
-            ("remote.run_script", json!({"source": "await tools.shop.touch()"})),
+            (format!("remote.{}", name.replace('.', "__")), json!({})),
+            ("remote.run_parallel".to_owned(), json!({"calls": [{"name": name, "params": {}}]})),
+            ("remote.run_script".to_owned(), json!({"source": format!("await tools.{name}()")})),
         ] {
-            lab.run(["call", "client.yaml", name, &arguments.to_string(), "--yes"]).await;
-            assert_eq!(ran(&lab), expected, "{decision:?}: {name}");
+            lab.run(["call", "client.yaml", &name, &arguments.to_string(), "--yes"]).await;
+            assert_eq!(ran(&lab), expected, "{decision:?} {target:?}: {name}");
         }
     }
 }

@@ -50,6 +50,7 @@ mod peers;
 mod petstore;
 mod profiles;
 mod progress;
+mod projection;
 mod python_tools;
 mod quickstart;
 mod registry;

@@ -124,6 +124,16 @@ async fn the_recipe_that_denies_the_shell_to_guests_decides_as_it_says() {
 }
 
 #[tokio::test]
+async fn the_recipe_for_parts_of_results_shows_what_it_says() {
+    Reader::new().follow("how-to/get-only-what-you-need").await;
+}
+
+#[tokio::test]
+async fn the_recipe_that_shapes_tools_shows_and_calls_what_it_says() {
+    Reader::new().follow("how-to/shape-tools").await;
+}
+
+#[tokio::test]
 async fn ten_servers_are_served_as_one_as_the_tutorial_says() {
     let (Some(npm), Some(python)) = (peer("npm"), peer("python")) else { return };
     let npx = format!(

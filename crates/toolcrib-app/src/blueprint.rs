@@ -9,7 +9,7 @@ use toolcrib_document::Error as DocumentError;
 use toolcrib_exec::FlowSettings;
 use toolcrib_policy::{Access, Policy, RUNTIME_NAMESPACE};
 use toolcrib_port::{ToolEngine as _, ToolLoader};
-use toolcrib_registry::{Enrichment, SessionTools, Snapshot, ToolRegistry};
+use toolcrib_registry::{Enrichment, SessionTools, Shapes, Snapshot, ToolRegistry};
 use toolcrib_sdk::Module;
 use toolcrib_tasks::Skills;
 use toolcrib_tasks::schedule::SCHEDULER;
@@ -21,7 +21,7 @@ use crate::sections::enrichments::EnrichmentsSection;
 use crate::sections::setup::Setup;
 use crate::sections::{
     agents, app, audit, capabilities, channels, enrichments, execution, generate, limits, modules, runtime,
-    search, serve, setup, skills,
+    search, serve, setup, shapes, skills,
 };
 use crate::sources::{self, BuiltSource};
 use crate::{App, Error, Extensions, LaunchOptions, called_apps, protected_files};
@@ -50,6 +50,8 @@ pub struct Blueprint {
     pub setup: Setup,
     /// The sources of its tools.
     pub sources: Vec<BuiltSource>,
+    /// The shapes of its tools.
+    pub shapes: Arc<Shapes>,
     /// The limits on concurrency, rate and time.
     pub flow: FlowSettings,
     /// The destinations of notifications.
@@ -128,6 +130,7 @@ impl Blueprint {
         let setup = setup::build(config, file, &modules, &mut found);
         let channels = channels::build(&app, &context, &modules, policy.as_ref(), &mut found);
         let sources = sources::open_all(&app, &context, &skills, &mut found.errors);
+        let shapes = shapes::build(&config.tools.shape, file, &mut found.errors);
         let enrichments = enrichments::build(&app, &context, &mut found.errors);
         let of_sources: Vec<_> = sources.iter().filter_map(BuiltSource::limits).collect();
         let of_modules = (&config.modules, &modules[..]);
@@ -149,6 +152,7 @@ impl Blueprint {
             modules,
             setup,
             sources,
+            shapes,
             flow,
             channels,
             skills,
@@ -178,13 +182,20 @@ impl Blueprint {
     /// Loads the modules and the sources that are files: what they hold, what of it cannot be used, and warnings about
     /// the rest. Nothing is started, and nothing remote is reached.
     pub async fn load_local_sources(self) -> (Arc<Snapshot>, Vec<String>) {
-        let sources = self.sources.into_iter().map(|built| built.source);
-        let local: Vec<_> = sources.filter(|source| source.is_local).map(|source| source.loader).collect();
+        let (local, remote): (Vec<_>, Vec<_>) =
+            self.sources.into_iter().map(|built| built.source).partition(|source| source.is_local);
+        let local: Vec<_> = local.into_iter().map(|source| source.loader).collect();
+        let shapes = if remote.is_empty() {
+            self.shapes
+        } else {
+            Arc::new(Shapes::clone(&self.shapes).with_partial_sources())
+        };
         // Their namespaces, and that of the runtime, are their own, as they are when the app starts.
         let own = Module::new(RUNTIME_NAMESPACE, "");
         let modules: Vec<_> = [own].into_iter().chain(self.modules).map(Arc::new).collect();
         let loaders = modules.iter().map(|module| Arc::clone(module) as Arc<dyn ToolLoader>);
-        let snapshot = ToolRegistry::from_loaders(loaders.chain(local.iter().cloned())).await.snapshot();
+        let loaders = loaders.chain(local.iter().cloned());
+        let snapshot = ToolRegistry::from_shaped_loaders(loaders, shapes).await.snapshot();
         for module in modules {
             module.close().await;
         }

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use toolcrib_datagen::GenerateSettings;
 use toolcrib_policy::Capabilities;
+use toolcrib_registry::shape::ShapeSettings;
 
 use crate::sections::agents::AgentConfig;
 use crate::sections::app::AppSection;
@@ -70,6 +71,8 @@ pub struct ToolsSection {
     /// `embeddings`, `dataflow` (`similarity: embeddings` or `names`), `neighbors`, `output_parameters` (a `model` infers
     /// the schemas of results). `force: true` ignores what is cached on disk.
     pub enrichments: Vec<Value>,
+    /// Other names, descriptions, and argument schemas of tools, for every caller.
+    pub shape: Vec<ShapeSettings>,
     /// The rules of the gate.
     pub capabilities: Capabilities,
     /// True if a duplicate tool, or a source that does not load, stops the app. Otherwise the app runs without it.

@@ -5,12 +5,13 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, JsonObject, ToolError};
-use toolcrib_policy::{Approval, Approvals, PendingApproval, Policy};
+use toolcrib_policy::{Approval, Approvals, Call, PendingApproval, Policy};
 use toolcrib_port::{Answer, ApprovalRequest, Approver, CallContext};
 
 use crate::authorize::{CallState, ResolvedCall};
 use crate::call_errors;
 use crate::panic_guard::catch_panic;
+use crate::views::with_originals;
 
 /// The maximum number of times that an invalid edit is returned to the person before the call is denied.
 pub(crate) const MAX_EDITS: usize = 5;
@@ -56,7 +57,7 @@ impl ApprovalProcess<'_> {
             };
             let answered = waiting.into_iter().zip(batch);
             waiting = answered
-                .filter_map(|(call, request)| self.apply_answer(call, request.answer, &unanswered))
+                .filter_map(|(call, request)| self.apply_answer(call, request.answer, &unanswered, context))
                 .collect();
         }
         for call in waiting {
@@ -93,10 +94,11 @@ impl ApprovalProcess<'_> {
         call: WaitingCall<'a>,
         answer: Option<Answer>,
         unanswered: &Unanswered,
+        context: &CallContext,
     ) -> Option<WaitingCall<'a>> {
         let tool = call.tool();
         let error = match answer {
-            Some(Answer::Approved(approval)) => return self.apply_approval(call, &approval),
+            Some(Answer::Approved(approval)) => return self.apply_approval(call, &approval, context),
             Some(Answer::Denied(None)) => denied(format!("the user denied the call of `{tool}`")),
             Some(Answer::Denied(Some(reason))) => {
                 denied(format!("the user denied the call of `{tool}` and said: {reason}"))
@@ -123,13 +125,23 @@ impl ApprovalProcess<'_> {
 
     /// Applies an approval. Arguments that the person wrote are validated without repairs, and checked against the
     /// policy.
-    fn apply_approval<'a>(&self, call: WaitingCall<'a>, approval: &Approval) -> Option<WaitingCall<'a>> {
+    fn apply_approval<'a>(
+        &self,
+        call: WaitingCall<'a>,
+        approval: &Approval,
+        context: &CallContext,
+    ) -> Option<WaitingCall<'a>> {
         let WaitingCall { resolved, mut pending, .. } = call;
         if let Some(edited) = approval.edited() {
-            if let Some(problem) = problem_of(resolved, edited) {
-                return Some(WaitingCall { resolved, pending, problem: Some(problem) });
-            }
-            pending = match self.policy.reconsider(pending, edited.clone()) {
+            let originals = match problem_of(resolved, edited) {
+                None => originals_of(resolved, &pending, edited, context),
+                Some(problem) => Err(problem),
+            };
+            let originals = match originals {
+                Ok(originals) => originals,
+                Err(problem) => return Some(WaitingCall { resolved, pending, problem: Some(problem) }),
+            };
+            pending = match self.policy.reconsider(pending, edited.clone(), originals) {
                 Ok(pending) => pending,
                 Err(decision) => {
                     resolved.state = CallState::Failed(call_errors::denied(&decision));
@@ -175,6 +187,18 @@ enum Unanswered {
 fn problem_of(resolved: &ResolvedCall, edited: &JsonObject) -> Option<String> {
     let entry = resolved.entry.as_ref()?;
     entry.schema.validate(&Value::Object(edited.clone())).err().map(|violations| violations.to_string())
+}
+
+/// Returns the calls of a view's original tools with the arguments that the person wrote.
+fn originals_of(
+    resolved: &ResolvedCall,
+    pending: &PendingApproval,
+    edited: &JsonObject,
+    context: &CallContext,
+) -> Result<Vec<Call>, String> {
+    let Some(entry) = &resolved.entry else { return Ok(Vec::new()) };
+    let call = Call { arguments: edited.clone(), ..pending.call().clone() };
+    with_originals(call, entry, context).map(|call| call.originals).map_err(|error| error.message)
 }
 
 fn no_answer(tool: &str, time_limit: Duration) -> String {

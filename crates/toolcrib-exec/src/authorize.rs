@@ -13,6 +13,7 @@ use crate::limits::MAX_DEPTH;
 use crate::normalize::{
     clamp_numbers, forwarded_calls, nest_fields, normalize_deferred, normalize_forwarding,
 };
+use crate::views::with_originals;
 use crate::{call_errors, former_arguments};
 
 /// A call bound to one tool, with normalized arguments and the decision of the policy.
@@ -116,6 +117,11 @@ pub(crate) fn authorize(
         generation: snapshot.generation(),
         arguments: repaired.arguments,
         call_id,
+        originals: Vec::new(),
+    };
+    let resolved = match with_originals(resolved, entry, context) {
+        Ok(resolved) => resolved,
+        Err(error) => return ResolvedCall::failed(Some(Arc::clone(entry)), error),
     };
     let mut denied = None;
     let state = match policy.authorize(resolved, principal) {

@@ -46,7 +46,12 @@ pub(crate) fn no_engine(call: &Call, hints: &OperatorHints) -> ToolError {
 pub(crate) fn invalid_arguments(error: &OverloadError<'_>) -> ToolError {
     let tool = &error.nearest.tool;
     let among = if error.overloads > 1 { " (the nearest of its overloads)" } else { "" };
-    let message = format!("the arguments do not fit `{}`{among}: {}", tool.name.shown(), error.violations);
+    let of = tool.view().map_or_else(String::new, |view| {
+        let names: Vec<_> = view.original_names().map(|name| format!("`{name}`")).collect();
+        format!(" (a shape of {})", names.join(", "))
+    });
+    let message =
+        format!("the arguments do not fit `{}`{of}{among}: {}", tool.name.shown(), error.violations);
     let mut hints = Vec::new();
     let expected = expected_parts(&error.violations);
     if !expected.is_empty() {

@@ -1,23 +1,27 @@
 //! The executor.
 
 mod checks;
+mod handle;
+mod originals;
+mod projection;
 
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use parking_lot::RwLock;
 use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, JsonObject, ResultNote, Tool, ToolCall, ToolError, ToolResult};
 use toolcrib_policy::{Approvals, Authorized, Call, Consent, Policy};
-use toolcrib_port::{Approver, CallContext, Catalogue, ResultStore, ToolCaller, ToolEngine};
+use toolcrib_port::{Approver, CallContext, ToolCaller, ToolEngine};
 use toolcrib_registry::{Snapshot, ToolRegistry};
 use toolcrib_results::Results;
 use tracing::Instrument as _;
 
+use self::handle::ExecutorHandle;
+use self::projection::projection_below;
 use crate::approval::ApprovalProcess;
 use crate::audit::{Audit, CallRecorder};
 use crate::authorize::{CallState, ResolvedCall, authorize};
@@ -317,7 +321,7 @@ impl Executor {
             CallState::Authorized(authorized) => {
                 let span = recorder.span().clone();
                 match recorder.start_running(&authorized) {
-                    Ok(()) => self.invoke(&authorized, context, above, &recorder).instrument(span).await,
+                    Ok(()) => self.run(&authorized, context, above, &mut recorder).instrument(span).await,
                     Err(error) => Err(error),
                 }
             }
@@ -333,15 +337,18 @@ impl Executor {
             result.add_repairs(repairs.iter().filter_map(|repair| serde_json::to_value(repair).ok()));
         }
         let tool = entry.as_ref().map(|entry| &entry.tool);
+        let result = self.project(result, tool, context).await;
         let mut result = self.results.shape(result, tool, context);
         result.note(ResultNote::Took(started.elapsed()));
         recorder.finish(&result);
         result
     }
 
+    /// Runs one call; `shown` is the call as its caller made it.
     async fn invoke(
         self: &Arc<Self>,
         call: &Authorized<Call>,
+        shown: &Call,
         context: &CallContext,
         above: &CallChain,
         recorder: &CallRecorder,
@@ -371,6 +378,7 @@ impl Executor {
             let mut inner = context.clone();
             inner.deadline = deadline;
             inner.phase = context.phase.child();
+            inner.projection = projection_below(&call.tool, context);
             if !forwards {
                 inner.phase.start();
                 inner.journal = None;
@@ -389,14 +397,14 @@ impl Executor {
         };
         let mut result = self.flow.run(call, context, above, deadline, engine.is_in_process(), attempt).await;
         if !self.hooks.is_empty() {
-            result = hooks::after(&self.hooks, call, result, context).await;
+            result = hooks::after(&self.hooks, shown, result, context).await;
         }
         // A forwarded call has recorded its rule already.
         result.metadata.entry("rule").or_insert_with(|| call.decision().rule.to_string().into());
         result.metadata.entry("generation").or_insert_with(|| call.generation.into());
         if call.consent() == Consent::Edited {
             // The caller knows only the arguments that it sent.
-            result.note(ResultNote::EditedArguments(call.arguments.clone()));
+            result.note(ResultNote::EditedArguments(shown.arguments.clone()));
         }
         Ok(result)
     }
@@ -428,71 +436,4 @@ struct CallInProgress {
     started: Instant,
     resolved: ResolvedCall,
     recorder: CallRecorder,
-}
-
-/// The executor as seen by a tool that it runs.
-struct ExecutorHandle {
-    executor: Weak<Executor>,
-    results: Arc<Results>,
-    /// The permits of the calls above.
-    call_chain: CallChain,
-}
-
-#[async_trait]
-impl ToolCaller for ExecutorHandle {
-    async fn call(&self, call: ToolCall, context: &CallContext) -> ToolResult {
-        match self.executor.upgrade() {
-            Some(executor) => executor.call_below(call, context, &self.call_chain).await,
-            None => closed(call),
-        }
-    }
-
-    async fn call_all(&self, calls: Vec<ToolCall>, context: &CallContext) -> Vec<ToolResult> {
-        match self.executor.upgrade() {
-            Some(executor) => executor.call_all_below(calls, context, &self.call_chain).await,
-            None => calls.into_iter().map(closed).collect(),
-        }
-    }
-
-    fn catalogue(&self) -> &dyn Catalogue {
-        self
-    }
-
-    fn results(&self) -> &dyn ResultStore {
-        self.results.as_ref()
-    }
-}
-
-impl Catalogue for ExecutorHandle {
-    fn visible_tools(&self, context: &CallContext) -> Vec<Arc<Tool>> {
-        self.executor.upgrade().map(|executor| executor.visible_tools(context)).unwrap_or_default()
-    }
-
-    fn find_tools(&self, name: &str, context: &CallContext) -> Result<Vec<Arc<Tool>>, ToolError> {
-        self.executor.upgrade().ok_or_else(shutting_down)?.find_tools(name, context)
-    }
-
-    fn check_call(&self, call: &ToolCall, context: &CallContext) -> Result<(), ToolError> {
-        self.executor.upgrade().ok_or_else(shutting_down)?.check_call(call, context)
-    }
-
-    fn admit(&self, context: &CallContext) -> Result<(), ToolError> {
-        self.executor.upgrade().ok_or_else(shutting_down)?.admit(context)
-    }
-
-    fn only_reads(&self, call: &ToolCall, context: &CallContext) -> bool {
-        self.executor.upgrade().is_some_and(|executor| executor.only_reads(call, context))
-    }
-
-    fn may_repeat(&self, call: &ToolCall, context: &CallContext) -> bool {
-        self.executor.upgrade().is_some_and(|executor| executor.may_repeat(call, context))
-    }
-}
-
-fn closed(call: ToolCall) -> ToolResult {
-    ToolResult::failed(call.call_id, call.name, shutting_down())
-}
-
-fn shutting_down() -> ToolError {
-    ToolError::new(ErrorKind::Cancelled, "the runtime is shutting down")
 }

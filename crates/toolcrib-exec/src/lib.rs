@@ -60,6 +60,7 @@ mod heartbeat;
 mod invoke;
 mod normalize;
 mod panic_guard;
+mod views;
 
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toolcrib_model::text::words_of_name;
+use toolcrib_model::tool::view::View;
 use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Risk, Schema, Tool, ToolError};
 use toolcrib_policy::{Effect, Policy, Principal};
 use toolcrib_registry::enrichment::{Supplier, Suppliers};
@@ -89,6 +90,9 @@ pub struct ToolForm {
     /// The description of the overload, if it differs from that of the card.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// The original tools, as `namespace.name`, if the tool is a shape of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shape_of: Vec<String>,
     /// JSON Schema of the arguments.
     pub parameters: Schema,
     /// JSON Schema of the result, if it is known.
@@ -330,6 +334,7 @@ impl ToolForm {
         let is_known = tool.output_parameters.as_object().is_none_or(|map| !map.is_empty());
         Self {
             description: (tool.description != first.description).then(|| tool.description.clone()),
+            shape_of: tool.view().into_iter().flat_map(View::original_names).collect(),
             parameters: tool.parameters.clone(),
             output_parameters: is_known.then(|| tool.output_parameters.clone()),
             risk: tool.traits().risk,

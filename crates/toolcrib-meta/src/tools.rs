@@ -101,12 +101,16 @@ struct GetTool {
     notation: Option<Notation>,
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 struct ExecuteTool {
     name: String,
     #[serde(default)]
     #[schemars(schema_with = "any_object")]
     params: JsonObject,
+    /// `$.a[*].b` or jq: the part of its result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "any_text")]
+    project: Option<String>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -128,6 +132,11 @@ struct BrowseCategory {
 /// Returns the schema of an object whose properties another schema describes.
 fn any_object(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "object"})
+}
+
+/// Returns the schema of a text.
+fn any_text(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "string"})
 }
 
 // Every request carries these schemas: numbers below 1 are read as 1, which needs no explanation.
@@ -309,7 +318,7 @@ fn at_least_1(number: i64) -> usize {
 
 /// Passes the inner call to the tool executor. Result and name are those of the inner call; the metadata has its
 /// arguments under `forwarded`, because the caller knows the outer arguments only.
-async fn execute(call: Call, context: CallContext) -> ToolResult {
+async fn execute(call: Call, mut context: CallContext) -> ToolResult {
     let arguments: ExecuteTool = match serde_json::from_value(Value::Object(call.arguments.clone())) {
         Ok(arguments) => arguments,
         Err(error) => return call.error(ErrorKind::InvalidArgs, error.to_string()),
@@ -317,6 +326,9 @@ async fn execute(call: Call, context: CallContext) -> ToolResult {
     let Some(caller) = context.caller.clone() else {
         return call.error(ErrorKind::Internal, "no tool executor is available in this context");
     };
+    // Without one, the projection of a call around this one applies.
+    let projection = arguments.project.filter(|expression| !expression.trim().is_empty());
+    context.projection = projection.map(Into::into).or_else(|| context.projection.take());
     let inner = ToolCall::new(arguments.name, arguments.params.clone());
     let mut result = caller.call(inner, &context).await;
     // Of nested calls, the innermost is the one that ran.
@@ -341,12 +353,22 @@ async fn run_parallel(call: Call, mut context: CallContext) -> ToolResult {
     let calls = arguments.calls.into_iter().enumerate().map(|(position, inner)| {
         let id =
             call.call_id.as_deref().map_or_else(|| position.to_string(), |id| format!("{id}.{position}"));
-        ToolCall::new(inner.name, inner.params).with_call_id(id)
+        projected_call(inner).with_call_id(id)
     });
     let results = caller.call_all(calls.collect(), &context).await;
     let failed = results.iter().filter(|result| !result.is_ok()).count();
     let rows: Vec<Value> = results.into_iter().map(parallel_row).collect();
     call.ok(json!({"succeeded": rows.len() - failed, "failed": failed, "results": rows}))
+}
+
+/// Returns one of several calls. One with a projection is made by `execute_tool`, which passes the projection on.
+fn projected_call(call: ExecuteTool) -> ToolCall {
+    match (&call.project, serde_json::to_value(&call)) {
+        (Some(_), Ok(Value::Object(arguments))) => {
+            ToolCall::new(format!("{RUNTIME_NAMESPACE}::{EXECUTE_TOOL}"), arguments)
+        }
+        _ => ToolCall::new(call.name, call.params),
+    }
 }
 
 /// Returns the result of one call among several, for a model.

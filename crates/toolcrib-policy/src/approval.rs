@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use toolcrib_model::JsonObject;
 
 use crate::digest::{Binding, Memory, Subject};
+use crate::views;
 use crate::{ApprovalDigest, Approvals, Authorized, Call, Consent, Decision, Principal, Question};
 
 /// A person's yes to exactly one question. Only a [`Question`] makes one.
@@ -131,7 +132,7 @@ impl PendingApproval {
         Question {
             id: self.id,
             tool: tool.name.dotted(),
-            description: tool.description.clone(),
+            description: views::described(&self.call),
             arguments: self.call.arguments.clone(),
             risk: tool.traits().risk,
             side_effects: tool.traits().side_effects.clone(),
@@ -162,8 +163,8 @@ impl PendingApproval {
     }
 
     /// Returns the same question about other arguments, with their decision.
-    pub(crate) fn with_arguments(mut self, arguments: JsonObject, decision: Decision) -> Self {
-        self.call.arguments = arguments;
+    pub(crate) fn with_call(mut self, call: Call, decision: Decision) -> Self {
+        self.call = call;
         self.decision = decision;
         self.is_edited = true;
         self

@@ -23,13 +23,24 @@ pub struct Call {
     pub arguments: JsonObject,
     /// The id of the call.
     pub call_id: Option<String>,
+    /// The calls of the original tools, in the order of preference, if the tool is a [view](Tool::view). The first that
+    /// can run does; a view without any may not be called.
+    pub originals: Vec<Self>,
 }
 
 impl Call {
     /// Creates a call without arguments and id.
     pub fn new(tool: Arc<Tool>, source: Arc<str>, generation: u64) -> Self {
         let fingerprint = tool.fingerprint();
-        Self { tool, fingerprint, source, generation, arguments: JsonObject::new(), call_id: None }
+        Self {
+            tool,
+            fingerprint,
+            source,
+            generation,
+            arguments: JsonObject::new(),
+            call_id: None,
+            originals: Vec::new(),
+        }
     }
 
     /// Returns the result of this call.
@@ -118,6 +129,15 @@ impl<T> Authorized<T> {
     /// Returns the origin of the consent.
     pub fn consent(&self) -> Consent {
         self.consent
+    }
+}
+
+impl Authorized<Call> {
+    /// Returns the calls of the original tools of a view, in the order of preference. They have the decision and the
+    /// consent of the call.
+    pub fn originals(&self) -> Vec<Self> {
+        let originals = self.inner.originals.iter().cloned();
+        originals.map(|call| Self::mint(call, self.decision.clone(), self.consent)).collect()
     }
 }
 

@@ -1,8 +1,8 @@
 //! Digests of questions and remembered approvals.
 
 use sha2::{Digest, Sha256};
-use toolcrib_model::JsonObject;
 use toolcrib_model::text::canonical_json;
+use toolcrib_model::{JsonObject, Tool};
 
 use crate::{Call, Principal};
 
@@ -29,14 +29,17 @@ impl Subject {
     pub(crate) fn of(call: &Call, principal: Principal<'_>) -> Self {
         // The fingerprint covers the arguments' schema only. Risk, description and side effects are what the person
         // decides by, so a tool that changes one of them is another tool here.
-        let definition = serde_json::to_value(call.tool.as_ref()).unwrap_or_default();
+        let definition = |tool: &Tool| canonical_json(&serde_json::to_value(tool).unwrap_or_default());
+        let originals = call.tool.view().into_iter().flat_map(|view| &view.originals);
+        let originals: String = originals.map(|original| definition(&original.tool)).collect();
         Self(sum(
             "subject",
             &[
                 call.tool.name.to_string().as_bytes(),
                 call.fingerprint.to_string().as_bytes(),
                 call.source.as_bytes(),
-                canonical_json(&definition).as_bytes(),
+                definition(&call.tool).as_bytes(),
+                originals.as_bytes(),
                 principal.session.as_bytes(),
                 // No name is distinct from an empty name.
                 &[u8::from(principal.agent.is_some())],

@@ -33,6 +33,7 @@ mod rules;
 mod decision;
 mod policy;
 mod principal;
+mod views;
 
 mod approval;
 mod approvals;

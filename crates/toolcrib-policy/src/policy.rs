@@ -27,7 +27,7 @@ pub struct Policy {
     constraints: HashMap<String, CompiledConstraints>,
     rules: Vec<Arc<CompiledRule>>,
     max_risk: Option<Risk>,
-    names: RuleNames,
+    pub(crate) names: RuleNames,
     access: Access,
     /// The compiled rules of each tool, which are the same for every call except for callers and arguments.
     profiles: RwLock<HashMap<QualifiedName, Vec<Arc<Profile>>>>,
@@ -187,7 +187,8 @@ impl Policy {
         let arguments = arguments.map_or(KnownArguments::None, KnownArguments::All);
         let scope = self.scopes.denial(tool, principal).map(RuleMatch::certain);
         let rules = self.profile(tool).matches(&self.names, principal, arguments);
-        scope.into_iter().chain(rules).collect()
+        let of_originals = self.restrictions_of_originals(tool, principal);
+        scope.into_iter().chain(of_originals).chain(rules).collect()
     }
 
     /// Returns true if the tool is visible to the caller.
@@ -196,9 +197,9 @@ impl Policy {
     }
 
     /// Decides about a call with its final arguments. An approval is bound to the session and the agent.
-    pub fn authorize<'p>(&self, call: Call, principal: impl Into<Principal<'p>>) -> Verdict {
+    pub fn authorize<'p>(&self, mut call: Call, principal: impl Into<Principal<'p>>) -> Verdict {
         let principal = principal.into();
-        let decision = self.evaluate(&call.tool, principal, Some(&call.arguments));
+        let decision = self.evaluate_call(&mut call, principal);
         match decision.effect {
             Effect::Grant => Verdict::Granted(Authorized::mint(call, decision, Consent::Granted)),
             Effect::Approve => Verdict::Ask(Box::new(PendingApproval::new(call, decision, principal))),
@@ -207,16 +208,19 @@ impl Policy {
     }
 
     /// Puts edited arguments in the place of those that were asked about, once they have been validated. The question
-    /// stays the same one. A rule that denies them beats the person who wrote them.
+    /// stays the same one. A rule that denies them beats the person who wrote them. `originals` are the calls of a
+    /// view's original tools with the edited arguments.
     pub fn reconsider(
         &self,
         pending: PendingApproval,
         arguments: JsonObject,
+        originals: Vec<Call>,
     ) -> Result<PendingApproval, Decision> {
-        let decision = self.evaluate(&pending.call().tool, pending.principal(), Some(&arguments));
+        let mut call = Call { arguments, originals, ..pending.call().clone() };
+        let decision = self.evaluate_call(&mut call, pending.principal());
         match decision.effect {
             Effect::Deny => Err(decision),
-            Effect::Grant | Effect::Approve => Ok(pending.with_arguments(arguments, decision)),
+            Effect::Grant | Effect::Approve => Ok(pending.with_call(call, decision)),
         }
     }
 
@@ -236,9 +240,18 @@ impl Policy {
         self.rules.iter().filter(is_unused).map(|rule| rule.place.as_ref())
     }
 
-    /// Decides about a call by the rules for its tool and by those for its equivalent. The stricter decision holds.
-    fn evaluate(&self, tool: &Tool, principal: Principal<'_>, arguments: Option<&JsonObject>) -> Decision {
+    /// Decides about a tool, or about a call of one that is not a view. The stricter of the decisions by the rules for the
+    /// tool, its equivalent, and its originals holds.
+    pub(crate) fn evaluate(
+        &self,
+        tool: &Tool,
+        principal: Principal<'_>,
+        arguments: Option<&JsonObject>,
+    ) -> Decision {
         let decision = self.evaluate_tool(tool, principal, arguments, None);
+        if let Some(view) = tool.view() {
+            return decision.and(self.restrict_view(view, principal));
+        }
         let Some(equivalent) = tool.equivalent() else { return decision };
         let of_other = if let Some(arguments) = arguments {
             let arguments = equivalent.arguments(arguments);
@@ -252,7 +265,7 @@ impl Policy {
     }
 
     /// Decides about a call by the rules for its tool. The argument named by `unknown` is not known yet.
-    fn evaluate_tool(
+    pub(crate) fn evaluate_tool(
         &self,
         tool: &Tool,
         principal: Principal<'_>,
@@ -278,7 +291,7 @@ impl Policy {
         principal.superiors().map(evaluate).fold(evaluate(principal), Decision::and)
     }
 
-    fn profile(&self, tool: &Tool) -> Arc<Profile> {
+    pub(crate) fn profile(&self, tool: &Tool) -> Arc<Profile> {
         let facts = Facts::of(tool);
         // Such tools come and go with sessions, and there is no end to their names.
         if tool.equivalent().is_some() {

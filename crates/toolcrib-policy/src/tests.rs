@@ -5,6 +5,7 @@ mod clients;
 mod equivalent;
 mod properties;
 mod scopes;
+mod views;
 
 use std::sync::Arc;
 

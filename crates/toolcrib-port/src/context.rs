@@ -52,6 +52,8 @@ pub struct CallContext {
     pub parallel: bool,
     /// The number of results that share the size limit of one answer; one by default.
     pub sharing: usize,
+    /// The expression, `JSONPath` or jq, for the result of the call.
+    pub projection: Option<Arc<str>>,
     /// True if a program reads the result, which accepts more than a model.
     pub full_results: bool,
     /// True for a call that no caller waits for: a background call, a scheduled call, or a call of a started agent.
@@ -93,6 +95,7 @@ impl CallContext {
             script: None,
             parallel: false,
             sharing: 1,
+            projection: None,
             full_results: false,
             detached: false,
             phase: PhaseTracker::new(),

@@ -33,6 +33,7 @@ pub mod enrichment;
 mod lookup;
 mod registry;
 pub mod session_tools;
+pub mod shape;
 mod snapshot;
 mod sync;
 
@@ -45,4 +46,5 @@ pub use enrichment::{Artifacts, Enriched, Enrichment};
 pub use lookup::{FindError, OverloadError, Overloads};
 pub use registry::{InvalidTools, RefreshError, ToolRegistry};
 pub use session_tools::SessionTools;
+pub use shape::Shapes;
 pub use snapshot::{Entry, Snapshot};

@@ -13,6 +13,7 @@ use toolcrib_port::{LoadOutcome, Reject, RejectKind, ToolEngine, ToolLoader};
 use super::sync::{ArcSwap, Mutex, broadcast, run_blocking, timeout};
 use crate::build::{LoadedSource, build};
 use crate::enrichment::{EnrichmentError, sort_by_dependencies};
+use crate::shape::Shapes;
 use crate::{Artifacts, Change, Enrichment, SessionTools, Snapshot};
 
 /// The maximum time for one source to load before the others continue without it. Loaders have shorter limits, such as
@@ -33,6 +34,7 @@ pub struct ToolRegistry {
     sources: Mutex<Vec<LoadedSource>>,
     changes: broadcast::Sender<Arc<Change>>,
     session_tools: SessionTools,
+    shapes: Arc<Shapes>,
 }
 
 /// The error for directly given tools that cannot be used.
@@ -72,6 +74,7 @@ impl Default for ToolRegistry {
             sources: Mutex::default(),
             changes: broadcast::Sender::new(MAX_PENDING_CHANGES),
             session_tools: SessionTools::default(),
+            shapes: Arc::default(),
         }
     }
 }
@@ -86,7 +89,8 @@ impl ToolRegistry {
     /// used, so one such tool is an error.
     pub fn from_tools(source: &str, tools: impl IntoIterator<Item = Tool>) -> Result<Self, InvalidTools> {
         let loaded = LoadOutcome { tools: tools.into_iter().collect(), rejected: Vec::new() };
-        let snapshot = build(&Snapshot::default(), &mut [LoadedSource::new(source, None, loaded)]);
+        let sources = &mut [LoadedSource::new(source, None, loaded)];
+        let snapshot = build(&Snapshot::default(), sources, &Shapes::default());
         if let Some(reject) = snapshot.rejected().first() {
             return Err(InvalidTools { reject: reject.clone() });
         }
@@ -97,10 +101,25 @@ impl ToolRegistry {
 
     /// Creates a registry and loads these sources.
     pub async fn from_loaders(loaders: impl IntoIterator<Item = Arc<dyn ToolLoader>>) -> Self {
-        let registry = Self { loaders: RwLock::new(loaders.into_iter().collect()), ..Self::default() };
+        Self::from_shaped_loaders(loaders, Arc::default()).await
+    }
+
+    /// Creates a registry with shapes and loads these sources.
+    pub async fn from_shaped_loaders(
+        loaders: impl IntoIterator<Item = Arc<dyn ToolLoader>>,
+        shapes: Arc<Shapes>,
+    ) -> Self {
+        let loaders = RwLock::new(loaders.into_iter().collect());
+        let registry = Self { loaders, shapes, ..Self::default() };
         // A refresh without enrichments cannot fail.
         let _ = registry.refresh().await;
         registry
+    }
+
+    /// Sets the shapes of tools, which apply from the next [`refresh`](Self::refresh) on.
+    pub fn with_shapes(mut self, shapes: Arc<Shapes>) -> Self {
+        self.shapes = shapes;
+        self
     }
 
     /// Sets the enrichments that run after each load, in any order.
@@ -186,10 +205,10 @@ impl ToolRegistry {
         known: &mut Vec<LoadedSource>,
         sources: Vec<LoadedSource>,
     ) -> Result<Arc<Snapshot>, RefreshError> {
-        let before = self.snapshot();
+        let (before, shapes) = (self.snapshot(), Arc::clone(&self.shapes));
         let (before, snapshot, sources) = run_blocking(move || {
             let mut sources = sources;
-            let snapshot = build(&before, &mut sources);
+            let snapshot = build(&before, &mut sources, &shapes);
             (before, snapshot, sources)
         })
         .await;

@@ -10,6 +10,7 @@ use toolcrib_port::{LoadOutcome, Reject, RejectKind, ToolEngine};
 
 use crate::build::{LoadedSource, build};
 use crate::lookup::fold;
+use crate::shape::Shapes;
 use crate::sync::run_blocking;
 use crate::{Entry, Snapshot};
 
@@ -126,7 +127,8 @@ impl SessionTools {
         let compiled_as = Arc::clone(&name);
         // Schemas take time to compile.
         let tools = run_blocking(move || {
-            build(&Snapshot::default(), &mut [LoadedSource::new(&compiled_as, None, loaded)])
+            let sources = &mut [LoadedSource::new(&compiled_as, None, loaded)];
+            build(&Snapshot::default(), sources, &Shapes::default())
         })
         .await;
         let mut state = self.state.write();

@@ -32,6 +32,8 @@ pub struct Entry {
     pub source: Arc<str>,
     /// The argument schema, which is known to compile.
     pub schema: ToolSchema,
+    /// The original tools of a [view](Tool::view), in its order; empty for any other tool.
+    pub originals: Vec<Arc<Self>>,
 }
 
 impl Entry {
@@ -62,6 +64,8 @@ pub struct Snapshot {
     /// The two layers of a session's snapshot, in which names are looked up one after the other; `None` for the tools
     /// of an app.
     layers: Option<Box<Layers>>,
+    /// The tools as their sources define them, if shapes changed some.
+    unshaped: Option<Arc<Self>>,
 }
 
 /// The tools of an app, and those that a session adds.
@@ -81,7 +85,7 @@ impl Snapshot {
         names.sort_by(|a, b| a.name.cmp(&b.name));
         let spellings = Spellings::new(names.iter().map(|named| &named.name));
         let artifacts = Artifacts::default();
-        Self { generation, entries, names, spellings, artifacts, rejected, layers: None }
+        Self { generation, entries, names, spellings, artifacts, rejected, layers: None, unshaped: None }
     }
 
     /// Creates a snapshot of existing entries, those of one name in their order.
@@ -110,6 +114,7 @@ impl Snapshot {
             artifacts: base.artifacts.clone(),
             rejected: base.rejected.iter().chain(&own.rejected).cloned().collect(),
             layers: Some(Box::new(Layers { base: Arc::clone(base), own })),
+            unshaped: base.unshaped.clone(),
         }
     }
 
@@ -133,6 +138,16 @@ impl Snapshot {
             let equivalent = entry.tool.equivalent().filter(|equivalent| equivalent.tool.name == *tool)?;
             Some((entry, equivalent.own_arguments(arguments)?))
         })
+    }
+
+    pub(crate) fn with_unshaped(mut self, unshaped: Self) -> Self {
+        self.unshaped = Some(Arc::new(unshaped));
+        self
+    }
+
+    /// Returns the tools of the app as their sources define them, without shapes.
+    pub fn unshaped(&self) -> &Self {
+        self.unshaped.as_deref().unwrap_or(self)
     }
 
     pub(crate) fn with_artifacts(mut self, artifacts: Artifacts) -> Self {

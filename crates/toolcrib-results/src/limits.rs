@@ -62,11 +62,13 @@ pub struct ResultLimits {
     pub tokens: u32,
     /// The bytes of a result that a program gets; [`MAX_FULL_RESULT_BYTES`] by default.
     pub full_bytes: usize,
+    /// True if tables are written in the form with the fewest tokens for a model; false by default.
+    pub compact: bool,
 }
 
 impl Default for ResultLimits {
     fn default() -> Self {
-        Self { tokens: DEFAULT_RESULT_TOKENS, full_bytes: MAX_FULL_RESULT_BYTES }
+        Self { tokens: DEFAULT_RESULT_TOKENS, full_bytes: MAX_FULL_RESULT_BYTES, compact: false }
     }
 }
 

@@ -86,7 +86,7 @@ impl Results {
         if let Some(error) = &mut result.error {
             redactor.redact_error(error);
             limit_error_size(error);
-        } else if let Some(tool) = tool {
+        } else if let Some(tool) = tool.filter(|_| result.projected().is_none()) {
             let violations = self.schemas.violations(tool, &result.result);
             if !violations.is_empty() {
                 result.note(ResultNote::OutputViolations(violations));
@@ -197,7 +197,7 @@ pub(crate) fn parsed(text: &str) -> Option<Value> {
 }
 
 /// Returns a value as compact JSON up to a number of bytes, and its full size in bytes.
-fn written(value: &Value, max_bytes: usize) -> (String, usize) {
+pub(crate) fn written(value: &Value, max_bytes: usize) -> (String, usize) {
     let mut writer = Writer { kept: Vec::new(), max_bytes, written: 0 };
     // Writing to memory cannot fail.
     let _ = serde_json::to_writer(&mut writer, value);

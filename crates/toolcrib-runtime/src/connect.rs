@@ -29,7 +29,8 @@ pub(crate) fn connect(
     let registry = ToolRegistry::new()
         .with_enrichments(blueprint.enrichments())
         .map_err(|error| Error::Start { what: "the enrichments".into(), message: error.to_string() })?;
-    let registry = Arc::new(registry.with_session_tools(blueprint.session_tools));
+    let registry = registry.with_session_tools(blueprint.session_tools).with_shapes(blueprint.shapes);
+    let registry = Arc::new(registry);
     let Blueprint { app, options, policy, flow, channels, skills, .. } = blueprint;
     let policy = Arc::new(factory::reserved(policy, &app.config)?);
     let executor = Executor::new(Arc::clone(&registry), Arc::clone(&policy), Arc::clone(approver))

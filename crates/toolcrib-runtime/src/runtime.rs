@@ -216,7 +216,8 @@ impl Runtime {
         if snapshot.rejected().iter().any(|reject| reject.name.is_none()) {
             return unsaved.into_iter().collect();
         }
-        let tools: Vec<_> = snapshot.iter().map(|entry| entry.tool.as_ref()).collect();
+        let tools: Vec<_> =
+            snapshot.iter().chain(snapshot.unshaped().iter()).map(|entry| entry.tool.as_ref()).collect();
         let unused = self.executor().policy().unused_rules(tools.iter().copied());
         let later = self.rules_of_sessions();
         let unused = unused.filter(|rule| !later.iter().any(|later| later == rule));
@@ -274,6 +275,7 @@ impl Runtime {
 fn results(app: &App) -> Results {
     let mut limits = ResultLimits::default();
     limits.tokens = app.config.tools.limits.result_tokens.map_or(limits.tokens, NonZeroU32::get);
+    limits.compact = app.config.tools.limits.compact_results;
     // The models of clients are not known, and their tables are not far from this one.
     let model = app.config.agents.first().map_or("", |agent| agent.brain.model.as_str());
     let tokenizer = match Tokenizer::of_model(model) {

@@ -23,6 +23,8 @@ pub(crate) struct Metrics {
     calls: Mutex<BTreeMap<&'static str, u64>>,
     buckets: [AtomicU64; BUCKETS_MS.len()],
     calls_ms: AtomicU64,
+    /// Tokens that projections of results saved.
+    saved_tokens: AtomicU64,
     /// The number of open connections.
     pub(crate) connections: AtomicU64,
     /// The number of connections that were rejected because there were too many.
@@ -45,6 +47,11 @@ impl Metrics {
                 count.fetch_add(1, Ordering::Relaxed);
             }
         }
+    }
+
+    /// Counts the tokens that a projection of a result saved.
+    pub(crate) fn projection(&self, saved_tokens: u64) {
+        self.saved_tokens.fetch_add(saved_tokens, Ordering::Relaxed);
     }
 
     /// Returns all metrics, with the number of tools, of failed sources and of sessions.
@@ -72,6 +79,13 @@ impl Metrics {
             ("_count".to_owned(), all.to_string()),
         ];
         text.family("call_seconds", "histogram", "How long calls took.", buckets.chain(rest));
+        let saved = plain(load(&self.saved_tokens));
+        text.family(
+            "projection_saved_tokens_total",
+            "counter",
+            "Tokens that projections of results saved.",
+            saved,
+        );
         text.family("calls_running", "gauge", "Calls that are under way.", plain(load(&self.running)));
         text.family("connections", "gauge", "Connections that are open.", plain(load(&self.connections)));
         let turned_away = plain(load(&self.turned_away));

@@ -38,6 +38,9 @@ pub struct LimitsSection {
     /// The maximum number of tokens of a result that a model gets in full, from 250 to 16,000. The default is 6,000.
     /// A larger result becomes a preview.
     pub result_tokens: Option<NonZeroU32>,
+    /// True to write tables in results for a model as comma-separated values or as TOON, if these have fewer tokens than
+    /// JSON. Results of tools with a schema for them stay JSON.
+    pub compact_results: bool,
 }
 
 impl LimitsSection {
@@ -137,10 +140,10 @@ fn check(
     }
 }
 
-/// Returns the tools that limits name and nothing has.
+/// Returns the tools that limits name and nothing has. Limits name original tools, since they are those of a source.
 pub fn unused<'a>(limits: &'a LimitsSection, snapshot: &'a Snapshot) -> impl Iterator<Item = String> + 'a {
     let named = limits.tools.keys();
-    let is_unused = |name: &&String| snapshot.find(name, |_| true).is_err();
+    let is_unused = |name: &&String| snapshot.unshaped().find(name, |_| true).is_err();
     named
         .filter(is_unused)
         .map(|name| format!("`tools.limits.tools` has limits for `{name}`, and there is no such tool"))

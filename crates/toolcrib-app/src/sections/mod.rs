@@ -19,5 +19,6 @@ pub mod scripts;
 pub mod search;
 pub mod serve;
 pub mod setup;
+pub(crate) mod shapes;
 pub mod skills;
 pub(crate) mod values;

@@ -14,7 +14,7 @@ use crate::Extensions;
 const BEGIN: &str = "<!-- The rest is generated from `toolcrib schema app`. -->\n";
 
 /// An example for each top-level section and for the sections that are used most.
-const EXAMPLES: [(&str, &str); 18] = [
+const EXAMPLES: [(&str, &str); 19] = [
     ("app", "app: {id: desk, description: Answers customers., workspace: ./work}"),
     (
         "agents[]",
@@ -46,6 +46,11 @@ const EXAMPLES: [(&str, &str); 18] = [
     (
         "tools.limits",
         "tools:\n  limits:\n    approval_timeout_seconds: 60\n    tools: {search.query: {rate: {calls: 5, per_seconds: 1}}}",
+    ),
+    (
+        "tools.shape[]",
+        "tools:\n  shape:\n    - tool: github.search_code\n      name: code.search\n      parameters:\n        \
+         q: {name: query}\n        owner: {value: acme}\n        perPage: {default: 20, maximum: 50}",
     ),
     ("tools.search", "tools:\n  search: {tier: keyword, synonyms: [[parcel, consignment]]}"),
     ("skills", "skills: {folders: [./skills]}"),

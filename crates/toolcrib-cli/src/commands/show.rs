@@ -52,6 +52,9 @@ fn print(card: &ToolCard, policies: &[String]) {
         let policy =
             policies.get(position).map_or_else(|| decision_display::effect_word(form.policy), String::as_str);
         output::say(&format!("risk: {}   policy: {policy}", form.risk));
+        if !form.shape_of.is_empty() {
+            output::say(&format!("shape of: {}", form.shape_of.join(", ")));
+        }
         let schema = serde_json::to_string_pretty(&form.parameters).unwrap_or_default();
         output::say(&format!("parameters:\n{schema}"));
         if let Some(schema) = &form.output_parameters {

@@ -111,6 +111,21 @@ impl CallRecorder {
         }
     }
 
+    /// Records the original tool that a call of a view reaches.
+    pub fn set_original(&mut self, call: &Call) {
+        self.set_original_name(&call.tool, &call.source);
+    }
+
+    fn set_original_name(&mut self, tool: &Tool, source: &str) {
+        if !self.span.is_disabled() {
+            self.span.record("toolcrib.original", tool.name.dotted());
+        }
+        if let Some(open) = &mut self.open {
+            open.record.original = Some(tool.name.to_string());
+            open.record.source = Some(shown(source));
+        }
+    }
+
     /// Records that approval is requested.
     pub fn approval_requested(&mut self) {
         if let Some(open) = &mut self.open {
@@ -175,6 +190,9 @@ impl CallRecorder {
             open.record.source = Some(shown(source));
             open.tool = Some(Arc::clone(tool));
         }
+        if let Some(original) = tool.view().and_then(|view| view.originals.first()) {
+            self.set_original_name(&original.tool, &original.source);
+        }
     }
 
     fn close(&mut self, outcome: Outcome, result: Option<&ToolResult>) {
@@ -215,6 +233,7 @@ impl OpenRecord {
             call_id: call.call_id.as_deref().map(text),
             called: Some(text(&call.name)),
             tool: None,
+            original: None,
             fingerprint: None,
             source: None,
             generation: None,
@@ -234,6 +253,7 @@ impl OpenRecord {
             ran_ms: None,
             total_ms: 0.0,
             result_bytes: None,
+            saved_tokens: None,
         };
         Self {
             settings,
@@ -323,6 +343,7 @@ impl OpenRecord {
         record.queued_ms = queued;
         record.ran_ms = ran.map(|ran| (ran - queued.unwrap_or_default()).max(0.0));
         record.total_ms = milliseconds(now - self.began);
+        record.saved_tokens = result.and_then(ToolResult::saved_tokens);
         record.result_bytes = result
             .filter(|result| result.error.is_none())
             .and_then(|result| json_bytes(&result.result, usize::MAX))

@@ -40,6 +40,9 @@ pub struct Record {
     pub called: Option<String>,
     /// The tool, as `namespace::name`.
     pub tool: Option<String>,
+    /// The original tool that the call reaches, if the tool is a shape of it; absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub original: Option<String>,
     /// The fingerprint of the tool's schema.
     pub fingerprint: Option<Fingerprint>,
     /// The source of the tool.
@@ -86,6 +89,9 @@ pub struct Record {
     pub total_ms: f64,
     /// The size of the result as JSON in bytes, as the caller got it.
     pub result_bytes: Option<u64>,
+    /// The tokens that a projection of the result saved; absent without a projection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub saved_tokens: Option<u64>,
 }
 
 /// The outcome of a call.

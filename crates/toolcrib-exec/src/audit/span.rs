@@ -29,6 +29,7 @@ pub fn span(call: &ToolCall, context: &CallContext) -> Span {
         "session.id" = &*context.session,
         "error.type" = Empty,
         "toolcrib.source" = Empty,
+        "toolcrib.original" = Empty,
         "toolcrib.decision" = Empty,
         "toolcrib.rule" = Empty,
         "toolcrib.consent" = Empty,

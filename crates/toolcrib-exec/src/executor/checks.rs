@@ -51,6 +51,8 @@ impl Executor {
         let asking = calls.filter(|resolved| matches!(resolved.state, CallState::PendingApproval(_)));
         let checking = asking.map(async |resolved| {
             let Some(call) = resolved.call() else { return };
+            // The engine knows the original tool.
+            let call = call.originals.first().unwrap_or(call);
             let Some(engine) = self.engine(call, context) else { return };
             if let Err(error) = hooks::check(engine.as_ref(), call, context).await {
                 resolved.state = CallState::Failed(error);

@@ -7,6 +7,7 @@ mod deferred;
 mod drops;
 mod entrance;
 mod progress;
+mod views;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

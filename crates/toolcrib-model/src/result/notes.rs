@@ -35,6 +35,13 @@ pub enum ResultNote {
     TooDeep(usize),
     /// The violations of the declared output schema.
     OutputViolations(Vec<String>),
+    /// The tokens of the result before and after a projection.
+    Projected {
+        /// The tokens that a model would have read.
+        before: usize,
+        /// The tokens that it reads.
+        after: usize,
+    },
     /// The HTTP status of the response.
     Status(u16),
     /// Selected headers of the response.
@@ -65,6 +72,9 @@ impl ResultNote {
             Self::Handle(handle) => ("handle", handle.into()),
             Self::TooDeep(count) => ("too_deep", count.into()),
             Self::OutputViolations(violations) => ("output_violations", violations.into()),
+            Self::Projected { before, after } => {
+                ("projected", serde_json::json!({"before": before, "after": after}))
+            }
             Self::Status(status) => ("status", status.into()),
             Self::Headers(headers) => ("headers", headers.into()),
             Self::Warning(warning) => ("warning", warning.into()),
@@ -133,6 +143,17 @@ impl ToolResult {
     /// Returns true if the value is a preview of a larger result.
     pub fn is_preview(&self) -> bool {
         self.metadata.contains_key("truncated_bytes")
+    }
+
+    /// Returns the tokens before and after a projection of the result.
+    pub fn projected(&self) -> Option<(u64, u64)> {
+        let projected = self.metadata.get("projected")?;
+        Some((projected.get("before")?.as_u64()?, projected.get("after")?.as_u64()?))
+    }
+
+    /// Returns the number of tokens that a projection of the result saved.
+    pub fn saved_tokens(&self) -> Option<u64> {
+        self.projected().map(|(before, after)| before.saturating_sub(after))
     }
 
     /// Returns the handle of the whole result.

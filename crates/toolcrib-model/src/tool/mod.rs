@@ -5,6 +5,7 @@ pub(crate) mod fingerprint;
 pub(crate) mod risk;
 pub(crate) mod schema;
 pub(crate) mod traits;
+pub mod view;
 
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::name::{NAMESPACE_SEPARATOR, SCHEDULER_NAMESPACE};
 use crate::tool::traits::texts;
+use crate::tool::view::View;
 use crate::{Fingerprint, JsonObject, NameError, QualifiedName, Risk, Schema, ToolTraits};
 
 pub use self::equivalent::EquivalentCall;
@@ -42,6 +44,8 @@ pub struct Tool {
     traits: ToolTraits,
     /// The equivalent call of another tool. Only the runtime sets it: sources cannot write it.
     equivalent: Option<Arc<EquivalentCall>>,
+    /// The tools that this one is a view of. Only the registry sets it: sources cannot write it.
+    view: Option<Arc<View>>,
 }
 
 /// The reason why data is not a tool.
@@ -70,6 +74,7 @@ impl Tool {
             metadata: JsonObject::new(),
             traits: ToolTraits::default(),
             equivalent: None,
+            view: None,
         }
     }
 
@@ -119,6 +124,17 @@ impl Tool {
     /// Returns the equivalent call of another tool, if there is one.
     pub fn equivalent(&self) -> Option<&EquivalentCall> {
         self.equivalent.as_deref()
+    }
+
+    /// Sets the tools that this one is a view of.
+    pub fn with_view(mut self, view: View) -> Self {
+        self.view = Some(Arc::new(view));
+        self
+    }
+
+    /// Returns the tools that this one is a view of, if it is one.
+    pub fn view(&self) -> Option<&View> {
+        self.view.as_deref()
     }
 
     /// Returns the digest of the argument schema, which tells overloads apart.
@@ -283,6 +299,7 @@ impl TryFrom<ToolForm<Value>> for Tool {
             traits: ToolTraits::of(&form.metadata),
             metadata: form.metadata,
             equivalent: None,
+            view: None,
         })
     }
 }

@@ -32,6 +32,35 @@ impl Profile {
         decision
     }
 
+    /// Returns what restricts a call: the denial, the rule that asks, or a grant if there is neither. Grants and the default
+    /// do not count.
+    pub(crate) fn restriction(
+        &self,
+        names: &RuleNames,
+        principal: Principal<'_>,
+        arguments: KnownArguments<'_>,
+    ) -> Decision {
+        if let Some(place) = &self.blocked {
+            return Decision::new(Effect::Deny, place);
+        }
+        if let Some(denial) = self.reserved.as_ref().and_then(|reserved| reserved.denial(principal)) {
+            return denial;
+        }
+        let denies = self.first(Effect::Deny, principal, arguments);
+        if let Some(rule) = denies.surely {
+            return rule.decision();
+        }
+        if self.is_too_risky {
+            return names.max_risk.clone();
+        }
+        let asks = self.first(Effect::Approve, principal, arguments);
+        let mut decision = asks
+            .surely
+            .map_or_else(|| Decision::new(Effect::Grant, &names.default.rule), CompiledRule::decision);
+        decision.depends_on_arguments |= denies.perhaps.is_some() || asks.perhaps.is_some();
+        decision
+    }
+
     /// Returns all rules and settings that match a call, in the order in which they are considered.
     pub(crate) fn matches(
         &self,

@@ -124,14 +124,14 @@ fn an_edit_is_judged_again_and_runs_exactly_as_it_was_approved() {
     let (pending, yes) = edit(&json!({"x": 2}));
     let pending = *pending.approve(&yes, &none).unwrap_err();
     // Neither is another edit.
-    let other = policy.reconsider(pending, object(&json!({"x": 3}))).unwrap();
+    let other = policy.reconsider(pending, object(&json!({"x": 3})), Vec::new()).unwrap();
     let pending = *other.approve(&yes, &none).unwrap_err();
-    let edited = policy.reconsider(pending, yes.edited().unwrap().clone()).unwrap();
+    let edited = policy.reconsider(pending, yes.edited().unwrap().clone(), Vec::new()).unwrap();
     let authorized = edited.approve(&yes, &none).unwrap();
     assert_eq!((authorized.consent(), &authorized.arguments), (Consent::Edited, &object(&json!({"x": 2}))));
     // A rule beats the person.
     let (pending, yes) = edit(&json!({"x": "never"}));
-    let denied = policy.reconsider(pending, yes.edited().unwrap().clone()).unwrap_err();
+    let denied = policy.reconsider(pending, yes.edited().unwrap().clone(), Vec::new()).unwrap_err();
     assert_eq!(denied.rule.as_ref(), "tools.capabilities.deny[0]");
 }
 
@@ -203,7 +203,7 @@ fn after_an_edit_the_tool_is_remembered_as_it_was_asked_about_and_the_values_as_
         let approvals = Approvals::new();
         let asked = ask(&json!({"x": 1}));
         let yes = asked.question().approve_edited(object(&json!({"x": "careful"}))).remember(remember);
-        let edited = policy.reconsider(asked, yes.edited().unwrap().clone()).unwrap();
+        let edited = policy.reconsider(asked, yes.edited().unwrap().clone(), Vec::new()).unwrap();
         edited.approve(&yes, &approvals).unwrap();
         assert_eq!(approvals.recall(ask(&arguments)).is_ok(), covered, "{remember:?} {arguments}");
     }

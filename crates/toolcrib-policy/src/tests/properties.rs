@@ -10,7 +10,8 @@ use super::{call, effect_of, policy, tool};
 use crate::{Effect, Principal, Verdict};
 
 /// Everything that the conditions below can tell apart.
-const ARGUMENTS: &[&str] = &[r"{}", r#"{"x":1}"#, r#"{"x":2}"#, r#"{"x":3}"#, r#"{"x":[1,2]}"#, r#"{"y":1}"#];
+pub(super) const ARGUMENTS: &[&str] =
+    &[r"{}", r#"{"x":1}"#, r#"{"x":2}"#, r#"{"x":3}"#, r#"{"x":[1,2]}"#, r#"{"y":1}"#];
 
 fn rule() -> impl Strategy<Value = Value> {
     let module = prop_oneof![Just("a"), Just("*"), Just("b"), Just("[ab]")];
@@ -38,7 +39,7 @@ fn rule() -> impl Strategy<Value = Value> {
     })
 }
 
-fn capabilities() -> impl Strategy<Value = Value> {
+pub(super) fn capabilities() -> impl Strategy<Value = Value> {
     let rules = || prop::collection::vec(rule(), 0..4);
     let default = prop_oneof![Just("grant"), Just("approve"), Just("deny")];
     let max_risk = prop_oneof![3 => Just(None), 1 => Just(Some("medium"))];
@@ -52,7 +53,7 @@ fn capabilities() -> impl Strategy<Value = Value> {
     })
 }
 
-fn rank(effect: Effect) -> u8 {
+pub(super) fn rank(effect: Effect) -> u8 {
     match effect {
         Effect::Grant => 0,
         Effect::Approve => 1,

@@ -10,12 +10,13 @@ use toolcrib_model::tool::Definition;
 use toolcrib_model::{Schema, Tool};
 
 /// Returns true if two tools with the same fingerprint are equal in every field, including the order of keys.
-pub(super) fn is_identical_tool(one: &Tool, other: &Tool) -> bool {
+pub(crate) fn is_identical_tool(one: &Tool, other: &Tool) -> bool {
     one.name == other.name
         && one.description == other.description
         && is_identical_schema(&one.parameters, &other.parameters)
         && is_identical_schema(&one.output_parameters, &other.output_parameters)
         && is_identical_map(one.metadata(), other.metadata())
+        && one.view() == other.view()
 }
 
 /// Returns true if two schemas are equal, including the order of keys.

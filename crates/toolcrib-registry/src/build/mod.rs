@@ -16,6 +16,7 @@ use toolcrib_model::{QualifiedName, Tool};
 use toolcrib_port::{LoadOutcome, Reject, RejectKind};
 use toolcrib_schema::Error as SchemaError;
 
+use crate::shape::Shapes;
 use crate::snapshot::{NamedTools, warning};
 use crate::{Entry, Snapshot};
 
@@ -25,7 +26,8 @@ pub(crate) use simple_schema::SimpleDefinitions;
 pub(crate) use simple_schema::is_simple;
 pub use tool_schema::ToolSchema;
 
-use key_order::{is_identical_schema, is_identical_tool};
+use key_order::is_identical_schema;
+pub(crate) use key_order::is_identical_tool;
 use sanitize::{SanitizedDefinitions, sanitized};
 
 /// The last load of a source.
@@ -59,7 +61,13 @@ type Owners<'a> = HashMap<&'a str, &'a str>;
 
 /// Builds the snapshot that follows another one. Of tools with the same name and schema, the first stays. A tool that
 /// is written exactly as before keeps its identity, in the snapshot and in the sources.
-pub(crate) fn build(before: &Snapshot, sources: &mut [LoadedSource]) -> Snapshot {
+pub(crate) fn build(before: &Snapshot, sources: &mut [LoadedSource], shapes: &Shapes) -> Snapshot {
+    let unshaped = build_unshaped(before.unshaped(), sources);
+    if shapes.is_empty() { unshaped } else { shapes.apply(before, unshaped) }
+}
+
+/// Builds the snapshot of the tools as their sources define them.
+fn build_unshaped(before: &Snapshot, sources: &mut [LoadedSource]) -> Snapshot {
     let mut owners = Owners::new();
     for source in sources.iter() {
         if let Some(namespace) = &source.exclusive_namespace {
@@ -82,15 +90,14 @@ pub(crate) fn build(before: &Snapshot, sources: &mut [LoadedSource]) -> Snapshot
             }
         }
     }
-    let names = builder.by_name.into_iter().map(|(name, overloads)| NamedTools { name, overloads }).collect();
-    Snapshot::new(before.generation() + 1, builder.entries, names, builder.rejected)
+    builder.finish(before.generation() + 1)
 }
 
 /// The definitions that several tools share, each of which is looked at once.
 #[derive(Default)]
-struct KnownDefinitions {
+pub(crate) struct KnownDefinitions {
     sanitized: SanitizedDefinitions,
-    simple: SimpleDefinitions,
+    pub(crate) simple: SimpleDefinitions,
 }
 
 /// Creates the entry of a tool, and reuses the unchanged parts of the entry before.
@@ -135,7 +142,8 @@ fn entry(
             schema
         }
     };
-    Ok(Arc::new(Entry { tool: Arc::clone(tool), fingerprint, source: Arc::clone(&source.name), schema }))
+    let (tool, source) = (Arc::clone(tool), Arc::clone(&source.name));
+    Ok(Arc::new(Entry { tool, fingerprint, source, schema, originals: Vec::new() }))
 }
 
 fn kind_of(error: &SchemaError) -> RejectKind {
@@ -148,13 +156,27 @@ fn kind_of(error: &SchemaError) -> RejectKind {
 
 /// A snapshot under construction.
 #[derive(Default)]
-struct SnapshotBuilder {
+pub(crate) struct SnapshotBuilder {
     entries: Vec<Arc<Entry>>,
     by_name: HashMap<QualifiedName, Vec<Arc<Entry>>>,
-    rejected: Vec<Reject>,
+    pub(crate) rejected: Vec<Reject>,
 }
 
 impl SnapshotBuilder {
+    /// Adds an entry, or a reject if its name and schema exist already.
+    pub(crate) fn add_or_reject(&mut self, entry: Arc<Entry>) {
+        if let Err(reject) = self.add(entry) {
+            self.rejected.push(reject);
+        }
+    }
+
+    /// Returns the snapshot of a generation.
+    pub(crate) fn finish(self, generation: u64) -> Snapshot {
+        let names =
+            self.by_name.into_iter().map(|(name, overloads)| NamedTools { name, overloads }).collect();
+        Snapshot::new(generation, self.entries, names, self.rejected)
+    }
+
     /// Adds an entry unless its name and schema exist already, and returns its tool.
     fn add(&mut self, entry: Arc<Entry>) -> Result<Arc<Tool>, Reject> {
         let siblings = match self.by_name.entry(entry.tool.name.clone()) {

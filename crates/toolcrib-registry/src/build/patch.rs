@@ -32,5 +32,6 @@ pub(crate) fn patched(entry: &Entry, patch: &ToolPatch, before: &Snapshot) -> Re
         return Ok(Arc::clone(old));
     }
     let (fingerprint, source, schema) = (entry.fingerprint, Arc::clone(&entry.source), entry.schema.clone());
-    Ok(Arc::new(Entry { tool, fingerprint, source, schema }))
+    let originals = entry.originals.clone();
+    Ok(Arc::new(Entry { tool, fingerprint, source, schema, originals }))
 }

@@ -19,6 +19,7 @@ use toolcrib_model::{QualifiedName, Tool};
 use toolcrib_port::{LoadOutcome, RejectKind, ToolLoader};
 
 use crate::build::{LoadedSource, build};
+use crate::shape::Shapes;
 use crate::{Entry, FindError, Snapshot, ToolRegistry};
 
 fn tool(namespace: &str, name: &str) -> Tool {
@@ -38,7 +39,7 @@ fn snapshot(tools: Vec<Tool>) -> Arc<Snapshot> {
 /// The first snapshot of these sources: name, exclusive namespace, and what they gave.
 fn first<const N: usize>(sources: [(&str, Option<&str>, LoadOutcome); N]) -> Snapshot {
     let mut sources = sources.map(|(name, namespace, loaded)| LoadedSource::new(name, namespace, loaded));
-    build(&Snapshot::default(), &mut sources)
+    build(&Snapshot::default(), &mut sources, &Shapes::default())
 }
 
 #[test]

@@ -394,13 +394,13 @@ fn matches(count: usize) -> JsonObject {
     JsonObject::from_iter([("matches".to_owned(), count.into())])
 }
 
-fn malformed(argument: &str, what: &str, text: &str, error: &SyntaxError) -> ToolError {
+pub(crate) fn malformed(argument: &str, what: &str, text: &str, error: &SyntaxError) -> ToolError {
     let (before, after) = text.split_at(text.floor_char_boundary(error.at.min(text.len())));
     let shown = format!("{}→{}", crate::text::tail(before, 60), crate::text::head(after, 60));
     invalid(format!("`{argument}` is not a valid {what}: {} at the arrow: {shown}", error.message))
 }
 
-fn exceeded(exceeded: QueryLimit) -> ToolError {
+pub(crate) fn exceeded(exceeded: QueryLimit) -> ToolError {
     let message = match exceeded {
         QueryLimit::Steps => format!("the query visits more than {} values", grouped(MAX_STEPS)),
         QueryLimit::Matches => format!("the query finds more than {} values", grouped(MAX_MATCHES)),

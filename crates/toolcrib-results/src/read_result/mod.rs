@@ -1,11 +1,11 @@
 //! The tool `read_result`, which reads stored results.
 
 pub(super) mod aggregates;
-mod answer;
+pub(super) mod answer;
 pub(super) mod cancellable_search;
 pub(super) mod format_json;
 pub(super) mod grep;
-mod jq;
+pub(super) mod jq;
 pub(super) mod jsonpath;
 mod lines;
 pub(super) mod name;

@@ -4,6 +4,7 @@ mod folder;
 mod grep;
 mod jsonpath;
 mod preview;
+mod projection;
 mod read;
 mod redact;
 mod rows;

@@ -126,6 +126,9 @@ impl Shared {
         if self.shown_of(&ended.lease.runtime, &client.name).is_ok_and(|shown| shown.is_split) {
             annotate_intents(&mut ended.result, &ended.lease.runtime, &ended.context);
         }
+        if let Some(saved) = ended.result.saved_tokens() {
+            self.metrics.projection(saved);
+        }
         let caller = ended.lease.runtime.executor().tool_caller();
         let mut told = match ended.structure.map(|structure| structure.take()) {
             Some(structure) => with_structure(ended.result, structure, caller.results(), &ended.context),

@@ -56,7 +56,7 @@ impl<'a> HasLut<'a, Metered> for Steps<'a> {
 }
 
 /// Runs a program on a value until it is cancelled.
-pub(super) fn run(program: &str, input: Value, cancel: &CancelFlag) -> Result<Vec<Value>, ToolError> {
+pub(crate) fn run(program: &str, input: Value, cancel: &CancelFlag) -> Result<Vec<Value>, ToolError> {
     run_within(program, input, cancel, Limits::default())
 }
 
@@ -86,6 +86,16 @@ fn run_within(
             || ToolError::new(ErrorKind::Internal, "the jq program crashed; this is a bug in Toolcrib");
         Err(cause.downcast_ref::<ProgramLimit>().map_or_else(fault, |exceeded| too_much(*exceeded, limits)))
     })
+}
+
+/// Checks the syntax and the names of a program.
+pub(crate) fn check(program: &str) -> Result<(), ToolError> {
+    // The input stops every program at its first step.
+    let limits = Limits { steps: 0, ..Limits::default() };
+    match run_within(program, Value::Null, &CancelFlag::default(), limits) {
+        Err(error) if error.kind == ErrorKind::InvalidArgs => Err(error),
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 fn evaluate(program: &str, input: Value) -> Result<Vec<Value>, ToolError> {
