@@ -52,6 +52,7 @@ mod profiles;
 mod progress;
 mod python_tools;
 mod quickstart;
+mod sandbox;
 mod scripts;
 mod search;
 mod search_models;
