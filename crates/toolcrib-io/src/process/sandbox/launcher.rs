@@ -19,7 +19,7 @@ pub(super) const VARIABLE_PREFIX: &str = "TOOLCRIB_SANDBOXED_";
 /// The word between the options of the launcher and the command.
 const END_OF_OPTIONS: &str = "--";
 
-/// What a launcher does before it becomes the program.
+/// The steps of a launcher before it becomes the program.
 #[derive(Debug, Default)]
 pub(super) struct LaunchPlan {
     /// The number of processes, by the limit of the system.
@@ -135,7 +135,7 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> String {
 
 /// Applies the restrictions, each with what it needs that a later one would refuse.
 fn restrict(plan: &LaunchPlan) -> Result<(), String> {
-    // Descriptors that this program has inherited lead to files, whatever the rules say.
+    // Descriptors that this program has inherited lead to files regardless of the rules.
     close_fds::set_fds_cloexec(3, &[]);
     process_limit::apply(plan.max_processes, plan.group.as_deref(), MAX_SANDBOXED_FILE_BYTES)
         .map_err(|error| format!("cannot limit its resources: {error}"))?;

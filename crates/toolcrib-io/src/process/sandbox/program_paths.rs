@@ -43,7 +43,7 @@ const SETTINGS: &[&str] = &[
     "/run/systemd/resolve",
 ];
 
-/// What the kernel tells of the machine, without the processes of others.
+/// Files of the kernel that describe the machine, without the processes of others.
 const MACHINE: &[&str] = &[
     "/proc/cpuinfo",
     "/proc/filesystems",

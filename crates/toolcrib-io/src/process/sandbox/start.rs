@@ -25,7 +25,7 @@ const TEMPORARY: &str = "tmp";
 /// Variables that lead to a home directory, and are not inherited.
 const HOME_VARIABLES: [&str; 4] = ["XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"];
 
-/// What holds a limit of a program.
+/// The holder of a limit of a program.
 pub(crate) type ResourceLimit = ControlGroup;
 
 /// A launcher that can be started.

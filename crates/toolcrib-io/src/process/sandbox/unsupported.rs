@@ -11,15 +11,20 @@ const UNSUPPORTED: &str = "`sandbox` needs Linux, and is not supported on this s
 
 /// A limit, which this system does not have.
 #[cfg(unix)]
-pub(crate) type ResourceLimit = std::convert::Infallible;
+pub(crate) type UnsupportedLimit = std::convert::Infallible;
+#[cfg(unix)]
+pub(crate) use UnsupportedLimit as ResourceLimit;
 
 /// A started program, which this system does not have.
 #[cfg(unix)]
 #[derive(Debug)]
-pub(crate) struct Prepared {
+pub(crate) struct UnsupportedLauncher {
     pub(crate) command: std::process::Command,
-    pub(crate) limit: Option<std::convert::Infallible>,
+    pub(crate) limit: Option<UnsupportedLimit>,
 }
+
+#[cfg(unix)]
+pub(crate) use UnsupportedLauncher as Prepared;
 
 #[cfg(unix)]
 impl Sandbox {
@@ -29,7 +34,7 @@ impl Sandbox {
         _command: &super::super::Command,
         _path: &std::path::Path,
         _variables: std::collections::BTreeMap<String, OsString>,
-    ) -> Result<Prepared, Error> {
+    ) -> Result<UnsupportedLauncher, Error> {
         Err(unavailable(UNSUPPORTED))
     }
 }
