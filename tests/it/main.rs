@@ -54,6 +54,7 @@ mod projection;
 mod python_tools;
 mod quickstart;
 mod registry;
+mod sandbox;
 mod scripts;
 mod search;
 mod search_models;

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::FromArgMatches as _;
 use futures::future::LocalBoxFuture;
 use toolcrib_app::Extensions;
+use toolcrib_io::process::run_launcher;
 use toolcrib_script::{WORKER_ARGUMENT, run_worker};
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::{Layer, SubscriberExt};
@@ -33,6 +34,9 @@ pub fn main() -> ExitCode {
 
 /// Runs the command line with extensions that app files may name. To be called once, as the whole of `main`.
 pub fn main_with(extensions: Extensions) -> ExitCode {
+    if let Some(code) = run_launcher() {
+        return code;
+    }
     if std::env::args_os().nth(1).is_some_and(|argument| argument == WORKER_ARGUMENT) {
         return run_worker();
     }

@@ -77,6 +77,12 @@ pub enum Error {
         /// The error of the operating system.
         source: io::Error,
     },
+    /// The restrictions of the program cannot be enforced, and so it is not started.
+    #[error("the sandbox cannot be set up: {reason}")]
+    SandboxUnavailable {
+        /// The problem, and the remedy.
+        reason: String,
+    },
     /// The helper that ends our children when we are killed did not start, and so nothing else is started.
     #[error("cannot start `{program}`: its watchdog did not start: {source}; check that `/bin/sh` works")]
     WatchdogFailed {

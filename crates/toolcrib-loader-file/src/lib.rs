@@ -43,6 +43,7 @@ mod mock_engine;
 
 pub mod exec;
 mod module_settings;
+mod program_sandbox;
 pub mod worker;
 
 #[cfg(test)]
@@ -53,3 +54,4 @@ pub use file_loader::FileLoader;
 pub use inline_loader::InlineLoader;
 pub use mock_engine::{MockEngine, MockSettings};
 pub use module_settings::ModuleSettings;
+pub use program_sandbox::ProgramSandbox;

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use toolcrib_model::Secret;
 use toolcrib_policy::Access;
 
+use crate::ProgramSandbox;
+
 /// The settings of an [`ExecModule`](crate::ExecModule) or a [`WorkerModule`](crate::worker::WorkerModule).
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
@@ -18,6 +20,8 @@ pub struct ModuleSettings {
     pub env: BTreeMap<String, Secret>,
     /// The programs that may be started. The default is all.
     pub access: Access,
+    /// The restrictions of the programs; none if absent.
+    pub sandbox: Option<ProgramSandbox>,
 }
 
 impl ModuleSettings {

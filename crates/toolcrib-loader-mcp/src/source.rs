@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use toolcrib_io::process::Sandbox;
 use toolcrib_model::Secret;
 use url::Url;
 
@@ -57,6 +58,8 @@ pub enum McpTransport {
         env: BTreeMap<String, Secret>,
         /// The working directory; that of this process if absent.
         cwd: Option<PathBuf>,
+        /// The restrictions of the process; none if absent.
+        sandbox: Option<Arc<Sandbox>>,
     },
     /// A server behind a URL.
     Http {
@@ -89,7 +92,7 @@ impl McpSource {
     /// Creates a source for a server that a command starts.
     pub fn stdio(namespace: impl Into<String>, command: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let command = command.into_iter().map(Into::into).collect();
-        Self::new(namespace, McpTransport::Stdio { command, env: BTreeMap::new(), cwd: None })
+        Self::new(namespace, McpTransport::Stdio { command, env: BTreeMap::new(), cwd: None, sandbox: None })
     }
 
     /// Creates a source for a server behind a URL, at a public address.

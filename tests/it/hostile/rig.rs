@@ -39,7 +39,7 @@ impl Server {
         let command = [hostile_server(), mode.into(), log].map(|word| word.to_str().unwrap().to_owned());
         // By this variable the server and whatever it starts are found again.
         let env = BTreeMap::from([("HOSTILE_FOLDER".to_owned(), Secret::new(folder.to_str().unwrap()))]);
-        let transport = McpTransport::Stdio { command: command.to_vec(), env, cwd: None };
+        let transport = McpTransport::Stdio { command: command.to_vec(), env, cwd: None, sandbox: None };
         let connection = McpConnection::new(change(McpSource::new(name, transport)));
         Self {
             loader: Arc::new(McpLoader::new(connection.clone())),

@@ -176,6 +176,11 @@ pub(super) const OWNERS: &[Owner] = &[
         "cap-std",
         &["toolcrib-document", "toolcrib-io", "toolcrib-macros", "toolcrib-policy", "toolcrib-schema"],
     ),
+    // Restrictions of child processes.
+    Owner::of("close_fds", &["toolcrib-io"]),
+    Owner::of("landlock", &["toolcrib-io"]),
+    Owner::of("libc", &["toolcrib-io"]),
+    Owner::of("seccompiler", &["toolcrib-io"]),
     Owner::of("fastembed", &["toolcrib-search"]),
     Owner::of("hnsw_rs", &["toolcrib-search"]),
     // Only the server listens; everything else asks through `toolcrib-io`.

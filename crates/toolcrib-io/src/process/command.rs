@@ -6,6 +6,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::sandbox::Sandbox;
 use crate::Error;
 
 /// The search path if neither the command nor the environment of this process has a `PATH`.
@@ -25,6 +26,8 @@ pub struct Command {
     pub env: BTreeMap<String, String>,
     /// True if the program gets the variables of `env` alone.
     pub clean_env: bool,
+    /// The restrictions of the program; none if absent.
+    pub sandbox: Option<Arc<Sandbox>>,
     guard: Option<ProgramGuard>,
 }
 
@@ -64,6 +67,12 @@ impl Command {
     /// Passes none of the inherited variables to the program.
     pub fn with_clean_env(mut self) -> Self {
         self.clean_env = true;
+        self
+    }
+
+    /// Restricts what the program can reach.
+    pub fn with_sandbox(mut self, sandbox: Option<Arc<Sandbox>>) -> Self {
+        self.sandbox = sandbox;
         self
     }
 
@@ -118,6 +127,7 @@ impl fmt::Debug for Command {
             .field("cwd", &self.cwd)
             .field("env", &self.env.keys())
             .field("clean_env", &self.clean_env)
+            .field("sandbox", &self.sandbox)
             .field("guard", &self.guard.is_some())
             .finish()
     }

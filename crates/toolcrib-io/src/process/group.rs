@@ -12,6 +12,7 @@ use tokio::sync::watch;
 
 use super::descendants::Mark;
 use super::exit::Exit;
+use super::sandbox::ResourceLimit;
 use super::watchdog;
 
 /// The stack of the thread that waits for a child, in bytes. It calls little more than `waitid`.
@@ -28,13 +29,22 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Takes over a child that leads its own group and is known to the watchdog. On an error the group is gone.
-    pub(super) fn adopt(program: &str, leader: Pid, mark: Mark, child: Child) -> io::Result<Self> {
+    /// Takes over a child that leads its own group and is known to the watchdog, and keeps its limit until it has ended. On an error the group is gone.
+    pub(super) fn adopt(
+        program: &str,
+        leader: Pid,
+        mark: Mark,
+        child: Child,
+        limit: Option<ResourceLimit>,
+    ) -> io::Result<Self> {
         let held = Arc::new(Mutex::new(true));
         let (sender, status) = watch::channel(None);
         let exit = Exit { program: program.to_owned(), status };
         let group = Self { leader, held: Arc::clone(&held), exit };
-        let reaper = move || reap(leader, &mark, child, &held, &sender);
+        let reaper = move || {
+            reap(leader, &mark, child, &held, &sender);
+            drop(limit);
+        };
         // A thread, not a task: children are reaped even where the runtime has stopped. If it does not start, the
         // group is killed by its drop, and the leader stays a zombie until we end.
         std::thread::Builder::new()

@@ -1,5 +1,6 @@
 //! Finding the program, and starting it in a group that the watchdog knows.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -12,6 +13,7 @@ use rustix::process::Pid;
 use super::command::{Command, DEFAULT_SEARCH_PATH};
 use super::descendants::Mark;
 use super::environment::{DEPTH_VARIABLE, MARK_VARIABLE, depth, environment};
+use super::sandbox::Prepared;
 use super::watchdog;
 use crate::Error;
 
@@ -41,12 +43,11 @@ pub(super) fn start(command: &Command, feed: bool) -> Result<StartedProcess, Err
     watchdog::ensure().map_err(|source| Error::WatchdogFailed { program: program(), source })?;
 
     let mark = Mark::new();
-    let mut prepared = process::Command::new(path);
+    let Prepared { command: mut prepared, limit } = match &command.sandbox {
+        Some(sandbox) => sandbox.prepare(command, &path, variables)?,
+        None => unrestricted(command, &path, variables),
+    };
     prepared
-        .arg0(name)
-        .args(command.argv.iter().skip(1))
-        .env_clear()
-        .envs(variables)
         .env(MARK_VARIABLE, mark.value())
         .env(DEPTH_VARIABLE, depth().saturating_add(1).to_string())
         .stdin(if feed { Stdio::piped() } else { Stdio::null() })
@@ -68,9 +69,16 @@ pub(super) fn start(command: &Command, feed: bool) -> Result<StartedProcess, Err
         abandon(&mut child);
         return Err(Error::WatchdogFailed { program: program(), source });
     }
-    let group = Group::adopt(name, leader, mark, child)
+    let group = Group::adopt(name, leader, mark, child, limit)
         .map_err(|source| Error::SpawnFailed { program: program(), source })?;
     Ok(StartedProcess { group, stdin, stdout, stderr })
+}
+
+/// Returns the process of a command that has no sandbox.
+fn unrestricted(command: &Command, path: &Path, variables: BTreeMap<String, OsString>) -> Prepared {
+    let mut prepared = process::Command::new(path);
+    prepared.arg0(command.program()).args(command.argv.iter().skip(1)).env_clear().envs(variables);
+    Prepared { command: prepared, limit: None }
 }
 
 /// Returns the file that a command would run, without starting it.

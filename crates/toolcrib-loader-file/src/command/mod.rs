@@ -8,11 +8,12 @@ use std::path::PathBuf;
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::Value;
-use toolcrib_io::process::{Command, Output, RunLimits, run};
+use toolcrib_io::process::{Command, Output, RunLimits, SandboxSettings, run};
 use toolcrib_model::{ErrorKind, Secret, Tool, ToolError, ToolResult};
 use toolcrib_policy::{Access, Authorized, Call};
 use toolcrib_port::{CallContext, ToolEngine};
 
+use crate::ProgramSandbox;
 use template::Template;
 
 pub use template::{ArgvItem, TemplateError};
@@ -54,6 +55,9 @@ pub struct CommandSettings {
     /// Variables in addition to the few that every child inherits.
     #[serde(default)]
     pub env: BTreeMap<String, Secret>,
+    /// The files and the network that the programs can reach.
+    #[serde(default)]
+    pub sandbox: Option<SandboxSettings>,
 }
 
 /// The format of a program's output.
@@ -74,6 +78,7 @@ pub struct CommandEngine {
     tools: BTreeMap<String, Template>,
     settings: CommandSettings,
     access: Access,
+    sandbox: Option<ProgramSandbox>,
 }
 
 impl CommandEngine {
@@ -84,12 +89,24 @@ impl CommandEngine {
             .iter()
             .map(|(tool, argv)| Ok((tool.clone(), Template::parse(argv)?)))
             .collect::<Result<_, TemplateError>>()?;
-        Ok(Self { default: Template::parse(&settings.argv)?, tools, settings, access: Access::unlimited() })
+        Ok(Self {
+            default: Template::parse(&settings.argv)?,
+            tools,
+            settings,
+            access: Access::unlimited(),
+            sandbox: None,
+        })
     }
 
     /// Sets the programs that may be started.
     pub fn with_access(mut self, access: Access) -> Self {
         self.access = access;
+        self
+    }
+
+    /// Sets the restrictions of the programs.
+    pub fn with_sandbox(mut self, sandbox: Option<ProgramSandbox>) -> Self {
+        self.sandbox = sandbox;
         self
     }
 
@@ -112,7 +129,9 @@ impl CommandEngine {
             .fill(tool, &call.arguments)
             .map_err(|error| ToolError::new(ErrorKind::InvalidArgs, error.to_string()))?;
         let program = argv.first().cloned().unwrap_or_default();
-        let mut command = Command::new(argv).with_guard(context.narrow(&self.access).program_guard());
+        let mut command = Command::new(argv)
+            .with_guard(context.narrow(&self.access).program_guard())
+            .with_sandbox(ProgramSandbox::of_call(self.sandbox.as_ref(), &call.tool)?);
         if let Some(cwd) = &self.settings.cwd {
             command = command.with_cwd(cwd);
         }
@@ -171,24 +190,10 @@ impl ToolEngine for CommandEngine {
     }
 
     fn warning(&self, tool: &Tool) -> Option<String> {
-        unenforced(tool)
+        ProgramSandbox::warning(self.sandbox.as_ref(), tool)
     }
 }
 
 fn no_command(tool: &str) -> String {
     format!("the engine has no command for `{tool}`; set `argv`, or `tools.{tool}`, of the engine")
-}
-
-/// Returns a warning about declared restrictions that nothing enforces: programs are not sandboxed.
-pub(crate) fn unenforced(tool: &Tool) -> Option<String> {
-    let declared = tool.access()?.as_object()?;
-    let keys = ["network", "filesystem"].into_iter().filter(|key| declared.contains_key(*key));
-    let keys: Vec<_> = keys.map(|key| format!("`access.{key}`")).collect();
-    (!keys.is_empty()).then(|| {
-        format!(
-            "{} of `{}` is not enforced: its program is not sandboxed, and reaches what its user may reach",
-            keys.join(" and "),
-            tool.name.dotted()
-        )
-    })
 }

@@ -3,16 +3,18 @@
 
 mod programs;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
+use toolcrib_io::process::{SandboxPlace, SandboxSettings};
 use toolcrib_port::ToolEngine;
 use toolcrib_sdk::{AppEntry, Source};
 
 pub use self::programs::{ExecEntry, exec};
 use crate::command::{CommandEngine, CommandSettings};
-use crate::{FileLoader, InlineLoader};
+use crate::{FileLoader, InlineLoader, ProgramSandbox};
 
 /// The settings of `type: file`.
 #[derive(Debug, Deserialize)]
@@ -59,10 +61,30 @@ pub fn inline(InlineEntry { namespace, .. }: &InlineEntry, place: &dyn AppEntry)
 ///
 /// Returns a message for the operator if a command line is wrong, or names a program that may not be started.
 pub fn command(mut settings: CommandSettings, place: &dyn AppEntry) -> Result<Arc<dyn ToolEngine>, String> {
-    let cwd = settings.cwd.take().map_or_else(|| place.folder().to_owned(), |cwd| place.folder().join(cwd));
+    let cwd = match settings.cwd.take() {
+        Some(cwd) => place.folder().join(cwd),
+        // A sandboxed program reads its working directory, and the folder of the app may contain keys.
+        None if settings.sandbox.is_some() => place.workspace()?,
+        None => place.folder().to_owned(),
+    };
     settings.cwd = Some(cwd);
     let access = place.access()?;
+    let name = place.pointer().rsplit('/').next().unwrap_or_default();
+    let sandbox = sandbox(settings.sandbox.take(), name, place)?;
     let engine = CommandEngine::new(settings).map_err(|error| error.to_string())?;
     engine.programs().try_for_each(|program| place.may_start(program))?;
-    Ok(Arc::new(engine.with_access(access)))
+    Ok(Arc::new(engine.with_access(access).with_sandbox(sandbox)))
+}
+
+/// Returns the sandbox of the programs of an entry.
+fn sandbox(
+    settings: Option<SandboxSettings>,
+    name: &str,
+    place: &dyn AppEntry,
+) -> Result<Option<ProgramSandbox>, String> {
+    let Some(settings) = settings else { return Ok(None) };
+    let (workspace, protected) = (place.workspace()?, [PathBuf::from(place.file())]);
+    let place = SandboxPlace { name, folder: place.folder(), workspace: &workspace, protected: &protected };
+    let sandbox = settings.open(&place).map_err(|error| error.to_string())?;
+    Ok(Some(ProgramSandbox::new(sandbox, workspace)))
 }

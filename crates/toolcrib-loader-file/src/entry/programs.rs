@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Deserialize;
+use toolcrib_io::process::SandboxSettings;
 use toolcrib_model::Secret;
 use toolcrib_sdk::{AppEntry, Seconds, Source};
 
+use super::sandbox;
 use crate::worker::DEFAULT_START_LIMIT;
 use crate::worker::WorkerModule;
-use crate::{ExecModule, ModuleSettings};
+use crate::{ExecModule, ModuleSettings, ProgramSandbox};
 
 /// The settings of `type: exec`.
 #[derive(Debug, Deserialize)]
@@ -27,6 +29,8 @@ pub struct ExecEntry {
     env: BTreeMap<String, Secret>,
     /// The time that a worker has to start and to list its tools.
     startup_timeout_seconds: Option<Seconds>,
+    /// The files and the network that its programs can reach.
+    sandbox: Option<SandboxSettings>,
     /// True to load a saved manifest again, and to replace a worker when its source files are saved.
     #[serde(default)]
     watch: bool,
@@ -49,7 +53,8 @@ fn programs(entry: ExecEntry, place: &dyn AppEntry) -> Result<Source, String> {
     let path = entry
         .path
         .ok_or("missing field `path`, the folder of the manifest; or `worker`, the words that start one")?;
-    let module = ExecModule::new(place.path(&path), settings(entry.namespace, entry.env, place)?);
+    let sandbox = sandbox(entry.sandbox, entry.namespace.as_deref().unwrap_or(&path), place)?;
+    let module = ExecModule::new(place.path(&path), settings(entry.namespace, entry.env, sandbox, place)?);
     let watched = entry.watch.then(|| module.manifest());
     let module = Arc::new(module);
     Ok(Source::new(module.clone()).local().with_engine(module).with_watched(watched))
@@ -62,7 +67,8 @@ fn worker(argv: Vec<String>, entry: ExecEntry, place: &dyn AppEntry) -> Result<S
     }
     let folder = entry.path.map_or_else(|| place.folder().to_owned(), |path| place.path(&path));
     let watched = if entry.watch { sources_of(&argv, &folder) } else { Vec::new() };
-    let module = WorkerModule::new(argv, folder, settings(entry.namespace, entry.env, place)?)
+    let sandbox = sandbox(entry.sandbox, entry.namespace.as_deref().unwrap_or("worker"), place)?;
+    let module = WorkerModule::new(argv, folder, settings(entry.namespace, entry.env, sandbox, place)?)
         .with_start_limit(entry.startup_timeout_seconds.map_or(DEFAULT_START_LIMIT, Seconds::duration));
     let module = Arc::new(module);
     Ok(Source::new(module.clone()).with_engine(module).with_watched(watched))
@@ -71,9 +77,16 @@ fn worker(argv: Vec<String>, entry: ExecEntry, place: &dyn AppEntry) -> Result<S
 fn settings(
     namespace: Option<String>,
     env: BTreeMap<String, Secret>,
+    sandbox: Option<ProgramSandbox>,
     place: &dyn AppEntry,
 ) -> Result<ModuleSettings, String> {
-    Ok(ModuleSettings { namespace, workspace: Some(place.workspace()?), env, access: place.access()? })
+    Ok(ModuleSettings {
+        namespace,
+        workspace: Some(place.workspace()?),
+        env,
+        access: place.access()?,
+        sandbox,
+    })
 }
 
 /// Returns the files and folders that the words of a worker name in its folder, or the folder itself.

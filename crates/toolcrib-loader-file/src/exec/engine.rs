@@ -13,7 +13,7 @@ use toolcrib_port::{CallContext, ToolEngine};
 
 use super::program_output::Output;
 use super::{CONTEXT_VARIABLES, ExecModule, MANIFEST};
-use crate::command::unenforced;
+use crate::ProgramSandbox;
 
 impl ExecModule {
     async fn run(&self, call: &Call, context: &CallContext) -> Result<Value, ToolError> {
@@ -50,7 +50,8 @@ impl ExecModule {
             .map_err(|error| ToolError::new(ErrorKind::InvalidArgs, error.to_string()))?;
         let mut command = Command::new(argv)
             .with_cwd(&self.folder)
-            .with_guard(context.narrow(&self.settings.access).program_guard());
+            .with_guard(context.narrow(&self.settings.access).program_guard())
+            .with_sandbox(ProgramSandbox::of_call(self.settings.sandbox.as_ref(), &call.tool)?);
         for (name, value) in &program.env {
             command = command.with_env(name, value);
         }
@@ -91,6 +92,6 @@ impl ToolEngine for ExecModule {
     }
 
     fn warning(&self, tool: &Tool) -> Option<String> {
-        unenforced(tool)
+        ProgramSandbox::warning(self.settings.sandbox.as_ref(), tool)
     }
 }

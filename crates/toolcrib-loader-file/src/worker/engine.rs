@@ -14,7 +14,7 @@ use toolcrib_port::{CallContext, Progress, ToolEngine};
 use super::process::{CallEvent, PendingResponse, SendError, Worker, WorkerResponse};
 use super::protocol::{Outgoing, OutgoingCall, ProgressMessage, printable};
 use super::{WorkerModule, requests};
-use crate::command::unenforced;
+use crate::ProgramSandbox;
 
 /// The largest number of concurrent requests of one call. Further requests wait.
 const MAX_OPEN_REQUESTS: usize = 16;
@@ -184,7 +184,7 @@ impl ToolEngine for WorkerModule {
     }
 
     fn warning(&self, tool: &Tool) -> Option<String> {
-        unenforced(tool)
+        ProgramSandbox::warning_for_worker(self.settings.sandbox.as_ref(), tool)
     }
 
     async fn close(&self) {

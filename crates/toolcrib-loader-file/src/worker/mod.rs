@@ -27,8 +27,8 @@ use self::listing::Listing;
 use self::process::{SendError, Worker, WorkerResponse};
 use self::protocol::Outgoing;
 use self::supervisor::{Supervisor, WorkerUnavailable};
-use crate::ModuleSettings;
 use crate::module_settings::absolute;
+use crate::{ModuleSettings, ProgramSandbox};
 
 /// The default time for a worker to start and to list its tools.
 pub(crate) const DEFAULT_START_LIMIT: Duration = Duration::from_secs(30);
@@ -144,8 +144,10 @@ impl WorkerModule {
             // The full path, under which `access` names it too.
             *program = self.folder.join(&*program).to_string_lossy().into_owned();
         }
-        let mut command =
-            Command::new(argv).with_cwd(&self.folder).with_guard(self.settings.access.program_guard());
+        let mut command = Command::new(argv)
+            .with_cwd(&self.folder)
+            .with_guard(self.settings.access.program_guard())
+            .with_sandbox(self.settings.sandbox.as_ref().map(ProgramSandbox::shared));
         if self.argv.iter().any(|word| word.contains(PYTHON_WORKER)) {
             // Prevents Python from importing modules, such as a `json.py`, from the folder that it starts in.
             command = command.with_env("PYTHONSAFEPATH", "1");

@@ -164,8 +164,8 @@ async fn open(
     let options =
         HandshakeOptions { target, mode, startup_timeout: source.startup_timeout, deadline, events };
     match &source.transport {
-        McpTransport::Stdio { command, env, cwd } => {
-            stdio::open(source, command, env, cwd.as_deref(), options).await
+        McpTransport::Stdio { command, env, cwd, sandbox } => {
+            stdio::open(source, command, env, cwd.as_deref(), sandbox.clone(), options).await
         }
         McpTransport::Http { url, headers, allow_private, .. } => {
             let mut endpoint = streamable_http::HttpEndpoint::new(source, url, headers, *allow_private)?;

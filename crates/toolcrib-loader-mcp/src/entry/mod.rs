@@ -4,7 +4,7 @@ mod auth;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use toolcrib_io::files::cache_folder;
 use toolcrib_io::http::is_private_url;
+use toolcrib_io::process::{Sandbox, SandboxPlace, SandboxSettings};
 use toolcrib_model::Secret;
 use toolcrib_port::ToolEngine;
 use toolcrib_sdk::{AppEntry, Seconds, Source};
@@ -72,6 +73,8 @@ pub struct McpEntry {
     per_session: bool,
     /// The number of sessions with a server at the same time.
     max_sessions: Option<NonZeroUsize>,
+    /// The files and the network that it can reach.
+    sandbox: Option<SandboxSettings>,
     /// True to hold its tools to their approved definitions.
     pin: Option<bool>,
 }
@@ -120,7 +123,12 @@ pub fn server(entry: McpEntry, place: &dyn ServerEntry) -> Result<(McpSource, Op
         (None, Some(url)) => place.may_reach(url)?,
         _ => {}
     }
-    let cwd = entry.cwd.map_or_else(|| place.folder().to_owned(), |cwd| place.path(&cwd));
+    let cwd = match entry.cwd {
+        Some(cwd) => place.path(&cwd),
+        // A sandboxed server reads its working directory, and the folder of the app may contain keys.
+        None if entry.sandbox.is_some() => place.workspace()?,
+        None => place.folder().to_owned(),
+    };
     if let Some(command) = entry.command.as_deref().filter(|command| place.serves_itself(command, &cwd)) {
         return Err(format!(
             "`{}` serves this same app, which would start itself again without end; name another app file, or remove \
@@ -130,7 +138,11 @@ pub fn server(entry: McpEntry, place: &dyn ServerEntry) -> Result<(McpSource, Op
     }
     let transport = match (entry.command, entry.url) {
         (Some(command), None) if !command.is_empty() => {
-            McpTransport::Stdio { command, env: entry.env, cwd: Some(cwd) }
+            let sandbox = sandbox(entry.sandbox, &namespace, place)?;
+            McpTransport::Stdio { command, env: entry.env, cwd: Some(cwd), sandbox }
+        }
+        (None, Some(_)) if entry.sandbox.is_some() => {
+            return Err("`sandbox` goes with a `command`; a server behind a `url` runs elsewhere".into());
         }
         (None, Some(url)) => {
             let allow_private = entry.allow_private.unwrap_or_else(|| is_private_url(&url));
@@ -161,6 +173,23 @@ pub fn server(entry: McpEntry, place: &dyn ServerEntry) -> Result<(McpSource, Op
         (false, Some(_)) => return Err("`max_sessions` goes with `per_session: true`".into()),
     };
     Ok((source, sessions))
+}
+
+/// Returns the sandbox of a server.
+fn sandbox(
+    settings: Option<SandboxSettings>,
+    namespace: &str,
+    place: &dyn AppEntry,
+) -> Result<Option<Arc<Sandbox>>, String> {
+    let Some(settings) = settings else { return Ok(None) };
+    let (workspace, protected) = (place.workspace()?, [PathBuf::from(place.file())]);
+    let place = SandboxPlace {
+        name: namespace,
+        folder: place.folder(),
+        workspace: &workspace,
+        protected: &protected,
+    };
+    settings.open(&place).map(|sandbox| Some(Arc::new(sandbox))).map_err(|error| error.to_string())
 }
 
 /// Returns the identity of the server as the operator wrote it: with the names of variables, not their values.

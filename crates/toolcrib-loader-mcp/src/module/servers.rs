@@ -254,9 +254,12 @@ impl Servers {
             .check(session, &namespace)
             .map_err(|error| self.name_error(session, &name, &error))?;
         let transport = match address {
-            Address::Command(command) => {
-                McpTransport::Stdio { command, env: BTreeMap::new(), cwd: Some(self.folder.clone()) }
-            }
+            Address::Command(command) => McpTransport::Stdio {
+                command,
+                env: BTreeMap::new(),
+                cwd: Some(self.folder.clone()),
+                sandbox: None,
+            },
             Address::Url(url) => {
                 let allow_private = self.rules.allows_private(&url);
                 McpTransport::http(url).allowing_private(allow_private)

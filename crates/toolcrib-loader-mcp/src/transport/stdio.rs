@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
-use toolcrib_io::process::{Command, spawn};
+use toolcrib_io::process::{Command, Sandbox, spawn};
 use toolcrib_model::Secret;
 
 use crate::McpSource;
@@ -21,12 +22,13 @@ pub(crate) async fn open(
     argv: &[String],
     env: &BTreeMap<String, Secret>,
     cwd: Option<&Path>,
+    sandbox: Option<Arc<Sandbox>>,
     options: HandshakeOptions,
 ) -> Result<Session, HandshakeError> {
     if argv.first().is_none_or(String::is_empty) {
         return Err(Error::EmptyCommand { namespace: source.namespace.clone() }.into());
     }
-    let mut command = Command::new(argv);
+    let mut command = Command::new(argv).with_sandbox(sandbox);
     command.cwd = cwd.map(Path::to_owned);
     command.env = env.iter().map(|(name, value)| (name.clone(), value.expose().to_owned())).collect();
 

@@ -1,10 +1,11 @@
 //! The commands of calls, checked against the configuration and the access rules.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use toolcrib_io::files::Root;
-use toolcrib_io::process::{Command, MARK_VARIABLE, find_program, is_same_file};
+use toolcrib_io::process::{Command, MARK_VARIABLE, Sandbox, find_program, is_same_file};
 use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_policy::Access;
 use toolcrib_sdk::CallContext;
@@ -53,13 +54,19 @@ const INTERPRETERS: [(&str, &[&str]); 9] = [
 pub(super) struct CommandBuilder {
     root: Root,
     access: Access,
+    sandbox: Option<Arc<Sandbox>>,
     environment: Vec<(String, String)>,
     allow_scripts: bool,
     interpreters: Vec<(String, &'static [&'static str])>,
 }
 
 impl CommandBuilder {
-    pub(super) fn new(config: &ShellConfig, root: Root, access: Access) -> Result<Self, Error> {
+    pub(super) fn new(
+        config: &ShellConfig,
+        root: Root,
+        access: Access,
+        sandbox: Option<Arc<Sandbox>>,
+    ) -> Result<Self, Error> {
         let wrong = |message: String| Error::Config { module: ID, message };
         let mut environment: Vec<_> =
             DEFAULT_ENVIRONMENT.map(|(name, value)| (name.into(), value.into())).to_vec();
@@ -85,6 +92,7 @@ impl CommandBuilder {
         Ok(Self {
             root,
             access,
+            sandbox,
             environment,
             allow_scripts: config.allow_scripts,
             interpreters: interpreters.collect::<Result<_, Error>>()?,
@@ -170,7 +178,7 @@ impl CommandBuilder {
 
     /// Creates a command for lookups, without checking that it exists and is allowed.
     pub(super) fn unchecked(&self, context: &CallContext, argv: Vec<String>) -> Command {
-        let command = Command::new(argv).with_cwd(self.root.path());
+        let command = Command::new(argv).with_cwd(self.root.path()).with_sandbox(self.sandbox.clone());
         let command = self
             .environment
             .iter()

@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use toolcrib_io::process::SandboxSettings;
 use toolcrib_model::Secret;
 
 /// The default of `timeout_seconds`.
@@ -50,6 +51,9 @@ pub struct ShellConfig {
     /// Variables that are set for programs.
     #[schemars(with = "BTreeMap<String, String>")]
     pub environment: BTreeMap<String, Secret>,
+    /// The files and the network that programs can reach: a profile, or a mapping with one. Without it, programs have the
+    /// rights of their user.
+    pub sandbox: Option<SandboxSettings>,
     /// The default time limit of a program, in seconds; 60 by default.
     pub timeout_seconds: NonZeroU32,
     /// The maximum size of each output stream in a result, in bytes; 32 KiB by default. The result has its beginning
@@ -72,6 +76,7 @@ impl Default for ShellConfig {
             interpreters: ["sh", "bash", "python3"].map(String::from).to_vec(),
             pass_environment: Vec::new(),
             environment: BTreeMap::new(),
+            sandbox: None,
             timeout_seconds: count(DEFAULT_TIMEOUT_SECONDS),
             max_output_bytes: count(DEFAULT_MAX_OUTPUT_BYTES),
             max_output_lines: count(DEFAULT_MAX_OUTPUT_LINES),

@@ -11,7 +11,8 @@
 //! program immediately. Where `/proc` exists, descendants that have left the group are found and killed, too.
 //!
 //! Tasks belong to the session that started them, and no other session can access them. They end with it, when the
-//! module is closed, and when it is dropped. They are not a sandbox: a program has all rights of its user.
+//! module is closed, and when it is dropped. Without [`ShellConfig::sandbox`],
+//! a program has all rights of its user.
 
 mod command;
 mod config;
@@ -31,6 +32,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::Value;
+use toolcrib_io::process::{Sandbox, SandboxPlace, SandboxSettings};
 use toolcrib_model::JsonObject;
 use toolcrib_sdk::{CallContext, Lifecycle, Module, ToolError, module};
 
@@ -102,7 +104,8 @@ impl Shell {
             default_timeout: Duration::from_secs(config.timeout_seconds.get().into()),
         };
         let tasks = TaskRegistry::new(config.max_tasks, config.max_task_seconds);
-        let commands = CommandBuilder::new(&config, context.root(ID)?, context.access.clone())?;
+        let sandbox = config.sandbox.as_ref().map(|settings| open_sandbox(settings, context)).transpose()?;
+        let commands = CommandBuilder::new(&config, context.root(ID)?, context.access.clone(), sandbox)?;
         Ok(Self { commands: Arc::new(commands), limits: Arc::new(limits), tasks: Arc::new(tasks) })
     }
 
@@ -118,6 +121,15 @@ impl Shell {
             _ => Ok(()),
         }
     }
+}
+
+/// Returns the sandbox of programs. They cannot change the files that the app consists of.
+fn open_sandbox(settings: &SandboxSettings, context: &ModuleContext) -> Result<Arc<Sandbox>, Error> {
+    let workspace = &context.workspace;
+    let protected = context.protected.paths();
+    let place = SandboxPlace { name: ID, folder: workspace, workspace, protected: &protected };
+    let sandbox = settings.open(&place);
+    sandbox.map(Arc::new).map_err(|error| Error::Config { module: ID, message: error.to_string() })
 }
 
 /// Ends tasks. All of their processes have ended when a method returns.

@@ -184,7 +184,7 @@ tools:
         warnings,
         [
             "inline a has no `engine`: its tools are found, and no call of them runs; name one of `tools.engines`",
-            "`access.network` of `b.y` is not enforced: its program is not sandboxed, and reaches what its user may reach",
+            "`access.network` of `b.y` is not enforced: its program is not sandboxed, and reaches what its user may reach; set `sandbox`",
         ]
     );
 }
