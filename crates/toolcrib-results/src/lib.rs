@@ -48,4 +48,5 @@ pub use process::Results;
 pub use read_result::name::READ_RESULT;
 pub use read_result::tools;
 pub use redaction::{MIN_SECRET_BYTES, RedactingWriter, Redactor, Secrets, is_secret};
+pub use store::archive::ResultArchive;
 pub use tokens::TokenCounter;
