@@ -14,6 +14,7 @@ mod serve;
 mod sessions;
 mod shell;
 mod starters;
+mod store;
 mod tools;
 mod trace;
 
@@ -38,6 +39,7 @@ pub(crate) use serve::{Approve, Serve, SurfaceArgument};
 pub(crate) use sessions::{Sessions, SessionsCommand};
 pub(crate) use shell::{Completions, Man};
 pub(crate) use starters::{Init, Template};
+pub(crate) use store::{Store, StoreCommand};
 pub(crate) use tools::Tools;
 pub(crate) use trace::Trace;
 
@@ -141,6 +143,9 @@ pub(crate) enum Command {
                             toolcrib tasks app.yaml cancel watch_0a1b2c3d4e5f6071\n  toolcrib tasks app.yaml tail"
     )]
     Tasks(Tasks),
+    /// Show the state of the store of an app, and create or migrate its tables.
+    #[command(after_help = "Examples:\n  toolcrib store status app.yaml\n  toolcrib store migrate app.yaml")]
+    Store(Store),
     /// List, show, export and delete the conversations of `toolcrib run APP --session ID`.
     #[command(
         after_help = "Examples:\n  toolcrib sessions app.yaml\n  toolcrib sessions app.yaml show monday\n  \

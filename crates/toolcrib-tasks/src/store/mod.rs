@@ -10,6 +10,7 @@ mod memory;
 mod postgres;
 mod record;
 mod sqlite;
+mod status;
 
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ pub use memory::MemoryStore;
 pub use postgres::PostgresStore;
 pub use record::{Change, Record, RecordKind};
 pub use sqlite::{OpenedStore, SqliteStore};
+pub use status::StoreStatus;
 
 /// The maximum number of callers that share one transaction.
 const MAX_BATCH: usize = 256;

@@ -21,7 +21,9 @@ use toolcrib_model::Secret;
 
 use self::statements::{MIGRATIONS, Prepared, migrate, now, write_uncommitted};
 use super::encoded_changes::{PendingWrite, Refused, WriteQueue};
-use super::{Change, Record, RecordKind, Store, StoreError, ids_with, milliseconds, without_credentials};
+use super::{
+    Change, Record, RecordKind, Store, StoreError, StoreStatus, ids_with, milliseconds, without_credentials,
+};
 
 /// The time for a connection to be established.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -92,20 +94,36 @@ impl PostgresStore {
     /// Connects to the database of a URL such as `postgres://user:password@host/database`, and creates or migrates the
     /// tables of the store in it.
     pub async fn open(url: &Secret) -> Result<Self, StoreError> {
+        let database = PostgresDatabase::new(url)?;
+        database.migrate().await?;
+        Ok(Self { database: Arc::new(database) })
+    }
+}
+
+/// Returns the state of the store in the database of a URL.
+pub(super) async fn status(url: &Secret) -> Result<StoreStatus, StoreError> {
+    let database = PostgresDatabase::new(url)?;
+    let mut session = database.session().await?;
+    let found = within(OPERATION_TIMEOUT, statements::status(session.connection())).await;
+    let (version, records) = session.end(found).map_err(|fault| database.error(fault))?;
+    let supported = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
+    Ok(StoreStatus { location: database.location.clone(), version, supported, records })
+}
+
+impl PostgresDatabase {
+    fn new(url: &Secret) -> Result<Self, StoreError> {
         let location = without_credentials(url);
         let options = PgConnectOptions::from_str(url.expose()).map_err(|error| StoreError::Failed {
             path: location.clone().into(),
             reason: format!("expected a URL such as `postgres://user:password@host/database`: {error}"),
         })?;
-        let database = PostgresDatabase {
+        Ok(Self {
             options: options.application_name("toolcrib").disable_statement_logging(),
             location,
             connection: tokio::sync::Mutex::new(Link::Broken),
             pending: WriteQueue::default(),
             changes: Mutex::default(),
-        };
-        database.migrate().await?;
-        Ok(Self { database: Arc::new(database) })
+        })
     }
 }
 

@@ -20,13 +20,13 @@ use super::{Change, Record, RecordKind, Store, StoreError, ids_with, millisecond
 use crate::{Clock, SystemClock};
 
 /// The time to wait for another process to finish writing to the file.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The maximum number of quarantined databases. Another damaged database is an error.
 const MAX_QUARANTINED: u32 = 100;
 
 /// The statements that migrate a database from each version to the next. A released migration is never changed.
-const MIGRATIONS: [&[&str]; 2] = [
+pub(super) const MIGRATIONS: [&[&str]; 2] = [
     &[
         "CREATE TABLE records (
             kind TEXT NOT NULL, id TEXT NOT NULL, session TEXT NOT NULL, body TEXT NOT NULL,
@@ -453,7 +453,7 @@ fn with_suffix(path: &Path, more: &str) -> PathBuf {
     name.into()
 }
 
-fn database_error(path: &Path, error: &sqlx::Error) -> StoreError {
+pub(super) fn database_error(path: &Path, error: &sqlx::Error) -> StoreError {
     let Some(database) = error.as_database_error() else {
         return match error {
             sqlx::Error::Io(error) => io_error(path, error),

@@ -1,5 +1,7 @@
 //! The statements of a store in PostgreSQL.
 
+use std::collections::BTreeMap;
+
 use sqlx::{Connection as _, PgConnection};
 
 use crate::store::StoreError;
@@ -148,4 +150,28 @@ pub(super) async fn migrate(connection: &mut PgConnection) -> sqlx::Result<i64> 
     }
     transaction.commit().await?;
     Ok(version)
+}
+
+/// Returns the version of the tables, and the number of records of each kind.
+pub(super) async fn status(connection: &mut PgConnection) -> sqlx::Result<(i64, BTreeMap<String, i64>)> {
+    let is_there: bool = sqlx::query_scalar("SELECT to_regclass('toolcrib_store') IS NOT NULL")
+        .fetch_one(&mut *connection)
+        .await?;
+    if !is_there {
+        return Ok((0, BTreeMap::new()));
+    }
+    let version: i64 =
+        sqlx::query_scalar("SELECT version FROM toolcrib_store").fetch_one(&mut *connection).await?;
+    // The first version has no records that end.
+    let kinds = if version < 2 {
+        "SELECT kind, COUNT(*) FROM toolcrib_records GROUP BY kind"
+    } else {
+        concat!(
+            "SELECT kind, COUNT(*) FROM toolcrib_records WHERE ends IS NULL OR ends > ",
+            now!(),
+            " GROUP BY kind"
+        )
+    };
+    let records: Vec<(String, i64)> = sqlx::query_as(kinds).fetch_all(connection).await?;
+    Ok((version, records.into_iter().collect()))
 }
