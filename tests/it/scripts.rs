@@ -74,7 +74,7 @@ tools:
   capabilities:
     default_policy: approve
     grant: [{module: shop, actions: [look, make, report]}, {module: context_builder}]
-execution: {store: tasks.db}
+store: tasks.db
 serve: {approve: true}
 audit: {path: audit.jsonl}
 ";

@@ -38,7 +38,7 @@ pub(crate) struct ResolvedSettings {
     pub(crate) audit_path: Option<Result<String, DocumentError>>,
     /// `audit.key`.
     pub(crate) audit_key: Option<Result<String, DocumentError>>,
-    /// `execution.store`.
+    /// `TOOLCRIB_STORE` or `store`.
     pub(crate) task_store: Option<Result<StoreLocation, DocumentError>>,
     /// The recordings of models, by the JSON pointers of their `brain`.
     pub(crate) recordings: BTreeMap<String, Result<String, DocumentError>>,
@@ -76,7 +76,7 @@ impl ResolvedEntry {
 impl ResolvedSettings {
     /// Fills in the variables of an app file.
     pub(crate) fn new(config: &AppConfig, file: &AppFile) -> Self {
-        let AppConfig { agents, modules, tools, skills, execution, runtime, audit, .. } = config;
+        let AppConfig { agents, modules, tools, skills, runtime, audit, .. } = config;
         let text = |text: &str, pointer: &str| variables::expanded(file, text, pointer, false);
         let path = |text: &str, pointer: &str| variables::expanded(file, text, pointer, true);
         let named = |section: &str, entries: &BTreeMap<String, Value>| {
@@ -119,7 +119,7 @@ impl ResolvedSettings {
                 .collect(),
             audit_path: audit.as_ref().map(|audit| path(&audit.path, "/audit/path")),
             audit_key: audit.as_ref().and_then(|audit| Some(text(audit.key.as_deref()?, "/audit/key"))),
-            task_store: execution.store.as_deref().map(|store| store_location(store, file)),
+            task_store: named_store(config, file),
             recordings,
             output_schema: runtime
                 .output_schema
@@ -132,19 +132,38 @@ impl ResolvedSettings {
 /// The beginnings of URLs of PostgreSQL.
 const POSTGRES_SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
+/// The variable that names the store in place of the app.
+const STORE_VARIABLE: &str = "TOOLCRIB_STORE";
+
+/// Returns the location of the store that the variable or the app names.
+fn named_store(config: &AppConfig, file: &AppFile) -> Option<Result<StoreLocation, DocumentError>> {
+    if let Some(store) = variables::lookup(STORE_VARIABLE).filter(|store| !store.is_empty()) {
+        return Some(Ok(literal_location(&store, file)));
+    }
+    config.store.as_deref().map(|store| store_location(store, file))
+}
+
 /// Returns the location of a store: a URL of PostgreSQL, whose variables are secrets, or a file relative to the app file.
 fn store_location(store: &str, file: &AppFile) -> Result<StoreLocation, DocumentError> {
-    const POINTER: &str = "/execution/store";
-    let is_url = |text: &str| POSTGRES_SCHEMES.iter().any(|scheme| text.starts_with(scheme));
+    const POINTER: &str = "/store";
     // A variable may hold a whole URL.
-    let text = variables::expanded(file, store, POINTER, false)?;
-    if is_url(&text) {
-        if let Some(password) = Url::parse(&text).ok().as_ref().and_then(Url::password) {
-            file.secrets.add("execution.store", Secret::new(password));
+    match literal_location(&variables::expanded(file, store, POINTER, false)?, file) {
+        StoreLocation::File(_) => {
+            variables::expanded(file, store, POINTER, true).map(|path| StoreLocation::File(file.path(&path)))
         }
-        return Ok(StoreLocation::Postgres(Secret::new(text)));
+        server @ StoreLocation::Postgres(_) => Ok(server),
     }
-    variables::expanded(file, store, POINTER, true).map(|path| StoreLocation::File(file.path(&path)))
+}
+
+/// Returns the location of a store without variables.
+fn literal_location(store: &str, file: &AppFile) -> StoreLocation {
+    if !POSTGRES_SCHEMES.iter().any(|scheme| store.starts_with(scheme)) {
+        return StoreLocation::File(file.path(store));
+    }
+    if let Some(password) = Url::parse(store).ok().as_ref().and_then(Url::password) {
+        file.secrets.add("store", Secret::new(password));
+    }
+    StoreLocation::Postgres(Secret::new(store))
 }
 
 fn module_config(file: &AppFile, id: &str, config: &Value) -> Result<Value, DocumentError> {

@@ -37,6 +37,10 @@ pub struct AppConfig {
     pub tools: ToolsSection,
     /// The workflows that agents can load.
     pub skills: SkillsSection,
+    /// The store of everything that outlasts a request: a file of SQLite relative to the app file, or a URL of PostgreSQL
+    /// such as `postgres://user:${PASSWORD}@host/database` for processes on several machines. The variable
+    /// `TOOLCRIB_STORE` takes precedence. By default a file in the state folder of the user.
+    pub store: Option<String>,
     /// Background calls, watchers and schedules.
     pub execution: ExecutionSection,
     /// The limits of runs, and how tools are shown to models.

@@ -15,6 +15,7 @@ mod sessions;
 mod shell;
 mod sources;
 mod starters;
+mod store;
 mod tools;
 mod trace;
 
@@ -40,6 +41,7 @@ pub(crate) use sessions::{Sessions, SessionsCommand};
 pub(crate) use shell::{Completions, Man};
 pub(crate) use sources::{Add, AddSource, RegistryArguments, RegistryCommand, ServerArgument, TargetApp};
 pub(crate) use starters::{Init, Template};
+pub(crate) use store::{Store, StoreCommand};
 pub(crate) use tools::Tools;
 pub(crate) use trace::Trace;
 
@@ -143,6 +145,9 @@ pub(crate) enum Command {
                             toolcrib tasks app.yaml cancel watch_0a1b2c3d4e5f6071\n  toolcrib tasks app.yaml tail"
     )]
     Tasks(Tasks),
+    /// Show the state of the store of an app, and create or migrate its tables.
+    #[command(after_help = "Examples:\n  toolcrib store status app.yaml\n  toolcrib store migrate app.yaml")]
+    Store(Store),
     /// List, show, export and delete the conversations of `toolcrib run APP --session ID`.
     #[command(
         after_help = "Examples:\n  toolcrib sessions app.yaml\n  toolcrib sessions app.yaml show monday\n  \

@@ -104,6 +104,11 @@ impl ApprovalProcess<'_> {
                 denied(format!("the user denied the call of `{tool}` and said: {reason}"))
             }
             Some(Answer::Nobody) => no_approver(&call),
+            Some(Answer::Unavailable(reason)) => {
+                let message = format!("the approval of `{tool}` cannot be requested: {reason}");
+                ToolError::new(ErrorKind::Unavailable, message)
+                    .with_hint("the call did not run; try again later")
+            }
             None => match unanswered {
                 Unanswered::NoApprover => no_approver(&call),
                 Unanswered::Cancelled => {

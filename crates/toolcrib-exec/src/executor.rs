@@ -4,10 +4,9 @@ mod checks;
 mod handle;
 mod originals;
 mod projection;
+mod results;
 
 use std::collections::HashMap;
-use std::io;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -184,16 +183,6 @@ impl Executor {
         Arc::new(ExecutorHandle { executor, results: Arc::clone(&self.results), call_chain })
     }
 
-    /// Prepares a result for a model, such as one that a program got whole; see [`Results::shape`].
-    pub fn shape(&self, result: ToolResult, tool: Option<&Arc<Tool>>, context: &CallContext) -> ToolResult {
-        self.results.shape(result, tool, context)
-    }
-
-    /// Also stores the results of a session in this folder; see [`Results::store_in`].
-    pub fn store_results_in(&self, session: &str, folder: &Path) -> io::Result<()> {
-        self.results.store_in(session, folder)
-    }
-
     /// Removes the approvals and results of a session that has ended, and ends the engines' work for it.
     pub async fn end_session(&self, session: &str) {
         self.approvals.forget(session);
@@ -339,6 +328,12 @@ impl Executor {
         let tool = entry.as_ref().map(|entry| &entry.tool);
         let result = self.project(result, tool, context).await;
         let mut result = self.results.shape(result, tool, context);
+        if let Err(error) = self.results.save().await {
+            result.note(ResultNote::Warning(format!(
+                "only this process can read the rest of the result by its handle: {}",
+                error.message
+            )));
+        }
         result.note(ResultNote::Took(started.elapsed()));
         recorder.finish(&result);
         result

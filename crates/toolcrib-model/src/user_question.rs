@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::JsonObject;
@@ -147,7 +148,8 @@ fn chosen<'a>(choices: &'a [String], text: &str) -> Option<&'a str> {
 }
 
 /// The answer of a user.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum UserAnswer {
     /// Yes.
     Approved {

@@ -96,4 +96,6 @@ pub enum Answer {
     Denied(Option<String>),
     /// No person is available to answer.
     Nobody,
+    /// The question cannot be asked now, for this reason, such as a store that cannot be reached.
+    Unavailable(String),
 }

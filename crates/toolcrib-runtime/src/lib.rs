@@ -31,6 +31,7 @@ mod call_app;
 mod channels;
 mod connect;
 mod error;
+mod result_archive;
 mod runtime;
 mod services;
 mod setup;

@@ -26,6 +26,7 @@ use toolcrib_tasks::schedule::SCHEDULER;
 use crate::agent::factory;
 use crate::agent::notifications::SessionNotifications;
 use crate::connect::connect;
+use crate::result_archive::StoredResults;
 use crate::services::AppServices;
 use crate::source_reload::Watcher;
 use crate::{Error, call_app, channels, setup, skills, sources, strict, tasks};
@@ -85,6 +86,9 @@ impl Runtime {
         let pool = factory::pool(&services);
         let apps = call_app::pool(called, &services.app.config.tools.apps, &approver);
         let tasks = Arc::new(tasks::open(&services, &approver).await?);
+        if let Some(store) = tasks.shared_store() {
+            results.share(Arc::new(StoredResults(store)));
+        }
         if let Some(module) = modules.iter_mut().find(|module| module.id() == SCHEDULER) {
             *module = tasks.scheduler().module();
         }

@@ -51,6 +51,9 @@ impl Server {
         self.shared.closing.cancel();
         self.shared.retiring.close();
         self.shared.retiring.wait().await;
+        if let Some(replica) = &self.shared.settings.replica {
+            replica.leave().await;
+        }
         self.shared.runtime().close().await;
     }
 }
@@ -63,6 +66,9 @@ impl Shared {
     }
 
     fn swap(self: &Arc<Self>, runtime: Arc<Runtime>, switches: Vec<Switch>) {
+        if let Some(replica) = &self.settings.replica {
+            replica.follow(&runtime);
+        }
         let version = Arc::new(AppVersion::new(runtime));
         for switch in switches {
             switch(Arc::clone(&version));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use toolcrib_app::sections::serve::{LOCAL_CLIENT, sessions_of};
 use toolcrib_model::random::{hex, random_bytes};
 
-use crate::Error;
+use crate::{Error, Replica};
 
 /// A client: the holder of a token, or a local process.
 #[derive(Debug, PartialEq, Eq)]
@@ -21,16 +21,23 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    pub(crate) fn new(name: impl Into<String>) -> Result<Self, Error> {
+    /// Creates a client. Its session is the same in all processes that share a store.
+    pub(crate) fn new(name: impl Into<String>, replica: Option<&Replica>) -> Result<Self, Error> {
         let name = name.into();
-        let session = new_session(&name)?;
+        let session = match replica {
+            Some(replica) => {
+                let secret = replica.derive("client", &name);
+                session_of(&name, secret.get(..SESSION_BYTES).unwrap_or(&secret))
+            }
+            None => new_session(&name)?,
+        };
         let user = Some(name.as_str().into());
         Ok(Self { owner: name.as_str().into(), name, user, session })
     }
 
     /// Creates the client for local processes, which is used if no token is required.
-    pub(crate) fn local(user: Option<&str>) -> Result<Self, Error> {
-        Ok(Self { user: user.map(Arc::from), ..Self::new(LOCAL_CLIENT)? })
+    pub(crate) fn local(user: Option<&str>, replica: Option<&Replica>) -> Result<Self, Error> {
+        Ok(Self { user: user.map(Arc::from), ..Self::new(LOCAL_CLIENT, replica)? })
     }
 
     /// Creates the client for one person among several who share a name. The secret keeps others from guessing the

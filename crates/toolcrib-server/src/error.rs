@@ -66,6 +66,12 @@ pub enum Error {
         "`toolcrib approve` needs Unix domain sockets, which this system does not have; remove `serve.approve` from the app"
     )]
     NoSockets,
+    /// The store that processes share cannot be used.
+    #[error(transparent)]
+    Store(#[from] toolcrib_tasks::store::StoreError),
+    /// Another process has accepted an answer to a question that has not arrived.
+    #[error("the question was answered at another process, and the answer has not arrived; ask again")]
+    LostAnswer,
     /// The operating system provides no random numbers, which sessions and approvals need.
     #[error("the operating system provides no random numbers")]
     NoRandomness,

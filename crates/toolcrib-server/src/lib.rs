@@ -36,6 +36,7 @@ mod app_reload;
 mod app_version;
 mod client;
 mod metrics;
+mod replica;
 mod server;
 
 mod surface;
@@ -60,6 +61,7 @@ pub use approval::ClientApprover;
 pub use calls::tasks::TASK_AFTER;
 pub use error::Error;
 pub use page::StatusPage;
+pub use replica::Replica;
 pub use server::Server;
 pub use settings::ServerSettings;
 pub use surface::{ListCost, ListedCost};

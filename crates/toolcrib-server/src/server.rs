@@ -12,12 +12,13 @@ use toolcrib_app::sections::serve::{SurfaceMode, sessions_of};
 use toolcrib_runtime::Runtime;
 
 use crate::app_version::{AppVersion, Lease, Listener};
-use crate::approval::SuspendedCalls;
+use crate::approval::{PendingApprovals, SuspendedCalls};
 use crate::calls::execution::RunningCall;
 use crate::calls::tasks::Tasks;
 use crate::client::Client;
 use crate::metrics::Metrics;
 use crate::page::StatusPage;
+use crate::replica::worker::work;
 use crate::surface::{ListCost, VisibleTools};
 use crate::{Error, ServerSettings};
 
@@ -63,7 +64,7 @@ impl Server {
     /// Creates a server of a running app. The app's approver should be a [`ClientApprover`](crate::ClientApprover),
     /// otherwise clients are not asked.
     pub fn new(runtime: Arc<Runtime>, settings: ServerSettings) -> Result<Self, Error> {
-        let local = Arc::new(Client::local(settings.user.as_deref())?);
+        let local = Arc::new(Client::local(settings.user.as_deref(), settings.replica.as_deref())?);
         let shared = Shared {
             version: watch::Sender::new(Arc::new(AppVersion::new(runtime))),
             reloading: AsyncMutex::default(),
@@ -80,6 +81,17 @@ impl Server {
             closing: CancellationToken::new(),
         };
         Ok(Self { shared: Arc::new(shared), page: None })
+    }
+
+    /// Lets operators at all processes that share the store answer these pending approvals. Has no effect without a
+    /// [`Replica`](crate::Replica). Must be called within a tokio runtime.
+    pub fn with_approvals(self, pending: &PendingApprovals) -> Self {
+        if let Some(replica) = &self.shared.settings.replica {
+            pending.join(replica);
+            let server = Arc::downgrade(&self.shared);
+            tokio::spawn(work(Arc::clone(replica), pending.clone(), server));
+        }
+        self
     }
 
     /// Adds a status page over HTTP, which the app may disable. By default there is no page.
@@ -100,6 +112,11 @@ impl Server {
 }
 
 impl Shared {
+    /// Returns a client with this name.
+    pub(crate) fn client(&self, name: String) -> Result<Client, Error> {
+        Client::new(name, self.settings.replica.as_deref())
+    }
+
     /// Returns the current app. Requests use the lease of their caller instead.
     pub(crate) fn runtime(&self) -> Arc<Runtime> {
         Arc::clone(&self.version.borrow().runtime)

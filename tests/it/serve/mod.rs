@@ -14,6 +14,7 @@ mod page;
 mod prompts;
 mod reader;
 mod reload;
+mod replicas;
 mod results;
 mod separate;
 mod shown;

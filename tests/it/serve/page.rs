@@ -17,7 +17,7 @@ const GRANTED: &str = "{default_policy: grant}";
 const HOSTILE: &str = r#"<script>alert(1)</script> \" onmouseover=alert(2) <img src=x onerror=alert(3)>"#;
 
 /// A served app, and the key of its operator.
-async fn start(lab: &Lab) -> (Served, String) {
+pub(super) async fn start(lab: &Lab) -> (Served, String) {
     let mut child = lab.start(&["serve", "app.yaml", "--http", "0"]);
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     let key = timeout(PATIENCE, async {
@@ -41,11 +41,11 @@ fn cookie(reply: &Reply) -> String {
     set.split(';').next().unwrap().to_owned()
 }
 
-async fn operator(served: &Served, key: &str) -> String {
+pub(super) async fn operator(served: &Served, key: &str) -> String {
     cookie(&served.get(&format!("/?key={key}"), &[]).await)
 }
 
-async fn send(served: &Served, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
+pub(super) async fn send(served: &Served, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
     let mut all = vec![("content-type", "application/x-www-form-urlencoded")];
     all.retain(|(name, _)| headers.iter().all(|(other, _)| other != name));
     all.extend(headers);
@@ -53,7 +53,7 @@ async fn send(served: &Served, path: &str, headers: &[(&str, &str)], body: &str)
 }
 
 /// The value of a hidden field of the first form that has it.
-fn field<'a>(page: &'a str, name: &str) -> &'a str {
+pub(super) fn field<'a>(page: &'a str, name: &str) -> &'a str {
     let (_, rest) = page.split_once(&format!("name=\"{name}\" value=\"")).unwrap_or_else(|| panic!("{page}"));
     rest.split('"').next().unwrap()
 }

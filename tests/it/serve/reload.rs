@@ -147,10 +147,8 @@ async fn a_token_that_is_taken_out_lets_nobody_in_any_more() {
 #[tokio::test]
 async fn what_is_scheduled_and_what_is_kept_is_there_afterwards() {
     let script = r#"on_call() { text "$(yes line | head -n 12000 | tr '\n' ' ')"; }"#;
-    let before = text(
-        "{default_policy: grant}",
-        "execution: {store: tasks.db}\nserve: {tokens: [{name: me, token: '${ME}'}]}",
-    );
+    let before =
+        text("{default_policy: grant}", "store: tasks.db\nserve: {tokens: [{name: me, token: '${ME}'}]}");
     let lab = app("", "")
         .with_file("app.yaml", &before)
         .with_file("server.sh", mcp_script(script))

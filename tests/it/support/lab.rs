@@ -77,6 +77,12 @@ impl Lab {
         self
     }
 
+    /// The value of an environment variable that was added.
+    pub(crate) fn environment(&self, name: &str) -> String {
+        let found = self.environment.iter().rev().find(|(other, _)| other == name);
+        found.unwrap_or_else(|| panic!("no variable {name}")).1.clone()
+    }
+
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.folder.join(path)
     }

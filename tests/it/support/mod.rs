@@ -1,5 +1,6 @@
 //! What the tests share.
 
+mod databases;
 mod desk;
 mod hostile;
 mod lab;
@@ -10,6 +11,7 @@ mod requests;
 mod shop;
 mod told;
 
+pub(crate) use databases::new_database;
 pub(crate) use desk::Desk;
 pub(crate) use hostile::hostile_server;
 pub(crate) use lab::{Lab, PATIENCE, binary, repository};

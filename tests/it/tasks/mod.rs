@@ -44,17 +44,18 @@ echo '{"made": 1}'
 
 /// An app with these rules.
 fn lab(capabilities: &str, execution: &str) -> Lab {
-    lab_with_store(capabilities, &format!("tasks.db{execution}"))
+    lab_with_store(capabilities, "tasks.db", execution)
 }
 
 /// An app with these rules and this store.
-fn lab_with_store(capabilities: &str, store: &str) -> Lab {
+fn lab_with_store(capabilities: &str, store: &str, execution: &str) -> Lab {
     let app = format!(
         "
 tools:
   registry: [{{type: exec, path: ./shop}}]
   capabilities: {capabilities}
-execution: {{watchers: true, scheduler: true, store: {store}}}
+store: {store}
+execution: {{watchers: true, scheduler: true{execution}}}
 audit: {{path: audit.jsonl}}
 "
     );

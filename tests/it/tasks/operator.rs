@@ -67,7 +67,7 @@ async fn a_schedule_that_was_made_by_the_module_is_kept_too() {
     let lab = Lab::with_app(
         "
 modules: {scheduler: {}}
-execution: {store: tasks.db}
+store: tasks.db
 tools: {capabilities: {default_policy: grant}}
 ",
     );

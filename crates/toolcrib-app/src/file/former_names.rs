@@ -11,8 +11,9 @@ use toolcrib_tasks::background::former_names;
 use toolcrib_tasks::schedule::SCHEDULER;
 
 /// Keys that have moved, by their paths; what they hold means the same.
-const KEYS: [(&[&str], &[&str]); 2] = [
+const KEYS: [(&[&str], &[&str]); 3] = [
     (&["runtime", "watchers"], &["execution", "watchers"]),
+    (&["execution", "store"], &["store"]),
     (&["modules", "cron_native"], &["modules", "scheduler"]),
 ];
 

@@ -27,10 +27,6 @@ pub struct ExecutionSection {
     pub scheduler: bool,
     /// The seconds after which a call of an agent continues in the background. By default never.
     pub background_after: Option<NonZeroU32>,
-    /// The store of background calls, watchers, schedules and paused scripts: a file relative to the app file, or a URL of
-    /// PostgreSQL such as `postgres://user:${PASSWORD}@host/database` for processes on several machines. By default a
-    /// file in the state folder of the user.
-    pub store: Option<String>,
     /// True if several processes run this app on the same file. Those of a URL always share it.
     pub shared: bool,
     /// The limits of scripts.
@@ -58,7 +54,7 @@ impl App {
         let section = &self.config.execution;
         let location = match mode {
             TaskStore::Process => None,
-            _ => self.task_store()?,
+            _ => self.store_location()?,
         };
         let mut settings = TaskSettings::default();
         (settings.mode, settings.location, settings.is_shared) = (mode, location, section.shared);
@@ -74,9 +70,9 @@ impl App {
         Ok(settings)
     }
 
-    /// Returns the store that the app names, or a default file in the folder for program state; `None` if there is no such
+    /// Returns the store that `TOOLCRIB_STORE` or the app names, or a default file in the folder for program state; `None` if there is no such
     /// folder, or the app is not in a file.
-    fn task_store(&self) -> Result<Option<StoreLocation>, crate::Error> {
+    pub fn store_location(&self) -> Result<Option<StoreLocation>, crate::Error> {
         if let Some(named) = &self.resolved.task_store {
             return named.clone().map(Some).map_err(|error| self.file.wrong(error));
         }

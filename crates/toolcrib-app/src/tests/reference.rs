@@ -104,7 +104,9 @@ fn every_example_of_the_reference_belongs_to_a_section_and_every_part_of_the_fil
     }
     for key in schema["properties"].as_object().unwrap().keys() {
         let is_shown = EXAMPLES.iter().any(|(path, _)| path.split(['.', '[']).next() == Some(key.as_str()));
-        assert!(is_shown, "{key} has no example");
+        // A key without keys of its own is shown in the table.
+        let is_section = page.contains(&format!("## `{key}`\n"));
+        assert!(is_shown || !is_section, "{key} has no example");
     }
 }
 

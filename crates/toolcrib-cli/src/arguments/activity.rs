@@ -32,6 +32,7 @@ impl Command {
             Self::Tasks(arguments) if !matches!(arguments.command, Some(TasksCommand::Tail)) => {
                 loading(&arguments.app)
             }
+            Self::Store(_) => Some("opening the store".to_owned()),
             Self::Sessions(arguments) => loading(&arguments.app),
             _ => None,
         }

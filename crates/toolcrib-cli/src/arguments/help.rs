@@ -15,7 +15,7 @@ pub(super) const GROUPS: [(&str, &[&str]); 5] = [
     ("Inspect", &["validate", "tools", "show", "search", "why", "policy", "plan", "lint", "load", "schema"]),
     ("Run", &["run", "chat", "call", "script", "sessions", "tasks", "trace", "generate"]),
     ("Serve", &["serve", "approve", "trust", "login"]),
-    ("Maintain", &["doctor", "models", "eval", "completions", "help"]),
+    ("Maintain", &["doctor", "store", "models", "eval", "completions", "help"]),
 ];
 
 /// The widest help, in columns: longer lines are hard to read.

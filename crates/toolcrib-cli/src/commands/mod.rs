@@ -28,6 +28,7 @@ mod search;
 mod serve;
 mod sessions;
 mod show;
+mod store;
 mod tasks;
 mod tools;
 mod trace;
@@ -68,6 +69,7 @@ pub(crate) async fn run(arguments: Arguments, extensions: Extensions) -> ExitCod
         Command::Call(arguments) => call::run(&arguments, extensions, json).await,
         Command::Run(arguments) => Box::pin(run::run(arguments, extensions, json)).await,
         Command::Chat(arguments) => Box::pin(run::chat(arguments, extensions, json)).await,
+        Command::Store(arguments) => store::run(&arguments, extensions, json).await,
         Command::Tasks(arguments) => tasks::run(&arguments, extensions, json).await,
         Command::Sessions(arguments) => sessions::run(&arguments, json),
         Command::Trace(arguments) => trace::run(&arguments, json),

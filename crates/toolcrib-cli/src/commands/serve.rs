@@ -13,7 +13,7 @@ use toolcrib_port::Approver;
 use toolcrib_runtime::Runtime;
 use toolcrib_server::approval::PendingApprovals;
 use toolcrib_server::operator::OperatorListener;
-use toolcrib_server::{ClientApprover, Server, ServerSettings, StatusPage};
+use toolcrib_server::{ClientApprover, Replica, Server, ServerSettings, StatusPage};
 
 use crate::app_start::start;
 use crate::approver::approver;
@@ -45,7 +45,9 @@ pub(crate) async fn run(arguments: &Serve, extensions: &Extensions) -> Result<Ex
     settings.user.clone_from(&arguments.identity.user);
     settings.scope = scope;
     let ready = async {
-        let server = Server::new(Arc::clone(&runtime), settings)?.with_page(page.clone());
+        settings.replica = Replica::join(&runtime).await?;
+        let server = Server::new(Arc::clone(&runtime), settings)?;
+        let server = server.with_page(page.clone()).with_approvals(&pending);
         // Over standard input and output it is the client that has started this process.
         let has_client = arguments.http.is_none();
         let door = match runtime.app() {

@@ -177,3 +177,11 @@ async fn nobody_is_asked_about_a_call_that_its_engine_refuses_anyway() {
     assert_eq!(fixture.call("t.sum", json!({"left": 12, "right": 2})).await.error, None);
     assert_eq!((*asked.lock(), fixture.calls()), (1, 1));
 }
+
+#[tokio::test]
+async fn a_call_whose_approval_cannot_be_requested_does_not_run_and_says_why() {
+    let fixture = answering(|_| Answer::Unavailable("the store cannot be reached".to_owned()));
+    let error = fixture.error("t.sum", json!({"left": 1, "right": 2})).await;
+    assert_eq!((error.kind, fixture.calls()), (ErrorKind::Unavailable, 0));
+    insta::assert_snapshot!(error.message, @"the approval of `t.sum` cannot be requested: the store cannot be reached");
+}

@@ -112,7 +112,7 @@ pub fn tools(results: Arc<Results>) -> Vec<FunctionTool> {
 
 impl Results {
     pub(crate) async fn read(&self, request: ReadResult, context: &CallContext) -> Result<Value, ToolError> {
-        let stored = self.stored(&request.handle, context)?;
+        let stored = self.stored(&request.handle, context).await?;
         let tokens = self.limits.tokens_of(None, context.sharing);
         let (is_full, counter) = (context.full_results, self.counter.clone());
         let cancel = CancelFlag::default();
@@ -140,10 +140,10 @@ impl Results {
     }
 
     /// Returns the result of a handle, if it belongs to the caller.
-    fn stored(&self, handle: &str, context: &CallContext) -> Result<Arc<StoredResult>, ToolError> {
+    async fn stored(&self, handle: &str, context: &CallContext) -> Result<Arc<StoredResult>, ToolError> {
         let owner = Owner::of(context);
         let handle = handle.trim();
-        if let Some(stored) = self.store.get(handle, &owner) {
+        if let Some(stored) = self.store.find(handle, &owner).await? {
             return Ok(stored);
         }
         let own = self.store.handles(&owner);

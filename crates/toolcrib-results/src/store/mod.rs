@@ -1,5 +1,6 @@
 //! The store of results, each readable by its owner only.
 
+pub(super) mod archive;
 pub(super) mod binary_data;
 mod result_store;
 mod session_folder;
@@ -21,6 +22,7 @@ use crate::limits::{
     MAX_STORED_BYTES, MAX_STORED_RESULTS, MAX_STORED_SESSION_BYTES, MAX_STORED_SESSION_RESULTS,
     RESULT_LIFETIME,
 };
+use crate::store::archive::Archived;
 use crate::store::session_folder::SessionFolder;
 
 /// The owner of a result. A reader has to match all three fields.
@@ -87,6 +89,8 @@ impl StoredResult {
 struct StoreEntry {
     handle: String,
     since: Instant,
+    /// True if this process has made the result.
+    is_own: bool,
     stored: Arc<StoredResult>,
 }
 
@@ -119,13 +123,15 @@ pub(crate) struct ResultStore {
     entries: Mutex<VecDeque<StoreEntry>>,
     /// The folders of sessions whose results outlive the process.
     folders: Mutex<HashMap<Arc<str>, SessionFolder>>,
+    /// The archive that other processes read too.
+    archived: Archived,
 }
 
 impl ResultStore {
     /// Stores a result, and returns it with its handle; removes the oldest results to make room. The handle is `None`
     /// if the result is too large to be stored, or if there are no random numbers.
     pub(crate) fn insert(&self, stored: StoredResult) -> (Arc<StoredResult>, Option<String>) {
-        let StoreLimits { bytes, count, session_bytes, session_count, time } = self.bounds;
+        let StoreLimits { bytes, count, session_bytes, session_count, .. } = self.bounds;
         let stored = Arc::new(stored);
         let (size, owner) = (stored.text.len(), &stored.owner);
         if size > bytes.min(session_bytes) || count == 0 || session_count == 0 {
@@ -138,6 +144,16 @@ impl ResultStore {
             // The result can be read while this process runs.
             tracing::warn!(%error, "a result cannot be stored in the folder of its session");
         }
+        self.archived.inserted(&handle, &stored);
+        let (since, is_own) = (Instant::now(), true);
+        self.keep(StoreEntry { handle: handle.clone(), since, is_own, stored: Arc::clone(&stored) });
+        (stored, Some(handle))
+    }
+
+    /// Adds a result, and removes the oldest results to make room.
+    fn keep(&self, entry: StoreEntry) {
+        let StoreLimits { bytes, count, session_bytes, session_count, time } = self.bounds;
+        let (size, owner) = (entry.size(), &entry.stored.owner);
         let mut entries = self.entries.lock();
         drop_expired(&mut entries, time);
         let of_session = |entry: &StoreEntry| entry.stored.owner.session == owner.session;
@@ -147,24 +163,22 @@ impl ResultStore {
             if many < session_count && sum + size <= session_bytes {
                 break;
             }
-            match entries.iter().position(of_session) {
-                Some(oldest) => entries.remove(oldest),
+            match entries.iter().position(of_session).and_then(|oldest| entries.remove(oldest)) {
+                Some(oldest) => self.archived.evicted(&oldest),
                 None => break,
-            };
+            }
         }
         let mut sum: usize = entries.iter().map(StoreEntry::size).sum();
         while entries.len() >= count || sum + size > bytes {
             match entries.pop_front() {
-                Some(oldest) => sum -= oldest.size(),
+                Some(oldest) => {
+                    sum -= oldest.size();
+                    self.archived.evicted(&oldest);
+                }
                 None => break,
             }
         }
-        entries.push_back(StoreEntry {
-            handle: handle.clone(),
-            since: Instant::now(),
-            stored: Arc::clone(&stored),
-        });
-        (stored, Some(handle))
+        entries.push_back(entry);
     }
 
     /// Returns the result of this handle, if it belongs to this owner.

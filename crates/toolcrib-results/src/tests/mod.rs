@@ -1,5 +1,6 @@
 //! What results promise.
 
+mod archive;
 mod folder;
 mod grep;
 mod jsonpath;

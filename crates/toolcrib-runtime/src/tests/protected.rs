@@ -18,7 +18,7 @@ modules:
   filesystem: {}
   database: {config: {allow_writes: true}}
 audit: {path: audit.jsonl}
-execution: {store: tasks.db}
+store: tasks.db
 tools:
   registry:
     - {type: file, path: tools.yaml}

@@ -54,7 +54,7 @@ impl World {
         let text = format!(
             "
 modules: {{bank: {{}}, hello: {{}}, scheduler: {{}}}}
-execution: {{store: tasks.db}}
+store: tasks.db
 tools: {{capabilities: {{default_policy: grant}}}}
 serve: {{tokens: [{tokens}]}}
 "

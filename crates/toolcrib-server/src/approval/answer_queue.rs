@@ -1,25 +1,73 @@
 //! Questions that wait for the answer of the operator.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 use tokio::sync::{oneshot, watch};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
+use toolcrib_policy::question_id;
+use toolcrib_tasks::store::{RecordKind, StoreError};
+
+use crate::Error;
+use crate::replica::Replica;
+use crate::replica::questions::ForeignQuestion;
+
+/// The time in which an answer arrives that was given at another process.
+const DELIVERY_TIME: Duration = Duration::from_secs(10);
+
+/// A question that the operator answers, at this process or at another one.
+pub(crate) trait OperatorQuestion: Clone {
+    /// The name of the queue in the store.
+    const QUEUE: &'static str;
+
+    /// Returns the question for other processes, or `None` if only this process can show it.
+    fn encode(&self, id: u64) -> Option<Value>;
+
+    /// Returns the question of another process under its id here.
+    fn decode(question: &Value, id: u64) -> Option<Self>;
+}
+
+/// The process among others, once it has joined them.
+pub(super) type JoinedReplica = Arc<OnceLock<Arc<Replica>>>;
 
 /// Questions that wait for the operator, by id. Ids are unique among all queues.
 pub(crate) struct AnswerQueue<Q, A> {
     /// The maximum number of questions. Further ones go to the other approvers only.
     most: usize,
     waiting: Mutex<BTreeMap<u64, QueuedQuestion<Q, A>>>,
+    /// The questions of other processes, as they were last read.
+    foreign: Mutex<BTreeMap<u64, QueuedForeign<Q>>>,
     /// Notified when a question is added or removed.
     changed: watch::Sender<()>,
+    replica: JoinedReplica,
 }
 
 struct QueuedQuestion<Q, A> {
     question: Q,
     since: Instant,
     sender: oneshot::Sender<A>,
+    row: Row,
+}
+
+/// The record of a question.
+#[derive(Clone)]
+enum Row {
+    /// It is only in this process.
+    None,
+    /// It is being stored. The question is not shown yet.
+    Pending,
+    Stored(String),
+}
+
+struct QueuedForeign<Q> {
+    shown: Q,
+    since: Instant,
+    question: ForeignQuestion,
 }
 
 /// A question that waits for the operator.
@@ -31,6 +79,12 @@ pub(crate) struct PendingQuestion<Q> {
     pub(crate) waiting: Duration,
 }
 
+/// The first answer to a question.
+pub(super) enum FirstAnswer<A, B> {
+    Operator(A),
+    Other(B),
+}
+
 /// Withdraws a question when dropped, because its asker no longer waits.
 struct QueuedQuestionGuard<'a, Q, A> {
     queue: &'a AnswerQueue<Q, A>,
@@ -39,26 +93,46 @@ struct QueuedQuestionGuard<'a, Q, A> {
 
 impl<Q, A> Drop for QueuedQuestionGuard<'_, Q, A> {
     fn drop(&mut self) {
-        self.queue.waiting.lock().remove(&self.id);
+        let entry = self.queue.waiting.lock().remove(&self.id);
+        if let (Some(Row::Stored(row)), Some(replica)) =
+            (entry.map(|entry| entry.row), self.queue.replica.get())
+        {
+            replica.remove_later(RecordKind::Question, row);
+        }
         self.queue.changed.send_replace(());
     }
 }
 
-impl<Q: Clone, A> AnswerQueue<Q, A> {
-    pub(super) fn new(most: usize, changed: watch::Sender<()>) -> Self {
-        Self { most, waiting: Mutex::default(), changed }
+impl<Q: OperatorQuestion, A: Serialize + DeserializeOwned> AnswerQueue<Q, A> {
+    pub(super) fn new(most: usize, changed: watch::Sender<()>, replica: JoinedReplica) -> Self {
+        Self { most, waiting: Mutex::default(), foreign: Mutex::default(), changed, replica }
     }
 
     /// Asks the operator and the other approvers, and takes the first answer. No answer from the other approvers does
     /// not count before the operator has left.
-    pub(super) async fn ask(
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if other processes share the store, and it cannot be told there that the question is asked or
+    /// which answer was first.
+    pub(super) async fn ask<B>(
         &self,
         id: u64,
         question: Q,
-        others: impl Future<Output = Option<A>>,
+        others: impl Future<Output = Option<B>>,
         left: impl Future<Output = ()>,
-    ) -> Option<A> {
-        let Some((_guard, answer)) = self.push(id, question) else { return others.await };
+    ) -> Result<Option<FirstAnswer<A, B>>, Error> {
+        let replica = self.replica.get();
+        let encoded = replica.and_then(|replica| Some((replica, question.encode(id)?)));
+        let row = if encoded.is_some() { Row::Pending } else { Row::None };
+        let Some((_guard, mut answer)) = self.push(id, question, row) else {
+            return Ok(others.await.map(FirstAnswer::Other));
+        };
+        if let Some((replica, encoded)) = &encoded {
+            let row = replica.put_question(Q::QUEUE, id, encoded.clone()).await?;
+            self.set_row(id, Row::Stored(row));
+            self.changed.send_replace(());
+        }
         let elsewhere = async {
             let answer = others.await;
             if answer.is_none() {
@@ -66,51 +140,160 @@ impl<Q: Clone, A> AnswerQueue<Q, A> {
             }
             answer
         };
-        tokio::select! {
+        let other = tokio::select! {
             biased;
-            Ok(answer) = answer => Some(answer),
-            answer = elsewhere => answer,
+            Ok(answer) = &mut answer => return Ok(Some(FirstAnswer::Operator(answer))),
+            other = elsewhere => other,
+        };
+        if self.take_row(id).await? {
+            return Ok(other.map(FirstAnswer::Other));
+        }
+        // An operator was first, and the answer is on its way.
+        match timeout(DELIVERY_TIME, answer).await {
+            Ok(Ok(answer)) => Ok(Some(FirstAnswer::Operator(answer))),
+            _ => Err(Error::LostAnswer),
         }
     }
 
-    fn push(&self, id: u64, question: Q) -> Option<(QueuedQuestionGuard<'_, Q, A>, oneshot::Receiver<A>)> {
+    fn push(
+        &self,
+        id: u64,
+        question: Q,
+        row: Row,
+    ) -> Option<(QueuedQuestionGuard<'_, Q, A>, oneshot::Receiver<A>)> {
         let (sender, receiver) = oneshot::channel();
         {
             let mut waiting = self.waiting.lock();
             if waiting.len() >= self.most {
                 return None;
             }
-            waiting.insert(id, QueuedQuestion { question, since: Instant::now(), sender });
+            waiting.insert(id, QueuedQuestion { question, since: Instant::now(), sender, row });
         }
         self.changed.send_replace(());
         Some((QueuedQuestionGuard { queue: self, id }, receiver))
     }
 
-    /// Returns the waiting questions, the oldest first.
+    fn set_row(&self, id: u64, row: Row) {
+        if let Some(entry) = self.waiting.lock().get_mut(&id) {
+            entry.row = row;
+        }
+    }
+
+    /// Takes the record of a question of this process, so that no further answer counts. Returns false if another process
+    /// has taken it with an answer.
+    async fn take_row(&self, id: u64) -> Result<bool, StoreError> {
+        let row = self.waiting.lock().get(&id).map(|entry| entry.row.clone());
+        let (Some(Row::Stored(row)), Some(replica)) = (row, self.replica.get()) else { return Ok(true) };
+        let is_first = replica.take(RecordKind::Question, &row).await?;
+        // Otherwise the answer of the other process is expected.
+        if is_first {
+            self.set_row(id, Row::None);
+        }
+        Ok(is_first)
+    }
+
+    /// Returns the waiting questions: those of this process, then those of others, each the oldest first.
     pub(crate) fn all(&self) -> Vec<PendingQuestion<Q>> {
         self.new_to(&BTreeSet::new())
     }
 
     /// Returns the waiting questions whose ids are not in `known`.
     pub(crate) fn new_to(&self, known: &BTreeSet<u64>) -> Vec<PendingQuestion<Q>> {
-        let waiting = self.waiting.lock();
-        let new = waiting.iter().filter(|(id, _)| !known.contains(id));
-        let pending = |(id, entry): (&u64, &QueuedQuestion<Q, A>)| PendingQuestion {
-            id: *id,
-            question: entry.question.clone(),
-            waiting: entry.since.elapsed(),
-        };
-        new.map(pending).collect()
+        let mut all = Vec::new();
+        for (id, entry) in self.waiting.lock().iter().filter(|(_, entry)| entry.is_shown()) {
+            all.push(PendingQuestion {
+                id: *id,
+                question: entry.question.clone(),
+                waiting: entry.since.elapsed(),
+            });
+        }
+        for (id, entry) in self.foreign.lock().iter() {
+            all.push(PendingQuestion {
+                id: *id,
+                question: entry.shown.clone(),
+                waiting: entry.since.elapsed(),
+            });
+        }
+        all.retain(|pending| !known.contains(&pending.id));
+        all
     }
 
     /// Returns the question with this id if it is waiting.
     pub(crate) fn get(&self, id: u64) -> Option<Q> {
-        self.waiting.lock().get(&id).map(|entry| entry.question.clone())
+        if let Some(entry) = self.waiting.lock().get(&id) {
+            return entry.is_shown().then(|| entry.question.clone());
+        }
+        self.foreign.lock().get(&id).map(|entry| entry.shown.clone())
     }
 
     /// Answers a question. Returns false if it was answered by another approver or withdrawn before.
-    pub(crate) fn answer(&self, id: u64, answer: impl FnOnce(Q) -> A) -> bool {
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if other processes share the store, and it cannot be told there that the answer was given.
+    pub(crate) async fn answer(&self, id: u64, answer: A) -> Result<bool, Error> {
+        let is_own = self.waiting.lock().get(&id).map(QueuedQuestion::is_shown);
+        if let Some(is_shown) = is_own {
+            return Ok(is_shown && self.take_row(id).await? && self.deliver(id, answer));
+        }
+        let foreign = self.foreign.lock().remove(&id);
+        let (Some(entry), Some(replica)) = (foreign, self.replica.get()) else { return Ok(false) };
+        let answered = replica.answer(&entry.question, json!(answer)).await;
+        if answered.is_err() {
+            // The operator can answer again when the store is back.
+            self.foreign.lock().insert(id, entry);
+        }
+        self.changed.send_replace(());
+        answered
+    }
+
+    /// Gives an answer to the asker. Returns false if it no longer waits.
+    fn deliver(&self, id: u64, answer: A) -> bool {
         let entry = self.waiting.lock().remove(&id);
-        entry.is_some_and(|QueuedQuestion { question, sender, .. }| sender.send(answer(question)).is_ok())
+        entry.is_some_and(|entry| entry.sender.send(answer).is_ok())
+    }
+
+    /// Gives an answer that came from another process to the asker.
+    pub(super) fn deliver_encoded(&self, id: u64, answer: Value) {
+        match serde_json::from_value(answer) {
+            // An asker that no longer waits has withdrawn its question.
+            Ok(answer) => drop(self.deliver(id, answer)),
+            Err(error) => tracing::warn!(%error, "an answer of another process cannot be read"),
+        }
+    }
+
+    /// Shows these questions of other processes in place of the earlier ones. A question that stays keeps its id.
+    pub(super) fn show_foreign(&self, found: Vec<ForeignQuestion>) {
+        let mut foreign = self.foreign.lock();
+        let rows: BTreeSet<&str> = found.iter().map(|question| question.row.as_str()).collect();
+        let before = foreign.len();
+        foreign.retain(|_, entry| rows.contains(entry.question.row.as_str()));
+        let mut has_changed = foreign.len() != before;
+        let known: BTreeSet<String> = foreign.values().map(|entry| entry.question.row.clone()).collect();
+        for question in found.into_iter().filter(|question| !known.contains(&question.row)) {
+            let id = question_id();
+            if foreign.len() < self.most
+                && let Some(shown) = Q::decode(&question.question, id)
+            {
+                let since = Instant::now().checked_sub(question.waiting).unwrap_or_else(Instant::now);
+                foreign.insert(id, QueuedForeign { shown, since, question });
+                has_changed = true;
+            }
+        }
+        drop(foreign);
+        if has_changed {
+            self.changed.send_replace(());
+        }
+    }
+
+    /// Returns true if another process may answer a question of this one.
+    pub(super) fn has_shared(&self) -> bool {
+        self.waiting.lock().values().any(|entry| !matches!(entry.row, Row::None))
+    }
+}
+
+impl<Q, A> QueuedQuestion<Q, A> {
+    fn is_shown(&self) -> bool {
+        !matches!(self.row, Row::Pending)
     }
 }

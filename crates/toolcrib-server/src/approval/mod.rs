@@ -20,12 +20,11 @@ use async_trait::async_trait;
 use toolcrib_model::{UserAnswer, UserQuestion};
 use toolcrib_port::{ApprovalRequest, Approver, CallContext};
 
-pub(crate) use answer_queue::PendingQuestion;
 pub use elicitation::MAX_QUESTIONS;
 pub(crate) use elicitation::{EarlyAnswers, ElicitationMode, ElicitationSession};
 pub(crate) use operator_queue::MAX_FEEDBACK_CHARS;
 pub use operator_queue::{AnswerOutcome, OperatorAnswer, OperatorPresence, PendingApprovals};
-pub(crate) use suspended_calls::{RequestKey, SuspendedCalls};
+pub(crate) use suspended_calls::{RequestKey, SUSPENSION_TIME, SuspendedCalls, refused};
 pub(crate) use user_questions::check_answer;
 
 /// An approver that asks the user of the client that made a call. It asks a fallback approver if that client cannot

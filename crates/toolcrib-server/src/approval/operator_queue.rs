@@ -3,18 +3,23 @@
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use toolcrib_model::{UserAnswer, UserQuestion};
 use toolcrib_policy::{Question, Remember, question_id};
 use toolcrib_port::{Answer, ApprovalRequest, Approver, CallContext};
 
-use super::answer_queue::AnswerQueue;
+use super::answer_queue::{AnswerQueue, FirstAnswer, JoinedReplica, OperatorQuestion};
+use crate::Error;
+use crate::operator::{WaitingCall, WaitingQuestion};
+use crate::replica::Replica;
 
 /// The maximum number of calls that wait for the operator. Further ones go to the other approvers only.
 const MAX_WAITING: usize = 256;
@@ -25,6 +30,9 @@ pub(crate) const MAX_WAITING_QUESTIONS: usize = 64;
 /// The time for which an operator counts as present after viewing the page. A call that no other approver can answer
 /// waits only during this time.
 const PRESENCE: Duration = Duration::from_mins(30);
+
+/// The interval at which the presence of operators at other processes is looked up.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The maximum length of the operator's feedback to a model, in characters.
 pub(crate) const MAX_FEEDBACK_CHARS: usize = 1_000;
@@ -40,9 +48,12 @@ pub(crate) const MAX_FEEDBACK_CHARS: usize = 1_000;
 /// let approver = pending.approver(Arc::new(DenyAll));
 /// // While an operator is present, calls wait instead of being refused.
 /// let presence = pending.attach();
-/// for (question, _waiting_for) in pending.questions() {
-///     assert_eq!(pending.answer(question.id, OperatorAnswer::Once), AnswerOutcome::Accepted);
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// for call in pending.questions() {
+///     let outcome = pending.answer(call.id, OperatorAnswer::Once).await.unwrap();
+///     assert_eq!(outcome, AnswerOutcome::Accepted);
 /// }
+/// # });
 /// # drop((approver, presence));
 /// ```
 #[derive(Clone, Default)]
@@ -52,19 +63,22 @@ struct OperatorQueue {
     presence: Mutex<Presence>,
     /// Notified when a question is added or removed, or when an operator comes or leaves.
     changed: watch::Sender<()>,
-    calls: AnswerQueue<Question, Answer>,
+    calls: AnswerQueue<WaitingCall, OperatorAnswer>,
     /// The questions of agents and servers to their user.
     questions_to_user: AnswerQueue<UserQuestion, UserAnswer>,
+    /// This process among others that share the store.
+    replica: JoinedReplica,
 }
 
 impl Default for OperatorQueue {
     fn default() -> Self {
-        let changed = watch::Sender::default();
+        let (changed, replica) = (watch::Sender::default(), JoinedReplica::new(OnceLock::new()));
         Self {
             presence: Mutex::default(),
-            calls: AnswerQueue::new(MAX_WAITING, changed.clone()),
-            questions_to_user: AnswerQueue::new(MAX_WAITING_QUESTIONS, changed.clone()),
+            calls: AnswerQueue::new(MAX_WAITING, changed.clone(), Arc::clone(&replica)),
+            questions_to_user: AnswerQueue::new(MAX_WAITING_QUESTIONS, changed.clone(), Arc::clone(&replica)),
             changed,
+            replica,
         }
     }
 }
@@ -78,7 +92,8 @@ struct Presence {
 }
 
 /// An operator's answer to a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum OperatorAnswer {
     /// Allows this call.
     Once,
@@ -93,6 +108,42 @@ impl OperatorAnswer {
     pub fn deny(feedback: &str) -> Self {
         let feedback: String = feedback.trim().chars().take(MAX_FEEDBACK_CHARS).collect();
         Self::Deny((!feedback.is_empty()).then_some(feedback))
+    }
+
+    /// Returns the answer to the question that was asked.
+    fn to(self, question: &Question) -> Answer {
+        match self {
+            Self::Once => Answer::Approved(question.approve()),
+            Self::Tool => Answer::Approved(question.approve().remember(Remember::Tool)),
+            Self::Deny(feedback) => Answer::Denied(feedback),
+        }
+    }
+}
+
+impl OperatorQuestion for WaitingCall {
+    const QUEUE: &'static str = "call";
+
+    fn encode(&self, _id: u64) -> Option<Value> {
+        Some(json!(self))
+    }
+
+    fn decode(question: &Value, id: u64) -> Option<Self> {
+        let call: Self = serde_json::from_value(question.clone()).ok()?;
+        Some(Self { id, ..call })
+    }
+}
+
+impl OperatorQuestion for UserQuestion {
+    const QUEUE: &'static str = "question";
+
+    fn encode(&self, id: u64) -> Option<Value> {
+        let shown = WaitingQuestion::new(id, self, Duration::ZERO);
+        // Another process could only decline a question without its form.
+        shown.form.is_some().then(|| json!(shown))
+    }
+
+    fn decode(question: &Value, _id: u64) -> Option<Self> {
+        serde_json::from_value::<WaitingQuestion>(question.clone()).ok()?.to_question()
     }
 }
 
@@ -133,6 +184,52 @@ impl PendingApprovals {
         OperatorPresence(self.clone())
     }
 
+    /// Lets operators at all processes that share the store answer the questions of this one from now on, and those at this
+    /// process the questions of the others.
+    pub(crate) fn join(&self, replica: &Arc<Replica>) {
+        // A process joins once.
+        let _ = self.0.replica.set(Arc::clone(replica));
+    }
+
+    /// Tells the other processes that an operator is present, and reads their questions. Those that were read before stay
+    /// if the store cannot be reached.
+    pub(crate) async fn refresh(&self) {
+        let Some(replica) = self.0.replica.get() else { return };
+        if self.is_attended()
+            && let Err(error) = replica.tell_attended().await
+        {
+            tracing::warn!(%error, "the other processes cannot be told that an operator is present");
+        }
+        match replica.questions_elsewhere().await {
+            Ok(found) => {
+                let (calls, questions) =
+                    found.into_iter().partition(|question| question.queue == WaitingCall::QUEUE);
+                self.0.calls.show_foreign(calls);
+                self.0.questions_to_user.show_foreign(questions);
+            }
+            Err(error) => tracing::warn!(%error, "the questions of other processes cannot be read"),
+        }
+    }
+
+    /// Gives an answer from another process to the asker in this one.
+    pub(crate) fn deliver(&self, queue: &str, question: u64, answer: Value) {
+        if queue == WaitingCall::QUEUE {
+            self.0.calls.deliver_encoded(question, answer);
+        } else {
+            self.0.questions_to_user.deliver_encoded(question, answer);
+        }
+    }
+
+    /// Returns true if another process may answer a question of this one.
+    pub(crate) fn has_shared(&self) -> bool {
+        self.0.calls.has_shared() || self.0.questions_to_user.has_shared()
+    }
+
+    /// Returns true if an operator is present at this process.
+    pub(crate) fn is_attended(&self) -> bool {
+        self.0.is_attended()
+    }
+
     /// Marks an operator as present for [`PRESENCE`].
     pub(crate) fn saw_page(&self) {
         self.0.presence.lock().seen = Some(Instant::now());
@@ -145,7 +242,7 @@ impl PendingApprovals {
     }
 
     /// Returns the calls.
-    pub(crate) fn calls(&self) -> &AnswerQueue<Question, Answer> {
+    pub(crate) fn calls(&self) -> &AnswerQueue<WaitingCall, OperatorAnswer> {
         &self.0.calls
     }
 
@@ -154,19 +251,22 @@ impl PendingApprovals {
         self.0.changed.subscribe()
     }
 
-    /// Returns the waiting questions and the time that each has waited, the oldest first.
-    pub fn questions(&self) -> Vec<(Question, Duration)> {
-        self.0.calls.all().into_iter().map(|pending| (pending.question, pending.waiting)).collect()
+    /// Returns the waiting calls, the oldest first.
+    pub fn questions(&self) -> Vec<WaitingCall> {
+        let pending = self.0.calls.all().into_iter();
+        pending
+            .map(|pending| WaitingCall { waiting_seconds: pending.waiting.as_secs(), ..pending.question })
+            .collect()
     }
 
-    /// Answers the question with this id.
-    pub fn answer(&self, id: u64, answer: OperatorAnswer) -> AnswerOutcome {
-        let answer = |question: Question| match answer {
-            OperatorAnswer::Once => Answer::Approved(question.approve()),
-            OperatorAnswer::Tool => Answer::Approved(question.approve().remember(Remember::Tool)),
-            OperatorAnswer::Deny(feedback) => Answer::Denied(feedback),
-        };
-        if self.0.calls.answer(id, answer) { AnswerOutcome::Accepted } else { AnswerOutcome::TooLate }
+    /// Answers the call with this id.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if other processes share the store, and it cannot be reached. The answer has no effect then.
+    pub async fn answer(&self, id: u64, answer: OperatorAnswer) -> Result<AnswerOutcome, Error> {
+        let is_accepted = self.0.calls.answer(id, answer).await?;
+        Ok(if is_accepted { AnswerOutcome::Accepted } else { AnswerOutcome::TooLate })
     }
 }
 
@@ -177,19 +277,42 @@ impl OperatorQueue {
         state.attached > 0 || state.seen.is_some_and(|seen| seen.elapsed() < PRESENCE)
     }
 
+    /// Returns true if an operator is present at this process or at another one that shares the store.
+    async fn is_attended_anywhere(&self) -> bool {
+        if self.is_attended() {
+            return true;
+        }
+        match self.replica.get() {
+            // An operator who cannot be reached does not answer.
+            Some(replica) => replica.is_attended_elsewhere().await.unwrap_or_default(),
+            None => false,
+        }
+    }
+
+    /// Waits until an operator may have come to another process or left it. Does not complete if there is no other.
+    async fn others_may_have_changed(&self) {
+        match self.replica.get() {
+            Some(_) => tokio::time::sleep(LOOK_INTERVAL).await,
+            None => std::future::pending().await,
+        }
+    }
+
     /// Waits until an operator is present.
     async fn operator(&self) {
         let mut changed = self.changed.subscribe();
-        while !self.is_attended() {
-            // The sender lives as long as this queue.
-            let _ = changed.changed().await;
+        while !self.is_attended_anywhere().await {
+            tokio::select! {
+                // The sender lives as long as this queue.
+                _ = changed.changed() => {}
+                () = self.others_may_have_changed() => {}
+            }
         }
     }
 
     /// Waits until no operator is present.
     async fn no_operator(&self) {
         let mut changed = self.changed.subscribe();
-        while self.is_attended() {
+        while self.is_attended_anywhere().await {
             let looked = {
                 let state = self.presence.lock();
                 state.seen.filter(|_| state.attached == 0)
@@ -204,6 +327,7 @@ impl OperatorQueue {
                 // The sender lives as long as this queue.
                 _ = changed.changed() => {}
                 () = forgotten => {}
+                () = self.others_may_have_changed() => {}
             }
         }
     }
@@ -216,8 +340,14 @@ impl OperatorQueue {
             others.ask(std::slice::from_mut(&mut elsewhere), context).await;
             elsewhere.answer.filter(|answer| *answer != Answer::Nobody)
         };
-        let answer = self.calls.ask(question.id, question, elsewhere, self.no_operator()).await;
-        asked.answer = Some(answer.unwrap_or(Answer::Nobody));
+        let shown = WaitingCall::new(&question, Duration::ZERO);
+        let answer = self.calls.ask(question.id, shown, elsewhere, self.no_operator()).await;
+        asked.answer = Some(match answer {
+            Ok(Some(FirstAnswer::Operator(answer))) => answer.to(&question),
+            Ok(Some(FirstAnswer::Other(answer))) => answer,
+            Ok(None) => Answer::Nobody,
+            Err(error) => Answer::Unavailable(error.to_string()),
+        });
     }
 }
 
@@ -230,7 +360,7 @@ struct OperatorApprover {
 #[async_trait]
 impl Approver for OperatorApprover {
     async fn ask(&self, batch: &mut [ApprovalRequest], context: &CallContext) {
-        if !self.queue.is_attended() {
+        if !self.queue.is_attended_anywhere().await {
             return self.others.ask(batch, context).await;
         }
         // Each question is separate, so that different approvers can answer different questions.
@@ -246,7 +376,7 @@ impl Approver for OperatorApprover {
     }
 
     async fn ask_user(&self, question: &UserQuestion, context: &CallContext) -> UserAnswer {
-        if !self.queue.is_attended() {
+        if !self.queue.is_attended_anywhere().await {
             return self.others.ask_user(question, context).await;
         }
         let others = async {
@@ -255,7 +385,14 @@ impl Approver for OperatorApprover {
         };
         let questions = &self.queue.questions_to_user;
         let answer = questions.ask(question_id(), question.clone(), others, self.queue.no_operator()).await;
-        answer.unwrap_or(UserAnswer::Nobody)
+        match answer {
+            Ok(Some(FirstAnswer::Operator(answer) | FirstAnswer::Other(answer))) => answer,
+            Ok(None) => UserAnswer::Nobody,
+            Err(error) => {
+                tracing::warn!(%error, "a question to the user cannot be asked");
+                UserAnswer::Nobody
+            }
+        }
     }
 
     fn has_user(&self) -> bool {

@@ -6,19 +6,21 @@ use std::time::{Duration, Instant};
 
 use rmcp::RoleServer;
 use rmcp::model::{
-    ClientCapabilities, ErrorData, InputRequests, InputRequiredResult, InputResponses, ProtocolVersion,
+    ClientCapabilities, InputRequests, InputRequiredResult, InputResponses, ProgressToken, ProtocolVersion,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{Peer, RequestContext};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
 use toolcrib_port::{CallContext, CallScope, ToolCaller};
 use tracing::Instrument as _;
 
 use crate::app_version::Lease;
-use crate::approval::{EarlyAnswers, ElicitationMode, ElicitationSession, RequestKey, SuspendedCalls};
+use crate::approval::{EarlyAnswers, ElicitationMode, ElicitationSession};
 use crate::calls::progress::{ProgressReporter, progress_queue};
+use crate::calls::start_record::StartRecord;
 use crate::calls::structured_output::{StructuredCaller, StructuredContent};
 use crate::client::Client;
+use crate::replica::Replica;
 
 /// The client and the session that make a call.
 #[derive(Clone)]
@@ -57,6 +59,8 @@ pub(crate) struct CallSetup {
     early: InputResponses,
     /// The structured content of the result, which the client checks against a schema.
     structure: Option<StructuredContent>,
+    /// This process among others, one of which may resume the call.
+    replica: Option<Arc<Replica>>,
 }
 
 /// The limit of waiting for a call.
@@ -81,6 +85,8 @@ pub(crate) struct RunningCall {
     structure: Option<StructuredContent>,
     /// The version of the app that started it.
     lease: Lease,
+    /// The record of its start, if another process may resume it.
+    start_record: Option<Arc<StartRecord>>,
     /// Cancels the call when dropped.
     _given_up: DropGuard,
 }
@@ -109,47 +115,9 @@ pub(crate) struct FinishedCall {
     pub(crate) lease: Lease,
 }
 
-enum WaitOutcome {
+pub(super) enum WaitOutcome {
     Done(Box<ToolResult>),
     Asks(InputRequests),
-}
-
-impl SuspendedCalls<RunningCall> {
-    /// Returns the call that a client resumes with its answers.
-    pub(crate) fn resume_with(
-        &self,
-        key: &RequestKey,
-        token: &str,
-        responses: Option<InputResponses>,
-    ) -> Result<RunningCall, ErrorData> {
-        let running = self.resume(key, token)?;
-        if let (Some(elicitation), Some(responses)) = (&running.elicitation, responses) {
-            elicitation.accept_answers(responses);
-        }
-        Ok(running)
-    }
-
-    /// Continues a call until it has a result, or a question for which its client has to resume it.
-    pub(crate) async fn advance(
-        &self,
-        key: &RequestKey,
-        mut running: RunningCall,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<CallOutcome, ErrorData> {
-        let token = context.meta.get_progress_token();
-        running.reporter.report_to(token.map(|token| (context.peer.clone(), token)));
-        match running.wait(&context.ct).await {
-            WaitOutcome::Done(result) => {
-                let RunningCall { context, elicitation, started, structure, lease, .. } = running;
-                let ended = FinishedCall { result: *result, context, elicitation, started, structure, lease };
-                Ok(CallOutcome::Done(Box::new(ended)))
-            }
-            WaitOutcome::Asks(requests) => {
-                let token = self.suspend(key, running)?;
-                Ok(CallOutcome::Asks(InputRequiredResult::new(Some(requests), Some(token))))
-            }
-        }
-    }
 }
 
 impl CallSetup {
@@ -171,7 +139,14 @@ impl CallSetup {
             mode: elicitation_mode(context),
             early: InputResponses::default(),
             structure: None,
+            replica: None,
         }
+    }
+
+    /// Lets another process resume the call.
+    pub(crate) fn with_replica(mut self, replica: Option<&Arc<Replica>>) -> Self {
+        self.replica = replica.cloned();
+        self
     }
 
     /// Declares that the client checks the structured content of the result.
@@ -194,8 +169,12 @@ impl CallSetup {
 
     /// Runs a call. It runs in a separate task if it may have to wait for its client to resume it.
     pub(crate) fn run(self, call: ToolCall, limit: WaitLimit) -> RunningCall {
-        let Self { lease, mut context, cancel, reporter, mode, early, structure } = self;
+        let Self { lease, mut context, cancel, reporter, mode, early, structure, replica } = self;
         let asks_by_result = matches!(mode, Some(ElicitationMode::Results));
+        let start_record = replica.filter(|_| asks_by_result).map(|replica| StartRecord::new(&replica));
+        if let Some(record) = &start_record {
+            context.journal = Some(Arc::clone(record) as _);
+        }
         let server = if early.is_empty() { String::new() } else { server_of(&call, &lease, &context) };
         let elicitation =
             mode.map(|mode| ElicitationSession::new(mode, EarlyAnswers { server, answers: early }));
@@ -232,14 +211,37 @@ impl CallSetup {
             started: Instant::now(),
             structure,
             lease,
+            start_record,
             _given_up: cancel.drop_guard(),
         }
     }
 }
 
 impl RunningCall {
+    /// Accepts the answers of the client to its questions.
+    pub(super) fn accept_answers(&self, responses: InputResponses) {
+        if let Some(elicitation) = &self.elicitation {
+            elicitation.accept_answers(responses);
+        }
+    }
+
+    /// Reports the progress of the call to a client from now on.
+    pub(super) fn report_to(&mut self, client: Option<(Peer<RoleServer>, ProgressToken)>) {
+        self.reporter.report_to(client);
+    }
+
+    pub(super) fn start_record(&self) -> Option<Arc<StartRecord>> {
+        self.start_record.clone()
+    }
+
+    /// Returns the call with its result.
+    pub(super) fn finish(self, result: ToolResult) -> FinishedCall {
+        let Self { context, elicitation, started, structure, lease, .. } = self;
+        FinishedCall { result, context, elicitation, started, structure, lease }
+    }
+
     /// Continues the call while its client waits.
-    async fn wait(&mut self, gone: &CancellationToken) -> WaitOutcome {
+    pub(super) async fn wait(&mut self, gone: &CancellationToken) -> WaitOutcome {
         let elicitation = self.elicitation.clone().filter(|_| self.asks_by_result);
         // Questions that remain open after the client's answers are asked again.
         if let Some(requests) = elicitation.as_ref().and_then(|elicitation| elicitation.open_questions()) {

@@ -4,6 +4,8 @@ pub(crate) mod content;
 pub(crate) mod execution;
 pub(crate) mod out_of_band_notes;
 pub(crate) mod progress;
+pub(crate) mod resumption;
+pub(crate) mod start_record;
 pub(crate) mod structured_output;
 pub(crate) mod tasks;
 
@@ -24,6 +26,7 @@ use crate::calls::execution::{
     CallOutcome, CallSetup, Caller, FinishedCall, RunningCall, WaitLimit, trace_of,
 };
 use crate::calls::out_of_band_notes::notes;
+use crate::calls::resumption::Resumed;
 use crate::calls::tasks::{TASK_AFTER, takes_tasks};
 use crate::client::Client;
 use crate::metrics::{logged, milliseconds};
@@ -60,27 +63,39 @@ impl Shared {
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
         let key = RequestKey::new(&caller.client, &caller.session, "tools/call", &request.name, &arguments);
-        let running = if let Some(token) = request.request_state {
-            self.suspended.resume_with(&key, &token, request.input_responses)?
+        let resumed = match &request.request_state {
+            Some(token) => {
+                let responses = request.input_responses.clone();
+                Some(self.resume(&key, token, responses, &caller, &context).await?)
+            }
+            None => None,
+        };
+        let outcome = if let Some(Resumed::Continued(outcome)) = resumed {
+            outcome
         } else {
-            let setup = CallSetup::new(&caller, &context).with_answers(request.input_responses);
-            match self.begin_call(&request.name, arguments, setup, &context, &caller.client) {
-                Ok(running) => running,
+            // Answers to the questions of a call that was lost are not answers to those of another.
+            let answers = request.input_responses.filter(|_| resumed.is_none());
+            let setup = CallSetup::new(&caller, &context).with_answers(answers);
+            let setup = setup.with_replica(self.settings.replica.as_ref());
+            let has_begun = matches!(resumed, Some(Resumed::Lost { has_begun: true }));
+            match self.begin_call(&request.name, arguments, (setup, has_begun), &context, &caller.client) {
+                Ok(running) => self.advance(&key, running, &context).await?,
                 Err(answer) => return Ok((*answer).into()),
             }
         };
-        match self.suspended.advance(&key, running, &context).await? {
+        match outcome {
             CallOutcome::Done(ended) => Ok(self.finish_call(*ended, &context, &caller.client).await),
             CallOutcome::Asks(asks) => Ok(asks.into()),
         }
     }
 
-    /// Starts a call. Returns the answer for the client as an error if no call can be started.
+    /// Starts a call, again if it had begun in a process that has ended and may be repeated. Returns the answer for the
+    /// client as an error if no call can be started.
     fn begin_call(
         &self,
         name: &str,
         arguments: JsonObject,
-        setup: CallSetup,
+        (setup, has_begun): (CallSetup, bool),
         context: &RequestContext<RoleServer>,
         client: &Client,
     ) -> Result<RunningCall, Box<CallToolResult>> {
@@ -88,6 +103,11 @@ impl Shared {
         let has_schema = shown.is_ok_and(|shown| shown.declares_output(name));
         let setup = if has_schema { setup.with_structure() } else { setup };
         let call = self.resolve_call(name, arguments, &setup.lease.runtime, &setup.context, client);
+        let catalogue = setup.lease.runtime.executor().tool_caller();
+        let call = call.and_then(|call| {
+            let may_run = !has_begun || catalogue.catalogue().may_repeat(&call, &setup.context);
+            if may_run { Ok(call) } else { Err(outcome_unknown(name)) }
+        });
         match call {
             Ok(call) => {
                 let after = takes_tasks(context).then(|| self.settings.task_after.unwrap_or(TASK_AFTER));
@@ -164,4 +184,12 @@ impl Shared {
         let refusal = refused(&call.name, runtime, context).filter(|_| shown.is_split);
         refusal.map_or(Ok(call), Err)
     }
+}
+
+/// Returns the error for a call that had begun in a process that has ended.
+fn outcome_unknown(name: &str) -> ToolError {
+    let message =
+        format!("the process that ran `{name}` has ended after the call had begun: its outcome is unknown");
+    ToolError::new(ErrorKind::OutcomeUnknown, message)
+        .with_hint("it may have taken effect: check before you repeat it")
 }

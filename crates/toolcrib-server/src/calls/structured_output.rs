@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::Value;
 use toolcrib_exec::Executor;
-use toolcrib_model::{ToolCall, ToolResult};
+use toolcrib_model::{ResultNote, ToolCall, ToolResult};
 use toolcrib_port::{CallContext, Catalogue, ResultStore, ToolCaller};
 use toolcrib_results::MAX_CHECKED_RESULT_BYTES;
 
@@ -25,7 +25,16 @@ const UNFIT: &str =
 #[derive(Clone, Default)]
 pub(crate) struct StructuredContent(Arc<Mutex<Option<Result<Value, &'static str>>>>);
 
+/// The reasons why structured content is missing.
+const REASONS: [&str; 3] = [GOES_ON, TOO_LARGE, UNFIT];
+
 impl StructuredContent {
+    /// Creates the structured content of a call of another process.
+    pub(crate) fn of(structure: Result<Value, String>) -> Self {
+        let known = |reason: String| REASONS.into_iter().find(|known| *known == reason).unwrap_or(UNFIT);
+        Self(Arc::new(Mutex::new(Some(structure.map_err(known)))))
+    }
+
     /// Takes the structured content of a call that has been answered.
     pub(crate) fn take(&self) -> Result<Value, &'static str> {
         // A call without a result continues in the background.
@@ -51,7 +60,11 @@ impl ToolCaller for StructuredCaller {
         let whole = self.inner.call(call, &context.clone().with_full_results()).await;
         self.structure.set(structure_of(&whole));
         let tools = self.inner.catalogue().find_tools(&whole.name, context).unwrap_or_default();
-        self.executor.shape(whole, tools.first(), context)
+        let mut shown = self.executor.shape(whole, tools.first(), context);
+        if let Err(error) = self.executor.save_results().await {
+            shown.note(ResultNote::Warning(error.message));
+        }
+        shown
     }
 
     fn catalogue(&self) -> &dyn Catalogue {

@@ -42,14 +42,15 @@ impl Authenticator {
             let digest = Sha256::digest(client.token.expose()).into();
             let client = match known(&digest, &client.name) {
                 Some(known) => known,
-                None => Arc::new(Client::new(client.name)?),
+                None => Arc::new(shared.client(client.name)?),
             };
             Ok((digest, client))
         });
         let clients = clients.collect::<Result<_, Error>>()?;
         let known = earlier.and_then(|earlier| earlier.oauth.as_ref());
         let served = app.config.serve.oauth.as_ref().map(|oauth| oauth.served(&app.file)).transpose()?;
-        let oauth = served.map(|served| OAuth::new(served, known)).transpose()?;
+        let oauth =
+            served.map(|served| OAuth::new(served, known, shared.settings.replica.as_deref())).transpose()?;
         Ok(Self { clients, oauth, local: Arc::clone(&shared.local) })
     }
 

@@ -180,7 +180,11 @@ pub(super) async fn readyz(State(state): State<Arc<HttpState>>) -> Response {
     if state.shared.draining.is_cancelled() {
         return reply::plain(StatusCode::SERVICE_UNAVAILABLE, "shutting down");
     }
-    reply::plain(StatusCode::OK, "ready")
+    // Calls that need nothing shared go on, so that the process stays in service.
+    match state.shared.settings.replica.as_ref().and_then(|replica| replica.problem()) {
+        Some(problem) => reply::plain(StatusCode::OK, &format!("ready without its store: {problem}")),
+        None => reply::plain(StatusCode::OK, "ready"),
+    }
 }
 
 /// Returns the metrics.

@@ -76,6 +76,7 @@ pub(super) async fn show(
     };
     if viewer == Viewer::Operator {
         page_request.page.pending.saw_page();
+        page_request.page.pending.refresh().await;
     }
     let view = PageView {
         runtime: &page_request.lease.runtime,
@@ -123,9 +124,10 @@ pub(super) async fn answer(
         _ => return Ok(reply::plain(StatusCode::BAD_REQUEST, "expected `once`, `tool` or `deny`")),
     };
     page_request.page.pending.saw_page();
-    Ok(match page_request.page.pending.answer(question, said) {
-        AnswerOutcome::Accepted => see("/?told=taken", None),
-        AnswerOutcome::TooLate => see("/?told=gone", None),
+    Ok(match page_request.page.pending.answer(question, said).await {
+        Ok(AnswerOutcome::Accepted) => see("/?told=taken", None),
+        Ok(AnswerOutcome::TooLate) => see("/?told=gone", None),
+        Err(error) => reply::plain(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()),
     })
 }
 
@@ -140,13 +142,17 @@ pub(super) async fn reply(
     page_request.page.pending.saw_page();
     let questions = page_request.page.pending.questions_to_user();
     let Some(question) = questions.get(id) else { return Ok(see("/?told=late", None)) };
-    Ok(match reply_of(&question, &fields).map(|answer| questions.answer(id, |_| answer)) {
-        Ok(true) => see("/?told=taken", None),
-        Ok(false) => see("/?told=late", None),
+    let answer = match reply_of(&question, &fields) {
+        Ok(answer) => answer,
         Err(problem) => {
             let text = format!("the answer was not accepted: {problem}; go back and change it");
-            reply::plain(StatusCode::BAD_REQUEST, &text)
+            return Ok(reply::plain(StatusCode::BAD_REQUEST, &text));
         }
+    };
+    Ok(match questions.answer(id, answer).await {
+        Ok(true) => see("/?told=taken", None),
+        Ok(false) => see("/?told=late", None),
+        Err(error) => reply::plain(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()),
     })
 }
 

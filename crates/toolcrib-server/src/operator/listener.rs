@@ -150,6 +150,8 @@ impl OperatorState {
     ) -> io::Result<()> {
         let mut changes = self.pending.changes();
         let mut is_first = true;
+        // While an operator is present, the questions of other processes are read again and again.
+        self.pending.refresh().await;
         loop {
             changes.borrow_and_update();
             self.send_updates(&mut connection).await?;
@@ -163,12 +165,12 @@ impl OperatorState {
             };
             match message {
                 Ok(Some(OperatorMessage::Answer { id, say })) => {
-                    let settled = self.settle(&mut connection, id, say);
+                    let settled = self.settle(&mut connection, id, say).await;
                     connection.known.remove(&id);
                     connection.tell(&settled).await?;
                 }
                 Ok(Some(OperatorMessage::Reply { id, reply })) => {
-                    let settled = self.settle_question(&mut connection, id, Some(reply.into()));
+                    let settled = self.settle_question(&mut connection, id, Some(reply.into())).await;
                     connection.tell(&settled).await?;
                 }
                 Ok(Some(OperatorMessage::Hello { .. })) => {
@@ -190,7 +192,8 @@ impl OperatorState {
             connection.tell(&ServerMessage::Gone { id }).await?;
         }
         for pending in calls.new_to(&connection.known) {
-            let call = Box::new(WaitingCall::new(&pending.question, pending.waiting));
+            let call = WaitingCall { waiting_seconds: pending.waiting.as_secs(), ..pending.question };
+            let call = Box::new(call);
             connection.known.insert(call.id);
             if call.arguments.is_none() {
                 connection.unseen.insert(call.id);
@@ -198,7 +201,8 @@ impl OperatorState {
             connection.tell(&ServerMessage::Waiting { call }).await?;
         }
         for pending in questions.new_to(&connection.known) {
-            let question = Box::new(WaitingQuestion::new(&pending));
+            let question = WaitingQuestion::new(pending.id, &pending.question, pending.waiting);
+            let question = Box::new(question);
             connection.known.insert(question.id);
             if question.form.is_none() {
                 connection.unseen.insert(question.id);
@@ -209,7 +213,7 @@ impl OperatorState {
     }
 
     /// Accepts an answer to a call that was sent to this operator.
-    fn settle(&self, connection: &mut OperatorConnection, id: u64, say: CallDecision) -> ServerMessage {
+    async fn settle(&self, connection: &mut OperatorConnection, id: u64, say: CallDecision) -> ServerMessage {
         let refused = |why: &str| ServerMessage::Settled { id, taken: false, why: Some(why.to_owned()) };
         if self.pending.questions_to_user().get(id).is_some() {
             let answer = match say {
@@ -222,7 +226,7 @@ impl OperatorState {
                 }
                 CallDecision::Tool => None,
             };
-            return self.settle_question(connection, id, answer);
+            return self.settle_question(connection, id, answer).await;
         }
         let said = match say {
             CallDecision::Once => OperatorAnswer::Once,
@@ -235,15 +239,16 @@ impl OperatorState {
         if connection.unseen.contains(&id) && !matches!(said, OperatorAnswer::Deny(_)) {
             return refused("its arguments are too long to be shown whole, so it can only be denied here");
         }
-        match self.pending.answer(id, said) {
-            AnswerOutcome::Accepted => ServerMessage::Settled { id, taken: true, why: None },
-            AnswerOutcome::TooLate => refused("that call no longer waits for an answer"),
+        match self.pending.answer(id, said).await {
+            Ok(AnswerOutcome::Accepted) => ServerMessage::Settled { id, taken: true, why: None },
+            Err(error) => refused(&error.to_string()),
+            Ok(AnswerOutcome::TooLate) => refused("that call no longer waits for an answer"),
         }
     }
 
     /// Accepts an answer to a question that was sent to this operator. The question stays open if the answer does not
     /// fit.
-    fn settle_question(
+    async fn settle_question(
         &self,
         connection: &mut OperatorConnection,
         id: u64,
@@ -264,10 +269,13 @@ impl OperatorState {
             return refused(&problem);
         }
         connection.known.remove(&id);
-        if questions.answer(id, |_| answer) {
-            return ServerMessage::Settled { id, taken: true, why: None };
+        match questions.answer(id, answer).await {
+            Ok(true) => ServerMessage::Settled { id, taken: true, why: None },
+            Ok(false) => {
+                refused("too late: the question was answered elsewhere, or its asker no longer waits")
+            }
+            Err(error) => refused(&error.to_string()),
         }
-        refused("too late: the question was answered elsewhere, or its asker no longer waits")
     }
 }
 

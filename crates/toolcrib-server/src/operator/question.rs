@@ -1,11 +1,13 @@
 //! Questions of agents and servers to their user, as an operator sees and answers them.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolcrib_model::{FieldKind, FormField, JsonObject, UserAnswer, UserQuestion};
 
 use super::limits::{MAX_SHOWN_QUESTION_BYTES, text, text_to};
-use crate::approval::{MAX_FEEDBACK_CHARS, PendingQuestion};
+use crate::approval::MAX_FEEDBACK_CHARS;
 
 /// A question that waits for an answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -99,8 +101,7 @@ pub struct QuestionReply {
 }
 
 impl WaitingQuestion {
-    pub(super) fn new(pending: &PendingQuestion<UserQuestion>) -> Self {
-        let PendingQuestion { id, question, waiting } = pending;
+    pub(crate) fn new(id: u64, question: &UserQuestion, waiting: Duration) -> Self {
         let form = WaitingForm {
             content: question.content.clone(),
             choices: question.choices.clone(),
@@ -108,7 +109,7 @@ impl WaitingQuestion {
         };
         let bytes = serde_json::to_vec(&form).map_or(usize::MAX, |json| json.len());
         Self {
-            id: *id,
+            id,
             session: text(&question.session),
             agent: question.agent.as_deref().map(text),
             server: question.server.as_deref().map(text),

@@ -139,7 +139,7 @@ pub enum CallDecision {
 }
 
 impl WaitingCall {
-    pub(super) fn new(question: &Question, since: Duration) -> Self {
+    pub(crate) fn new(question: &Question, since: Duration) -> Self {
         let bytes = serde_json::to_vec(&question.arguments).map_or(usize::MAX, |bytes| bytes.len());
         let changes = question.side_effects.join(", ");
         Self {

@@ -3,10 +3,10 @@
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use super::{Change, MAX_BATCH, Record, RecordKind, StoreError};
+use super::{Change, MAX_BATCH, Record, RecordKind, StoreError, milliseconds};
 
-/// The id of the lease that refused the changes of a caller.
-pub(super) type Refused = Option<String>;
+/// The reason why the changes of a caller were refused.
+pub(super) type Refused = Option<StoreError>;
 
 /// The changes of the callers that wait for the connection of a store.
 #[derive(Default)]
@@ -48,8 +48,8 @@ impl PendingWrite {
     pub(super) fn answer_all(batch: Vec<Self>, written: &Result<Vec<Refused>, StoreError>) {
         let mut refused = written.as_ref().map_or_else(|_| Vec::new(), Clone::clone).into_iter();
         for Self { answer, .. } in batch {
-            let refused = refused.next().flatten().map_or(Ok(()), |id| Err(StoreError::LeaseLost { id }));
-            let _ = answer.send(written.clone().and(refused));
+            let refused = refused.next().flatten().map_or(Ok(()), Err);
+            let _ = answer.send(written.clone().map(drop).and(refused));
         }
     }
 }
@@ -64,8 +64,14 @@ pub(super) enum EncodedChange {
         id: String,
         session: String,
         body: String,
+        /// The milliseconds until it ends.
+        lifetime: Option<i64>,
     },
     Remove {
+        kind: RecordKind,
+        id: String,
+    },
+    Take {
         kind: RecordKind,
         id: String,
     },
@@ -84,8 +90,10 @@ impl EncodedChanges {
 
 impl EncodedChange {
     fn new(change: Change) -> Result<Self, StoreError> {
-        let Record { kind, id, session, body } = match change {
-            Change::Put(record) => record,
+        let (Record { kind, id, session, body }, lifetime) = match change {
+            Change::Put(record) => (record, None),
+            Change::PutFor { record, lifetime } => (record, Some(milliseconds(lifetime))),
+            Change::Take { kind, id } => return Ok(Self::Take { kind, id }),
             Change::Remove { kind, id } => return Ok(Self::Remove { kind, id }),
             Change::Fence { id, owner } => return Ok(Self::Fence { id, owner }),
         };
@@ -94,6 +102,6 @@ impl EncodedChange {
             let (kind, bytes, limit) = (kind.as_str(), body.len(), kind.max_bytes());
             return Err(StoreError::TooLarge { kind, id, bytes, limit });
         }
-        Ok(Self::Put { kind, id, session, body })
+        Ok(Self::Put { kind, id, session, body, lifetime })
     }
 }

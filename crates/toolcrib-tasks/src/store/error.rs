@@ -69,6 +69,14 @@ pub enum StoreError {
         /// The id of the lease.
         id: String,
     },
+    /// Another process has taken the record that the changes begin with, or it has ended.
+    #[error("{kind} `{id}` was taken by another process, or has ended")]
+    Taken {
+        /// Its kind.
+        kind: &'static str,
+        /// Its id.
+        id: String,
+    },
     /// The system provides no random numbers for an id.
     #[error("the system gives no random numbers: {reason}")]
     NoRandomNumbers {

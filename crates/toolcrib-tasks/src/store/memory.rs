@@ -17,8 +17,16 @@ pub struct MemoryStore {
 
 #[derive(Default)]
 struct MemoryState {
-    records: BTreeMap<(RecordKind, String), Record>,
+    /// The records, with the times at which they end.
+    records: BTreeMap<(RecordKind, String), (Record, Option<Instant>)>,
     leases: HashMap<String, (String, Instant)>,
+}
+
+impl MemoryState {
+    fn remove_ended(&mut self) {
+        let now = Instant::now();
+        self.records.retain(|_, (_, end)| end.is_none_or(|end| end > now));
+    }
 }
 
 impl MemoryStore {
@@ -30,29 +38,50 @@ impl MemoryStore {
 
 #[async_trait]
 impl Store for MemoryStore {
-    async fn load(&self, kind: RecordKind) -> Result<Vec<Record>, StoreError> {
-        Ok(self.state.lock().records.values().filter(|record| record.kind == kind).cloned().collect())
+    async fn list(&self, kind: RecordKind, prefix: &str) -> Result<Vec<Record>, StoreError> {
+        let mut state = self.state.lock();
+        state.remove_ended();
+        let records = state.records.values().map(|(record, _)| record);
+        Ok(records.filter(|record| record.kind == kind && record.id.starts_with(prefix)).cloned().collect())
     }
 
     async fn get(&self, kind: RecordKind, id: &str) -> Result<Option<Record>, StoreError> {
-        Ok(self.state.lock().records.get(&(kind, id.to_owned())).cloned())
+        let mut state = self.state.lock();
+        state.remove_ended();
+        Ok(state.records.get(&(kind, id.to_owned())).map(|(record, _)| record.clone()))
+    }
+
+    async fn remove_ended(&self) -> Result<(), StoreError> {
+        self.state.lock().remove_ended();
+        Ok(())
     }
 
     async fn apply(&self, changes: Vec<Change>) -> Result<(), StoreError> {
         let mut state = self.state.lock();
+        state.remove_ended();
         for change in &changes {
-            if let Change::Fence { id, owner } = change
-                && state.leases.get(id).is_some_and(|(holder, _)| holder != owner)
-            {
-                return Err(StoreError::LeaseLost { id: id.clone() });
+            match change {
+                Change::Fence { id, owner }
+                    if state.leases.get(id).is_some_and(|(holder, _)| holder != owner) =>
+                {
+                    return Err(StoreError::LeaseLost { id: id.clone() });
+                }
+                Change::Take { kind, id } if !state.records.contains_key(&(*kind, id.clone())) => {
+                    return Err(StoreError::Taken { kind: kind.as_str(), id: id.clone() });
+                }
+                _ => {}
             }
         }
         for change in changes {
             match change {
                 Change::Put(record) => {
-                    state.records.insert((record.kind, record.id.clone()), record);
+                    state.records.insert((record.kind, record.id.clone()), (record, None));
                 }
-                Change::Remove { kind, id } => {
+                Change::PutFor { record, lifetime } => {
+                    let end = Instant::now() + lifetime;
+                    state.records.insert((record.kind, record.id.clone()), (record, Some(end)));
+                }
+                Change::Remove { kind, id } | Change::Take { kind, id } => {
                     state.leases.remove(&id);
                     state.records.remove(&(kind, id));
                 }

@@ -10,6 +10,7 @@ mod memory;
 mod postgres;
 mod record;
 mod sqlite;
+mod status;
 
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ pub use memory::MemoryStore;
 pub use postgres::PostgresStore;
 pub use record::{Change, Record, RecordKind};
 pub use sqlite::{OpenedStore, SqliteStore};
+pub use status::StoreStatus;
 
 /// The maximum number of callers that share one transaction.
 const MAX_BATCH: usize = 256;
@@ -33,14 +35,22 @@ const MAX_BATCH: usize = 256;
 #[async_trait]
 pub trait Store: Send + Sync {
     /// Returns all records of a kind, sorted by id.
-    async fn load(&self, kind: RecordKind) -> Result<Vec<Record>, StoreError>;
+    async fn load(&self, kind: RecordKind) -> Result<Vec<Record>, StoreError> {
+        self.list(kind, "").await
+    }
+
+    /// Returns the records of a kind whose ids begin with a text, sorted by id.
+    async fn list(&self, kind: RecordKind, prefix: &str) -> Result<Vec<Record>, StoreError>;
 
     /// Returns a record by its id.
     async fn get(&self, kind: RecordKind, id: &str) -> Result<Option<Record>, StoreError>;
 
-    /// Applies all changes or none. They are persisted when this returns. A [fence](Change::Fence) is checked in the same
-    /// transaction.
+    /// Applies all changes or none. They are persisted when this returns. A [fence](Change::Fence), and the existence of a
+    /// [taken](Change::Take) record, are checked in the same transaction.
     async fn apply(&self, changes: Vec<Change>) -> Result<(), StoreError>;
+
+    /// Removes the records whose time has ended. Readers do not see them before either.
+    async fn remove_ended(&self) -> Result<(), StoreError>;
 
     /// Acquires a lease for a time, or extends it. Returns false if another owner holds it. The time is that of the
     /// store, since the clocks of several machines differ.
@@ -60,6 +70,16 @@ pub trait Store: Send + Sync {
 
     /// Closes the store after all pending operations have completed.
     async fn close(&self);
+}
+
+/// Returns the first and the last possible id with a prefix.
+fn ids_with(prefix: &str) -> (String, String) {
+    (prefix.to_owned(), format!("{prefix}{}", char::MAX))
+}
+
+/// Returns a time in milliseconds.
+fn milliseconds(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX / 2)
 }
 
 /// Returns a URL without user, password, and parameters.

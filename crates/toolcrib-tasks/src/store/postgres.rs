@@ -19,9 +19,11 @@ use tokio::sync::MutexGuard;
 use tokio::time::{Instant, sleep, timeout};
 use toolcrib_model::Secret;
 
-use self::statements::{MIGRATIONS, Prepared, migrate, write_uncommitted};
+use self::statements::{MIGRATIONS, Prepared, migrate, now, write_uncommitted};
 use super::encoded_changes::{PendingWrite, Refused, WriteQueue};
-use super::{Change, Record, RecordKind, Store, StoreError, without_credentials};
+use super::{
+    Change, Record, RecordKind, Store, StoreError, StoreStatus, ids_with, milliseconds, without_credentials,
+};
 
 /// The time for a connection to be established.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -37,13 +39,6 @@ const MAX_ATTEMPTS: usize = 5;
 
 /// The time between two attempts to ask for the status.
 const RETRY_INTERVAL: Duration = Duration::from_millis(50);
-
-/// The time of the server in milliseconds.
-macro_rules! now {
-    () => {
-        "(EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT"
-    };
-}
 
 /// The SQLSTATE codes that have an error of their own.
 mod state {
@@ -99,20 +94,36 @@ impl PostgresStore {
     /// Connects to the database of a URL such as `postgres://user:password@host/database`, and creates or migrates the
     /// tables of the store in it.
     pub async fn open(url: &Secret) -> Result<Self, StoreError> {
+        let database = PostgresDatabase::new(url)?;
+        database.migrate().await?;
+        Ok(Self { database: Arc::new(database) })
+    }
+}
+
+/// Returns the state of the store in the database of a URL.
+pub(super) async fn status(url: &Secret) -> Result<StoreStatus, StoreError> {
+    let database = PostgresDatabase::new(url)?;
+    let mut session = database.session().await?;
+    let found = within(OPERATION_TIMEOUT, statements::status(session.connection())).await;
+    let (version, records) = session.end(found).map_err(|fault| database.error(fault))?;
+    let supported = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
+    Ok(StoreStatus { location: database.location.clone(), version, supported, records })
+}
+
+impl PostgresDatabase {
+    fn new(url: &Secret) -> Result<Self, StoreError> {
         let location = without_credentials(url);
         let options = PgConnectOptions::from_str(url.expose()).map_err(|error| StoreError::Failed {
             path: location.clone().into(),
             reason: format!("expected a URL such as `postgres://user:password@host/database`: {error}"),
         })?;
-        let database = PostgresDatabase {
+        Ok(Self {
             options: options.application_name("toolcrib").disable_statement_logging(),
             location,
             connection: tokio::sync::Mutex::new(Link::Broken),
             pending: WriteQueue::default(),
             changes: Mutex::default(),
-        };
-        database.migrate().await?;
-        Ok(Self { database: Arc::new(database) })
+        })
     }
 }
 
@@ -214,22 +225,25 @@ impl PostgresDatabase {
         Ok(())
     }
 
-    /// Reads records, again if the server has restarted since the last operation.
-    async fn read(&self, kind: RecordKind, id: Option<&str>) -> Result<Vec<Record>, StoreError> {
-        match self.read_once(kind, id).await {
-            Err(StoreError::Unreachable { .. }) => self.read_once(kind, id).await,
+    /// Reads the records between two ids, again if the server has restarted since the last operation.
+    async fn read(&self, kind: RecordKind, first: &str, last: &str) -> Result<Vec<Record>, StoreError> {
+        match self.read_once(kind, first, last).await {
+            Err(StoreError::Unreachable { .. }) => self.read_once(kind, first, last).await,
             result => result,
         }
     }
 
-    async fn read_once(&self, kind: RecordKind, id: Option<&str>) -> Result<Vec<Record>, StoreError> {
+    async fn read_once(&self, kind: RecordKind, first: &str, last: &str) -> Result<Vec<Record>, StoreError> {
         let mut session = self.session().await?;
-        let rows = sqlx::query_as(
-            "SELECT id, session, body FROM toolcrib_records WHERE kind = $1 AND ($2::TEXT IS NULL OR id = $2)
-             ORDER BY id",
-        )
+        let rows = sqlx::query_as(concat!(
+            "SELECT id, session, body FROM toolcrib_records WHERE kind = $1 AND id >= $2 AND id <= $3
+             AND (ends IS NULL OR ends > ",
+            now!(),
+            ") ORDER BY id",
+        ))
         .bind(kind.as_str())
-        .bind(id)
+        .bind(first)
+        .bind(last)
         .fetch_all(session.connection());
         let rows: Result<Vec<(String, String, String)>, _> = within(OPERATION_TIMEOUT, rows).await;
         let rows = session.end(rows).map_err(|fault| self.error(fault))?;
@@ -331,7 +345,7 @@ impl PostgresDatabase {
         ))
         .bind(id)
         .bind(owner)
-        .bind(i64::try_from(time.as_millis()).unwrap_or(i64::MAX / 2))
+        .bind(milliseconds(time))
         .execute(session.connection());
         let leased = within(OPERATION_TIMEOUT, leased).await;
         let leased = session.end(leased).map_err(|fault| self.error(fault))?;
@@ -350,12 +364,21 @@ impl PostgresDatabase {
 
 #[async_trait]
 impl Store for PostgresStore {
-    async fn load(&self, kind: RecordKind) -> Result<Vec<Record>, StoreError> {
-        self.database.read(kind, None).await
+    async fn list(&self, kind: RecordKind, prefix: &str) -> Result<Vec<Record>, StoreError> {
+        let (first, last) = ids_with(prefix);
+        self.database.read(kind, &first, &last).await
     }
 
     async fn get(&self, kind: RecordKind, id: &str) -> Result<Option<Record>, StoreError> {
-        Ok(self.database.read(kind, Some(id)).await?.pop())
+        Ok(self.database.read(kind, id, id).await?.pop())
+    }
+
+    async fn remove_ended(&self) -> Result<(), StoreError> {
+        let mut session = self.database.session().await?;
+        let removed = sqlx::query(concat!("DELETE FROM toolcrib_records WHERE ends <= ", now!()))
+            .execute(session.connection());
+        let removed = within(OPERATION_TIMEOUT, removed).await;
+        session.end(removed).map(drop).map_err(|fault| self.database.error(fault))
     }
 
     async fn apply(&self, changes: Vec<Change>) -> Result<(), StoreError> {

@@ -1,5 +1,7 @@
 //! The records of a store.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 /// The maximum size of a record in bytes of JSON, unless it is one of a script.
@@ -7,6 +9,12 @@ pub(crate) const MAX_RECORD_BYTES: usize = 1024 * 1024;
 
 /// The maximum size of the record of a script, which has the arguments and results of its calls, in bytes of JSON.
 const MAX_SCRIPT_BYTES: usize = 16 * 1024 * 1024;
+
+/// The maximum size of the record of a result, whose text has up to 32 MiB, in bytes of JSON.
+const MAX_RESULT_BYTES: usize = 64 * 1024 * 1024;
+
+/// The maximum size of a message between processes, which has the answer to a call, in bytes of JSON.
+const MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
 
 /// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -24,12 +32,39 @@ pub enum RecordKind {
     Script,
     /// A request of an operator to the process that runs the tasks.
     Request,
+    /// A process that shares the store.
+    Process,
+    /// A key that all processes have in common.
+    Key,
+    /// A question that waits for the answer of a person.
+    Question,
+    /// A message to one of the processes.
+    Message,
+    /// A suspended call that its client can resume.
+    Suspended,
+    /// A suspended call that has not begun.
+    NotBegun,
+    /// A result behind a handle.
+    Result,
 }
 
 impl RecordKind {
     /// All kinds.
-    pub const ALL: [Self; 6] =
-        [Self::Background, Self::Watcher, Self::Schedule, Self::Notification, Self::Script, Self::Request];
+    pub const ALL: [Self; 13] = [
+        Self::Background,
+        Self::Watcher,
+        Self::Schedule,
+        Self::Notification,
+        Self::Script,
+        Self::Request,
+        Self::Process,
+        Self::Key,
+        Self::Question,
+        Self::Message,
+        Self::Suspended,
+        Self::NotBegun,
+        Self::Result,
+    ];
 
     /// Returns its name in the store.
     pub const fn as_str(self) -> &'static str {
@@ -40,6 +75,13 @@ impl RecordKind {
             Self::Notification => "notification",
             Self::Script => "script",
             Self::Request => "request",
+            Self::Process => "process",
+            Self::Key => "key",
+            Self::Question => "question",
+            Self::Message => "message",
+            Self::Suspended => "suspended",
+            Self::NotBegun => "not_begun",
+            Self::Result => "result",
         }
     }
 
@@ -47,6 +89,8 @@ impl RecordKind {
     pub(crate) const fn max_bytes(self) -> usize {
         match self {
             Self::Script => MAX_SCRIPT_BYTES,
+            Self::Message => MAX_MESSAGE_BYTES,
+            Self::Result => MAX_RESULT_BYTES,
             _ => MAX_RECORD_BYTES,
         }
     }
@@ -70,8 +114,24 @@ pub struct Record {
 pub enum Change {
     /// Inserts a record, or replaces the record with the same kind and id.
     Put(Record),
+    /// The same with a record that ends after a time, measured by the clock of the store.
+    PutFor {
+        /// The record.
+        record: Record,
+        /// The time after which it does not exist any more.
+        lifetime: Duration,
+    },
     /// Removes a record with its lease. Has no effect if the record does not exist.
     Remove {
+        /// Its kind.
+        kind: RecordKind,
+        /// Its id.
+        id: String,
+    },
+    /// Removes a record with its lease, and refuses the other changes with
+    /// [`StoreError::Taken`](super::error::StoreError::Taken) if it does not exist. Of several processes that take a
+    /// record, one succeeds.
+    Take {
         /// Its kind.
         kind: RecordKind,
         /// Its id.
@@ -91,5 +151,10 @@ impl Change {
     /// Returns the change that removes a record.
     pub fn remove(kind: RecordKind, id: impl Into<String>) -> Self {
         Self::Remove { kind, id: id.into() }
+    }
+
+    /// Returns the change that takes a record.
+    pub fn take(kind: RecordKind, id: impl Into<String>) -> Self {
+        Self::Take { kind, id: id.into() }
     }
 }

@@ -10,33 +10,39 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use jiff::Timestamp;
 use parking_lot::Mutex;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
 use tokio::sync::MappedMutexGuard;
 
 use super::encoded_changes::{EncodedChange, EncodedChanges, PendingWrite, Refused, WriteQueue};
-use super::{Change, Record, RecordKind, Store, StoreError};
+use super::{Change, Record, RecordKind, Store, StoreError, ids_with, milliseconds};
 use crate::{Clock, SystemClock};
 
 /// The time to wait for another process to finish writing to the file.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The maximum number of quarantined databases. Another damaged database is an error.
 const MAX_QUARANTINED: u32 = 100;
 
 /// The statements that migrate a database from each version to the next. A released migration is never changed.
-const MIGRATIONS: [&[&str]; 1] = [&[
-    "CREATE TABLE records (
-        kind TEXT NOT NULL, id TEXT NOT NULL, session TEXT NOT NULL, body TEXT NOT NULL,
-        PRIMARY KEY (kind, id)
-    ) WITHOUT ROWID, STRICT",
-    // Timestamps in nanoseconds do not fit into 64 bits for all years; milliseconds do.
-    "CREATE TABLE leases (id TEXT NOT NULL PRIMARY KEY, owner TEXT NOT NULL, until INTEGER NOT NULL)
-        WITHOUT ROWID, STRICT",
-    "PRAGMA user_version = 1",
-]];
+pub(super) const MIGRATIONS: [&[&str]; 2] = [
+    &[
+        "CREATE TABLE records (
+            kind TEXT NOT NULL, id TEXT NOT NULL, session TEXT NOT NULL, body TEXT NOT NULL,
+            PRIMARY KEY (kind, id)
+        ) WITHOUT ROWID, STRICT",
+        // Timestamps in nanoseconds do not fit into 64 bits for all years; milliseconds do.
+        "CREATE TABLE leases (id TEXT NOT NULL PRIMARY KEY, owner TEXT NOT NULL, until INTEGER NOT NULL)
+            WITHOUT ROWID, STRICT",
+        "PRAGMA user_version = 1",
+    ],
+    &[
+        "ALTER TABLE records ADD COLUMN ends INTEGER",
+        "CREATE INDEX records_ends ON records (ends) WHERE ends IS NOT NULL",
+        "PRAGMA user_version = 2",
+    ],
+];
 
 /// The primary result codes of SQLite (<https://sqlite.org/rescode.html>), which are the lower bytes of extended codes.
 mod code {
@@ -53,13 +59,14 @@ mod code {
 /// A store in a SQLite file.
 pub struct SqliteStore {
     database: Arc<Database>,
-    clock: Arc<dyn Clock>,
     /// The lock file, which is held while the store is open. The system releases it when the process ends.
     lock: Mutex<Option<File>>,
 }
 
 struct Database {
     path: PathBuf,
+    /// The clock of leases and of records that end.
+    clock: Arc<dyn Clock>,
     /// `None` after the store was closed.
     connection: tokio::sync::Mutex<Option<SqliteConnection>>,
     /// The changes of callers that wait for the connection.
@@ -103,15 +110,15 @@ impl SqliteStore {
 
     fn with_connection(path: PathBuf, connection: SqliteConnection, lock: Option<File>) -> Self {
         let connection = tokio::sync::Mutex::new(Some(connection));
-        let database =
-            Database { path, connection, pending: WriteQueue::default(), version: Mutex::default() };
-        Self { database: Arc::new(database), clock: Arc::new(SystemClock), lock: Mutex::new(lock) }
+        let (clock, pending) = (Arc::new(SystemClock), WriteQueue::default());
+        let database = Database { path, clock, connection, pending, version: Mutex::default() };
+        Self { database: Arc::new(database), lock: Mutex::new(lock) }
     }
 
-    /// Sets the clock of leases.
+    /// Sets the clock of leases and of records that end.
     #[cfg(test)]
     pub(in crate::store) fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
-        self.clock = clock;
+        Arc::get_mut(&mut self.database).unwrap().clock = clock;
         self
     }
 
@@ -127,13 +134,16 @@ impl SqliteStore {
         sqlx::query(limit).execute(&mut *self.database.connection().await.unwrap()).await.unwrap();
     }
 
-    async fn read(&self, kind: RecordKind, id: Option<&str>) -> Result<Vec<Record>, StoreError> {
+    async fn read(&self, kind: RecordKind, first: &str, last: &str) -> Result<Vec<Record>, StoreError> {
         let database = &self.database;
         let rows: Vec<(String, String, String)> = sqlx::query_as(
-            "SELECT id, session, body FROM records WHERE kind = ?1 AND (?2 IS NULL OR id = ?2) ORDER BY id",
+            "SELECT id, session, body FROM records WHERE kind = ? AND id >= ? AND id <= ?
+             AND (ends IS NULL OR ends > ?) ORDER BY id",
         )
         .bind(kind.as_str())
-        .bind(id)
+        .bind(first)
+        .bind(last)
+        .bind(database.now())
         .fetch_all(&mut *database.connection().await?)
         .await
         .map_err(|error| database.error(&error))?;
@@ -174,13 +184,18 @@ impl Database {
         if batch.is_empty() {
             return Ok(Vec::new());
         }
-        let error = match write(connection, batch).await {
+        let error = match write(connection, batch, self.now()).await {
             Ok(refused) => return Ok(refused),
             Err(error) => error,
         };
         // A full disk has already ended the transaction, which a transaction of `sqlx` would not notice.
         let _ = sqlx::query("ROLLBACK").execute(connection).await;
         Err(self.error(&error))
+    }
+
+    /// Returns the time in milliseconds.
+    fn now(&self) -> i64 {
+        self.clock.now().as_millisecond()
     }
 
     fn error(&self, error: &sqlx::Error) -> StoreError {
@@ -190,12 +205,21 @@ impl Database {
 
 #[async_trait]
 impl Store for SqliteStore {
-    async fn load(&self, kind: RecordKind) -> Result<Vec<Record>, StoreError> {
-        self.read(kind, None).await
+    async fn list(&self, kind: RecordKind, prefix: &str) -> Result<Vec<Record>, StoreError> {
+        let (first, last) = ids_with(prefix);
+        self.read(kind, &first, &last).await
     }
 
     async fn get(&self, kind: RecordKind, id: &str) -> Result<Option<Record>, StoreError> {
-        Ok(self.read(kind, Some(id)).await?.pop())
+        Ok(self.read(kind, id, id).await?.pop())
+    }
+
+    async fn remove_ended(&self) -> Result<(), StoreError> {
+        let removed = sqlx::query("DELETE FROM records WHERE ends <= ?")
+            .bind(self.database.now())
+            .execute(&mut *self.database.connection().await?)
+            .await;
+        removed.map(drop).map_err(|error| self.database.error(&error))
     }
 
     async fn apply(&self, changes: Vec<Change>) -> Result<(), StoreError> {
@@ -208,8 +232,7 @@ impl Store for SqliteStore {
 
     async fn lease(&self, id: &str, owner: &str, time: Duration) -> Result<bool, StoreError> {
         // All processes that share a file run on one machine.
-        let now = self.clock.now();
-        let until = now.checked_add(time).unwrap_or(Timestamp::MAX);
+        let now = self.database.now();
         let leased = sqlx::query(
             "INSERT INTO leases (id, owner, until) VALUES (?, ?, ?)
              ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, until = excluded.until
@@ -217,8 +240,8 @@ impl Store for SqliteStore {
         )
         .bind(id)
         .bind(owner)
-        .bind(until.as_millisecond())
-        .bind(now.as_millisecond())
+        .bind(now.saturating_add(milliseconds(time)))
+        .bind(now)
         .execute(&mut *self.database.connection().await?)
         .await;
         Ok(leased.map_err(|error| self.database.error(&error))?.rows_affected() > 0)
@@ -264,11 +287,12 @@ impl Store for SqliteStore {
 async fn write(
     connection: &mut SqliteConnection,
     batch: &[PendingWrite],
+    now: i64,
 ) -> Result<Vec<Refused>, sqlx::Error> {
     sqlx::query("BEGIN IMMEDIATE").execute(&mut *connection).await?;
     let mut refused = Vec::with_capacity(batch.len());
     for PendingWrite { changes, .. } in batch {
-        refused.push(write_changes(connection, changes).await?);
+        refused.push(write_changes(connection, changes, now).await?);
     }
     sqlx::query("COMMIT").execute(connection).await?;
     Ok(refused)
@@ -278,30 +302,47 @@ async fn write(
 async fn write_changes(
     connection: &mut SqliteConnection,
     EncodedChanges(changes): &EncodedChanges,
+    now: i64,
 ) -> Result<Refused, sqlx::Error> {
     for change in changes {
         if let EncodedChange::Fence { id, owner } = change {
-            let lost: Refused = sqlx::query_scalar("SELECT id FROM leases WHERE id = ? AND owner <> ?")
-                .bind(id)
-                .bind(owner)
-                .fetch_optional(&mut *connection)
-                .await?;
-            if lost.is_some() {
-                return Ok(lost);
+            let lost: Option<String> =
+                sqlx::query_scalar("SELECT id FROM leases WHERE id = ? AND owner <> ?")
+                    .bind(id)
+                    .bind(owner)
+                    .fetch_optional(&mut *connection)
+                    .await?;
+            if let Some(id) = lost {
+                return Ok(Some(StoreError::LeaseLost { id }));
+            }
+        }
+        if let EncodedChange::Take { kind, id } = change {
+            let found: Option<i64> = sqlx::query_scalar(
+                "SELECT 1 FROM records WHERE kind = ? AND id = ? AND (ends IS NULL OR ends > ?)",
+            )
+            .bind(kind.as_str())
+            .bind(id)
+            .bind(now)
+            .fetch_optional(&mut *connection)
+            .await?;
+            if found.is_none() {
+                return Ok(Some(StoreError::Taken { kind: kind.as_str(), id: id.clone() }));
             }
         }
     }
     for change in changes {
         let statement = match change {
-            EncodedChange::Put { kind, id, session, body } => sqlx::query(
-                "INSERT INTO records (kind, id, session, body) VALUES (?, ?, ?, ?)
-                 ON CONFLICT (kind, id) DO UPDATE SET session = excluded.session, body = excluded.body",
+            EncodedChange::Put { kind, id, session, body, lifetime } => sqlx::query(
+                "INSERT INTO records (kind, id, session, body, ends) VALUES (?, ?, ?, ?, ?)
+                 ON CONFLICT (kind, id)
+                 DO UPDATE SET session = excluded.session, body = excluded.body, ends = excluded.ends",
             )
             .bind(kind.as_str())
             .bind(id)
             .bind(session)
-            .bind(body),
-            EncodedChange::Remove { kind, id } => {
+            .bind(body)
+            .bind(lifetime.map(|time| now.saturating_add(time))),
+            EncodedChange::Remove { kind, id } | EncodedChange::Take { kind, id } => {
                 sqlx::query("DELETE FROM leases WHERE id = ?").bind(id).execute(&mut *connection).await?;
                 sqlx::query("DELETE FROM records WHERE kind = ? AND id = ?").bind(kind.as_str()).bind(id)
             }
@@ -412,7 +453,7 @@ fn with_suffix(path: &Path, more: &str) -> PathBuf {
     name.into()
 }
 
-fn database_error(path: &Path, error: &sqlx::Error) -> StoreError {
+pub(super) fn database_error(path: &Path, error: &sqlx::Error) -> StoreError {
     let Some(database) = error.as_database_error() else {
         return match error {
             sqlx::Error::Io(error) => io_error(path, error),

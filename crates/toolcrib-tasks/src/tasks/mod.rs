@@ -174,6 +174,11 @@ impl Tasks {
         tools
     }
 
+    /// Returns the store if other processes may have it open too.
+    pub fn shared_store(&self) -> Option<Arc<dyn Store>> {
+        self.services.is_shared().then(|| Arc::clone(&self.store))
+    }
+
     /// Returns the tools of schedules.
     pub fn scheduler(&self) -> Scheduler {
         let scheduler = Scheduler::new(self.settings.means);

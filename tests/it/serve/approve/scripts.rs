@@ -15,7 +15,7 @@ const KILLS: usize = 50;
 
 #[tokio::test]
 async fn a_script_that_nobody_approves_goes_on_when_an_operator_comes_also_after_a_crash() {
-    let lab = app("serve: {approve: true}\nexecution: {store: tasks.db}", ASKED);
+    let lab = app("serve: {approve: true}\nstore: tasks.db", ASKED);
     let source = "const first = await tools.hello.say_hello({name: 'Ada'}); return [first, await tools.team.ask({what: 'x'})]";
     let script = json!({"source": source});
     let mut client = Client::start(&lab).await;

@@ -299,16 +299,20 @@ impl Fixture {
                 9 => presence = presence.is_none().then(|| operator.attach()),
                 10 => {
                     let waiting = operator.questions();
-                    seen.extend(waiting.iter().map(|(q, _)| (q.id, q.arguments["number"].as_u64().unwrap())));
+                    seen.extend(
+                        waiting.iter().map(|call| {
+                            (call.id, call.arguments.as_ref().unwrap()["number"].as_u64().unwrap())
+                        }),
+                    );
                     // An id may be one of a question that is over.
                     if let Some((id, call)) = random.pick(&seen) {
-                        let is_open = waiting.iter().any(|(question, _)| question.id == id);
+                        let is_open = waiting.iter().any(|call| call.id == id);
                         let is_yes = random.below(2) == 0;
                         if is_yes && is_open {
                             record.lock().approved.insert(call);
                         }
                         let answer = if is_yes { OperatorAnswer::Once } else { OperatorAnswer::deny("") };
-                        operator.answer(id, answer);
+                        operator.answer(id, answer).await.unwrap();
                     }
                 }
                 11 if random.below(2) == 0 => {

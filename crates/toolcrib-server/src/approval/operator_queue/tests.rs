@@ -78,9 +78,10 @@ async fn the_first_answer_counts_wherever_it_comes_from() {
     let approver = nobody_else(&waiting);
     let mut asking = approver.ask(&mut batch, &context);
     assert!((&mut asking).now_or_never().is_none());
-    let id = pending_approvals.questions()[0].0.id;
-    assert_eq!(pending_approvals.answer(id, OperatorAnswer::deny("  not today ")), AnswerOutcome::Accepted);
-    assert_eq!(pending_approvals.answer(id, OperatorAnswer::Once), AnswerOutcome::TooLate);
+    let id = pending_approvals.questions()[0].id;
+    let answer = async |answer| pending_approvals.answer(id, answer).await.unwrap();
+    assert_eq!(answer(OperatorAnswer::deny("  not today ")).await, AnswerOutcome::Accepted);
+    assert_eq!(answer(OperatorAnswer::Once).await, AnswerOutcome::TooLate);
     asking.await;
     assert_eq!(batch[0].answer, Some(Answer::Denied(Some("not today".into()))));
 
@@ -102,7 +103,7 @@ async fn a_yes_is_for_the_call_that_was_asked_about() {
     let mut asking = approver.ask(&mut batch, &context);
     assert!((&mut asking).now_or_never().is_none());
     assert_eq!(
-        pending_approvals.answer(pending.question().id, OperatorAnswer::Once),
+        pending_approvals.answer(pending.question().id, OperatorAnswer::Once).await.unwrap(),
         AnswerOutcome::Accepted
     );
     asking.await;

@@ -31,10 +31,10 @@ async fn a_question_waits_for_the_operator_while_one_is_there_and_the_first_answ
     let mut asking = approver.ask_user(&question, &context);
     assert!((&mut asking).now_or_never().is_none());
     let id = room.questions_to_user().all()[0].id;
-    assert!(room.questions_to_user().answer(id, |_| UserAnswer::Denied(None)));
+    assert!(room.questions_to_user().answer(id, UserAnswer::Denied(None)).await.unwrap());
     assert_eq!(asking.await, UserAnswer::Denied(None));
     assert!(
-        !room.questions_to_user().answer(id, |_| approved(None, &json!({}))),
+        !room.questions_to_user().answer(id, approved(None, &json!({}))).await.unwrap(),
         "a late answer does not count"
     );
 

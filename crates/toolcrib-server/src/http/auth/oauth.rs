@@ -11,8 +11,8 @@ use toolcrib_oauth::server::{Claims, TokenValidator, ValidationError};
 use url::Url;
 
 use super::error::AuthError;
-use crate::Error;
 use crate::client::Client;
+use crate::{Error, Replica};
 
 /// The size of an HMAC-SHA256 key of one block, in bytes.
 const SEAL_BYTES: usize = 64;
@@ -27,9 +27,24 @@ pub(super) struct OAuth {
 
 impl OAuth {
     /// Creates the clients that an app configures. Keys and session names of the earlier version are kept.
-    pub(super) fn new(served: ServedOAuth, earlier: Option<&Self>) -> Result<Self, Error> {
+    /// Those of processes that share a store are the same.
+    pub(super) fn new(
+        served: ServedOAuth,
+        earlier: Option<&Self>,
+        replica: Option<&Replica>,
+    ) -> Result<Self, Error> {
         let validator = TokenValidator::new(served.server, earlier.map(|earlier| &earlier.validator));
-        let seal = earlier.map_or_else(random_bytes, |earlier| Ok(earlier.seal))?;
+        let seal = match (earlier, replica) {
+            (Some(earlier), _) => earlier.seal,
+            (None, Some(replica)) => {
+                let mut seal = [0; SEAL_BYTES];
+                for (part, name) in seal.chunks_exact_mut(SEAL_BYTES / 2).zip(["0", "1"]) {
+                    part.copy_from_slice(&replica.derive("people", name));
+                }
+                seal
+            }
+            (None, None) => random_bytes()?,
+        };
         Ok(Self { validator, clients: served.clients, seal })
     }
 

@@ -1,11 +1,11 @@
 //! The section with the calls that wait for an approval.
 
 use maud::{Markup, html};
-use toolcrib_policy::Question;
 
 use super::super::Viewer;
 use super::super::html::{text, text_to};
 use super::{PageView, heading, session, sign_in_form};
+use crate::operator::WaitingCall;
 
 /// The maximum length of arguments with which a call can be allowed on the page, in characters, since they are shown
 /// whole.
@@ -17,7 +17,7 @@ const MAX_SHOWN: usize = 50;
 impl PageView<'_> {
     pub(super) fn questions(&self) -> Markup {
         let all = self.page.pending.questions();
-        let mine: Vec<_> = all.iter().filter(|(question, _)| self.may_see(&question.session)).collect();
+        let mine: Vec<_> = all.iter().filter(|question| self.may_see(&question.session)).collect();
         html! {
             section id="approvals" {
                 (heading("Waiting for approval", mine.len()))
@@ -26,13 +26,13 @@ impl PageView<'_> {
                     (sign_in_form())
                 }
                 @if mine.is_empty() { p class="none" { "Nothing waits." } }
-                @for (question, since) in mine.iter().take(MAX_SHOWN) {
+                @for question in mine.iter().take(MAX_SHOWN) {
                     article {
                         h3 { (text(&question.tool)) " " span class="risk" { (question.risk.as_str()) } }
                         p class="dim" {
                             "Asked by " (text(&question.rule)) ", for " (text(&session(&question.session)))
                             @if let Some(agent) = &question.agent { ", agent " (text(agent)) }
-                            ", " (since.as_secs()) " s ago."
+                            ", " (question.waiting_seconds) " s ago."
                             @if !question.side_effects.is_empty() {
                                 " It changes: " q { (text(&question.side_effects.join(", "))) } "."
                             }
@@ -49,11 +49,13 @@ impl PageView<'_> {
     }
 
     /// Renders the arguments of a call and the forms that answer it.
-    fn answers(&self, question: &Question) -> Markup {
-        let arguments = serde_json::to_string_pretty(&question.arguments).unwrap_or_default();
-        let is_whole = arguments.chars().count() <= MAX_ARGUMENTS_CHARS;
+    fn answers(&self, question: &WaitingCall) -> Markup {
+        let arguments = question.arguments.as_ref();
+        let arguments =
+            arguments.map(|arguments| serde_json::to_string_pretty(arguments).unwrap_or_default());
+        let is_whole = arguments.as_ref().is_some_and(|text| text.chars().count() <= MAX_ARGUMENTS_CHARS);
         html! {
-            pre { (text_to(&arguments, MAX_ARGUMENTS_CHARS)) }
+            @if let Some(arguments) = &arguments { pre { (text_to(arguments, MAX_ARGUMENTS_CHARS)) } }
             @if is_whole {
                 form method="post" action="/answer" {
                     (self.sealed_question(question.id, &answer_to(question.id)))

@@ -345,8 +345,12 @@ struct FullStore(MemoryStore);
 
 #[async_trait::async_trait]
 impl Store for FullStore {
-    async fn load(&self, kind: RecordKind) -> Result<Vec<Record>, StoreError> {
-        self.0.load(kind).await
+    async fn list(&self, kind: RecordKind, prefix: &str) -> Result<Vec<Record>, StoreError> {
+        self.0.list(kind, prefix).await
+    }
+
+    async fn remove_ended(&self) -> Result<(), StoreError> {
+        self.0.remove_ended().await
     }
     async fn get(&self, kind: RecordKind, id: &str) -> Result<Option<Record>, StoreError> {
         self.0.get(kind, id).await

@@ -76,9 +76,13 @@ impl FaultyStore {
 
 #[async_trait]
 impl Store for FaultyStore {
-    async fn load(&self, kind: RecordKind) -> Result<Vec<Record>, StoreError> {
+    async fn list(&self, kind: RecordKind, prefix: &str) -> Result<Vec<Record>, StoreError> {
         self.alive().await;
-        self.kept.load(kind).await
+        self.kept.list(kind, prefix).await
+    }
+
+    async fn remove_ended(&self) -> Result<(), StoreError> {
+        self.kept.remove_ended().await
     }
 
     async fn get(&self, kind: RecordKind, id: &str) -> Result<Option<Record>, StoreError> {

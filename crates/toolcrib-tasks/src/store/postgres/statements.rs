@@ -1,8 +1,19 @@
 //! The statements of a store in PostgreSQL.
 
+use std::collections::BTreeMap;
+
 use sqlx::{Connection as _, PgConnection};
 
+use crate::store::StoreError;
 use crate::store::encoded_changes::{EncodedChange, EncodedChanges, PendingWrite, Refused};
+
+/// The time of the server in milliseconds.
+macro_rules! now {
+    () => {
+        "(EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT"
+    };
+}
+pub(super) use now;
 
 /// The key of the advisory lock of migrations: `toolcrib` in ASCII.
 const MIGRATION_LOCK: i64 = 0x746f_6f6c_6372_6962;
@@ -16,14 +27,20 @@ const VERSION_TABLE: [&str; 2] = [
 ];
 
 /// The statements that migrate a database from each version to the next. A released migration is never changed.
-pub(super) const MIGRATIONS: [&[&str]; 1] = [&[
-    // As in SQLite, ids are sorted by their bytes.
-    "CREATE TABLE toolcrib_records (
-        kind TEXT NOT NULL, id TEXT COLLATE \"C\" NOT NULL, session TEXT NOT NULL, body TEXT NOT NULL,
-        PRIMARY KEY (kind, id)
-    )",
-    "CREATE TABLE toolcrib_leases (id TEXT PRIMARY KEY, owner TEXT NOT NULL, until BIGINT NOT NULL)",
-]];
+pub(super) const MIGRATIONS: [&[&str]; 2] = [
+    &[
+        // As in SQLite, ids are sorted by their bytes.
+        "CREATE TABLE toolcrib_records (
+            kind TEXT NOT NULL, id TEXT COLLATE \"C\" NOT NULL, session TEXT NOT NULL, body TEXT NOT NULL,
+            PRIMARY KEY (kind, id)
+        )",
+        "CREATE TABLE toolcrib_leases (id TEXT PRIMARY KEY, owner TEXT NOT NULL, until BIGINT NOT NULL)",
+    ],
+    &[
+        "ALTER TABLE toolcrib_records ADD COLUMN ends BIGINT",
+        "CREATE INDEX toolcrib_records_ends ON toolcrib_records (ends) WHERE ends IS NOT NULL",
+    ],
+];
 
 /// Changes that are written and not committed.
 pub(super) struct Prepared {
@@ -67,21 +84,39 @@ async fn write(
                     .fetch_optional(&mut *connection)
                     .await?;
             if holder.is_some_and(|holder| holder != *owner) {
-                return Ok(Some(id.clone()));
+                return Ok(Some(StoreError::LeaseLost { id: id.clone() }));
+            }
+        }
+        if let EncodedChange::Take { kind, id } = change {
+            // Another process that takes it too waits for the commit, and does not find it then.
+            let found: Option<i32> = sqlx::query_scalar(concat!(
+                "SELECT 1 FROM toolcrib_records WHERE kind = $1 AND id = $2 AND (ends IS NULL OR ends > ",
+                now!(),
+                ") FOR UPDATE",
+            ))
+            .bind(kind.as_str())
+            .bind(id)
+            .fetch_optional(&mut *connection)
+            .await?;
+            if found.is_none() {
+                return Ok(Some(StoreError::Taken { kind: kind.as_str(), id: id.clone() }));
             }
         }
     }
     for change in changes {
         let statement = match change {
-            EncodedChange::Put { kind, id, session, body } => sqlx::query(
-                "INSERT INTO toolcrib_records (kind, id, session, body) VALUES ($1, $2, $3, $4)
-                 ON CONFLICT (kind, id) DO UPDATE SET session = excluded.session, body = excluded.body",
-            )
+            EncodedChange::Put { kind, id, session, body, lifetime } => sqlx::query(concat!(
+                "INSERT INTO toolcrib_records (kind, id, session, body, ends) VALUES ($1, $2, $3, $4, ",
+                now!(),
+                " + $5) ON CONFLICT (kind, id) DO UPDATE
+                 SET session = excluded.session, body = excluded.body, ends = excluded.ends",
+            ))
             .bind(kind.as_str())
             .bind(id)
             .bind(session)
-            .bind(body),
-            EncodedChange::Remove { kind, id } => {
+            .bind(body)
+            .bind(lifetime),
+            EncodedChange::Remove { kind, id } | EncodedChange::Take { kind, id } => {
                 sqlx::query("DELETE FROM toolcrib_leases WHERE id = $1")
                     .bind(id)
                     .execute(&mut *connection)
@@ -115,4 +150,28 @@ pub(super) async fn migrate(connection: &mut PgConnection) -> sqlx::Result<i64> 
     }
     transaction.commit().await?;
     Ok(version)
+}
+
+/// Returns the version of the tables, and the number of records of each kind.
+pub(super) async fn status(connection: &mut PgConnection) -> sqlx::Result<(i64, BTreeMap<String, i64>)> {
+    let is_there: bool = sqlx::query_scalar("SELECT to_regclass('toolcrib_store') IS NOT NULL")
+        .fetch_one(&mut *connection)
+        .await?;
+    if !is_there {
+        return Ok((0, BTreeMap::new()));
+    }
+    let version: i64 =
+        sqlx::query_scalar("SELECT version FROM toolcrib_store").fetch_one(&mut *connection).await?;
+    // The first version has no records that end.
+    let kinds = if version < 2 {
+        "SELECT kind, COUNT(*) FROM toolcrib_records GROUP BY kind"
+    } else {
+        concat!(
+            "SELECT kind, COUNT(*) FROM toolcrib_records WHERE ends IS NULL OR ends > ",
+            now!(),
+            " GROUP BY kind"
+        )
+    };
+    let records: Vec<(String, i64)> = sqlx::query_as(kinds).fetch_all(connection).await?;
+    Ok((version, records.into_iter().collect()))
 }

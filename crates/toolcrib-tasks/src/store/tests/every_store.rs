@@ -107,6 +107,62 @@ async fn a_write_under_a_lost_lease_is_refused_with_all_that_comes_with_it() {
 }
 
 #[tokio::test]
+async fn of_several_that_take_a_record_one_gets_it_and_the_others_change_nothing() {
+    for (store, _folder) in stores().await {
+        store.apply(vec![put("a", 1)]).await.unwrap();
+        let take = |number: u64| {
+            let answer = record(RecordKind::Message, &number.to_string(), json!(number));
+            store.apply(vec![Change::Put(answer), Change::take(RecordKind::Schedule, "a")])
+        };
+        let taken = futures::future::join_all((0..5).map(take)).await;
+        let refused =
+            |taken: &Result<(), StoreError>| matches!(taken, Err(StoreError::Taken { id, .. }) if id == "a");
+        assert_eq!(taken.iter().filter(|taken| taken.is_ok()).count(), 1, "{taken:?}");
+        assert_eq!(taken.iter().filter(|taken| refused(taken)).count(), 4, "{taken:?}");
+        assert_eq!(store.load(RecordKind::Message).await.unwrap().len(), 1);
+        assert_eq!(store.get(RecordKind::Schedule, "a").await.unwrap(), None);
+        store.close().await;
+    }
+}
+
+#[tokio::test]
+async fn the_records_whose_ids_begin_with_a_text_are_listed() {
+    for (store, _folder) in stores().await {
+        let ids = ["a", "a.1", "a.2", "a.\u{1f600}", "a/", "b.1"];
+        store.apply(ids.iter().map(|id| put(id, 1)).collect()).await.unwrap();
+        let found = store.list(RecordKind::Schedule, "a.").await.unwrap();
+        let found: Vec<_> = found.iter().map(|record| record.id.as_str()).collect();
+        assert_eq!(found, ["a.1", "a.2", "a.\u{1f600}"]);
+        assert_eq!(store.list(RecordKind::Message, "a.").await.unwrap(), []);
+        store.close().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_record_with_a_lifetime_ends_and_can_neither_be_read_nor_taken_then() {
+    for (store, _folder) in stores_of_this_machine().await {
+        let short = |id: &str, seconds| {
+            let record = record(RecordKind::Message, id, json!({}));
+            Change::PutFor { record, lifetime: Duration::from_secs(seconds) }
+        };
+        let ids = async || {
+            let all = store.load(RecordKind::Message).await.unwrap();
+            all.into_iter().map(|record| record.id).collect::<Vec<_>>()
+        };
+        store.apply(vec![short("a", 10), short("b", 20), short("c", 10)]).await.unwrap();
+        store.apply(vec![Change::Put(record(RecordKind::Message, "c", json!({})))]).await.unwrap();
+        tokio::time::advance(Duration::from_secs(11)).await;
+        assert_eq!(ids().await, ["b", "c"], "a record that is put again without a time stays");
+        assert_eq!(store.get(RecordKind::Message, "a").await.unwrap(), None);
+        let taken = store.apply(vec![Change::take(RecordKind::Message, "a")]).await;
+        assert!(matches!(taken, Err(StoreError::Taken { .. })), "{taken:?}");
+        store.remove_ended().await.unwrap();
+        assert_eq!(ids().await, ["b", "c"]);
+        store.close().await;
+    }
+}
+
+#[tokio::test]
 async fn changes_that_come_at_once_are_all_made() {
     for (store, _folder) in stores().await {
         let store = Arc::<dyn Store>::from(store);

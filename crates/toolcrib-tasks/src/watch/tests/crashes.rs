@@ -41,8 +41,12 @@ impl Counting {
 
 #[async_trait]
 impl Store for Counting {
-    async fn load(&self, kind: RecordKind) -> Result<Vec<Record>, StoreError> {
-        self.inner.load(kind).await
+    async fn list(&self, kind: RecordKind, prefix: &str) -> Result<Vec<Record>, StoreError> {
+        self.inner.list(kind, prefix).await
+    }
+
+    async fn remove_ended(&self) -> Result<(), StoreError> {
+        self.inner.remove_ended().await
     }
     async fn get(&self, kind: RecordKind, id: &str) -> Result<Option<Record>, StoreError> {
         self.inner.get(kind, id).await

@@ -19,20 +19,20 @@ fn served() -> ServedOAuth {
 
 #[test]
 fn each_subject_has_a_session_that_stays_the_same_and_that_nobody_else_can_tell() {
-    let first = OAuth::new(served(), None).unwrap();
+    let first = OAuth::new(served(), None, None).unwrap();
     let ada = first.person("desk", "ada");
     assert!(ada.session.starts_with("serve/desk/") && ada.name == "desk", "{ada:?}");
     assert_eq!(first.person("desk", "ada"), ada);
     for other in [
         first.person("desk", "bob"),
         first.person("other", "ada"),
-        OAuth::new(served(), None).unwrap().person("desk", "ada"),
+        OAuth::new(served(), None, None).unwrap().person("desk", "ada"),
     ] {
         assert!(other.session != ada.session && other.owner != ada.owner, "{other:?}");
     }
     // Another version of the app keeps it, unless the subject is one of another issuer.
-    assert_eq!(OAuth::new(served(), Some(&first)).unwrap().person("desk", "ada"), ada);
+    assert_eq!(OAuth::new(served(), Some(&first), None).unwrap().person("desk", "ada"), ada);
     let mut elsewhere = served();
     elsewhere.server.issuer = "https://elsewhere.example.com".to_owned();
-    assert_ne!(OAuth::new(elsewhere, Some(&first)).unwrap().person("desk", "ada"), ada);
+    assert_ne!(OAuth::new(elsewhere, Some(&first), None).unwrap().person("desk", "ada"), ada);
 }

@@ -1,0 +1,259 @@
+//! Replicas of one app on a store in PostgreSQL, behind a proxy that sends each request to the next.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncWriteExt as _, copy_bidirectional};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+
+use super::client::{Served, WAITS, app, call_ask, let_go, read, until_called, was_called};
+use super::page::{field, operator, send, start};
+use crate::support::{Lab, PATIENCE, mcp_script, new_database};
+
+const ASKED: &str = "{default_policy: approve}";
+const GRANTED: &str = "{default_policy: grant}";
+
+/// A server whose tool has a long result.
+const LONG: &str = r#"on_call() { text "$(printf 'item %s;\\n' $(seq 1 20000))"; }"#;
+
+/// A proxy that sends each connection to the next address.
+struct RoundRobin {
+    address: SocketAddr,
+    accepting: JoinHandle<()>,
+}
+
+impl RoundRobin {
+    async fn start(replicas: &[&Served]) -> Self {
+        let replicas: Vec<_> = replicas.iter().map(|served| served.address).collect();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let next = Arc::new(AtomicUsize::new(0));
+        let accepting = tokio::spawn(async move {
+            while let Ok((mut client, _)) = listener.accept().await {
+                let replica = replicas[next.fetch_add(1, Ordering::Relaxed) % replicas.len()];
+                tokio::spawn(async move {
+                    let mut server = TcpStream::connect(replica).await.unwrap();
+                    // A side that hangs up ends the other.
+                    let _ = copy_bidirectional(&mut client, &mut server).await;
+                });
+            }
+        });
+        Self { address, accepting }
+    }
+
+    /// Sends a request of revision 2026-07-28 to the next replica.
+    async fn modern(&self, any: &Served, method: &str, params: Value) -> Value {
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        stream.write_all(&any.modern_request(&[], method, params)).await.unwrap();
+        read(&mut stream).await.message()
+    }
+}
+
+impl Drop for RoundRobin {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+/// Apps in folders of their own, as on several machines, on one store.
+fn labs<const N: usize>(capabilities: &str) -> Option<[Lab; N]> {
+    let url = new_database()?;
+    let store = "store: '${STORE_URL}'\nexecution: {scheduler: true}";
+    Some([(); N].map(|()| app(store, capabilities).with_variable("STORE_URL", url.clone())))
+}
+
+async fn served<const N: usize>(labs: &[Lab; N]) -> [Served; N] {
+    let mut served = Vec::new();
+    for lab in labs {
+        served.push(Served::start(lab, &[]).await);
+    }
+    served.try_into().unwrap_or_else(|_| unreachable!("there is one for each lab"))
+}
+
+fn with_elicitation(mut params: Value) -> Value {
+    params["_meta"] = json!({"capabilities": {"elicitation": {"form": {}}}});
+    params
+}
+
+/// The call once more, with the state of the question and with answers.
+fn again(asked: &Value, answer: Option<&Value>) -> Value {
+    let mut params = with_elicitation(call_ask());
+    params["requestState"] = asked["result"]["requestState"].clone();
+    if let Some(answer) = answer {
+        let keys = asked["result"]["inputRequests"].as_object().unwrap_or_else(|| panic!("{asked}")).keys();
+        let answers = keys.map(|key| (key.clone(), answer.clone()));
+        params["inputResponses"] = answers.collect::<serde_json::Map<_, _>>().into();
+    }
+    params
+}
+
+fn yes() -> Value {
+    json!({"action": "accept", "content": {"decision": "once"}})
+}
+
+fn text(answer: &Value) -> &str {
+    answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"))
+}
+
+async fn ask(served: &Served) -> Value {
+    let asked = served.modern(&[], "tools/call", with_elicitation(call_ask())).await;
+    assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+    asked
+}
+
+/// Waits for a page that shows a text.
+async fn page_with(served: &Served, cookie: &str, shown: &str) -> String {
+    let begun = tokio::time::Instant::now();
+    loop {
+        let page = served.get("/", &[("cookie", cookie)]).await.body;
+        if page.contains(shown) {
+            return page;
+        }
+        assert!(begun.elapsed() < PATIENCE, "no {shown:?}: {page}");
+    }
+}
+
+fn once(page: &str) -> String {
+    format!("question={}&seal={}&say=once", field(page, "question"), field(page, "seal"))
+}
+
+#[tokio::test]
+async fn a_question_of_one_replica_is_answered_at_another_and_its_call_ends_at_a_third() {
+    let Some(labs) = labs::<3>(ASKED) else { return };
+    let asks = Served::start(&labs[0], &[]).await;
+    let (answers, key) = start(&labs[1]).await;
+    let ends = Served::start(&labs[2], &[]).await;
+    let cookie = operator(&answers, &key).await;
+    answers.get("/", &[("cookie", &cookie)]).await;
+    let asked = ask(&asks).await;
+    let page = page_with(&answers, &cookie, "team.ask").await;
+    let taken = send(&answers, "/answer", &[("cookie", &cookie)], &once(&page)).await;
+    assert_eq!(taken.header("location"), Some("/?told=taken"), "{taken:#?}");
+    let late = send(&answers, "/answer", &[("cookie", &cookie)], &once(&page)).await;
+    assert_eq!(late.header("location"), Some("/?told=gone"), "{late:#?}");
+    let done = ends.modern(&[], "tools/call", again(&asked, None)).await;
+    assert_eq!(text(&done), "done", "{done}");
+    assert_eq!(labs[0].read("home/called"), "ask\n");
+    assert!(!was_called(&labs[1]) && !was_called(&labs[2]));
+    // The question is answered, whatever its client says now.
+    let replayed = ends.modern(&[], "tools/call", again(&asked, Some(&yes()))).await;
+    assert_eq!(replayed["error"]["code"], -32602, "{replayed}");
+    assert_eq!(labs[0].read("home/called"), "ask\n");
+}
+
+#[tokio::test]
+async fn a_client_behind_a_proxy_answers_its_question_and_the_call_runs_once() {
+    let Some(labs) = labs::<3>(ASKED) else { return };
+    let replicas = served(&labs).await;
+    let proxy = RoundRobin::start(&replicas.each_ref()).await;
+    for round in 1..=4 {
+        let asked = proxy.modern(&replicas[0], "tools/call", with_elicitation(call_ask())).await;
+        // Another call must not be resumed with its state, and does not use it up.
+        let mut other = again(&asked, Some(&yes()));
+        other["arguments"]["what"] = "something else".into();
+        let refused = proxy.modern(&replicas[0], "tools/call", other).await;
+        assert_eq!(refused["error"]["code"], -32602, "{refused}");
+        let done = proxy.modern(&replicas[0], "tools/call", again(&asked, Some(&yes()))).await;
+        assert_eq!(text(&done), "done", "{done}");
+        let replayed = proxy.modern(&replicas[0], "tools/call", again(&asked, Some(&yes()))).await;
+        assert_eq!(replayed["error"]["code"], -32602, "{replayed}");
+        let runs =
+            labs.iter().filter(|lab| was_called(lab)).map(|lab| lab.read("home/called").lines().count());
+        assert_eq!(runs.sum::<usize>(), round);
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_had_not_begun_in_a_replica_that_was_killed_is_asked_again_and_runs_in_another() {
+    let Some(labs) = labs::<2>(ASKED) else { return };
+    let [mut killed, survivor] = served(&labs).await;
+    let asked = ask(&killed).await;
+    killed.child.kill().await.unwrap();
+    let asked_again = survivor.modern(&[], "tools/call", again(&asked, Some(&yes()))).await;
+    assert_eq!(asked_again["result"]["resultType"], "input_required", "{asked_again}");
+    assert!(!was_called(&labs[1]));
+    let done = survivor.modern(&[], "tools/call", again(&asked_again, Some(&yes()))).await;
+    assert_eq!(text(&done), "done", "{done}");
+    assert_eq!(labs[1].read("home/called"), "ask\n");
+    assert!(!was_called(&labs[0]));
+}
+
+#[tokio::test]
+async fn a_call_that_had_begun_in_a_replica_that_was_killed_is_not_repeated() {
+    let Some(labs) = labs::<2>(ASKED) else { return };
+    let labs = labs.map(|lab| lab.with_file("server.sh", mcp_script(WAITS)));
+    let mut killed = Served::start(&labs[0], &[]).await;
+    let (survivor, key) = start(&labs[1]).await;
+    let cookie = operator(&survivor, &key).await;
+    survivor.get("/", &[("cookie", &cookie)]).await;
+    let asked = ask(&killed).await;
+    let page = page_with(&survivor, &cookie, "team.ask").await;
+    send(&survivor, "/answer", &[("cookie", &cookie)], &once(&page)).await;
+    until_called(&labs[0]).await;
+    killed.child.kill().await.unwrap();
+    let lost = survivor.modern(&[], "tools/call", again(&asked, None)).await;
+    assert!(text(&lost).contains("outcome_unknown"), "{lost}");
+    assert!(!was_called(&labs[1]));
+    let_go(&labs[0]);
+}
+
+#[tokio::test]
+async fn a_handle_of_one_replica_is_read_at_another() {
+    let Some(labs) = labs::<2>(GRANTED) else { return };
+    let labs = labs.map(|lab| lab.with_file("server.sh", mcp_script(LONG)));
+    let [makes, reads] = served(&labs).await;
+    let made = makes.modern(&[], "tools/call", call_ask()).await;
+    let shown = text(&made);
+    let at = shown.find("r_").unwrap_or_else(|| panic!("no handle: {made}"));
+    let handle: String = shown[at..].chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
+    let read = json!({"name": "read_result", "arguments": {"handle": handle, "grep": "item 19999;"}});
+    let found = reads.modern(&[], "tools/call", read.clone()).await;
+    assert!(text(&found).contains("item 19999;"), "{found}");
+    drop(makes);
+    let found = reads.modern(&[], "tools/call", read).await;
+    assert!(text(&found).contains("item 19999;"), "{found}");
+}
+
+#[tokio::test]
+async fn the_clients_of_all_replicas_see_the_same_tools() {
+    let Some(labs) = labs::<3>(GRANTED) else { return };
+    let mut lists = Vec::new();
+    for replica in &served(&labs).await {
+        let reply = replica.modern_reply(&[], "tools/list", json!({})).await;
+        lists.push(reply.body);
+    }
+    assert!(lists[0].contains("team__ask"), "{}", lists[0]);
+    assert!(lists.iter().all(|list| *list == lists[0]), "{lists:#?}");
+}
+
+#[tokio::test]
+async fn a_replica_that_loses_the_store_answers_calls_that_need_none_and_says_so() {
+    let Some(labs) = labs::<1>("{default_policy: approve, grant: [{module: hello}]}") else { return };
+    let store = labs[0].environment("STORE_URL");
+    let (database, _) = store.split_once('?').unwrap_or((&store, ""));
+    let name = database.rsplit('/').next().unwrap().to_owned();
+    let [replica] = served(&labs).await;
+    let ready = replica.get("/readyz", &[]).await;
+    assert_eq!((ready.status, ready.body.trim()), (200, "ready"));
+    let server = std::env::var("TOOLCRIB_TEST_POSTGRES").unwrap();
+    let sql = format!("DROP DATABASE {name} WITH (FORCE)");
+    let dropped = std::process::Command::new("psql").args([&server, "--quiet", "--command", &sql]).output();
+    assert!(dropped.unwrap().status.success());
+    let hello = json!({"name": "hello__say_hello", "arguments": {"name": "Ada"}});
+    let greeted = replica.modern(&[], "tools/call", hello).await;
+    assert_eq!(text(&greeted), "Hello, Ada!");
+    let refused = replica.modern(&[], "tools/call", with_elicitation(call_ask())).await;
+    assert!(refused["error"]["message"].as_str().unwrap_or_default().contains("postgres://"), "{refused}");
+    assert!(!was_called(&labs[0]));
+    let told = async || {
+        let ready = replica.get("/readyz", &[]).await;
+        ready.body.contains("without its store")
+    };
+    let begun = tokio::time::Instant::now();
+    while !told().await {
+        assert!(begun.elapsed() < PATIENCE, "it is not told");
+    }
+}
