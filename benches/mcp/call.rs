@@ -162,14 +162,8 @@ fn authorized(
     arguments: &JsonObject,
 ) -> Result<Authorized<Call>, Box<dyn Error>> {
     let entry = snapshot.iter().find(|entry| entry.tool.name.name() == "echo").ok_or("no tool `echo`")?;
-    let call = Call {
-        tool: Arc::clone(&entry.tool),
-        fingerprint: entry.fingerprint,
-        source: Arc::clone(&entry.source),
-        generation: snapshot.generation(),
-        arguments: arguments.clone(),
-        call_id: None,
-    };
+    let mut call = Call::new(Arc::clone(&entry.tool), Arc::clone(&entry.source), snapshot.generation());
+    call.arguments.clone_from(arguments);
     match policy.authorize(call, context.principal()) {
         Verdict::Granted(authorized) => Ok(authorized),
         _ => Err("the call is not granted".into()),

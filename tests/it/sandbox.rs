@@ -325,7 +325,7 @@ async fn a_sandbox_that_cannot_be_enforced_is_an_error_before_anything_starts() 
 
 #[tokio::test]
 async fn modules_and_the_shell_have_sandboxes_that_access_narrows() {
-    let manifest = r#"
+    let manifest = r"
 name: notes
 description: Notes.
 tools:
@@ -334,7 +334,7 @@ tools:
     description: Writes one file.
     argv: [sh, write.sh]
     access: {network: [], filesystem: [{path: data, mode: write}]}
-"#;
+";
     let app = "
 app: {workspace: work}
 modules: {shell: {config: {sandbox: {profile: offline, max_processes: 50}}}}
