@@ -48,7 +48,7 @@ impl ToolEngine for Source {
     }
 }
 
-fn source(name: &'static str, tool: &str, properties: Value) -> Source {
+fn source(name: &'static str, tool: &str, properties: &Value) -> Source {
     let (namespace, bare) = tool.split_once('.').unwrap();
     let schema = json!({"type": "object", "properties": properties});
     let tool = Tool::new(QualifiedName::new(namespace, bare).unwrap()).with_parameters(schema);
@@ -64,7 +64,7 @@ struct Fixture {
 }
 
 async fn fixture_with(first: Source, capabilities: Value, approver: Arc<dyn Approver>) -> Fixture {
-    let second = Arc::new(source("two", "google.search", json!({"text": {"type": "string"}})));
+    let second = Arc::new(source("two", "google.search", &json!({"text": {"type": "string"}})));
     let first = Arc::new(first);
     let shapes = json!([{
         "tool": "github.search",
@@ -87,7 +87,7 @@ async fn fixture_with(first: Source, capabilities: Value, approver: Arc<dyn Appr
 
 async fn fixture(capabilities: Value, approver: Arc<dyn Approver>) -> Fixture {
     let properties = json!({"q": {"type": "string"}, "owner": {"type": "string"}});
-    fixture_with(source("one", "github.search", properties), capabilities, approver).await
+    fixture_with(source("one", "github.search", &properties), capabilities, approver).await
 }
 
 impl Fixture {
@@ -105,7 +105,7 @@ fn granted() -> Value {
     json!({"default_policy": "deny", "grant": [{"module": "web", "actions": ["find"]}]})
 }
 
-fn with_rule(effect: &str, rule: Value) -> Value {
+fn with_rule(effect: &str, rule: &Value) -> Value {
     let mut capabilities = granted();
     capabilities[effect] = json!([rule]);
     capabilities
@@ -136,7 +136,7 @@ async fn the_original_name_is_no_tool_any_more() {
 #[tokio::test]
 async fn a_rule_that_denies_each_original_denies_the_shaped_tool_and_hides_it() {
     let deny = json!({"module": "g*", "actions": ["search"]});
-    let fixture = fixture(with_rule("deny", deny), Arc::new(DenyAll)).await;
+    let fixture = fixture(with_rule("deny", &deny), Arc::new(DenyAll)).await;
     let error = fixture.call("web.find", json!({"query": "x"})).await.error.unwrap();
     assert_eq!(error.kind, ErrorKind::Denied);
     let context = CallContext::new("s");
@@ -146,7 +146,7 @@ async fn a_rule_that_denies_each_original_denies_the_shaped_tool_and_hides_it() 
 
 #[tokio::test]
 async fn a_rule_that_denies_one_original_leaves_the_others() {
-    let fixture = fixture(with_rule("deny", json!({"module": "github"})), Arc::new(DenyAll)).await;
+    let fixture = fixture(with_rule("deny", &json!({"module": "github"})), Arc::new(DenyAll)).await;
     let result = fixture.call("web.find", json!({"query": "x"})).await;
     assert_eq!(result.result, json!({"ran": "google.search", "arguments": {"text": "x"}}));
     assert_eq!(fixture.records.records().pop().unwrap().original.as_deref(), Some("google::search"));
@@ -156,7 +156,7 @@ async fn a_rule_that_denies_one_original_leaves_the_others() {
 async fn a_condition_on_arguments_of_the_original_holds_for_the_values_that_a_shape_adds() {
     let rule = json!({"module": "github", "arguments": [{"path": "/owner", "equals": "ada"}]});
     let other = json!({"module": "google"});
-    let mut capabilities = with_rule("deny", rule);
+    let mut capabilities = with_rule("deny", &rule);
     capabilities["deny"].as_array_mut().unwrap().push(other);
     let fixture = fixture(capabilities, Arc::new(DenyAll)).await;
     let error = fixture.call("web.find", json!({"query": "x"})).await.error.unwrap();
@@ -166,7 +166,7 @@ async fn a_condition_on_arguments_of_the_original_holds_for_the_values_that_a_sh
 
 #[tokio::test]
 async fn a_rule_that_asks_about_the_original_asks_about_the_shaped_tool() {
-    let asks = with_rule("approve", json!({"module": "github"}));
+    let asks = with_rule("approve", &json!({"module": "github"}));
     let fixture = fixture(asks, Arc::new(DenyAll)).await;
     let error = fixture.call("web.find", json!({"query": "x"})).await.error.unwrap();
     assert_eq!(error.kind, ErrorKind::ApprovalRequired);
@@ -226,7 +226,7 @@ async fn the_next_original_runs_if_the_source_of_the_first_is_down() {
 #[tokio::test]
 async fn a_failure_of_the_first_original_is_no_reason_to_run_the_next() {
     let properties = json!({"q": {"type": "string"}, "owner": {"type": "string"}});
-    let mut first = source("one", "github.search", properties);
+    let mut first = source("one", "github.search", &properties);
     first.fails = true;
     let fixture = fixture_with(first, granted(), Arc::new(DenyAll)).await;
     let error = fixture.call("web.find", json!({"query": "x"})).await.error.unwrap();
