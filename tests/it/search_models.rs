@@ -115,7 +115,8 @@ serve: {surface: discovery}
     for tier in ["model", "fastembed"] {
         lab.run(["models", "use", "AllMiniLML6V2Q", "app.yaml", "--tier", tier]).await.expect(0);
         let text = lab.read("app.yaml");
-        assert!(text.contains(&format!("search: {{tier: {tier}, model: AllMiniLML6V2Q}}\n")), "{text}");
+        let settings = format!("  search:\n    tier: {tier}\n    model: AllMiniLML6V2Q\n");
+        assert!(text.contains(&settings), "{text}");
         assert!(text.contains("# files\n"), "comments stay: {text}");
         let (found, _) = search(&lab).await;
         assert_eq!((&found["engine"], &found["degraded"]), (&json!("hybrid"), &json!(false)), "{tier}");
@@ -135,10 +136,15 @@ async fn an_app_file_is_changed_only_for_a_model_that_works() {
         .with_file("broken/tokenizer.json", "{}");
     let broken = lab.run(["models", "use", "broken", "app.yaml"]).await.expect(1);
     assert!(broken.stderr.contains("broken"), "{broken:#?}");
-    let folder = model.display().to_string();
-    let told = lab.run(["models", "use", &folder, "app.yaml"]).await.expect(2);
-    assert!(told.stderr.contains("write `search: {tier: model, model_dir: "), "{told:#?}");
     assert_eq!(lab.read("app.yaml"), app);
+    let folder = model.display().to_string();
+    let lab = lab.with_file("app.yaml", "tools: {search: keyword}\n");
+    let told = lab.run(["models", "use", &folder, "app.yaml"]).await.expect(2);
+    assert!(
+        told.stderr.contains("set this in `tools.search` by hand:\n{tier: model, model_dir: "),
+        "{told:#?}"
+    );
+    assert_eq!(lab.read("app.yaml"), "tools: {search: keyword}\n");
 }
 
 #[tokio::test]

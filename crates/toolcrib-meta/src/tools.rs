@@ -41,8 +41,7 @@ const GET: &str = "Parameters of a tool that a search did not show";
 
 const EXECUTE: &str = "Call a tool by its name";
 
-const PARALLEL: &str =
-    "Run independent calls at once. Results keep their order; a failure stops no other call";
+const PARALLEL: &str = "Run independent calls at once. Results keep their order";
 
 /// The default number of tools that a search shows.
 const DEFAULT_RESULTS: i64 = 5;
@@ -107,7 +106,7 @@ struct ExecuteTool {
     #[serde(default)]
     #[schemars(schema_with = "any_object")]
     params: JsonObject,
-    /// `$.a[*].b` or jq: the part of its result.
+    /// `$.a` or jq.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "any_text")]
     project: Option<String>,
@@ -177,6 +176,14 @@ fn without_notation(schema: &mut Value) {
     }
 }
 
+/// Removes the argument `project` of the calls of `run_parallel`, which is described once, at `execute_tool`.
+fn without_projection(schema: &mut Value) {
+    let properties = schema.pointer_mut("/properties/calls/items/properties").and_then(Value::as_object_mut);
+    if let Some(properties) = properties {
+        properties.shift_remove("project");
+    }
+}
+
 /// The most calls of one `run_parallel`.
 const MAX_PARALLEL_CALLS: usize = 50;
 
@@ -226,6 +233,7 @@ pub fn module(discovery: Arc<Discovery>) -> Module {
         )
         .with_tool(
             FunctionTool::forwarding::<RunParallel, _, _>(RUN_PARALLEL, PARALLEL, run_parallel)
+                .with_parameters(without_projection)
                 .with_risk(Risk::Low)
                 .with_metadata("operational", true)
                 .with_metadata("presence", "essential")

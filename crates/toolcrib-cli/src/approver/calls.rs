@@ -270,7 +270,7 @@ impl<'a> PendingQuestion<'a> {
         let mut choices = self.confirmation.choices(reach);
         if let Some(writer) = self.rule_writer() {
             // Writing to a string cannot fail.
-            let _ = write!(choices, "p always, in {}, ", excerpt(&writer.file_name(), MAX_FILE_NAME_BYTES));
+            let _ = write!(choices, "p in {}, ", excerpt(&writer.file_name(), MAX_FILE_NAME_BYTES));
         }
         let prompt = match &self.confirmation {
             Confirmation::Letter => format!("run it? [{choices}e edit{more}, n no, or say why not] "),

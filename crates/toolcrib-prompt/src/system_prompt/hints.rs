@@ -28,9 +28,17 @@ pub(super) fn hints(plan: &Plan, style: CallStyle) -> String {
     })
 }
 
+/// Returns the arguments that each call needs: those that are required, and the arguments of the other tool.
 fn template(tool: &OfferedTool) -> Map<String, Value> {
-    let properties = tool.parameters().get("properties").and_then(Value::as_object).into_iter().flatten();
-    let short = properties.filter(|(name, _)| name.chars().count() <= MAX_NAME_CHARS);
+    let parameters = tool.parameters();
+    let properties = parameters.get("properties").and_then(Value::as_object).into_iter().flatten();
+    let required = parameters.get("required").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let is_needed = |name: &str, schema: &Value| {
+        required.iter().any(|required| required == name)
+            || schema.get("type").is_some_and(|kind| kind == "object")
+    };
+    let short =
+        properties.filter(|(name, schema)| name.chars().count() <= MAX_NAME_CHARS && is_needed(name, schema));
     short.take(MAX_ARGUMENTS).map(|(name, schema)| (name.clone(), placeholder(name, schema))).collect()
 }
 

@@ -100,7 +100,7 @@ pub fn tools(results: Arc<Results>) -> Vec<FunctionTool> {
         async move { results.read(request, &context).await }
     };
     let description = "Read a large result by its handle: rows (where `stock < 2 && name == 'a'`, sort `-price`), figures (sum \
-                       `qty * price`), or jq, jsonpath, grep, lines (`10-50`), page";
+                       `qty * price`); lines `10-50`";
     vec![
         FunctionTool::new(READ_RESULT, description, read)
             .with_risk(Risk::Low)

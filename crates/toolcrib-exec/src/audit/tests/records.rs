@@ -43,6 +43,8 @@ async fn the_reference_lists_every_field_of_a_record_in_order() {
     record.on_behalf_of = vec!["lead".to_owned()];
     record.arguments = Some(Value::Null);
     record.result = Some(Value::Null);
+    record.original = Some("crm::q2".to_owned());
+    record.saved_tokens = Some(1);
     record.error = Some(Value::Null);
     let text = serde_json::to_string(&record).unwrap();
     let page = include_str!("../../../../../docs/reference/audit.md");
