@@ -9,3 +9,4 @@ mod tests;
 
 pub(crate) use app::{AppEdit, CollectionStyle};
 pub(crate) use target::{MAX_CONFIGURATION_BYTES, Target, backups};
+pub(crate) use yaml_text::quoted;

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::Value;
+use toolcrib_model::text::is_invisible;
 
 /// The indentation of nested blocks.
 const INDENT: &str = "  ";
@@ -74,17 +75,16 @@ fn scalar(text: &str) -> String {
     if is_plain { text.to_owned() } else { quoted(text) }
 }
 
-/// Returns a text in double quotes. The escapes of JSON are those of YAML, for the characters that JSON escapes.
-fn quoted(text: &str) -> String {
+/// Returns a text in double quotes. Line ends and invisible characters are escaped.
+pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         match c {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
             '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            c if c.is_control() || matches!(u32::from(c), 0x2028 | 0x2029 | 0xFEFF | 0xFFFE | 0xFFFF) => {
+            c if is_invisible(c) || matches!(u32::from(c), 0x85 | 0xD800..=0xF8FF | 0xFFFE..) => {
                 let _ = write!(out, "\\U{:08X}", u32::from(c));
             }
             c => out.push(c),

@@ -14,21 +14,12 @@ impl Profile {
         principal: Principal<'_>,
         arguments: KnownArguments<'_>,
     ) -> Decision {
-        if let Some(place) = &self.blocked {
-            return Decision::new(Effect::Deny, place);
-        }
-        if let Some(denial) = self.reserved.as_ref().and_then(|reserved| reserved.denial(principal)) {
-            return denial;
-        }
-        let denies = self.first(Effect::Deny, principal, arguments);
-        if let Some(rule) = denies.surely {
-            return rule.decision();
-        }
-        if self.is_too_risky {
-            return names.max_risk.clone();
-        }
+        let may_be_denied = match self.denial(names, principal, arguments) {
+            Ok(may_be_denied) => may_be_denied,
+            Err(denial) => return denial,
+        };
         let mut decision = self.unless_denied(names, principal, arguments);
-        decision.depends_on_arguments |= denies.perhaps.is_some() && decision.effect != Effect::Deny;
+        decision.depends_on_arguments |= may_be_denied && decision.effect != Effect::Deny;
         decision
     }
 
@@ -40,25 +31,43 @@ impl Profile {
         principal: Principal<'_>,
         arguments: KnownArguments<'_>,
     ) -> Decision {
-        if let Some(place) = &self.blocked {
-            return Decision::new(Effect::Deny, place);
-        }
-        if let Some(denial) = self.reserved.as_ref().and_then(|reserved| reserved.denial(principal)) {
-            return denial;
-        }
-        let denies = self.first(Effect::Deny, principal, arguments);
-        if let Some(rule) = denies.surely {
-            return rule.decision();
-        }
-        if self.is_too_risky {
-            return names.max_risk.clone();
-        }
+        let may_be_denied = match self.denial(names, principal, arguments) {
+            Ok(may_be_denied) => may_be_denied,
+            Err(denial) => return denial,
+        };
         let asks = self.first(Effect::Approve, principal, arguments);
         let mut decision = asks
             .surely
             .map_or_else(|| Decision::new(Effect::Grant, &names.default.rule), CompiledRule::decision);
-        decision.depends_on_arguments |= denies.perhaps.is_some() || asks.perhaps.is_some();
+        decision.depends_on_arguments |= may_be_denied || asks.perhaps.is_some();
         decision
+    }
+
+    /// Checks that nothing surely denies a call. Returns true if a rule denies it for some arguments.
+    ///
+    /// # Errors
+    ///
+    /// Returns the denial.
+    fn denial(
+        &self,
+        names: &RuleNames,
+        principal: Principal<'_>,
+        arguments: KnownArguments<'_>,
+    ) -> Result<bool, Decision> {
+        if let Some(place) = &self.blocked {
+            return Err(Decision::new(Effect::Deny, place));
+        }
+        if let Some(denial) = self.reserved.as_ref().and_then(|reserved| reserved.denial(principal)) {
+            return Err(denial);
+        }
+        let denies = self.first(Effect::Deny, principal, arguments);
+        if let Some(rule) = denies.surely {
+            return Err(rule.decision());
+        }
+        if self.is_too_risky {
+            return Err(names.max_risk.clone());
+        }
+        Ok(denies.perhaps.is_some())
     }
 
     /// Returns all rules and settings that match a call, in the order in which they are considered.

@@ -6,12 +6,15 @@ use rmcp::RoleServer;
 use rmcp::model::{ErrorData, InputRequiredResult, InputResponses};
 use rmcp::service::RequestContext;
 use tokio_util::sync::CancellationToken;
+use toolcrib_model::ToolCall;
 use toolcrib_port::CallContext;
 use toolcrib_tasks::store::{Change, RecordKind, StoreError};
 
 use crate::Error;
 use crate::approval::{RequestKey, refused};
-use crate::calls::execution::{CallOutcome, Caller, FinishedCall, RunningCall, WaitOutcome};
+use crate::calls::execution::{
+    CallOutcome, CallSetup, Caller, FinishedCall, RunningCall, WaitLimit, WaitOutcome,
+};
 use crate::calls::start_record::SharedToken;
 use crate::calls::structured_output::StructuredContent;
 use crate::replica::Replica;
@@ -44,6 +47,28 @@ pub(crate) enum Resumed {
 }
 
 impl Shared {
+    /// Runs a call that only reads, or continues the one that its client resumes. Reading is repeated if the process has
+    /// ended that did it.
+    pub(crate) async fn read(
+        &self,
+        key: &RequestKey,
+        (token, responses): (Option<&str>, Option<InputResponses>),
+        (setup, call): (CallSetup, ToolCall),
+        caller: &Caller,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallOutcome, ErrorData> {
+        // Answers to the questions of a call that was lost are not answers to those of another.
+        let answers = match token {
+            None => responses,
+            Some(token) => match self.resume(key, token, responses, caller, context).await? {
+                Resumed::Continued(outcome) => return Ok(outcome),
+                Resumed::Lost { .. } => None,
+            },
+        };
+        let setup = setup.with_answers(answers).with_replica(self.settings.replica.as_ref());
+        self.advance(key, setup.run(call, WaitLimit::Unlimited), context).await
+    }
+
     /// Continues a call that its client resumes with its answers.
     pub(crate) async fn resume(
         &self,

@@ -14,8 +14,7 @@ use toolcrib_port::CallContext;
 use toolcrib_runtime::Runtime;
 
 use crate::approval::RequestKey;
-use crate::calls::execution::{CallOutcome, CallSetup, Caller, WaitLimit};
-use crate::calls::resumption::Resumed;
+use crate::calls::execution::{CallOutcome, CallSetup, Caller};
 use crate::resources::{done, invalid, object, tool_for};
 use crate::server::Shared;
 use crate::surface::standing_for;
@@ -57,22 +56,8 @@ impl Shared {
         let key = RequestKey::new(&caller.client, &caller.session, "prompts/get", &name, &arguments);
         let setup = CallSetup::new(caller, context).with_full_results();
         let (target, call) = target(&name, &arguments, &setup.lease.runtime, &setup.context)?;
-        let resumed = match &request.request_state {
-            Some(token) => {
-                let responses = request.input_responses.clone();
-                Some(self.resume(&key, token, responses, caller, context).await?)
-            }
-            None => None,
-        };
-        let outcome = if let Some(Resumed::Continued(outcome)) = resumed {
-            outcome
-        } else {
-            // Reading may be repeated if the process has ended that did it.
-            let answers = request.input_responses.filter(|_| resumed.is_none());
-            let setup = setup.with_answers(answers).with_replica(self.settings.replica.as_ref());
-            self.advance(&key, setup.run(call, WaitLimit::Unlimited), context).await?
-        };
-        match outcome {
+        let state = (request.request_state.as_deref(), request.input_responses);
+        match self.read(&key, state, (setup, call), caller, context).await? {
             CallOutcome::Asks(asks) => Ok(asks.into()),
             CallOutcome::Done(ended) => {
                 let value = done(ended.result, context)?;

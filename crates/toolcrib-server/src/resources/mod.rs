@@ -24,8 +24,7 @@ use self::upstream::{about, not_found};
 pub(crate) use self::upstream::{done, invalid, object, tool_for};
 use crate::approval::RequestKey;
 use crate::calls::content::{handle_of, result_uri};
-use crate::calls::execution::{CallOutcome, CallSetup, Caller, WaitLimit};
-use crate::calls::resumption::Resumed;
+use crate::calls::execution::{CallOutcome, CallSetup, Caller};
 use crate::server::Shared;
 use crate::surface::standing_for;
 
@@ -100,22 +99,8 @@ impl Shared {
             .ok_or_else(|| not_found(format!("there is no resource {uri:?}; see `resources/list`"), context))
             .and_then(|target| target)
             .map_err(|error| about(error, &uri))?;
-        let resumed = match &request.request_state {
-            Some(token) => {
-                let responses = request.input_responses.clone();
-                Some(self.resume(&key, token, responses, caller, context).await?)
-            }
-            None => None,
-        };
-        let outcome = if let Some(Resumed::Continued(outcome)) = resumed {
-            outcome
-        } else {
-            // Reading may be repeated if the process has ended that did it.
-            let answers = request.input_responses.filter(|_| resumed.is_none());
-            let setup = setup.with_answers(answers).with_replica(self.settings.replica.as_ref());
-            self.advance(&key, setup.run(target.call, WaitLimit::Unlimited), context).await?
-        };
-        match outcome {
+        let state = (request.request_state.as_deref(), request.input_responses);
+        match self.read(&key, state, (setup, target.call), caller, context).await? {
             CallOutcome::Asks(asks) => Ok(asks.into()),
             CallOutcome::Done(ended) => {
                 let value = done(ended.result, context).map_err(|error| about(error, &uri))?;

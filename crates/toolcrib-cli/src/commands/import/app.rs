@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use toolcrib_model::text::is_invisible;
 
 use super::server::{ImportedServer, Transport};
+use crate::file_edit::quoted;
 use crate::ui::printable::excerpt;
 
 /// The most bytes of a name or a reason in a comment.
@@ -96,25 +97,6 @@ fn map(key: &str, pairs: &[(String, String)]) -> Vec<String> {
     let head = (!pairs.is_empty()).then(|| format!("  {key}:"));
     let lines = pairs.iter().map(|(name, value)| format!("    {}: {}", quoted(name), quoted(value)));
     head.into_iter().chain(lines).collect()
-}
-
-/// Returns a text in double quotes. Line ends and invisible characters are escaped.
-fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            c if is_invisible(c) || matches!(u32::from(c), 0x85 | 0xD800..=0xF8FF | 0xFFFE..) => {
-                let _ = write!(out, "\\U{:08X}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
 }
 
 /// Returns a text as one line of a comment.

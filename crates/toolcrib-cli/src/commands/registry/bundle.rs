@@ -13,6 +13,7 @@ use toolcrib_model::random::hex;
 use zip::ZipArchive;
 
 use super::inputs::{Inputs, plain};
+use super::plan::command_entry;
 use super::server_json::InputSpec;
 use crate::exit::{Exit, Failure};
 
@@ -158,16 +159,7 @@ impl Bundle {
                 env.insert(plain(name)?.to_owned(), json!(value));
             }
         }
-        let mut entry = Map::from_iter([
-            ("type".to_owned(), json!("mcp")),
-            ("namespace".to_owned(), json!(namespace)),
-            ("command".to_owned(), json!(command)),
-        ]);
-        if !env.is_empty() {
-            entry.insert("env".to_owned(), Value::Object(env));
-        }
-        entry.insert("pin".to_owned(), json!(true));
-        Ok(Value::Object(entry))
+        Ok(command_entry(namespace, &command, env))
     }
 
     /// Returns the program that runs the server: that of the kind of the bundle, or one inside it.

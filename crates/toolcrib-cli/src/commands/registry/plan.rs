@@ -152,6 +152,11 @@ pub(super) fn package_entry(
     }
     command.push(pinned(package, kind)?);
     command.extend(arguments(&package.package_arguments, inputs)?);
+    Ok(command_entry(namespace, &command, env))
+}
+
+/// Returns the entry of a server that a command starts.
+pub(super) fn command_entry(namespace: &str, command: &[String], env: Map<String, Value>) -> Value {
     let mut entry = Map::from_iter([
         ("type".to_owned(), json!("mcp")),
         ("namespace".to_owned(), json!(namespace)),
@@ -161,7 +166,7 @@ pub(super) fn package_entry(
         entry.insert("env".to_owned(), Value::Object(env));
     }
     entry.insert("pin".to_owned(), json!(true));
-    Ok(Value::Object(entry))
+    Value::Object(entry)
 }
 
 /// Returns the entry of a remote server.
