@@ -214,7 +214,9 @@ fn context<'a>(
     is_strict: bool,
     session_tools: &'a SessionTools,
 ) -> AppContext<'a> {
-    let access = Access::of_app(app.config.tools.capabilities.access.as_ref());
+    let location = capabilities::locations().capabilities.key("access");
+    let access = app.config.tools.capabilities.access.as_ref();
+    let access = access.map_or_else(|| Ok(Access::unlimited()), |rules| Access::at(&location, rules));
     AppContext {
         app,
         file: &app.file,

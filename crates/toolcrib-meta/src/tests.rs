@@ -108,7 +108,7 @@ async fn a_model_finds_inspects_and_runs_a_tool() {
     let ran = fixture.call("execute_tool", json!({"name": "files.read", "params": {"path": "a"}})).await;
     assert_eq!((ran.name.as_str(), &ran.result), ("files::read", &json!({"path": "a"})));
     assert_eq!(ran.call_id.as_deref(), Some("c"));
-    assert_eq!(ran.metadata["rule"], "tools.capabilities.default_policy");
+    assert_eq!(ran.metadata["rule"], "default_policy");
 }
 
 #[tokio::test]

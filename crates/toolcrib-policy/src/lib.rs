@@ -59,7 +59,7 @@ pub use condition::Condition;
 pub use decision::{Decision, RuleMatch, Verdict};
 pub use digest::ApprovalDigest;
 pub use error::PolicyError;
-pub use location::SettingLocation;
+pub use location::{RuleLocations, SettingLocation};
 pub use policy::Policy;
 pub use principal::Principal;
 pub use question::Question;

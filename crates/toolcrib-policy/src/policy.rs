@@ -12,7 +12,7 @@ use crate::rules::scope::{CompiledScope, Scopes};
 use crate::rules::tool_rules::{Facts, Profile, Reserved, RuleNames};
 use crate::{
     Access, Authorized, Call, Capabilities, Consent, Constraints, Decision, Effect, PendingApproval,
-    PolicyError, Principal, RuleMatch, Scope, SettingLocation, Verdict,
+    PolicyError, Principal, RuleLocations, RuleMatch, Scope, SettingLocation, Verdict,
 };
 
 /// The most rules of a policy.
@@ -38,12 +38,21 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Compiles the rules and the constraints of each module.
+    /// Compiles the rules and the constraints of each module. Decisions and errors name a rule by its list: `deny[0]`.
     pub fn new<'a>(
         capabilities: &Capabilities,
         constraints: impl IntoIterator<Item = (&'a str, &'a Constraints)>,
     ) -> Result<Self, PolicyError> {
-        let place = SettingLocation::new("tools").key("capabilities");
+        Self::at(&RuleLocations::default(), capabilities, constraints)
+    }
+
+    /// Compiles rules that stand in a larger file. Decisions and errors name a rule by its location there.
+    pub fn at<'a>(
+        locations: &RuleLocations,
+        capabilities: &Capabilities,
+        constraints: impl IntoIterator<Item = (&'a str, &'a Constraints)>,
+    ) -> Result<Self, PolicyError> {
+        let place = &locations.capabilities;
         // In the order of precedence, so that the first rule that fits decides.
         let lists = [
             (Effect::Deny, "deny", &capabilities.deny),
@@ -57,7 +66,7 @@ impl Policy {
             [("rules", count, MAX_RULES), ("regular expressions", regexes, MAX_REGEXES)]
         {
             if count > limit {
-                return Err(PolicyError::TooMany { place, what, count, limit });
+                return Err(PolicyError::TooMany { place: place.clone(), what, count, limit });
             }
         }
         let mut rules = Vec::with_capacity(count);
@@ -69,15 +78,18 @@ impl Policy {
         let constraints = constraints
             .into_iter()
             .map(|(module, constraints)| {
-                Ok((module.to_owned(), CompiledConstraints::new(module, constraints)?))
+                let place = locations.modules.key(module).key("constraints");
+                Ok((module.to_owned(), CompiledConstraints::new(&place, constraints)?))
             })
             .collect::<Result<_, PolicyError>>()?;
-        let access = Access::of_app(capabilities.access.as_ref())?;
+        let access = capabilities.access.as_ref();
+        let access = access
+            .map_or_else(|| Ok(Access::unlimited()), |rules| Access::at(&place.key("access"), rules))?;
         Ok(Self {
             constraints,
             rules,
             max_risk: capabilities.max_risk_level,
-            names: RuleNames::new(capabilities.default_policy),
+            names: RuleNames::new(capabilities.default_policy, place),
             access,
             profiles: RwLock::default(),
             reserved: HashMap::new(),
@@ -169,9 +181,9 @@ impl Policy {
     /// let matches = Policy::new(&capabilities, [])?.matches(&delete, "session", None);
     /// let rules: Vec<&str> = matches.iter().map(|one| one.decision.rule.as_ref()).collect();
     /// assert_eq!(rules, [
-    ///     "tools.capabilities.deny[0]",
-    ///     "tools.capabilities.grant[0]",
-    ///     "tools.capabilities.default_policy",
+    ///     "deny[0]",
+    ///     "grant[0]",
+    ///     "default_policy",
     /// ]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -224,7 +236,7 @@ impl Policy {
         }
     }
 
-    /// Returns the access of modules by `tools.capabilities.access`.
+    /// Returns the access of modules.
     pub fn access(&self) -> &Access {
         &self.access
     }

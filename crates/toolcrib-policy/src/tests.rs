@@ -50,10 +50,10 @@ fn deny_beats_approve_beats_grant_beats_default() {
         "deny": [{"module": "a", "actions": ["rm"]}],
     }));
     for (namespace, name, effect, rule) in [
-        ("a", "rm", Effect::Deny, "tools.capabilities.deny[0]"),
-        ("a", "ls", Effect::Approve, "tools.capabilities.approve[0]"),
-        ("b", "ls", Effect::Grant, "tools.capabilities.grant[1]"),
-        ("d", "ls", Effect::Grant, "tools.capabilities.default_policy"),
+        ("a", "rm", Effect::Deny, "deny[0]"),
+        ("a", "ls", Effect::Approve, "approve[0]"),
+        ("b", "ls", Effect::Grant, "grant[1]"),
+        ("d", "ls", Effect::Grant, "default_policy"),
     ] {
         let decision = policy.decide(&tool(namespace, name), "s");
         assert_eq!((decision.effect, decision.rule.as_ref()), (effect, rule), "{namespace}.{name}");
@@ -125,7 +125,7 @@ fn max_risk_level_denies_what_is_above_it() {
 fn a_broken_pattern_names_its_rule() {
     let capabilities: Capabilities = serde_json::from_value(json!({"deny": [{"module": "a[" }]})).unwrap();
     let error = Policy::new(&capabilities, []).unwrap_err();
-    assert_eq!(error.to_string(), "tools.capabilities.deny[0].module: `a[` is not a valid pattern");
+    assert_eq!(error.to_string(), "deny[0].module: `a[` is not a valid pattern");
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn a_rule_that_names_nothing_is_refused() {
     let error = Policy::new(&capabilities, []).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "tools.capabilities.grant[0] names neither `module` nor `actions` nor `risk`; `module: \"*\"` matches everything"
+        "grant[0] names neither `module` nor `actions` nor `risk`; `module: \"*\"` matches everything"
     );
     assert!(serde_json::from_value::<Capabilities>(json!({"grant": [{"module": null}]})).is_err());
     // A denial of an empty list would deny nothing.
@@ -201,7 +201,7 @@ fn a_rule_that_names_nothing_is_refused() {
         serde_json::from_value(json!({"deny": [{"module": "a", "actions": []}]})).unwrap();
     assert_eq!(
         Policy::new(&capabilities, []).unwrap_err().to_string(),
-        "tools.capabilities.deny[0].actions: there is no action in it; leave `actions` out to speak of all"
+        "deny[0].actions: there is no action in it; leave `actions` out to speak of all"
     );
 }
 
@@ -215,7 +215,7 @@ fn the_order_of_grants_does_not_matter() {
 fn rules_that_speak_of_no_tool_are_named() {
     let policy = policy(json!({"grant": [{"module": "a"}], "deny": [{"module": "filesytem"}]}));
     let tools = [tool("a", "b"), tool("filesystem", "read")];
-    assert_eq!(policy.unused_rules(tools.iter()).collect::<Vec<_>>(), ["tools.capabilities.deny[0]"]);
+    assert_eq!(policy.unused_rules(tools.iter()).collect::<Vec<_>>(), ["deny[0]"]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use toolcrib_document::{Error, nearest};
-use toolcrib_policy::{Policy, RUNTIME_NAMESPACE};
+use toolcrib_policy::{Policy, RUNTIME_NAMESPACE, RuleLocations, SettingLocation};
 use toolcrib_sdk::Module;
 use toolcrib_tasks::Skills;
 
@@ -16,6 +16,12 @@ use crate::sections::values::{is_literal, unknown};
 /// The list of rules that grant.
 const GRANT: &str = "grant";
 
+/// Returns the locations of the rules in an app file.
+pub(crate) fn locations() -> RuleLocations {
+    let top = SettingLocation::default();
+    RuleLocations { capabilities: top.key("tools").key("capabilities"), modules: top.key("modules") }
+}
+
 /// Builds and checks the rules of an app, without those for the clients of the server.
 pub(crate) fn policy(
     app: &App,
@@ -25,7 +31,7 @@ pub(crate) fn policy(
     warn_of_programs(app, &mut found.warnings);
     check_names(app, (modules, skills), found);
     let constraints = app.config.modules.iter().map(|(id, module)| (id.as_str(), &module.constraints));
-    let rules = Policy::new(&app.config.tools.capabilities, constraints);
+    let rules = Policy::at(&locations(), &app.config.tools.capabilities, constraints);
     let rules = rules.map_err(|error| app.file.error_at(error.place().pointer(), error.to_string()));
     found.built(rules).map(former_names::with_former_names)
 }

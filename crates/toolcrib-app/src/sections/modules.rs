@@ -15,6 +15,7 @@ use crate::extensions::Extensions;
 use crate::extensions::entry::{AppContext, EntryContext};
 use crate::file::former_names;
 use crate::findings::Findings;
+use crate::sections::capabilities;
 use crate::sections::module_entry::ModuleConfig;
 use crate::sections::values::{is_literal, unknown};
 
@@ -30,7 +31,8 @@ pub(crate) fn module(
 ) -> Result<Module, DocumentError> {
     let pointer = format!("/modules/{}/config", pointer_part(id));
     note_secrets(&app.file.secrets, settings);
-    let access = entry.access.as_ref().map(|rules| Access::of_module(id, rules)).transpose();
+    let location = capabilities::locations().modules.key(id).key("access");
+    let access = entry.access.as_ref().map(|rules| Access::at(&location, rules)).transpose();
     let access = access.map_err(|error| app.file.error_at(error.place().pointer(), error.to_string()))?;
     let place = EntryContext { app, pointer: &pointer, settings, access: access.as_ref() };
     extensions.module(id, &place)

@@ -17,6 +17,7 @@ use toolcrib_sdk::{Module, SETUP_SESSION};
 
 use crate::file::templates;
 use crate::findings::Findings;
+use crate::sections::capabilities;
 use crate::sections::module_entry::{ModuleConfig, SetupAction};
 use crate::sections::values::unknown;
 use crate::{AppConfig, AppFile};
@@ -154,7 +155,7 @@ impl SetupRules<'_> {
             deny: rules.deny.clone(),
             ..Capabilities::default()
         };
-        let mut policy = Policy::new(&capabilities, [])
+        let mut policy = Policy::at(&capabilities::locations(), &capabilities, [])
             .map_err(|error| self.file.error_at(error.place().pointer(), error.to_string()))?;
         for (id, module) in self.modules {
             for (position, action) in module.setup.iter().enumerate() {

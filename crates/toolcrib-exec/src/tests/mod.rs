@@ -110,7 +110,7 @@ async fn a_granted_call_runs_and_says_which_rule_let_it() {
     let fixture = granted();
     let result = fixture.call("sum", json!({"left": 1, "right": 2})).await;
     assert_eq!((result.name.as_str(), &result.result), ("t::sum", &json!({"left": 1, "right": 2})));
-    assert_eq!(result.metadata["rule"], "tools.capabilities.default_policy");
+    assert_eq!(result.metadata["rule"], "default_policy");
     assert_eq!(fixture.calls(), 1);
 }
 

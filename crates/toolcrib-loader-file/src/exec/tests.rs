@@ -433,7 +433,7 @@ tools:
     )
     .with_program("run", "#!/bin/sh\necho 1\n");
     let rules: AccessRules = serde_json::from_value(json!({"system": [place.path().join("run")]})).unwrap();
-    let access = Access::of_module("kit", &rules).unwrap();
+    let access = Access::new(&rules).unwrap();
     let module = place.module_with(ModuleSettings { access, ..Default::default() });
     let loaded = module.load().await;
     assert_eq!(loaded.tools.iter().map(|tool| tool.name.name()).collect::<Vec<_>>(), ["own"]);
@@ -444,7 +444,7 @@ tools:
     // One that may not any more, as after the app file has changed.
     let place = Place::running("echo 1");
     let call = authorized(&place.module(), "run", &json!({})).await;
-    let access = Access::of_module("kit", &rules).unwrap();
+    let access = Access::new(&rules).unwrap();
     let module = place.module_with(ModuleSettings { access, ..Default::default() });
     let error = module.invoke(&call, &CallContext::new("test")).await.error.unwrap();
     assert_eq!(error.kind, ErrorKind::Unavailable, "it is not even in what this module has read: {error}");

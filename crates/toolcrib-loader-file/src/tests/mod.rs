@@ -232,7 +232,7 @@ fn the_program_is_not_up_to_the_model() {
 async fn a_program_that_access_does_not_name_is_not_started() {
     let only = |program: &str| {
         let rules = serde_json::from_value(json!({"system": [program]})).unwrap();
-        toolcrib_policy::Access::of_app(Some(&rules)).unwrap()
+        toolcrib_policy::Access::new(&rules).unwrap()
     };
     let settings = json!({"argv": ["echo", "hello"], "tools": {"other": ["git", "log"]}});
     let engine = command(settings.clone()).with_access(only("echo"));

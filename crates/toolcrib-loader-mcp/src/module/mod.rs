@@ -53,10 +53,14 @@ pub fn module(
     let rules = AccessRules { access, private_origins };
     let servers = Arc::new(Servers::new(rules, folder.into(), session_tools));
     let module = Module::from(Mcp { servers: Arc::clone(&servers) }).reaching_out().reporting_progress();
-    if let Some(call_tool) = module.definitions().find(|tool| tool.name.name() == CALL_TOOL) {
-        servers.govern_by(call_tool, module.source());
-    }
     Ok(module.with_lifecycle(servers))
+}
+
+/// Returns the tool, with its source, whose rules and limits apply to all tools of the servers.
+fn call_tool(servers: &Arc<Servers>) -> Option<(Arc<toolcrib_model::Tool>, Arc<str>)> {
+    let module = Module::from(Mcp { servers: Arc::clone(servers) });
+    let tool = module.definitions().find(|tool| tool.name.name() == CALL_TOOL)?;
+    Some((Arc::new(tool), module.source().into()))
 }
 
 struct Mcp {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -200,20 +200,12 @@ pub(super) struct Servers {
     folder: PathBuf,
     /// The tools that are added to sessions.
     session_tools: SessionTools,
-    /// The tool, and its source, that a call of a server's tool is equivalent to.
-    call_tool: OnceLock<(Arc<Tool>, Arc<str>)>,
     connected: Mutex<ServerMap>,
 }
 
 impl Servers {
     pub(super) fn new(rules: AccessRules, folder: PathBuf, session_tools: SessionTools) -> Self {
-        let (call_tool, connected) = (OnceLock::new(), Mutex::default());
-        Self { rules, folder, session_tools, call_tool, connected }
-    }
-
-    /// Sets the tool whose rules and limits apply to all tools of the servers.
-    pub(super) fn govern_by(&self, call_tool: Tool, source: &str) {
-        self.call_tool.get_or_init(|| (Arc::new(call_tool), source.into()));
+        Self { rules, folder, session_tools, connected: Mutex::default() }
     }
 
     /// Returns the servers of a session, by name.
@@ -321,17 +313,19 @@ impl Servers {
         link: &Arc<Link>,
         tools: Vec<Tool>,
     ) -> Result<AddedTools, SessionToolsError> {
+        let call_tool = super::call_tool(self);
         let governed = |tool: Tool| {
             let tool = if tool.traits().risk < Risk::Medium { tool.with_risk(Risk::Medium) } else { tool };
-            let Some((call_tool, source)) = self.call_tool.get() else { return tool };
+            let (call_tool, call_source) = call_tool.as_ref()?;
             let (server, own) = (json!(name), json!(tool.name.name()));
             // The results of both are labelled as external text.
-            tool.with_output_parameters(call_tool.output_parameters.clone()).with_equivalent(EquivalentCall {
+            let equivalent = EquivalentCall {
                 tool: Arc::clone(call_tool),
-                source: Arc::clone(source),
+                source: Arc::clone(call_source),
                 fixed: JsonObject::from_iter([("server".to_owned(), server), ("tool".to_owned(), own)]),
                 arguments_key: "arguments".to_owned(),
-            })
+            };
+            Some(tool.with_output_parameters(call_tool.output_parameters.clone()).with_equivalent(equivalent))
         };
         let engine = LinkEngine {
             link: Arc::clone(link),
@@ -341,7 +335,7 @@ impl Servers {
         let source = SessionSource {
             name: Arc::clone(&link.source),
             namespace: link.connection.source().namespace.clone(),
-            tools: tools.into_iter().map(governed).collect(),
+            tools: tools.into_iter().filter_map(governed).collect(),
             engine: Arc::new(engine),
         };
         self.session_tools.add(session, source).await

@@ -248,7 +248,7 @@ async fn wrong_calls_are_told_what_would_be_right() {
 async fn only_what_may_be_started_or_reached_is() {
     let rules: AccessRules =
         serde_json::from_value(json!({"system": ["sh"], "network": ["mcp.example"]})).unwrap();
-    let module = with(&McpModuleConfig::default(), Access::of_module("mcp", &rules).unwrap());
+    let module = with(&McpModuleConfig::default(), Access::new(&rules).unwrap());
     for (address, told) in [
         (json!({"server": "x", "command": ["python3", "server.py"]}), "`python3` may not be started"),
         (

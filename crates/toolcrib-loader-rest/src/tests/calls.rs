@@ -213,7 +213,7 @@ async fn a_host_that_access_does_not_name_is_not_asked() {
     let to_store = |source: RestSource| source.with_base_url(format!("{}/api", store.origin));
     let only = |host: &str| {
         let rules = serde_json::from_value(json!({"network": [host]})).unwrap();
-        Access::of_app(Some(&rules)).unwrap()
+        Access::new(&rules).unwrap()
     };
     let address = store.origin.strip_prefix("http://").unwrap();
     let (_folder, pets) = from_file(|source| to_store(source).with_access(only(address))).await;

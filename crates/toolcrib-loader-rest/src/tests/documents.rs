@@ -184,7 +184,7 @@ async fn a_document_that_may_not_be_fetched_is_not_had_from_what_was_kept_either
     server.serve("kept", "\"1\"");
     assert_eq!(names(&loader(&server, Some(cache.clone())).load().await), ["kept"]);
     let rules = serde_json::from_value(json!({"network": ["*.example.com"]})).unwrap();
-    let access = toolcrib_policy::Access::of_app(Some(&rules)).unwrap();
+    let access = toolcrib_policy::Access::new(&rules).unwrap();
     let source = RestSource::new(&server.url, "api").with_private_allowed().with_cache(cache);
     let loaded = source.with_access(access).open().unwrap().0.load().await;
     assert_eq!((names(&loaded), loaded.rejected.len()), (vec![], 1));

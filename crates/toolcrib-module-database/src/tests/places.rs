@@ -13,7 +13,7 @@ use super::{Place, call, context, database, server, writing};
 use crate::{DatabaseConfig, Location, Tls};
 
 fn access(rules: Value) -> Access {
-    Access::of_module("database", &serde_json::from_value::<AccessRules>(rules).unwrap()).unwrap()
+    Access::new(&serde_json::from_value::<AccessRules>(rules).unwrap()).unwrap()
 }
 
 #[tokio::test]

@@ -75,8 +75,13 @@ impl Access {
         Self::default()
     }
 
-    /// Compiles the rules that stand at a place.
-    pub(crate) fn new(place: &SettingLocation, rules: &AccessRules) -> Result<Self, PolicyError> {
+    /// Compiles rules.
+    pub fn new(rules: &AccessRules) -> Result<Self, PolicyError> {
+        Self::at(&SettingLocation::default(), rules)
+    }
+
+    /// Compiles rules that stand in a larger file. Errors name their location there.
+    pub fn at(place: &SettingLocation, rules: &AccessRules) -> Result<Self, PolicyError> {
         let layer = Layer {
             network: compiled(&place.key("network"), rules.network.as_deref(), |place, entry| {
                 HostRule::parse(entry).map_err(|problem| wrong(place, entry, problem))
@@ -91,23 +96,12 @@ impl Access {
         Ok(Self { layers: vec![Arc::new(layer)] })
     }
 
-    /// Compiles `tools.capabilities.access` of the app. Without rules, access is unlimited.
-    pub fn of_app(rules: Option<&AccessRules>) -> Result<Self, PolicyError> {
-        let place = SettingLocation::new("tools").key("capabilities").key("access");
-        rules.map_or_else(|| Ok(Self::unlimited()), |rules| Self::new(&place, rules))
-    }
-
-    /// Returns the `access` of a module, as it stands under `modules.<id>`.
-    pub fn of_module(id: &str, rules: &AccessRules) -> Result<Self, PolicyError> {
-        Self::new(&SettingLocation::new("modules").key(id).key("access"), rules)
-    }
-
     /// Compiles `access` of a tool's metadata. Without rules, access is unlimited.
     pub fn of_tool(tool: &Tool) -> Result<Self, PolicyError> {
         let Some(declared) = tool.access() else { return Ok(Self::unlimited()) };
-        let place = SettingLocation::new("metadata").key("access");
+        let place = SettingLocation::default().key("metadata").key("access");
         match AccessRules::deserialize(declared) {
-            Ok(rules) => Self::new(&place, &rules),
+            Ok(rules) => Self::at(&place, &rules),
             Err(source) => Err(PolicyError::Form { place, source }),
         }
     }

@@ -8,7 +8,7 @@ use crate::SettingLocation;
 
 fn access(rules: Value) -> Access {
     let rules: AccessRules = serde_json::from_value(rules).unwrap();
-    Access::new(&SettingLocation::new("access"), &rules).unwrap()
+    Access::at(&SettingLocation::default().key("access"), &rules).unwrap()
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn an_entry_that_is_none_says_where_and_what_to_write() {
     ];
     let errors = cases.map(|rules| {
         let rules: AccessRules = serde_json::from_value(rules).unwrap();
-        Access::new(&SettingLocation::new("access"), &rules).unwrap_err().to_string()
+        Access::at(&SettingLocation::default().key("access"), &rules).unwrap_err().to_string()
     });
     insta::assert_snapshot!(errors.join("\n"));
 }

@@ -7,7 +7,7 @@ use crate::{PolicyError, SettingLocation};
 
 fn compile(condition: &Value, reading: Reading) -> Result<CompiledCondition, PolicyError> {
     let condition: Condition = serde_json::from_value(condition.clone()).unwrap();
-    CompiledCondition::new(&SettingLocation::new("rule"), &condition, reading)
+    CompiledCondition::new(&SettingLocation::default().key("rule"), &condition, reading)
 }
 
 fn holds(condition: &Value, reading: Reading, arguments: &Value) -> bool {

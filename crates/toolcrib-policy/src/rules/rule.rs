@@ -167,8 +167,7 @@ pub(crate) struct CompiledConstraints {
 }
 
 impl CompiledConstraints {
-    pub(crate) fn new(module: &str, constraints: &Constraints) -> Result<Self, PolicyError> {
-        let place = SettingLocation::new("modules").key(module).key("constraints");
+    pub(crate) fn new(place: &SettingLocation, constraints: &Constraints) -> Result<Self, PolicyError> {
         let allowed = constraints.allowed_actions.as_deref();
         Ok(Self {
             place: place.rule(),

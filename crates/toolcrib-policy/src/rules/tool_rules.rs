@@ -5,7 +5,7 @@ use std::sync::Arc;
 use toolcrib_model::{Risk, Tool};
 
 use crate::rules::rule::{CompiledRule, KnownArguments};
-use crate::{Decision, Effect, Principal};
+use crate::{Decision, Effect, Principal, SettingLocation};
 
 /// The properties of a tool that the gate needs in addition to its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,13 +44,13 @@ pub(crate) struct RuleNames {
 }
 
 impl RuleNames {
-    pub(crate) fn new(default: Effect) -> Self {
+    pub(crate) fn new(default: Effect, place: &SettingLocation) -> Self {
         let decision = |effect, name: &str| Decision::new(effect, &name.into());
         Self {
-            default: decision(default, "tools.capabilities.default_policy"),
+            default: decision(default, &place.key("default_policy").to_string()),
             runtime: decision(Effect::Grant, "runtime"),
             not_exposed: decision(Effect::Deny, "exposed_when_granted"),
-            max_risk: decision(Effect::Deny, "tools.capabilities.max_risk_level"),
+            max_risk: decision(Effect::Deny, &place.key("max_risk_level").to_string()),
             confirmation: decision(Effect::Approve, "confirmation_required"),
             high_risk: decision(Effect::Approve, "high risk"),
         }

@@ -132,7 +132,7 @@ fn an_edit_is_judged_again_and_runs_exactly_as_it_was_approved() {
     // A rule beats the person.
     let (pending, yes) = edit(&json!({"x": "never"}));
     let denied = policy.reconsider(pending, yes.edited().unwrap().clone(), Vec::new()).unwrap_err();
-    assert_eq!(denied.rule.as_ref(), "tools.capabilities.deny[0]");
+    assert_eq!(denied.rule.as_ref(), "deny[0]");
 }
 
 #[test]

@@ -95,7 +95,7 @@ fn a_tool_that_is_granted_by_its_name_runs_whatever_its_risk_unless_a_rule_denie
     let policy = policy.with_granted(&risky.name, "setup").with_granted(&tool("a", "y").name, "setup");
     let decision = policy.decide(&risky, "s");
     assert_eq!((decision.effect, decision.rule.as_ref()), (Effect::Grant, "setup"));
-    assert_eq!(policy.decide(&tool("a", "y"), "s").rule.as_ref(), "tools.capabilities.deny[0]");
+    assert_eq!(policy.decide(&tool("a", "y"), "s").rule.as_ref(), "deny[0]");
     assert_eq!(policy.decide(&tool("a", "z"), "s").effect, Effect::Deny);
 }
 
@@ -225,25 +225,22 @@ fn a_tool_that_has_to_be_granted_is_there_only_where_a_rule_speaks_of_it() {
 #[test]
 fn a_mistake_in_a_rule_is_told_at_its_place() {
     let cases = [
-        (json!({"deny": [{"module": "a["}]}), "/tools/capabilities/deny/0/module"),
-        (
-            json!({"grant": [{"module": "a", "actions": ["b", "{c"]}]}),
-            "/tools/capabilities/grant/0/actions/1",
-        ),
-        (json!({"grant": [{"module": "a"}, {}]}), "/tools/capabilities/grant/1"),
-        (json!({"grant": [{"agent": "a"}]}), "/tools/capabilities/grant/0"),
-        (json!({"grant": [{"arguments": [{"path": "/x", "equals": 1}]}]}), "/tools/capabilities/grant/0"),
-        (json!({"grant": [{"module": "a", "arguments": []}]}), "/tools/capabilities/grant/0/arguments"),
+        (json!({"deny": [{"module": "a["}]}), "/deny/0/module"),
+        (json!({"grant": [{"module": "a", "actions": ["b", "{c"]}]}), "/grant/0/actions/1"),
+        (json!({"grant": [{"module": "a"}, {}]}), "/grant/1"),
+        (json!({"grant": [{"agent": "a"}]}), "/grant/0"),
+        (json!({"grant": [{"arguments": [{"path": "/x", "equals": 1}]}]}), "/grant/0"),
+        (json!({"grant": [{"module": "a", "arguments": []}]}), "/grant/0/arguments"),
         (
             json!({"deny": [{"module": "a", "arguments": [{"path": "/x", "matches": "("}]}]}),
-            "/tools/capabilities/deny/0/arguments/0/matches",
+            "/deny/0/arguments/0/matches",
         ),
         (
             json!({"deny": [{"module": "a", "arguments": [{"path": "x", "equals": 1}]}]}),
-            "/tools/capabilities/deny/0/arguments/0/path",
+            "/deny/0/arguments/0/path",
         ),
-        (json!({"deny": [{"module": "a", "session": "s["}]}), "/tools/capabilities/deny/0/session"),
-        (json!({"access": {"network": ["a b"]}}), "/tools/capabilities/access/network/0"),
+        (json!({"deny": [{"module": "a", "session": "s["}]}), "/deny/0/session"),
+        (json!({"access": {"network": ["a b"]}}), "/access/network/0"),
     ];
     for (capabilities, pointer) in cases {
         let capabilities: Capabilities = serde_json::from_value(capabilities).unwrap();
@@ -253,7 +250,7 @@ fn a_mistake_in_a_rule_is_told_at_its_place() {
     let many =
         json!({"deny": vec![json!({"module": "a", "arguments": [{"path": "/x", "matches": "a"}]}); 300]});
     let error = Policy::new(&serde_json::from_value(many).unwrap(), []).unwrap_err();
-    assert_eq!(error.to_string(), "tools.capabilities: 300 regular expressions, more than 256");
+    assert_eq!(error.to_string(), "rules: 300 regular expressions, more than 256");
 }
 
 #[test]
@@ -263,5 +260,5 @@ fn rules_about_arguments_and_callers_are_unused_only_where_their_tool_is_missing
         {"module": "z", "arguments": [{"path": "/x", "equals": 1}]},
     ]}));
     let tools = [tool("a", "b")];
-    assert_eq!(policy.unused_rules(tools.iter()).collect::<Vec<_>>(), ["tools.capabilities.deny[1]"]);
+    assert_eq!(policy.unused_rules(tools.iter()).collect::<Vec<_>>(), ["deny[1]"]);
 }

@@ -231,7 +231,7 @@ mod tests {
 
         Risk: high.
         Changes: nothing Risk: low., more
-        Asked by: tools.capabilities.default_policy.
+        Asked by: default_policy.
 
         Arguments:
         {
@@ -258,7 +258,7 @@ mod tests {
         Allow `a.read`?
 
         Risk: medium.
-        Asked by: tools.capabilities.default_policy.
+        Asked by: default_policy.
 
         Arguments:
         {}

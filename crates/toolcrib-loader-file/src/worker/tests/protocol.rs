@@ -132,7 +132,7 @@ async fn tools_of_a_worker_stay_in_its_namespace_and_what_is_wrong_with_one_hide
 async fn only_programs_that_may_be_started_are() {
     let app = App::new(SIX_LINES);
     let rules: AccessRules = serde_json::from_value(json!({"system": ["node"]})).unwrap();
-    let access = Access::of_module("reports", &rules).unwrap();
+    let access = Access::new(&rules).unwrap();
     let module = app.module_with(ModuleSettings { env: python(), access, ..Default::default() });
     let reason = reason(&module).await;
     assert!(reason.contains("may not start `python3`"), "{reason}");

@@ -140,7 +140,7 @@ async fn what_access_does_not_name_is_not_reached() {
     let host = world.url().split('/').nth(2).unwrap().to_owned();
     let rules = serde_json::from_value(json!({"network": [host]})).unwrap();
     let mut auth = McpAuth::new().with_authorize(Browser::new());
-    auth.access = Access::of_app(Some(&rules)).unwrap();
+    auth.access = Access::new(&rules).unwrap();
     let reason = reason(&world, auth).await;
     assert!(reason.contains("authorization at `"), "{reason}");
     assert_eq!(world.hits("/.well-known/oauth-authorization-server") + world.hits("/authorize"), 0);

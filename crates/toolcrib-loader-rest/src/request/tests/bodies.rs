@@ -283,7 +283,7 @@ fn files_keep_to_the_access_rules_and_the_bound_on_uploads() {
     large.set_len(MAX_UPLOAD_BYTES as u64 + 1).unwrap();
     let rules =
         json!({"filesystem": [{"path": "open.txt", "mode": "read"}, {"path": "large.txt", "mode": "read"}]});
-    let access = Access::of_app(Some(&serde_json::from_value(rules).unwrap())).unwrap();
+    let access = Access::new(&serde_json::from_value(rules).unwrap()).unwrap();
     let mut files = Files::new(Some(folder.path()), &access);
     assert_eq!(files.content("file", "file:open.txt").unwrap().bytes, b"open");
     for (path, expected) in [

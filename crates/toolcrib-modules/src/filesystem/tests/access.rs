@@ -12,7 +12,7 @@ use crate::{ModuleContext, build};
 fn place(rules: serde_json::Value) -> Place {
     let mut place = Place::with_notes();
     let rules = serde_json::from_value(rules).unwrap();
-    let access = Access::of_app(Some(&rules)).unwrap();
+    let access = Access::new(&rules).unwrap();
     place.module = build("filesystem", &ModuleContext::new(place.inner()).with_access(access)).unwrap();
     place
 }
@@ -88,7 +88,7 @@ async fn a_call_reaches_no_more_than_its_own_tool_names() {
     let place = place(json!({"filesystem": [{"path": ".", "mode": "write"}]}));
     let rules = serde_json::from_value(json!({"filesystem": [{"path": "notes"}]})).unwrap();
     let mut context = CallContext::new("s");
-    context.access = Access::of_app(Some(&rules)).unwrap();
+    context.access = Access::new(&rules).unwrap();
     let call = |name, arguments| crate::tests::call_with(&place.module, &context, name, arguments);
     assert_eq!(call("read", json!({"path": "notes/monday.md"})).await.error, None);
     assert_eq!(call("grep", json!({"path": "notes", "pattern": "milk"})).await.error, None);

@@ -76,7 +76,7 @@ async fn no_path_leads_out_of_a_folder_besides_the_workspace_and_access_holds_th
         place.error("read", json!({"path": manuals.join("link")})).await;
     }
     let rules = serde_json::from_value(json!({"filesystem": [{"path": "deep"}]})).unwrap();
-    let access = Access::of_app(Some(&rules)).unwrap();
+    let access = Access::new(&rules).unwrap();
     let (place, manuals, _) = self::place(|context| context.with_access(access));
     let error = place.error("read", json!({"path": manuals.join("deep/guide.md")})).await;
     assert_eq!(error.kind, ErrorKind::Denied, "a relative rule is of the workspace: {error}");

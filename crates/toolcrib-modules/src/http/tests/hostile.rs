@@ -60,7 +60,7 @@ async fn only_hosts_that_access_names_are_asked() {
     let place = Place::with(&[canary.origin()]);
     let rules = serde_json::from_value(json!({"network": ["api.example.com"]})).unwrap();
     let mut context = CallContext::new("test");
-    context.access = Access::of_app(Some(&rules)).unwrap();
+    context.access = Access::new(&rules).unwrap();
     for name in READING {
         let arguments = arguments(name, &canary.url("/a"));
         let error = call_with(&place.module, &context, name, arguments).await.error.unwrap();

@@ -40,7 +40,7 @@ impl Place {
         let folder = tempfile::tempdir().unwrap();
         let config: HttpConfig = serde_json::from_value(config).unwrap();
         let rules: Option<AccessRules> = access.map(|rules| serde_json::from_value(rules).unwrap());
-        let access = Access::of_app(rules.as_ref()).unwrap();
+        let access = rules.as_ref().map_or_else(Access::unlimited, |rules| Access::new(rules).unwrap());
         let module = module(config, &ModuleContext::new(folder.path()).with_access(access))?;
         Ok(Self { folder, module })
     }

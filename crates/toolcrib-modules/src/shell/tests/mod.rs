@@ -48,7 +48,7 @@ impl Place {
         let folder = tempfile::tempdir().unwrap();
         let config: ShellConfig = serde_json::from_value(config).unwrap();
         let rules: Option<AccessRules> = access.map(|rules| serde_json::from_value(rules).unwrap());
-        let access = Access::of_app(rules.as_ref()).unwrap();
+        let access = rules.as_ref().map_or_else(Access::unlimited, |rules| Access::new(rules).unwrap());
         let shell = Shell::new(config, &ModuleContext::new(folder.path()).with_access(access)).unwrap();
         let module = module_for(shell.clone());
         Self { folder, shell, module }

@@ -75,7 +75,7 @@ async fn only_programs_that_access_names_are_started() {
     assert!(cat["reason"].as_str().unwrap().contains("access.system"), "{cat}");
     // The rules of the tool of a call narrow those of the module.
     let mut context = CallContext::new("test");
-    context.access = Access::of_app(Some(&serde_json::from_value(json!({"system": []})).unwrap())).unwrap();
+    context.access = Access::new(&serde_json::from_value(json!({"system": []})).unwrap()).unwrap();
     for tool in ["run", "background_run"] {
         let result = place.call_with(&context, tool, json!({"argv": ["echo", "hi"]})).await;
         assert_eq!(result.error.unwrap().kind, ErrorKind::Denied);
