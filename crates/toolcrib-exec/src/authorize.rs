@@ -9,6 +9,7 @@ use toolcrib_port::CallContext;
 use toolcrib_registry::{Entry, FindError, Overloads, Snapshot};
 use toolcrib_schema::Repair;
 
+use crate::hooks::HookEffects;
 use crate::limits::MAX_DEPTH;
 use crate::normalize::{
     clamp_numbers, forwarded_calls, nest_fields, normalize_deferred, normalize_forwarding,
@@ -25,6 +26,8 @@ pub(crate) struct ResolvedCall {
     pub(crate) state: CallState,
     /// The denied tool and the rule; for the audit record only, since the caller does not learn them.
     pub(crate) denied: Option<(Arc<Entry>, Decision)>,
+    /// The effects of hooks.
+    pub(crate) hooks: HookEffects,
 }
 
 /// The state of a call before it runs.
@@ -55,7 +58,13 @@ impl ResolvedCall {
     }
 
     fn failed(entry: Option<Arc<Entry>>, error: ToolError) -> Self {
-        Self { entry, repairs: Vec::new(), state: CallState::Failed(error), denied: None }
+        Self {
+            entry,
+            repairs: Vec::new(),
+            state: CallState::Failed(error),
+            denied: None,
+            hooks: HookEffects::default(),
+        }
     }
 }
 
@@ -124,17 +133,25 @@ pub(crate) fn authorize(
         Err(error) => return ResolvedCall::failed(Some(Arc::clone(entry)), error),
     };
     let mut denied = None;
-    let state = match policy.authorize(resolved, principal) {
-        Verdict::Granted(authorized) => CallState::Authorized(authorized),
-        Verdict::Ask(pending) => CallState::PendingApproval(pending),
-        Verdict::Denied(decision) => {
+    let state = match decide(policy, resolved, context) {
+        Ok(state) => state,
+        Err(decision) => {
             let error = call_errors::denied(&decision);
             denied = Some((Arc::clone(entry), decision));
             CallState::Failed(error)
         }
     };
     repairs.extend(repaired.repairs);
-    ResolvedCall { entry: Some(Arc::clone(entry)), repairs, state, denied }
+    ResolvedCall { entry: Some(Arc::clone(entry)), repairs, state, denied, hooks: HookEffects::default() }
+}
+
+/// Returns the state of a call by the decision of the policy, or the decision that denies it.
+pub(crate) fn decide(policy: &Policy, call: Call, context: &CallContext) -> Result<CallState, Decision> {
+    match policy.authorize(call, context.principal()) {
+        Verdict::Granted(authorized) => Ok(CallState::Authorized(authorized)),
+        Verdict::Ask(pending) => Ok(CallState::PendingApproval(pending)),
+        Verdict::Denied(decision) => Err(decision),
+    }
 }
 
 /// Normalizes arguments before an overload is selected. Returns them with the repairs.

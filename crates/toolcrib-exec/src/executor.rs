@@ -21,7 +21,7 @@ use tracing::Instrument as _;
 
 use self::handle::ExecutorHandle;
 use self::projection::projection_below;
-use crate::approval::ApprovalProcess;
+use crate::approval::{ApprovalProcess, MAX_EDITS};
 use crate::audit::{Audit, CallRecorder};
 use crate::authorize::{CallState, ResolvedCall, authorize};
 use crate::flow::FlowControl;
@@ -257,25 +257,19 @@ impl Executor {
     /// Runs the hooks and the engines' checks, then requests the necessary approvals.
     async fn request_approvals(&self, calls: &mut [CallInProgress], context: &CallContext) {
         self.check(calls.iter_mut().map(|call| &mut call.resolved), context).await;
-        self.check_engines(calls.iter_mut().map(|call| &mut call.resolved), context).await;
-        if calls.iter().all(|call| !matches!(call.resolved.state, CallState::PendingApproval(_))) {
+        let mut rounds = 0;
+        while calls.iter().any(CallInProgress::is_pending) && rounds <= MAX_EDITS {
+            rounds += 1;
+            self.ask(calls, context).await;
+        }
+        if rounds == 0 {
             return;
         }
-        for call in
-            calls.iter_mut().filter(|call| matches!(call.resolved.state, CallState::PendingApproval(_)))
-        {
-            call.recorder.approval_requested();
+        for call in calls.iter_mut().filter(|call| call.is_pending()) {
+            let message = format!("hooks changed the arguments that the user wrote for `{}`", call.name);
+            let error = ToolError::new(ErrorKind::ApprovalDenied, message);
+            call.resolved.state = CallState::Failed(error.with_hint("the call did not run; tell the user"));
         }
-        let asking = ApprovalProcess {
-            approver: self.approver.as_ref(),
-            approvals: &self.approvals,
-            policy: &self.policy,
-            time_limit: self.approval_wait,
-        };
-        asking.ask(calls.iter_mut().map(|call| &mut call.resolved), context).await;
-        // The hooks have not seen the arguments that a person wrote.
-        let edited = calls.iter_mut().map(|call| &mut call.resolved).filter(|resolved| resolved.is_edited());
-        self.check(edited, context).await;
         for call in calls {
             call.recorder.approval_ended();
             // Answers take time, and a refresh may have replaced the tool meanwhile.
@@ -288,6 +282,25 @@ impl Executor {
                 call.resolved.state = CallState::Failed(error.with_hint("look the tool up again"));
             }
         }
+    }
+
+    /// Runs the engines' checks of the calls that need approval, and requests it. The hooks then check the arguments that
+    /// a person wrote; if they change them, the call needs approval again.
+    async fn ask(&self, calls: &mut [CallInProgress], context: &CallContext) {
+        self.check_engines(calls.iter_mut().map(|call| &mut call.resolved), context).await;
+        let mut pending: Vec<_> = calls.iter_mut().filter(|call| call.is_pending()).collect();
+        for call in &mut pending {
+            call.recorder.approval_requested();
+        }
+        let asking = ApprovalProcess {
+            approver: self.approver.as_ref(),
+            approvals: &self.approvals,
+            policy: &self.policy,
+            time_limit: self.approval_wait,
+        };
+        asking.ask(pending.iter_mut().map(|call| &mut call.resolved), context).await;
+        let asked = pending.into_iter().map(|call| &mut call.resolved);
+        self.check(asked.filter(|resolved| resolved.is_edited()), context).await;
     }
 
     /// Returns the engine for the source of a call: one of the app, or one that the session of the call has added.
@@ -304,7 +317,8 @@ impl Executor {
         above: &CallChain,
     ) -> ToolResult {
         let CallInProgress { name, call_id, started, resolved, mut recorder } = call;
-        let ResolvedCall { entry, repairs, state, .. } = resolved;
+        let ResolvedCall { entry, repairs, state, hooks, .. } = resolved;
+        recorder.set_hooks(hooks.records);
         let reported = || entry.as_ref().map_or_else(|| name.clone(), |entry| entry.tool.name.to_string());
         let outcome = match state {
             CallState::Authorized(authorized) => {
@@ -321,6 +335,9 @@ impl Executor {
         let mut result = outcome.unwrap_or_else(|error| ToolResult::failed(None, reported(), error));
         recorder.set_result(&result);
         result.call_id = call_id;
+        if !hooks.changes.is_empty() {
+            result.note(ResultNote::HookChanges(hooks.changes));
+        }
         if !repairs.is_empty() {
             // A nested call may have repairs too.
             result.add_repairs(repairs.iter().filter_map(|repair| serde_json::to_value(repair).ok()));
@@ -420,6 +437,12 @@ impl Executor {
         context.progress = Some(heartbeat.clone());
         context.deadline = Some(latest);
         heartbeat
+    }
+}
+
+impl CallInProgress {
+    fn is_pending(&self) -> bool {
+        matches!(self.resolved.state, CallState::PendingApproval(_))
     }
 }
 

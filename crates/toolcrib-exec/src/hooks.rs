@@ -1,5 +1,7 @@
 //! Custom checks of calls and results.
 
+mod verdict;
+
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -12,12 +14,15 @@ use crate::invoke::access_of;
 use crate::limits::MAX_HOOK_WAIT;
 use crate::panic_guard::catch_panic;
 
+pub(crate) use verdict::{HookEffects, apply};
+pub use verdict::{HookVerdict, MAX_REASON_CHARS};
+
 /// A custom check before and after each call.
 ///
 /// ```
 /// use async_trait::async_trait;
-/// use toolcrib_exec::Hook;
-/// use toolcrib_model::{ErrorKind, ToolError};
+/// use toolcrib_exec::{Hook, HookVerdict};
+/// use toolcrib_model::ToolError;
 /// use toolcrib_policy::Call;
 /// use toolcrib_port::CallContext;
 ///
@@ -26,23 +31,34 @@ use crate::panic_guard::catch_panic;
 ///
 /// #[async_trait]
 /// impl Hook for Weekdays {
-///     async fn before(&self, call: &Call, _context: &CallContext) -> Result<(), ToolError> {
+///     fn name(&self) -> &str {
+///         "weekdays"
+///     }
+///
+///     async fn before(&self, call: &Call, _context: &CallContext) -> Result<HookVerdict, ToolError> {
 ///         let is_weekend = false;
 ///         if is_weekend && !call.tool.traits().side_effects.is_empty() {
-///             return Err(ToolError::new(ErrorKind::Denied, "nothing is written on weekends"));
+///             return Ok(HookVerdict::Deny { reason: "nothing is written on weekends".to_owned() });
 ///         }
-///         Ok(())
+///         Ok(HookVerdict::Allow)
 ///     }
 /// }
 /// ```
 #[async_trait]
 pub trait Hook: Send + Sync {
+    /// Returns the name in records, in errors, and in questions to a person.
+    fn name(&self) -> &str;
+
     /// Checks a call with its final arguments. It runs after the policy and before any request for approval, and again
-    /// if a person has changed the arguments. An error is the result of the call. The future is dropped after
-    /// [`MAX_HOOK_WAIT`], at the caller's deadline and if the caller gives up; the call does not run then.
-    async fn before(&self, call: &Call, context: &CallContext) -> Result<(), ToolError> {
+    /// if a person has changed the arguments; a hook sees the changes of the hooks before it. The future is dropped
+    /// after [`MAX_HOOK_WAIT`], at the caller's deadline and if the caller gives up; the call does not run then.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the hook itself fails. It is the result of the call, which does not run.
+    async fn before(&self, call: &Call, context: &CallContext) -> Result<HookVerdict, ToolError> {
         let (_, _) = (call, context);
-        Ok(())
+        Ok(HookVerdict::Allow)
     }
 
     /// Receives the result of a call that ran, before it is shortened, and may replace it. The future is dropped after
@@ -53,20 +69,14 @@ pub trait Hook: Send + Sync {
     }
 }
 
-/// Runs all hooks before a call.
+/// Runs one hook before a call.
 pub(crate) async fn before(
-    hooks: &[Arc<dyn Hook>],
+    hook: &dyn Hook,
     call: &Call,
     context: &CallContext,
-) -> Result<(), ToolError> {
-    let checks = async {
-        for hook in hooks {
-            let checked = catch_panic(hook.before(call, context)).await;
-            checked.unwrap_or_else(|| Err(fault("a hook", &call.tool.name.shown())))?;
-        }
-        Ok(())
-    };
-    within_time(checks, call, context).await
+) -> Result<HookVerdict, ToolError> {
+    let checked = catch_panic(hook.before(call, context)).await;
+    checked.unwrap_or_else(|| Err(fault(&format!("the hook `{}`", hook.name()), &call.tool.name.shown())))
 }
 
 /// Runs the engine's check of a call that needs approval.
@@ -81,18 +91,19 @@ pub(crate) async fn check(
         let checked = catch_panic(engine.check(call, &inner)).await;
         checked.unwrap_or_else(|| Err(fault("the engine", &call.tool.name.shown())))
     };
-    within_time(checks, call, context).await
+    within_time(checks, &call.tool.name.shown(), context).await
 }
 
-async fn within_time(
+/// Runs the checks of a call of `tool` within their time.
+pub(crate) async fn within_time(
     checks: impl Future<Output = Result<(), ToolError>>,
-    call: &Call,
+    tool: &str,
     context: &CallContext,
 ) -> Result<(), ToolError> {
     let end = Instant::now() + MAX_HOOK_WAIT;
     let end = context.extended_deadline().map_or(end, |deadline| deadline.min(end));
     let failed = |kind, problem: &str| {
-        let message = format!("a check of `{}` {problem}", call.tool.name.shown());
+        let message = format!("a check of `{tool}` {problem}");
         Err(ToolError::new(kind, message).with_hint("it did not run"))
     };
     tokio::select! {
@@ -114,7 +125,9 @@ pub(crate) async fn after(
     let checks = async {
         for hook in hooks {
             let checked = catch_panic(hook.after(call, result, context)).await;
-            result = checked.unwrap_or_else(|| call.failed(fault("a hook", &call.tool.name.shown())));
+            result = checked.unwrap_or_else(|| {
+                call.failed(fault(&format!("the hook `{}`", hook.name()), &call.tool.name.shown()))
+            });
         }
         result
     };

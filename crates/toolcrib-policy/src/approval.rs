@@ -59,6 +59,8 @@ pub struct PendingApproval {
     /// The script that makes the call.
     script: Option<Arc<str>>,
     is_edited: bool,
+    /// The reason of what asks, for the person.
+    reason: Option<String>,
 }
 
 impl Approval {
@@ -102,7 +104,16 @@ impl PendingApproval {
             decision,
             script: None,
             is_edited: false,
+            reason: None,
         }
+    }
+
+    /// Asks on behalf of this rule instead, so that no approval remembered for another rule covers the call.
+    pub fn required_by(mut self, rule: &Arc<str>, reason: &str) -> Self {
+        self.decision = Decision { rule: Arc::clone(rule), ..self.decision };
+        self.asked = Arc::clone(rule);
+        self.reason = Some(reason.to_owned());
+        self
     }
 
     /// Names the script that makes the call. An approval for the tool then holds for this script only.
@@ -136,7 +147,10 @@ impl PendingApproval {
             arguments: self.call.arguments.clone(),
             risk: tool.traits().risk,
             side_effects: tool.traits().side_effects.clone(),
-            rule: self.decision.rule.to_string(),
+            rule: match &self.reason {
+                Some(reason) => format!("{}: {reason}", self.decision.rule),
+                None => self.decision.rule.to_string(),
+            },
             session: self.session.clone(),
             agent: self.agent.clone(),
             script: self.script.as_deref().map(str::to_owned),

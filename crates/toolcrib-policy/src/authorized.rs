@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use toolcrib_model::{ErrorKind, Fingerprint, JsonObject, Tool, ToolError, ToolResult};
 
-use crate::Decision;
+use crate::{Decision, Effect, PendingApproval, Principal};
 
 /// A call whose tool is found and whose arguments are final.
 #[derive(Clone, Debug)]
@@ -133,6 +133,19 @@ impl<T> Authorized<T> {
 }
 
 impl Authorized<Call> {
+    /// Withdraws the consent: a person is asked first. `rule` is the name of what asks, which records and remembered
+    /// approvals have, and `reason` is shown to the person.
+    pub fn require_approval(
+        self,
+        rule: &Arc<str>,
+        reason: &str,
+        principal: Principal<'_>,
+    ) -> Box<PendingApproval> {
+        let decision = Decision::new(Effect::Approve, rule);
+        let pending = PendingApproval::new(self.inner, decision, principal);
+        Box::new(pending.required_by(rule, reason))
+    }
+
     /// Returns the calls of the original tools of a view, in the order of preference. They have the decision and the
     /// consent of the call.
     pub fn originals(&self) -> Vec<Self> {

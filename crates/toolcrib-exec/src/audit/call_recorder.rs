@@ -14,7 +14,7 @@ use tracing::Span;
 
 use super::argument_shape::shape;
 use super::bounded_text::{json_bytes, nests_within, shown};
-use super::record::{Outcome, Record, SCHEMA_VERSION};
+use super::record::{HookRecord, Outcome, Record, SCHEMA_VERSION};
 use super::rfc3339::{milliseconds, rfc3339};
 use super::{MAX_VALUES_BYTES, Settings, no_record};
 
@@ -123,6 +123,13 @@ impl CallRecorder {
         if let Some(open) = &mut self.open {
             open.record.original = Some(tool.name.to_string());
             open.record.source = Some(shown(source));
+        }
+    }
+
+    /// Records the verdicts of hooks.
+    pub fn set_hooks(&mut self, hooks: Vec<HookRecord>) {
+        if let Some(open) = &mut self.open {
+            open.record.hooks = hooks;
         }
     }
 
@@ -246,6 +253,7 @@ impl OpenRecord {
             result: None,
             error: None,
             repairs: 0,
+            hooks: Vec::new(),
             outcome: Outcome::Dropped,
             retryable: None,
             waited_ms: None,

@@ -42,7 +42,7 @@ use toolcrib_results::Secrets;
 
 pub use call_recorder::CallRecorder;
 pub use json_lines::{DEFAULT_MAX_AUDIT_BYTES, JsonLines, MIN_AUDIT_BYTES};
-pub use record::{Outcome, Record, SCHEMA_VERSION};
+pub use record::{HookRecord, Outcome, Record, SCHEMA_VERSION};
 pub use sink::{AuditSink, MemorySink};
 pub use span::{TraceSource, span};
 

@@ -74,6 +74,9 @@ pub struct Record {
     pub error: Option<Value>,
     /// The number of repairs that made the arguments fit.
     pub repairs: usize,
+    /// The verdicts of hooks that denied the call, asked a person, or changed the arguments; absent if empty.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<HookRecord>,
     /// The outcome of the call.
     pub outcome: Outcome,
     /// True if the same call may succeed later; only for a failed call.
@@ -92,6 +95,19 @@ pub struct Record {
     /// The tokens that a projection of the result saved; absent without a projection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub saved_tokens: Option<u64>,
+}
+
+/// The verdict of a hook on a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct HookRecord {
+    /// The name of the hook.
+    pub hook: String,
+    /// The verdict: `deny`, `ask` or `change`.
+    pub verdict: &'static str,
+    /// The names of the changed arguments; `?` for one that the tool's schema does not list. Absent if empty.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub arguments: Vec<String>,
 }
 
 /// The outcome of a call.

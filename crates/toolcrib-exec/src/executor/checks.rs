@@ -68,11 +68,23 @@ impl Executor {
         }
         let checking = calls.map(async |resolved| {
             let Some(call) = resolved.call() else { return };
-            if let Err(error) = hooks::before(&self.hooks, call, context).await {
+            let tool = call.tool.name.shown();
+            let checks = self.run_hooks(resolved, context);
+            if let Err(error) = hooks::within_time(checks, &tool, context).await {
                 resolved.state = CallState::Failed(error);
             }
         });
         futures::future::join_all(checking).await;
+    }
+
+    /// Runs the hooks for one call, in order, and applies each verdict before the next hook.
+    async fn run_hooks(&self, resolved: &mut ResolvedCall, context: &CallContext) -> Result<(), ToolError> {
+        for hook in &self.hooks {
+            let Some(call) = resolved.call() else { return Ok(()) };
+            let verdict = hooks::before(hook.as_ref(), call, context).await?;
+            hooks::apply(resolved, hook.name(), verdict, &self.policy, context)?;
+        }
+        Ok(())
     }
 
     pub(super) fn is_current(&self, entry: &Arc<Entry>, context: &CallContext) -> bool {

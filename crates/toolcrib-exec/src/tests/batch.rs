@@ -12,7 +12,7 @@ use toolcrib_policy::Call;
 use toolcrib_port::{Answer, ApprovalRequest, Approver, CallContext};
 
 use super::{Engine, Fixture, fixture, granted};
-use crate::{DenyAll, Executor, Hook};
+use crate::{DenyAll, Executor, Hook, HookVerdict};
 
 fn calls(names: &[&str]) -> Vec<ToolCall> {
     let sum = json!({"left": 1, "right": 2}).as_object().unwrap().clone();
@@ -99,11 +99,15 @@ struct Check;
 
 #[async_trait]
 impl Hook for Check {
-    async fn before(&self, call: &Call, _context: &CallContext) -> Result<(), ToolError> {
+    fn name(&self) -> &'static str {
+        "check"
+    }
+
+    async fn before(&self, call: &Call, _context: &CallContext) -> Result<HookVerdict, ToolError> {
         match call.tool.name.name() {
-            "echo" => Err(ToolError::new(ErrorKind::Denied, "not on Sundays")),
+            "echo" => Ok(HookVerdict::Deny { reason: "not on Sundays".to_owned() }),
             "nest" => panic!("the hook breaks"),
-            _ => Ok(()),
+            _ => Ok(HookVerdict::Allow),
         }
     }
 
@@ -120,7 +124,10 @@ async fn a_check_of_ones_own_stops_a_call_and_replaces_a_result() {
     let Fixture { engine, executor } = granted();
     let executor = Arc::into_inner(executor).unwrap().with_hook(Arc::new(Check));
     let fixture = Fixture { engine, executor: Arc::new(executor) };
-    assert_eq!(fixture.error("t.echo", json!({})).await.message, "not on Sundays");
+    assert_eq!(
+        fixture.error("t.echo", json!({})).await.message,
+        "the hook `check` denied the call: not on Sundays"
+    );
     assert_eq!(fixture.error("t.nest", json!({})).await.kind, ErrorKind::Internal);
     assert_eq!(fixture.calls(), 0);
     assert_eq!(fixture.call("t.sum", json!({"left": 1, "right": 2})).await.result, "checked");
@@ -152,11 +159,15 @@ struct Careful;
 
 #[async_trait]
 impl Hook for Careful {
-    async fn before(&self, call: &Call, _context: &CallContext) -> Result<(), ToolError> {
+    fn name(&self) -> &'static str {
+        "careful"
+    }
+
+    async fn before(&self, call: &Call, _context: &CallContext) -> Result<HookVerdict, ToolError> {
         match (call.tool.name.name(), call.arguments.get("left")) {
             ("hang", _) => std::future::pending().await,
-            ("sum", Some(left)) if *left == 5 => Err(ToolError::new(ErrorKind::Denied, "not five")),
-            _ => Ok(()),
+            ("sum", Some(left)) if *left == 5 => Ok(HookVerdict::Deny { reason: "not five".to_owned() }),
+            _ => Ok(HookVerdict::Allow),
         }
     }
 
@@ -205,7 +216,10 @@ async fn what_a_person_wrote_goes_through_the_checks_too() {
         Answer::Approved(question.approve_edited(edited))
     });
     let fixture = careful(fixture(json!({}), Arc::new(approver)));
-    assert_eq!(fixture.error("t.sum", json!({"left": 1, "right": 2})).await.message, "not five");
+    assert_eq!(
+        fixture.error("t.sum", json!({"left": 1, "right": 2})).await.message,
+        "the hook `careful` denied the call: not five"
+    );
     assert_eq!(fixture.calls(), 0);
 }
 

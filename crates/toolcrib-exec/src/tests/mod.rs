@@ -6,6 +6,7 @@ mod batch;
 mod deferred;
 mod drops;
 mod entrance;
+mod hooks;
 mod progress;
 mod views;
 

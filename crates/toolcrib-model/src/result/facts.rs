@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::ToolResult;
 use crate::text::truncate::ellipsize_chars;
+use crate::tool::traits::texts;
 
 /// The most repairs, and the most schema violations, that are listed.
 const MAX_LISTED: usize = 5;
@@ -40,6 +41,8 @@ impl ToolResult {
         }
         let mut facts = Vec::new();
         facts.extend(self.edited());
+        let changes = self.metadata.get("hook_changes").into_iter().flat_map(texts);
+        facts.extend(changes.take(MAX_LISTED).map(|change| short(change, MAX_TEXT_CHARS)));
         facts.extend(self.repaired());
         facts.extend(self.status());
         facts.extend(self.addresses());

@@ -23,6 +23,8 @@ pub enum ResultNote {
     Cached(Duration),
     /// The arguments as the user changed them.
     EditedArguments(JsonObject),
+    /// The changes of the arguments by hooks, for the caller.
+    HookChanges(Vec<String>),
     /// The arguments of the call inside a forwarding call.
     Forwarded(JsonObject),
     /// The id under which the call continues in the background.
@@ -66,6 +68,7 @@ impl ResultNote {
                 ("age_ms", milliseconds(age))
             }
             Self::EditedArguments(arguments) => ("edited_arguments", arguments.into()),
+            Self::HookChanges(changes) => ("hook_changes", changes.into()),
             Self::Forwarded(arguments) => ("forwarded", serde_json::json!({"arguments": arguments})),
             Self::BackgroundTask(id) => ("background_task", id.into()),
             Self::TruncatedBytes(bytes) => ("truncated_bytes", bytes.into()),

@@ -8,7 +8,7 @@ use toolcrib_model::{ErrorKind, Secret, ToolCall, ToolError, ToolResult};
 use toolcrib_results::Secrets;
 
 use super::{CANARY, arguments, audit, authorized, begun, context};
-use crate::audit::{Audit, AuditSink, MAX_VALUES_BYTES, Outcome, Record};
+use crate::audit::{Audit, AuditSink, HookRecord, MAX_VALUES_BYTES, Outcome, Record};
 
 /// How a call ends.
 type End = fn(&Audit);
@@ -45,6 +45,7 @@ async fn the_reference_lists_every_field_of_a_record_in_order() {
     record.result = Some(Value::Null);
     record.original = Some("crm::q2".to_owned());
     record.saved_tokens = Some(1);
+    record.hooks = vec![HookRecord { hook: "limit".to_owned(), verdict: "deny", arguments: Vec::new() }];
     record.error = Some(Value::Null);
     let text = serde_json::to_string(&record).unwrap();
     let page = include_str!("../../../../../docs/reference/audit.md");
