@@ -17,7 +17,7 @@ use crate::sections::values::{is_literal, unknown};
 const GRANT: &str = "grant";
 
 /// Returns the locations of the rules in an app file.
-pub(crate) fn locations() -> RuleLocations {
+pub fn locations() -> RuleLocations {
     let top = SettingLocation::default();
     RuleLocations { capabilities: top.key("tools").key("capabilities"), modules: top.key("modules") }
 }

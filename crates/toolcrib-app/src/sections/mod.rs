@@ -4,7 +4,7 @@ pub mod agents;
 pub mod app;
 pub mod apps;
 pub mod audit;
-pub(crate) mod capabilities;
+pub mod capabilities;
 pub mod channels;
 pub(crate) mod enrichments;
 pub mod execution;

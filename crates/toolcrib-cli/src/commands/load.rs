@@ -1,6 +1,7 @@
 //! `toolcrib load`.
 
 use toolcrib_app::SourceRequest;
+use toolcrib_app::sections::capabilities;
 use toolcrib_policy::{Capabilities, Policy};
 use toolcrib_port::RejectKind;
 use toolcrib_registry::ToolRegistry;
@@ -29,7 +30,8 @@ pub(crate) async fn run(arguments: Load, strict: bool, json: bool) -> Result<Exi
     let snapshot = registry.snapshot();
     // There is no app, so this is the policy of one that says nothing.
     let rules = Capabilities::default();
-    let policy = Policy::new(&rules, []).map_err(|error| Failure::bad_input(error.to_string()))?;
+    let policy = Policy::at(&capabilities::locations(), &rules, [])
+        .map_err(|error| Failure::bad_input(error.to_string()))?;
     if json {
         output::snapshot_json(&snapshot, &policy, &rules, |_| true);
     } else {

@@ -84,7 +84,7 @@ async fn changed_arguments_are_authorized_again() {
     let (fixture, sink) = hooked(policy("grant", Arc::new(DenyAll)), [Rule("limit", |_| change(json!(9)))]);
     let error = fixture.error("t.sum", one()).await;
     assert_eq!((error.kind, fixture.calls()), (ErrorKind::Denied, 0));
-    assert!(error.message.contains("tools.capabilities.deny[0]"), "{error}");
+    assert!(error.message.contains("deny[0]"), "{error}");
     assert_eq!(sink.records()[0].outcome.as_str(), "denied");
 }
 
@@ -128,7 +128,7 @@ async fn an_approval_remembered_for_a_rule_does_not_answer_a_hook() {
         assert!(fixture.call("t.sum", json!({"left": left, "right": 2})).await.is_ok());
     }
     let rules: Vec<String> = seen.lock().iter().map(|(rule, _)| rule.clone()).collect();
-    assert_eq!(rules, ["tools.capabilities.default_policy", "hook `large`: it is large"]);
+    assert_eq!(rules, ["default_policy", "hook `large`: it is large"]);
 }
 
 #[tokio::test]

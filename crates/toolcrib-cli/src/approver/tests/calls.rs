@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use toolcrib_app::Extensions;
+use toolcrib_app::sections::capabilities;
 use toolcrib_model::{JsonObject, Risk, Tool};
 use toolcrib_policy::{
     Approval, Approvals, Call, Capabilities, PendingApproval, Policy, Principal, Question, Remember, Verdict,
@@ -23,7 +24,7 @@ fn pending(tool: &str, arguments: JsonObject) -> PendingApproval {
         .with_metadata("side_effects", json!(["changes files"]));
     let mut call = Call::new(Arc::new(tool), "test".into(), 1);
     call.arguments = arguments;
-    let policy = Policy::new(&Capabilities::default(), []).unwrap();
+    let policy = Policy::at(&capabilities::locations(), &Capabilities::default(), []).unwrap();
     match policy.authorize(call, Principal::new("s").with_agent("clerk")) {
         Verdict::Ask(pending) => *pending,
         other => panic!("{other:?}"),
