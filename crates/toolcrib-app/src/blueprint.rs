@@ -215,8 +215,8 @@ fn context<'a>(
     session_tools: &'a SessionTools,
 ) -> AppContext<'a> {
     let location = capabilities::locations().capabilities.key("access");
-    let access = app.config.tools.capabilities.access.as_ref();
-    let access = access.map_or_else(|| Ok(Access::unlimited()), |rules| Access::at(&location, rules));
+    let access = app.config.tools.capabilities.access.as_ref().map(|rules| Access::at(&location, rules));
+    let access = access.transpose().map(Option::unwrap_or_default);
     AppContext {
         app,
         file: &app.file,

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
 use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, JsonObject, ToolError};
 use toolcrib_policy::{Approval, Approvals, Call, PendingApproval, Policy};
@@ -138,7 +137,7 @@ impl ApprovalProcess<'_> {
     ) -> Option<WaitingCall<'a>> {
         let WaitingCall { resolved, mut pending, .. } = call;
         if let Some(edited) = approval.edited() {
-            let originals = match problem_of(resolved, edited) {
+            let originals = match resolved.violations(edited) {
                 None => originals_of(resolved, &pending, edited, context),
                 Some(problem) => Err(problem),
             };
@@ -186,12 +185,6 @@ enum Unanswered {
     Late(Duration),
     /// The time is over, and the caller makes the call again when someone can answer.
     Undecided(Duration),
-}
-
-/// Returns the violations of the schema by the arguments that the person wrote.
-fn problem_of(resolved: &ResolvedCall, edited: &JsonObject) -> Option<String> {
-    let entry = resolved.entry.as_ref()?;
-    entry.schema.validate(&Value::Object(edited.clone())).err().map(|violations| violations.to_string())
 }
 
 /// Returns the calls of a view's original tools with the arguments that the person wrote.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
 use toolcrib_model::tool::Forwarding;
 use toolcrib_model::{ErrorKind, JsonObject, ToolCall, ToolError, ToolTraits};
 use toolcrib_policy::{Authorized, Call, Consent, Decision, PendingApproval, Policy, Verdict};
@@ -55,6 +56,16 @@ impl ResolvedCall {
     /// Returns true if the call may run with arguments that a person wrote.
     pub(crate) fn is_edited(&self) -> bool {
         matches!(&self.state, CallState::Authorized(authorized) if authorized.consent() == Consent::Edited)
+    }
+
+    /// Returns the violations of the tool's schema by other arguments, which are not repaired.
+    pub(crate) fn violations(&self, arguments: &JsonObject) -> Option<String> {
+        let entry = self.entry.as_ref()?;
+        entry
+            .schema
+            .validate(&Value::Object(arguments.clone()))
+            .err()
+            .map(|violations| violations.to_string())
     }
 
     fn failed(entry: Option<Arc<Entry>>, error: ToolError) -> Self {

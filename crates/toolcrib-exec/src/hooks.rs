@@ -76,7 +76,7 @@ pub(crate) async fn before(
     context: &CallContext,
 ) -> Result<HookVerdict, ToolError> {
     let checked = catch_panic(hook.before(call, context)).await;
-    checked.unwrap_or_else(|| Err(fault(&format!("the hook `{}`", hook.name()), &call.tool.name.shown())))
+    checked.unwrap_or_else(|| Err(hook_fault(hook, call)))
 }
 
 /// Runs the engine's check of a call that needs approval.
@@ -125,9 +125,7 @@ pub(crate) async fn after(
     let checks = async {
         for hook in hooks {
             let checked = catch_panic(hook.after(call, result, context)).await;
-            result = checked.unwrap_or_else(|| {
-                call.failed(fault(&format!("the hook `{}`", hook.name()), &call.tool.name.shown()))
-            });
+            result = checked.unwrap_or_else(|| call.failed(hook_fault(hook.as_ref(), call)));
         }
         result
     };
@@ -140,6 +138,10 @@ pub(crate) async fn after(
         let error = ToolError::new(ErrorKind::Internal, message);
         call.failed(error.with_hint("see what it did before you repeat it"))
     })
+}
+
+fn hook_fault(hook: &dyn Hook, call: &Call) -> ToolError {
+    fault(&format!("the hook `{}`", hook.name()), &call.tool.name.shown())
 }
 
 /// Returns the error for a panic in a hook, an engine or an approver.

@@ -82,9 +82,8 @@ impl Policy {
                 Ok((module.to_owned(), CompiledConstraints::new(&place, constraints)?))
             })
             .collect::<Result<_, PolicyError>>()?;
-        let access = capabilities.access.as_ref();
-        let access = access
-            .map_or_else(|| Ok(Access::unlimited()), |rules| Access::at(&place.key("access"), rules))?;
+        let access = capabilities.access.as_ref().map(|rules| Access::at(&place.key("access"), rules));
+        let access = access.transpose()?.unwrap_or_default();
         Ok(Self {
             constraints,
             rules,
@@ -117,17 +116,15 @@ impl Policy {
         self
     }
 
-    /// Restricts sessions with this prefix to a scope, overriding other rules. `list` and `position` are the location of the
-    /// scope in the app file: `["serve", "tokens"]` and 0 for `serve.tokens[0]`.
+    /// Restricts sessions with this prefix to a scope, overriding other rules. Decisions and errors name the
+    /// location of the scope.
     pub fn with_scope(
         mut self,
         sessions: &str,
         scope: &Scope,
-        list: &[&str],
-        position: usize,
+        location: &SettingLocation,
     ) -> Result<Self, PolicyError> {
-        let place = list.iter().fold(SettingLocation::default(), |place, key| place.key(key)).at(position);
-        self.scopes.limit(CompiledScope::new(sessions, scope, &place)?);
+        self.scopes.limit(CompiledScope::new(sessions, scope, location)?);
         Ok(self)
     }
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use toolcrib_agent::notifications::NotificationQueue;
 use toolcrib_agent::{AgentPool, AppPool};
-use toolcrib_app::sections::limits;
 use toolcrib_app::sections::serve::SurfaceMode;
+use toolcrib_app::sections::{capabilities, limits};
 use toolcrib_app::{AgentSetup, App, Blueprint, ChosenModel, Surface, too_deep};
 use toolcrib_exec::Executor;
 use toolcrib_io::process::depth;
@@ -241,8 +241,10 @@ impl Runtime {
     fn rules_of_sessions(&self) -> Vec<String> {
         let Capabilities { grant, approve, deny, .. } = &self.app().config.tools.capabilities;
         let lists = [("grant", grant), ("approve", approve), ("deny", deny)];
+        let location = capabilities::locations().capabilities;
         let rules = lists.into_iter().flat_map(|(list, rules)| {
-            rules.iter().enumerate().map(move |(at, rule)| (format!("tools.capabilities.{list}[{at}]"), rule))
+            let list = location.key(list);
+            rules.iter().enumerate().map(move |(at, rule)| (list.at(at).to_string(), rule))
         });
         let is_later = |rule: &Rule| {
             rule.module.as_deref().is_some_and(|module| self.app().config.may_be_of_session(module))

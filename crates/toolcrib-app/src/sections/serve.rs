@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, de};
 use toolcrib_document::Error as DocumentError;
 use toolcrib_model::{Risk, Secret};
-use toolcrib_policy::{Policy, Scope};
+use toolcrib_policy::{Policy, Scope, SettingLocation};
 
 pub use self::oauth::{MAX_OAUTH_CLIENTS, OAuthClient, OAuthConfig, ServedOAuth};
 use crate::file::variables;
@@ -228,16 +228,16 @@ fn scoped(policy: Policy, section: &ServeSection, file: &AppFile) -> Result<Poli
     let mut policy = policy
         .with_unknown_denied(SERVED_SESSIONS, UNKNOWN_CLIENT)
         .with_known_sessions(&sessions_of(LOCAL_CLIENT));
+    let serve = SettingLocation::default().key("serve");
+    let list = serve.key("tokens");
     let tokens = section.tokens.iter().enumerate();
-    let tokens =
-        tokens.map(|(position, token)| (&["serve", "tokens"][..], position, &token.name, token.scope()));
+    let tokens = tokens.map(|(position, token)| (list.at(position), &token.name, token.scope()));
     let clients = section.oauth.iter().flat_map(|oauth| &oauth.clients).enumerate();
-    let clients = clients.map(|(position, client)| {
-        (&["serve", "oauth", "clients"][..], position, &client.name, client.scope())
-    });
-    for (list, position, name, scope) in tokens.chain(clients) {
+    let list = serve.key("oauth").key("clients");
+    let clients = clients.map(|(position, client)| (list.at(position), &client.name, client.scope()));
+    for (location, name, scope) in tokens.chain(clients) {
         policy = policy
-            .with_scope(&sessions_of(name), &scope, list, position)
+            .with_scope(&sessions_of(name), &scope, &location)
             .map_err(|error| file.error_at(error.place().pointer(), error.to_string()))?;
     }
     Ok(policy)

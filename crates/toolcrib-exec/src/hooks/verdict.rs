@@ -106,7 +106,7 @@ fn authorize_changed(
     context: &CallContext,
 ) -> Result<(), ToolError> {
     let Some(entry) = resolved.entry.clone() else { return Ok(()) };
-    if let Err(violations) = entry.schema.validate(&Value::Object(call.arguments.clone())) {
+    if let Some(violations) = resolved.violations(&call.arguments) {
         let tool = call.tool.name.shown();
         let message =
             format!("the hook `{hook}` changed the arguments of `{tool}` to invalid ones: {violations}");
