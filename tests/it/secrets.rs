@@ -117,3 +117,40 @@ async fn a_secret_is_sent_to_no_model_and_stands_in_no_recording() {
     }
     assert!(requests[1].contains("the token is [secret SHOP_TOKEN]"), "{}", requests[1]);
 }
+
+#[tokio::test]
+async fn a_secret_of_a_file_is_used_masked_and_told_by_its_provider_alone() {
+    let app = r#"
+secrets: [{type: files, path: mounted}, {type: dotenv}]
+tools:
+  registry:
+    - {type: file, path: tools.yaml, engine: shop}
+    - {type: mcp, namespace: far, url: "http://127.0.0.1:9/", headers: {Authorization: "Bearer {{secret.GONE}}"}}
+  engines:
+    shop:
+      type: command
+      env: {SHOP_TOKEN: "{{secret.SHOP_TOKEN}}", OTHER_TOKEN: "${OTHER_TOKEN}"}
+      tools: {tell: [sh, -c, 'echo "the tokens are $SHOP_TOKEN and $OTHER_TOKEN"', sh]}
+  capabilities: {default_policy: grant}
+"#;
+    let lab = Lab::with_app(app)
+        .with_file("tools.yaml", "shop: [{name: tell, description: Tells them.}]\n")
+        .with_file("mounted/SHOP_TOKEN", format!("{CANARY}\n"))
+        .with_file(".env", format!("OTHER_TOKEN='{CANARY}-other' # comment\n"));
+    let called = lab.run(["call", "app.yaml", "shop.tell", "{}"]).await.expect(0);
+    assert_eq!(called.stdout, "the tokens are [secret SHOP_TOKEN] and [secret OTHER_TOKEN]\n");
+    let validated = lab.run(["validate", "app.yaml"]).await;
+    assert!(validated.stdout.contains("secret SHOP_TOKEN: the folder ./mounted\n"), "{validated:?}");
+    assert!(validated.stdout.contains("secret OTHER_TOKEN: ./.env\n"), "{validated:?}");
+    assert!(
+        validated
+            .stderr
+            .contains("the secret `GONE` is not set: the providers have no file ./mounted/GONE, "),
+        "{validated:?}"
+    );
+    for words in [&["validate", "app.yaml", "--json"][..], &["doctor", "app.yaml"], &["validate", "app.yaml"]]
+    {
+        let report = lab.run_words(words).await.report();
+        assert!(report.contains("SHOP_TOKEN") && !report.contains(CANARY), "{words:?}: {report}");
+    }
+}

@@ -14,6 +14,7 @@ use toolcrib_results::Secrets;
 
 use crate::file::{empty_sections, foreign_keys, former_names, variables};
 use crate::resolved::ResolvedSettings;
+use crate::secrets::SecretProviders;
 use crate::state_name::state_name;
 use crate::{AppConfig, AppFile, Error, Extensions};
 
@@ -112,6 +113,8 @@ impl App {
         empty_sections::fill(&mut document.value);
         let config: Arc<AppConfig> = typed(&document, path.is_some()).map_err(wrong)?.into();
         let mut file = AppFile::new(name, folder, document, path.is_some(), extensions.secrets.clone());
+        let reads_dotenv = path.is_some() && extensions.reads_dotenv;
+        SecretProviders::open(config.secrets.as_deref(), &mut file, reads_dotenv);
         if let Some(workspace) = &config.app.workspace {
             let workspace = variables::expanded(&file, workspace, "/app/workspace", true);
             file.workspace = workspace.map(|workspace| file.path(&workspace));

@@ -24,7 +24,7 @@ use crate::sections::{
     search, serve, setup, shapes, skills,
 };
 use crate::sources::{self, BuiltSource};
-use crate::{App, Error, Extensions, LaunchOptions, called_apps, protected_files};
+use crate::{App, Error, Extensions, LaunchOptions, called_apps, protected_files, secrets};
 
 /// An app that is checked and built. Nothing of it is loaded or started yet.
 ///
@@ -114,6 +114,8 @@ impl Blueprint {
         protected_files::protect(&app, &skills, &skill_folders);
 
         app::check(&config.app, file, &mut found.errors);
+        secrets::check(config.secrets.as_deref().unwrap_or_default(), file, &mut found.errors);
+        found.warnings.extend(file.providers.warnings());
         agents::check(&config.agents, &resolved.recordings, file, &mut found);
         agents::check_injection(&config.agents, config.runtime.tool_injection, file, &mut found.errors);
         audit::check(config.audit.as_ref(), resolved, file, &mut found.errors);

@@ -10,8 +10,8 @@ use crate::sources::{BuiltSource, settings_of_source};
 use crate::{Blueprint, Error};
 
 impl Blueprint {
-    /// Returns the authorization at the MCP server of this namespace, for a login.
-    pub fn authorization(&self, namespace: &str) -> Result<Authorization, Error> {
+    /// Returns the authorization at the MCP server of this namespace, for a login: of a user, where each has one.
+    pub fn authorization(&self, namespace: &str, user: Option<&str>) -> Result<Authorization, Error> {
         let failed = |message: String| Error::Part { part: self.app.file.name.clone(), message };
         let is_named = |built: &&BuiltSource| built.source.loader.source() == format!("mcp {namespace}");
         if let Some(reason) = self.sources.iter().filter(is_named).find_map(|built| built.unusable.clone()) {
@@ -30,6 +30,15 @@ impl Blueprint {
             )));
         };
         let server = server(&self.context(), entry).map_err(|error| self.app.file.wrong(error))?;
+        let server = match user {
+            Some(_) if !server.per_user => {
+                return Err(failed(format!(
+                    "all users share the login at `{namespace}`; leave the user out, or set `auth: {{per_user: true}}` there"
+                )));
+            }
+            Some(user) => server.for_user(user),
+            None => server,
+        };
         match server.authorization() {
             Some(authorization) => authorization.map_err(|error| failed(error.to_string())),
             None => Err(failed(format!(

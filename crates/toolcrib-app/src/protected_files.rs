@@ -68,6 +68,15 @@ pub(crate) fn protect(app: &App, skills: &Skills, skill_folders: &[PathBuf]) {
     for recording in settings.recordings.values().flatten() {
         files.protect_file(app.file.path(recording));
     }
+    for path in app.file.providers.paths() {
+        if path.is_dir() {
+            if !holds_workspace(app, path) {
+                files.hide_folder(path);
+            }
+        } else {
+            files.hide_file(path);
+        }
+    }
     // Logins, approvals and what other sessions keep are not even to be read.
     if let Some(state) = state_folder("").filter(|folder| !holds_workspace(app, folder)) {
         files.hide_folder(state);

@@ -137,7 +137,7 @@ const STORE_VARIABLE: &str = "TOOLCRIB_STORE";
 
 /// Returns the location of the store that the variable or the app names.
 fn named_store(config: &AppConfig, file: &AppFile) -> Option<Result<StoreLocation, DocumentError>> {
-    if let Some(store) = variables::lookup(STORE_VARIABLE).filter(|store| !store.is_empty()) {
+    if let Some(store) = variables::environment(STORE_VARIABLE).filter(|store| !store.is_empty()) {
         return Some(Ok(literal_location(&store, file)));
     }
     config.store.as_deref().map(|store| store_location(store, file))

@@ -9,6 +9,7 @@ use toolcrib_datagen::GenerateSettings;
 use toolcrib_policy::Capabilities;
 use toolcrib_registry::shape::ShapeSettings;
 
+use crate::secrets::SecretProviderConfig;
 use crate::sections::agents::AgentConfig;
 use crate::sections::app::AppSection;
 use crate::sections::apps::CalledAppConfig;
@@ -33,6 +34,10 @@ pub struct AppConfig {
     pub agents: Vec<AgentConfig>,
     /// The Rust modules, by id.
     pub modules: BTreeMap<String, ModuleConfig>,
+    /// The providers of secrets, in the order in which `{{secret.NAME}}` asks them, after the environment. By default the
+    /// file `.env` next to the app file, and none for `toolcrib serve`.
+    #[serde(deserialize_with = "present")]
+    pub secrets: Option<Vec<SecretProviderConfig>>,
     /// The sources of tools, their engines, and the rules.
     pub tools: ToolsSection,
     /// The workflows that agents can load.

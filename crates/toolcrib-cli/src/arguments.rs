@@ -431,6 +431,10 @@ pub(crate) struct Login {
     /// Forget what was given.
     #[arg(long)]
     pub(crate) logout: bool,
+    /// The user who logs in, where `auth.per_user` gives each a login: the name of a client of `serve.tokens`, the subject
+    /// of a token of `serve.oauth`, or `--user` of other commands.
+    #[arg(long = "as", value_name = "USER", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(crate) user: Option<String>,
     /// The time to wait for the login, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = LOGIN_TIMEOUT.as_secs())]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=3_600))]

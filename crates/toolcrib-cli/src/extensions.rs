@@ -9,7 +9,7 @@ use crate::secrets::secrets;
 use crate::telemetry;
 use crate::ui::output;
 
-/// Adds what this process has: its terminal, the workers of scripts, the secrets that its log masks, and the ids of its spans.
+/// Adds what this process has: its terminal, `.env` next to an app file, the workers of scripts, the secrets that its log masks, and the ids of its spans.
 pub(crate) fn of_process(extensions: Extensions) -> Extensions {
     let extensions = match JavaScriptEngine::of_current_program() {
         Ok(engine) if extensions.script_engine.is_none() => extensions.with_script_engine(Arc::new(engine)),
@@ -21,6 +21,7 @@ pub(crate) fn of_process(extensions: Extensions) -> Extensions {
     };
     extensions
         .with_secrets(secrets().clone())
+        .with_dotenv(true)
         .with_terminal(Arc::new(StandardError))
         .with_trace_source(telemetry::traceparent)
 }

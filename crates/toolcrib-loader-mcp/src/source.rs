@@ -41,6 +41,9 @@ pub struct McpSource {
     /// The identity of the server for the cache and the lock: its command line or URL as the operator wrote it, with the
     /// names of secrets instead of their values. The default is [`target`](Self::target).
     pub identity: Option<String>,
+    /// True if each user has a login of their own at a server behind a URL. Calls are then made over a connection of the
+    /// user, and calls without a user are refused. The tools are listed with the login that belongs to no user.
+    pub per_user: bool,
     /// Secrets that occur in the command line or the URL. Texts of the server that contain them are not written to disk.
     /// The query values and the password of a URL are always secrets.
     pub secrets: Vec<Secret>,
@@ -112,6 +115,7 @@ impl McpSource {
             tools_cache: None,
             trust_lock: None,
             identity: None,
+            per_user: false,
             secrets: Vec::new(),
         }
     }
@@ -137,6 +141,14 @@ impl McpSource {
     pub fn with_auth(mut self, settings: McpAuth) -> Self {
         if let McpTransport::Http { auth, .. } = &mut self.transport {
             *auth = Some(Box::new(settings));
+        }
+        self
+    }
+
+    /// Returns the same source with the login of a user.
+    pub fn for_user(mut self, user: &str) -> Self {
+        if let McpTransport::Http { auth: Some(auth), .. } = &mut self.transport {
+            **auth = McpAuth::clone(auth).with_user(user);
         }
         self
     }

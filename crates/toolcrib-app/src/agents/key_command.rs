@@ -9,22 +9,13 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 use toolcrib_agent::Error;
 use toolcrib_agent::api::KeySource;
-use toolcrib_io::process::{Command, RunLimits, run};
 use toolcrib_model::Secret;
-use toolcrib_model::text::truncate_chars;
 use toolcrib_results::Secrets;
+
+use crate::secrets::SecretCommand;
 
 /// The time for which a key is used. Tokens of clouds are valid for an hour, and some commands print one that is not new.
 const LIFETIME: Duration = Duration::from_mins(5);
-
-/// The time that the command has.
-const TIMEOUT: Duration = Duration::from_secs(30);
-
-/// The longest key, in bytes.
-const MAX_KEY_BYTES: usize = 16 * 1024;
-
-/// The most characters of an error message of the command.
-const MAX_MESSAGE_CHARS: usize = 300;
 
 /// The name of such a key among the secrets.
 const SECRET_NAME: &str = "api_key_command";
@@ -68,27 +59,8 @@ impl KeySource for KeyCommand {
         if let Some(key) = self.kept() {
             return Ok(key);
         }
-        let mut command = Command::new(self.argv.clone());
-        // An app that was not read from a file has no folder.
-        if !self.folder.as_os_str().is_empty() {
-            command = command.with_cwd(self.folder.clone());
-        }
-        let limits = RunLimits { stdout_bytes: MAX_KEY_BYTES, ..RunLimits::default() };
-        let ran = tokio::time::timeout(TIMEOUT, run(&command, None, &limits)).await;
-        let ran = ran.map_err(|_| self.failed(format!("has not ended after {TIMEOUT:?}")))?;
-        let output = ran.map_err(|error| self.failed(format!("cannot be run: {error}")))?;
-        if !output.status.success() {
-            let message = String::from_utf8_lossy(&output.stderr);
-            let message = truncate_chars(message.trim(), MAX_MESSAGE_CHARS);
-            return Err(self.failed(format!("failed ({}): {message}", output.status)));
-        }
-        let key = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        if key.is_empty() || output.stdout_truncated {
-            return Err(
-                self.failed(format!("printed no key: expected one line of at most {MAX_KEY_BYTES} bytes"))
-            );
-        }
-        let key = Secret::new(key);
+        let command = SecretCommand::new(self.argv.clone(), &self.folder);
+        let key = command.run().await.map_err(|reason| self.failed(reason))?;
         self.secrets.add_latest(SECRET_NAME, key.clone(), KEPT_SECRETS);
         *self.kept.lock() = Some((key.clone(), Instant::now() + LIFETIME));
         Ok(key)

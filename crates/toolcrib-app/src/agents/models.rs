@@ -15,13 +15,14 @@ use toolcrib_prompt::system_prompt::CallStyle;
 
 use super::key_command::KeyCommand;
 use super::setup::{AgentSetup, ChosenModel};
+use crate::file::variables::lookup;
 use crate::sections::agents::{AgentConfig, AuthForm, BrainConfig, PricesConfig};
-use crate::{App, Error, expanded};
+use crate::{App, AppFile, Error, expanded};
 
-/// Returns the key of a model's provider in the environment.
-pub(super) fn own_key(brain: &BrainConfig) -> Option<String> {
+/// Returns the key of a model's provider in the environment, or in a file of variables.
+pub(super) fn own_key(file: &AppFile, brain: &BrainConfig) -> Option<String> {
     let name = brain.provider.key_variable()?;
-    std::env::var(name).ok().filter(|key| !key.is_empty())
+    lookup(file, name).filter(|key| !key.is_empty())
 }
 
 /// Returns true if the app file says where the key comes from.
@@ -80,7 +81,7 @@ impl App {
     }
 
     fn plain_model_of(&self, brain: &BrainConfig, place: &str) -> Result<Arc<dyn ChatModel>, Error> {
-        let own_key = own_key(brain);
+        let own_key = own_key(&self.file, brain);
         let needs_key = brain.provider.key_variable().is_some() && own_key.is_none() && !has_key(brain);
         let recording = match (brain.provider, self.filled(place, "recording", brain.recording.as_deref())?) {
             (Provider::Recorded, None) => {
@@ -102,7 +103,7 @@ impl App {
 
     fn model_of(&self, brain: &BrainConfig, place: &str, agent: &AgentSetup) -> Result<ChosenModel, Error> {
         let key_variable = brain.provider.key_variable();
-        let own_key = own_key(brain);
+        let own_key = own_key(&self.file, brain);
         let recording = brain.recording.as_deref();
         let notice = match (brain.provider, recording, key_variable) {
             (Provider::Recorded, None, _) => {

@@ -10,8 +10,8 @@ use tokio::time::Instant;
 use toolcrib_agent::api::ServerProfile;
 
 use super::models::own_key;
-use crate::App;
 use crate::sections::agents::{AgentConfig, BrainConfig, brain_place};
+use crate::{App, AppFile};
 
 /// The total time to wait for servers to report their models.
 const MAX_WAIT: Duration = Duration::from_secs(2);
@@ -55,10 +55,12 @@ impl ServerProfiles {
             let end = Instant::now() + MAX_WAIT;
             let mut running = Vec::new();
             for (position, agent) in app.config.agents.iter().enumerate() {
-                for (number, brain) in agent.brains().enumerate().filter(|(_, brain)| is_asked(brain)) {
+                for (number, brain) in
+                    agent.brains().enumerate().filter(|(_, brain)| is_asked(&app.file, brain))
+                {
                     // What is wrong with the brain is said when it is asked something.
                     let place = brain_place(position, number);
-                    let Ok(model) = app.api_model(brain, &place, own_key(brain)) else { continue };
+                    let Ok(model) = app.api_model(brain, &place, own_key(&app.file, brain)) else { continue };
                     let name = brain.model.clone();
                     let asked = tokio::spawn(async move { model.server_profile(&name).await });
                     running.push(((agent.id.clone(), number), asked));
@@ -81,12 +83,12 @@ impl ServerProfiles {
 
 /// Returns true if the server of a model can tell what the app file does not set. A recording that replaces the model asks
 /// no server.
-fn is_asked(brain: &BrainConfig) -> bool {
+fn is_asked(file: &AppFile, brain: &BrainConfig) -> bool {
     let is_replaced = brain.recording.is_some()
         && brain.api_key.is_none()
         && brain.api_key_command.is_empty()
         && brain.provider.key_variable().is_some()
-        && own_key(brain).is_none();
+        && own_key(file, brain).is_none();
     let is_other_server = brain.provider.is_local() || brain.base_url.is_some();
     let lacks_capability = brain.native_tool_use.is_none() || brain.images.is_none();
     !is_replaced

@@ -202,7 +202,7 @@ impl ServerEntry for EntryContext<'_> {
                 _ => Vec::new(),
             };
             let pointer = format!("{}/{key}", self.pointer);
-            secrets.extend(texts.into_iter().flat_map(|text| secret_values(text, &pointer)));
+            secrets.extend(texts.into_iter().flat_map(|text| secret_values(self.app.file, text, &pointer)));
         }
         secrets
     }

@@ -153,6 +153,8 @@ pub struct Extensions {
     /// The function that returns the `traceparent` of spans.
     pub trace_source: Option<TraceSource>,
     pub(crate) is_strict: bool,
+    /// True if an app file that names no providers of secrets reads `.env` next to it.
+    pub(crate) reads_dotenv: bool,
 }
 
 impl Extensions {
@@ -172,6 +174,7 @@ impl Extensions {
             load_observer: None,
             trace_source: None,
             is_strict: false,
+            reads_dotenv: false,
         }
     }
 
@@ -338,6 +341,13 @@ impl Extensions {
     /// Makes every app strict, as `tools.strict: true` makes one.
     pub fn strict(mut self) -> Self {
         self.is_strict = true;
+        self
+    }
+
+    /// Makes every app file that names no providers of secrets read the file `.env` next to it, or not, which is the
+    /// default.
+    pub fn with_dotenv(mut self, reads_dotenv: bool) -> Self {
+        self.reads_dotenv = reads_dotenv;
         self
     }
 

@@ -6,12 +6,15 @@ pub(crate) mod former_names;
 pub(crate) mod templates;
 pub(crate) mod variables;
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-use toolcrib_document::{Document, Error as DocumentError};
+use toolcrib_document::{Document, Error as DocumentError, expand};
 use toolcrib_results::Secrets;
 
 use crate::Error;
+use crate::secrets::{SecretOrigin, SecretProviders};
 
 /// The text of an app file, and where it stands: its paths, its variables, and the places of its errors.
 #[derive(Clone, Debug)]
@@ -26,6 +29,8 @@ pub struct AppFile {
     /// The folder that its tools work in, once its settings are known.
     pub(crate) workspace: Result<PathBuf, DocumentError>,
     pub(crate) secrets: Secrets,
+    /// The providers of the secrets that it names.
+    pub(crate) providers: SecretProviders,
 }
 
 impl AppFile {
@@ -36,7 +41,33 @@ impl AppFile {
         is_on_disk: bool,
         secrets: Secrets,
     ) -> Self {
-        Self { name, workspace: Ok(folder.clone()), folder, document, is_on_disk, secrets }
+        let (workspace, providers) = (Ok(folder.clone()), SecretProviders::default());
+        Self { name, folder, document, is_on_disk, workspace, secrets, providers }
+    }
+
+    /// Returns the provider of each secret that the file names, and of the variables that are read from a file. Reads the
+    /// secrets that nothing has read yet. No value is in the result.
+    pub fn secret_origins(&self) -> Vec<SecretOrigin> {
+        let mut origins = BTreeMap::new();
+        let found = RefCell::new(&mut origins);
+        let note = |text: &str, _: &str| {
+            for name in templates::secrets_in(text) {
+                let provider = || self.providers.read(name).map(|found| found.provider);
+                found.borrow_mut().entry(name.to_owned()).or_insert_with(provider);
+            }
+            // A variable that is not set has been reported before.
+            let _ = expand(text, &|name: &str| {
+                if variables::environment(name).is_none()
+                    && let Some(path) = self.providers.file_with(name)
+                {
+                    found.borrow_mut().insert(name.to_owned(), Ok(path));
+                }
+                Some(String::new())
+            });
+            Ok(String::new())
+        };
+        variables::with_texts(&self.document.value, "", &note);
+        origins.into_iter().map(|(name, provider)| SecretOrigin { name, provider }).collect()
     }
 
     /// Returns true if it was read from a file.

@@ -9,6 +9,7 @@ use toolcrib_model::text::pointer_part;
 use toolcrib_results::is_secret;
 
 use crate::AppFile;
+use crate::file::templates::{self, TemplateKind};
 
 /// Keys whose texts are paths, where `$NAME` and `~` count too.
 const PATH_KEYS: [&str; 4] = ["path", "spec", "cwd", "cache"];
@@ -16,9 +17,15 @@ const PATH_KEYS: [&str; 4] = ["path", "spec", "cwd", "cache"];
 /// The variable with the path of the running program, so that an app can start another one.
 const OWN_PROGRAM: &str = "TOOLCRIB";
 
-pub(crate) fn lookup(name: &str) -> Option<String> {
+/// Returns a variable of this process.
+pub(crate) fn environment(name: &str) -> Option<String> {
     let own = || Some(std::env::current_exe().ok()?.to_str()?.to_owned()).filter(|_| name == OWN_PROGRAM);
     std::env::var(name).ok().or_else(own)
+}
+
+/// Returns a variable of this process, or of the files of variables that the app reads.
+pub(crate) fn lookup(file: &AppFile, name: &str) -> Option<String> {
+    environment(name).or_else(|| file.providers.variable(name).map(str::to_owned))
 }
 
 /// Returns the value at a pointer with its variables filled in, and the error of the first one that is not set, whose
@@ -103,14 +110,24 @@ fn literal_secret<'a>(pointer: &'a str, text: &'a str) -> Option<(&'a str, &'a s
     (is_long && !is_number && !secret.contains(char::is_whitespace)).then_some((name, secret))
 }
 
-/// One text with its variables filled in; an unset one is an error at its place. The values of secrets are noted, so
-/// that nothing says them.
+/// One text with its variables and secrets filled in; an unset one is an error at its place. The values of secrets are
+/// noted, so that nothing says them.
 pub(crate) fn expanded(file: &AppFile, text: &str, pointer: &str, is_path: bool) -> Result<String, Error> {
+    templates::expanded(file, text, pointer, TemplateKind::Setting { is_path })
+}
+
+/// Returns the same of a text without braces that name a secret.
+pub(super) fn without_braces(
+    file: &AppFile,
+    text: &str,
+    pointer: &str,
+    is_path: bool,
+) -> Result<String, Error> {
     if let Some((name, secret)) = literal_secret(pointer, text) {
         file.secrets.add(name, Secret::new(secret));
     }
     let noting = |name: &str| {
-        let value = lookup(name)?;
+        let value = lookup(file, name)?;
         if is_secret(pointer, text, name) {
             file.secrets.add(name, Secret::new(value.as_str()));
         }
@@ -120,12 +137,15 @@ pub(crate) fn expanded(file: &AppFile, text: &str, pointer: &str, is_path: bool)
     filled.map_err(|unset| file.error_at(pointer, unset.to_string()))
 }
 
-/// Returns the values of the secret variables in a text.
-pub(crate) fn secret_values(text: &str, pointer: &str) -> Vec<Secret> {
-    let found = RefCell::new(Vec::new());
+/// Returns the values of the secrets in a text.
+pub(crate) fn secret_values(file: &AppFile, text: &str, pointer: &str) -> Vec<Secret> {
+    let named = templates::secrets_in(text).into_iter();
+    let found = RefCell::new(
+        named.filter_map(|name| Some(file.providers.read(name).ok()?.secret)).collect::<Vec<_>>(),
+    );
     // A variable that is not set has been reported before.
     let _ = expand(text, &|name: &str| {
-        let value = lookup(name)?;
+        let value = lookup(file, name)?;
         if is_secret(pointer, text, name) {
             found.borrow_mut().push(Secret::new(value.as_str()));
         }

@@ -21,7 +21,12 @@ struct Unusable {
 /// Makes a source without tools of an entry that cannot be read, for this reason. Its namespace stays its own, so that no
 /// other source acts under what is granted to it.
 pub(super) fn unusable(file: &AppFile, entry: &Value, pointer: &str, error: DocumentError) -> BuiltSource {
-    let text = |key: &str| entry.get(key).and_then(Value::as_str).filter(|text| !text.contains("${"));
+    let text = |key: &str| {
+        entry
+            .get(key)
+            .and_then(Value::as_str)
+            .filter(|text| !["${", "{{"].iter().any(|begin| text.contains(begin)))
+    };
     let kind = text("type").unwrap_or("source");
     let namespace = text("namespace").map(str::to_owned);
     let namespace = namespace.or_else(|| text("name").map(|name| format!("mcp_{name}")));

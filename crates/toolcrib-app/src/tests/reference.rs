@@ -14,7 +14,7 @@ use crate::Extensions;
 const BEGIN: &str = "<!-- The rest is generated from `toolcrib schema app`. -->\n";
 
 /// An example for each top-level section and for the sections that are used most.
-const EXAMPLES: [(&str, &str); 19] = [
+const EXAMPLES: [(&str, &str); 20] = [
     ("app", "app: {id: desk, description: Answers customers., workspace: ./work}"),
     (
         "agents[]",
@@ -53,6 +53,11 @@ const EXAMPLES: [(&str, &str); 19] = [
          q: {name: query}\n        owner: {value: acme}\n        perPage: {default: 20, maximum: 50}",
     ),
     ("tools.search", "tools:\n  search: {tier: keyword, synonyms: [[parcel, consignment]]}"),
+    (
+        "secrets[]",
+        "secrets:\n  - {type: files, path: /run/secrets}\n  - {type: vault, url: \"https://vault.example:8200\", \
+         path: apps/desk, token: \"${VAULT_TOKEN}\"}",
+    ),
     ("skills", "skills: {folders: [./skills]}"),
     ("execution", "execution: {watchers: true, scheduler: true, background_after: 30}"),
     ("runtime", "runtime: {max_turns: 20, max_cost: 1, tool_injection: discovery}"),

@@ -4,8 +4,8 @@ use std::env;
 
 use serde::Serialize;
 use serde_json::json;
-use toolcrib_app::Extensions;
 use toolcrib_app::sections::search::{DEFAULT_MODEL, SearchTier, models_folder};
+use toolcrib_app::{Extensions, SecretOrigin};
 use toolcrib_port::RejectKind;
 use toolcrib_runtime::Runtime;
 use toolcrib_search::embedding::{BuiltinEmbedder, Embedder, Embeddings};
@@ -202,6 +202,18 @@ fn app(runtime: &Runtime, checks: &mut Vec<Check>) -> Exit {
     let snapshot = runtime.snapshot();
     checks.push(Check::ok("app", format!("{} tools in {}", snapshot.iter().len(), runtime.app().id())));
     checks.extend(search(runtime));
+    for SecretOrigin { name, provider } in runtime.app().file.secret_origins() {
+        let name = format!("secret {name}");
+        checks.push(match provider {
+            Ok(provider) => Check::ok(name, provider),
+            Err(reason) => Check::not_ok(
+                &name,
+                "missing",
+                reason,
+                "set it where the message says; what needs it is off until then",
+            ),
+        });
+    }
     for agent in &runtime.app().config.agents {
         let name = format!("agent {}", agent.id);
         let provider = agent.brain.provider;

@@ -15,8 +15,8 @@ use crate::ui::output;
 const OPENER: &str = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
 
 pub(crate) async fn run(arguments: &Login, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
-    let namespace = &arguments.namespace;
-    let authorization = crate::app_start::open(&arguments.app, extensions)?.authorization(namespace)?;
+    let (namespace, user) = (&arguments.namespace, arguments.user.as_deref());
+    let authorization = crate::app_start::open(&arguments.app, extensions)?.authorization(namespace, user)?;
     if arguments.logout {
         return log_out(&authorization, namespace, json).await;
     }

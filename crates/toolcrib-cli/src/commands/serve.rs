@@ -30,7 +30,9 @@ pub(crate) async fn run(arguments: &Serve, extensions: &Extensions) -> Result<Ex
         if arguments.http.is_some() { approver(false, None) } else { Arc::new(DenyAll) };
     let pending = PendingApprovals::default();
     let page = StatusPage::new(&pending).map_err(|error| failure(&error))?;
-    let (mut extensions, approver) = (extensions.clone(), pending.approver(ClientApprover::new(operator)));
+    // Clients that start a server in any folder do not expect it to read a file there that no setting names.
+    let (mut extensions, approver) =
+        (extensions.clone().with_dotenv(false), pending.approver(ClientApprover::new(operator)));
     if arguments.http.is_some() {
         extensions = extensions.with_observer(page.observer());
     }

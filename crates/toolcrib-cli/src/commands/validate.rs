@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use toolcrib_app::{Error, Extensions, LaunchOptions};
 use toolcrib_exec::DenyAll;
 use toolcrib_runtime::Runtime;
@@ -26,6 +26,8 @@ pub(crate) async fn run(arguments: &Validate, extensions: &Extensions, json: boo
     };
     let (file, mut warnings) = (blueprint.app.file.name.clone(), blueprint.warnings().to_vec());
     warnings.extend(blueprint.workspace_warning());
+    let secrets = blueprint.app.file.secret_origins();
+    warnings.extend(secrets.iter().filter_map(|secret| secret.provider.as_ref().err().cloned()));
     let config = &blueprint.app.config;
     let (agents, sources) = (config.agents.len(), config.tools.registry.len());
     let (snapshot, of_sources) = if arguments.connect {
@@ -43,10 +45,19 @@ pub(crate) async fn run(arguments: &Validate, extensions: &Extensions, json: boo
     let exit = exit_of_rejects(rejected);
     let exit = if exit == Exit::Ok && !rejected.is_empty() { Exit::BadInput } else { exit };
     if json {
+        let secrets: Map<String, Value> = secrets
+            .into_iter()
+            .map(|secret| (secret.name, secret.provider.map_or(Value::Null, Value::String)))
+            .collect();
         output::json(
-            &json!({"ok": exit == Exit::Ok, "errors": [], "warnings": warnings, "rejected": rejected}),
+            &json!({"ok": exit == Exit::Ok, "errors": [], "warnings": warnings, "rejected": rejected, "secrets": secrets}),
         );
         return Ok(exit);
+    }
+    for secret in &secrets {
+        if let Ok(provider) = &secret.provider {
+            output::say(&format!("secret {}: {provider}", secret.name));
+        }
     }
     for warning in &warnings {
         output::tell(&format!("warning: {file}: {warning}"));
@@ -72,7 +83,7 @@ fn wrong(error: &Error, json: bool) -> Exit {
                 })
             })
             .collect();
-        output::json(&json!({"ok": false, "errors": rows, "warnings": [], "rejected": []}));
+        output::json(&json!({"ok": false, "errors": rows, "warnings": [], "rejected": [], "secrets": {}}));
     } else {
         output::tell(&error.to_string());
     }

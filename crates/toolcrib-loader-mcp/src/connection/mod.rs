@@ -120,8 +120,17 @@ impl McpConnection {
     /// Returns a separate connection to the same server: for a command, to another process. It starts with the
     /// transport and handshake that worked here, and its server asks the same user.
     pub(crate) fn separate(&self) -> Self {
+        self.separate_to(self.source().clone())
+    }
+
+    /// Returns the same with the login of a user.
+    pub(crate) fn separate_for_user(&self, user: &str) -> Self {
+        self.separate_to(self.source().clone().for_user(user))
+    }
+
+    fn separate_to(&self, source: McpSource) -> Self {
         let candidate = *self.shared.candidate.lock();
-        let separate = Self::with_candidate(self.source().clone(), candidate);
+        let separate = Self::with_candidate(source, candidate);
         separate.broker().set_has_user(self.broker().has_user());
         separate
     }

@@ -30,6 +30,9 @@ pub(super) struct McpAuthEntry {
     #[serde(default)]
     scopes: Vec<String>,
     redirect_port: Option<u16>,
+    /// True if each user logs in.
+    #[serde(default)]
+    pub(super) per_user: bool,
 }
 
 /// The identity provider of a company, and the client there.
@@ -132,6 +135,9 @@ impl McpAuthEntry {
             );
         }
         auth.grant = self.grant(place)?;
+        if self.per_user && !matches!(auth.grant, Grant::AuthorizationCode) {
+            return Err("`per_user` goes with `grant: authorization_code`, by which users log in".into());
+        }
         if matches!(auth.grant, Grant::ClientCredentials) && !has_proof {
             return Err(
                 "`grant: client_credentials` needs a `client_id`, and its `client_secret` or `private_key`"

@@ -18,7 +18,7 @@ use toolcrib_port::ToolEngine;
 use toolcrib_sdk::{AppEntry, Seconds, Source};
 
 use self::auth::McpAuthEntry;
-use crate::calls::session_engines::DEFAULT_SESSION_SERVERS;
+use crate::calls::session_engines::{DEFAULT_SESSION_SERVERS, MAX_USER_CONNECTIONS};
 use crate::module::NAMESPACE_PREFIX;
 use crate::tools::{ToolsCache, TrustLock};
 use crate::{
@@ -136,6 +136,13 @@ pub fn server(entry: McpEntry, place: &dyn ServerEntry) -> Result<(McpSource, Op
             command.join(" ")
         ));
     }
+    let per_user = entry.auth.as_ref().is_some_and(|auth| auth.per_user);
+    if per_user && entry.per_session {
+        return Err(
+            "`per_session` and `auth.per_user` do not go together; a connection belongs to a user already"
+                .into(),
+        );
+    }
     let transport = match (entry.command, entry.url) {
         (Some(command), None) if !command.is_empty() => {
             let sandbox = sandbox(entry.sandbox, &namespace, place)?;
@@ -166,6 +173,7 @@ pub fn server(entry: McpEntry, place: &dyn ServerEntry) -> Result<(McpSource, Op
     source.lazy = place.is_lazy() && entry.lazy.unwrap_or(true);
     source.trust_lock = if entry.pin.unwrap_or(true) { place.trust_lock()? } else { None };
     source.trusted = entry.trusted;
+    source.per_user = per_user;
     source.startup_timeout = entry.startup_timeout_seconds.map_or(place.startup_timeout(), Seconds::duration);
     let sessions = match (entry.per_session, entry.max_sessions) {
         (true, most) => Some(most.unwrap_or(DEFAULT_SESSION_SERVERS)),
@@ -207,12 +215,15 @@ fn identity(place: &dyn AppEntry) -> String {
     Value::Object(all).to_string()
 }
 
-/// Returns the source of one server for all sessions, or of one server for each session.
+/// Returns the source of one server for all sessions, of one for each session, or of one connection for each user.
 pub fn source(server: McpSource, sessions: Option<NonZeroUsize>) -> Source {
     let connection = McpConnection::new(server);
     let source = Source::new(Arc::new(McpLoader::new(connection.clone())));
     let engine: Arc<dyn ToolEngine> = match sessions {
         Some(most) => Arc::new(SessionEngines::new(connection, most)),
+        None if connection.source().per_user => {
+            Arc::new(SessionEngines::per_user(connection, MAX_USER_CONNECTIONS))
+        }
         None => Arc::new(McpEngine::new(connection)),
     };
     source.with_engine(engine)

@@ -29,6 +29,9 @@ use crate::metadata::is_loopback;
 /// The time for which a failed renewal is reported to other calls before the issuer is asked again.
 pub(super) const FAILURE_PAUSE: Duration = Duration::from_secs(2);
 
+/// The most characters of the name of a user in an error.
+const MAX_USER_CHARS: usize = 200;
+
 /// The authorization at one server. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Authorization {
@@ -134,7 +137,7 @@ impl Authorization {
             issuers.push(parse("identity_provider.issuer", &provider.issuer)?);
         }
         let http_client = AuthHttpClient::new(&server, allow_private, &issuers, &settings.access)?;
-        let key = CredentialsKey::new(namespace, &server);
+        let key = CredentialsKey::new(namespace, &server, settings.user.as_deref());
         let namespace = namespace.to_owned();
         let issuer_nonce = Nonce::default();
         let context = Context { namespace, server, settings, http_client, issuer_nonce };
@@ -187,7 +190,8 @@ impl Authorization {
             return Ok(None);
         }
         let mut state = self.lock().await;
-        if !state.is_loaded {
+        // Another process may have logged out.
+        if !state.is_loaded || !self.inner.is_stored() {
             self.inner.reload(&mut state)?;
         }
         let Some((tokens, credential)) = state.tokens().zip(state.credential()) else { return Ok(None) };
@@ -308,6 +312,10 @@ impl Inner {
         Ok(record)
     }
 
+    fn is_stored(&self) -> bool {
+        self.context.settings.store.contains(&self.key)
+    }
+
     fn reload(&self, state: &mut TokenState) -> Result<(), Error> {
         state.record = self.load()?;
         state.is_loaded = true;
@@ -329,11 +337,13 @@ impl Inner {
     }
 
     fn needs_login(&self, why: &str) -> Error {
-        let command = self.context.settings.login_command.clone();
-        Error::NeedsLogin {
-            login: command.unwrap_or_else(|| format!("toolcrib login {}", self.context.namespace)),
-            why: clean_text(why, scopes::MAX_SCOPE_BYTES),
+        let settings = &self.context.settings;
+        let command = settings.login_command.clone();
+        let mut login = command.unwrap_or_else(|| format!("toolcrib login {}", self.context.namespace));
+        if let Some(user) = &settings.user {
+            login = format!("{login} --as {}", quoted(user));
         }
+        Error::NeedsLogin { login, why: clean_text(why, scopes::MAX_SCOPE_BYTES) }
     }
 
     /// Returns the stored token, if it is not the one that was sent.
@@ -461,4 +471,11 @@ impl Inner {
         let Context { server, http_client, .. } = &self.context;
         http_client.post(server, "application/json", headers, body.clone()).await
     }
+}
+
+/// Returns a name as a shell takes it.
+fn quoted(name: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '@' | ':');
+    let name = clean_text(name, MAX_USER_CHARS);
+    if name.chars().all(is_plain) { name } else { format!("'{}'", name.replace('\'', r"'\''")) }
 }

@@ -19,6 +19,9 @@ pub(super) const VERSION: u32 = 1;
 pub(super) struct StoredCredentials {
     pub(super) version: u32,
     pub(super) namespace: String,
+    /// The user whose tokens they are, unless all users share them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) user: Option<String>,
     /// The resource identifier of the server.
     pub(super) resource: String,
     pub(super) issuer: String,
@@ -51,7 +54,7 @@ impl StoredCredentials {
         tokens.chain([self.client.secret.as_ref(), self.key.as_ref()]).flatten()
     }
 
-    /// Returns true if the credentials belong to this server, and to the client and issuer that the operator has
+    /// Returns true if the credentials belong to this server, and to the user, client and issuer that the operator has
     /// configured.
     pub(super) fn is_for(&self, namespace: &str, server: &Url, settings: &ClientSettings) -> bool {
         let is_ours = match (&settings.client_id, self.client.origin) {
@@ -63,6 +66,7 @@ impl StoredCredentials {
         is_ours
             && self.version == VERSION
             && self.namespace == namespace
+            && self.user.as_deref() == settings.user.as_deref()
             && covers(&self.resource, server)
             && settings.issuer.as_ref().is_none_or(|issuer| is_same_issuer(issuer, &self.issuer))
     }

@@ -210,6 +210,7 @@ async fn request_tokens(
     Ok(StoredCredentials {
         version: VERSION,
         namespace: context.namespace.clone(),
+        user: context.settings.user.as_deref().map(str::to_owned),
         resource: resource.clone(),
         issuer: server.issuer.clone(),
         token_endpoint: server.token_endpoint.to_string(),

@@ -89,6 +89,8 @@ pub struct ClientSettings {
     pub scopes: Vec<String>,
     /// The redirect port on this machine, for a client that is registered with one. Any free port by default.
     pub redirect_port: Option<u16>,
+    /// The user whose tokens they are; absent for tokens that all users share. Tokens of a user are sent for no other.
+    pub user: Option<Arc<str>>,
     /// The store for tokens.
     pub store: TokenStore,
     /// The hosts that may be reached.
@@ -122,6 +124,12 @@ impl ClientSettings {
     /// Sets the grant.
     pub fn with_grant(mut self, grant: Grant) -> Self {
         self.grant = grant;
+        self
+    }
+
+    /// Sets the user whose tokens they are.
+    pub fn with_user(mut self, user: impl Into<Arc<str>>) -> Self {
+        self.user = Some(user.into());
         self
     }
 

@@ -43,14 +43,17 @@ enum Backend {
     Folder(Arc<Path>),
 }
 
-/// The key of the credentials of a namespace and a server.
+/// The key of the credentials of a namespace, a server, and a user, if they belong to one.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) struct CredentialsKey(String);
 
 impl CredentialsKey {
-    pub(super) fn new(namespace: &str, server: &Url) -> Self {
+    pub(super) fn new(namespace: &str, server: &Url, user: Option<&str>) -> Self {
         // Neither a namespace nor a URL contains a line break.
-        Self(digest(&format!("{namespace}\n{server}")))
+        Self(digest(&match user {
+            Some(user) => format!("{namespace}\n{server}\n{user}"),
+            None => format!("{namespace}\n{server}"),
+        }))
     }
 }
 
@@ -100,6 +103,14 @@ impl TokenStore {
                 let (path, name) = (file(folder, key), random()?);
                 write(folder, &path, &name, &text).map_err(|error| store_error(&path, &error))
             }
+        }
+    }
+
+    /// Returns true if there are credentials. They may still be unreadable.
+    pub(super) fn contains(&self, key: &CredentialsKey) -> bool {
+        match &self.0 {
+            Backend::Memory(records) => records.lock().contains_key(key),
+            Backend::Folder(folder) => file(folder, key).exists(),
         }
     }
 

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
+use toolcrib_app::escape_secrets;
 use toolcrib_document::expand;
 
 use super::variables::{Variables, variable_name};
@@ -55,7 +56,8 @@ impl Texts<'_, '_> {
             };
         }
         out.push_str(rest);
-        Ok(out)
+        // Braces mean nothing to a client, and name secrets in an app.
+        Ok(escape_secrets(&out))
     }
 
     /// Translates the text between `${` and `}` to an app's reference; `None` for ordinary text.

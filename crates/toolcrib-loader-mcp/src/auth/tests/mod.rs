@@ -4,6 +4,7 @@ mod bound;
 mod flow;
 mod grants;
 mod hostile;
+mod per_user;
 mod renewal;
 mod server;
 mod store;

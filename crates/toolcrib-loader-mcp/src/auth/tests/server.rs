@@ -54,6 +54,10 @@ pub(super) struct Rules {
     pub(super) is_bound: bool,
     /// The nonces that the authorization server and the server want in proofs; empty for none.
     pub(super) nonces: [&'static str; 2],
+    /// How many requests a token is good for.
+    pub(super) uses: usize,
+    /// The logins whose tokens are taken no longer, by their numbers.
+    pub(super) revoked_logins: Vec<usize>,
     /// Holds back answers with tokens.
     pub(super) gate: Option<Arc<Notify>>,
 }
@@ -76,6 +80,8 @@ impl Default for Rules {
             revoked: 0,
             is_bound: false,
             nonces: [""; 2],
+            uses: usize::MAX,
+            revoked_logins: Vec::new(),
             gate: None,
         }
     }
@@ -97,6 +103,10 @@ struct Shared {
     exchanged: Mutex<Vec<HashMap<String, String>>>,
     /// The scopes of each token that was issued; the number of a token is its place.
     issued: Mutex<Vec<String>>,
+    /// The login of each token that was issued, and how often it was used.
+    owners: Mutex<Vec<(usize, usize)>>,
+    /// How many calls of each login ran, and how many that named another login.
+    calls_of_logins: Mutex<(HashMap<usize, usize>, usize)>,
     /// The tokens that the server was sent, and the proofs with them.
     proofs: Mutex<Vec<(String, String)>>,
     calls: AtomicUsize,
@@ -132,6 +142,8 @@ impl World {
             asked: Mutex::default(),
             exchanged: Mutex::default(),
             issued: Mutex::default(),
+            owners: Mutex::default(),
+            calls_of_logins: Mutex::default(),
             proofs: Mutex::default(),
             calls: AtomicUsize::new(0),
             stream: Mutex::default(),
@@ -199,6 +211,16 @@ impl World {
         self.shared.calls.load(Ordering::SeqCst)
     }
 
+    /// How many calls of each login ran, by its number, and how many calls named another login than that of their token.
+    pub(super) fn calls_of_logins(&self) -> (HashMap<usize, usize>, usize) {
+        self.shared.calls_of_logins.lock().clone()
+    }
+
+    /// How many tokens were issued.
+    pub(super) fn issued(&self) -> usize {
+        self.shared.issued.lock().len()
+    }
+
     /// Has the server take no token that was issued so far.
     pub(super) fn revoke(&self) {
         self.rules().revoked = self.shared.issued.lock().len();
@@ -227,7 +249,16 @@ impl World {
         let token = headers.get(AUTHORIZATION)?.to_str().unwrap().strip_prefix(scheme)?.trim_start();
         let token = token.strip_prefix("access-token-")?;
         let number: usize = token.parse().unwrap();
-        let is_revoked = number < self.rules().revoked;
+        let (login, uses) = {
+            let mut owners = self.shared.owners.lock();
+            let (login, uses) = owners.get_mut(number)?;
+            *uses += 1;
+            (*login, *uses)
+        };
+        let is_revoked = {
+            let rules = self.rules();
+            number < rules.revoked || uses > rules.uses || rules.revoked_logins.contains(&login)
+        };
         self.shared.issued.lock().get(number).filter(|_| !is_revoked).cloned()
     }
 }
@@ -321,6 +352,16 @@ async fn token(State(world): State<World>, headers: HeaderMap, body: Bytes) -> R
     if let Some((status, body)) = rules.refusal.as_ref().filter(|_| grant == "refresh_token") {
         return (StatusCode::from_u16(*status).unwrap(), Json(body.clone())).into_response();
     }
+    let login = |fields: &HashMap<String, String>| -> usize {
+        let after = |key: &str, prefix: &str| fields.get(key)?.strip_prefix(prefix)?.parse::<usize>().ok();
+        let renewed = after("refresh_token", "refresh-token-");
+        let renewed = renewed.and_then(|number| Some(world.shared.owners.lock().get(number)?.0));
+        renewed.or_else(|| after("code", "authorization-code-")).unwrap_or_default()
+    };
+    let login = login(&fields);
+    if grant == "refresh_token" && rules.revoked_logins.contains(&login) {
+        return (StatusCode::BAD_REQUEST, Json(json!({"error": "invalid_grant"}))).into_response();
+    }
     let scope = match grant {
         "authorization_code" => {
             let number: usize = fields["code"].strip_prefix("authorization-code-").unwrap().parse().unwrap();
@@ -338,6 +379,7 @@ async fn token(State(world): State<World>, headers: HeaderMap, body: Bytes) -> R
     let number = {
         let mut issued = world.shared.issued.lock();
         issued.push(scope);
+        world.shared.owners.lock().push((login, 0));
         issued.len() - 1
     };
     let answer = json!({
@@ -433,6 +475,13 @@ async fn mcp(State(world): State<World>, headers: HeaderMap, Json(request): Json
         }
         "tools/call" => {
             world.shared.calls.fetch_add(1, Ordering::SeqCst);
+            if let Some(meant) = request["params"]["arguments"]["login"].as_u64() {
+                let token = headers[AUTHORIZATION].to_str().unwrap().rsplit('-').next().unwrap();
+                let login = world.shared.owners.lock()[token.parse::<usize>().unwrap()].0;
+                let mut calls = world.shared.calls_of_logins.lock();
+                *calls.0.entry(login).or_default() += 1;
+                calls.1 += usize::from(meant != login as u64);
+            }
             // Some servers tell what they were sent.
             let sent = headers[AUTHORIZATION].to_str().unwrap();
             json!({"content": [{"type": "text", "text": format!("{name} with {sent}")}]})

@@ -1,0 +1,143 @@
+//! Users with a login each at one server.
+
+use std::num::NonZeroUsize;
+
+use futures::future::join_all;
+use toolcrib_model::ErrorKind;
+use toolcrib_port::CallContext;
+
+use super::*;
+use crate::{SessionEngines, TokenStore};
+
+/// The users, by the numbers of their logins.
+const USERS: [&str; 2] = ["alice", "bob's friend"];
+
+/// The calls of both users together.
+const CALLS: usize = 10_000;
+
+/// The tasks of each user that call at the same time.
+const TASKS: usize = 4;
+
+/// The requests that a token is good for.
+const USES: usize = 100;
+
+struct Users {
+    world: World,
+    auth: McpAuth,
+    engines: Arc<SessionEngines>,
+    _folder: tempfile::TempDir,
+}
+
+impl Users {
+    /// A server at which every user has logged in.
+    async fn new() -> Self {
+        let world = World::start(Rules::default()).await;
+        let folder = tempfile::tempdir().unwrap();
+        let auth = McpAuth::new().with_store(TokenStore::folder(folder.path().join("oauth")));
+        for user in USERS {
+            let authorization = source(&world, auth.clone()).for_user(user).authorization().unwrap().unwrap();
+            authorization.login(&*Browser::new()).await.unwrap();
+        }
+        let connection = McpConnection::new(source(&world, auth.clone()));
+        let engines = Arc::new(SessionEngines::per_user(connection, NonZeroUsize::new(8).unwrap()));
+        Self { world, auth, engines, _folder: folder }
+    }
+
+    async fn call(&self, user: &str, login: usize) -> ToolResult {
+        let context = CallContext::new("session").with_user(user);
+        invoke(&*self.engines, authorized("read", json!({"login": login})), &context).await
+    }
+
+    /// Makes calls of both users at once, and returns those that failed, of each user.
+    async fn interleave(&self, calls: usize) -> [Vec<ToolResult>; 2] {
+        let task = |login: usize| async move {
+            let mut failed = Vec::new();
+            for _ in 0..calls / (TASKS * USERS.len()) {
+                let result = self.call(USERS[login], login).await;
+                if !result.is_ok() {
+                    failed.push(result);
+                }
+            }
+            (login, failed)
+        };
+        let tasks = (0..TASKS * USERS.len()).map(|number| task(number % USERS.len()));
+        let mut failed = [Vec::new(), Vec::new()];
+        for (login, results) in join_all(tasks).await {
+            failed[login].extend(results);
+        }
+        failed
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_call_has_the_login_of_another_user_while_tokens_end_and_none_runs_after_revocation() {
+    let users = Users::new().await;
+    users.world.rules().uses = USES;
+    users.world.rules().tokens = json!({"expires_in": 2});
+    let calls = CALLS;
+    let failed = users.interleave(calls).await;
+    assert!(failed.iter().all(Vec::is_empty), "{:?}", failed.iter().flatten().next());
+    let (ran, of_others) = users.world.calls_of_logins();
+    assert_eq!((ran[&0], ran[&1], of_others), (calls / 2, calls / 2, 0));
+    let issued = users.world.issued();
+    assert!(issued > calls / USES, "tokens ended in between: {issued}");
+
+    users.world.rules().revoked_logins.push(0);
+    let [of_alice, of_bob] = users.interleave(calls / 10).await;
+    assert!(of_bob.is_empty(), "{:?}", of_bob.first());
+    assert_eq!(of_alice.len(), calls / 20, "all calls of alice fail");
+    let error = of_alice.last().unwrap().error.clone().unwrap();
+    assert!(error.message.contains("needs login: toolcrib login test --as alice"), "{error}");
+    let (after, of_others) = users.world.calls_of_logins();
+    assert_eq!((after[&0], after[&1], of_others), (calls / 2, calls / 2 + calls / 20, 0));
+    users.engines.close().await;
+}
+
+#[tokio::test]
+async fn a_user_without_a_login_has_that_of_no_other_and_is_told_how_to_get_one() {
+    let users = Users::new().await;
+    for (user, login) in USERS.iter().zip(0..) {
+        assert!(users.call(user, login).await.is_ok());
+    }
+    let error = users.call("carol", 0).await.error.unwrap();
+    assert!(
+        error.message.contains("needs login: toolcrib login test --as carol (no user has logged in)"),
+        "{error}"
+    );
+    let context = CallContext::new("session");
+    let error = invoke(&*users.engines, authorized("read", json!({})), &context).await.error.unwrap();
+    assert_eq!(error.kind, ErrorKind::Denied);
+    assert_eq!(error.message, "`test` is called with the login of a user, and this call has no user");
+    assert!(error.hint.is_some_and(|hint| hint.contains("--user")));
+    assert_eq!(users.world.calls(), USERS.len());
+    users.engines.close().await;
+}
+
+#[tokio::test]
+async fn a_logout_elsewhere_ends_the_calls_of_that_user_at_once() {
+    let users = Users::new().await;
+    assert!(users.call(USERS[1], 1).await.is_ok());
+    // As another process does, with a store of its own.
+    let authorization =
+        source(&users.world, users.auth.clone()).for_user(USERS[1]).authorization().unwrap().unwrap();
+    assert!(authorization.logout().await.unwrap());
+    let error = users.call(USERS[1], 1).await.error.unwrap();
+    assert!(error.message.contains(r"needs login: toolcrib login test --as 'bob'\''s friend'"), "{error}");
+    assert!(users.call(USERS[0], 0).await.is_ok());
+    users.engines.close().await;
+}
+
+#[tokio::test]
+async fn an_idle_connection_is_closed_in_favour_of_another_user() {
+    let users = Users::new().await;
+    let connection = McpConnection::new(source(&users.world, users.auth.clone()));
+    let engines = SessionEngines::per_user(connection, NonZeroUsize::MIN);
+    for round in 0..4 {
+        let login = round % USERS.len();
+        let context = CallContext::new("session").with_user(USERS[login]);
+        let result = invoke(&engines, authorized("read", json!({"login": login})), &context).await;
+        assert!(result.is_ok(), "{result:?}");
+    }
+    assert_eq!(users.world.calls_of_logins(), ([(0, 2), (1, 2)].into(), 0));
+    engines.close().await;
+}
