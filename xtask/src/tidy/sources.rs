@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::TextFile;
-use super::rules::{CRATES_FOLDER, MAX_LINES, MAX_ROOT_FILES};
+use super::rules::{CRATES_FOLDER, MAX_LINES, MAX_ROOT_FILES, UNSAFE_FILES};
 use super::violation::Violation;
 
 /// What nobody leaves behind, with the reason. Written in halves, so that this file does not report itself.
@@ -35,6 +35,9 @@ pub(super) fn check(file: &TextFile) -> Vec<Violation> {
         let mut report = |message: String| violations.push(Violation::at(&file.path, index + 1, message));
         for (mark, reason) in MARKS.iter().filter(|(mark, _)| line.contains(mark)) {
             report(format!("`{mark}`: {reason}"));
+        }
+        if line.contains(concat!("unsafe", "_code")) && !UNSAFE_FILES.contains(&file.path.as_str()) {
+            report("only the files of `UNSAFE_FILES` may contain unsafe code".to_owned());
         }
         if is_test && sleeps(line) {
             report("a test may not sleep: use a paused clock, or wait for the event".to_owned());

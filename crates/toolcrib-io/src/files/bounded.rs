@@ -24,7 +24,7 @@ pub fn read_bounded(path: impl AsRef<Path>, max_bytes: u64) -> Result<Vec<u8>, E
 }
 
 /// Opens a regular file for reading.
-fn open_regular(path: &Path) -> Result<File, Error> {
+pub(super) fn open_regular(path: &Path) -> Result<File, Error> {
     let failed = |source| explain("read", path, source);
     let check = |found: &Metadata| {
         let expected = if found.is_dir() { "file" } else { "regular file" };

@@ -22,6 +22,7 @@ mod walk;
 mod atomic_replace;
 mod bounded;
 mod locked_update;
+mod mapped;
 mod rotating_file;
 mod user_folders;
 #[cfg(feature = "watch")]
@@ -43,6 +44,7 @@ pub use directory::{Folder, Name, Names, OpenFile};
 pub use entry::Kind;
 pub use listing::{Entry, Listing, MAX_LIST_ENTRIES};
 pub use locked_update::{MAX_LOCK_WAIT, update};
+pub use mapped::map_bounded;
 pub use mutations::{Existing, MAX_MOVED_ENTRIES, MAX_TREE_DEPTH};
 pub use protected::{MAX_PROTECTED, PROTECTED_HINT, ProtectedFiles, ProtectionGuard};
 pub use purpose::Purpose;

@@ -27,7 +27,6 @@ const EXTENSION: &str = "dataflow";
 
 /// The cache file of a set of tools.
 pub(crate) struct DataflowCache {
-    folder: PathBuf,
     file: PathBuf,
     key: [u8; DIGEST],
 }
@@ -38,7 +37,7 @@ impl DataflowCache {
         let key = key(similarity, tools);
         let name = format!("{:?}", ContentHash::from_bytes(key));
         let file = folder.join(name.get(..24).unwrap_or(&name)).with_extension(EXTENSION);
-        Self { folder: folder.to_owned(), file, key }
+        Self { file, key }
     }
 
     /// Returns the dataflow in the file. Returns `None` if there is no file, or if it does not match.
@@ -64,7 +63,7 @@ impl DataflowCache {
             return;
         }
         match replace(&self.file, &bytes) {
-            Ok(()) => keep_newest(&self.folder, EXTENSION, &self.file, MAX_CACHED_DATAFLOWS),
+            Ok(()) => keep_newest(&self.file, EXTENSION, MAX_CACHED_DATAFLOWS, u64::MAX),
             Err(error) => tracing::debug!("the dataflow is not cached: {error}"),
         }
     }

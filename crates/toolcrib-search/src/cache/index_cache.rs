@@ -8,10 +8,10 @@
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
-use toolcrib_io::files::{read_bounded, replace};
+use toolcrib_io::files::{map_bounded, replace};
 use toolcrib_model::Tool;
 
-use crate::cache::{self, ByteReader, append_digest, keep_newest, put_bytes, put_count, strip_digest, touch};
+use crate::cache::{self, append_digest, keep_newest, put_bytes, put_count, strip_digest, touch};
 use crate::embedding::ContentHash;
 use crate::keyword::word_index::WordIndex;
 use crate::tool_text::each_piece;
@@ -24,7 +24,7 @@ const MAX_INDEX_CACHE_BYTES: usize = 512 << 20;
 pub(crate) const MAX_CACHED_INDEXES: usize = 4;
 
 /// The first bytes of a file.
-const MAGIC: &[u8; 8] = b"tcwords2";
+const MAGIC: &[u8; 8] = b"tcwords3";
 
 /// The version of the text analysis. It is raised whenever the same tools would give different terms.
 pub(crate) const ANALYSIS_VERSION: u32 = 2;
@@ -36,7 +36,6 @@ const EXTENSION: &str = "words";
 
 /// The cache file of a set of tools.
 pub(crate) struct IndexCache {
-    folder: PathBuf,
     file: PathBuf,
     key: [u8; cache::DIGEST],
     max_bytes: usize,
@@ -49,7 +48,7 @@ impl IndexCache {
         let name = format!("{:?}", ContentHash::from_bytes(key));
         let name = name.get(..24).unwrap_or(&name);
         let file = folder.join(name).with_extension(EXTENSION);
-        Self { folder: folder.to_owned(), file, key, max_bytes: MAX_INDEX_CACHE_BYTES }
+        Self { file, key, max_bytes: MAX_INDEX_CACHE_BYTES }
     }
 
     #[cfg(test)]
@@ -58,11 +57,11 @@ impl IndexCache {
         self
     }
 
-    /// Loads the index of this many names. Returns `None` if there is no file, or if it does not match.
+    /// Maps the index of this many names into memory. Returns `None` if there is no file, or if it does not match.
     pub(crate) fn read(&self, names: usize) -> Option<WordIndex> {
-        let bytes = read_bounded(&self.file, MAX_INDEX_CACHE_BYTES as u64).ok()?;
-        let content = || strip_digest(&bytes)?.strip_prefix(MAGIC)?.strip_prefix(&self.key);
-        let words = content().and_then(|content| WordIndex::decode(&mut ByteReader { rest: content }, names));
+        let file = map_bounded(&self.file, MAX_INDEX_CACHE_BYTES as u64).ok()?;
+        let content = || strip_digest(&file)?.strip_prefix(MAGIC)?.strip_prefix(&self.key);
+        let words = content().and_then(|content| WordIndex::decode(content, &file, names));
         if words.is_none() {
             tracing::info!(file = %self.file.display(), "a damaged index cache is replaced");
         }
@@ -81,7 +80,7 @@ impl IndexCache {
             return;
         }
         match replace(&self.file, &bytes) {
-            Ok(()) => keep_newest(&self.folder, EXTENSION, &self.file, MAX_CACHED_INDEXES),
+            Ok(()) => keep_newest(&self.file, EXTENSION, MAX_CACHED_INDEXES, u64::MAX),
             Err(error) => tracing::debug!("the index is not cached: {error}"),
         }
     }

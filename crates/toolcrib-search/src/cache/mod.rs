@@ -28,25 +28,31 @@ pub(crate) fn strip_digest(bytes: &[u8]) -> Option<&[u8]> {
     (Sha256::digest(content).as_slice() == digest).then_some(content)
 }
 
-/// Deletes all but `most` files of this extension in a folder. It keeps `file` and the ones that were written or
-/// [touched](touch) last. Unfinished files that a crash left behind are deleted too.
-pub(crate) fn keep_newest(folder: &Path, extension: &str, file: &Path, most: usize) {
-    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+/// Deletes files of this extension next to `file` until at most `most` are left, and the others have at most `max_bytes`
+/// together. It keeps `file` and the ones that were written or [touched](touch) last. Unfinished files that a crash left
+/// behind are deleted too.
+pub(crate) fn keep_newest(file: &Path, extension: &str, most: usize, max_bytes: u64) {
+    let entries = file.parent().and_then(|folder| fs::read_dir(folder).ok());
+    let entries = entries.into_iter().flatten().filter_map(Result::ok);
     let mut others = Vec::new();
     for path in entries.map(|entry| entry.path()).filter(|path| path != file) {
-        let Ok(changed) = fs::metadata(&path).and_then(|metadata| metadata.modified()) else { continue };
+        let Ok(metadata) = fs::metadata(&path) else { continue };
+        let Ok(changed) = metadata.modified() else { continue };
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("new") if SystemTime::now().duration_since(changed).is_ok_and(|age| age > STALE) => {
                 let _ = fs::remove_file(path);
             }
-            Some(other) if other == extension => others.push((changed, path)),
+            Some(other) if other == extension => others.push((changed, path, metadata.len())),
             _ => {}
         }
     }
     others.sort();
-    let gone = (others.len() + 1).saturating_sub(most);
-    for (_, path) in others.into_iter().take(gone) {
-        let _ = fs::remove_file(path);
+    let (mut count, mut bytes) = (1, 0_u64);
+    for (_, path, length) in others.into_iter().rev() {
+        (count, bytes) = (count + 1, bytes.saturating_add(length));
+        if count > most || bytes > max_bytes {
+            let _ = fs::remove_file(path);
+        }
     }
 }
 
@@ -79,11 +85,15 @@ impl<'a> ByteReader<'a> {
         Some(taken)
     }
 
+    pub(crate) fn take_array<const N: usize>(&mut self) -> Option<&'a [u8; N]> {
+        let (taken, rest) = self.rest.split_first_chunk()?;
+        self.rest = rest;
+        Some(taken)
+    }
+
     /// Reads a count that [`put_count`] wrote.
     pub(crate) fn count(&mut self) -> Option<usize> {
-        let (count, rest) = self.rest.split_first_chunk()?;
-        self.rest = rest;
-        usize::try_from(u32::from_le_bytes(*count)).ok()
+        usize::try_from(u32::from_le_bytes(*self.take_array()?)).ok()
     }
 
     /// Reads bytes that [`put_bytes`] wrote.

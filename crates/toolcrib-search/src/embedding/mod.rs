@@ -57,6 +57,7 @@ mod vectors;
 
 mod runtime_library;
 mod vector_cache;
+mod vector_set;
 mod worker;
 
 #[cfg(feature = "onnx")]
@@ -84,7 +85,7 @@ pub use runtime_library::{LIBRARY_VARIABLE, RuntimeLibrary, runtime_libraries};
 pub use similar_dataflow::SimilarDataflowEnrichment;
 pub use tool_texts::{ContentHash, MAX_EMBEDDED_BYTES};
 pub use tool_vectors::ToolVectors;
-pub use vector_cache::{MAX_CACHE_BYTES, MAX_CACHED_MODELS};
+pub use vector_cache::{MAX_CACHE_BYTES, MAX_CACHED_SETS};
 pub use vector_index::VectorIndex;
 pub use vectors::{Embeddings, Progress, Vectors};
 pub use worker::BATCH;

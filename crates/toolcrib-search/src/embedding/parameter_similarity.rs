@@ -51,7 +51,10 @@ impl ParameterSimilarity for EmbeddedParameters {
         let vectors = |texts| self.vectors(texts).map_err(|error| error.to_string());
         let rows: Vec<Option<QuantizedVector>> =
             vectors(outputs)?.iter().map(|vector| QuantizedVector::of(vector.as_ref()?)).collect();
-        let index = VectorIndex::new(self.embedder.dimension(), rows.iter().map(Option::as_ref));
+        let index = VectorIndex::new(
+            self.embedder.dimension(),
+            rows.iter().map(|row| row.as_ref().map(QuantizedVector::row)),
+        );
         let queries = vectors(arguments)?;
         let nearest = |query: &Option<Vec<f32>>| {
             let found = query.iter().flat_map(|query| index.search(query, MAX_NEAREST, &|_| true));

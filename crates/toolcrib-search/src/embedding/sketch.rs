@@ -41,13 +41,16 @@ pub(super) struct Sketch {
 }
 
 impl Sketch {
-    /// Creates the sketch of rows of bytes.
-    pub(super) fn of(dimension: usize, bytes: &[i8]) -> Self {
+    /// Creates the sketch of rows of bytes, each in two's complement.
+    pub(super) fn of(dimension: usize, bytes: &[u8]) -> Self {
         let width = dimension.div_ceil(u64::BITS as usize);
         let rows = bytes.chunks_exact(dimension.max(1));
         let mut words = Vec::with_capacity(width * rows.len());
         for row in rows {
-            words.extend(row.chunks(u64::BITS as usize).map(|part| signs(part.iter().map(|byte| *byte > 0))));
+            words.extend(
+                row.chunks(u64::BITS as usize)
+                    .map(|part| signs(part.iter().map(|byte| byte.cast_signed() > 0))),
+            );
         }
         Self { width, words }
     }

@@ -48,7 +48,10 @@ impl ToolVectors {
             }
             quantized.push(mean.row());
         }
-        let index = VectorIndex::new(vectors.index().dimension(), quantized.iter().map(Option::as_ref));
+        let index = VectorIndex::new(
+            vectors.index().dimension(),
+            quantized.iter().map(|row| row.as_ref().map(QuantizedVector::row)),
+        );
         let rows = (0_u32..).zip(&keys).map(|(row, key)| (Arc::clone(key), row)).collect();
         Ok(Self { keys, rows, index })
     }

@@ -1,115 +1,116 @@
 //! A cache of vectors on disk, so that a model embeds each text only once.
 //!
-//! There is one file for each model, replaced as a whole: a reader finds the old file or the new one, even after a
-//! crash. Its last 32 bytes are the digest of all others; a file that does not match its digest is ignored. If two
-//! processes write, the second one merges what the first one has written, unless both write at the same moment. Vectors
-//! that are lost in this way are made again.
+//! There is one file for each set of texts and model, named by the digests of both and replaced as a whole. A reader
+//! finds a complete file or none, even after a crash or next to other writers, which would write the same content. The
+//! file of the same set is mapped into memory. For another set, the vectors of the texts that it has in common with
+//! earlier sets are copied from their files.
 
-use std::collections::{HashMap, HashSet};
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use toolcrib_io::files::{read_bounded, replace};
+use sha2::{Digest, Sha256};
+use toolcrib_io::files::{map_bounded, replace};
 
-use super::vector_index::QuantizedVector;
-use super::{ContentHash, MAX_DIMENSION};
-use crate::cache::{DIGEST, append_digest, keep_newest, strip_digest};
+use super::ContentHash;
+use super::vector_set::VectorSet;
+use crate::cache::{DIGEST, keep_newest, touch};
 
-/// The most bytes of the file of one model that vectors of other tools than the present ones may take up. The least
-/// recently used vectors are dropped from a larger file. It holds 200,000 vectors of 256 numbers.
-pub const MAX_CACHE_BYTES: usize = 64 << 20;
+/// The most bytes of all cached sets other than the one that was written last. The least recently used sets are deleted.
+pub const MAX_CACHE_BYTES: u64 = 512 << 20;
 
-/// The most bytes of the file of one model. It holds 1,000,000 vectors of 384 numbers.
-const MAX_LARGE_CACHE_BYTES: usize = 512 << 20;
+/// The most bytes of one set; a larger one is not cached. It holds 1,000,000 vectors of 384 numbers.
+const MAX_SET_BYTES: u64 = 512 << 20;
 
-/// The most models that have a file. The least recently written file is deleted.
-pub const MAX_CACHED_MODELS: usize = 4;
-
-/// The first bytes of a file: its type and the version of its format.
-const MAGIC: &[u8; 8] = b"tcvecs01";
+/// The most sets that have a file. The least recently used file is deleted.
+pub const MAX_CACHED_SETS: usize = 32;
 
 const EXTENSION: &str = "vectors";
 
-/// The cache file of one model.
-pub(crate) struct Cache {
+/// The length of a digest in the name of a file.
+const NAME_CHARS: usize = 24;
+
+/// The cache files of one model.
+pub(crate) struct VectorCache {
     folder: PathBuf,
-    file: PathBuf,
+    /// The digest of the model, with which the names of its files begin.
+    model: String,
     dimension: usize,
-    max_bytes: usize,
+    max_bytes: u64,
 }
 
-/// Vectors by content, the least recently used first.
-pub(crate) type CachedVectors = Vec<(ContentHash, QuantizedVector)>;
-
-impl Cache {
+impl VectorCache {
     /// Creates the cache of a model in a folder.
     pub(crate) fn new(folder: &Path, model: &str, dimension: usize) -> Self {
-        let name = format!("{:?}", ContentHash::of(model, &[dimension.to_string()]));
-        let file = folder.join(name.get(..24).unwrap_or(&name)).with_extension(EXTENSION);
-        Self { folder: folder.to_owned(), file, dimension, max_bytes: MAX_CACHE_BYTES }
+        let model = name(&ContentHash::of(model, &[dimension.to_string()]));
+        Self { folder: folder.to_owned(), model, dimension, max_bytes: MAX_CACHE_BYTES }
     }
 
     #[cfg(test)]
-    pub(crate) fn with_max_bytes(mut self, max_bytes: usize) -> Self {
+    pub(crate) fn with_max_bytes(mut self, max_bytes: u64) -> Self {
         self.max_bytes = max_bytes;
         self
     }
 
-    /// Returns the vectors in the file. Returns none if the file is missing, damaged, or has another format.
-    pub(crate) fn read(&self) -> CachedVectors {
-        let rows =
-            read_bounded(&self.file, MAX_LARGE_CACHE_BYTES as u64).ok().and_then(|bytes| self.rows(&bytes));
-        rows.unwrap_or_default()
+    /// Maps the set of these texts into memory. Returns `None` if it has no file, or a damaged one.
+    pub(crate) fn open(&self, contents: &[ContentHash]) -> Option<VectorSet> {
+        let file = self.file(contents);
+        let set = self.read(&file).filter(|set| set.is_of(contents))?;
+        touch(&file);
+        Some(set)
     }
 
-    /// Merges vectors into the file and marks them as the most recently used.
-    pub(crate) fn write(
-        &self,
-        used: &HashMap<ContentHash, QuantizedVector>,
-    ) -> Result<(), toolcrib_io::Error> {
-        let kept = self.read();
-        let known: HashSet<&ContentHash> = kept.iter().map(|(content, _)| content).collect();
-        let mut added: Vec<_> = used.iter().filter(|(content, _)| !known.contains(content)).collect();
-        // Sorted, so that the same vectors make the same file.
-        added.sort_by_key(|(content, _)| **content);
-        let (touched, others): (Vec<_>, Vec<_>) = kept
-            .iter()
-            .map(|(content, row)| (content, row))
-            .partition(|(content, _)| used.contains_key(content));
-        let room = |bytes: usize| bytes.saturating_sub(MAGIC.len() + DIGEST) / self.record();
-        let room = room(self.max_bytes).max(used.len()).min(room(MAX_LARGE_CACHE_BYTES));
-        let rows: Vec<_> = others.into_iter().chain(touched).chain(added).collect();
-        let dropped = rows.len().saturating_sub(room);
-        let mut bytes = Vec::with_capacity(MAGIC.len() + DIGEST + (rows.len() - dropped) * self.record());
-        bytes.extend_from_slice(MAGIC);
-        for (content, row) in rows.into_iter().skip(dropped) {
-            bytes.extend_from_slice(content.as_bytes());
-            bytes.extend_from_slice(&row.scale.to_le_bytes());
-            bytes.extend(row.bytes.iter().map(|byte| byte.cast_unsigned()));
+    /// Maps all sets of the model into memory. Damaged files are left out.
+    pub(crate) fn open_all(&self) -> Vec<VectorSet> {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().filter_map(Result::ok);
+        let mut files: Vec<_> = entries.map(|entry| entry.path()).filter(|path| self.is_file(path)).collect();
+        // Sorted, so that the same files give the same vectors.
+        files.sort();
+        files.iter().filter_map(|file| self.read(file)).collect()
+    }
+
+    /// Writes a set, and maps its file into memory instead. If that fails, the set is returned as it is: the failure
+    /// costs time at the next start, nothing else.
+    pub(crate) fn write(&self, set: VectorSet) -> VectorSet {
+        let contents: Vec<ContentHash> = set.contents().collect();
+        let (file, bytes) = (self.file(&contents), set.encode());
+        if bytes.len() as u64 > MAX_SET_BYTES {
+            tracing::debug!(bytes = bytes.len(), most = MAX_SET_BYTES, "the vectors are not cached");
+            return set;
         }
-        append_digest(&mut bytes);
-        replace(&self.file, &bytes)?;
-        keep_newest(&self.folder, EXTENSION, &self.file, MAX_CACHED_MODELS);
-        Ok(())
-    }
-
-    /// Returns the length of one vector in the file, in bytes.
-    fn record(&self) -> usize {
-        ContentHash::BYTES + size_of::<f32>() + self.dimension
-    }
-
-    fn rows(&self, bytes: &[u8]) -> Option<CachedVectors> {
-        let records = strip_digest(bytes)?.strip_prefix(MAGIC)?.chunks_exact(self.record());
-        if self.dimension > MAX_DIMENSION || !records.remainder().is_empty() {
-            return None;
+        if let Err(error) = replace(&file, &bytes) {
+            tracing::debug!("the vectors are not cached: {error}");
+            return set;
         }
-        records.map(record).collect()
+        keep_newest(&file, EXTENSION, MAX_CACHED_SETS, self.max_bytes);
+        self.read(&file).filter(|mapped| mapped.is_of(&contents)).unwrap_or(set)
+    }
+
+    fn read(&self, file: &Path) -> Option<VectorSet> {
+        VectorSet::decode(&map_bounded(file, MAX_SET_BYTES).ok()?, self.dimension)
+    }
+
+    /// Returns the file of a set.
+    fn file(&self, contents: &[ContentHash]) -> PathBuf {
+        let mut hash = Sha256::new();
+        for content in contents {
+            hash.update(content.as_bytes());
+        }
+        let digest: [u8; DIGEST] = hash.finalize().into();
+        let name = format!("{}-{}", self.model, name(&ContentHash::from_bytes(digest)));
+        self.folder.join(name).with_extension(EXTENSION)
+    }
+
+    /// Returns true if the name is that of a set of this model.
+    fn is_file(&self, path: &Path) -> bool {
+        let name = path.file_stem().and_then(|name| name.to_str());
+        let set = name.and_then(|name| name.strip_prefix(&self.model)?.strip_prefix('-'));
+        set.is_some() && path.extension().is_some_and(|extension| extension == EXTENSION)
     }
 }
 
-fn record(bytes: &[u8]) -> Option<(ContentHash, QuantizedVector)> {
-    let (content, rest) = bytes.split_first_chunk::<{ ContentHash::BYTES }>()?;
-    let (scale, numbers) = rest.split_first_chunk::<{ size_of::<f32>() }>()?;
-    let scale = Some(f32::from_le_bytes(*scale)).filter(|scale| scale.is_normal() && *scale > 0.0)?;
-    let bytes = numbers.iter().map(|byte| byte.cast_signed()).collect();
-    Some((ContentHash::from_bytes(*content), QuantizedVector { scale, bytes }))
+/// Returns the part of a digest that names a file.
+fn name(digest: &ContentHash) -> String {
+    let mut name = format!("{digest:?}");
+    name.truncate(NAME_CHARS);
+    name
 }

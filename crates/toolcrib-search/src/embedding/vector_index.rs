@@ -44,6 +44,7 @@ use std::cell::Cell;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
+use bytes::Bytes;
 use pulp::Arch;
 
 use super::both::both;
@@ -72,10 +73,8 @@ const MAX_BYTE: f32 = 127.0;
 /// A vector quantized to bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct QuantizedVector {
-    /// The factor by which the bytes are multiplied; above zero.
-    pub(crate) scale: f32,
-    /// The quantized numbers.
-    pub(crate) bytes: Box<[i8]>,
+    scale: f32,
+    bytes: Box<[u8]>,
 }
 
 impl QuantizedVector {
@@ -87,16 +86,30 @@ impl QuantizedVector {
             return None;
         }
         #[expect(clippy::cast_possible_truncation, reason = "at most 127, and rounded")]
-        let bytes = vector.iter().map(|number| (number / scale).round() as i8).collect();
-        Some(Self { scale, bytes })
+        let byte = |number: &f32| ((number / scale).round() as i8).cast_unsigned();
+        Some(Self { scale, bytes: vector.iter().map(byte).collect() })
     }
+
+    pub(crate) fn row(&self) -> Row<'_> {
+        Row { scale: self.scale, bytes: &self.bytes }
+    }
+}
+
+/// A quantized vector in an index.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Row<'a> {
+    /// The factor by which the bytes are multiplied; above zero.
+    pub(crate) scale: f32,
+    /// The quantized numbers, each in two's complement.
+    pub(crate) bytes: &'a [u8],
 }
 
 /// The vectors of all tools of a generation, by row.
 #[derive(Clone, Default)]
 pub struct VectorIndex {
     dimension: usize,
-    bytes: Vec<i8>,
+    /// The quantized numbers of all rows: in memory, or mapped from the cache.
+    bytes: Bytes,
     /// The scales of the rows; zero for a row without a vector.
     scales: Vec<f32>,
     present: usize,
@@ -106,29 +119,31 @@ pub struct VectorIndex {
 
 impl VectorIndex {
     /// Creates an index of the rows in order. A row of another dimension counts as absent.
-    pub(crate) fn new<'a>(
-        dimension: usize,
-        rows: impl ExactSizeIterator<Item = Option<&'a QuantizedVector>>,
-    ) -> Self {
-        let mut index = Self {
-            dimension,
-            bytes: Vec::with_capacity(dimension.saturating_mul(rows.len())),
-            scales: Vec::with_capacity(rows.len()),
-            present: 0,
-            sketch: None,
-        };
+    pub(crate) fn new<'a>(dimension: usize, rows: impl ExactSizeIterator<Item = Option<Row<'a>>>) -> Self {
+        let mut bytes = Vec::with_capacity(dimension.saturating_mul(rows.len()));
+        let mut scales = Vec::with_capacity(rows.len());
         for row in rows {
             if let Some(row) = row.filter(|row| row.bytes.len() == dimension) {
-                index.bytes.extend_from_slice(&row.bytes);
-                index.scales.push(row.scale);
-                index.present += 1;
+                bytes.extend_from_slice(row.bytes);
+                scales.push(row.scale);
             } else {
-                index.bytes.resize(index.bytes.len() + dimension, 0);
-                index.scales.push(0.0);
+                bytes.resize(bytes.len() + dimension, 0);
+                scales.push(0.0);
             }
         }
-        index.sketch = (index.len() >= MIN_SKETCHED_ROWS).then(|| Sketch::of(dimension, &index.bytes));
-        index
+        Self::from_parts(dimension, bytes.into(), scales)
+    }
+
+    /// Creates an index of the bytes of all rows, and one scale for each row.
+    pub(super) fn from_parts(dimension: usize, bytes: Bytes, scales: Vec<f32>) -> Self {
+        let present = scales.iter().filter(|scale| **scale > 0.0).count();
+        let sketch = (scales.len() >= MIN_SKETCHED_ROWS).then(|| Sketch::of(dimension, &bytes));
+        Self { dimension, bytes, scales, present, sketch }
+    }
+
+    /// Returns the bytes of all rows, and the scale of each row.
+    pub(super) fn parts(&self) -> (&[u8], &[f32]) {
+        (&self.bytes, &self.scales)
     }
 
     /// Returns the number of rows, including those without a vector.
@@ -212,7 +227,7 @@ impl VectorIndex {
     pub fn scores(&self, query: &[f32], rows: &[u32]) -> Vec<Option<f32>> {
         let Some(query) = QuantizedQuery::of(query, self.dimension) else { return vec![None; rows.len()] };
         let sums = self.sums_of(&query.numbers, rows).into_iter().zip(rows);
-        sums.map(|(sum, row)| Some(query.score(sum, self.row(*row)?.1))).collect()
+        sums.map(|(sum, row)| Some(query.score(sum, self.row(*row)?.scale))).collect()
     }
 
     /// Returns the integer dot products of these rows with the query; zero for a missing row.
@@ -220,7 +235,7 @@ impl VectorIndex {
         let mut sums = vec![0; rows.len()];
         Arch::new().dispatch(|| {
             for (row, sum) in rows.iter().zip(&mut sums) {
-                *sum = self.row(*row).map_or(0, |(bytes, _)| product(bytes, query));
+                *sum = self.row(*row).map_or(0, |row| product(row.bytes, query));
             }
         });
         sums
@@ -228,20 +243,20 @@ impl VectorIndex {
 
     /// Returns the vector of a row, accurate to half a byte.
     pub fn vector(&self, row: u32) -> Option<Vec<f32>> {
-        let (bytes, scale) = self.row(row)?;
-        Some(bytes.iter().map(|byte| f32::from(*byte) * scale).collect())
+        let row = self.row(row)?;
+        Some(row.bytes.iter().map(|byte| f32::from(byte.cast_signed()) * row.scale).collect())
     }
 
-    fn row(&self, row: u32) -> Option<(&[i8], f32)> {
+    pub(super) fn row(&self, row: u32) -> Option<Row<'_>> {
         let row = usize::try_from(row).ok()?;
         let scale = *self.scales.get(row).filter(|scale| **scale > 0.0)?;
         let start = row.checked_mul(self.dimension)?;
-        Some((self.bytes.get(start..start + self.dimension)?, scale))
+        Some(Row { scale, bytes: self.bytes.get(start..start + self.dimension)? })
     }
 
     /// Returns the integer dot product of each row with the query.
     fn sums(&self, query: &[i16]) -> Vec<i32> {
-        let of = |bytes: &[i8]| {
+        let of = |bytes: &[u8]| {
             let mut sums = vec![0; bytes.len() / self.dimension.max(1)];
             Arch::new().dispatch(|| scan(bytes, query, &mut sums));
             sums
@@ -298,7 +313,7 @@ fn largest_number(dimension: usize) -> f32 {
 /// Inlined, so that it is compiled for the features of each processor.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "a call would leave the processor's features behind")]
-fn scan(rows: &[i8], query: &[i16], sums: &mut [i32]) {
+fn scan(rows: &[u8], query: &[i16], sums: &mut [i32]) {
     for (row, sum) in rows.chunks_exact(query.len().max(1)).zip(sums) {
         *sum = product(row, query);
     }
@@ -306,8 +321,11 @@ fn scan(rows: &[i8], query: &[i16], sums: &mut [i32]) {
 
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "a call would leave the processor's features behind")]
-fn product(row: &[i8], query: &[i16]) -> i32 {
-    row.iter().zip(query).map(|(byte, number)| i32::from(i16::from(*byte)) * i32::from(*number)).sum()
+fn product(row: &[u8], query: &[i16]) -> i32 {
+    row.iter()
+        .zip(query)
+        .map(|(byte, number)| i32::from(i16::from(byte.cast_signed())) * i32::from(*number))
+        .sum()
 }
 
 /// A row with its score. It is ordered so that the worst is the greatest: the heap removes it first, and it is last

@@ -11,6 +11,7 @@ use toolcrib_registry::Artifacts;
 
 use super::embedder::checked;
 use super::vector_index::VectorIndex;
+use super::vector_set::VectorSet;
 use super::{EmbedError, Embedder};
 
 /// The vectors of one generation, which may still be in progress. They are never those of another generation.
@@ -112,7 +113,7 @@ impl fmt::Debug for Embeddings {
 pub struct Vectors {
     pub(crate) embedder: Arc<dyn Embedder>,
     pub(crate) names: Vec<QualifiedName>,
-    pub(crate) index: VectorIndex,
+    pub(crate) set: Arc<VectorSet>,
     pub(crate) made: usize,
 }
 
@@ -130,13 +131,13 @@ impl Vectors {
 
     /// Returns the index of the vectors.
     pub fn index(&self) -> &VectorIndex {
-        &self.index
+        self.set.index()
     }
 
     /// Returns the vector of a tool: the mean of the vectors of its texts, whose length is at most one. Returns `None`
     /// if the tool has no vector.
     pub fn of(&self, name: &QualifiedName) -> Option<Vec<f32>> {
-        self.index.vector(u32::try_from(self.names.binary_search(name).ok()?).ok()?)
+        self.index().vector(u32::try_from(self.names.binary_search(name).ok()?).ok()?)
     }
 
     /// Returns the number of vectors that were made for this generation. The others were reused.
@@ -154,7 +155,7 @@ impl Vectors {
 impl fmt::Debug for Vectors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut f = f.debug_struct("Vectors");
-        f.field("model", &self.embedder.id()).field("index", &self.index).field("made", &self.made);
+        f.field("model", &self.embedder.id()).field("index", self.index()).field("made", &self.made);
         f.finish_non_exhaustive()
     }
 }

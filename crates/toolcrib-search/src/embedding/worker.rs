@@ -12,8 +12,9 @@ use parking_lot::Mutex;
 use toolcrib_model::{QualifiedName, Tool};
 
 use super::tool_texts::texts_of;
-use super::vector_cache::Cache;
-use super::vector_index::{QuantizedVector, VectorIndex};
+use super::vector_cache::VectorCache;
+use super::vector_index::{QuantizedVector, Row};
+use super::vector_set::VectorSet;
 use super::vectors::{JobResult, JobState, Vectors, embed};
 use super::{ContentHash, EmbedError, Embedder, Embeddings, OpenedEmbedder};
 
@@ -30,7 +31,6 @@ pub(crate) struct EmbeddingWorker {
     opened: OnceLock<OpenedEmbedder>,
     pub(crate) cache: OnceLock<PathBuf>,
     jobs: Mutex<JobQueue>,
-    /// The vectors of the last finished generation and of those in progress.
     pool: Mutex<VectorPool>,
 }
 
@@ -43,10 +43,13 @@ struct JobQueue {
     count: u64,
 }
 
+/// The vectors that generations share.
 #[derive(Default)]
 struct VectorPool {
-    rows: HashMap<ContentHash, QuantizedVector>,
-    is_read: bool,
+    /// The vectors that were made for generations in progress.
+    made: HashMap<ContentHash, QuantizedVector>,
+    /// The vectors of the last finished generation.
+    finished: Option<Arc<VectorSet>>,
 }
 
 /// A job that makes the vectors of one generation. It is dropped when that generation is no longer referenced.
@@ -61,11 +64,22 @@ struct Job {
 struct PreparedJob {
     embedder: Arc<dyn Embedder>,
     contents: Vec<ContentHash>,
+    /// The sets that have vectors of these contents.
+    sets: Vec<Arc<VectorSet>>,
+    /// The location of the vector of each content that one of the sets has.
+    locations: Vec<Option<VectorLocation>>,
     /// The contents without a vector, each with its texts and the number of its tools.
     missing: VecDeque<(ContentHash, Vec<String>, usize)>,
     made: usize,
     fault: Option<EmbedError>,
     written: Instant,
+}
+
+/// The location of a vector.
+#[derive(Clone, Copy)]
+struct VectorLocation {
+    set: usize,
+    row: u32,
 }
 
 impl EmbeddingWorker {
@@ -145,13 +159,13 @@ impl EmbeddingWorker {
         let tools: usize = batch.iter().map(|(_, _, tools)| tools).sum();
         let pool = self.pool.lock();
         // Another generation may have made some of them in the meantime.
-        batch.retain(|(content, _, _)| !pool.rows.contains_key(content));
+        batch.retain(|(content, _, _)| !pool.made.contains_key(content));
         drop(pool);
         let is_fine = batch.is_empty() || self.embed(work, &batch);
         state.done.fetch_add(tools, Ordering::Relaxed);
         if is_fine && !work.missing.is_empty() {
             if work.made > 0 && work.written.elapsed() >= CHECKPOINT {
-                self.write(work);
+                drop(self.write(work));
                 work.written = Instant::now();
             }
             return false;
@@ -174,30 +188,53 @@ impl EmbeddingWorker {
         tools: &[(QualifiedName, Vec<Arc<Tool>>)],
         fault: Option<EmbedError>,
     ) -> PreparedJob {
-        let mut pool = self.pool.lock();
-        if !std::mem::replace(&mut pool.is_read, true)
-            && let Some(cache) = self.cache(embedder.as_ref())
-        {
-            pool.rows.extend(cache.read());
-        }
-        let mut contents = Vec::with_capacity(tools.len());
+        let texts =
+            |overloads: &[Arc<Tool>]| texts_of(&overloads.iter().map(AsRef::as_ref).collect::<Vec<_>>());
+        let content = |overloads: &[Arc<Tool>]| ContentHash::of(embedder.id(), &texts(overloads));
+        let contents: Vec<ContentHash> = tools.iter().map(|(_, overloads)| content(overloads)).collect();
+        let (sets, locations) = self.locations(embedder.as_ref(), &contents);
         let mut missing: VecDeque<(ContentHash, Vec<String>, usize)> = VecDeque::new();
-        let mut places: HashMap<ContentHash, usize> = HashMap::new();
-        for (_, overloads) in tools {
-            let texts = texts_of(&overloads.iter().map(AsRef::as_ref).collect::<Vec<_>>());
-            let content = ContentHash::of(embedder.id(), &texts);
-            contents.push(content);
-            if pool.rows.contains_key(&content) {
+        let mut numbers: HashMap<ContentHash, usize> = HashMap::new();
+        let pool = self.pool.lock();
+        for ((content, location), (_, overloads)) in contents.iter().zip(&locations).zip(tools) {
+            if location.is_some() || pool.made.contains_key(content) {
                 continue;
             }
-            let place = *places.entry(content).or_insert(missing.len());
-            match missing.get_mut(place) {
+            let number = *numbers.entry(*content).or_insert(missing.len());
+            match missing.get_mut(number) {
                 Some((_, _, tools)) => *tools += 1,
-                None => missing.push_back((content, texts, 1)),
+                None => missing.push_back((*content, texts(overloads), 1)),
             }
         }
+        drop(pool);
         let embedder = Arc::clone(embedder);
-        PreparedJob { embedder, contents, missing, made: 0, fault, written: Instant::now() }
+        PreparedJob { embedder, contents, sets, locations, missing, made: 0, fault, written: Instant::now() }
+    }
+
+    /// Looks up the vectors of these contents. Returns the sets that have them, and the location of each.
+    fn locations(
+        &self,
+        embedder: &dyn Embedder,
+        contents: &[ContentHash],
+    ) -> (Vec<Arc<VectorSet>>, Vec<Option<VectorLocation>>) {
+        let finished = self.pool.lock().finished.clone();
+        let cache = self.cache(embedder);
+        let same = finished.clone().filter(|set| set.is_of(contents));
+        let same = same.or_else(|| cache.as_ref()?.open(contents).map(Arc::new));
+        if let Some(set) = same {
+            let location = |row| set.index().row(row).map(|_| VectorLocation { set: 0, row });
+            let locations = (0_u32..).take(contents.len()).map(location).collect();
+            return (vec![set], locations);
+        }
+        let cached = cache.iter().flat_map(VectorCache::open_all).map(Arc::new);
+        let sets: Vec<Arc<VectorSet>> = finished.into_iter().chain(cached).collect();
+        let mut known = HashMap::new();
+        for (number, set) in sets.iter().enumerate() {
+            let rows = set.contents().zip(0_u32..).filter(|(_, row)| set.index().row(*row).is_some());
+            known.extend(rows.map(|(content, row)| (content, VectorLocation { set: number, row })));
+        }
+        let locations = contents.iter().map(|content| known.get(content).copied()).collect();
+        (sets, locations)
     }
 
     /// Makes the vectors of a batch. Returns true if the next batch may be tried. A text with an invalid vector is
@@ -229,56 +266,64 @@ impl EmbeddingWorker {
             rows.extend(mean.row().map(|row| (*content, row)));
         }
         work.made += rows.len();
-        self.pool.lock().rows.extend(rows);
+        self.pool.lock().made.extend(rows);
         true
     }
 
     /// Publishes the vectors of a generation and writes them to the cache.
     fn finish(&self, job: &mut Job, state: &JobState) {
         let Some(work) = job.work.take() else { return };
-        let mut pool = self.pool.lock();
+        let set = match work.sets.first() {
+            // Nothing was added to the set of the same contents.
+            Some(set) if work.made == 0 && set.is_of(&work.contents) => Arc::clone(set),
+            // The cache is written first, since a command may exit as soon as it has its result.
+            _ => Arc::new(self.write(&work)),
+        };
         let jobs = self.jobs.lock();
         if job.number == jobs.count {
             let others = jobs.waiting.iter().filter_map(|job| job.work.as_ref());
-            let used: HashSet<&ContentHash> =
-                others.chain([&work]).flat_map(|work| work.contents.iter()).collect();
-            pool.rows.retain(|content, _| used.contains(content));
+            let used: HashSet<&ContentHash> = others.flat_map(|work| &work.contents).collect();
+            let mut pool = self.pool.lock();
+            pool.made.retain(|content, _| used.contains(content));
+            pool.finished = Some(Arc::clone(&set));
         }
         drop(jobs);
-        let rows = work.contents.iter().map(|content| pool.rows.get(content));
-        let index = VectorIndex::new(work.embedder.dimension(), rows);
-        drop(pool);
         let names = std::mem::take(&mut job.tools).into_iter().map(|(name, _)| name).collect();
         if let Some(fault) = &work.fault {
             tracing::warn!("semantic search is degraded: {fault}");
         }
-        tracing::debug!(tools = index.len(), made = work.made, "the vectors of a generation are complete");
+        tracing::debug!(
+            tools = set.index().len(),
+            made = work.made,
+            "the vectors of a generation are complete"
+        );
         // Without any vector, but with tools, there is nothing to search.
-        let is_usable = index.present() > 0 || work.fault.is_none();
-        let vectors = Vectors { embedder: Arc::clone(&work.embedder), names, index, made: work.made };
+        let is_usable = set.index().present() > 0 || work.fault.is_none();
+        let vectors = Vectors { embedder: Arc::clone(&work.embedder), names, set, made: work.made };
         let vectors = is_usable.then(|| Arc::new(vectors));
-        // The cache is written first, since a command may exit as soon as it has its result.
-        if work.made > 0 {
-            self.write(&work);
-        }
         state.finish(JobResult { vectors, fault: work.fault });
     }
 
-    /// Writes the vectors of a generation to the cache. A failure costs time at the next start, nothing else.
-    fn write(&self, work: &PreparedJob) {
-        let Some(cache) = self.cache(work.embedder.as_ref()) else { return };
+    /// Collects the vectors of a generation, and writes them to the cache if there are any.
+    fn write(&self, work: &PreparedJob) -> VectorSet {
         let pool = self.pool.lock();
-        let used =
-            work.contents.iter().filter_map(|content| Some((*content, pool.rows.get(content)?.clone())));
-        let used: HashMap<ContentHash, QuantizedVector> = used.collect();
+        let row = |(content, location): (&ContentHash, &Option<VectorLocation>)| -> Option<Row<'_>> {
+            match location {
+                Some(location) => work.sets.get(location.set)?.index().row(location.row),
+                None => pool.made.get(content).map(QuantizedVector::row),
+            }
+        };
+        let rows = work.contents.iter().zip(&work.locations).map(row);
+        let set = VectorSet::new(work.embedder.dimension(), &work.contents, rows);
         drop(pool);
-        if let Err(error) = cache.write(&used) {
-            tracing::debug!("the vectors are not cached: {error}");
+        match self.cache(work.embedder.as_ref()) {
+            Some(cache) if set.index().present() > 0 => cache.write(set),
+            _ => set,
         }
     }
 
-    fn cache(&self, embedder: &dyn Embedder) -> Option<Cache> {
-        Some(Cache::new(self.cache.get()?, embedder.id(), embedder.dimension()))
+    fn cache(&self, embedder: &dyn Embedder) -> Option<VectorCache> {
+        Some(VectorCache::new(self.cache.get()?, embedder.id(), embedder.dimension()))
     }
 }
 

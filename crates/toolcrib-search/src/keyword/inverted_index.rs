@@ -1,7 +1,9 @@
-//! An inverted index in memory: the tools that contain each term, with the weighted frequency of the term.
+//! An inverted index: the tools that contain each term, with the weighted frequency of the term.
 
 use std::collections::HashMap;
 use std::ops::Range;
+
+use bytes::Bytes;
 
 use super::{FIELDS, as_f32};
 use crate::cache::{ByteReader, put_bytes, put_count};
@@ -22,17 +24,27 @@ const WEIGHTS: [f32; FIELDS] = [2.0, 1.0, 1.0, 1.0, 0.5, 0.3];
 /// The length normalization of BM25 (`b`).
 const LENGTH_PENALTY: f32 = 0.5;
 
-/// The bytes of a posting in a file.
-const POSTING_BYTES: usize = size_of::<u32>() + size_of::<u32>() + size_of::<u8>();
+/// The occurrences of a term in one tool, in the layout of the cache file: the number of the tool, the frequency over
+/// all fields, weighted by field and normalized by field length, and the fields that contain the term, one bit each.
+/// Numbers are little-endian.
+pub(super) type Posting = [u8; size_of::<u32>() + size_of::<f32>() + size_of::<u8>()];
 
-/// The occurrences of a term in one tool.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Posting {
-    pub(super) document: u32,
-    /// The frequency over all fields, weighted by field and normalized by field length.
-    pub(super) frequency: f32,
-    /// The fields that contain the term, one bit each.
-    pub(super) fields: u8,
+/// Returns the number of the tool.
+pub(super) fn document(posting: &Posting) -> u32 {
+    let [first, second, third, fourth, ..] = *posting;
+    u32::from_le_bytes([first, second, third, fourth])
+}
+
+/// Returns the weighted frequency of the term.
+pub(super) fn frequency(posting: &Posting) -> f32 {
+    let [_, _, _, _, first, second, third, fourth, _] = *posting;
+    f32::from_le_bytes([first, second, third, fourth])
+}
+
+/// Returns the fields that contain the term.
+pub(super) fn fields(posting: &Posting) -> u8 {
+    let [.., fields] = *posting;
+    fields
 }
 
 /// The tools that contain a term, in order.
@@ -47,62 +59,43 @@ pub(super) struct PostingList<'a> {
 pub(super) struct InvertedIndex {
     /// The place of the posting list of each term in `postings`, and the highest frequency in it.
     terms: HashMap<Box<str>, (Range<usize>, f32)>,
-    /// The posting lists, one after the other, each in the order of the tools.
-    postings: Vec<Posting>,
+    /// The posting lists, one after the other, each in the order of the tools: in memory, or mapped from the cache.
+    postings: Bytes,
 }
 
 impl InvertedIndex {
-    fn new(terms: impl Iterator<Item = (Box<str>, Range<usize>)>, postings: Vec<Posting>) -> Self {
-        let highest = |place: &Range<usize>| {
-            let list = postings.get(place.clone()).unwrap_or_default();
-            list.iter().map(|posting| posting.frequency).fold(0.0, f32::max)
-        };
-        let terms = terms.map(|(term, place)| {
-            let highest = highest(&place);
-            (term, (place, highest))
-        });
-        Self { terms: terms.collect(), postings }
-    }
-
     /// Returns the tools that contain a term.
     pub(super) fn postings(&self, term: &str) -> PostingList<'_> {
+        let (postings, _) = self.postings.as_chunks();
         let list = self.terms.get(term).and_then(|(place, max_frequency)| {
-            Some(PostingList { postings: self.postings.get(place.clone())?, max_frequency: *max_frequency })
+            Some(PostingList { postings: postings.get(place.clone())?, max_frequency: *max_frequency })
         });
         list.unwrap_or_default()
     }
 
     /// Writes all posting lists.
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
-        let mut terms: Vec<_> = self.terms.iter().map(|(term, (place, _))| (term, place)).collect();
-        terms.sort_unstable_by_key(|(_, place)| place.start);
+        let mut terms: Vec<_> = self.terms.iter().collect();
+        terms.sort_unstable_by_key(|(_, (place, _))| place.start);
         put_count(bytes, terms.len());
-        for (term, place) in terms {
+        for (term, (place, max_frequency)) in terms {
             put_bytes(bytes, term.as_bytes());
             put_count(bytes, place.len());
+            bytes.extend_from_slice(&max_frequency.to_le_bytes());
         }
-        for Posting { document, frequency, fields } in &self.postings {
-            bytes.extend_from_slice(&document.to_le_bytes());
-            bytes.extend_from_slice(&frequency.to_le_bytes());
-            bytes.push(*fields);
-        }
+        bytes.extend_from_slice(&self.postings);
     }
 
-    /// Reads the posting lists that [`encode`](Self::encode) wrote.
-    pub(super) fn decode(reader: &mut ByteReader<'_>) -> Option<Self> {
-        let (mut terms, mut end) = (Vec::new(), 0_usize);
+    /// Reads the posting lists that [`encode`](Self::encode) wrote to the end of `file`. The lists stay there.
+    pub(super) fn decode(reader: &mut ByteReader<'_>, file: &Bytes) -> Option<Self> {
+        let (mut terms, mut end) = (HashMap::new(), 0_usize);
         for _ in 0..reader.count()? {
             let (term, start) = (reader.text()?, end);
             end = start.checked_add(reader.count()?)?;
-            terms.push((term.into(), start..end));
+            terms.insert(term.into(), (start..end, f32::from_le_bytes(*reader.take_array()?)));
         }
-        let (lists, rest) = reader.take(end.checked_mul(POSTING_BYTES)?)?.as_chunks::<POSTING_BYTES>();
-        let postings = lists.iter().map(|[d0, d1, d2, d3, f0, f1, f2, f3, fields]| Posting {
-            document: u32::from_le_bytes([*d0, *d1, *d2, *d3]),
-            frequency: f32::from_le_bytes([*f0, *f1, *f2, *f3]),
-            fields: *fields,
-        });
-        rest.is_empty().then(|| Self::new(terms.into_iter(), postings.collect()))
+        let postings = reader.take(end.checked_mul(size_of::<Posting>())?)?;
+        Some(Self { terms, postings: file.slice_ref(postings) })
     }
 }
 
@@ -216,24 +209,28 @@ impl InvertedIndexBuilder {
         };
         let norms: Vec<[f32; FIELDS]> = self.lengths.iter().map(norms).collect();
         let mut places = Vec::with_capacity(self.occurrences.len());
-        let mut postings = Vec::new();
+        let (mut postings, mut count) = (Vec::new(), 0);
         for occurrences in self.occurrences {
-            let start = postings.len();
+            let (start, mut max_frequency) = (count, 0.0_f32);
             for of_one in occurrences.chunk_by(|a, b| a.document == b.document) {
                 let Some(document) = of_one.first().map(|first| first.document) else { continue };
                 let Some(norms) = norms.get(document as usize) else { continue };
-                let mut posting = Posting { document, frequency: 0.0, fields: 0 };
+                let (mut frequency, mut fields) = (0.0, 0_u8);
                 for Occurrence { field, count, .. } in of_one {
                     let norm = norms.get(usize::from(*field)).copied().unwrap_or_default();
-                    posting.frequency += norm * as_f32(*count as usize);
-                    posting.fields |= 1 << field;
+                    frequency += norm * as_f32(*count as usize);
+                    fields |= 1 << field;
                 }
-                postings.push(posting);
+                postings.extend_from_slice(&document.to_le_bytes());
+                postings.extend_from_slice(&frequency.to_le_bytes());
+                postings.push(fields);
+                max_frequency = max_frequency.max(frequency);
+                count += 1;
             }
-            places.push(start..postings.len());
+            places.push((start..count, max_frequency));
         }
         let terms =
             self.numbers.into_iter().filter_map(|(term, number)| Some((term, places.get(number)?.clone())));
-        (InvertedIndex::new(terms, postings), tools)
+        (InvertedIndex { terms: terms.collect(), postings: postings.into() }, tools)
     }
 }

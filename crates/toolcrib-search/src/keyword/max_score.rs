@@ -11,7 +11,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::inverted_index::{Posting, PostingList};
+use super::inverted_index::{self, Posting, PostingList};
 use super::{Candidate, SATURATION};
 
 /// The number of documents that are scored at once. Their scores fit into the fastest cache.
@@ -53,13 +53,17 @@ impl<'a> TermLists<'a> {
 
     /// Returns the next document that contains the term.
     fn next(&self) -> Option<u32> {
-        self.lists.iter().filter_map(|list| Some(list.rest.first()?.document)).min()
+        self.lists.iter().filter_map(|list| list.rest.first().map(inverted_index::document)).min()
     }
 
     /// Returns a bound of what the term adds to the score of a document: the variants are scored one by one.
     fn bound_of(&mut self, document: u32) -> f32 {
         let lists = self.lists.iter_mut();
-        lists.filter_map(|list| Some(score(list.share * list.seek(document)?.frequency, self.idf))).sum()
+        lists
+            .filter_map(|list| {
+                Some(score(list.share * inverted_index::frequency(list.seek(document)?), self.idf))
+            })
+            .sum()
     }
 
     /// Adds what the term adds to the score of a document.
@@ -67,8 +71,8 @@ impl<'a> TermLists<'a> {
         let (mut frequency, mut fields) = (0.0, 0);
         for list in &mut self.lists {
             if let Some(posting) = list.seek(candidate.document) {
-                frequency += list.share * posting.frequency;
-                fields |= posting.fields;
+                frequency += list.share * inverted_index::frequency(posting);
+                fields |= inverted_index::fields(posting);
             }
         }
         if fields != 0 {
@@ -82,7 +86,7 @@ impl<'a> TermLists<'a> {
 impl<'a> VariantList<'a> {
     /// Skips to a document, which is not before the last one. Returns its posting if it contains the variant.
     fn seek(&mut self, document: u32) -> Option<&'a Posting> {
-        let is_before = |posting: &Posting| posting.document < document;
+        let is_before = |posting: &Posting| inverted_index::document(posting) < document;
         if self.rest.first().is_some_and(is_before) {
             let mut end = 1;
             while self.rest.get(end).is_some_and(is_before) {
@@ -92,7 +96,7 @@ impl<'a> VariantList<'a> {
             let near = self.rest.get(skipped..self.rest.len().min(end)).unwrap_or_default();
             self.rest = self.rest.get(skipped + near.partition_point(is_before)..).unwrap_or_default();
         }
-        self.rest.first().filter(|posting| posting.document == document)
+        self.rest.first().filter(|posting| inverted_index::document(posting) == document)
     }
 }
 
@@ -246,14 +250,14 @@ impl Window {
     fn add(&mut self, term: &TermLists<'_>, start: u32, size: u32) {
         for list in &term.lists {
             for posting in list.rest {
-                let place = posting.document.wrapping_sub(start);
+                let place = inverted_index::document(posting).wrapping_sub(start);
                 if place >= size {
                     break;
                 }
                 let (sum, word) =
                     (self.sums.get_mut(place as usize), self.matched.get_mut((place / u64::BITS) as usize));
                 if let Some((sum, word)) = sum.zip(word) {
-                    *sum += score(list.share * posting.frequency, term.idf);
+                    *sum += score(list.share * inverted_index::frequency(posting), term.idf);
                     *word |= 1 << (place % u64::BITS);
                 }
             }

@@ -1,4 +1,4 @@
-//! The keyword retriever: an inverted index in memory, scored with BM25F.
+//! The keyword retriever: an inverted index, scored with BM25F.
 //!
 //! BM25F adds the weighted frequencies of a term over the fields *before* they saturate. A word that occurs in the
 //! name, the description and a parameter counts once, strongly, instead of three times (Robertson, Zaragoza, Taylor:
@@ -16,6 +16,8 @@ pub(crate) mod word_index;
 
 pub use self::documents::{DocumentIndex, FoundDocument};
 pub use self::inverted_index::MAX_TOOLS;
+
+use bytes::Bytes;
 
 use self::inverted_index::InvertedIndex;
 use self::max_score::TermLists;
@@ -86,10 +88,10 @@ impl KeywordIndex {
         self.terms.encode(bytes);
     }
 
-    /// Reads an index that [`encode`](Self::encode) wrote. Returns `None` unless it has this many tools.
-    pub(crate) fn decode(reader: &mut ByteReader<'_>, tools: usize) -> Option<Self> {
+    /// Reads an index that [`encode`](Self::encode) wrote to `file`, where the posting lists stay. Returns `None` unless it has this many tools.
+    pub(crate) fn decode(reader: &mut ByteReader<'_>, file: &Bytes, tools: usize) -> Option<Self> {
         (reader.count()? == tools).then_some(())?;
-        Some(Self::new((InvertedIndex::decode(reader)?, tools)))
+        Some(Self::new((InvertedIndex::decode(reader, file)?, tools)))
     }
 
     /// Returns the number of tools that contain a term.

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use toolcrib_model::{QualifiedName, Tool};
 
 use super::builder::build;
+use super::inverted_index;
 use super::{Candidate, KeywordIndex, QueryTerm, SATURATION};
 use crate::text::Analyzer;
 
@@ -57,9 +58,9 @@ fn exhaustive(index: &KeywordIndex, terms: &[QueryTerm]) -> Vec<Candidate> {
         let mut sums = vec![(0.0_f32, 0_u8); all.len()];
         for (list, share) in lists {
             for posting in list {
-                let sum = &mut sums[posting.document as usize];
-                sum.0 += share * posting.frequency;
-                sum.1 |= posting.fields;
+                let sum = &mut sums[inverted_index::document(posting) as usize];
+                sum.0 += share * inverted_index::frequency(posting);
+                sum.1 |= inverted_index::fields(posting);
             }
         }
         for (one, (frequency, fields)) in all.iter_mut().zip(sums).filter(|(_, sum)| sum.1 != 0) {

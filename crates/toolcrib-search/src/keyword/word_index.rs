@@ -1,5 +1,7 @@
 //! The index of the words of all tools, in memory and in the cache.
 
+use bytes::Bytes;
+
 use crate::cache::ByteReader;
 use crate::keyword::KeywordIndex;
 use crate::keyword::vocabulary::Vocabulary;
@@ -18,9 +20,11 @@ impl WordIndex {
         self.keyword.encode(bytes);
     }
 
-    /// Reads an index that [`encode`](Self::encode) wrote. Returns `None` unless it has this many names.
-    pub(crate) fn decode(reader: &mut ByteReader<'_>, names: usize) -> Option<Self> {
-        let (vocabulary, keyword) = (Vocabulary::decode(reader)?, KeywordIndex::decode(reader, names)?);
+    /// Reads an index that [`encode`](Self::encode) wrote, from these bytes of `file`. Returns `None` unless it has this many names.
+    pub(crate) fn decode(content: &[u8], file: &Bytes, names: usize) -> Option<Self> {
+        let mut reader = ByteReader { rest: content };
+        let vocabulary = Vocabulary::decode(&mut reader)?;
+        let keyword = KeywordIndex::decode(&mut reader, file, names)?;
         reader.rest.is_empty().then_some(Self { keyword, vocabulary })
     }
 }

@@ -96,6 +96,22 @@ fn words_from_the_disk_answer_every_query_as_those_that_were_built() {
     assert_eq!(answers(&built(&tools, &folder)), cold);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn the_posting_lists_of_a_cached_index_are_mapped_from_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let tools = tools(5);
+    write(&tools, folder.path());
+    let file = files(folder.path()).remove(0);
+    let is_mapped = || fs::read_to_string("/proc/self/maps").unwrap().contains(file.to_str().unwrap());
+    kept(&tools, folder.path(), |kept, overloads| {
+        let index = kept.read(overloads.len()).unwrap();
+        assert!(is_mapped());
+        drop(index);
+        assert!(!is_mapped());
+    });
+}
+
 #[test]
 fn words_of_few_tools_are_not_kept() {
     let folder = tempfile::tempdir().unwrap();

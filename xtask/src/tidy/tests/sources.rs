@@ -47,6 +47,14 @@ fn what_is_unfinished_or_switched_off_is_reported() {
 }
 
 #[test]
+fn unsafe_code_is_allowed_in_the_listed_files_only() {
+    let text = concat!("//! A module.\n#[expect(unsafe", "_code, reason = \"none\")]\n");
+    let expected = "crates/a/src/b.rs:2: only the files of `UNSAFE_FILES` may contain unsafe code";
+    assert_eq!(check_text("crates/a/src/b.rs", text), [expected]);
+    assert!(check_text("crates/toolcrib-io/src/files/mapped.rs", text).is_empty());
+}
+
+#[test]
 fn tests_do_not_sleep() {
     let calls = [
         concat!("tokio::time::", "sleep(SECOND).await;"),

@@ -1,20 +1,35 @@
-//! What the disk promises.
+//! The cache of vectors on disk.
 
-use std::collections::HashMap;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
-use super::super::vector_cache::Cache;
+use super::super::vector_cache::VectorCache;
 use super::super::vector_index::QuantizedVector;
-use super::super::{ContentHash, EmbeddingsEnrichment, MAX_CACHED_MODELS};
+use super::super::vector_set::VectorSet;
+use super::super::{ContentHash, EmbeddingsEnrichment, MAX_CACHED_SETS};
 use super::{Fault, Fixture, Words, counts, of, tool};
 
-fn rows(texts: &[&str]) -> HashMap<ContentHash, QuantizedVector> {
-    let row = |text: &&str| {
+fn contents(texts: &[&str]) -> Vec<ContentHash> {
+    texts.iter().map(|text| ContentHash::of("m", &[text])).collect()
+}
+
+/// Returns the set of these texts, of which the empty one has no vector.
+fn set(texts: &[&str]) -> VectorSet {
+    let vector = |text: &&str| {
         let number = f32::from(u8::try_from(text.len()).unwrap());
-        (ContentHash::of("m", &[text]), QuantizedVector::of(&[number, 1.0, -1.0]).unwrap())
+        QuantizedVector::of(&[number, 1.0, -1.0]).filter(|_| !text.is_empty())
     };
-    texts.iter().map(row).collect()
+    let vectors: Vec<_> = texts.iter().map(vector).collect();
+    VectorSet::new(3, &contents(texts), vectors.iter().map(|row| row.as_ref().map(QuantizedVector::row)))
+}
+
+fn cache(folder: &Path) -> VectorCache {
+    VectorCache::new(folder, "m", 3)
+}
+
+fn is_cached(folder: &Path, texts: &[&str]) -> bool {
+    cache(folder).open(&contents(texts)).is_some_and(|found| found.encode() == set(texts).encode())
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
@@ -23,75 +38,95 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn contents(cache: &Cache) -> Vec<ContentHash> {
-    cache.read().into_iter().map(|(content, _)| content).collect()
-}
-
 #[test]
-fn what_was_written_is_read_again() {
+fn a_written_set_is_read_again_and_no_other() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path().join("not/there");
-    let cache = Cache::new(&folder, "m", 3);
-    assert!(cache.read().is_empty());
-    cache.write(&rows(&["one", "three"])).unwrap();
-    // As another process would, which did not read before.
-    Cache::new(&folder, "m", 3).write(&rows(&["three", "eleven"])).unwrap();
-    assert_eq!(cache.read().into_iter().collect::<HashMap<_, _>>(), rows(&["one", "three", "eleven"]));
-    for other in [Cache::new(&folder, "n", 3), Cache::new(&folder, "m", 4)] {
-        assert!(other.read().is_empty(), "another model, or another size");
+    assert!(cache(&folder).open_all().is_empty() && !is_cached(&folder, &["one"]));
+    for texts in [&["one", "", "three"][..], &["three"], &[]] {
+        let written = cache(&folder).write(set(texts));
+        assert_eq!(written.encode(), set(texts).encode());
+        assert!(is_cached(&folder, texts));
+    }
+    assert!(!is_cached(&folder, &["three", "", "one"]), "another order");
+    assert_eq!(cache(&folder).open_all().len(), 3);
+    for other in [VectorCache::new(&folder, "n", 3), VectorCache::new(&folder, "m", 4)] {
+        assert!(other.open_all().is_empty(), "another model, or another dimension");
+        assert!(other.open(&contents(&["three"])).is_none());
     }
 }
 
+#[cfg(target_os = "linux")]
 #[test]
-fn a_file_that_was_cut_or_changed_anywhere_is_as_good_as_none() {
+fn the_vectors_of_a_written_set_are_mapped_from_its_file() {
     let folder = tempfile::tempdir().unwrap();
-    let cache = Cache::new(folder.path(), "m", 3);
-    cache.write(&rows(&["one", "three"])).unwrap();
+    let written = cache(folder.path()).write(set(&["one", "three"]));
+    let file = files(folder.path()).remove(0);
+    let is_mapped = || fs::read_to_string("/proc/self/maps").unwrap().contains(file.to_str().unwrap());
+    assert!(is_mapped());
+    drop(written);
+    assert!(!is_mapped());
+}
+
+#[test]
+fn a_file_that_was_cut_or_changed_anywhere_is_ignored_and_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let texts = ["one", "three"];
+    cache(folder.path()).write(set(&texts));
     let file = files(folder.path()).remove(0);
     let whole = fs::read(&file).unwrap();
     for length in 0..whole.len() {
         fs::write(&file, &whole[..length]).unwrap();
-        assert!(cache.read().is_empty(), "cut at {length}");
+        assert!(!is_cached(folder.path(), &texts), "cut at {length}");
         let mut changed = whole.clone();
         changed[length] ^= 1;
         fs::write(&file, changed).unwrap();
-        assert!(cache.read().is_empty(), "changed at {length}");
+        assert!(!is_cached(folder.path(), &texts), "changed at {length}");
+        assert!(cache(folder.path()).open_all().is_empty(), "changed at {length}");
     }
-    cache.write(&rows(&["one"])).unwrap();
-    assert_eq!(contents(&cache).len(), 1, "and is replaced by the next");
+    cache(folder.path()).write(set(&texts));
+    assert!(is_cached(folder.path(), &texts));
+}
+
+/// Sets the time of the last use of the file of a set.
+fn age(folder: &Path, texts: &[&str], hours: u64) {
+    let before = files(folder);
+    let elsewhere = tempfile::tempdir().unwrap();
+    cache(elsewhere.path()).write(set(texts));
+    let name = files(elsewhere.path())[0].file_name().unwrap().to_owned();
+    let file = before.iter().find(|file| file.file_name() == Some(&name)).unwrap();
+    let time = SystemTime::now() - Duration::from_hours(hours);
+    File::options().append(true).open(file).unwrap().set_modified(time).unwrap();
 }
 
 #[test]
-fn those_that_were_not_used_for_longest_go_first() {
+fn the_least_recently_used_sets_are_deleted_beyond_the_most_bytes() {
     let folder = tempfile::tempdir().unwrap();
-    let room = 8 + 32 + 3 * (32 + 4 + 3);
-    let cache = Cache::new(folder.path(), "m", 3).with_max_bytes(room);
-    for texts in [&["a"][..], &["bb"], &["ccc"], &["a", "dddd"], &["eeeee"]] {
-        cache.write(&rows(texts)).unwrap();
+    let one = set(&["a"]).encode().len() as u64;
+    let write = |texts| cache(folder.path()).with_max_bytes(2 * one).write(set(texts));
+    for (texts, hours) in [(&["a"], 1), (&["b"], 3), (&["c"], 2)] {
+        write(texts);
+        age(folder.path(), texts, hours);
     }
-    let expected = ["a", "dddd", "eeeee"].map(|text| ContentHash::of("m", &[text]));
-    assert_eq!(contents(&cache), expected);
-    assert!(fs::metadata(&files(folder.path())[0]).unwrap().len() <= room as u64);
+    assert!(is_cached(folder.path(), &["b"]), "which makes it the last one used");
+    write(&["d"]);
+    let cached = ["a", "b", "c", "d"].map(|text| is_cached(folder.path(), &[text]));
+    assert_eq!(cached, [true, true, false, true]);
+    let large: Vec<String> = (0..100).map(|number| number.to_string()).collect();
+    let large: Vec<&str> = large.iter().map(String::as_str).collect();
+    write(&large);
+    assert!(is_cached(folder.path(), &large), "the set in use counts apart");
+    assert_eq!(files(folder.path()).len(), 3);
 }
 
 #[test]
-fn those_in_use_are_all_kept() {
+fn the_number_of_files_is_bounded() {
     let folder = tempfile::tempdir().unwrap();
-    let cache = Cache::new(folder.path(), "m", 3).with_max_bytes(8 + 32 + 3 * (32 + 4 + 3));
-    let many = ["a", "bb", "ccc", "dddd", "eeeee"];
-    for texts in [&["old"][..], &many, &many[1..]] {
-        cache.write(&rows(texts)).unwrap();
-    }
-    assert_eq!(cache.read().into_iter().collect::<HashMap<_, _>>(), rows(&many[1..]));
-}
-
-#[test]
-fn there_are_files_for_so_many_models_only() {
-    let folder = tempfile::tempdir().unwrap();
-    for model in 0..MAX_CACHED_MODELS + 3 {
-        Cache::new(folder.path(), &format!("m{model}"), 3).write(&rows(&["one"])).unwrap();
-        assert_eq!(files(folder.path()).len(), (model + 1).min(MAX_CACHED_MODELS));
-        assert_eq!(Cache::new(folder.path(), &format!("m{model}"), 3).read().len(), 1);
+    for number in 0..MAX_CACHED_SETS + 3 {
+        let model = VectorCache::new(folder.path(), &format!("m{number}"), 3);
+        model.write(set(&["one"]));
+        assert_eq!(files(folder.path()).len(), (number + 1).min(MAX_CACHED_SETS));
+        assert_eq!(model.open_all().len(), 1);
     }
 }
 
@@ -113,7 +148,9 @@ async fn a_new_start_makes_only_what_is_not_on_disk() {
     assert_eq!((words.given(), counts(&embeddings)), (vec!["write\nWrites.".to_owned()], (2, 1)));
     assert_eq!(of(&embeddings, &read), vector);
 
-    fs::write(&files(folder.path())[0], "no vectors").unwrap();
+    for file in files(folder.path()) {
+        fs::write(file, "no vectors").unwrap();
+    }
     let (words, third) = start(vec![read]);
     let (_, embeddings) = third.refresh().await;
     assert_eq!((words.given().len(), counts(&embeddings), embeddings.degraded()), (1, (1, 1), None));

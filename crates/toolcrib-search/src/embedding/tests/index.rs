@@ -25,7 +25,7 @@ fn unit(dimension: usize, seed: u64) -> Vec<f32> {
 fn index_of(dimension: usize, vectors: &[Vec<f32>]) -> VectorIndex {
     let rows: Vec<Option<QuantizedVector>> =
         vectors.iter().map(|vector| QuantizedVector::of(vector)).collect();
-    VectorIndex::new(dimension, rows.iter().map(Option::as_ref))
+    VectorIndex::new(dimension, rows.iter().map(|row| row.as_ref().map(QuantizedVector::row)))
 }
 
 fn cosine(one: &[f32], other: &[f32]) -> f32 {
@@ -100,8 +100,11 @@ fn a_scan_that_two_threads_share_finds_the_same() {
     let dimension = 1_024;
     let rows: Vec<QuantizedVector> =
         (0..50).map(|seed| QuantizedVector::of(&unit(dimension, seed)).unwrap()).collect();
-    let many = (0..9_001).map(|row| rows.get(row % rows.len()));
-    let (few, many) = (VectorIndex::new(dimension, rows.iter().map(Some)), VectorIndex::new(dimension, many));
+    let many = (0..9_001).map(|row| rows.get(row % rows.len()).map(QuantizedVector::row));
+    let (few, many) = (
+        VectorIndex::new(dimension, rows.iter().map(|row| Some(row.row()))),
+        VectorIndex::new(dimension, many),
+    );
     let query = unit(dimension, 77);
     let best = few.search(&query, 1, &|_| true)[0];
     let found = many.search(&query, 1_000, &|_| true);
@@ -114,8 +117,11 @@ fn of_very_many_rows_the_best_are_found_and_those_behind_hidden_ones_too() {
     let dimension = 64;
     let rows: Vec<QuantizedVector> =
         (0..50).map(|seed| QuantizedVector::of(&unit(dimension, seed)).unwrap()).collect();
-    let many = (0..50_050).map(|row| rows.get(row % rows.len()));
-    let (few, many) = (VectorIndex::new(dimension, rows.iter().map(Some)), VectorIndex::new(dimension, many));
+    let many = (0..50_050).map(|row| rows.get(row % rows.len()).map(QuantizedVector::row));
+    let (few, many) = (
+        VectorIndex::new(dimension, rows.iter().map(|row| Some(row.row()))),
+        VectorIndex::new(dimension, many),
+    );
     for seed in 0..20 {
         // Near one of them; of vectors that have nothing in common a sketch says little.
         let noise = unit(dimension, 500 + seed);
