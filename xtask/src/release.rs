@@ -2,6 +2,8 @@
 
 mod archive;
 mod debian;
+#[cfg(target_os = "linux")]
+mod images;
 mod licences;
 mod manifests;
 mod npm;

@@ -4,6 +4,7 @@ mod activity;
 mod caller;
 mod clients;
 mod generate;
+mod health;
 mod help;
 mod models;
 mod new;
@@ -30,6 +31,7 @@ use toolcrib_app::LOGIN_TIMEOUT;
 pub(crate) use caller::{Caller, Otlp, SESSION, principal};
 pub(crate) use clients::{Client, Import, Install};
 pub(crate) use generate::{DataFormat, Generate, GenerateCommand, NameSpelling};
+pub(crate) use health::Health;
 pub(crate) use help::command_line;
 pub(crate) use models::{ModelTier, Models, ModelsCommand};
 pub(crate) use new::{Language, New, NewCommand};
@@ -216,6 +218,9 @@ pub(crate) enum Command {
     /// Check what is available here, and what to do about what is missing.
     #[command(after_help = "Example:\n  toolcrib doctor app.yaml")]
     Doctor(Doctor),
+    /// Check that a server accepts calls, for the health probe of a container or a service manager.
+    #[command(after_help = "Examples:\n  toolcrib health\n  toolcrib health 10.0.0.7:8080")]
+    Health(Health),
     /// Fetch and choose models for the search tiers `model` and `fastembed`.
     #[cfg_attr(not(feature = "onnx"), command(hide = true))]
     #[command(after_help = "Examples:\n  toolcrib models pull\n  toolcrib models pull bge-small-en-v1.5\n  \

@@ -31,7 +31,7 @@ pub(crate) enum Exit {
 }
 
 /// The exit codes with their meanings, as the help lists them.
-pub(crate) const EXIT_CODES: [(Exit, &str); 8] = [
+pub(crate) const EXIT_CODES: [(Exit, &str); 9] = [
     (Exit::Ok, "The command succeeded."),
     (Exit::Failed, "The tool or the run failed, or `lint` has findings."),
     (Exit::BadInput, "The command line, the arguments of a call, or a file is wrong."),
@@ -43,6 +43,7 @@ pub(crate) const EXIT_CODES: [(Exit, &str); 8] = [
     ),
     (Exit::Truncated, "The model's answer was cut off at its length limit."),
     (Exit::Refused, "The model refused, or a content filter stopped the answer."),
+    (Exit::InvalidOutput, "The model's answer does not conform to the output schema."),
 ];
 
 impl From<Exit> for ExitCode {

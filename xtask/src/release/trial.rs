@@ -38,7 +38,8 @@ pub(super) fn run(release: &Release, files: &Files, target: &Path, is_bounded: b
         needs("dpkg-deb", &["--version"], || trial.debian(package))?;
     }
     needs("python3", &["-m", "venv", "--help"], || trial.wheel(&files.wheel))?;
-    needs("npx", &["--version"], || trial.npm(&files.npm))
+    needs("npx", &["--version"], || trial.npm(&files.npm))?;
+    trial.images(release, target)
 }
 
 /// Runs a part of the trial if its program is here.
@@ -157,6 +158,23 @@ impl Trial {
         })
     }
 
+    /// Builds and runs the images, on a machine that builds images and is a Debian.
+    #[cfg(target_os = "linux")]
+    fn images(&self, release: &Release, target: &Path) -> Result<()> {
+        let Some(uvx) = self.uvx()? else { return Ok(()) };
+        let uvx = if uvx.is_absolute() { uvx } else { super::images::which("uvx")? };
+        let uv = uvx.parent().context("uvx is in no folder")?;
+        needs("buildah", &["--version"], || {
+            needs("debootstrap", &["--version"], || super::images::run(release, target, uv))
+        })
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn images(&self, _release: &Release, _target: &Path) -> Result<()> {
+        println!("release: the images are not tried: they are for Linux");
+        Ok(())
+    }
+
     /// Installs and runs the quickstart with one command, and asks the program as an MCP server for its tools.
     fn first_answer(&self, what: &str, launcher: impl Fn() -> Command) -> Result<()> {
         let start = Instant::now();
@@ -181,7 +199,7 @@ fn shell_line(command: &Command) -> String {
 }
 
 /// Runs a command to its end. Fails with what it wrote to standard error if it fails.
-fn finished(command: &mut Command) -> Result<Output> {
+pub(super) fn finished(command: &mut Command) -> Result<Output> {
     let line = describe(command);
     let output = command.output().with_context(|| format!("could not start {line}"))?;
     if !output.status.success() {

@@ -9,6 +9,7 @@ mod doctor;
 mod entry_secrets;
 mod eval;
 mod generate;
+mod health;
 mod import;
 mod init;
 mod install;
@@ -84,6 +85,7 @@ pub(crate) async fn run(arguments: Arguments, extensions: Extensions) -> ExitCod
         Command::Eval(arguments) => eval::run(&arguments, json).await,
         Command::Generate(arguments) => Box::pin(generate::run(&arguments, extensions, json)).await,
         Command::Doctor(arguments) => doctor::run(&arguments, extensions, json).await,
+        Command::Health(arguments) => health::run(&arguments, json).await,
         Command::Models(arguments) => models::run(&arguments, json).await,
         Command::Completions(arguments) => Ok(completions::run(&arguments, json)),
         Command::Man(arguments) => man::run(&arguments, json),
