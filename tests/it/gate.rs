@@ -16,17 +16,34 @@ enum Decision {
     /// Approval is needed, and given.
     Approved,
     Granted,
+    /// A rule grants the call, and a hook denies it.
+    Hooked,
+    /// A rule grants the call, and a hook returns no verdict.
+    HookFails,
 }
 
 impl Decision {
-    const ALL: [Self; 4] = [Self::Denied, Self::NobodyToAsk, Self::Approved, Self::Granted];
+    const ALL: [Self; 6] =
+        [Self::Denied, Self::NobodyToAsk, Self::Approved, Self::Granted, Self::Hooked, Self::HookFails];
 
     fn rule(self) -> &'static str {
         match self {
             Self::Denied => "deny",
             Self::NobodyToAsk | Self::Approved => "approve",
-            Self::Granted => "grant",
+            Self::Granted | Self::Hooked | Self::HookFails => "grant",
         }
+    }
+
+    /// The answer of the hook that checks the tool, also when it is shaped.
+    fn hooks(self) -> String {
+        let answer = match self {
+            Self::Hooked => r#"{"verdict": "deny", "reason": "closed"}"#,
+            Self::HookFails => r#"{"verdict": "perhaps"}"#,
+            _ => return String::new(),
+        };
+        format!(
+            "hooks: [{{name: check, when: before, tools: [shop.touch], run: [printf, '%s', '{answer}']}}]"
+        )
     }
 
     /// How often the tool runs for one call.
@@ -50,6 +67,7 @@ agents:
       base_url: "${{MODEL_URL:-http://127.0.0.1:9/v1}}"
       native_tool_use: {is_native}
 audit: {{path: audit.jsonl}}
+{hooks}
 runtime: {{tool_injection: {mode}}}
 serve: {{scripts: on}}
 tools:
@@ -62,9 +80,11 @@ tools:
     grant: [{{module: context_builder}}{granted}]
     {rules}
 "#,
+            hooks = self.hooks(),
             shape = target.shape(),
-            granted = if target == Target::Original || self == Self::Granted { target.granted() } else { "" },
-            rules = if self == Self::Granted { String::new() } else { target.rules(self.rule()) },
+            granted =
+                if target == Target::Original || self.rule() == "grant" { target.granted() } else { "" },
+            rules = if self.rule() == "grant" { String::new() } else { target.rules(self.rule()) },
         );
         Lab::with_app(&app)
             .with_file("tools.yaml", "shop: [{name: touch, description: Leaves a trace.}]\n")
@@ -208,6 +228,12 @@ async fn a_call_from_the_command_line_runs_as_often_as_the_policy_lets_it() {
             assert_eq!(record["outcome"] == "ok", decision.runs() == 1, "{words:?}: {record:#}");
             let rule = format!("tools.capabilities.{}", decision.rule());
             assert!(record["rule"].as_str().unwrap().starts_with(&rule), "{words:?}: {record:#}");
+            let verdict = match decision {
+                Decision::Hooked => json!("deny"),
+                Decision::HookFails => json!("failed"),
+                _ => Value::Null,
+            };
+            assert_eq!(record["hooks"][0]["verdict"], verdict, "{words:?}: {record:#}");
         }
     }
 }

@@ -34,6 +34,7 @@ mod fuzz;
 mod gate;
 mod generate;
 mod generate_sources;
+mod hooks;
 mod hostile;
 mod install;
 mod leftovers;

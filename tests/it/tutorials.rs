@@ -134,6 +134,11 @@ async fn the_recipe_that_shapes_tools_shows_and_calls_what_it_says() {
 }
 
 #[tokio::test]
+async fn the_recipe_for_hooks_checks_calls_and_results_as_it_says() {
+    Reader::new().follow("how-to/hooks").await;
+}
+
+#[tokio::test]
 async fn ten_servers_are_served_as_one_as_the_tutorial_says() {
     let (Some(npm), Some(python)) = (peer("npm"), peer("python")) else { return };
     let npx = format!(

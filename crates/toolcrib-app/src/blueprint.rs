@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use toolcrib_document::Error as DocumentError;
-use toolcrib_exec::FlowSettings;
+use toolcrib_exec::{FlowSettings, Hook};
 use toolcrib_policy::{Access, Policy, RUNTIME_NAMESPACE};
 use toolcrib_port::{ToolEngine as _, ToolLoader};
 use toolcrib_registry::{Enrichment, SessionTools, Shapes, Snapshot, ToolRegistry};
@@ -20,8 +20,8 @@ use crate::sections::channels::NamedChannel;
 use crate::sections::enrichments::EnrichmentsSection;
 use crate::sections::setup::Setup;
 use crate::sections::{
-    agents, app, audit, capabilities, channels, enrichments, execution, generate, limits, modules, runtime,
-    search, serve, setup, shapes, skills,
+    agents, app, audit, capabilities, channels, enrichments, execution, generate, hooks, limits, modules,
+    runtime, search, serve, setup, shapes, skills,
 };
 use crate::sources::{self, BuiltSource};
 use crate::{App, Error, Extensions, LaunchOptions, called_apps, protected_files, secrets};
@@ -52,6 +52,8 @@ pub struct Blueprint {
     pub sources: Vec<BuiltSource>,
     /// The shapes of its tools.
     pub shapes: Arc<Shapes>,
+    /// The checks of calls and results, in their order.
+    pub hooks: Vec<Arc<dyn Hook>>,
     /// The limits on concurrency, rate and time.
     pub flow: FlowSettings,
     /// The destinations of notifications.
@@ -133,6 +135,7 @@ impl Blueprint {
         let channels = channels::build(&app, &context, &modules, policy.as_ref(), &mut found);
         let sources = sources::open_all(&app, &context, &skills, &mut found.errors);
         let shapes = shapes::build(&config.tools.shape, file, &mut found.errors);
+        let hooks = hooks::build(&app, &mut found);
         let enrichments = enrichments::build(&app, &context, &mut found.errors);
         let of_sources: Vec<_> = sources.iter().filter_map(BuiltSource::limits).collect();
         let of_modules = (&config.modules, &modules[..]);
@@ -155,6 +158,7 @@ impl Blueprint {
             setup,
             sources,
             shapes,
+            hooks,
             flow,
             channels,
             skills,

@@ -32,7 +32,7 @@ const SCRIPT_SUFFIXES: [&str; 12] =
     ["bash", "cjs", "js", "lua", "mjs", "php", "pl", "ps1", "py", "rb", "sh", "ts"];
 
 /// The keys of an entry that hold the words of a command line.
-const COMMAND_LINES: [&str; 3] = ["command", "argv", "worker"];
+const COMMAND_LINES: [&str; 4] = ["command", "argv", "worker", "run"];
 
 /// The suffixes of the files that SQLite writes next to a database, and of the database itself.
 const DATABASE_SUFFIXES: [&str; 4] = ["", "-journal", "-wal", "-shm"];
@@ -48,6 +48,7 @@ pub(crate) fn protect(app: &App, skills: &Skills, skill_folders: &[PathBuf]) {
     }
     settings.registry.iter().for_each(|entry| source(app, entry));
     settings.engines.values().for_each(|engine| named_files(app, &engine.settings));
+    settings.hooks.iter().for_each(|hook| named_files(app, &hook.settings));
     programs_of_skills(app, skills, skill_folders);
     if let Some(Ok(path)) = &settings.audit_path {
         rotated(app, path);
@@ -268,9 +269,10 @@ fn real(path: &Path) -> PathBuf {
     path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.into())
 }
 
-/// Names the programs of sources and engines that import from the workspace itself, which cannot be protected.
+/// Names the programs of sources, engines and hooks that import from the workspace itself, which cannot be protected.
 fn importing(app: &App) -> Vec<String> {
-    let entries = app.resolved.registry.iter().chain(app.resolved.engines.values());
+    let settings = &app.resolved;
+    let entries = settings.registry.iter().chain(settings.engines.values()).chain(&settings.hooks);
     let mut names = BTreeSet::new();
     for entry in entries {
         let scripts = scripts_of(app, &entry.settings);

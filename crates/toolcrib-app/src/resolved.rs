@@ -28,6 +28,8 @@ pub(crate) struct ResolvedSettings {
     pub(crate) engines: BTreeMap<String, ResolvedEntry>,
     /// The entries of `tools.channels`.
     pub(crate) channels: BTreeMap<String, ResolvedEntry>,
+    /// The entries of `hooks`, in their order.
+    pub(crate) hooks: Vec<ResolvedEntry>,
     /// The `config` of each module.
     pub(crate) module_configs: BTreeMap<String, Result<Value, DocumentError>>,
     /// The files of `tools.apps`.
@@ -88,6 +90,7 @@ impl ResolvedSettings {
         };
         let registry = tools.registry.iter().enumerate();
         let enrichments = tools.enrichments.iter().enumerate();
+        let hooks = file.document.value.get("hooks").and_then(Value::as_array).into_iter().flatten();
         let folders = skills.folders.iter().flatten().enumerate();
         let mut recordings = BTreeMap::new();
         for (position, agent) in agents.iter().enumerate() {
@@ -102,6 +105,10 @@ impl ResolvedSettings {
                 .collect(),
             engines: named("engines", &tools.engines),
             channels: named("channels", &tools.channels),
+            hooks: hooks
+                .enumerate()
+                .map(|(at, entry)| ResolvedEntry::new(file, entry, format!("/hooks/{at}")))
+                .collect(),
             module_configs: modules
                 .iter()
                 .map(|(id, entry)| (id.clone(), module_config(file, id, &entry.config)))

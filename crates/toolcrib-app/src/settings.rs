@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use toolcrib_datagen::GenerateSettings;
+use toolcrib_hooks::{GuardSettings, HookSettings};
 use toolcrib_policy::Capabilities;
 use toolcrib_registry::shape::ShapeSettings;
 
@@ -40,6 +41,11 @@ pub struct AppConfig {
     pub secrets: Option<Vec<SecretProviderConfig>>,
     /// The sources of tools, their engines, and the rules.
     pub tools: ToolsSection,
+    /// Checks of calls and results by programs and webhooks, in their order.
+    pub hooks: Vec<HookSettings>,
+    /// The filter of results, which runs after all hooks.
+    #[serde(deserialize_with = "present")]
+    pub guard: Option<GuardSettings>,
     /// The workflows that agents can load.
     pub skills: SkillsSection,
     /// The store of everything that outlasts a request: a file of SQLite relative to the app file, or a URL of PostgreSQL

@@ -318,7 +318,7 @@ impl Executor {
     ) -> ToolResult {
         let CallInProgress { name, call_id, started, resolved, mut recorder } = call;
         let ResolvedCall { entry, repairs, state, hooks, .. } = resolved;
-        recorder.set_hooks(hooks.records);
+        recorder.add_hooks(hooks.records);
         let reported = || entry.as_ref().map_or_else(|| name.clone(), |entry| entry.tool.name.to_string());
         let outcome = match state {
             CallState::Authorized(authorized) => {
@@ -363,7 +363,7 @@ impl Executor {
         shown: &Call,
         context: &CallContext,
         above: &CallChain,
-        recorder: &CallRecorder,
+        recorder: &mut CallRecorder,
     ) -> Result<ToolResult, ToolError> {
         let Some(engine) = self.engine(call, context) else {
             return Err(call_errors::no_engine(call, &self.hints));
@@ -409,7 +409,10 @@ impl Executor {
         };
         let mut result = self.flow.run(call, context, above, deadline, engine.is_in_process(), attempt).await;
         if !self.hooks.is_empty() {
-            result = hooks::after(&self.hooks, shown, result, context).await;
+            self.results.redact(&mut result);
+            let checked = hooks::after(&self.hooks, shown, result, context).await;
+            recorder.add_hooks(checked.records);
+            result = checked.result;
         }
         // A forwarded call has recorded its rule already.
         result.metadata.entry("rule").or_insert_with(|| call.decision().rule.to_string().into());

@@ -1,12 +1,11 @@
 //! Custom checks of calls and results.
 
+mod result_verdict;
 mod verdict;
-
-use std::sync::Arc;
 
 use async_trait::async_trait;
 use tokio::time::Instant;
-use toolcrib_model::{ErrorKind, ToolError, ToolResult};
+use toolcrib_model::{ErrorKind, Tool, ToolError, ToolResult};
 use toolcrib_policy::Call;
 use toolcrib_port::{CallContext, ToolEngine};
 
@@ -14,7 +13,9 @@ use crate::invoke::access_of;
 use crate::limits::MAX_HOOK_WAIT;
 use crate::panic_guard::catch_panic;
 
-pub(crate) use verdict::{HookEffects, apply};
+pub use result_verdict::ResultVerdict;
+pub(crate) use result_verdict::after;
+pub(crate) use verdict::{HookEffects, apply, record_failure};
 pub use verdict::{HookVerdict, MAX_REASON_CHARS};
 
 /// A custom check before and after each call.
@@ -49,6 +50,18 @@ pub trait Hook: Send + Sync {
     /// Returns the name in records, in errors, and in questions to a person.
     fn name(&self) -> &str;
 
+    /// Returns false for a tool whose calls the hook ignores. By default it sees all calls.
+    fn applies_to(&self, tool: &Tool) -> bool {
+        let _ = tool;
+        true
+    }
+
+    /// Returns true if a call continues, and keeps its result, when this hook returns an error or panics. By default the
+    /// call fails.
+    fn fails_open(&self) -> bool {
+        false
+    }
+
     /// Checks a call with its final arguments. It runs after the policy and before any request for approval, and again
     /// if a person has changed the arguments; a hook sees the changes of the hooks before it. The future is dropped
     /// after [`MAX_HOOK_WAIT`], at the caller's deadline and if the caller gives up; the call does not run then.
@@ -61,11 +74,22 @@ pub trait Hook: Send + Sync {
         Ok(HookVerdict::Allow)
     }
 
-    /// Receives the result of a call that ran, before it is shortened, and may replace it. The future is dropped after
-    /// [`MAX_HOOK_WAIT`]; the result is lost then.
-    async fn after(&self, call: &Call, result: ToolResult, context: &CallContext) -> ToolResult {
-        let (_, _) = (call, context);
-        result
+    /// Checks the result of a call that ran, before it is shortened. The known secrets have been removed from it, and a
+    /// hook sees the changes of the hooks before it. The future is dropped after [`MAX_HOOK_WAIT`]; the result is lost
+    /// then.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the hook itself fails. The reader gets it instead of the result, unless the hook
+    /// [fails open](Self::fails_open).
+    async fn after(
+        &self,
+        call: &Call,
+        result: &ToolResult,
+        context: &CallContext,
+    ) -> Result<ResultVerdict, ToolError> {
+        let (_, _, _) = (call, result, context);
+        Ok(ResultVerdict::Keep { note: None })
     }
 }
 
@@ -113,31 +137,6 @@ pub(crate) async fn within_time(
             checked.unwrap_or_else(|_| failed(ErrorKind::Timeout, "did not end in time"))
         }
     }
-}
-
-/// Runs all hooks on the result of a call.
-pub(crate) async fn after(
-    hooks: &[Arc<dyn Hook>],
-    call: &Call,
-    mut result: ToolResult,
-    context: &CallContext,
-) -> ToolResult {
-    let checks = async {
-        for hook in hooks {
-            let checked = catch_panic(hook.after(call, result, context)).await;
-            result = checked.unwrap_or_else(|| call.failed(hook_fault(hook.as_ref(), call)));
-        }
-        result
-    };
-    tokio::time::timeout(MAX_HOOK_WAIT, checks).await.unwrap_or_else(|_| {
-        let seconds = MAX_HOOK_WAIT.as_secs();
-        let message = format!(
-            "`{}` ran, and a check of its result did not end within {seconds} s",
-            call.tool.name.shown()
-        );
-        let error = ToolError::new(ErrorKind::Internal, message);
-        call.failed(error.with_hint("see what it did before you repeat it"))
-    })
 }
 
 fn hook_fault(hook: &dyn Hook, call: &Call) -> ToolError {

@@ -69,4 +69,4 @@ pub use approvers::{Callback, DenyAll};
 pub use call_errors::OperatorHints;
 pub use executor::Executor;
 pub use flow::FlowSettings;
-pub use hooks::{Hook, HookVerdict, MAX_REASON_CHARS};
+pub use hooks::{Hook, HookVerdict, MAX_REASON_CHARS, ResultVerdict};

@@ -29,6 +29,13 @@ pub enum Error {
         reason: String,
     },
 
+    /// The secret of a webhook is invalid.
+    #[error("the secret cannot be used: {reason}; make one with `openssl rand -hex 32`")]
+    InvalidSecret {
+        /// The reason.
+        reason: &'static str,
+    },
+
     /// The command is invalid on every system, regardless of the programs installed.
     #[error("cannot start `{program}`: {reason}")]
     InvalidCommand {

@@ -75,6 +75,25 @@ pub enum NameError {
     },
 }
 
+/// Returns true if a name fits a glob, in which `*` matches any text.
+///
+/// ```
+/// use toolcrib_model::name::fits_glob;
+/// assert!(fits_glob("shop.*_order", "shop.place_order"));
+/// assert!(!fits_glob("shop.*", "workshop.list"));
+/// ```
+pub fn fits_glob(glob: &str, name: &str) -> bool {
+    let mut parts = glob.split('*');
+    let Some(mut rest) = name.strip_prefix(parts.next().unwrap_or_default()) else { return false };
+    let Some(last) = parts.next_back() else { return rest.is_empty() };
+    // The leftmost match of each part leaves the most text for the later ones.
+    for part in parts {
+        let Some((_, after)) = rest.split_once(part) else { return false };
+        rest = after;
+    }
+    rest.ends_with(last)
+}
+
 impl QualifiedName {
     /// Creates a name from its two parts.
     pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Result<Self, NameError> {

@@ -49,6 +49,6 @@ pub use process::Results;
 pub use projection::{MAX_PROJECTION_TIME, Projections, check_expression};
 pub use read_result::name::READ_RESULT;
 pub use read_result::tools;
-pub use redaction::{MIN_SECRET_BYTES, RedactingWriter, Redactor, Secrets, is_secret};
+pub use redaction::{MIN_SECRET_BYTES, RedactingWriter, Redactor, Secrets, TOKEN_PREFIXES, is_secret};
 pub use store::archive::ResultArchive;
 pub use tokens::TokenCounter;

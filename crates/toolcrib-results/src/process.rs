@@ -65,6 +65,18 @@ impl Results {
         self.store.forget(session);
     }
 
+    /// Removes the secrets from a result, and what nests too deeply; [`shape`](Self::shape) does it too. The metadata
+    /// describes the changes.
+    pub fn redact(&self, result: &mut ToolResult) {
+        let redactor = self.secrets.redactor();
+        cut(result);
+        if let Some(error) = &mut result.error {
+            redactor.redact_error(error);
+        }
+        redactor.redact_value(&mut result.result);
+        redactor.redact_object(&mut result.metadata);
+    }
+
     /// Prepares a result for its reader: limited in size, without secrets, without binary data. `tool` is the called
     /// tool, if it was found. Preparing a result twice changes nothing.
     ///
@@ -78,11 +90,7 @@ impl Results {
         context: &CallContext,
     ) -> ToolResult {
         let redactor = self.secrets.redactor();
-        let mut too_deep = cut_depth(&mut result.result);
-        too_deep += result.metadata.values_mut().map(cut_depth).sum::<usize>();
-        if too_deep > 0 {
-            result.note(ResultNote::TooDeep(too_deep));
-        }
+        cut(&mut result);
         if let Some(error) = &mut result.error {
             redactor.redact_error(error);
             limit_error_size(error);
@@ -182,6 +190,15 @@ impl Results {
         let format = Format::Binary { media_type: part.media_type, bytes: part.bytes };
         let (owner, tool) = (owner.clone(), tool.to_owned());
         self.store.insert(StoredResult::new(owner, tool, part.data, format, None)).1
+    }
+}
+
+/// Cuts what nests too deeply.
+fn cut(result: &mut ToolResult) {
+    let mut too_deep = cut_depth(&mut result.result);
+    too_deep += result.metadata.values_mut().map(cut_depth).sum::<usize>();
+    if too_deep > 0 {
+        result.note(ResultNote::TooDeep(too_deep));
     }
 }
 

@@ -31,7 +31,7 @@ pub(crate) fn connect(
         .map_err(|error| Error::Start { what: "the enrichments".into(), message: error.to_string() })?;
     let registry = registry.with_session_tools(blueprint.session_tools).with_shapes(blueprint.shapes);
     let registry = Arc::new(registry);
-    let Blueprint { app, options, policy, flow, channels, skills, .. } = blueprint;
+    let Blueprint { app, options, policy, hooks, flow, channels, skills, .. } = blueprint;
     let policy = Arc::new(factory::reserved(policy, &app.config)?);
     let executor = Executor::new(Arc::clone(&registry), Arc::clone(&policy), Arc::clone(approver))
         .with_operator_hints(toolcrib_app::OPERATOR_HINTS)
@@ -40,6 +40,7 @@ pub(crate) fn connect(
         .with_results(Arc::clone(results))
         .with_approval_wait(app.config.tools.limits.approval_wait())
         .with_audit(audit);
+    let executor = hooks.into_iter().fold(executor, Executor::with_hook);
     let descriptions = modules.iter().map(|module| (module.id().to_owned(), module.description().to_owned()));
     let loaders: Vec<_> = sources.iter().map(|built| Arc::clone(&built.source.loader)).collect();
     // Declarations cost tokens in each request, and only a model that is always offered scripts reads them.

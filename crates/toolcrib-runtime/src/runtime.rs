@@ -226,9 +226,12 @@ impl Runtime {
         let later = self.rules_of_sessions();
         let unused = unused.filter(|rule| !later.iter().any(|later| later == rule));
         let rules = unused.map(|rule| format!("`{rule}` matches no tool"));
+        let hooks = self.executor().unused_hooks(&tools);
+        let hooks = hooks.map(|hook| format!("the hook `{hook}` applies to no tool"));
         unsaved
             .into_iter()
             .chain(rules)
+            .chain(hooks)
             .chain(limits::unused(&self.app().config.tools.limits, &snapshot))
             .chain(self.services.not_pinned(&snapshot))
             .chain(channels::unused(&self.services.channels, &snapshot))

@@ -42,10 +42,4 @@ pub enum Error {
         /// The reason.
         reason: String,
     },
-    /// The secret of a webhook is invalid.
-    #[error("the secret cannot be used: {reason}; make one with `openssl rand -hex 32`")]
-    InvalidSecret {
-        /// The reason.
-        reason: &'static str,
-    },
 }

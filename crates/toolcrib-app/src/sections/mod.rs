@@ -9,6 +9,7 @@ pub mod channels;
 pub(crate) mod enrichments;
 pub mod execution;
 pub(crate) mod generate;
+pub(crate) mod hooks;
 pub mod limits;
 pub mod module_entry;
 pub mod modules;

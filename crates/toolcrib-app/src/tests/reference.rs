@@ -14,7 +14,7 @@ use crate::Extensions;
 const BEGIN: &str = "<!-- The rest is generated from `toolcrib schema app`. -->\n";
 
 /// An example for each top-level section and for the sections that are used most.
-const EXAMPLES: [(&str, &str); 20] = [
+const EXAMPLES: [(&str, &str); 23] = [
     ("app", "app: {id: desk, description: Answers customers., workspace: ./work}"),
     (
         "agents[]",
@@ -57,6 +57,17 @@ const EXAMPLES: [(&str, &str); 20] = [
         "secrets[]",
         "secrets:\n  - {type: files, path: /run/secrets}\n  - {type: vault, url: \"https://vault.example:8200\", \
          path: apps/desk, token: \"${VAULT_TOKEN}\"}",
+    ),
+    (
+        "hooks[]",
+        "hooks:\n  - {name: office-hours, when: before, min_risk_level: high, run: [python3, hooks/office_hours.py]}\n  \
+         - {name: privacy, when: after, url: \"https://privacy.example.com/check\", secret: \"${PRIVACY_SECRET}\"}",
+    ),
+    ("guard", "guard:\n  rules: [{detect: [pii, keys], action: redact}]"),
+    (
+        "guard.rules[]",
+        "guard:\n  patterns: {order: \"ORD-[0-9]{8}\"}\n  rules:\n    \
+         - {detect: [instructions], action: block, tools: [web.*]}\n    - {detect: [order], action: redact}",
     ),
     ("skills", "skills: {folders: [./skills]}"),
     ("execution", "execution: {watchers: true, scheduler: true, background_after: 30}"),

@@ -2,29 +2,7 @@
 
 use std::ops::Range;
 
-use toolcrib_results::is_secret;
-
-/// The prefixes of tokens of well-known services.
-const TOKEN_STARTS: [&str; 18] = [
-    "sk-",
-    "sk_",
-    "pk_",
-    "ghp_",
-    "gho_",
-    "ghs_",
-    "ghu_",
-    "github_pat_",
-    "glpat-",
-    "xox",
-    "AKIA",
-    "AIza",
-    "eyJ",
-    "hf_",
-    "npm_",
-    "ntn_",
-    "secret_",
-    "lin_api_",
-];
+use toolcrib_results::{TOKEN_PREFIXES, is_secret};
 
 /// The least bytes of a token that is known by its beginning.
 const MIN_TOKEN_BYTES: usize = 16;
@@ -110,7 +88,7 @@ fn is_secret_flag(flag: &str) -> bool {
 
 /// Returns the ranges of secrets in a text.
 pub(crate) fn parts(text: &str) -> Vec<Range<usize>> {
-    if TOKEN_STARTS.iter().any(|start| text.starts_with(start)) && text.len() >= MIN_TOKEN_BYTES {
+    if TOKEN_PREFIXES.iter().any(|start| text.starts_with(start)) && text.len() >= MIN_TOKEN_BYTES {
         return std::iter::once(0..text.len()).collect();
     }
     if let Some(range) = named_part(text) {

@@ -19,6 +19,7 @@ pub(crate) async fn run(arguments: &Why, extensions: &Extensions, json: bool) ->
     let (snapshot, policy) = (runtime.snapshot(), runtime.executor().policy().clone());
     let rules = runtime.app().config.tools.capabilities.clone();
     let rejected = snapshot.rejected().to_vec();
+    let executor = runtime.executor().clone();
     runtime.close().await;
     // The operator is told of tools that agents are not told of, too.
     let overloads = snapshot.find(&arguments.name, |_| true).map_err(|error| {
@@ -44,6 +45,7 @@ pub(crate) async fn run(arguments: &Why, extensions: &Extensions, json: bool) ->
                 "reason": decision_display::reason(decision),
                 "matched": decision_display::rule(decision, &rules),
                 "considered": matches.iter().map(considered).collect::<Vec<_>>(),
+                "hooks": executor.hooks_of(&entry.tool).collect::<Vec<_>>(),
                 "to_change": decision_display::to_change(decision, matches, &entry.tool.name),
             })
         };
@@ -64,6 +66,10 @@ pub(crate) async fn run(arguments: &Why, extensions: &Extensions, json: bool) ->
             let effect = decision_display::effect_word(one.decision.effect);
             let certainty = if one.is_certain { "" } else { "   (for some arguments)" };
             output::say(&format!("    {effect:<8} {}{certainty}", one.decision.rule));
+        }
+        let hooks: Vec<&str> = executor.hooks_of(&entry.tool).collect();
+        if !hooks.is_empty() {
+            output::say(&format!("  then checked by the hooks: {}", hooks.join(", ")));
         }
         let change = decision_display::to_change(decision, matches, &entry.tool.name);
         output::say(&format!("  to change it: {change}"));

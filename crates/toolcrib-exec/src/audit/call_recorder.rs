@@ -126,10 +126,10 @@ impl CallRecorder {
         }
     }
 
-    /// Records the verdicts of hooks.
-    pub fn set_hooks(&mut self, hooks: Vec<HookRecord>) {
+    /// Records more verdicts of hooks.
+    pub fn add_hooks(&mut self, hooks: Vec<HookRecord>) {
         if let Some(open) = &mut self.open {
-            open.record.hooks = hooks;
+            open.record.hooks.extend(hooks);
         }
     }
 

@@ -74,7 +74,7 @@ pub struct Record {
     pub error: Option<Value>,
     /// The number of repairs that made the arguments fit.
     pub repairs: usize,
-    /// The verdicts of hooks that denied the call, asked a person, or changed the arguments; absent if empty.
+    /// The verdicts of hooks that had an effect on the call or its result; absent if empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<HookRecord>,
     /// The outcome of the call.
@@ -103,7 +103,8 @@ pub struct Record {
 pub struct HookRecord {
     /// The name of the hook.
     pub hook: String,
-    /// The verdict: `deny`, `ask` or `change`.
+    /// The verdict: before the call `deny`, `ask` or `change`; on its result `note`, `change_result`, `redact` or `block`;
+    /// `failed` for a hook that returned no verdict.
     pub verdict: &'static str,
     /// The names of the changed arguments; `?` for one that the tool's schema does not list. Absent if empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]

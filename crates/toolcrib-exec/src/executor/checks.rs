@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolTraits};
+use toolcrib_model::{ErrorKind, Tool, ToolCall, ToolError, ToolTraits};
 use toolcrib_port::CallContext;
 use toolcrib_registry::Entry;
 
@@ -81,10 +81,33 @@ impl Executor {
     async fn run_hooks(&self, resolved: &mut ResolvedCall, context: &CallContext) -> Result<(), ToolError> {
         for hook in &self.hooks {
             let Some(call) = resolved.call() else { return Ok(()) };
-            let verdict = hooks::before(hook.as_ref(), call, context).await?;
-            hooks::apply(resolved, hook.name(), verdict, &self.policy, context)?;
+            if !hook.applies_to(&call.tool) {
+                continue;
+            }
+            match hooks::before(hook.as_ref(), call, context).await {
+                Ok(verdict) => hooks::apply(resolved, hook.name(), verdict, &self.policy, context)?,
+                Err(error) => {
+                    let (tool, name) = (call.tool.name.shown(), hook.name());
+                    hooks::record_failure(resolved, name);
+                    if !hook.fails_open() {
+                        return Err(error);
+                    }
+                    tracing::warn!(hook = name, tool = %tool, %error, "a hook failed; the call is not checked");
+                }
+            }
         }
         Ok(())
+    }
+
+    /// Returns the names of the hooks that check the calls of a tool, in their order.
+    pub fn hooks_of<'a>(&'a self, tool: &'a Tool) -> impl Iterator<Item = &'a str> {
+        self.hooks.iter().filter(|hook| hook.applies_to(tool)).map(|hook| hook.name())
+    }
+
+    /// Returns the names of the hooks that apply to none of these tools.
+    pub fn unused_hooks<'a>(&'a self, tools: &'a [&'a Tool]) -> impl Iterator<Item = &'a str> {
+        let unused = self.hooks.iter().filter(|hook| !tools.iter().any(|tool| hook.applies_to(tool)));
+        unused.map(|hook| hook.name())
     }
 
     pub(super) fn is_current(&self, entry: &Arc<Entry>, context: &CallContext) -> bool {

@@ -97,6 +97,12 @@ pub(crate) fn apply(
     }
 }
 
+/// Records the failure of a hook that does not end the call.
+pub(crate) fn record_failure(resolved: &mut ResolvedCall, hook: &str) {
+    let record = HookRecord { hook: hook.to_owned(), verdict: "failed", arguments: Vec::new() };
+    resolved.hooks.records.push(record);
+}
+
 /// Validates and authorizes a call with the arguments of a hook. They are not repaired: a hook knows the schema.
 fn authorize_changed(
     resolved: &mut ResolvedCall,

@@ -12,7 +12,7 @@ use toolcrib_policy::Call;
 use toolcrib_port::{Answer, ApprovalRequest, Approver, CallContext};
 
 use super::{Engine, Fixture, fixture, granted};
-use crate::{DenyAll, Executor, Hook, HookVerdict};
+use crate::{DenyAll, Executor, Hook, HookVerdict, ResultVerdict};
 
 fn calls(names: &[&str]) -> Vec<ToolCall> {
     let sum = json!({"left": 1, "right": 2}).as_object().unwrap().clone();
@@ -111,11 +111,17 @@ impl Hook for Check {
         }
     }
 
-    async fn after(&self, call: &Call, mut result: ToolResult, _context: &CallContext) -> ToolResult {
-        if call.tool.name.name() == "sum" {
-            result.result = json!("checked");
+    async fn after(
+        &self,
+        call: &Call,
+        result: &ToolResult,
+        _context: &CallContext,
+    ) -> Result<ResultVerdict, ToolError> {
+        if call.tool.name.name() != "sum" {
+            return Ok(ResultVerdict::Keep { note: None });
         }
-        result
+        let result = ToolResult { result: json!("checked"), ..result.clone() };
+        Ok(ResultVerdict::Change { result: Box::new(result), note: None })
     }
 }
 
@@ -171,10 +177,15 @@ impl Hook for Careful {
         }
     }
 
-    async fn after(&self, call: &Call, result: ToolResult, _context: &CallContext) -> ToolResult {
+    async fn after(
+        &self,
+        call: &Call,
+        _result: &ToolResult,
+        _context: &CallContext,
+    ) -> Result<ResultVerdict, ToolError> {
         match call.tool.name.name() {
             "flood" => std::future::pending().await,
-            _ => result,
+            _ => Ok(ResultVerdict::Keep { note: None }),
         }
     }
 }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use toolcrib_model::{ErrorKind, JsonObject, ToolError};
+use toolcrib_model::{ErrorKind, JsonObject, Tool, ToolError, ToolResult};
 use toolcrib_policy::{Call, Question, Remember};
 use toolcrib_port::{Answer, Approver, CallContext};
 
-use super::{Fixture, fixture};
+use super::{Fixture, fixture, granted};
 use crate::audit::{Audit, MemorySink};
-use crate::{Callback, DenyAll, Hook, HookVerdict};
+use crate::{Callback, DenyAll, Hook, HookVerdict, ResultVerdict};
 
 /// A hook that decides by the arguments of a call.
 struct Rule(&'static str, fn(&JsonObject) -> HookVerdict);
@@ -150,4 +150,105 @@ async fn a_hook_that_changes_what_a_person_wrote_leads_to_another_question() {
     assert_eq!(fixture.call("t.sum", one()).await.result, json!({"left": 4, "right": 2}));
     let asked: Vec<Value> = seen.lock().iter().map(|(_, arguments)| arguments["left"].clone()).collect();
     assert_eq!(asked, [1, 4]);
+}
+
+/// A hook that decides by the result of a call.
+struct Check(fn(&ToolResult) -> Result<ResultVerdict, ToolError>, bool);
+
+#[async_trait]
+impl Hook for Check {
+    fn name(&self) -> &'static str {
+        "check"
+    }
+
+    fn applies_to(&self, tool: &Tool) -> bool {
+        ["sum", "flood"].contains(&tool.name.name())
+    }
+
+    fn fails_open(&self) -> bool {
+        self.1
+    }
+
+    async fn after(
+        &self,
+        _call: &Call,
+        result: &ToolResult,
+        _context: &CallContext,
+    ) -> Result<ResultVerdict, ToolError> {
+        (self.0)(result)
+    }
+}
+
+/// Returns an executor with these hooks, and its audit log.
+fn checked(checks: impl IntoIterator<Item = Check>) -> (Fixture, Arc<MemorySink>) {
+    let (sink, Fixture { engine, executor }) = (Arc::new(MemorySink::new()), granted());
+    let executor = Arc::into_inner(executor).unwrap().with_audit(Audit::new(sink.clone()));
+    let executor = checks.into_iter().fold(executor, |executor, check| executor.with_hook(Arc::new(check)));
+    (Fixture { engine, executor: Arc::new(executor) }, sink)
+}
+
+fn doubled(result: &ToolResult) -> Result<ResultVerdict, ToolError> {
+    let left = result.result["left"].as_i64().unwrap() * 2;
+    let mut changed = result.clone();
+    changed.result = json!({"left": left});
+    changed.name = "another::name".to_owned();
+    Ok(ResultVerdict::Change { result: Box::new(changed), note: Some("doubled".to_owned()) })
+}
+
+#[tokio::test]
+async fn each_hook_changes_the_result_of_the_one_before() {
+    let (fixture, sink) = checked([Check(doubled, false), Check(doubled, false)]);
+    let result = fixture.call("t.sum", json!({"left": 1, "right": 2})).await;
+    assert_eq!((&result.result, result.name.as_str()), (&json!({"left": 4}), "t::sum"));
+    let change = "[the hook `check` changed the result: doubled]";
+    assert_eq!(result.facts().unwrap(), format!("{change} {change}"));
+    let record = serde_json::to_value(&sink.records()[0]).unwrap();
+    let change = json!({"hook": "check", "verdict": "change_result"});
+    assert_eq!(record["hooks"], json!([change, change]));
+    // A hook that does not apply to the tool does not run.
+    assert_eq!(fixture.call("t.echo", json!({"left": 1})).await.result, json!({"left": 1}));
+}
+
+#[tokio::test]
+async fn a_blocked_result_is_the_last_word() {
+    let block = |_: &ToolResult| Ok(ResultVerdict::Block { reason: "it is private".to_owned() });
+    let (fixture, _) = checked([Check(block, false), Check(doubled, false)]);
+    let error = fixture.error("t.sum", one()).await;
+    assert_eq!((error.kind, fixture.calls()), (ErrorKind::Denied, 1));
+    assert_eq!(error.message, "`t.sum` ran, and the hook `check` blocked its result: it is private");
+}
+
+#[tokio::test]
+async fn a_hook_that_fails_or_panics_on_a_result_withholds_it_unless_it_fails_open() {
+    let fail = |_: &ToolResult| Err(ToolError::new(ErrorKind::Unavailable, "the checker is down"));
+    let panic = |_: &ToolResult| panic!("the checker breaks");
+    for check in [fail as fn(&ToolResult) -> Result<ResultVerdict, ToolError>, panic] {
+        let (fixture, sink) = checked([Check(check, false)]);
+        let error = fixture.error("t.sum", one()).await;
+        // Not `unavailable`: the tool itself ran, and no other may run in its place.
+        assert_eq!((error.kind, fixture.calls()), (ErrorKind::Internal, 1), "{error}");
+        assert!(error.message.starts_with("`t.sum` ran, and its result is withheld: the "), "{error}");
+        assert_eq!(sink.records()[0].hooks[0].verdict, "failed");
+        let (fixture, sink) = checked([Check(check, true)]);
+        let result = fixture.call("t.sum", one()).await;
+        assert_eq!(result.result, one());
+        assert_eq!(result.facts().unwrap(), "[the hook `check` failed and did not check the result]");
+        assert_eq!(sink.records()[0].hooks[0].verdict, "failed");
+    }
+}
+
+#[tokio::test]
+async fn a_hook_sees_no_secret_in_a_result() {
+    let secrets = toolcrib_results::Secrets::new();
+    secrets.add("KEY", toolcrib_model::Secret::new("xxxxxxxxxx"));
+    let results = toolcrib_results::Results::default().with_secrets(secrets);
+    let seen = |result: &ToolResult| {
+        assert_eq!(result.result, "[secret KEY]".repeat(10_000));
+        Ok(ResultVerdict::Keep { note: Some("seen".to_owned()) })
+    };
+    let (Fixture { engine, executor }, _) = checked([Check(seen, false)]);
+    let executor = Arc::into_inner(executor).unwrap().with_results(Arc::new(results));
+    let fixture = Fixture { engine, executor: Arc::new(executor) };
+    let result = fixture.call("t.flood", json!({})).await;
+    assert!(result.facts().unwrap().contains("[the hook `check` notes: seen]"), "{result:?}");
 }

@@ -10,6 +10,7 @@ mod media_type;
 mod message;
 mod origin;
 mod policy;
+mod webhook;
 
 mod address;
 mod resolver;
@@ -27,3 +28,4 @@ pub use origin::parse_origin;
 pub use policy::{
     CONNECT_TIMEOUT, DEFAULT_MAX_RESPONSE_BYTES, DEFAULT_TIMEOUT, HttpPolicy, MAX_IDLE_CONNECTIONS_PER_HOST,
 };
+pub use webhook::WebhookKey;

@@ -43,6 +43,8 @@ impl ToolResult {
         facts.extend(self.edited());
         let changes = self.metadata.get("hook_changes").into_iter().flat_map(texts);
         facts.extend(changes.take(MAX_LISTED).map(|change| short(change, MAX_TEXT_CHARS)));
+        let notes = self.metadata.get("hook_notes").into_iter().flat_map(texts);
+        facts.extend(notes.take(MAX_LISTED).map(|note| short(note, MAX_TEXT_CHARS)));
         facts.extend(self.repaired());
         facts.extend(self.status());
         facts.extend(self.addresses());

@@ -25,6 +25,8 @@ pub enum ResultNote {
     EditedArguments(JsonObject),
     /// The changes of the arguments by hooks, for the caller.
     HookChanges(Vec<String>),
+    /// Notes of hooks on the result; they are added to those before.
+    HookNotes(Vec<String>),
     /// The arguments of the call inside a forwarding call.
     Forwarded(JsonObject),
     /// The id under which the call continues in the background.
@@ -69,6 +71,11 @@ impl ResultNote {
             }
             Self::EditedArguments(arguments) => ("edited_arguments", arguments.into()),
             Self::HookChanges(changes) => ("hook_changes", changes.into()),
+            Self::HookNotes(notes) => {
+                let before = metadata.get("hook_notes").into_iter().flat_map(texts).map(str::to_owned);
+                let all: Vec<String> = before.chain(notes).collect();
+                ("hook_notes", all.into())
+            }
             Self::Forwarded(arguments) => ("forwarded", serde_json::json!({"arguments": arguments})),
             Self::BackgroundTask(id) => ("background_task", id.into()),
             Self::TruncatedBytes(bytes) => ("truncated_bytes", bytes.into()),

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use toolcrib_model::name::fits_glob;
 use toolcrib_model::tool::view::{Original, View};
 use toolcrib_model::{QualifiedName, Tool};
 use toolcrib_port::{Reject, RejectKind};
 
 use super::parameters::{self, Shaped};
-use super::{Definition, NamedView, ParameterShape, Shapes, fits};
+use super::{Definition, NamedView, ParameterShape, Shapes};
 use crate::build::{KnownDefinitions, SnapshotBuilder, ToolSchema, is_identical_tool};
 use crate::{Entry, Snapshot};
 
@@ -73,7 +74,7 @@ impl Shapes {
     /// Returns the places and definitions of the changes of a tool under its name.
     fn changes_of(&self, name: &QualifiedName) -> impl Iterator<Item = (&Arc<str>, &Definition)> {
         let dotted = name.dotted();
-        let changes = self.changes.iter().filter(move |change| fits(&change.pattern, &dotted));
+        let changes = self.changes.iter().filter(move |change| fits_glob(&change.pattern, &dotted));
         changes.map(|change| (&change.place, &change.definition))
     }
 

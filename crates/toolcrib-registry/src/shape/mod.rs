@@ -17,7 +17,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use toolcrib_model::name::{RUNTIME_NAMESPACE, SCHEDULER_NAMESPACE};
+use toolcrib_model::name::{RUNTIME_NAMESPACE, SCHEDULER_NAMESPACE, fits_glob};
 use toolcrib_model::tool::view::CallerAttribute;
 use toolcrib_model::{QualifiedName, Risk};
 use toolcrib_port::{Reject, RejectKind};
@@ -202,7 +202,7 @@ impl Shapes {
         for (place, pattern) in of_changes.chain(of_views) {
             let namespace = pattern.split('.').next().unwrap_or_default();
             let is_known_namespace = originals.namespaces().any(|known| known == namespace);
-            if !(is_complete || is_known_namespace) || known.iter().any(|name| fits(&pattern, name)) {
+            if !(is_complete || is_known_namespace) || known.iter().any(|name| fits_glob(&pattern, name)) {
                 continue;
             }
             let similar = known
@@ -309,17 +309,4 @@ fn dotted(text: &str) -> String {
 /// Returns the JSON pointer of a place such as `tools.shape[3].split.into[0]`, below the list of shapes.
 fn pointer_of(place: &str) -> String {
     place.trim_start_matches("tools.shape").replace('[', "/").replace(']', "").replace('.', "/")
-}
-
-/// Returns true if a name fits a pattern in which `*` matches any text.
-fn fits(pattern: &str, name: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = name.strip_prefix(parts.next().unwrap_or_default()) else { return false };
-    let Some(last) = parts.next_back() else { return rest.is_empty() };
-    // The leftmost match of each part leaves the most text for the later ones.
-    for part in parts {
-        let Some((_, after)) = rest.split_once(part) else { return false };
-        rest = after;
-    }
-    rest.ends_with(last)
 }

@@ -9,7 +9,7 @@ use toolcrib_model::{JsonObject, QualifiedName, Risk, Tool};
 use toolcrib_port::LoadOutcome;
 use toolcrib_schema::CompiledSchema;
 
-use super::{ShapeSettings, Shapes, fits};
+use super::{ShapeSettings, Shapes, fits_glob};
 use crate::build::{LoadedSource, build};
 use crate::{Entry, Snapshot};
 
@@ -298,7 +298,7 @@ fn a_star_matches_any_text() {
         ("a*a", "a", false),
         ("github.", "github.search", false),
     ] {
-        assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+        assert_eq!(fits_glob(pattern, name), expected, "{pattern} {name}");
     }
 }
 

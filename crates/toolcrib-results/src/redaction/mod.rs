@@ -4,4 +4,4 @@ mod redactor;
 mod secrets;
 
 pub use redactor::{MIN_SECRET_BYTES, Redactor};
-pub use secrets::{RedactingWriter, Secrets, is_secret};
+pub use secrets::{RedactingWriter, Secrets, TOKEN_PREFIXES, is_secret};

@@ -12,6 +12,28 @@ use crate::Redactor;
 /// The maximum number of secrets. An app file names a few.
 const MAX_SECRETS: usize = 1_000;
 
+/// The prefixes of tokens of well-known services.
+pub const TOKEN_PREFIXES: [&str; 18] = [
+    "sk-",
+    "sk_",
+    "pk_",
+    "ghp_",
+    "gho_",
+    "ghs_",
+    "ghu_",
+    "github_pat_",
+    "glpat-",
+    "xox",
+    "AKIA",
+    "AIza",
+    "eyJ",
+    "hf_",
+    "npm_",
+    "ntn_",
+    "secret_",
+    "lin_api_",
+];
+
 /// Words in the name of a setting or a variable that mark its value as a secret.
 const SECRET_WORDS: [&str; 24] = [
     "apikey",

@@ -29,6 +29,8 @@ tools:
   channels:
     log: {type: file, path: channel.log}
   capabilities: {default_policy: grant, grant: [{module: filesystem, actions: [delete]}]}
+hooks:
+  - {name: check, when: before, tools: [notes.*], run: [sh, hooks/check.sh]}
 agents:
   - {id: one, brain: {provider: recorded, recording: turns.jsonl}}
 ";
@@ -41,6 +43,7 @@ fn folder(app: &str) -> TempDir {
         ("programs/toolcrib.yaml", "{name: programs, tools: []}"),
         ("programs/run.py", "print(1)"),
         ("scripts/run.sh", "true"),
+        ("hooks/check.sh", "true"),
         ("api.json", r#"{"openapi": "3.0.0", "servers": [{"url": "https://api.example"}], "paths": {}}"#),
         ("skills/greet/SKILL.md", "---\nname: greet\ndescription: Greets.\n---\nSay hello."),
         ("turns.jsonl", ""),
@@ -75,6 +78,8 @@ async fn no_tool_changes_what_the_app_is_made_of() {
         "programs/run.py",
         "programs/new.py",
         "scripts/run.sh",
+        "hooks/check.sh",
+        "hooks/new.sh",
         "api.json",
         "skills/greet/SKILL.md",
         "skills/new/SKILL.md",

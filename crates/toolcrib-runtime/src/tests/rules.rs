@@ -45,6 +45,8 @@ async fn a_rule_that_speaks_of_no_tool_is_warned_of() {
         start("modules: {hello: {}}\ntools: {capabilities: {deny: [{module: hello, actions: ['x*']}]}}")
             .await;
     assert_eq!(runtime.warnings(), ["`tools.capabilities.deny[0]` matches no tool"]);
+    let text = "modules: {hello: {}}\nhooks: [{name: check, when: after, tools: [helo.*], run: [cat]}]";
+    assert_eq!(start(text).await.warnings(), ["the hook `check` applies to no tool"]);
     let text =
         "modules: {hello: {}}\ntools: {limits: {tools: {hello.statsu: {retries: 1}, hello.status: {}}}}";
     let warned = ["`tools.limits.tools` has limits for `hello.statsu`, and there is no such tool"];

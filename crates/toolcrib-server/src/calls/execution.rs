@@ -10,6 +10,7 @@ use rmcp::model::{
 };
 use rmcp::service::{Peer, RequestContext};
 use tokio_util::sync::{CancellationToken, DropGuard};
+use toolcrib_hooks::{CHAIN_ATTRIBUTE, CHAIN_HEADER};
 use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
 use toolcrib_port::{CallContext, CallScope, ToolCaller};
 use tracing::Instrument as _;
@@ -130,6 +131,11 @@ impl CallSetup {
             caller.context().with_message(message).with_cancel(cancel.clone()).with_progress(Arc::new(steps));
         if let Some(trace) = trace_of(context) {
             call_context = call_context.with_trace(trace);
+        }
+        if let Some(chain) = hook_chain(context)
+            && let Ok(scope) = call_context.scope.clone().with(CHAIN_ATTRIBUTE, chain)
+        {
+            call_context = call_context.with_scope(scope);
         }
         Self {
             lease: caller.lease.clone(),
@@ -307,6 +313,11 @@ fn elicitation_mode(context: &RequestContext<RoleServer>) -> Option<ElicitationM
     } else {
         ElicitationMode::Requests(context.peer.clone())
     })
+}
+
+/// Returns the hooks on whose behalf a client declares to call: with them, a cycle of hooks is found.
+fn hook_chain(context: &RequestContext<RoleServer>) -> Option<&str> {
+    context.extensions.get::<http::request::Parts>()?.headers.get(CHAIN_HEADER)?.to_str().ok()
 }
 
 /// Returns the trace context that a client declares for its request.

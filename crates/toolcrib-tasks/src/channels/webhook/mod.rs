@@ -1,7 +1,6 @@
 //! The channel that sends signed webhook requests.
 
 mod retry;
-mod signature;
 
 #[cfg(test)]
 mod tests;
@@ -9,18 +8,17 @@ mod tests;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
 use jiff::Timestamp;
 use serde::Serialize;
 use tokio::time::Instant;
 use toolcrib_io::Error;
-use toolcrib_io::http::{HttpClient, HttpPolicy, Request, Response, retry_after};
+use toolcrib_io::http::{HttpClient, HttpPolicy, Request, Response, WebhookKey, retry_after};
 use toolcrib_model::{ErrorKind, Secret, ToolError};
 use url::Url;
 
 use self::retry::{Attempt, deliver};
-use self::signature::Key;
 use super::{Channel, Message};
 use crate::id::random_id;
 
@@ -32,11 +30,6 @@ const ATTEMPT_TIME: Duration = Duration::from_secs(10);
 /// The maximum number of response bytes to read. Only the status matters.
 const MAX_ANSWER_BYTES: usize = 4 * 1024;
 
-const ID_HEADER: HeaderName = HeaderName::from_static("webhook-id");
-const TIMESTAMP_HEADER: HeaderName = HeaderName::from_static("webhook-timestamp");
-
-/// The header with the signature: `v1,` and the Base64 of the HMAC-SHA-256 over `id.timestamp.body`.
-const SIGNATURE_HEADER: HeaderName = HeaderName::from_static("webhook-signature");
 const IDEMPOTENCY_HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// A channel that sends each message as a request signed according to Standard Webhooks: a `POST` with the JSON `{"id",
@@ -51,7 +44,7 @@ const IDEMPOTENCY_HEADER: HeaderName = HeaderName::from_static("idempotency-key"
 pub struct WebhookChannel {
     http: HttpClient,
     url: Url,
-    key: Key,
+    key: WebhookKey,
     first_pause: Duration,
 }
 
@@ -67,8 +60,8 @@ impl WebhookChannel {
     }
 
     /// Creates a channel to a URL. The secret is `whsec_` followed by Base64, or any other text.
-    pub fn new(http: HttpClient, url: Url, secret: &Secret) -> Result<Self, crate::Error> {
-        Ok(Self { http, url, key: Key::new(secret)?, first_pause: FIRST_PAUSE })
+    pub fn new(http: HttpClient, url: Url, secret: &Secret) -> Result<Self, Error> {
+        Ok(Self { http, url, key: WebhookKey::new(secret.expose())?, first_pause: FIRST_PAUSE })
     }
 
     /// Sets the pause before the second attempt. The default is [`FIRST_PAUSE`]. Each later pause is twice as long.
@@ -90,16 +83,9 @@ impl WebhookChannel {
     }
 
     fn headers(&self, id: &str, at: Timestamp, body: &str) -> Option<HeaderMap> {
-        let value = |text: &str| HeaderValue::from_str(text).ok();
-        let timestamp = at.as_second().to_string();
-        let signature = self.key.sign(id, &timestamp, body);
-        Some(HeaderMap::from_iter([
-            (CONTENT_TYPE, HeaderValue::from_static("application/json")),
-            (ID_HEADER, value(id)?),
-            (IDEMPOTENCY_HEADER, value(id)?),
-            (TIMESTAMP_HEADER, value(&timestamp)?),
-            (SIGNATURE_HEADER, value(&signature)?),
-        ]))
+        let mut headers = self.key.headers(id, at.as_second(), body)?;
+        headers.insert(IDEMPOTENCY_HEADER, HeaderValue::from_str(id).ok()?);
+        Some(headers)
     }
 }
 
