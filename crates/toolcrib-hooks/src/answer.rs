@@ -150,7 +150,7 @@ fn redacted(mut result: ToolResult, texts: &[String], pointers: &[String]) -> Re
         edited
     });
     match is_found.iter().position(|found| !found) {
-        // The text itself may be what nobody should read.
+        // The text itself may be confidential.
         Some(position) => Err(format!("the text {position} of its `redact` is not in the result").into()),
         None => Ok(result),
     }

@@ -116,8 +116,13 @@ impl ConfiguredHook {
     /// the operator's log has it.
     fn failed(&self, call: &Call, failure: &Failure) -> ToolError {
         let (name, tool) = (&self.name, call.tool.name.shown());
-        tracing::warn!(hook = %name, tool = %tool, failure = %failure.full(), "a hook returned no verdict");
-        let shown = if self.phase == HookPhase::Before { &failure.full() } else { &failure.reason };
+        let shown = match self.phase {
+            HookPhase::Before => failure.full(),
+            HookPhase::After => {
+                tracing::warn!(hook = %name, tool = %tool, failure = %failure.full(), "a hook returned no verdict");
+                failure.reason.clone()
+            }
+        };
         ToolError::new(ErrorKind::Internal, format!("the hook `{name}` failed on `{tool}`: {shown}"))
             .with_hint("it did not run; tell the user that the operator has to look at the hook")
     }
