@@ -64,8 +64,8 @@ async fn what_is_wrong_with_a_hook_is_known_before_a_call() {
     let ran = wrong.run(["validate", "app.yaml"]).await.expect(2);
     let report = ran.report();
     for expected in [
-        "app.yaml:3:38: program `./no-such-hook` not found",
-        "app.yaml:4:36: a hook has either `run` or `url`, not both",
+        "app.yaml:3:31: program `./no-such-hook` not found",
+        "app.yaml:4:30: a hook has either `run` or `url`, not both",
         "there is another hook `two`",
         "`NO_SUCH_SECRET` is not set",
     ] {

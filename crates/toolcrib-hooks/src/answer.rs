@@ -113,9 +113,9 @@ fn parsed<T: DeserializeOwned>(answer: &[u8], verdicts: &str) -> Result<T, Failu
 /// Returns a result without some texts and values. What is not found is an error: the hook has meant something else.
 fn redacted(mut result: ToolResult, texts: &[String], pointers: &[String]) -> Result<ToolResult, Failure> {
     if texts.is_empty() && pointers.is_empty() {
-        return Err(
-            "its `redact` names neither `texts` nor `pointers`; return `keep` if there are none".into()
-        );
+        let reason =
+            "its `redact` names neither `texts` nor `pointers`; return `keep` to leave the result as it is";
+        return Err(reason.into());
     }
     if texts.len() + pointers.len() > MAX_REDACTIONS {
         return Err(format!("its `redact` names more than {MAX_REDACTIONS} texts and pointers").into());
@@ -150,7 +150,7 @@ fn redacted(mut result: ToolResult, texts: &[String], pointers: &[String]) -> Re
         edited
     });
     match is_found.iter().position(|found| !found) {
-        // The text itself may be what nobody should read.
+        // The text itself may be confidential.
         Some(position) => Err(format!("the text {position} of its `redact` is not in the result").into()),
         None => Ok(result),
     }

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
+use toolcrib_exec::limits::MAX_HOOK_WAIT;
 use toolcrib_exec::{Hook, HookVerdict, ResultVerdict};
 use toolcrib_io::http::{HttpClient, HttpPolicy, WebhookKey, is_private_url};
 use toolcrib_io::process::{Command, find_program};
@@ -18,7 +19,7 @@ use url::Url;
 use crate::error::Failure;
 use crate::message::Message;
 use crate::selection::Selection;
-use crate::settings::{DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS};
+use crate::settings::DEFAULT_TIMEOUT_SECONDS;
 use crate::webhook::Webhook;
 use crate::{FailurePolicy, HookPhase, HookSettings, SettingError, answer, cycle, program};
 
@@ -77,11 +78,12 @@ impl ConfiguredHook {
             return Err(SettingError::new("/name", message));
         }
         let seconds = settings.timeout_seconds.map_or(DEFAULT_TIMEOUT_SECONDS, std::num::NonZeroU32::get);
-        if seconds > MAX_TIMEOUT_SECONDS {
-            let message = format!("`timeout_seconds` is at most {MAX_TIMEOUT_SECONDS}, not {seconds}");
+        let timeout = Duration::from_secs(seconds.into());
+        if timeout > MAX_HOOK_WAIT {
+            let most = MAX_HOOK_WAIT.as_secs();
+            let message = format!("`timeout_seconds` is at most {most}, not {seconds}");
             return Err(SettingError::new("/timeout_seconds", message));
         }
-        let timeout = Duration::from_secs(seconds.into());
         Ok(Self {
             id: cycle::id(&host.app, &name),
             name,
@@ -116,8 +118,13 @@ impl ConfiguredHook {
     /// the operator's log has it.
     fn failed(&self, call: &Call, failure: &Failure) -> ToolError {
         let (name, tool) = (&self.name, call.tool.name.shown());
-        tracing::warn!(hook = %name, tool = %tool, failure = %failure.full(), "a hook returned no verdict");
-        let shown = if self.phase == HookPhase::Before { &failure.full() } else { &failure.reason };
+        let shown = match self.phase {
+            HookPhase::Before => failure.full(),
+            HookPhase::After => {
+                tracing::warn!(hook = %name, tool = %tool, failure = %failure.full(), "a hook returned no verdict");
+                failure.reason.clone()
+            }
+        };
         ToolError::new(ErrorKind::Internal, format!("the hook `{name}` failed on `{tool}`: {shown}"))
             .with_hint("it did not run; tell the user that the operator has to look at the hook")
     }

@@ -40,9 +40,13 @@ pub(crate) fn below(id: &str, context: &CallContext) -> Result<String, String> {
 }
 
 fn extended(id: &str, above: [&str; 2]) -> Result<String, String> {
-    let ids = above.iter().flat_map(|chain| chain.split(',')).map(str::trim).filter(|id| !id.is_empty());
-    let mut ids: Vec<&str> = ids.collect();
-    ids.dedup();
+    let mut ids: Vec<&str> = Vec::new();
+    for id in above.iter().flat_map(|chain| chain.split(',')).map(str::trim).filter(|id| !id.is_empty()) {
+        // A process that serves an app may inherit the chain that a caller passes on, too.
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
     if ids.contains(&id) {
         return Err(
             "it is running already, and what it runs made this call: a cycle of hooks; exclude the tool \

@@ -37,4 +37,4 @@ pub use configured::{ConfiguredHook, HookHost, MAX_ANSWER_BYTES, MAX_CONCURRENT_
 pub use cycle::{CHAIN_ATTRIBUTE, CHAIN_HEADER, CHAIN_VARIABLE, MAX_CHAIN};
 pub use error::SettingError;
 pub use guard::{Guard, GuardAction, GuardRule, GuardSettings, MAX_PATTERNS, MAX_RULES};
-pub use settings::{DEFAULT_TIMEOUT_SECONDS, FailurePolicy, HookPhase, HookSettings, MAX_TIMEOUT_SECONDS};
+pub use settings::{DEFAULT_TIMEOUT_SECONDS, FailurePolicy, HookPhase, HookSettings};

@@ -14,9 +14,9 @@ pub(crate) struct Message<'a> {
     hook: &'a str,
     /// As `namespace.name`.
     tool: String,
-    /// The original tools and their arguments, if the tool is a shape.
+    /// The original tools, if the tool is a shape. Their arguments may have secrets of the app file, and are left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    originals: Vec<OriginalCall<'a>>,
+    originals: Vec<String>,
     source: &'a str,
     risk: Risk,
     side_effects: &'a [String],
@@ -38,12 +38,6 @@ pub(crate) struct Message<'a> {
     outcome: Option<Outcome<'a>>,
 }
 
-#[derive(Serialize)]
-struct OriginalCall<'a> {
-    tool: String,
-    arguments: &'a JsonObject,
-}
-
 /// The result of a call, or its error.
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -59,14 +53,12 @@ impl<'a> Message<'a> {
         result: Option<&'a ToolResult>,
         context: &'a CallContext,
     ) -> Self {
-        let original =
-            |call: &'a Call| OriginalCall { tool: call.tool.name.dotted(), arguments: &call.arguments };
         let traits = call.tool.traits();
         Self {
             when: if result.is_some() { HookPhase::After } else { HookPhase::Before },
             hook,
             tool: call.tool.name.dotted(),
-            originals: call.originals.iter().map(original).collect(),
+            originals: call.originals.iter().map(|call| call.tool.name.dotted()).collect(),
             source: &call.source,
             risk: traits.risk,
             side_effects: &traits.side_effects,

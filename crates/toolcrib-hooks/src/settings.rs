@@ -6,20 +6,10 @@ use std::num::NonZeroU32;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_exec::limits::MAX_HOOK_WAIT;
 use toolcrib_model::Risk;
 
 /// The default time limit of one run of a hook, in seconds.
 pub const DEFAULT_TIMEOUT_SECONDS: u32 = 10;
-
-/// The maximum time limit of one run of a hook, in seconds: that of all hooks of a call together.
-pub const MAX_TIMEOUT_SECONDS: u32 = {
-    let seconds = MAX_HOOK_WAIT.as_secs();
-    assert!(seconds <= 3_600, "the limit fits");
-    #[expect(clippy::cast_possible_truncation, reason = "it is at most 3,600")]
-    let seconds = seconds as u32;
-    seconds
-};
 
 /// The moment at which a hook runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -15,7 +15,7 @@ pub const MAX_RULES: usize = 64;
 pub struct GuardSettings {
     /// Regular expressions by name, in the syntax of the crate `regex`: without backreferences and look-around.
     pub patterns: BTreeMap<String, String>,
-    /// What happens to matches. For each pattern the first rule decides that names it and applies to the tool. What no
+    /// The actions on matches. For each pattern the first rule decides that names it and applies to the tool. What no
     /// rule names is allowed.
     pub rules: Vec<GuardRule>,
 }
