@@ -31,7 +31,7 @@ use toolcrib_app::LOGIN_TIMEOUT;
 pub(crate) use caller::{Caller, Otlp, SESSION, principal};
 pub(crate) use clients::{Client, Import, Install};
 pub(crate) use generate::{DataFormat, Generate, GenerateCommand, NameSpelling};
-pub(crate) use health::Health;
+pub(crate) use health::{Doctor, Health};
 pub(crate) use help::command_line;
 pub(crate) use models::{ModelTier, Models, ModelsCommand};
 pub(crate) use new::{Language, New, NewCommand};
@@ -492,10 +492,4 @@ pub(crate) enum Ranking {
     Fused,
     /// The likeness of meaning times ten, and a boost for words that match.
     Weighted,
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct Doctor {
-    /// An app file, whose agents and sources are looked at too.
-    pub(crate) app: Option<PathBuf>,
 }

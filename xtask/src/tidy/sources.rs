@@ -36,7 +36,7 @@ pub(super) fn check(file: &TextFile) -> Vec<Violation> {
         for (mark, reason) in MARKS.iter().filter(|(mark, _)| line.contains(mark)) {
             report(format!("`{mark}`: {reason}"));
         }
-        if line.contains(concat!("unsafe", "_code")) && !UNSAFE_FILES.contains(&file.path.as_str()) {
+        if line.contains(concat!("(unsafe", "_code")) && !UNSAFE_FILES.contains(&file.path.as_str()) {
             report("only the files of `UNSAFE_FILES` may contain unsafe code".to_owned());
         }
         if is_test && sleeps(line) {

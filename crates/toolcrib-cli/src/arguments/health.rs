@@ -1,6 +1,14 @@
-//! The arguments of `health`.
+//! The arguments of `doctor` and `health`.
+
+use std::path::PathBuf;
 
 use clap::Args;
+
+#[derive(Args, Debug)]
+pub(crate) struct Doctor {
+    /// An app file, whose agents and sources are looked at too.
+    pub(crate) app: Option<PathBuf>,
+}
 
 #[derive(Args, Debug)]
 pub(crate) struct Health {
