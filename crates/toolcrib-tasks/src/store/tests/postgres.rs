@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde_json::json;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions as _, Executor as _, PgConnection};
+use tokio::sync::watch;
 use toolcrib_model::Secret;
 
 use super::put;
@@ -181,6 +182,7 @@ async fn what_was_acknowledged_is_there_though_connections_end_in_the_middle_of_
     let Some(url) = new_database(SERVER).await else { return };
     let store = Arc::new(PostgresStore::open(&url).await.unwrap());
     let mut other = connect(&url).await;
+    let (written, mut writes) = watch::channel(0);
     let writing = tokio::spawn({
         let store = Arc::clone(&store);
         async move {
@@ -189,11 +191,13 @@ async fn what_was_acknowledged_is_there_though_connections_end_in_the_middle_of_
                 let id = format!("{number:04}");
                 let is_made = store.apply(vec![put(&id, number)]).await.is_ok();
                 if is_made { &mut made } else { &mut refused }.insert(id);
+                written.send_replace(number);
             }
             (made, refused)
         }
     });
-    while !writing.is_finished() {
+    // Once for each write, at any point of the next: without a pause, a slow machine would end every connection at its start.
+    while writes.changed().await.is_ok() {
         let ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
              WHERE datname = current_database() AND pid <> pg_backend_pid()";
         other.execute(ended).await.unwrap();
