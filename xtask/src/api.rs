@@ -1,17 +1,14 @@
-//! `cargo xtask api`: the public API of each library crate, compared with the list of it in `api/`.
+//! `cargo xtask api`: the documentation of the library crates, and their public API compared with the list of it in `api/`.
 
+use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
+use public_api::Builder;
 
-use crate::cargo_tool::CargoTool;
-use crate::process::describe;
+use crate::process::{cargo, run as run_command};
 use crate::workspace::Workspace;
-
-/// The program that lists the public items of a crate.
-const PUBLIC_API: CargoTool = CargoTool { package: "cargo-public-api", version: "0.52.0", features: &[] };
 
 /// The folder of the lists, relative to the root: one file for each crate.
 const FOLDER: &str = "api";
@@ -25,21 +22,21 @@ const WITHOUT_API: [&str; 3] = ["toolcrib-testkit", "toolcrib-macros", "toolcrib
 /// The most differences that are printed for a crate.
 const MAX_SHOWN: usize = 20;
 
-/// Compares the public API of all library crates with the lists; with `--bless`, writes the lists.
+/// Documents all library crates, and compares the public API of each with its list; with `--bless`, writes the lists.
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let is_blessed = match arguments {
         [] => false,
         [one] if one == "--bless" => true,
         other => bail!("expected nothing or `--bless`, found {}", other.join(" ")),
     };
-    let program = PUBLIC_API.installed(workspace)?;
+    let documentation = document(workspace)?;
     let folder = workspace.root.join(FOLDER);
     fs::create_dir_all(&folder)?;
     let mut changes = Vec::new();
     let packages = workspace.packages.iter().filter(|package| package.folder.starts_with(CRATES));
     let packages = packages.filter(|package| !WITHOUT_API.contains(&package.name.as_str()));
     for package in packages {
-        let now = public_items(workspace, &program, &package.name)?;
+        let now = public_items(&documentation.join(format!("{}.json", package.name.replace('-', "_"))))?;
         let file = folder.join(format!("{}.txt", package.name));
         let before = fs::read_to_string(&file).unwrap_or_default();
         if now == before {
@@ -63,23 +60,33 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the public items of a crate with all of its features, one on each line.
-fn public_items(workspace: &Workspace, program: &Path, package: &str) -> Result<String> {
-    let mut command = Command::new(program);
-    // The form of the list that the compiler writes is not stable, which the pinned versions of both make up for.
-    command.current_dir(&workspace.root).env("RUSTC_BOOTSTRAP", "1");
-    // Build scripts watch this variable: with one target folder, each build would undo the other.
-    command.env("CARGO_TARGET_DIR", workspace.target.join("api"));
-    command.args(["public-api", "--all-features", "-sss", "--color", "never", "--package", package]);
-    let line = describe(&command);
-    let output = command.output().with_context(|| format!("could not start {line}"))?;
-    ensure!(
-        output.status.success(),
-        "{line}: {}\n{}",
-        output.status,
-        String::from_utf8_lossy(&output.stderr)
-    );
-    String::from_utf8(output.stdout).with_context(|| format!("{line} printed text that is not UTF-8"))
+/// Documents the libraries of the workspace with all features, as JSON, and returns the folder with the files. Warnings are
+/// errors.
+fn document(workspace: &Workspace) -> Result<PathBuf> {
+    let target = workspace.target.join("api");
+    let mut command = cargo(&workspace.root);
+    command.args(["doc", "--workspace", "--lib", "--no-deps", "--all-features", "--locked"]);
+    // The form of the documentation is not stable, which the pinned version of `public-api` makes up for.
+    command.env("RUSTC_BOOTSTRAP", "1");
+    command.env("RUSTDOCFLAGS", "-D warnings -Z unstable-options --output-format json");
+    // Build scripts watch `RUSTC_BOOTSTRAP`: with one target folder, each build would undo the other.
+    run_command(command.env("CARGO_TARGET_DIR", &target))?;
+    Ok(target.join("doc"))
+}
+
+/// Returns the public items of a documented crate, one on each line, without those that follow from others.
+fn public_items(file: &Path) -> Result<String> {
+    let api = Builder::from_rustdoc_json(file)
+        .omit_blanket_impls(true)
+        .omit_auto_trait_impls(true)
+        .omit_auto_derived_impls(true)
+        .build()
+        .with_context(|| format!("could not read {}", file.display()))?;
+    let mut text = String::new();
+    for item in api.items() {
+        writeln!(text, "{item}")?;
+    }
+    Ok(text)
 }
 
 /// Returns the lines that are only in one of two sorted lists, with a sign, up to [`MAX_SHOWN`].

@@ -74,7 +74,8 @@ fn find(root: &Path, tools: &Path) -> Result<Option<Program>> {
         return Ok(None);
     }
     let mut install = cargo(root);
-    install.args(["install", "cargo-deny", "--locked", "--version", VERSION, "--root"]).arg(tools);
+    // It runs for seconds, and its release build takes minutes.
+    install.args(["install", "cargo-deny", "--locked", "--debug", "--version", VERSION, "--root"]).arg(tools);
     run_command(&mut install)?;
     Ok(Some(built))
 }

@@ -30,8 +30,8 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let root = &workspace.root;
     // Dropping the servers stops them.
     let (environment, _servers) = prepare(workspace)?;
-    let programs = ["build", "--bin", "toolcrib", "--bin", "hostile-server", "--bin", "reports", "--locked"];
-    run_command(cargo(root).args(programs))?;
+    // With the features of the tests: alone, the programs would be built from other ones, and most packages twice.
+    run_command(cargo(root).args(["build", "--workspace", "--bins", "--tests", "--locked"]))?;
     docs::check(workspace, &workspace.program())?;
 
     if let Some(mut tests) = python_tests(workspace, &environment) {

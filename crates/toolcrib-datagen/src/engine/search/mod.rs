@@ -1,6 +1,9 @@
 //! The engine whose tools search documents.
 
+mod index;
 mod settings;
+#[cfg(feature = "tantivy")]
+mod tantivy;
 
 #[cfg(test)]
 mod tests;
@@ -13,9 +16,11 @@ use toolcrib_io::files::read_bounded;
 use toolcrib_model::{ErrorKind, ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{CallContext, ToolEngine};
-use toolcrib_search::{DocumentIndex, MAX_TOOLS};
+use toolcrib_search::MAX_TOOLS;
 
-pub use settings::{DocumentSearchSettings, MAX_SIZE};
+use self::index::Index;
+
+pub use settings::{DocumentIndexKind, DocumentSearchSettings, MAX_SIZE};
 
 /// The maximum number of documents of one engine.
 pub const MAX_DOCUMENTS: usize = MAX_TOOLS;
@@ -32,7 +37,7 @@ const RELEVANCE_DIGITS: f64 = 1_000.0;
 pub struct DocumentSearchEngine {
     settings: DocumentSearchSettings,
     documents: Vec<Value>,
-    index: DocumentIndex,
+    index: Index,
 }
 
 impl DocumentSearchEngine {
@@ -67,19 +72,18 @@ impl DocumentSearchEngine {
             return Err(format!("expected at most {MAX_DOCUMENTS} documents, found {}", documents.len()));
         }
         let texts: Vec<String> = documents.iter().map(|document| text(document, &settings.fields)).collect();
-        let index = DocumentIndex::build(texts.iter().map(String::as_str));
-        let index = index.map_err(|_| "the documents have too much text to be indexed".to_owned())?;
+        let index = Index::build(settings.index, texts.iter().map(String::as_str))?;
         Ok(Self { settings, documents, index })
     }
 
-    fn search(&self, words: &str) -> Vec<Value> {
-        let found = self.index.search(words, self.settings.size.get()).into_iter();
-        let relevant = found.filter(|found| found.relevance >= self.settings.relevance_threshold);
-        let result = relevant.filter_map(|found| {
-            let relevance = (found.relevance * RELEVANCE_DIGITS).round() / RELEVANCE_DIGITS;
-            Some(json!({"relevance": relevance, "document": self.documents.get(found.number)?}))
+    fn search(&self, words: &str) -> Result<Vec<Value>, String> {
+        let matches = self.index.search(words, self.settings.size.get())?.into_iter();
+        let relevant = matches.filter(|(_, relevance)| *relevance >= self.settings.relevance_threshold);
+        let results = relevant.filter_map(|(number, relevance)| {
+            let relevance = (relevance * RELEVANCE_DIGITS).round() / RELEVANCE_DIGITS;
+            Some(json!({"relevance": relevance, "document": self.documents.get(number)?}))
         });
-        result.collect()
+        Ok(results.collect())
     }
 }
 
@@ -92,7 +96,10 @@ impl ToolEngine for DocumentSearchEngine {
             let hint = "the setting `query` of the engine names the argument with the words";
             return call.failed(ToolError::new(ErrorKind::ToolFailed, message).with_hint(hint));
         };
-        let results = self.search(words);
+        let results = match self.search(words) {
+            Ok(results) => results,
+            Err(error) => return call.failed(ToolError::new(ErrorKind::Internal, error)),
+        };
         match &self.settings.empty_result {
             Some(message) if results.is_empty() => {
                 call.failed(ToolError::new(ErrorKind::ToolFailed, message.clone()))

@@ -26,6 +26,9 @@ pub struct DocumentSearchSettings {
     /// The members of documents that are searched; all texts by default.
     #[serde(default)]
     pub fields: Vec<String>,
+    /// The index.
+    #[serde(default)]
+    pub index: DocumentIndexKind,
     /// The argument of the tools that has the words.
     #[serde(default = "default_query")]
     pub query: String,
@@ -37,6 +40,18 @@ pub struct DocumentSearchSettings {
     pub relevance_threshold: f64,
     /// The message with which a search without results fails. By default its result is an empty list.
     pub empty_result: Option<String>,
+}
+
+/// An index of documents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum DocumentIndexKind {
+    /// The index of the search for tools. Of each document, the first 32 KiB count.
+    #[default]
+    Builtin,
+    /// An index by tantivy, of whole documents. Only builds with the feature `tantivy` have it.
+    Tantivy,
 }
 
 impl DocumentSearchSettings {

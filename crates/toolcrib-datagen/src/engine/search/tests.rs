@@ -71,6 +71,28 @@ async fn documents_below_the_threshold_are_left_out() {
 }
 
 #[tokio::test]
+async fn tantivy_ranks_whole_documents_by_the_words_of_any_text() {
+    let settings =
+        |threshold| json!({"documents": articles(), "index": "tantivy", "relevance_threshold": threshold});
+    let query = json!({"query": "how long does a +parcel to (Oslo take\" AND"});
+    let result = call(settings(0.0), query).await;
+    assert_eq!(titles(&result)[..2], ["Parcels to Oslo", "Parcels to Bergen"]);
+    let first = &result.result["results"][0];
+    assert!((0.3..1.0).contains(&first["relevance"].as_f64().unwrap()), "{first}");
+    let result = call(settings(0.5), json!({"query": "insured parcel"})).await;
+    assert_eq!(titles(&result), ["Insurance"]);
+    let result = call(settings(0.0), json!({"query": ""})).await;
+    assert_eq!(result.result, json!({"results": []}));
+    let long = "nothing ".repeat(8 * 1024) + "elephants";
+    let documents = json!([long, "nothing"]);
+    for (index, expected) in [("builtin", 0), ("tantivy", 1)] {
+        let settings = json!({"documents": documents, "index": index});
+        let result = call(settings, json!({"query": "elephant"})).await;
+        assert_eq!(result.result["results"].as_array().unwrap().len(), expected, "{index}");
+    }
+}
+
+#[tokio::test]
 async fn a_search_without_results_is_an_empty_list_or_the_error_of_the_settings() {
     let query = json!({"query": "elephants"});
     let result = call(json!({"documents": articles()}), query.clone()).await;
