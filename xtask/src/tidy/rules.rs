@@ -180,6 +180,9 @@ impl Owner {
 pub(super) const OWNERS: &[Owner] = &[
     // Archives of releases.
     Owner::of("flate2", &["xtask"]),
+    Owner::of("public-api", &["xtask"]),
+    // Documents of simulated tools; behind a feature, since it needs many packages.
+    Owner::of("tantivy", &["toolcrib-datagen"]),
     Owner::of("tar", &["xtask"]),
     Owner::of("zip", &["toolcrib-cli", "xtask"]),
     // Libraries have an error type of their own.
