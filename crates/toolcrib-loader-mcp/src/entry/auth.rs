@@ -1,7 +1,6 @@
 //! `auth` of an MCP server: how we are authorized there, as an app file writes it.
 
 use serde::Deserialize;
-use toolcrib_io::files::state_folder;
 use toolcrib_model::Secret;
 use toolcrib_sdk::AppEntry;
 use url::Url;
@@ -73,7 +72,7 @@ pub(super) fn open(
 }
 
 fn by_default(place: &dyn ServerEntry, namespace: &str) -> Result<McpAuth, String> {
-    let mut auth = McpAuth::new().with_store(store());
+    let mut auth = McpAuth::new().with_store(TokenStore::of_user()?);
     auth.on_secret = Some(place.secret_sink(format!("{namespace}.token"), KNOWN_SECRETS));
     auth.login_command = Some(format!("toolcrib login {} {namespace}", quoted(place.file())));
     auth.access = place.access()?;
@@ -161,11 +160,6 @@ impl McpAuthEntry {
         auth.redirect_port = self.redirect_port;
         Ok(auth)
     }
-}
-
-/// Tokens are kept where the state of programs is; a machine without such a place keeps them in memory.
-fn store() -> TokenStore {
-    state_folder("oauth").map_or_else(TokenStore::memory, TokenStore::folder)
 }
 
 /// Returns a path as a shell takes it.

@@ -30,6 +30,8 @@ mod registration;
 mod token_request;
 
 mod credentials;
+mod token_folder;
+mod token_key;
 mod token_store;
 
 mod loopback;
@@ -49,4 +51,5 @@ pub use loopback::{LOGIN_TIMEOUT, LoopbackRedirect};
 pub use redirect::{Authorize, Redirect};
 pub use request::RequestAuthorization;
 pub use settings::{ClientSettings, Grant, IdentityProvider, IdentityToken, SecretSink};
+pub use token_key::{TOKEN_KEY_VARIABLE, TokenKey};
 pub use token_store::TokenStore;

@@ -93,7 +93,7 @@ async fn a_server_that_wants_another_nonce_each_time_is_given_up() {
 #[tokio::test]
 async fn the_key_is_kept_with_its_tokens_and_used_again() {
     let folder = tempfile::tempdir().unwrap();
-    let store = TokenStore::folder(folder.path().join("tokens"));
+    let store = TokenStore::folder(folder.path().join("tokens"), None);
     let world = World::start(bound()).await;
     let login = source(&world, auth().with_store(store.clone())).authorization().unwrap().unwrap();
     login.login(&*Browser::new()).await.unwrap();

@@ -64,7 +64,7 @@ async fn without_a_login_the_error_names_the_command_and_nothing_is_asked_of_any
 async fn a_login_by_itself_serves_the_next_connection() {
     let world = World::start(Rules::default()).await;
     let folder = tempfile::tempdir().unwrap();
-    let auth = || McpAuth::new().with_store(TokenStore::folder(folder.path().join("oauth")));
+    let auth = || McpAuth::new().with_store(TokenStore::folder(folder.path().join("oauth"), None));
     let authorization = source(&world, auth()).authorization().unwrap().unwrap();
     let logged_in = authorization.login(&*Browser::new()).await.unwrap();
     assert_eq!((logged_in.issuer.as_str(), logged_in.resource), (world.issuer(), world.url()));

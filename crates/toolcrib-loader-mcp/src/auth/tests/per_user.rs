@@ -33,7 +33,7 @@ impl Users {
     async fn new() -> Self {
         let world = World::start(Rules::default()).await;
         let folder = tempfile::tempdir().unwrap();
-        let auth = McpAuth::new().with_store(TokenStore::folder(folder.path().join("oauth")));
+        let auth = McpAuth::new().with_store(TokenStore::folder(folder.path().join("oauth"), None));
         for user in USERS {
             let authorization = source(&world, auth.clone()).for_user(user).authorization().unwrap().unwrap();
             authorization.login(&*Browser::new()).await.unwrap();

@@ -24,7 +24,7 @@ impl Kept {
     }
 
     fn auth(&self) -> McpAuth {
-        McpAuth::new().with_store(TokenStore::folder(self.folder()))
+        McpAuth::new().with_store(TokenStore::folder(self.folder(), None))
     }
 
     fn authorization(&self) -> Authorization {
@@ -36,10 +36,29 @@ impl Kept {
     }
 
     fn file(&self) -> PathBuf {
-        let mut files: Vec<_> =
-            fs::read_dir(self.folder()).unwrap().map(|file| file.unwrap().path()).collect();
-        assert_eq!(files.len(), 1, "nothing is left beside it: {files:?}");
+        let files = fs::read_dir(self.folder()).unwrap().map(|file| file.unwrap().path());
+        let of_tokens = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "json");
+        let (mut files, others): (Vec<_>, Vec<_>) = files.partition(of_tokens);
+        assert_eq!((files.len(), others.len()), (1, 2), "the key, its lock, and nothing else: {others:?}");
         files.remove(0)
+    }
+
+    /// The tokens, as earlier versions wrote them.
+    fn plain(&self) -> serde_json::Value {
+        json!({
+            "version": 1,
+            "namespace": "test",
+            "resource": self.world.url(),
+            "issuer": self.world.issuer(),
+            "token_endpoint": format!("{}/token", self.world.issuer()),
+            "client": {
+                "id": "registered-client",
+                "proof": "none",
+                "origin": "registered",
+                "redirect_uri": "http://127.0.0.1:1/callback",
+            },
+            "tokens": {"access": "access-token-0", "refresh": "refresh-token-0"},
+        })
     }
 }
 
@@ -87,11 +106,24 @@ async fn a_link_is_not_followed() {
 }
 
 #[tokio::test]
+async fn a_plain_file_of_an_earlier_version_is_used_and_encrypted() {
+    let kept = Kept::new().await;
+    let file = kept.file();
+    fs::write(&file, kept.plain().to_string()).unwrap();
+    let (loader, engine) = connect(&kept.world, kept.auth());
+    assert_eq!(toolcrib_port::ToolLoader::load(&loader).await.rejected, []);
+    assert!(call(&engine, "read").await.is_ok());
+    engine.close().await;
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains("AES-256-GCM") && !text.contains("access-token-0"), "{text}");
+    assert_eq!(kept.world.hits("/token"), 1, "only the first login");
+}
+
+#[tokio::test]
 async fn tokens_are_sent_to_no_other_server_namespace_issuer_or_client() {
     let kept = Kept::new().await;
     let file = kept.file();
-    let record: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
-    assert_eq!(record["tokens"]["access"], "access-token-0");
+    let record = kept.plain();
     for (pointer, other) in [
         ("/resource", json!("https://evil.example/mcp")),
         ("/namespace", json!("other")),

@@ -4,3 +4,4 @@ mod challenge;
 mod client_credentials;
 mod hostile;
 mod loopback;
+mod token_store;
