@@ -4,10 +4,16 @@ use ::tantivy::collector::TopDocs;
 use ::tantivy::indexer::NoMergePolicy;
 use ::tantivy::query::BooleanQuery;
 use ::tantivy::schema::{FAST, Field, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
+use ::tantivy::tokenizer::{
+    Language, LowerCaser, RemoveLongFilter, SimpleTokenizer, Stemmer, StopWordFilter, TextAnalyzer,
+};
 use ::tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, Term, doc};
 
-/// The analyzer of tantivy that splits at punctuation, lowers, and stems English.
-const ANALYZER: &str = "en_stem";
+/// The name of the analyzer.
+const ANALYZER: &str = "english";
+
+/// The maximum length of an indexed word, in bytes. Longer ones are no words.
+const MAX_WORD_BYTES: usize = 64;
 
 /// The memory in which documents are indexed before they become a segment.
 const WRITER_BYTES: usize = 64 * 1024 * 1024;
@@ -34,6 +40,7 @@ impl TantivyIndex {
         let number = schema.add_u64_field(NUMBER, FAST);
         let text = schema.add_text_field("text", TextOptions::default().set_indexing_options(indexing));
         let index = Index::create_in_ram(schema.build());
+        index.tokenizers().register(ANALYZER, analyzer());
 
         let mut writer: IndexWriter = index.writer_with_num_threads(1, WRITER_BYTES)?;
         // The index is written once: merges would go on in the background.
@@ -76,6 +83,17 @@ impl TantivyIndex {
             }
         }
         Ok(terms)
+    }
+}
+
+/// Returns the analyzer of documents and queries: English stems, without the words that every text has.
+fn analyzer() -> TextAnalyzer {
+    let words = TextAnalyzer::builder(SimpleTokenizer::default())
+        .filter(RemoveLongFilter::limit(MAX_WORD_BYTES))
+        .filter(LowerCaser);
+    match StopWordFilter::new(Language::English) {
+        Some(stop_words) => words.filter(stop_words).filter(Stemmer::new(Language::English)).build(),
+        None => words.filter(Stemmer::new(Language::English)).build(),
     }
 }
 
