@@ -62,6 +62,7 @@ impl CrateRule {
 pub(super) const CRATES: &[CrateRule] = &[
     CrateRule::new("toolcrib-model", 0).never(&["async-trait", "futures", "tokio"]),
     CrateRule::new("toolcrib-document", 1),
+    CrateRule::new("toolcrib-html", 1).only(&["toolcrib-model"]).never(&["tokio"]),
     CrateRule::new("toolcrib-io", 1),
     CrateRule::new("toolcrib-policy", 1).only(&["toolcrib-model"]).never(&["async-trait", "tokio"]),
     CrateRule::new("toolcrib-schema", 1).only(&["toolcrib-model"]).never(&["tokio"]),
@@ -85,6 +86,7 @@ pub(super) const CRATES: &[CrateRule] = &[
     CrateRule::new("toolcrib-results", 4)
         .only(&[
             "toolcrib-document",
+            "toolcrib-html",
             "toolcrib-model",
             "toolcrib-policy",
             "toolcrib-port",
@@ -204,8 +206,8 @@ pub(super) const OWNERS: &[Owner] = &[
     Owner::of("hyper-util", &["toolcrib-server"]),
     Owner::of("maud", &["toolcrib-cli", "toolcrib-server"]),
     // Pages of the web are read by one module, which makes no tree of what somebody else has written.
-    Owner::of("html2text", &["toolcrib-modules"]),
-    Owner::of("html5ever", &["toolcrib-modules"]),
+    Owner::of("html2text", &["toolcrib-html"]),
+    Owner::of("html5ever", &["toolcrib-html"]),
     // Programs of models, within the bounds of a value of ours.
     Owner::of("jaq-core", &["toolcrib-results"]),
     Owner::of("jaq-std", &["toolcrib-results"]),

@@ -38,8 +38,8 @@ pub struct LimitsSection {
     /// The maximum number of tokens of a result that a model gets in full, from 250 to 16,000. The default is 6,000.
     /// A larger result becomes a preview.
     pub result_tokens: Option<NonZeroU32>,
-    /// True to write tables in results for a model as comma-separated values or as TOON, if these have fewer tokens than
-    /// JSON. Results of tools with a schema for them stay JSON.
+    /// True to write tables in results for a model as comma-separated values or as TOON, and pages of HTML as Markdown, if
+    /// that has fewer tokens. Results of tools with a schema for them stay as they are.
     pub compact_results: bool,
 }
 

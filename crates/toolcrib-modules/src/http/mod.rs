@@ -47,7 +47,7 @@ pub use client::{MAX_REDIRECTS, MAX_URL_BYTES};
 pub use config::{DEFAULT_MAX_BODY_BYTES, DEFAULT_MAX_DOWNLOAD_BYTES, DEFAULT_TIMEOUT_SECONDS, HttpConfig};
 pub use download::{MAX_DOWNLOAD_SECONDS, MAX_DOWNLOADS};
 pub use headers::{MAX_HEADER_BYTES, MAX_HEADERS};
-pub use page::{MAX_LINKS, MAX_TEXT_BYTES};
+pub use toolcrib_html::{MAX_LINKS, MAX_TEXT_BYTES};
 
 /// The namespace of the tools.
 pub const ID: &str = "http";

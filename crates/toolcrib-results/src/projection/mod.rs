@@ -5,6 +5,8 @@
 //! them apart.
 
 mod compact;
+#[cfg(feature = "html")]
+mod markdown;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -99,6 +101,10 @@ impl Results {
             }
         }
         if is_compact && let Some(text) = compact::shortest(&result.result, &self.counter) {
+            result.result = text.into();
+        }
+        #[cfg(feature = "html")]
+        if is_compact && let Some(text) = self.markdown(&result, context).await {
             result.result = text.into();
         }
         let after = self.tokens_of_value(&result.result);

@@ -149,6 +149,30 @@ async fn tables_are_compact_for_models_where_the_settings_say_so() {
     assert!(result.result.is_array(), "a tool with a schema for its result gives what the schema says");
 }
 
+#[cfg(feature = "html")]
+#[tokio::test]
+async fn pages_are_markdown_for_models_where_that_is_shorter_and_their_html_has_a_handle() {
+    let results = Results::new(ResultLimits { compact: true, ..ResultLimits::default() });
+    let menu = "<nav><a href='/'>Home</a></nav>".repeat(40);
+    let page = format!("<!doctype html><title>Orders</title>{menu}<h1>Open orders</h1><p>Order 7 waits.");
+    let project = async |text: &str, context: CallContext| {
+        let result = ToolResult::ok(None, "shop::page", json!(text));
+        results.project(result, Projections::default(), None, &context).await
+    };
+    let result = project(&page, CallContext::new("s")).await;
+    let text = result.result.as_str().unwrap();
+    assert!(text.starts_with("# Orders\n\n# Open orders\n\nOrder 7 waits.\n\n(The readable part"), "{text}");
+    assert!(result.saved_tokens().unwrap() > 0);
+    let handle = text.split('"').nth(1).unwrap();
+    let whole = super::reading(&results, handle, json!({}), &CallContext::new("s")).await.unwrap();
+    assert!(whole.to_string().contains("Home"), "{whole}");
+    let result = project(&page, CallContext::new("s").with_full_results()).await;
+    assert_eq!(result.result, json!(page), "a program gets HTML");
+    for text in ["<html>", "<p>one</p>", "a text"] {
+        assert_eq!(project(text, CallContext::new("s")).await.result, json!(text));
+    }
+}
+
 #[test]
 fn the_syntax_of_an_expression_is_checked_before_any_result() {
     for expression in ["$.items[*].name", ".items | map(.name)", "$", "length", "error(\"x\")", "def f: f; f"]

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use url::Url;
 
-use super::one_line;
+use crate::one_line;
 
 /// The maximum number of links in a result.
 pub const MAX_LINKS: usize = 100;
@@ -21,20 +21,21 @@ const MAX_LABEL_CHARS: usize = 120;
 const MAX_TARGET_BYTES: usize = 2000;
 
 /// A link of a page.
-#[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub(in crate::http) struct Link {
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[non_exhaustive]
+pub struct Link {
     /// The text of the link.
-    text: String,
-    url: String,
+    pub text: String,
+    pub url: String,
 }
 
 /// The links of a page, in order.
 #[derive(Default)]
-pub(super) struct Links {
+pub(crate) struct Links {
     collected: Vec<RawLink>,
     open: Option<RawLink>,
     /// The base of relative links, if the page declares one.
-    pub(super) base: Option<String>,
+    pub(crate) base: Option<String>,
 }
 
 struct RawLink {
@@ -45,14 +46,14 @@ struct RawLink {
 }
 
 impl Links {
-    pub(super) fn begin(&mut self, target: &str, at: usize) {
+    pub(crate) fn begin(&mut self, target: &str, at: usize) {
         self.end();
         if target.len() <= MAX_TARGET_BYTES && !target.trim_start().starts_with('#') {
             self.open = Some(RawLink { target: target.to_owned(), label: String::new(), at });
         }
     }
 
-    pub(super) fn text(&mut self, text: &str) {
+    pub(crate) fn text(&mut self, text: &str) {
         if let Some(open) = &mut self.open
             && open.label.len() < 4 * MAX_LABEL_CHARS
         {
@@ -60,7 +61,7 @@ impl Links {
         }
     }
 
-    pub(super) fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         if let Some(open) = self.open.take()
             && self.collected.len() < MAX_STORED_LINKS
         {
@@ -68,13 +69,14 @@ impl Links {
         }
     }
 
-    /// Returns the links in a range of the outline, without duplicates. Returns true with them if there are more.
-    pub(super) fn of(&self, section: &Range<usize>, page: &Url) -> (Vec<Link>, bool) {
-        let base = self.base.as_deref().and_then(|base| page.join(base).ok());
-        let base = base.as_ref().unwrap_or(page);
+    /// Returns the links in a range of the outline, without duplicates. Returns true with them if there are more. Without
+    /// the URL of the page, relative links are left out.
+    pub(crate) fn of(&self, section: &Range<usize>, page: Option<&Url>) -> (Vec<Link>, bool) {
+        let base = self.base.as_deref().and_then(|base| resolve(page, base));
+        let base = base.as_ref().or(page);
         let mut links: Vec<Link> = Vec::new();
         for link in self.collected.iter().filter(|link| section.contains(&link.at)) {
-            let Ok(url) = base.join(link.target.trim()) else { continue };
+            let Some(url) = resolve(base, link.target.trim()) else { continue };
             if !matches!(url.scheme(), "http" | "https") || links.iter().any(|link| link.url == url.as_str())
             {
                 continue;
@@ -86,5 +88,13 @@ impl Links {
             links.push(Link { text, url: url.into() });
         }
         (links, false)
+    }
+}
+
+/// Returns the URL of a link in a page at a URL, if that is known.
+fn resolve(base: Option<&Url>, target: &str) -> Option<Url> {
+    match base {
+        Some(base) => base.join(target).ok(),
+        None => Url::parse(target).ok(),
     }
 }

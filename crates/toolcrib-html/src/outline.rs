@@ -16,13 +16,13 @@ use html5ever::tokenizer::{
 use toolcrib_model::ToolError;
 use toolcrib_model::text::truncate_bytes;
 
-use super::links::Links;
+use crate::links::Links;
 
 /// The maximum nesting of lists, quotes and the like in an outline. Deeper elements become siblings of their parents.
 const MAX_NESTING: usize = 16;
 
 /// The maximum size of an outline, in bytes.
-pub(super) const MAX_OUTLINE_BYTES: usize = 1024 * 1024;
+pub(crate) const MAX_OUTLINE_BYTES: usize = 1024 * 1024;
 
 /// The number of bytes of a page that are processed between two checks for cancellation.
 const STEP_BYTES: usize = 4 * 1024;
@@ -99,21 +99,21 @@ const VOID: &[&str] = &[
 
 /// The outline of a page.
 #[derive(Default)]
-pub(super) struct Outline {
+pub(crate) struct Outline {
     /// HTML of a few elements, without attributes.
-    pub(super) html: String,
+    pub(crate) html: String,
     /// The size of its text, in bytes.
-    pub(super) text_bytes: usize,
-    pub(super) title: Option<String>,
-    pub(super) description: Option<String>,
-    pub(super) language: Option<String>,
-    pub(super) links: Links,
+    pub(crate) text_bytes: usize,
+    pub(crate) title: Option<String>,
+    pub(crate) description: Option<String>,
+    pub(crate) language: Option<String>,
+    pub(crate) links: Links,
     /// The main content, if the page marks it.
     main: Option<Section>,
     /// The range from the first article to the end of the last one.
     articles: Option<Section>,
     /// True if the page continues after the processed part.
-    pub(super) is_cut: bool,
+    pub(crate) is_cut: bool,
 }
 
 /// A range of an outline.
@@ -125,7 +125,7 @@ struct Section {
 
 /// The amount of content that the outline leaves out.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum FilterLevel {
+pub(crate) enum FilterLevel {
     /// Leaves out everything around the content.
     Strict,
     /// Leaves out only what is not text. In a page with unclosed elements, the strict level may leave out too much.
@@ -134,7 +134,7 @@ pub(super) enum FilterLevel {
 
 impl Outline {
     /// Creates the outline of a page. `check_cancelled` is called between steps, and ends the work by an error.
-    pub(super) fn of(
+    pub(crate) fn of(
         page: &str,
         level: FilterLevel,
         check_cancelled: &dyn Fn() -> Result<(), ToolError>,
@@ -168,7 +168,7 @@ impl Outline {
     }
 
     /// Returns the range of the content: the part that the page marks, unless that contains hardly any text.
-    pub(super) fn content(&self) -> Range<usize> {
+    pub(crate) fn content(&self) -> Range<usize> {
         let is_worth = |section: &&Section| {
             let bytes = section.text.len();
             bytes >= MIN_CONTENT_BYTES || bytes * 2 >= self.text_bytes
@@ -179,7 +179,7 @@ impl Outline {
 }
 
 /// The minimum size of the text of a content section, in bytes.
-pub(super) const MIN_CONTENT_BYTES: usize = 200;
+pub(crate) const MIN_CONTENT_BYTES: usize = 200;
 
 /// Passes tokens on to the builder, which needs mutable access.
 struct Sink(RefCell<OutlineBuilder>);

@@ -1,15 +1,12 @@
 //! The tool `http.fetch_page`: the readable text of a web page.
 
-mod links;
-mod outline;
-mod render;
-
 use std::collections::BTreeMap;
 
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderValue, Method};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolcrib_html::{Link, MAX_TEXT_BYTES, ReadablePage};
 use toolcrib_io::http::{Response, essence, header_text};
 use toolcrib_model::ToolError;
 use toolcrib_sdk::CallContext;
@@ -23,17 +20,9 @@ use super::headers;
 use super::output::compression;
 use crate::blocking::blocking;
 
-use links::Link;
-
-pub use links::MAX_LINKS;
-pub use render::MAX_TEXT_BYTES;
-
 /// The `Accept` header: pages first, then any other text.
 const ACCEPTED_TYPES: &str =
     "text/html, application/xhtml+xml, text/*;q=0.9, application/json;q=0.8, */*;q=0.1";
-
-/// The maximum length of a title or a description, in characters.
-const MAX_TITLE_CHARS: usize = 500;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -127,14 +116,15 @@ fn read(
     }
     let decoded = decode_page(&response.body, content_type, response.truncated);
     let mut page = if is_page {
-        render::page(&decoded.text, url, check_cancelled)?
+        let read = ReadablePage::read(&decoded.text, Some(url), check_cancelled)?;
+        let ReadablePage { title, description, language, text, links, notes, .. } = read;
+        Page { url: String::new(), title, description, language, text, links, notes }
     } else {
-        Page { text: decoded.text, ..Page::default() }
+        let mut page = Page { text: decoded.text, ..Page::default() };
+        shorten(&mut page);
+        page
     };
     page.url = url.to_string();
-    for field in [&mut page.title, &mut page.description, &mut page.language] {
-        *field = field.take().map(|text| one_line(&text)).filter(|text| !text.is_empty());
-    }
     if response.truncated {
         page.notes
             .push(format!("the page is longer than {} bytes; the rest was not read", response.body.len()));
@@ -145,12 +135,13 @@ fn read(
     if page.text.is_empty() {
         page.notes.push("there is no text on the page; perhaps a script creates it in a browser".into());
     }
-    render::shorten(&mut page);
     Ok(page)
 }
 
-/// Joins the words of a text by single spaces, up to [`MAX_TITLE_CHARS`].
-fn one_line(text: &str) -> String {
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    words.chars().take(MAX_TITLE_CHARS).collect()
+/// Cuts the text to [`MAX_TEXT_BYTES`].
+fn shorten(page: &mut Page) {
+    if page.text.len() > MAX_TEXT_BYTES {
+        page.text.truncate(page.text.floor_char_boundary(MAX_TEXT_BYTES));
+        page.notes.push(format!("the text is longer than {MAX_TEXT_BYTES} bytes and was cut"));
+    }
 }
