@@ -29,6 +29,7 @@ const LINE_CHARS: usize = 10_000;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ReadablePage {
+    /// Its title.
     pub title: Option<String>,
     /// The description of the page by its author.
     pub description: Option<String>,

@@ -26,6 +26,7 @@ const MAX_TARGET_BYTES: usize = 2000;
 pub struct Link {
     /// The text of the link.
     pub text: String,
+    /// The absolute URL.
     pub url: String,
 }
 

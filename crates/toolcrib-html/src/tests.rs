@@ -8,7 +8,18 @@ fn a_page_becomes_markdown_with_its_title_and_absolute_links() {
         <table><tr><th>Id<th>Total<tr><td>7<td>12 €</table><ul><li>see <a href='https://shop.example/7'>order 7</a>\
         <li><a href='/8'>order 8</a></ul><script>track()</script>";
     let page = ReadablePage::read(html, None, &|| Ok(())).unwrap();
-    insta::assert_snapshot!(page.to_markdown(), @"");
+    insta::assert_snapshot!(page.to_markdown(), @r"
+    # Orders
+
+    ## Open
+
+    Id | Total
+    7 | 12 €
+    * see order 7
+    * order 8
+
+    * [order 7](https://shop.example/7)
+    ");
 }
 
 #[test]

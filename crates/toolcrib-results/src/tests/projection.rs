@@ -153,8 +153,8 @@ async fn tables_are_compact_for_models_where_the_settings_say_so() {
 #[tokio::test]
 async fn pages_are_markdown_for_models_where_that_is_shorter_and_their_html_has_a_handle() {
     let results = Results::new(ResultLimits { compact: true, ..ResultLimits::default() });
-    let menu = "<nav><a href='/'>Home</a></nav>".repeat(40);
-    let page = format!("<!doctype html><title>Orders</title>{menu}<h1>Open orders</h1><p>Order 7 waits.");
+    let script = "<script>track('a visit')</script>".repeat(40);
+    let page = format!("<!doctype html><title>Orders</title>{script}<h1>Open orders</h1><p>Order 7 waits.");
     let project = async |text: &str, context: CallContext| {
         let result = ToolResult::ok(None, "shop::page", json!(text));
         results.project(result, Projections::default(), None, &context).await
@@ -165,7 +165,7 @@ async fn pages_are_markdown_for_models_where_that_is_shorter_and_their_html_has_
     assert!(result.saved_tokens().unwrap() > 0);
     let handle = text.split('"').nth(1).unwrap();
     let whole = super::reading(&results, handle, json!({}), &CallContext::new("s")).await.unwrap();
-    assert!(whole.to_string().contains("Home"), "{whole}");
+    assert!(whole.to_string().contains("a visit"), "{whole}");
     let result = project(&page, CallContext::new("s").with_full_results()).await;
     assert_eq!(result.result, json!(page), "a program gets HTML");
     for text in ["<html>", "<p>one</p>", "a text"] {
