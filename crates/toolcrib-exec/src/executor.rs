@@ -24,8 +24,7 @@ use self::projection::projection_below;
 use crate::approval::{ApprovalProcess, MAX_EDITS};
 use crate::audit::{Audit, CallRecorder};
 use crate::authorize::{CallState, ResolvedCall, authorize};
-use crate::flow::FlowControl;
-use crate::flow::{CallChain, limited_as};
+use crate::flow::{CallChain, FlowControl, ProcessCount, limited_as};
 use crate::heartbeat::Heartbeat;
 use crate::hooks::fault;
 use crate::limits::{DEFAULT_APPROVAL_WAIT, MAX_APPROVAL_WAIT, MAX_DEADLINE, MIN_APPROVAL_WAIT, deadline_of};
@@ -77,6 +76,11 @@ impl Executor {
     pub fn with_flow(mut self, settings: FlowSettings) -> Self {
         self.flow = FlowControl::new(settings);
         self
+    }
+
+    /// Returns the number of processes that share the rate limits. It is 1 until it is set.
+    pub fn processes(&self) -> &ProcessCount {
+        self.flow.processes()
     }
 
     /// Sets the processing of results. [`tools`](toolcrib_results::tools) must be given the same `results`.

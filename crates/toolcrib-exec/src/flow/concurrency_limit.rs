@@ -8,6 +8,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::call_chain::{CallChain, LendingGuard};
+use super::process_count::ProcessCount;
 use super::rate_limiter::RateLimiter;
 use super::refusal::{LimitedSubject, Refusal};
 use super::settings::LimitSettings;
@@ -40,10 +41,10 @@ struct QueueSlot<'a> {
 }
 
 impl ConcurrencyLimit {
-    pub(super) fn new(settings: LimitSettings) -> Self {
+    pub(super) fn new(settings: LimitSettings, processes: &ProcessCount) -> Self {
         Self {
             permits: settings.permits.map(|permits| Arc::new(Semaphore::new(number_of(permits)))),
-            rate: settings.rate.as_ref().map(RateLimiter::new),
+            rate: settings.rate.as_ref().map(|rate| RateLimiter::new(rate, processes.clone())),
             waiting: AtomicUsize::new(0),
             settings,
         }

@@ -45,6 +45,7 @@ mod cache_key;
 mod call_chain;
 mod circuit_breaker;
 mod concurrency_limit;
+mod process_count;
 mod rate_limiter;
 mod refusal;
 mod result_cache;
@@ -67,6 +68,7 @@ use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::CallContext;
 
 pub use call_chain::CallChain;
+pub use process_count::ProcessCount;
 pub use settings::*;
 
 use cache_key::{CacheKey, cacheable};
@@ -85,6 +87,7 @@ pub struct FlowControl {
     sources: StateMap<Arc<str>, SourceState>,
     cache: ResultCache,
     flights: SingleFlight,
+    processes: ProcessCount,
 }
 
 /// The limits that a call has to pass.
@@ -111,7 +114,18 @@ impl FlowControl {
     /// Creates flow control with these settings.
     pub fn new(settings: FlowSettings) -> Self {
         let cache = ResultCache::new(settings.cache.clone());
-        Self { settings, sources: StateMap::default(), cache, flights: SingleFlight::default() }
+        Self {
+            settings,
+            sources: StateMap::default(),
+            cache,
+            flights: SingleFlight::default(),
+            processes: ProcessCount::default(),
+        }
+    }
+
+    /// Returns the number of processes that share the rate limits. It is 1 until it is set.
+    pub fn processes(&self) -> &ProcessCount {
+        &self.processes
     }
 
     /// Returns the settings.
@@ -301,7 +315,12 @@ impl FlowControl {
 
     /// Returns the state of a source, which is created at its first call.
     fn source(&self, name: &Arc<str>, in_process: bool) -> Arc<SourceState> {
-        let make = || (Arc::clone(name), SourceState::new(Arc::clone(name), in_process, &self.settings));
+        let make = || {
+            (
+                Arc::clone(name),
+                SourceState::new(Arc::clone(name), in_process, &self.settings, &self.processes),
+            )
+        };
         self.sources.get(&**name, |_| true, make)
     }
 }

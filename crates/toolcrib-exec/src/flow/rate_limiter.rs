@@ -3,6 +3,8 @@
 //! It uses the generic cell rate algorithm: one instant is the time at which the next call conforms, and a call may be
 //! early by as much as the burst allows. Calls that are too early wait in order. Only the first of them waits for the
 //! clock, so a call that gives up does not affect the others.
+//!
+//! Of several processes that serve one app, each admits an equal share of the calls, and at least one at a time.
 
 use std::time::Duration;
 
@@ -10,14 +12,16 @@ use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
+use super::process_count::ProcessCount;
 use super::settings::RateLimit;
 
 #[derive(Debug)]
 pub(super) struct RateLimiter {
-    /// The interval between two calls.
+    /// The interval between two calls of all processes.
     interval: Duration,
-    /// The time that a call may be early.
-    tolerance: Duration,
+    /// The number of calls at once of all processes.
+    burst: u32,
+    processes: ProcessCount,
     /// The time at which the next call conforms; `None` before the first.
     on_time: Mutex<Option<Instant>>,
     /// Held by the first waiting call.
@@ -25,12 +29,11 @@ pub(super) struct RateLimiter {
 }
 
 impl RateLimiter {
-    pub(super) fn new(limit: &RateLimit) -> Self {
-        let interval = limit.per / limit.calls.get();
-        let burst = limit.burst.unwrap_or(limit.calls).get();
+    pub(super) fn new(limit: &RateLimit, processes: ProcessCount) -> Self {
         Self {
-            interval,
-            tolerance: interval.saturating_mul(burst - 1),
+            interval: limit.per / limit.calls.get(),
+            burst: limit.burst.unwrap_or(limit.calls).get(),
+            processes,
             on_time: Mutex::default(),
             turn: Semaphore::new(1),
         }
@@ -55,7 +58,8 @@ impl RateLimiter {
         let on_time = *self.on_time.lock();
         let until_next = on_time.map_or(Duration::ZERO, |at| at.saturating_duration_since(now));
         let others = u32::try_from(others).unwrap_or(u32::MAX);
-        (until_next + self.interval.saturating_mul(others)).saturating_sub(self.tolerance)
+        let (interval, tolerance) = self.share();
+        (until_next + interval.saturating_mul(others)).saturating_sub(tolerance)
     }
 
     /// Returns true if the state equals that of a new one.
@@ -63,14 +67,23 @@ impl RateLimiter {
         self.on_time.lock().is_none_or(|at| at <= now)
     }
 
+    /// Returns the interval between two calls of this process, and the time that a call may be early.
+    fn share(&self) -> (Duration, Duration) {
+        let processes = self.processes.get();
+        let interval = self.interval.saturating_mul(processes);
+        let burst = (self.burst / processes).max(1);
+        (interval, interval.saturating_mul(burst - 1))
+    }
+
     /// Counts a call, or returns the time at which it can be counted.
     fn count(&self, now: Instant) -> Result<(), Instant> {
+        let (interval, tolerance) = self.share();
         let mut on_time = self.on_time.lock();
         let at = on_time.map_or(now, |at| at.max(now));
-        if at - now > self.tolerance {
-            return Err(at - self.tolerance);
+        if at - now > tolerance {
+            return Err(at - tolerance);
         }
-        *on_time = Some(at + self.interval);
+        *on_time = Some(at + interval);
         Ok(())
     }
 }

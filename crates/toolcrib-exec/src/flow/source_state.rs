@@ -11,6 +11,7 @@ use toolcrib_model::{QualifiedName, Tool};
 
 use super::circuit_breaker::{AttemptReport, CircuitBreaker, CircuitChange, CircuitOpen, Ticket};
 use super::concurrency_limit::ConcurrencyLimit;
+use super::process_count::ProcessCount;
 use super::retry::RetryBudget;
 use super::settings::FlowSettings;
 
@@ -24,6 +25,7 @@ pub(super) struct SourceState {
     in_process: bool,
     pub(super) limit: Arc<ConcurrencyLimit>,
     tools: StateMap<QualifiedName, ConcurrencyLimit>,
+    processes: ProcessCount,
     health: Mutex<Health>,
 }
 
@@ -41,13 +43,19 @@ pub(super) struct AttemptPermit {
 }
 
 impl SourceState {
-    pub(super) fn new(name: Arc<str>, in_process: bool, settings: &FlowSettings) -> Self {
+    pub(super) fn new(
+        name: Arc<str>,
+        in_process: bool,
+        settings: &FlowSettings,
+        processes: &ProcessCount,
+    ) -> Self {
         let health = Health {
             breaker: CircuitBreaker::new(settings.breaker(&name, in_process)),
             budget: RetryBudget::new(),
         };
-        let limit = Arc::new(ConcurrencyLimit::new(settings.source_limit(&name, in_process)));
-        Self { name, in_process, limit, tools: StateMap::default(), health: Mutex::new(health) }
+        let limit = Arc::new(ConcurrencyLimit::new(settings.source_limit(&name, in_process), processes));
+        let (tools, processes) = (StateMap::default(), processes.clone());
+        Self { name, in_process, limit, tools, processes, health: Mutex::new(health) }
     }
 
     /// Returns the limit of one of the source's tools.
@@ -59,7 +67,7 @@ impl SourceState {
         Some(self.tools.get(
             &tool.name,
             |limit| *limit.settings() == limits,
-            || (tool.name.clone(), ConcurrencyLimit::new(limits.clone())),
+            || (tool.name.clone(), ConcurrencyLimit::new(limits.clone(), &self.processes)),
         ))
     }
 

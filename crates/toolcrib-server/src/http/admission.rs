@@ -37,10 +37,12 @@ impl AdmissionRules {
             return Err(Error::Open { address });
         }
         let limits = &section.limits;
+        let replica = shared.settings.replica.as_ref();
+        let processes = replica.map(|replica| replica.processes().clone()).unwrap_or_default();
         Ok(Self {
             allowed_hosts: AllowedHosts::new(address, &section.allowed_hosts, &section.allowed_origins),
             auth,
-            rate_limiter: RateLimiter::new(limits),
+            rate_limiter: RateLimiter::new(limits, processes),
             has_page: section.page.unwrap_or_else(|| address.ip().is_loopback()),
             max_sessions: limits.sessions.get(),
             max_body_bytes: limits.body_bytes.get(),

@@ -8,6 +8,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 use toolcrib_app::sections::serve::ServeLimits;
+use toolcrib_exec::flow::ProcessCount;
 
 /// The maximum number of tracked clients. Beyond it, idle clients without open requests are dropped.
 const MAX_CLIENTS: usize = 4096;
@@ -22,7 +23,9 @@ pub(super) enum ClientKey {
 /// A limiter of the open requests and the request rate of each client.
 pub(super) struct RateLimiter {
     at_once: usize,
+    /// The rate of all processes together.
     per_second: f64,
+    processes: ProcessCount,
     usage: Arc<Mutex<HashMap<ClientKey, ClientUsage>>>,
 }
 
@@ -40,10 +43,11 @@ pub(super) struct RequestPermit {
 }
 
 impl RateLimiter {
-    pub(super) fn new(limits: &ServeLimits) -> Self {
+    pub(super) fn new(limits: &ServeLimits, processes: ProcessCount) -> Self {
         Self {
             at_once: limits.requests_at_once.get(),
             per_second: limits.requests_per_second.get().into(),
+            processes,
             usage: Arc::default(),
         }
     }
@@ -57,23 +61,24 @@ impl RateLimiter {
     /// Acquires a permit, or returns the time after which to retry.
     pub(super) fn acquire(&self, key: ClientKey) -> Result<RequestPermit, Duration> {
         let now = Instant::now();
-        let most = self.per_second * 2.0;
+        let rate = self.per_second / f64::from(self.processes.get());
+        // Below one request, none would ever be admitted.
+        let most = (rate * 2.0).max(1.0);
         let mut all = self.usage.lock();
         if all.len() >= MAX_CLIENTS && !all.contains_key(&key) {
-            let rate = self.per_second;
             all.retain(|_, usage| usage.open > 0 || usage.filled(now, rate, most) < most);
             if all.len() >= MAX_CLIENTS {
                 return Err(Duration::from_secs(1));
             }
         }
         let usage = all.entry(key.clone()).or_insert(ClientUsage { open: 0, left: most, since: now });
-        usage.left = usage.filled(now, self.per_second, most);
+        usage.left = usage.filled(now, rate, most);
         usage.since = now;
         if usage.open >= self.at_once {
             return Err(Duration::from_secs(1));
         }
         if usage.left < 1.0 {
-            return Err(Duration::from_secs_f64((1.0 - usage.left) / self.per_second));
+            return Err(Duration::from_secs_f64((1.0 - usage.left) / rate));
         }
         usage.left -= 1.0;
         usage.open += 1;
@@ -109,7 +114,7 @@ mod tests {
         let mut limits = ServeLimits::default();
         limits.requests_at_once = at_once.try_into().unwrap();
         limits.requests_per_second = per_second.try_into().unwrap();
-        RateLimiter::new(&limits)
+        RateLimiter::new(&limits, ProcessCount::default())
     }
 
     #[tokio::test(start_paused = true)]
@@ -124,6 +129,19 @@ mod tests {
         tokio::time::advance(wait).await;
         assert!(rate_limiter.acquire(key(1)).is_ok());
         assert!(rate_limiter.acquire(key(1)).is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_of_several_processes_admits_its_share() {
+        let rate_limiter = rate_limiter(100, 6);
+        rate_limiter.processes.set(3);
+        for _ in 0..4 {
+            drop(rate_limiter.acquire(key(1)).ok().unwrap());
+        }
+        assert_eq!(rate_limiter.acquire(key(1)).err().unwrap(), Duration::from_millis(500));
+        rate_limiter.processes.set(100);
+        tokio::time::advance(Duration::from_mins(1)).await;
+        assert!(rate_limiter.acquire(key(1)).is_ok(), "each process admits one request at least");
     }
 
     #[tokio::test(start_paused = true)]

@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sha2::Sha256;
 use tokio::sync::{Notify, oneshot};
+use toolcrib_exec::flow::ProcessCount;
 use toolcrib_model::random::{hex, random_bytes};
 use toolcrib_runtime::Runtime;
 use toolcrib_tasks::Store;
@@ -56,6 +57,8 @@ pub struct Replica {
     problem: Mutex<Option<String>>,
     /// True if the other processes know that an operator is present here.
     is_attended: AtomicBool,
+    /// The number of processes, which share the rate limits.
+    processes: ProcessCount,
 }
 
 /// The record of a process.
@@ -96,6 +99,7 @@ impl Replica {
             woken: Notify::new(),
             problem: Mutex::default(),
             is_attended: AtomicBool::new(false),
+            processes: ProcessCount::default(),
         };
         replica.tell_alive(false).await?;
         Ok(Arc::new(replica))
@@ -115,6 +119,19 @@ impl Replica {
         if let Some(store) = runtime.tasks().shared_store() {
             *self.store.lock() = store;
         }
+        runtime.executor().processes().set(self.processes.get());
+    }
+
+    /// Returns the number of processes, which share the rate limits.
+    pub(crate) fn processes(&self) -> &ProcessCount {
+        &self.processes
+    }
+
+    /// Counts the processes, for their shares of the rate limits.
+    pub(crate) async fn count_processes(&self) -> Result<u32, StoreError> {
+        let processes = self.store().load(RecordKind::Process).await?.len();
+        self.processes.set(u32::try_from(processes).unwrap_or(u32::MAX));
+        Ok(self.processes.get())
     }
 
     /// Returns bytes for a purpose that are the same in all processes, and that others cannot guess.

@@ -53,6 +53,19 @@ async fn a_key_that_is_too_old_is_replaced_and_opens_what_it_signed() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn processes_that_joined_and_have_not_ended_share_the_rate_limits() {
+    let (store, one, two) = replicas().await;
+    let third = Replica::on(Arc::clone(&store)).await.unwrap();
+    assert_eq!(one.count_processes().await.unwrap(), 3);
+    third.leave().await;
+    assert_eq!(two.count_processes().await.unwrap(), 2);
+    tokio::time::advance(super::PROCESS_LIFETIME * 2).await;
+    two.tell_alive(false).await.unwrap();
+    assert_eq!(two.count_processes().await.unwrap(), 1, "the first did not renew its record");
+    assert_eq!(two.processes().get(), 1);
+}
+
 #[tokio::test]
 async fn of_two_answers_to_a_question_the_first_reaches_its_process() {
     let (store, asks, answers) = replicas().await;

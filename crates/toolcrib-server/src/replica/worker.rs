@@ -78,6 +78,10 @@ impl Due {
                     tracing::warn!(%error, "the other processes cannot be told that this one is alive");
                 }
             }
+            // While the store is away, the shares stay as they are.
+            if let Ok(processes) = replica.count_processes().await {
+                shared.runtime().executor().processes().set(processes);
+            }
             self.told_attended = is_attended;
             self.heartbeat = Instant::now() + HEARTBEAT;
         }

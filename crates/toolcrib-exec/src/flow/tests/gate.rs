@@ -171,6 +171,19 @@ async fn a_rate_limit_spreads_calls_after_a_burst() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn each_of_several_processes_has_an_equal_share_of_a_rate_limit() {
+    let flow = flow(json!({"source": {"rate": {"calls": 60, "per_seconds": 60, "burst": 6}}}));
+    flow.processes().set(3);
+    assert_eq!(starts(&flow, &plain("far"), 4).await, [0, 0, 3, 6]);
+    pass(seconds(60)).await;
+    flow.processes().set(100);
+    assert_eq!(starts(&flow, &plain("far"), 2).await, [0, 100], "one call at a time is always admitted");
+    pass(seconds(100)).await;
+    flow.processes().set(0);
+    assert_eq!(starts(&flow, &plain("far"), 7).await, [0, 0, 0, 0, 0, 0, 1], "this process alone");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_call_that_the_rate_limit_has_no_time_for_is_told_so_at_once() {
     let flow = flow(json!({"source": {"rate": {"calls": 1, "per_seconds": 30}}}));
     let call = plain("far");
