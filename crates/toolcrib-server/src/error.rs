@@ -66,6 +66,9 @@ pub enum Error {
         "`toolcrib approve` needs Unix domain sockets, which this system does not have; remove `serve.approve` from the app"
     )]
     NoSockets,
+    /// The client for requests to other processes cannot be created.
+    #[error(transparent)]
+    Http(#[from] toolcrib_io::Error),
     /// The store that processes share cannot be used.
     #[error(transparent)]
     Store(#[from] toolcrib_tasks::store::StoreError),

@@ -9,7 +9,7 @@ use tokio::io::{AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-use super::client::{Served, WAITS, app, call_ask, let_go, read, until_called, was_called};
+use super::client::{Served, WAITS, app, call_ask, let_go, read, read_until, until_called, was_called};
 use super::page::{field, operator, send, start};
 use crate::support::{Lab, PATIENCE, mcp_script, new_database};
 
@@ -203,6 +203,36 @@ async fn a_call_that_had_begun_in_a_replica_that_was_killed_is_not_repeated() {
     assert!(text(&lost).contains("outcome_unknown"), "{lost}");
     assert!(!was_called(&labs[1]));
     let_go(&labs[0]);
+}
+
+#[tokio::test]
+async fn a_session_of_an_earlier_client_is_used_at_any_replica_and_ends_with_its_own() {
+    let Some(labs) = labs::<2>(GRANTED) else { return };
+    let [mut owns, other] = served(&labs).await;
+    let [session, lost] = [owns.session(&[], json!({})).await, owns.session(&[], json!({})).await];
+    let of = |session| [("mcp-session-id", session), ("mcp-protocol-version", "2025-11-25")];
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call_ask()}).to_string();
+    let mut events = other.connect().await;
+    events.write_all(&other.request("GET", "/mcp", &of(&session), "")).await.unwrap();
+    read_until(&mut events, "text/event-stream").await;
+    let answered = other.post(&of(&session), &call).await;
+    assert_eq!(text(&answered.message()), "done", "{answered:#?}");
+    assert_eq!(labs[0].read("home/called"), "ask\n");
+    assert!(!was_called(&labs[1]));
+
+    let [id, version] = of(&session);
+    let forged = owns.post(&[id, version, ("toolcrib-handoff", "00ff")], &call).await;
+    assert_eq!(forged.status, 403, "{forged:#?}");
+    let ended = other.raw(&other.request("DELETE", "/mcp", &of(&session), "")).await;
+    assert_eq!(ended.status, 204, "{ended:#?}");
+    assert_eq!(other.post(&of(&session), &call).await.status, 404);
+
+    owns.terminate();
+    owns.child.wait().await.unwrap();
+    let gone = other.post(&of(&lost), &call).await;
+    assert_eq!(gone.status, 404, "a client begins another session then: {gone:#?}");
+    let again = other.session(&[], json!({})).await;
+    assert_eq!(text(&other.post(&of(&again), &call).await.message()), "done");
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, de};
 use toolcrib_document::Error as DocumentError;
 use toolcrib_model::{Risk, Secret};
 use toolcrib_policy::{Policy, Scope, SettingLocation};
+use url::Url;
 
 pub use self::oauth::{MAX_OAUTH_CLIENTS, OAuthClient, OAuthConfig, ServedOAuth};
 use crate::file::variables;
@@ -70,6 +71,11 @@ pub struct ServeSection {
     /// True if `toolcrib approve` on this machine can answer waiting calls. The default is false, since a program of
     /// the same user could answer them too. Read when serving begins.
     pub approve: bool,
+    /// The URL at which the other replicas reach this one, to hand over requests of its sessions. By default
+    /// `http://ADDRESS` of the listener; without one if that is all addresses of the machine, so that clients of the
+    /// session begin another.
+    #[serde(deserialize_with = "present")]
+    pub handoff_url: Option<String>,
     /// Limits of connections and requests.
     pub limits: ServeLimits,
 }
@@ -203,6 +209,24 @@ impl ServeSection {
             }
         }
         Ok(clients)
+    }
+}
+
+impl ServeSection {
+    /// Returns `handoff_url`, with what its variables hold now.
+    pub fn handoff_url(&self, file: &AppFile) -> Result<Option<Url>, Error> {
+        const PLACE: &str = "/serve/handoff_url";
+        let Some(text) = &self.handoff_url else { return Ok(None) };
+        let text = variables::expanded(file, text, PLACE, false).map_err(|error| file.wrong(error))?;
+        let url = Url::parse(&text).ok().filter(|url| {
+            let is_origin = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
+            matches!(url.scheme(), "http" | "https") && url.username().is_empty() && is_origin
+        });
+        if url.is_none() {
+            let message = format!("expected `http://HOST:PORT` or `https://HOST:PORT`, found {text:?}");
+            return Err(file.wrong(file.error_at(PLACE, message)));
+        }
+        Ok(url)
     }
 }
 

@@ -18,6 +18,7 @@ use toolcrib_oauth::metadata::PROTECTED_RESOURCE;
 use super::admission::AdmissionRules;
 use super::body::{self, BodyError};
 use super::event_stream::AnsweredStream;
+use super::handoff::Sender;
 use super::memory_budget::{BodyBudget, BodyShare};
 use super::rate_limit::ClientKey;
 use super::reply;
@@ -36,7 +37,10 @@ pub(super) async fn mcp(
     mut request: Request<Body>,
 ) -> Response {
     let (rules, lease) = state.current();
-    let client = match rules.client(request.uri(), request.headers()).await {
+    let session = request.headers().get(SESSION).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let handoff = state.handoff.as_ref().zip(session.as_deref());
+    let sender = handoff.map(|(handoff, session)| handoff.sender(request.headers(), session));
+    let client = match rules.client(request.uri(), request.headers(), sender).await {
         Ok(client) => client,
         Err(response) => return *response,
     };
@@ -45,17 +49,33 @@ pub(super) async fn mcp(
     } else {
         ClientKey::Client(Arc::clone(&client.owner))
     };
-    let permit = match rules.rate_limiter.acquire(key) {
-        Ok(permit) => permit,
-        Err(wait) => return reply::too_many(wait),
+    let permit = match sender {
+        // The other process has counted it.
+        Some(Sender::Process) => None,
+        _ => match rules.rate_limiter.acquire(key) {
+            Ok(permit) => Some(permit),
+            Err(wait) => return reply::too_many(wait),
+        },
     };
     if state.shared.draining.is_cancelled() {
         return reply::last(StatusCode::SERVICE_UNAVAILABLE, "the server is shutting down");
     }
+    if sender == Some(Sender::Client)
+        && let Some((handoff, session)) = handoff
+        && let Some(process) = handoff.elsewhere(session)
+    {
+        let (parts, body) = request.into_parts();
+        let (bytes, share) = match rules.read_body(body, &state.bodies).await {
+            Ok(read) => read,
+            Err(response) => return *response,
+        };
+        let response = handoff.pass_on(process, session, parts, bytes).await;
+        drop(share);
+        return response.map(|body| body::holding(body, permit));
+    }
     // The token is for this server alone and must not reach other code.
     request.headers_mut().remove(AUTHORIZATION);
     request.extensions_mut().insert(Arc::clone(&client));
-    let session = request.headers().get(SESSION).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let is_unknown = |session: &str| !state.sessions.has(&client.owner, session);
     if request.method() == Method::DELETE && session.as_deref().is_some_and(is_unknown) {
         return reply::last(StatusCode::NOT_FOUND, "there is no such session");
@@ -126,8 +146,19 @@ impl AdmissionRules {
     }
 
     /// Returns the client of a request if the request is admitted.
-    async fn client(&self, uri: &Uri, headers: &HeaderMap) -> Result<Arc<Client>, Box<Response>> {
-        if let Some(why) = self.allowed_hosts.refusal(uri, headers) {
+    async fn client(
+        &self,
+        uri: &Uri,
+        headers: &HeaderMap,
+        sender: Option<Sender>,
+    ) -> Result<Arc<Client>, Box<Response>> {
+        if sender == Some(Sender::Forger) {
+            return Err(Box::new(reply::last(StatusCode::FORBIDDEN, "no process of the app sent this")));
+        }
+        // Another process has checked the host, which may be its own.
+        if sender != Some(Sender::Process)
+            && let Some(why) = self.allowed_hosts.refusal(uri, headers)
+        {
             return Err(Box::new(reply::last(StatusCode::FORBIDDEN, why)));
         }
         let refused = |refusal| Box::new(reply::refused(&refusal, &self.auth.challenge(&refusal)));
@@ -190,7 +221,7 @@ pub(super) async fn readyz(State(state): State<Arc<HttpState>>) -> Response {
 /// Returns the metrics.
 pub(super) async fn metrics(State(state): State<Arc<HttpState>>, request: Request<Body>) -> Response {
     let (rules, lease) = state.current();
-    if let Err(response) = rules.client(request.uri(), request.headers()).await {
+    if let Err(response) = rules.client(request.uri(), request.headers(), None).await {
         return *response;
     }
     let (snapshot, health) = (lease.runtime.snapshot(), lease.runtime.health());

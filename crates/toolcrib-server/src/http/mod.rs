@@ -8,7 +8,8 @@
 //! 4. `rate_limit`: the number of open requests of its client, and their rate (429);
 //! 5. `body`: its size (413) and duration (408), the memory in use by all bodies (503, `memory_budget`), and one
 //!    message that can be parsed in only one way (400);
-//! 6. the protocol: headers, revisions and sessions (400, 404, 405, 406, 415).
+//! 6. `handoff`: a session of another process, which gets the request;
+//! 7. the protocol: headers, revisions and sessions (400, 404, 405, 406, 415).
 
 mod admission;
 mod allowed_hosts;
@@ -17,6 +18,7 @@ mod body;
 mod connections;
 mod endpoint;
 mod event_stream;
+mod handoff;
 mod memory_budget;
 mod page;
 mod rate_limit;
@@ -39,9 +41,12 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use toolcrib_app::sections::serve::MAX_BODY_BYTES;
 use toolcrib_oauth::metadata::PROTECTED_RESOURCE;
+use url::Url;
 
 use self::admission::AdmissionRules;
+use self::handoff::Handoff;
 use self::memory_budget::BodyBudget;
+use self::sessions::Sessions;
 use self::state::{ActiveApp, HttpState};
 use crate::app_version::Listener;
 use crate::{Error, Server};
@@ -77,11 +82,19 @@ impl Server {
             .disable_allowed_origins()
             .with_max_request_body_bytes(MAX_BODY_BYTES)
             .with_cancellation_token(self.shared.closing.child_token());
+        let replica = self.shared.settings.replica.as_ref();
+        let handoff = replica.map(Handoff::new).transpose()?.map(Arc::new);
+        if let Some(replica) = replica {
+            let of_listener = Url::parse(&format!("http://{address}")).ok();
+            let of_listener = of_listener.filter(|_| !address.ip().is_unspecified());
+            replica.set_url(app.config.serve.handoff_url(&app.file)?.or(of_listener));
+        }
         let state = HttpState {
             shared: Arc::clone(&self.shared),
             address,
+            handoff: handoff.clone(),
             active: watch::Sender::new(ActiveApp { rules, version }),
-            sessions: Arc::default(),
+            sessions: Sessions::new(handoff),
             mcp,
             bodies: BodyBudget::default(),
             page: self.page.clone(),

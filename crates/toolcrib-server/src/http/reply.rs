@@ -74,6 +74,11 @@ pub(super) fn no_room() -> Response<Body> {
     later(StatusCode::SERVICE_UNAVAILABLE, text, Duration::from_secs(1))
 }
 
+/// Returns the response if another part of the app cannot be reached now.
+pub(super) fn unavailable(text: &str) -> Response<Body> {
+    later(StatusCode::SERVICE_UNAVAILABLE, text, Duration::from_secs(1))
+}
+
 /// Returns a rejection that asks the client to retry later.
 fn later(status: StatusCode, text: &str, wait: Duration) -> Response<Body> {
     let mut response = last(status, text);

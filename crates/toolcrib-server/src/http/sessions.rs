@@ -1,6 +1,7 @@
 //! The sessions of clients before revision 2026-07-28, each bound to the client that started it.
 
 use std::collections::{HashMap, HashSet};
+use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 
 use futures::Stream;
@@ -11,6 +12,8 @@ use rmcp::transport::streamable_http_server::session::local::{
 };
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId, SessionManager};
 use tokio::runtime::Handle;
+
+use super::handoff::Handoff;
 
 /// The sessions as a request of a client sees them: a session of another client does not exist for it.
 pub(super) struct ClientSessions {
@@ -51,13 +54,22 @@ impl Drop for UnansweredRequest {
     }
 }
 
+/// The events of a session.
+type Events = Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>;
+
+/// Boxes events, whose type would name the lifetime of the id that they were asked with.
+fn boxed(events: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static) -> Events {
+    Box::pin(events)
+}
+
 /// The maximum number of sessions of one client, within `serve.limits.sessions`.
 pub(crate) const MAX_SESSIONS_OF_CLIENT: usize = 256;
 
 /// The sessions of all clients.
-#[derive(Default)]
 pub(super) struct Sessions {
     local: LocalSessionManager,
+    /// The prefix of the ids, where several processes serve the app.
+    handoff: Option<Arc<Handoff>>,
     known: Mutex<HashMap<SessionId, SessionEntry>>,
     /// The number of unanswered requests of each client that start a session.
     opening: Mutex<HashMap<Arc<str>, usize>>,
@@ -113,6 +125,23 @@ pub(super) struct RunningRequest {
 }
 
 impl Sessions {
+    pub(super) fn new(handoff: Option<Arc<Handoff>>) -> Arc<Self> {
+        Arc::new(Self {
+            local: LocalSessionManager::default(),
+            handoff,
+            known: Mutex::default(),
+            opening: Mutex::default(),
+        })
+    }
+
+    /// Returns the id of a session in this process.
+    fn local_id(&self, id: &SessionId) -> SessionId {
+        match (&self.handoff, id.split_once('.')) {
+            (Some(_), Some((_, local))) => local.into(),
+            _ => id.clone(),
+        }
+    }
+
     /// Returns the sessions as a request of this client sees them.
     pub(super) fn of(self: &Arc<Self>, client: &Arc<str>) -> Arc<ClientSessions> {
         let (sessions, client) = (Arc::clone(self), Arc::clone(client));
@@ -164,10 +193,10 @@ impl Sessions {
 }
 
 impl ClientSessions {
-    /// Returns the manager of the sessions if this one belongs to the client.
-    fn owning(&self, id: &SessionId) -> Result<&LocalSessionManager, LocalSessionManagerError> {
+    /// Returns the manager of the sessions, and the id for it, if the session belongs to the client.
+    fn owning(&self, id: &SessionId) -> Result<(&LocalSessionManager, SessionId), LocalSessionManagerError> {
         if self.sessions.has(&self.client, id) {
-            Ok(&self.sessions.local)
+            Ok((&self.sessions.local, self.sessions.local_id(id)))
         } else {
             Err(LocalSessionManagerError::SessionNotFound(id.clone()))
         }
@@ -187,7 +216,10 @@ impl SessionManager for ClientSessions {
     type Transport = <LocalSessionManager as SessionManager>::Transport;
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
-        let (id, transport) = self.sessions.local.create_session().await?;
+        let (mut id, transport) = self.sessions.local.create_session().await?;
+        if let Some(handoff) = &self.sessions.handoff {
+            id = handoff.session_id(&id).into();
+        }
         // A request starts at most one session.
         let _ = self.begun.set(id.clone());
         let client = Arc::clone(&self.client);
@@ -200,11 +232,12 @@ impl SessionManager for ClientSessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<ServerJsonRpcMessage, Self::Error> {
-        self.sessions.local.initialize_session(id, message).await
+        self.sessions.local.initialize_session(&self.sessions.local_id(id), message).await
     }
 
     async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
-        Ok(self.sessions.has(&self.client, id) && self.sessions.local.has_session(id).await?)
+        let local = self.sessions.local_id(id);
+        Ok(self.sessions.has(&self.client, id) && self.sessions.local.has_session(&local).await?)
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
@@ -213,7 +246,7 @@ impl SessionManager for ClientSessions {
             return Err(LocalSessionManagerError::SessionNotFound(id.clone()));
         }
         self.sessions.known.lock().remove(id);
-        self.sessions.local.close_session(id).await
+        self.sessions.local.close_session(&self.sessions.local_id(id)).await
     }
 
     async fn create_stream(
@@ -221,18 +254,21 @@ impl SessionManager for ClientSessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        self.owning(id)?.create_stream(id, message).await
+        let (sessions, id) = self.owning(id)?;
+        Ok(boxed(sessions.create_stream(&id, message).await?))
     }
 
     async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), Self::Error> {
-        self.owning(id)?.accept_message(id, message).await
+        let (sessions, id) = self.owning(id)?;
+        sessions.accept_message(&id, message).await
     }
 
     async fn create_standalone_stream(
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        self.owning(id)?.create_standalone_stream(id).await
+        let (sessions, id) = self.owning(id)?;
+        Ok(boxed(sessions.create_standalone_stream(&id).await?))
     }
 
     async fn resume(
@@ -240,6 +276,7 @@ impl SessionManager for ClientSessions {
         id: &SessionId,
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        self.owning(id)?.resume(id, last_event_id).await
+        let (sessions, id) = self.owning(id)?;
+        Ok(boxed(sessions.resume(&id, last_event_id).await?))
     }
 }

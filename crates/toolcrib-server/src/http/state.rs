@@ -8,6 +8,7 @@ use tokio::sync::watch;
 use toolcrib_app::App;
 
 use super::admission::AdmissionRules;
+use super::handoff::Handoff;
 use super::memory_budget::BodyBudget;
 use super::sessions::{ClientSessions, Sessions};
 use crate::Error;
@@ -22,6 +23,8 @@ pub(super) struct HttpState {
     pub(super) address: SocketAddr,
     pub(super) active: watch::Sender<ActiveApp>,
     pub(super) sessions: Arc<Sessions>,
+    /// The handoff to the other processes that serve the app, if there can be any.
+    pub(super) handoff: Option<Arc<Handoff>>,
     pub(super) mcp: StreamableHttpServerConfig,
     /// The memory budget of request bodies.
     pub(super) bodies: BodyBudget,

@@ -29,6 +29,7 @@ use toolcrib_model::random::{hex, random_bytes};
 use toolcrib_runtime::Runtime;
 use toolcrib_tasks::Store;
 use toolcrib_tasks::store::{Change, Record, RecordKind, StoreError};
+use url::Url;
 
 use self::keys::KeyRing;
 use self::mail::Outcome;
@@ -59,6 +60,8 @@ pub struct Replica {
     is_attended: AtomicBool,
     /// The number of processes, which share the rate limits.
     processes: ProcessCount,
+    /// The URL at which the other processes reach this one.
+    url: Mutex<Option<Url>>,
 }
 
 /// The record of a process.
@@ -66,6 +69,9 @@ pub struct Replica {
 struct ProcessRecord {
     /// True if an operator is present there.
     attended: bool,
+    /// The URL at which the other processes reach it, see `serve.handoff_url`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
 }
 
 impl std::fmt::Debug for Replica {
@@ -100,6 +106,7 @@ impl Replica {
             problem: Mutex::default(),
             is_attended: AtomicBool::new(false),
             processes: ProcessCount::default(),
+            url: Mutex::default(),
         };
         replica.tell_alive(false).await?;
         Ok(Arc::new(replica))
@@ -179,7 +186,7 @@ impl Replica {
 
     /// Tells the other processes that this one is alive.
     pub(crate) async fn tell_alive(&self, attended: bool) -> Result<(), StoreError> {
-        let body = json!(ProcessRecord { attended });
+        let body = json!(ProcessRecord { attended, url: self.url.lock().as_ref().map(Url::to_string) });
         let record = Record { kind: RecordKind::Process, id: self.id.clone(), session: String::new(), body };
         let told = self.store().apply(vec![Change::PutFor { record, lifetime: PROCESS_LIFETIME }]).await;
         *self.problem.lock() = told.as_ref().err().map(ToString::to_string);
@@ -206,6 +213,19 @@ impl Replica {
     /// Returns true if a process is alive.
     pub(crate) async fn is_alive(&self, process: &str) -> Result<bool, StoreError> {
         Ok(self.store().get(RecordKind::Process, process).await?.is_some())
+    }
+
+    /// Tells the other processes the URL at which they reach this one. The next heartbeat does.
+    pub(crate) fn set_url(&self, url: Option<Url>) {
+        *self.url.lock() = url;
+        self.wake();
+    }
+
+    /// Returns the URL of a process; `None` if it has ended or has none.
+    pub(crate) async fn url_of(&self, process: &str) -> Result<Option<Url>, StoreError> {
+        let record = self.store().get(RecordKind::Process, process).await?;
+        let record = record.and_then(|record| serde_json::from_value::<ProcessRecord>(record.body).ok());
+        Ok(record.and_then(|record| Url::parse(&record.url?).ok()))
     }
 
     /// Returns true if an operator is present at another process.
