@@ -134,6 +134,11 @@ async fn the_recipe_that_shapes_tools_shows_and_calls_what_it_says() {
 }
 
 #[tokio::test]
+async fn the_recipe_for_profiles_limits_and_disables_what_it_says() {
+    Reader::new().follow("how-to/profiles").await;
+}
+
+#[tokio::test]
 async fn the_recipe_for_hooks_checks_calls_and_results_as_it_says() {
     Reader::new().follow("how-to/hooks").await;
 }
