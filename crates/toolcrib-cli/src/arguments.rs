@@ -187,7 +187,7 @@ pub(crate) enum Command {
                             toolcrib profile use app.yaml --none"
     )]
     Profile(ProfileArguments),
-    /// End that a tool, a namespace or a source is disabled.
+    /// Enable a tool, a namespace or a source that was disabled.
     #[command(after_help = "Example:\n  toolcrib enable app.yaml github.delete_repo")]
     Enable(OverrideArguments),
     /// Disable a tool, a namespace or a source without a change of the app file, also while the app runs.

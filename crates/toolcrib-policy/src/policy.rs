@@ -7,20 +7,20 @@ use parking_lot::RwLock;
 use toolcrib_model::{JsonObject, QualifiedName, Risk, Tool};
 
 use crate::condition::{self, Arguments, MAX_REGEXES};
-use crate::rules::profiles::CompiledProfile;
 use crate::rules::rule::{CompiledConstraints, CompiledRule, KnownArguments};
 use crate::rules::scope::{CompiledScope, Scopes};
-use crate::rules::tool_rules::{Facts, Profile, Reserved, RuleNames};
+use crate::rules::tool_rules::{Facts, Reserved, RuleNames, ToolRules};
 use crate::{
     Access, Authorized, Call, Capabilities, Consent, Constraints, Decision, Effect, Overrides,
-    PendingApproval, PolicyError, Principal, RuleLocations, RuleMatch, Scope, SettingLocation, Verdict,
+    PendingApproval, PolicyError, Principal, ProfileRules, RuleLocations, RuleMatch, Scope, SettingLocation,
+    Verdict,
 };
 
 /// The most rules of a policy.
 const MAX_RULES: usize = 4096;
 
 /// The most tools whose rules are kept at hand. Beyond that they are looked up for each call.
-const MAX_PROFILES: usize = 65_536;
+const MAX_TOOL_RULES: usize = 65_536;
 
 /// The compiled rules of an app.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub struct Policy {
     pub(crate) names: RuleNames,
     access: Access,
     /// The compiled rules of each tool, which are the same for every call except for callers and arguments.
-    profiles: RwLock<HashMap<QualifiedName, Vec<Arc<Profile>>>>,
+    tool_rules: RwLock<HashMap<QualifiedName, Vec<Arc<ToolRules>>>>,
     reserved: HashMap<QualifiedName, Reserved>,
     /// Tools that were renamed, each with a former name.
     former_names: Vec<(QualifiedName, String)>,
@@ -92,7 +92,7 @@ impl Policy {
             max_risk: capabilities.max_risk_level,
             names: RuleNames::new(capabilities.default_policy, place),
             access,
-            profiles: RwLock::default(),
+            tool_rules: RwLock::default(),
             reserved: HashMap::new(),
             former_names: Vec::new(),
             scopes: Scopes::default(),
@@ -131,18 +131,10 @@ impl Policy {
         Ok(self)
     }
 
-    /// Adds a profile. It limits a session to its scope, and to what the rules of `restrictions` that deny or ask leave of
-    /// it: a profile never allows more than the rules of the app do. Decisions and errors name the location of the profile.
-    pub fn with_profile(
-        mut self,
-        name: &str,
-        scope: &Scope,
-        restrictions: Self,
-        location: &SettingLocation,
-    ) -> Result<Self, PolicyError> {
-        let scope = CompiledScope::new(scope, location)?;
-        self.scopes.profiles.add(CompiledProfile { name: name.to_owned(), scope, restrictions });
-        Ok(self)
+    /// Adds a profile. A profile never allows more than the rules of the app do.
+    pub fn with_profile(mut self, name: &str, rules: ProfileRules) -> Self {
+        self.scopes.profiles.add(name, rules);
+        self
     }
 
     /// Limits sessions whose names begin with `sessions` to a profile. Several profiles limit a session together. If one
@@ -161,7 +153,7 @@ impl Policy {
 
     /// Returns the first profile that limits a session.
     pub fn profile_of<'a>(&'a self, session: &'a str) -> Option<&'a str> {
-        Some(self.scopes.profiles.of(session).next()?.name.as_str())
+        self.scopes.profiles.first_of(session)
     }
 
     /// Replaces the overrides, for all later decisions.
@@ -244,7 +236,7 @@ impl Policy {
         let scope = self.denial(tool, principal).map(RuleMatch::certain);
         let of_profiles = self.restrictions_of_profiles(tool, principal, arguments);
         let of_profiles: Vec<_> = of_profiles.filter_map(RuleMatch::restricting).collect();
-        let rules = self.profile(tool).matches(&self.names, principal, arguments);
+        let rules = self.tool_rules(tool).matches(&self.names, principal, arguments);
         let of_originals = self.restrictions_of_originals(tool, principal);
         scope.into_iter().chain(of_profiles).chain(of_originals).chain(rules).collect()
     }
@@ -350,11 +342,11 @@ impl Policy {
                 Some(unknown) => KnownArguments::AllBut(arguments, unknown),
             },
         };
-        let profile = self.profile(tool);
-        let decision = if let Some(decision) = &profile.settled {
+        let rules = self.tool_rules(tool);
+        let decision = if let Some(decision) = &rules.settled {
             decision.clone()
         } else {
-            let evaluate = |principal| profile.evaluate(&self.names, principal, arguments);
+            let evaluate = |principal| rules.evaluate(&self.names, principal, arguments);
             principal.superiors().map(evaluate).fold(evaluate(principal), Decision::and)
         };
         self.restrictions_of_profiles(tool, principal, arguments).fold(decision, Decision::and)
@@ -387,33 +379,33 @@ impl Policy {
         if let Some(denial) = self.overrides.read().denial(tool) {
             return denial;
         }
-        let profile = self.profile(tool);
-        let restriction = |principal| profile.restriction(&self.names, principal, arguments);
+        let rules = self.tool_rules(tool);
+        let restriction = |principal| rules.restriction(&self.names, principal, arguments);
         principal.superiors().map(restriction).fold(restriction(principal), Decision::and)
     }
 
-    pub(crate) fn profile(&self, tool: &Tool) -> Arc<Profile> {
+    fn tool_rules(&self, tool: &Tool) -> Arc<ToolRules> {
         let facts = Facts::of(tool);
         // Such tools come and go with sessions, and there is no end to their names.
         if tool.equivalent().is_some() {
-            return Arc::new(self.new_profile(tool, facts));
+            return Arc::new(self.new_tool_rules(tool, facts));
         }
         {
-            let profiles = self.profiles.read();
-            let known = profiles.get(&tool.name).into_iter().flatten();
-            if let Some(profile) = known.into_iter().find(|profile| profile.facts == facts) {
-                return Arc::clone(profile);
+            let all = self.tool_rules.read();
+            let known = all.get(&tool.name).into_iter().flatten();
+            if let Some(rules) = known.into_iter().find(|rules| rules.facts == facts) {
+                return Arc::clone(rules);
             }
         }
-        let profile = Arc::new(self.new_profile(tool, facts));
-        let mut profiles = self.profiles.write();
-        if profiles.len() < MAX_PROFILES || profiles.contains_key(&tool.name) {
-            let known = profiles.entry(tool.name.clone()).or_default();
+        let rules = Arc::new(self.new_tool_rules(tool, facts));
+        let mut all = self.tool_rules.write();
+        if all.len() < MAX_TOOL_RULES || all.contains_key(&tool.name) {
+            let known = all.entry(tool.name.clone()).or_default();
             if !known.iter().any(|known| known.facts == facts) {
-                known.push(Arc::clone(&profile));
+                known.push(Arc::clone(&rules));
             }
         }
-        profile
+        rules
     }
 
     fn former_names_of(&self, tool: &Tool) -> impl Iterator<Item = &str> {
@@ -427,13 +419,13 @@ impl Policy {
             || (rule.effect != Effect::Grant && self.former_names_of(tool).any(may_match))
     }
 
-    fn new_profile(&self, tool: &Tool, facts: Facts) -> Profile {
+    fn new_tool_rules(&self, tool: &Tool, facts: Facts) -> ToolRules {
         let constraints = self.constraints.get(tool.name.namespace());
         let blocked = constraints.filter(|constraints| {
             !constraints.allow(tool.name.name())
                 || self.former_names_of(tool).any(|name| constraints.block(name))
         });
-        Profile::new(
+        ToolRules::new(
             facts,
             blocked.map(|constraints| Arc::clone(&constraints.place)),
             self.max_risk.is_some_and(|max| facts.risk > max),

@@ -7,13 +7,14 @@ use serde::Deserialize;
 use toolcrib_document::Error as DocumentError;
 use toolcrib_model::Risk;
 use toolcrib_policy::{
-    Capabilities, Effect, Policy, PolicyError, Rule, RuleLocations, Scope, SettingLocation,
+    Capabilities, Effect, Policy, PolicyError, ProfileRules, Rule, RuleLocations, Scope, SettingLocation,
 };
 
+use crate::App;
 use crate::file::former_names;
-use crate::sections::serve::{SERVED_SESSIONS, SurfaceMode};
+use crate::sections::capabilities;
+use crate::sections::serve::SurfaceMode;
 use crate::sections::values::{check_name, present, unknown};
-use crate::{App, AppFile};
 
 /// The most profiles of an app.
 pub const MAX_PROFILES: usize = 64;
@@ -65,25 +66,21 @@ pub struct ProfilePolicy {
     pub deny: Vec<Rule>,
 }
 
-/// Checks the profiles, and returns the policy with them. If the app is served with one, it limits all clients.
-pub(crate) fn with_profiles(policy: Policy, app: &App, errors: &mut Vec<DocumentError>) -> Option<Policy> {
+/// Checks the profiles, and returns their rules by name. If the app is served with a profile, it must be one of them.
+pub(crate) fn build(app: &App, errors: &mut Vec<DocumentError>) -> Vec<(String, ProfileRules)> {
     let (profiles, file) = (&app.config.profiles, &app.file);
-    let before = errors.len();
-    check(profiles, file, errors);
+    check(app, errors);
     if let Some(message) = app.served_profile.as_deref().and_then(|name| unknown_profile(name, profiles)) {
         errors.push(file.error_at(&format!("/{PROFILES}"), message));
     }
-    let mut policy = policy.with_profiles_in(SERVED_SESSIONS);
+    let mut built = Vec::with_capacity(profiles.len());
     for (name, profile) in profiles {
-        policy = match profile.added_to(policy, name) {
-            Ok(policy) => policy,
-            Err(error) => {
-                errors.push(file.error_at(error.place().pointer(), error.to_string()));
-                return None;
-            }
-        };
+        match profile.rules(name) {
+            Ok(rules) => built.push((name.clone(), rules)),
+            Err(error) => errors.push(file.error_at(error.place().pointer(), error.to_string())),
+        }
     }
-    (errors.len() == before).then_some(policy)
+    built
 }
 
 /// Returns the message about a profile that does not exist; `None` for one that does.
@@ -93,7 +90,7 @@ pub fn unknown_profile(name: &str, profiles: &BTreeMap<String, ProfileConfig>) -
 }
 
 impl ProfileConfig {
-    fn added_to(&self, policy: Policy, name: &str) -> Result<Policy, PolicyError> {
+    fn rules(&self, name: &str) -> Result<ProfileRules, PolicyError> {
         let location = SettingLocation::default().key(PROFILES).key(name);
         let scope = Scope {
             tools: self.tools.clone(),
@@ -101,7 +98,7 @@ impl ProfileConfig {
             sources: self.sources.clone(),
             max_risk_level: None,
         };
-        policy.with_profile(name, &scope, self.policy.compiled(&location.key("policy"))?, &location)
+        ProfileRules::new(&scope, self.policy.compiled(&location.key("policy"))?, &location)
     }
 }
 
@@ -119,7 +116,8 @@ impl ProfilePolicy {
     }
 }
 
-fn check(profiles: &BTreeMap<String, ProfileConfig>, file: &AppFile, errors: &mut Vec<DocumentError>) {
+fn check(app: &App, errors: &mut Vec<DocumentError>) {
+    let (profiles, file) = (&app.config.profiles, &app.file);
     if profiles.len() > MAX_PROFILES {
         let message = format!("Expected at most {MAX_PROFILES} profiles, found {}", profiles.len());
         errors.push(file.error_at(&format!("/{PROFILES}"), message));
@@ -137,6 +135,12 @@ fn check(profiles: &BTreeMap<String, ProfileConfig>, file: &AppFile, errors: &mu
             if count > MAX_PATTERNS {
                 let message = format!("Expected at most {MAX_PATTERNS} patterns, found {count}");
                 errors.push(file.error_at(&format!("{place}/{key}"), message));
+            }
+        }
+        for (list, rules) in [("approve", &profile.policy.approve), ("deny", &profile.policy.deny)] {
+            for (position, rule) in rules.iter().enumerate() {
+                let place = format!("{place}/policy/{list}/{position}/agent");
+                capabilities::check_agent(app, &place, rule.agent.as_deref(), errors);
             }
         }
         for (position, tool) in profile.tools.iter().flatten().enumerate() {

@@ -220,8 +220,10 @@ pub(crate) fn scope(policy: Option<Policy>, app: &App, found: &mut Findings) -> 
     let (section, file) = (&app.config.serve, &app.file);
     check(section, file, &mut found.errors);
     check_profiles(section, app, &mut found.errors);
-    let policy = profiles::with_profiles(policy?, app, &mut found.errors)?;
-    let policy = found.built(scoped(policy, section, file))?;
+    let profiles = profiles::build(app, &mut found.errors);
+    let policy = found.built(scoped(policy?, section, file))?;
+    let policy = policy.with_profiles_in(SERVED_SESSIONS);
+    let policy = profiles.into_iter().fold(policy, |policy, (name, rules)| policy.with_profile(&name, rules));
     let served = app.served_profile.iter();
     Some(served.fold(policy, |policy, profile| policy.with_profile_of(SERVED_SESSIONS, profile)))
 }

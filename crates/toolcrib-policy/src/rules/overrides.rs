@@ -9,8 +9,8 @@ use toolcrib_model::Tool;
 
 use crate::{Decision, Effect, RUNTIME_NAMESPACE};
 
-/// The changes of an operator to what callers may use. They only restrict: to enable a target ends that it is disabled,
-/// and grants nothing.
+/// The changes of an operator to what callers may use. They only restrict: enabling a target lifts an
+/// earlier disabling, and grants nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Overrides {
     /// The profile that limits the clients whom no other profile limits.

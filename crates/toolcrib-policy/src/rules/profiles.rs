@@ -3,25 +3,36 @@
 use parking_lot::RwLock;
 use toolcrib_model::Tool;
 
-use crate::rules::scope::CompiledScope;
-use crate::{Decision, Effect, Policy};
+use crate::rules::scope::{CompiledScope, Scope};
+use crate::{Decision, Effect, Policy, PolicyError, SettingLocation};
 
 /// The rule that denies everything to sessions with a profile that does not exist.
 const UNKNOWN_PROFILE: &str = "profiles: the app has no such profile";
 
-/// A profile, ready to be tried.
+/// The compiled rules of a profile.
 #[derive(Debug)]
-pub(crate) struct CompiledProfile {
-    pub(crate) name: String,
+pub struct ProfileRules {
     pub(crate) scope: CompiledScope,
     /// The rules that deny or ask. Grants have no effect.
     pub(crate) restrictions: Policy,
 }
 
+impl ProfileRules {
+    /// Compiles the rules of a profile, which limits a session to its scope, and to what the rules of `restrictions` that
+    /// deny or ask leave of it. Decisions and errors name the location of the profile.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the scope is invalid.
+    pub fn new(scope: &Scope, restrictions: Policy, location: &SettingLocation) -> Result<Self, PolicyError> {
+        Ok(Self { scope: CompiledScope::new(scope, location)?, restrictions })
+    }
+}
+
 /// The profiles of a policy, and the sessions that they limit.
 #[derive(Debug)]
 pub(crate) struct Profiles {
-    all: Vec<CompiledProfile>,
+    all: Vec<(String, ProfileRules)>,
     /// Beginnings of the names of sessions, each with the name of the profile that limits them.
     bound: Vec<(String, String)>,
     /// Beginnings of the names of sessions that may contain the name of a profile.
@@ -50,8 +61,8 @@ impl Default for Profiles {
 }
 
 impl Profiles {
-    pub(crate) fn add(&mut self, profile: CompiledProfile) {
-        self.all.push(profile);
+    pub(crate) fn add(&mut self, name: &str, rules: ProfileRules) {
+        self.all.push((name.to_owned(), rules));
     }
 
     pub(crate) fn bind(&mut self, sessions: &str, profile: &str) {
@@ -66,7 +77,7 @@ impl Profiles {
     pub(crate) fn set_default(&self, profile: Option<&str>) {
         *self.default.write() = match profile {
             None => DefaultProfile::None,
-            Some(name) => match self.all.iter().position(|profile| profile.name == name) {
+            Some(name) => match self.all.iter().position(|(known, _)| known == name) {
                 Some(position) => DefaultProfile::Known(position),
                 None => DefaultProfile::Unknown,
             },
@@ -78,16 +89,16 @@ impl Profiles {
     fn limiting<'a>(
         &'a self,
         session: &'a str,
-    ) -> impl Iterator<Item = Result<&'a CompiledProfile, &'a Decision>> {
+    ) -> impl Iterator<Item = Result<&'a (String, ProfileRules), &'a Decision>> {
         let bound = self.bound.iter().filter(move |(sessions, _)| session.starts_with(sessions));
         let mut fixed = bound.map(|(_, profile)| profile.as_str()).chain(self.named_in(session)).peekable();
         let default = if fixed.peek().is_none() { self.default_of(session) } else { None };
-        let get = |name: &str| self.all.iter().find(|profile| profile.name == name).ok_or(&self.unknown);
+        let get = |name: &str| self.all.iter().find(|(known, _)| known == name).ok_or(&self.unknown);
         fixed.map(get).chain(default)
     }
 
     /// Returns the profile that an operator has selected, if it is for a session.
-    fn default_of(&self, session: &str) -> Option<Result<&CompiledProfile, &Decision>> {
+    fn default_of(&self, session: &str) -> Option<Result<&(String, ProfileRules), &Decision>> {
         self.named.iter().find(|sessions| session.starts_with(*sessions))?;
         match *self.default.read() {
             DefaultProfile::None => None,
@@ -96,9 +107,14 @@ impl Profiles {
         }
     }
 
-    /// Returns the profiles that limit a session.
-    pub(crate) fn of<'a>(&'a self, session: &'a str) -> impl Iterator<Item = &'a CompiledProfile> {
-        self.limiting(session).filter_map(Result::ok)
+    /// Returns the name of the profile that decides the surface of a session.
+    pub(crate) fn first_of<'a>(&'a self, session: &'a str) -> Option<&'a str> {
+        self.limiting(session).find_map(Result::ok).map(|(name, _)| name.as_str())
+    }
+
+    /// Returns the rules of the profiles that limit a session.
+    pub(crate) fn of<'a>(&'a self, session: &'a str) -> impl Iterator<Item = &'a ProfileRules> {
+        self.limiting(session).filter_map(Result::ok).map(|(_, rules)| rules)
     }
 
     /// Returns the denial of everything to a session with a profile that does not exist.
@@ -111,9 +127,9 @@ impl Profiles {
         &'a self,
         tools: impl Iterator<Item = &'a Tool> + Clone + 'a,
     ) -> impl Iterator<Item = &'a str> {
-        self.all.iter().flat_map(move |profile| {
-            let patterns = profile.scope.unused_patterns(tools.clone());
-            patterns.chain(profile.restrictions.unused_rules(tools.clone()).collect::<Vec<_>>())
+        self.all.iter().flat_map(move |(_, rules)| {
+            let patterns = rules.scope.unused_patterns(tools.clone());
+            patterns.chain(rules.restrictions.unused_rules(tools.clone()).collect::<Vec<_>>())
         })
     }
 

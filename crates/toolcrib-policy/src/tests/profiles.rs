@@ -8,23 +8,22 @@ use toolcrib_model::{QualifiedName, Risk, Tool};
 
 use super::{call, effect_of, policy, tool};
 use crate::{
-    Effect, OverrideTarget, Overrides, Policy, Principal, RUNTIME_NAMESPACE, Scope, SettingLocation,
+    Effect, OverrideTarget, Overrides, Policy, Principal, ProfileRules, RUNTIME_NAMESPACE, Scope,
+    SettingLocation,
 };
+
+/// Returns the rules of a profile.
+fn profile(name: &str, scope: Value, mut restrictions: Value) -> ProfileRules {
+    restrictions["default_policy"] = json!("grant");
+    let location = SettingLocation::default().key("profiles").key(name);
+    let scope: Scope = serde_json::from_value(scope).unwrap();
+    ProfileRules::new(&scope, policy(restrictions), &location).unwrap()
+}
 
 /// Returns a policy that grants everything, with a profile for sessions that name it.
 fn with_profile(name: &str, scope: Value, restrictions: Value) -> Policy {
-    let scope: Scope = serde_json::from_value(scope).unwrap();
-    let mut restrictions = restrictions;
-    restrictions["default_policy"] = json!("grant");
-    policy(json!({"default_policy": "grant"}))
-        .with_profile(
-            name,
-            &scope,
-            policy(restrictions),
-            &SettingLocation::default().key("profiles").key(name),
-        )
-        .unwrap()
-        .with_profiles_in("serve/")
+    let policy = policy(json!({"default_policy": "grant"}));
+    policy.with_profile(name, profile(name, scope, restrictions)).with_profiles_in("serve/")
 }
 
 #[test]
@@ -84,25 +83,15 @@ fn the_rules_of_a_profile_only_tighten() {
         .collect();
     assert_eq!(rules, ["approve[0]", "default_policy"]);
     let denying = super::policy(json!({"deny": [{"module": "shell"}]}));
-    let denying = denying
-        .with_profile(
-            "p",
-            &Scope::default(),
-            super::policy(json!({"grant": [{"module": "shell"}]})),
-            &SettingLocation::default(),
-        )
-        .unwrap()
-        .with_profiles_in("serve/");
+    let granting = profile("p", json!({}), json!({"grant": [{"module": "shell"}]}));
+    let denying = denying.with_profile("p", granting).with_profiles_in("serve/");
     assert!(!denying.is_visible(&tool("shell", "run"), session));
 }
 
 #[test]
 fn the_profiles_of_a_client_and_of_its_endpoint_limit_a_session_together() {
-    let docs: Scope = serde_json::from_value(json!({"namespaces": ["docs"]})).unwrap();
-    let place = SettingLocation::default();
     let policy = with_profile("git", json!({"namespaces": ["git", "docs"]}), json!({}))
-        .with_profile("docs", &docs, super::policy(json!({"default_policy": "grant"})), &place)
-        .unwrap()
+        .with_profile("docs", profile("docs", json!({"namespaces": ["docs"]}), json!({})))
         .with_profile_of("serve/ci/", "docs");
     for (session, git, docs, first) in [
         ("serve/ci/1", false, true, Some("docs")),
@@ -173,14 +162,7 @@ fn patterns_and_rules_of_a_profile_that_match_no_tool_are_unused() {
 #[test]
 fn an_operator_selects_the_profile_of_the_clients_that_have_none() {
     let policy = with_profile("p", json!({"namespaces": ["docs"]}), json!({}));
-    let policy = policy
-        .with_profile(
-            "git",
-            &serde_json::from_value(json!({"namespaces": ["git"]})).unwrap(),
-            super::policy(json!({"default_policy": "grant"})),
-            &SettingLocation::default(),
-        )
-        .unwrap();
+    let policy = policy.with_profile("git", profile("git", json!({"namespaces": ["git"]}), json!({})));
     let sees = |session: &str| policy.is_visible(&tool("git", "log"), session);
     for (profile, of_any, first) in [
         (Some("p"), false, Some("p")),

@@ -119,7 +119,7 @@ impl ActiveOverrides {
         self.changes.send_modify(|changes| *changes += 1);
     }
 
-    /// Ends to follow changes.
+    /// Stops following changes.
     pub(crate) fn close(&self) {
         self.closing.cancel();
     }
