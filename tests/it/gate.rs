@@ -20,6 +20,8 @@ enum Decision {
     Hooked,
     /// A rule grants the call, and a hook returns no verdict.
     HookFails,
+    /// A rule grants the call, and the profile of the client does not have the tool.
+    OutsideProfile,
 }
 
 impl Decision {
@@ -30,7 +32,7 @@ impl Decision {
         match self {
             Self::Denied => "deny",
             Self::NobodyToAsk | Self::Approved => "approve",
-            Self::Granted | Self::Hooked | Self::HookFails => "grant",
+            Self::Granted | Self::Hooked | Self::HookFails | Self::OutsideProfile => "grant",
         }
     }
 
@@ -67,6 +69,7 @@ agents:
       base_url: "${{MODEL_URL:-http://127.0.0.1:9/v1}}"
       native_tool_use: {is_native}
 audit: {{path: audit.jsonl}}
+profiles: {{desk: {{namespaces: [hello]}}, all: {{namespaces: [shop, desk]}}}}
 {hooks}
 runtime: {{tool_injection: {mode}}}
 serve: {{scripts: on}}
@@ -335,11 +338,12 @@ async fn a_call_of_an_agent_that_loads_its_tools_runs_as_often_as_the_policy_let
 
 #[tokio::test]
 async fn a_call_of_a_client_of_the_server_runs_as_often_as_the_policy_lets_it() {
-    for (decision, target) in pairs() {
+    for (decision, target) in pairs().chain(Target::ALL.map(|target| (Decision::OutsideProfile, target))) {
+        let profile = if decision == Decision::OutsideProfile { "desk" } else { "all" };
         let app = format!(
             "
 tools:
-  registry: [{{type: mcp, namespace: remote, command: ['{}', serve, app.yaml, --stdio]}}]
+  registry: [{{type: mcp, namespace: remote, command: ['{}', serve, app.yaml, --profile, {profile}]}}]
   capabilities: {{default_policy: grant}}
 ",
             binary().display()

@@ -134,6 +134,11 @@ async fn the_recipe_that_shapes_tools_shows_and_calls_what_it_says() {
 }
 
 #[tokio::test]
+async fn the_recipe_for_profiles_limits_and_disables_what_it_says() {
+    Reader::new().follow("how-to/profiles").await;
+}
+
+#[tokio::test]
 async fn the_recipe_for_hooks_checks_calls_and_results_as_it_says() {
     Reader::new().follow("how-to/hooks").await;
 }
@@ -171,10 +176,8 @@ async fn the_first_rust_module_builds_and_runs_as_the_tutorial_says() {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
     let target = binary().parent().and_then(Path::parent).unwrap().display().to_string();
     // The versions that are here already: nothing is downloaded.
-    let script = format!(
-        "cp '{}' .\nexec '{cargo}' --offline \"$@\"\n",
-        repository().join("Cargo.lock").display()
-    );
+    let script =
+        format!("cp '{}' .\nexec '{cargo}' --offline \"$@\"\n", repository().join("Cargo.lock").display());
     let mut reader = Reader::new().with_program("cargo", &script);
     for (name, value) in [
         ("CARGO_TARGET_DIR", target),

@@ -37,6 +37,8 @@ pub struct App {
     pub extensions: Arc<Extensions>,
     /// The approved state of its MCP servers, or why it cannot be read.
     pins: Result<Option<Arc<TrustLock>>, Arc<TrustLockError>>,
+    /// The profile that limits all clients of the server, if the app is served with one.
+    pub(crate) served_profile: Option<String>,
     /// The settings with their variables filled in.
     pub(crate) resolved: Arc<ResolvedSettings>,
     /// The files of the apps that call this one, the outermost first.
@@ -122,7 +124,27 @@ impl App {
         let resolved = Arc::new(ResolvedSettings::new(&config, &file));
         let (memory, pins) = (memory(path), pins(path));
         let session_states = SessionStates::default();
-        Ok(Self { config, file, memory, session_states, extensions, pins, resolved, above, protected, notes })
+        let served_profile = None;
+        Ok(Self {
+            config,
+            file,
+            memory,
+            session_states,
+            extensions,
+            pins,
+            served_profile,
+            resolved,
+            above,
+            protected,
+            notes,
+        })
+    }
+
+    /// Limits all clients of the server to a profile. One that does not exist is an error of the
+    /// [`Blueprint`](crate::Blueprint).
+    pub fn with_served_profile(mut self, profile: Option<String>) -> Self {
+        self.served_profile = profile;
+        self
     }
 
     /// Returns the values of the file's variables that are secrets. They are taken out of results; a logger should take

@@ -130,7 +130,7 @@ impl Blueprint {
         let modules =
             modules::build(&config.modules, &resolved.module_configs, extensions, &context, &mut found);
         let policy = capabilities::policy(&app, (&modules, &skills), &mut found);
-        let policy = serve::scope(policy, &config.serve, file, &mut found);
+        let policy = serve::scope(policy, &app, &mut found);
         let setup = setup::build(config, file, &modules, &mut found);
         let channels = channels::build(&app, &context, &modules, policy.as_ref(), &mut found);
         let sources = sources::open_all(&app, &context, &skills, &mut found.errors);

@@ -18,6 +18,7 @@ use crate::sections::audit::AuditSection;
 use crate::sections::execution::ExecutionSection;
 use crate::sections::limits::LimitsSection;
 use crate::sections::module_entry::ModuleConfig;
+use crate::sections::profiles::ProfileConfig;
 use crate::sections::runtime::RuntimeSection;
 use crate::sections::search::SearchSection;
 use crate::sections::serve::ServeSection;
@@ -58,6 +59,8 @@ pub struct AppConfig {
     pub runtime: RuntimeSection,
     /// Settings of `toolcrib serve`.
     pub serve: ServeSection,
+    /// Named subsets of the tools for clients of the server, each with its own surface, pins, and rules, at `/mcp/NAME`.
+    pub profiles: BTreeMap<String, ProfileConfig>,
     /// Audit records. Without this section none are written.
     #[serde(deserialize_with = "present")]
     pub audit: Option<AuditSection>,

@@ -9,6 +9,7 @@ mod help;
 mod models;
 mod new;
 mod policy;
+mod profile;
 mod run;
 mod script;
 mod serve;
@@ -17,6 +18,7 @@ mod shell;
 mod sources;
 mod starters;
 mod store;
+mod tasks;
 mod tools;
 mod trace;
 
@@ -36,6 +38,7 @@ pub(crate) use help::command_line;
 pub(crate) use models::{ModelTier, Models, ModelsCommand};
 pub(crate) use new::{Language, New, NewCommand};
 pub(crate) use policy::{PolicyArguments, PolicyCommand};
+pub(crate) use profile::{OverrideArguments, ProfileArguments, ProfileCommand};
 pub(crate) use run::{Chat, Reasoning, Run, RunOptions};
 pub(crate) use script::Script;
 pub(crate) use serve::{Approve, Serve, SurfaceArgument};
@@ -44,6 +47,7 @@ pub(crate) use shell::{Completions, Man};
 pub(crate) use sources::{Add, AddSource, RegistryArguments, RegistryCommand, ServerArgument, TargetApp};
 pub(crate) use starters::{Init, Template};
 pub(crate) use store::{Store, StoreCommand};
+pub(crate) use tasks::{Tasks, TasksCommand};
 pub(crate) use tools::Tools;
 pub(crate) use trace::Trace;
 
@@ -177,6 +181,20 @@ pub(crate) enum Command {
                             toolcrib serve app.yaml --http 0.0.0.0:8080 --surface discovery"
     )]
     Serve(Serve),
+    /// List the profiles of an app, and select the one of its clients while it is served.
+    #[command(
+        after_help = "Examples:\n  toolcrib profile list app.yaml\n  toolcrib profile use app.yaml review\n  \
+                            toolcrib profile use app.yaml --none"
+    )]
+    Profile(ProfileArguments),
+    /// Enable a tool, a namespace or a source that was disabled.
+    #[command(after_help = "Example:\n  toolcrib enable app.yaml github.delete_repo")]
+    Enable(OverrideArguments),
+    /// Disable a tool, a namespace or a source without a change of the app file, also while the app runs.
+    #[command(
+        after_help = "Examples:\n  toolcrib disable app.yaml github.delete_repo\n  toolcrib disable app.yaml github"
+    )]
+    Disable(OverrideArguments),
     /// Answer the pending approvals of a served app from this terminal.
     ///
     /// Waits for calls until Ctrl-C. Requires `serve.approve: true` in the app.
@@ -255,32 +273,6 @@ impl Command {
     pub(crate) fn has_one_client(&self) -> bool {
         matches!(self, Self::Serve(arguments) if arguments.http.is_none())
     }
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Tasks {
-    /// The app file.
-    pub(crate) app: PathBuf,
-    #[command(subcommand)]
-    pub(crate) command: Option<TasksCommand>,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum TasksCommand {
-    /// All of them; the same as without a command.
-    List,
-    /// One of them, with all there is to know.
-    Show {
-        /// Its id.
-        id: String,
-    },
-    /// End one.
-    Cancel {
-        /// Its id.
-        id: String,
-    },
-    /// A line for each that begins, ends or stands otherwise than before, until Ctrl-C.
-    Tail,
 }
 
 #[derive(Args, Debug)]

@@ -7,6 +7,9 @@ use toolcrib_policy::{Capabilities, Condition, Decision, Effect, Rule, RuleMatch
 /// The most characters of a condition that are shown in a line.
 const MAX_CONDITION_CHARS: usize = 40;
 
+/// The beginning of the rule of a tool that an operator has disabled.
+const OVERRIDE: &str = "override:";
+
 /// Returns the word of an app file for an effect.
 pub(crate) fn effect_word(effect: Effect) -> &'static str {
     match effect {
@@ -18,6 +21,9 @@ pub(crate) fn effect_word(effect: Effect) -> &'static str {
 
 /// Returns a decision in words, with what it depends on: `grant (if /argv/0 is "git")`.
 pub(crate) fn in_words(decision: &Decision, rules: &Capabilities) -> String {
+    if decision.rule.starts_with(OVERRIDE) {
+        return "disabled (override)".to_owned();
+    }
     let effect = effect_word(decision.effect);
     if !decision.depends_on_arguments {
         return effect.to_owned();
@@ -72,6 +78,10 @@ pub(crate) fn reason(decision: &Decision) -> &'static str {
         rule if rule.starts_with("modules.") => "the constraints of the module leave this action out",
         rule if rule.starts_with("agents") => "the tool is reserved for other agents",
         rule if rule.starts_with("serve.") => "the scope of the client leaves the tool out",
+        rule if rule.starts_with("profiles.") => {
+            "a profile of the client leaves the tool out, or has a stricter rule"
+        }
+        rule if rule.starts_with(OVERRIDE) => "an operator has disabled it",
         _ => "see this place in the app file",
     }
 }
@@ -107,6 +117,7 @@ pub(crate) fn to_change(decision: &Decision, matches: &[RuleMatch], tool: &Quali
         rule if rule.starts_with("serve.") => {
             format!("extend the `namespaces` or the `max_risk_level` of `{rule}` to `{}`", tool.namespace())
         }
+        rule if rule.starts_with(OVERRIDE) => format!("run `toolcrib enable APP {}`", tool.dotted()),
         rule => format!("change `{rule}`"),
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use toolcrib_model::tool::Forwarding;
-use toolcrib_model::{ErrorKind, JsonObject, ToolCall, ToolError, ToolTraits};
-use toolcrib_policy::{Authorized, Call, Consent, Decision, PendingApproval, Policy, Verdict};
+use toolcrib_model::{ErrorKind, JsonObject, Tool, ToolCall, ToolError, ToolTraits};
+use toolcrib_policy::{Authorized, Call, Consent, Decision, Effect, PendingApproval, Policy, Verdict};
 use toolcrib_port::CallContext;
 use toolcrib_registry::{Entry, FindError, Overloads, Snapshot};
 use toolcrib_schema::Repair;
@@ -94,8 +94,9 @@ pub(crate) fn authorize(
         return ResolvedCall::failed(None, ToolError::new(ErrorKind::LimitReached, message));
     }
     let principal = context.principal();
+    let exists = |tool: &Tool| policy.exists_for(tool, principal);
     let is_visible = |entry: &Entry| policy.is_visible(&entry.tool, principal);
-    let overloads = match find_tool(snapshot, name, is_visible) {
+    let overloads = match find_tool(snapshot, name, &exists, &is_visible) {
         Ok(overloads) => overloads,
         Err(error) => {
             let mut resolved = ResolvedCall::failed(None, ToolError::from(&error));
@@ -191,7 +192,8 @@ fn normalize(
     Ok((arguments, repairs))
 }
 
-/// Returns the tool that the caller may not see, and the rule, if this is the reason why the name was not found.
+/// Returns the tool that the caller may not see or that does not exist for the caller, and the rule, if this is the
+/// reason why the name was not found.
 fn denied_tool(
     snapshot: &Snapshot,
     policy: &Policy,
@@ -199,13 +201,13 @@ fn denied_tool(
     error: &FindError,
     context: &CallContext,
 ) -> Option<(Arc<Entry>, Decision)> {
-    if ToolError::from(error).kind != ErrorKind::Denied {
+    if !matches!(error, FindError::Hidden { .. } | FindError::Unknown { .. }) {
         return None;
     }
     let hidden = snapshot.find(name, |_| true).ok()?;
     let entry = Arc::clone(hidden.first()?);
     let decision = policy.decide(&entry.tool, context.principal());
-    Some((entry, decision))
+    (decision.effect == Effect::Deny).then_some((entry, decision))
 }
 
 /// Finds the tool of a name. A typing error is corrected only if the meant tool has no side effects: the correction is
@@ -213,13 +215,14 @@ fn denied_tool(
 fn find_tool<'a>(
     snapshot: &'a Snapshot,
     name: &str,
-    is_visible: impl Fn(&Entry) -> bool,
+    exists: &dyn Fn(&Tool) -> bool,
+    is_visible: &dyn Fn(&Entry) -> bool,
 ) -> Result<Overloads<'a>, FindError> {
-    let unknown = match snapshot.find(name, &is_visible) {
+    let unknown = match snapshot.find_among(name, exists, is_visible) {
         Err(error @ FindError::Unknown { .. }) => error,
         found => return found,
     };
-    let near = snapshot.find_near(name, &is_visible).ok();
+    let near = snapshot.find_near(name, exists, is_visible).ok();
     let are_read_only = |tools: &Overloads<'_>| {
         tools.iter().all(|entry| entry.tool.traits().is_read_only() && entry.tool.forwarding().is_none())
     };

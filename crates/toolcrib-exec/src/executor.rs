@@ -158,7 +158,9 @@ impl Executor {
         let (snapshot, principal) = (self.snapshot_of(context), context.principal());
         // A former name means the tool that a call by it runs.
         let ToolCall { name, .. } = self.current(ToolCall::new(name, JsonObject::new()));
-        let found = snapshot.find(&name, |entry| self.policy.is_visible(&entry.tool, principal));
+        let exists = |tool: &Tool| self.policy.exists_for(tool, principal);
+        let found =
+            snapshot.find_among(&name, &exists, &|entry| self.policy.is_visible(&entry.tool, principal));
         let overloads = found.map_err(|error| ToolError::from(&error))?;
         Ok(overloads.iter().map(|entry| Arc::clone(&entry.tool)).collect())
     }
@@ -276,9 +278,10 @@ impl Executor {
         }
         for call in calls {
             call.recorder.approval_ended();
-            // Answers take time, and a refresh may have replaced the tool meanwhile.
+            // Answers take time, and a refresh may have replaced the tool meanwhile, or an operator may have disabled it.
             if let (CallState::Authorized(_), Some(entry)) = (&call.resolved.state, &call.resolved.entry)
-                && !self.is_current(entry, context)
+                && !(self.is_current(entry, context)
+                    && self.policy.is_visible(&entry.tool, context.principal()))
             {
                 let message =
                     format!("`{}` is not as it was when this call was made", entry.tool.name.shown());

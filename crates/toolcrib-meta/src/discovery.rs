@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, ToolError};
+use toolcrib_model::{ErrorKind, JsonObject, QualifiedName, Tool, ToolError};
 use toolcrib_policy::{Policy, Principal, RUNTIME_NAMESPACE};
 use toolcrib_port::ToolLoader;
 use toolcrib_registry::{Entry, Overloads, Snapshot, ToolRegistry};
@@ -69,8 +69,9 @@ impl Discovery {
     /// Returns the complete description of a tool, by any spelling of its name.
     pub fn describe(&self, name: &str, principal: Principal<'_>) -> Result<ToolCard, ToolError> {
         let snapshot = self.index.snapshot_of(principal.session)?;
+        let exists = |tool: &Tool| self.policy.exists_for(tool, principal);
         let overloads = snapshot
-            .find(name, |entry| self.policy.is_visible(&entry.tool, principal))
+            .find_among(name, &exists, &|entry| self.policy.is_visible(&entry.tool, principal))
             .map_err(|error| ToolError::from(&error))?;
         let unknown = || ToolError::new(ErrorKind::UnknownTool, format!("there is no tool `{name}`"));
         ToolCard::new(&overloads, &snapshot, &self.policy, principal).ok_or_else(unknown)
@@ -108,7 +109,8 @@ impl Discovery {
         name: &str,
         principal: Principal<'_>,
     ) -> Result<Overloads<'a>, ToolError> {
-        let near = snapshot.find_near(name, |entry| self.policy.is_visible(&entry.tool, principal));
+        let exists = |tool: &Tool| self.policy.exists_for(tool, principal);
+        let near = snapshot.find_near(name, &exists, &|entry| self.policy.is_visible(&entry.tool, principal));
         near.map_err(|error| ToolError::from(&error))
     }
 

@@ -44,6 +44,12 @@ impl RuleMatch {
     pub(crate) fn certain(decision: Decision) -> Self {
         Self { decision, is_certain: true }
     }
+
+    /// Returns the match of a rule or setting that restricts a call, by its decision; `None` if nothing does.
+    pub(crate) fn restricting(decision: Decision) -> Option<Self> {
+        let is_certain = !decision.depends_on_arguments;
+        (decision.effect != Effect::Grant || !is_certain).then_some(Self { decision, is_certain })
+    }
 }
 
 impl Decision {

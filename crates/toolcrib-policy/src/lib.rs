@@ -63,5 +63,7 @@ pub use location::{RuleLocations, SettingLocation};
 pub use policy::Policy;
 pub use principal::Principal;
 pub use question::Question;
+pub use rules::overrides::{OverrideTarget, Overrides, ParseOverrideTargetError};
+pub use rules::profiles::ProfileRules;
 pub use rules::scope::Scope;
 pub use toolcrib_model::name::RUNTIME_NAMESPACE;

@@ -9,17 +9,18 @@ use toolcrib_model::{JsonObject, QualifiedName, Risk, Tool};
 use crate::condition::{self, Arguments, MAX_REGEXES};
 use crate::rules::rule::{CompiledConstraints, CompiledRule, KnownArguments};
 use crate::rules::scope::{CompiledScope, Scopes};
-use crate::rules::tool_rules::{Facts, Profile, Reserved, RuleNames};
+use crate::rules::tool_rules::{Facts, Reserved, RuleNames, ToolRules};
 use crate::{
-    Access, Authorized, Call, Capabilities, Consent, Constraints, Decision, Effect, PendingApproval,
-    PolicyError, Principal, RuleLocations, RuleMatch, Scope, SettingLocation, Verdict,
+    Access, Authorized, Call, Capabilities, Consent, Constraints, Decision, Effect, Overrides,
+    PendingApproval, PolicyError, Principal, ProfileRules, RuleLocations, RuleMatch, Scope, SettingLocation,
+    Verdict,
 };
 
 /// The most rules of a policy.
 const MAX_RULES: usize = 4096;
 
 /// The most tools whose rules are kept at hand. Beyond that they are looked up for each call.
-const MAX_PROFILES: usize = 65_536;
+const MAX_TOOL_RULES: usize = 65_536;
 
 /// The compiled rules of an app.
 #[derive(Debug)]
@@ -30,11 +31,12 @@ pub struct Policy {
     pub(crate) names: RuleNames,
     access: Access,
     /// The compiled rules of each tool, which are the same for every call except for callers and arguments.
-    profiles: RwLock<HashMap<QualifiedName, Vec<Arc<Profile>>>>,
+    tool_rules: RwLock<HashMap<QualifiedName, Vec<Arc<ToolRules>>>>,
     reserved: HashMap<QualifiedName, Reserved>,
     /// Tools that were renamed, each with a former name.
     former_names: Vec<(QualifiedName, String)>,
     scopes: Scopes,
+    overrides: RwLock<Arc<Overrides>>,
 }
 
 impl Policy {
@@ -90,10 +92,11 @@ impl Policy {
             max_risk: capabilities.max_risk_level,
             names: RuleNames::new(capabilities.default_policy, place),
             access,
-            profiles: RwLock::default(),
+            tool_rules: RwLock::default(),
             reserved: HashMap::new(),
             former_names: Vec::new(),
             scopes: Scopes::default(),
+            overrides: RwLock::default(),
         })
     }
 
@@ -124,8 +127,44 @@ impl Policy {
         scope: &Scope,
         location: &SettingLocation,
     ) -> Result<Self, PolicyError> {
-        self.scopes.limit(CompiledScope::new(sessions, scope, location)?);
+        self.scopes.limit(sessions, CompiledScope::new(scope, location)?);
         Ok(self)
+    }
+
+    /// Adds a profile. A profile never allows more than the rules of the app do.
+    pub fn with_profile(mut self, name: &str, rules: ProfileRules) -> Self {
+        self.scopes.profiles.add(name, rules);
+        self
+    }
+
+    /// Limits sessions whose names begin with `sessions` to a profile. Several profiles limit a session together. If one
+    /// of them does not exist, every tool is denied.
+    pub fn with_profile_of(mut self, sessions: &str, profile: &str) -> Self {
+        self.scopes.profiles.bind(sessions, profile);
+        self
+    }
+
+    /// Limits sessions whose names begin with `sessions` and contain the name of a profile, as in
+    /// `serve/CLIENT/PROFILE/ID`, to that profile.
+    pub fn with_profiles_in(mut self, sessions: &str) -> Self {
+        self.scopes.profiles.name_in(sessions);
+        self
+    }
+
+    /// Returns the first profile that limits a session.
+    pub fn profile_of<'a>(&'a self, session: &'a str) -> Option<&'a str> {
+        self.scopes.profiles.first_of(session)
+    }
+
+    /// Replaces the overrides, for all later decisions.
+    pub fn set_overrides(&self, overrides: Overrides) {
+        self.scopes.profiles.set_default(overrides.profile.as_deref());
+        *self.overrides.write() = Arc::new(overrides);
+    }
+
+    /// Returns the overrides.
+    pub fn overrides(&self) -> Arc<Overrides> {
+        Arc::clone(&self.overrides.read())
     }
 
     /// Denies every tool, the runtime's own included, to sessions whose names begin with `sessions`, unless
@@ -194,15 +233,25 @@ impl Policy {
         let sent = arguments.and_then(|arguments| condition::sent(tool, arguments));
         let arguments = arguments.map(|arguments| Arguments::new(arguments, sent.as_ref()));
         let arguments = arguments.map_or(KnownArguments::None, KnownArguments::All);
-        let scope = self.scopes.denial(tool, principal).map(RuleMatch::certain);
-        let rules = self.profile(tool).matches(&self.names, principal, arguments);
+        let scope = self.denial(tool, principal).map(RuleMatch::certain);
+        let of_profiles = self.restrictions_of_profiles(tool, principal, arguments);
+        let of_profiles: Vec<_> = of_profiles.filter_map(RuleMatch::restricting).collect();
+        let rules = self.tool_rules(tool).matches(&self.names, principal, arguments);
         let of_originals = self.restrictions_of_originals(tool, principal);
-        scope.into_iter().chain(of_originals).chain(rules).collect()
+        scope.into_iter().chain(of_profiles).chain(of_originals).chain(rules).collect()
     }
 
     /// Returns true if the tool is visible to the caller.
     pub fn is_visible<'p>(&self, tool: &Tool, principal: impl Into<Principal<'p>>) -> bool {
         self.decide(tool, principal).effect != Effect::Deny
+    }
+
+    /// Returns false for a tool that is disabled or outside of a profile of the caller, for whom it must be as if it did not
+    /// exist. A tool that exists may be invisible.
+    pub fn exists_for<'p>(&self, tool: &Tool, principal: impl Into<Principal<'p>>) -> bool {
+        let mut profiles = self.scopes.profiles.of(principal.into().session);
+        self.overrides.read().disabled(tool).is_none()
+            && profiles.all(|profile| profile.scope.denial(tool).is_none())
     }
 
     /// Decides about a call with its final arguments. An approval is bound to the session and the agent.
@@ -240,13 +289,14 @@ impl Policy {
 
     /// Returns the rules that speak of none of these tools, which may be misspelt.
     pub fn unused_rules<'a>(
-        &self,
-        tools: impl Iterator<Item = &'a Tool> + Clone,
-    ) -> impl Iterator<Item = &str> {
+        &'a self,
+        tools: impl Iterator<Item = &'a Tool> + Clone + 'a,
+    ) -> impl Iterator<Item = &'a str> {
+        let of_profiles = self.scopes.profiles.unused_rules(tools.clone());
         let is_unused = move |rule: &&Arc<CompiledRule>| {
             !tools.clone().any(|tool| self.may_match(rule, tool, tool.traits().risk))
         };
-        self.rules.iter().filter(is_unused).map(|rule| rule.place.as_ref())
+        self.rules.iter().filter(is_unused).map(|rule| rule.place.as_ref()).chain(of_profiles)
     }
 
     /// Decides about a tool, or about a call of one that is not a view. The stricter of the decisions by the rules for the
@@ -281,12 +331,8 @@ impl Policy {
         arguments: Option<&JsonObject>,
         unknown: Option<&str>,
     ) -> Decision {
-        if let Some(denial) = self.scopes.denial(tool, principal) {
+        if let Some(denial) = self.denial(tool, principal) {
             return denial;
-        }
-        let profile = self.profile(tool);
-        if let Some(decision) = &profile.settled {
-            return decision.clone();
         }
         let sent = arguments.and_then(|arguments| condition::sent(tool, arguments));
         let arguments = match arguments.map(|arguments| Arguments::new(arguments, sent.as_ref())) {
@@ -296,32 +342,70 @@ impl Policy {
                 Some(unknown) => KnownArguments::AllBut(arguments, unknown),
             },
         };
-        let evaluate = |principal| profile.evaluate(&self.names, principal, arguments);
-        principal.superiors().map(evaluate).fold(evaluate(principal), Decision::and)
+        let rules = self.tool_rules(tool);
+        let decision = if let Some(decision) = &rules.settled {
+            decision.clone()
+        } else {
+            let evaluate = |principal| rules.evaluate(&self.names, principal, arguments);
+            principal.superiors().map(evaluate).fold(evaluate(principal), Decision::and)
+        };
+        self.restrictions_of_profiles(tool, principal, arguments).fold(decision, Decision::and)
     }
 
-    pub(crate) fn profile(&self, tool: &Tool) -> Arc<Profile> {
+    /// Returns the denial of a tool that the scope or a profile of the caller leaves out, or that is disabled.
+    fn denial(&self, tool: &Tool, principal: Principal<'_>) -> Option<Decision> {
+        self.scopes.denial(tool, principal).or_else(|| self.overrides.read().denial(tool))
+    }
+
+    /// Returns the decisions of the caller's profiles by what restricts a call there.
+    pub(crate) fn restrictions_of_profiles<'a>(
+        &'a self,
+        tool: &'a Tool,
+        principal: Principal<'a>,
+        arguments: KnownArguments<'a>,
+    ) -> impl Iterator<Item = Decision> {
+        let profiles = self.scopes.profiles.of(principal.session);
+        profiles.map(move |profile| profile.restrictions.restriction(tool, principal, arguments))
+    }
+
+    /// Decides about a call by what restricts it: constraints, reservations, the maximum risk, and rules that deny or ask.
+    /// Where nothing does, the call is granted.
+    pub(crate) fn restriction(
+        &self,
+        tool: &Tool,
+        principal: Principal<'_>,
+        arguments: KnownArguments<'_>,
+    ) -> Decision {
+        if let Some(denial) = self.overrides.read().denial(tool) {
+            return denial;
+        }
+        let rules = self.tool_rules(tool);
+        let restriction = |principal| rules.restriction(&self.names, principal, arguments);
+        principal.superiors().map(restriction).fold(restriction(principal), Decision::and)
+    }
+
+    fn tool_rules(&self, tool: &Tool) -> Arc<ToolRules> {
         let facts = Facts::of(tool);
         // Such tools come and go with sessions, and there is no end to their names.
         if tool.equivalent().is_some() {
-            return Arc::new(self.new_profile(tool, facts));
+            return Arc::new(self.new_tool_rules(tool, facts));
         }
         {
-            let profiles = self.profiles.read();
-            let known = profiles.get(&tool.name).into_iter().flatten();
-            if let Some(profile) = known.into_iter().find(|profile| profile.facts == facts) {
-                return Arc::clone(profile);
+            let all = self.tool_rules.read();
+            let known = all.get(&tool.name).into_iter().flatten();
+            if let Some(rules) = known.into_iter().find(|rules| rules.facts == facts) {
+                return Arc::clone(rules);
             }
         }
-        let profile = Arc::new(self.new_profile(tool, facts));
-        let mut profiles = self.profiles.write();
-        if profiles.len() < MAX_PROFILES || profiles.contains_key(&tool.name) {
-            let known = profiles.entry(tool.name.clone()).or_default();
+        let rules = Arc::new(self.new_tool_rules(tool, facts));
+        let mut all = self.tool_rules.write();
+        if all.len() < MAX_TOOL_RULES || all.contains_key(&tool.name) {
+            let known = all.entry(tool.name.clone()).or_default();
             if !known.iter().any(|known| known.facts == facts) {
-                known.push(Arc::clone(&profile));
+                known.push(Arc::clone(&rules));
             }
         }
-        profile
+        rules
     }
 
     fn former_names_of(&self, tool: &Tool) -> impl Iterator<Item = &str> {
@@ -335,13 +419,13 @@ impl Policy {
             || (rule.effect != Effect::Grant && self.former_names_of(tool).any(may_match))
     }
 
-    fn new_profile(&self, tool: &Tool, facts: Facts) -> Profile {
+    fn new_tool_rules(&self, tool: &Tool, facts: Facts) -> ToolRules {
         let constraints = self.constraints.get(tool.name.namespace());
         let blocked = constraints.filter(|constraints| {
             !constraints.allow(tool.name.name())
                 || self.former_names_of(tool).any(|name| constraints.block(name))
         });
-        Profile::new(
+        ToolRules::new(
             facts,
             blocked.map(|constraints| Arc::clone(&constraints.place)),
             self.max_risk.is_some_and(|max| facts.risk > max),

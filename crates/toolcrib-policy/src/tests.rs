@@ -3,6 +3,7 @@
 mod approvals;
 mod clients;
 mod equivalent;
+mod profiles;
 mod properties;
 mod scopes;
 mod views;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde_json::Value;
-use toolcrib_model::tool::view::View;
+use toolcrib_model::tool::view::{Original, View};
 use toolcrib_model::{JsonObject, Tool};
 
 use crate::condition::{self, Arguments};
@@ -23,7 +23,7 @@ impl Policy {
         let mut denied = None;
         let mut strictest = None;
         call.originals.retain(|original| {
-            let restriction = self.restriction(&original.tool, principal, Some(&original.arguments));
+            let restriction = self.original_restriction(&original.tool, principal, Some(&original.arguments));
             let may_run = restriction.effect != Effect::Deny;
             let place = if may_run { &mut strictest } else { &mut denied };
             *place = Some(match place.take() {
@@ -39,7 +39,7 @@ impl Policy {
     /// Returns the most permissive decision about the originals of a view, before the arguments are known.
     pub(crate) fn restrict_view(&self, view: &View, principal: Principal<'_>) -> Decision {
         let restrictions =
-            view.originals.iter().map(|original| self.restriction(&original.tool, principal, None));
+            view.originals.iter().map(|original| self.original_restriction(&original.tool, principal, None));
         restrictions.reduce(Decision::or_better).unwrap_or_else(|| Decision::new(Effect::Deny, &view.place))
     }
 
@@ -50,22 +50,24 @@ impl Policy {
         principal: Principal<'_>,
     ) -> impl Iterator<Item = RuleMatch> {
         let originals = tool.view().into_iter().flat_map(|view| &view.originals);
-        originals.filter_map(move |original| {
-            let decision = self.restriction(&original.tool, principal, None);
-            let is_certain = !decision.depends_on_arguments;
-            (decision.effect != Effect::Grant || !is_certain).then_some(RuleMatch { decision, is_certain })
-        })
+        let restriction =
+            move |original: &Original| self.original_restriction(&original.tool, principal, None);
+        originals.map(restriction).filter_map(RuleMatch::restricting)
     }
 
-    /// Decides about a call of an original tool by what restricts it: constraints, reservations, the maximum risk, and
-    /// rules that deny or ask. Where nothing does, the rules for the view decide.
-    fn restriction(&self, tool: &Tool, principal: Principal<'_>, arguments: Option<&JsonObject>) -> Decision {
-        let profile = self.profile(tool);
+    /// Decides about a call of an original tool by what restricts it, in the app and in the profiles of the caller. Where
+    /// nothing does, the rules for the view decide.
+    fn original_restriction(
+        &self,
+        tool: &Tool,
+        principal: Principal<'_>,
+        arguments: Option<&JsonObject>,
+    ) -> Decision {
         let sent = arguments.and_then(|arguments| condition::sent(tool, arguments));
         let known = arguments.map(|arguments| Arguments::new(arguments, sent.as_ref()));
         let known = known.map_or(KnownArguments::None, KnownArguments::All);
-        let restriction = |principal| profile.restriction(&self.names, principal, known);
-        let decision = principal.superiors().map(restriction).fold(restriction(principal), Decision::and);
+        let own = self.restriction(tool, principal, known);
+        let decision = self.restrictions_of_profiles(tool, principal, known).fold(own, Decision::and);
         let rule: Arc<str> = format!("{}, for `{}`", decision.rule, tool.name.dotted()).into();
         Decision { rule, ..decision }
     }

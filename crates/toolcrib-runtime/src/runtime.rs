@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::watch;
 use toolcrib_agent::notifications::NotificationQueue;
 use toolcrib_agent::{AgentPool, AppPool};
 use toolcrib_app::sections::serve::SurfaceMode;
@@ -14,7 +15,7 @@ use toolcrib_app::{AgentSetup, App, Blueprint, ChosenModel, Surface, too_deep};
 use toolcrib_exec::Executor;
 use toolcrib_io::process::depth;
 use toolcrib_meta::Discovery;
-use toolcrib_policy::{Capabilities, Principal, Rule};
+use toolcrib_policy::{Capabilities, OverrideTarget, Principal, Rule};
 use toolcrib_port::{Approver, ToolCaller};
 use toolcrib_prompt::Tokenizer;
 use toolcrib_registry::Snapshot;
@@ -29,6 +30,7 @@ use crate::connect::connect;
 use crate::result_archive::StoredResults;
 use crate::services::AppServices;
 use crate::source_reload::Watcher;
+use crate::tasks::ActiveOverrides;
 use crate::{Error, call_app, channels, setup, skills, sources, strict, tasks};
 
 /// An app that runs.
@@ -41,6 +43,7 @@ pub struct Runtime {
     /// The apps that agents have called.
     apps: AppPool,
     results: Arc<Results>,
+    overrides: Arc<ActiveOverrides>,
     /// Loads sources again that change, until the runtime is closed or dropped.
     watcher: Watcher,
 }
@@ -86,6 +89,7 @@ impl Runtime {
         let pool = factory::pool(&services);
         let apps = call_app::pool(called, &services.app.config.tools.apps, &approver);
         let tasks = Arc::new(tasks::open(&services, &approver).await?);
+        let overrides = ActiveOverrides::open(&services).await?;
         if let Some(store) = tasks.shared_store() {
             results.share(Arc::new(StoredResults(store)));
         }
@@ -118,7 +122,7 @@ impl Runtime {
         }
         let watcher = Watcher::start(watched, services.loaders.clone(), registry)?;
         tasks.start().await.map_err(|error| tasks::start_error(&error))?;
-        Ok(Self { services, pool, tasks, apps, results, watcher })
+        Ok(Self { services, pool, tasks, apps, results, overrides, watcher })
     }
 
     /// Returns the app as it was read.
@@ -179,8 +183,9 @@ impl Runtime {
         self.services.agent_in(id, session)
     }
 
-    /// Returns the surface of a client of the server with the current tools, for its session.
-    pub fn surface(&self, mode: SurfaceMode, session: &str) -> Result<Surface, Error> {
+    /// Returns the surface of a client of the server with the current tools, for its session. Without a mode, that of
+    /// its profile or of the app applies.
+    pub fn surface(&self, mode: Option<SurfaceMode>, session: &str) -> Result<Surface, Error> {
         let view = self.services.view(Principal::new(session));
         Ok(Surface::new(&self.app().config, mode, &view)?)
     }
@@ -255,6 +260,29 @@ impl Runtime {
         rules.filter(|(_, rule)| is_later(rule)).map(|(place, _)| place).collect()
     }
 
+    /// Selects the profile of the clients that no other profile limits, or none, for all processes that run the app.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store cannot be written to.
+    pub async fn use_profile(&self, profile: Option<&str>) -> Result<(), Error> {
+        self.overrides.use_profile(&self.services, profile).await
+    }
+
+    /// Enables or disables tools, or removes the override, for all processes that run the app.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store cannot be written to.
+    pub async fn set_override(&self, target: &OverrideTarget, is_enabled: Option<bool>) -> Result<(), Error> {
+        self.overrides.set(&self.services, target, is_enabled).await
+    }
+
+    /// Returns a receiver of changes of the overrides, which are those of the [policy](toolcrib_policy::Policy::overrides).
+    pub fn override_changes(&self) -> watch::Receiver<u64> {
+        self.overrides.subscribe()
+    }
+
     /// Ends a session that is not continued: drops its state, and ends its agents, goals and tasks.
     pub async fn end_session(&self, session: &str) {
         // What cannot be forgotten is in the log.
@@ -271,6 +299,7 @@ impl Runtime {
     /// to end and are cancelled then, and agents, connections and child processes end.
     pub async fn close(&self) {
         self.watcher.stop();
+        self.overrides.close();
         self.tasks.close().await;
         if let Some(pool) = &self.pool {
             pool.close().await;

@@ -64,9 +64,14 @@ impl AppServices {
     /// Tools that are to be pinned and are not there.
     pub(crate) fn not_pinned(&self, snapshot: &Snapshot) -> impl Iterator<Item = String> {
         let config = &self.app.config;
-        let pinned = [("runtime.pinned", &config.runtime.pinned), ("serve.pin", &config.serve.pin)];
-        let pinned = pinned.into_iter().flat_map(|(list, names)| names.iter().map(move |name| (list, name)));
+        let lists = [("runtime.pinned", &config.runtime.pinned), ("serve.pin", &config.serve.pin)];
+        let lists = lists.map(|(list, names)| (list.to_owned(), names)).into_iter();
+        let of_profiles = config.profiles.iter();
+        let of_profiles = of_profiles
+            .filter_map(|(name, profile)| Some((format!("profiles.{name}.pin"), profile.pin.as_ref()?)));
+        let pinned = lists.chain(of_profiles);
         pinned
+            .flat_map(|(list, names)| names.iter().map(move |name| (list.clone(), name)))
             .filter(|(_, spelling)| snapshot.find(spelling, |_| true).is_err())
             .map(|(list, spelling)| format!("`{list}` names an unknown tool `{spelling}`"))
     }

@@ -1,11 +1,14 @@
 //! The tasks of an app.
 
+mod overrides;
+
 use std::fmt::Display;
 use std::sync::Arc;
 
 use toolcrib_port::Approver;
 use toolcrib_tasks::{TaskPorts, Tasks};
 
+pub(crate) use self::overrides::ActiveOverrides;
 use crate::Error;
 use crate::agent::prompter::Prompts;
 use crate::services::AppServices;

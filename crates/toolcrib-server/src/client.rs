@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use toolcrib_app::sections::serve::{LOCAL_CLIENT, sessions_of};
+use toolcrib_app::sections::serve::{LOCAL_CLIENT, sessions_in_profile, sessions_of};
 use toolcrib_model::random::{hex, random_bytes};
 
 use crate::{Error, Replica};
@@ -18,6 +18,8 @@ pub(crate) struct Client {
     pub(crate) user: Option<Arc<str>>,
     /// The session of its requests without one: those of revision 2026-07-28.
     pub(crate) session: Arc<str>,
+    /// The profile of the endpoint that it uses; `None` at `/mcp`.
+    profile: Option<Arc<str>>,
 }
 
 impl Client {
@@ -29,10 +31,10 @@ impl Client {
                 let secret = replica.derive("client", &name);
                 session_of(&name, secret.get(..SESSION_BYTES).unwrap_or(&secret))
             }
-            None => new_session(&name)?,
+            None => session_of(&name, &random_bytes::<SESSION_BYTES>()?),
         };
         let user = Some(name.as_str().into());
-        Ok(Self { owner: name.as_str().into(), name, user, session })
+        Ok(Self { owner: name.as_str().into(), name, user, session, profile: None })
     }
 
     /// Creates the client for local processes, which is used if no token is required.
@@ -44,17 +46,43 @@ impl Client {
     /// session.
     pub(crate) fn of_person(name: &str, subject: &str, secret: &[u8]) -> Self {
         let session = session_of(name, secret.get(..SESSION_BYTES).unwrap_or(secret));
-        Self { name: name.to_owned(), owner: Arc::clone(&session), user: Some(subject.into()), session }
+        let (name, owner, user) = (name.to_owned(), Arc::clone(&session), Some(subject.into()));
+        Self { name, owner, user, session, profile: None }
+    }
+
+    /// Returns the client at the endpoint of a profile. It shares no session with the client at other endpoints.
+    pub(crate) fn at_profile(&self, profile: &str) -> Self {
+        let secret = self.session.rsplit('/').next().unwrap_or_default();
+        Self {
+            name: self.name.clone(),
+            owner: format!("{}/{profile}", self.owner).into(),
+            user: self.user.clone(),
+            session: format!("{}{secret}", sessions_in_profile(&self.name, profile)).into(),
+            profile: Some(profile.into()),
+        }
+    }
+
+    /// Returns the beginning of the names of its sessions.
+    pub(crate) fn sessions(&self) -> String {
+        match &self.profile {
+            Some(profile) => sessions_in_profile(&self.name, profile),
+            None => sessions_of(&self.name),
+        }
+    }
+
+    /// Returns a session name that rules for the client's sessions apply to, without a session.
+    pub(crate) fn any_session(&self) -> String {
+        format!("{}-", self.sessions())
+    }
+
+    /// Returns an unguessable name for a new session.
+    pub(crate) fn new_session(&self) -> Result<Arc<str>, Error> {
+        Ok((self.sessions() + &hex(&random_bytes::<SESSION_BYTES>()?)).into())
     }
 }
 
 /// The number of random bytes in the name of a session.
 const SESSION_BYTES: usize = 16;
-
-/// Returns an unguessable name for a new session of this client.
-pub(crate) fn new_session(client: &str) -> Result<Arc<str>, Error> {
-    Ok(session_of(client, &random_bytes::<SESSION_BYTES>()?))
-}
 
 fn session_of(client: &str, bytes: &[u8]) -> Arc<str> {
     (sessions_of(client) + &hex(bytes)).into()

@@ -8,7 +8,7 @@ use rmcp::model::ErrorData;
 use tokio::sync::{Mutex as AsyncMutex, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use toolcrib_app::sections::serve::{SurfaceMode, sessions_of};
+use toolcrib_app::sections::serve::SurfaceMode;
 use toolcrib_runtime::Runtime;
 
 use crate::app_version::{AppVersion, Lease, Listener};
@@ -41,7 +41,7 @@ pub(crate) struct Shared {
     pub(crate) settings: ServerSettings,
     /// The client for local processes, if no token is required.
     pub(crate) local: Arc<Client>,
-    /// The tools that clients see, of one generation, by the client's name.
+    /// The tools that clients see, of one generation, by the beginning of the names of the client's sessions.
     shown: Mutex<HashMap<String, Arc<VisibleTools>>>,
     pub(crate) suspended: SuspendedCalls<RunningCall>,
     pub(crate) tasks: Tasks,
@@ -103,11 +103,8 @@ impl Server {
     /// Returns the token cost of the tool list for a local client without a token.
     pub fn list_cost(&self) -> Result<ListCost, Error> {
         let runtime = self.shared.runtime();
-        let listed = |mode| {
-            let surface = runtime.surface(mode, &self.shared.local.session)?;
-            Ok::<_, Error>(VisibleTools::new(surface, &runtime))
-        };
-        Ok(ListCost::new(&listed(self.shared.mode(&runtime))?, &listed(SurfaceMode::Direct)?))
+        let listed = |mode| Ok::<_, Error>(VisibleTools::of_client(&runtime, mode, &self.shared.local)?);
+        Ok(ListCost::new(&listed(self.shared.settings.surface)?, &listed(Some(SurfaceMode::Direct))?))
     }
 }
 
@@ -136,12 +133,8 @@ impl Shared {
         self.version.subscribe()
     }
 
-    fn mode(&self, runtime: &Runtime) -> SurfaceMode {
-        self.settings.surface.unwrap_or(runtime.app().config.serve.surface)
-    }
-
     /// Returns the tools that a client currently sees.
-    pub(crate) fn shown(&self, client: &str) -> Result<Arc<VisibleTools>, ErrorData> {
+    pub(crate) fn shown(&self, client: &Client) -> Result<Arc<VisibleTools>, ErrorData> {
         self.shown_of(&self.runtime(), client)
     }
 
@@ -149,23 +142,21 @@ impl Shared {
     pub(crate) fn shown_of(
         &self,
         runtime: &Arc<Runtime>,
-        client: &str,
+        client: &Client,
     ) -> Result<Arc<VisibleTools>, ErrorData> {
+        let sessions = client.sessions();
         let generation = runtime.snapshot().generation();
         {
             let shown = self.shown.lock();
-            if let Some(known) = shown.get(client).filter(|known| known.is_of(runtime, generation)) {
+            if let Some(known) = shown.get(&sessions).filter(|known| known.is_of(runtime, generation)) {
                 return Ok(Arc::clone(known));
             }
         }
-        // Rules for the client's sessions apply to this session name too.
-        let session = format!("{}-", sessions_of(client));
-        let surface = runtime
-            .surface(self.mode(runtime), &session)
+        let shown = VisibleTools::of_client(runtime, self.settings.surface, client)
             .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
-        let shown = Arc::new(VisibleTools::new(surface, runtime));
+        let shown = Arc::new(shown);
         let mut all = self.shown.lock();
-        all.insert(client.to_owned(), Arc::clone(&shown));
+        all.insert(sessions, Arc::clone(&shown));
         Ok(shown)
     }
 

@@ -1,6 +1,7 @@
 //! What serving promises: a client of MCP lists and calls the tools of an app.
 
 mod metrics;
+mod profiles;
 mod surface;
 
 use std::sync::Arc;
@@ -46,7 +47,10 @@ async fn connect() -> (Client, Serving) {
 
 /// Serves an app to one client; returns both, the runtime, and what the client was told when it connected.
 async fn serve(app: &str) -> (Client, Serving, Arc<Runtime>, String) {
-    let app = Blueprint::from_text("app.yaml", app).unwrap();
+    serve_blueprint(Blueprint::from_text("app.yaml", app).unwrap()).await
+}
+
+async fn serve_blueprint(app: Blueprint) -> (Client, Serving, Arc<Runtime>, String) {
     let approver = ClientApprover::new(Arc::new(DenyAll));
     let runtime = Arc::new(Runtime::start(app, approver).await.unwrap());
     let server = Server::new(Arc::clone(&runtime), ServerSettings::default()).unwrap();

@@ -10,6 +10,7 @@ mod hostile;
 mod joined;
 mod keys;
 mod oauth;
+mod overrides;
 mod page;
 mod prompts;
 mod reader;

@@ -20,14 +20,20 @@ pub struct Surface {
 }
 
 impl Surface {
-    /// Decides the surface of a client.
-    pub fn new(config: &AppConfig, mode: SurfaceMode, view: &CallerView<'_>) -> Result<Self, Error> {
+    /// Decides the surface of a client. Without a mode, that of its profile or of the app applies.
+    pub fn new(config: &AppConfig, mode: Option<SurfaceMode>, view: &CallerView<'_>) -> Result<Self, Error> {
+        let profile = view.policy.profile_of(view.principal.session);
+        let profile = profile.and_then(|name| config.profiles.get(name));
+        let mode = mode.or(profile.and_then(|profile| profile.surface)).unwrap_or(config.serve.surface);
         let wire_names = view.wire_names(config.serve.short_names);
         // A person picks from what a client lists.
         let listed = || view.tools().filter(|tool| !tool.traits().unlisted);
         let mut settings = InjectionSettings::default();
         settings.tool_budget = config.runtime.tool_budget.unwrap_or(settings.tool_budget);
-        let pinned = config.runtime.pinned.iter().chain(&config.serve.pin);
+        let pinned = profile.and_then(|profile| profile.pin.as_ref()).map_or_else(
+            || config.runtime.pinned.iter().chain(&config.serve.pin),
+            |pinned| pinned.iter().chain(&[]),
+        );
         settings.pinned = pinned.filter_map(|spelling| view.named(spelling)).collect();
         settings.for_client = true;
         settings.mode = match mode {

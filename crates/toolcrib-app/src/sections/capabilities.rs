@@ -59,7 +59,7 @@ fn check_names(app: &App, (modules, skills): (&[Module], &Skills), found: &mut F
     ];
     for (list, rules) in lists {
         for (position, rule) in rules.iter().enumerate() {
-            agent(
+            check_agent(
                 app,
                 &format!("/tools/capabilities/{list}/{position}/agent"),
                 rule.agent.as_deref(),
@@ -133,8 +133,8 @@ fn warn_of_programs(app: &App, warnings: &mut Vec<String>) {
     }
 }
 
-/// An agent that a rule names and the app does not have.
-fn agent(app: &App, place: &str, named: Option<&str>, errors: &mut Vec<Error>) {
+/// Checks that the app has the agent that a rule names.
+pub(crate) fn check_agent(app: &App, place: &str, named: Option<&str>, errors: &mut Vec<Error>) {
     let known: Vec<&str> = app.config.agents.iter().map(|agent| agent.id.as_str()).collect();
     if let Some(name) = named.filter(|name| is_literal(name) && !known.contains(name)) {
         errors.push(app.file.error_at(place, unknown("agent", name, &known)));

@@ -15,9 +15,10 @@ use url::Url;
 pub use self::oauth::{MAX_OAUTH_CLIENTS, OAuthClient, OAuthConfig, ServedOAuth};
 use crate::file::variables;
 use crate::findings::Findings;
+use crate::sections::profiles::{self, unknown_profile};
 use crate::sections::runtime::ScriptMode;
 use crate::sections::values::present;
-use crate::{AppFile, Error};
+use crate::{App, AppFile, Error};
 
 /// The prefix of the sessions of all clients. The name of the client follows, and then the id of the session:
 /// `serve/ci/2b6f…`.
@@ -111,6 +112,9 @@ pub struct TokenConfig {
     /// The highest risk of tools that exist for the client. By default any.
     #[serde(default, deserialize_with = "present")]
     pub max_risk_level: Option<Risk>,
+    /// The profile that limits the client, one of `profiles`. By default none.
+    #[serde(default, deserialize_with = "present")]
+    pub profile: Option<String>,
 }
 
 /// `serve.limits`.
@@ -236,14 +240,16 @@ fn too_short(token: &str) -> Option<String> {
 }
 
 /// Checks the section beyond its types, and returns the policy with what the app leaves its clients.
-pub(crate) fn scope(
-    policy: Option<Policy>,
-    section: &ServeSection,
-    file: &AppFile,
-    found: &mut Findings,
-) -> Option<Policy> {
+pub(crate) fn scope(policy: Option<Policy>, app: &App, found: &mut Findings) -> Option<Policy> {
+    let (section, file) = (&app.config.serve, &app.file);
     check(section, file, &mut found.errors);
-    found.built(scoped(policy?, section, file))
+    check_profiles(section, app, &mut found.errors);
+    let profiles = profiles::build(app, &mut found.errors);
+    let policy = found.built(scoped(policy?, section, file))?;
+    let policy = policy.with_profiles_in(SERVED_SESSIONS);
+    let policy = profiles.into_iter().fold(policy, |policy, (name, rules)| policy.with_profile(&name, rules));
+    let served = app.served_profile.iter();
+    Some(served.fold(policy, |policy, profile| policy.with_profile_of(SERVED_SESSIONS, profile)))
 }
 
 /// Returns the policy with what the app leaves its clients. A client that the app does not name is left nothing: what
@@ -255,14 +261,20 @@ fn scoped(policy: Policy, section: &ServeSection, file: &AppFile) -> Result<Poli
     let serve = SettingLocation::default().key("serve");
     let list = serve.key("tokens");
     let tokens = section.tokens.iter().enumerate();
-    let tokens = tokens.map(|(position, token)| (list.at(position), &token.name, token.scope()));
+    let tokens = tokens
+        .map(|(position, token)| (list.at(position), &token.name, token.scope(), token.profile.as_deref()));
     let clients = section.oauth.iter().flat_map(|oauth| &oauth.clients).enumerate();
     let list = serve.key("oauth").key("clients");
-    let clients = clients.map(|(position, client)| (list.at(position), &client.name, client.scope()));
-    for (location, name, scope) in tokens.chain(clients) {
+    let clients = clients.map(|(position, client)| {
+        (list.at(position), &client.name, client.scope(), client.profile.as_deref())
+    });
+    for (location, name, scope, profile) in tokens.chain(clients) {
+        let sessions = sessions_of(name);
         policy = policy
-            .with_scope(&sessions_of(name), &scope, &location)
+            .with_scope(&sessions, &scope, &location)
             .map_err(|error| file.error_at(error.place().pointer(), error.to_string()))?;
+        policy =
+            profile.into_iter().fold(policy, |policy, profile| policy.with_profile_of(&sessions, profile));
     }
     Ok(policy)
 }
@@ -272,9 +284,28 @@ pub fn sessions_of(client: &str) -> String {
     format!("{SERVED_SESSIONS}{client}/")
 }
 
+/// Returns the prefix of the sessions that a client has at the endpoint of a profile.
+pub fn sessions_in_profile(client: &str, profile: &str) -> String {
+    format!("{}{profile}/", sessions_of(client))
+}
+
 impl TokenConfig {
     fn scope(&self) -> Scope {
-        Scope { namespaces: self.namespaces.clone(), max_risk_level: self.max_risk_level }
+        let (namespaces, max_risk_level) = (self.namespaces.clone(), self.max_risk_level);
+        Scope { namespaces, max_risk_level, ..Scope::default() }
+    }
+}
+
+/// Checks that the profiles of clients exist.
+fn check_profiles(section: &ServeSection, app: &App, errors: &mut Vec<DocumentError>) {
+    let tokens = section.tokens.iter().enumerate();
+    let tokens = tokens.map(|(position, token)| ("tokens", position, token.profile.as_deref()));
+    let clients = section.oauth.iter().flat_map(|oauth| &oauth.clients).enumerate();
+    let clients = clients.map(|(position, client)| ("oauth/clients", position, client.profile.as_deref()));
+    for (list, position, profile) in tokens.chain(clients) {
+        if let Some(message) = profile.and_then(|name| unknown_profile(name, &app.config.profiles)) {
+            errors.push(app.file.error_at(&format!("/serve/{list}/{position}/profile"), message));
+        }
     }
 }
 

@@ -5,6 +5,7 @@ mod engines;
 mod enrichments;
 mod models;
 mod nesting;
+mod profiles;
 mod reference;
 mod schema;
 

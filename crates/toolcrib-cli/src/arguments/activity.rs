@@ -13,6 +13,8 @@ impl Command {
             Self::Tools(arguments) => loading(&arguments.app),
             Self::Trust(arguments) => loading(&arguments.app),
             Self::Show(arguments) => loading(&arguments.app),
+            Self::Enable(arguments) | Self::Disable(arguments) => loading(&arguments.app),
+            Self::Profile(_) => Some("reading the profiles".to_owned()),
             Self::Why(arguments) => loading(&arguments.app),
             Self::Policy(_) => Some("testing the policy".to_owned()),
             Self::Plan(arguments) => loading(&arguments.app),

@@ -22,6 +22,9 @@ pub(crate) struct Serve {
     /// The surface that clients are shown; `serve.surface` by default.
     #[arg(long)]
     pub(crate) surface: Option<SurfaceArgument>,
+    /// Limit all clients to one of the `profiles` of the app.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
     #[command(flatten)]
     pub(crate) identity: Identity,
     #[command(flatten)]

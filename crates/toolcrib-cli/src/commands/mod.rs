@@ -19,8 +19,10 @@ mod login;
 mod man;
 mod models;
 mod new;
+mod overrides;
 mod plan;
 mod policy_test;
+mod profile;
 mod registry;
 mod run;
 mod schema;
@@ -77,6 +79,9 @@ pub(crate) async fn run(arguments: Arguments, extensions: Extensions) -> ExitCod
         Command::Plan(arguments) => plan::run(&arguments, extensions, json).await,
         Command::Login(arguments) => login::run(&arguments, extensions, json).await,
         Command::Serve(arguments) => Box::pin(serve::run(&arguments, extensions)).await,
+        Command::Profile(arguments) => profile::run(&arguments.command, extensions, json).await,
+        Command::Enable(arguments) => overrides::enable(&arguments, extensions, json).await,
+        Command::Disable(arguments) => overrides::disable(&arguments, extensions, json).await,
         Command::Approve(arguments) => approve::run(&arguments, extensions, json).await,
         Command::Install(arguments) => install::run(&arguments, extensions, json).await,
         Command::Import(arguments) => import::run(&arguments, json),

@@ -36,7 +36,10 @@ pub(crate) async fn run(arguments: &Serve, extensions: &Extensions) -> Result<Ex
     if arguments.http.is_some() {
         extensions = extensions.with_observer(page.observer());
     }
-    let read = || App::open_with(&arguments.app, extensions.clone());
+    let read = || {
+        let app = App::open_with(&arguments.app, extensions.clone())?;
+        Ok(app.with_served_profile(arguments.profile.clone()))
+    };
     let starting = Activity::start_slow(&format!("starting {}", arguments.app.display()));
     let runtime = Arc::new(start(read()?, Arc::clone(&approver)).await?);
     drop(starting);

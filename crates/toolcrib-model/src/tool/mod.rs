@@ -46,6 +46,8 @@ pub struct Tool {
     equivalent: Option<Arc<EquivalentCall>>,
     /// The tools that this one is a view of. Only the registry sets it: sources cannot write it.
     view: Option<Arc<View>>,
+    /// The source that it came from. Only the registry sets it: sources cannot write it.
+    source: Option<Arc<str>>,
 }
 
 /// The reason why data is not a tool.
@@ -75,6 +77,7 @@ impl Tool {
             traits: ToolTraits::default(),
             equivalent: None,
             view: None,
+            source: None,
         }
     }
 
@@ -135,6 +138,17 @@ impl Tool {
     /// Returns the tools that this one is a view of, if it is one.
     pub fn view(&self) -> Option<&View> {
         self.view.as_deref()
+    }
+
+    /// Sets the source that the tool came from.
+    pub fn with_source(mut self, source: Arc<str>) -> Self {
+        self.source = Some(source);
+        self
+    }
+
+    /// Returns the source that the tool came from, once it is registered.
+    pub fn source(&self) -> Option<&str> {
+        self.source.as_deref()
     }
 
     /// Returns the digest of the argument schema, which tells overloads apart.
@@ -300,6 +314,7 @@ impl TryFrom<ToolForm<Value>> for Tool {
             metadata: form.metadata,
             equivalent: None,
             view: None,
+            source: None,
         })
     }
 }

@@ -3,10 +3,10 @@
 use toolcrib_model::Risk;
 
 use crate::rules::rule::{CompiledRule, Fit, KnownArguments};
-use crate::rules::tool_rules::{Profile, RuleNames};
+use crate::rules::tool_rules::{RuleNames, ToolRules};
 use crate::{Decision, Effect, Principal, RuleMatch};
 
-impl Profile {
+impl ToolRules {
     /// Returns the effect on a call; without arguments, the most permissive effect on any call.
     pub(crate) fn evaluate(
         &self,

@@ -2,7 +2,9 @@
 
 pub(crate) mod evaluate;
 pub(crate) mod glob;
+pub(crate) mod overrides;
 pub(crate) mod pattern;
+pub(crate) mod profiles;
 pub(crate) mod rule;
 pub(crate) mod scope;
 pub(crate) mod tool_rules;

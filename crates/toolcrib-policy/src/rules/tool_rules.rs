@@ -19,7 +19,7 @@ pub(crate) struct Facts {
 
 /// The rules for tools with one name and the same facts.
 #[derive(Debug)]
-pub(crate) struct Profile {
+pub(crate) struct ToolRules {
     pub(crate) facts: Facts,
     /// The constraints that exclude the tool.
     pub(crate) blocked: Option<Arc<str>>,
@@ -83,7 +83,7 @@ impl Facts {
     }
 }
 
-impl Profile {
+impl ToolRules {
     pub(crate) fn new(
         facts: Facts,
         blocked: Option<Arc<str>>,
@@ -92,11 +92,11 @@ impl Profile {
         reserved: Option<Reserved>,
         names: &RuleNames,
     ) -> Self {
-        let mut profile = Self { facts, blocked, is_too_risky, rules, reserved, settled: None };
-        let is_plain = profile.reserved.is_none() && profile.rules.iter().all(|rule| rule.is_plain());
-        if profile.blocked.is_some() || is_plain {
-            profile.settled = Some(profile.evaluate(names, Principal::new(""), KnownArguments::None));
+        let mut this = Self { facts, blocked, is_too_risky, rules, reserved, settled: None };
+        let is_plain = this.reserved.is_none() && this.rules.iter().all(|rule| rule.is_plain());
+        if this.blocked.is_some() || is_plain {
+            this.settled = Some(this.evaluate(names, Principal::new(""), KnownArguments::None));
         }
-        profile
+        this
     }
 }

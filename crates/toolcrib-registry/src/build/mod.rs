@@ -41,13 +41,11 @@ pub(crate) struct LoadedSource {
 
 impl LoadedSource {
     pub(crate) fn new(name: &str, exclusive_namespace: Option<&str>, loaded: LoadOutcome) -> Self {
-        let mut shared = SharedDefinitions::default();
-        Self {
-            name: name.into(),
-            exclusive_namespace: exclusive_namespace.map(Into::into),
-            tools: loaded.tools.into_iter().map(|tool| Arc::new(shared.tool(tool))).collect(),
-            rejected: loaded.rejected,
-        }
+        let (name, mut shared) = (Arc::<str>::from(name), SharedDefinitions::default());
+        let tool = |tool: Tool| Arc::new(shared.tool(tool).with_source(Arc::clone(&name)));
+        let tools = loaded.tools.into_iter().map(tool).collect();
+        let exclusive_namespace = exclusive_namespace.map(Into::into);
+        Self { name, exclusive_namespace, tools, rejected: loaded.rejected }
     }
 
     /// Returns the namespace that belongs to this source exclusively, if it has one.

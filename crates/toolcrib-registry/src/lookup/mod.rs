@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use smallvec::SmallVec;
 use toolcrib_model::name::RUNTIME_NAMESPACE;
-use toolcrib_model::{DENIAL_HINT, ErrorKind, QualifiedName, ToolError};
+use toolcrib_model::{DENIAL_HINT, ErrorKind, QualifiedName, Tool, ToolError};
 use toolcrib_port::{Reject, RejectKind};
 
 use crate::{Entry, Snapshot};
@@ -76,11 +76,20 @@ impl Snapshot {
     ///
     /// In the snapshot of a session, a name means one of the session's own tools only if it means nothing in the app.
     pub fn find(&self, spelling: &str, visible: impl Fn(&Entry) -> bool) -> Result<Overloads<'_>, FindError> {
-        // The type of `visible` must not grow with each step.
-        let visible: &dyn Fn(&Entry) -> bool = &visible;
-        let Some(layers) = self.layers() else { return self.find_in_any_spelling(spelling, visible) };
-        let unknown = match layers.base.find_in_any_spelling(spelling, visible) {
-            Err(FindError::Unknown { .. }) => layers.own.find_in_any_spelling(spelling, visible),
+        self.find_among(spelling, &|_| true, &visible)
+    }
+
+    /// Returns the same for a caller to whom only some tools exist. The others are not found, as if the app did not have
+    /// them.
+    pub fn find_among(
+        &self,
+        spelling: &str,
+        exists: &dyn Fn(&Tool) -> bool,
+        visible: &dyn Fn(&Entry) -> bool,
+    ) -> Result<Overloads<'_>, FindError> {
+        let Some(layers) = self.layers() else { return self.find_in_any_spelling(spelling, exists, visible) };
+        let unknown = match layers.base.find_in_any_spelling(spelling, exists, visible) {
+            Err(FindError::Unknown { .. }) => layers.own.find_in_any_spelling(spelling, exists, visible),
             found => return found,
         };
         match unknown {
@@ -92,16 +101,17 @@ impl Snapshot {
         }
     }
 
-    /// Returns the tool of this name as [`find`](Self::find) does. For an unknown name, returns the only visible tool
-    /// whose name is one typing error away, unless the name of another tool is nearly as close.
+    /// Returns the tool of this name as [`find_among`](Self::find_among) does. For an unknown name, returns the only
+    /// visible tool whose name is one typing error away, unless the name of another tool is nearly as close.
     pub fn find_near(
         &self,
         spelling: &str,
-        visible: impl Fn(&Entry) -> bool,
+        exists: &dyn Fn(&Tool) -> bool,
+        visible: &dyn Fn(&Entry) -> bool,
     ) -> Result<Overloads<'_>, FindError> {
-        match self.find(spelling, &visible) {
+        match self.find_among(spelling, exists, visible) {
             Err(error @ FindError::Unknown { .. }) => {
-                self.one_typo_away(spelling.trim(), &visible).ok_or(error)
+                self.one_typo_away(spelling.trim(), visible).ok_or(error)
             }
             found => found,
         }
@@ -147,12 +157,16 @@ impl Snapshot {
     fn find_in_any_spelling(
         &self,
         spelling: &str,
+        exists: &dyn Fn(&Tool) -> bool,
         visible: &dyn Fn(&Entry) -> bool,
     ) -> Result<Overloads<'_>, FindError> {
         let spelling = spelling.trim();
-        let mut candidates = self.spellings().find(spelling).peekable();
+        let is_there = |at: &usize| {
+            self.overloads(*at).is_some_and(|overloads| overloads.iter().any(|entry| exists(&entry.tool)))
+        };
+        let mut candidates = self.spellings().find(spelling).filter(is_there).peekable();
         if candidates.peek().is_none() {
-            if let Some(reject) = self.changed_reject(spelling) {
+            if let Some(reject) = self.changed_reject(spelling, exists) {
                 return Err(FindError::Changed {
                     spelling: truncated(spelling),
                     reason: reject.reason.clone(),
@@ -162,7 +176,9 @@ impl Snapshot {
             return match found {
                 Err(FindError::Unknown { .. }) => {
                     let mut rests = without_client_prefix(spelling).into_iter().flatten();
-                    rests.find_map(|rest| self.find_in_any_spelling(rest, visible).ok()).map_or(found, Ok)
+                    rests
+                        .find_map(|rest| self.find_in_any_spelling(rest, exists, visible).ok())
+                        .map_or(found, Ok)
                 }
                 found => found,
             };
@@ -218,14 +234,21 @@ impl Snapshot {
     }
 
     /// Returns the reject of a tool with this name that did not load because it has changed.
-    fn changed_reject(&self, spelling: &str) -> Option<&Reject> {
+    fn changed_reject(&self, spelling: &str, exists: &dyn Fn(&Tool) -> bool) -> Option<&Reject> {
         let given = normalized(spelling.get(..MAX_SPELLING_BYTES).unwrap_or(spelling));
         let mut changed = self.rejected().iter().filter(|reject| reject.kind == RejectKind::Changed);
         let means = |name: &str| {
             let bare = name.split_once('.').map_or(name, |(_, bare)| bare);
             normalized(name) == given || normalized(bare) == given
         };
-        changed.find(|reject| reject.name.as_deref().is_some_and(means))
+        let is_there = |name: &str, source: &str| {
+            let name =
+                name.split_once('.').and_then(|(namespace, name)| QualifiedName::new(namespace, name).ok());
+            name.is_none_or(|name| exists(&Tool::new(name).with_source(source.into())))
+        };
+        changed.find(|reject| {
+            reject.name.as_deref().is_some_and(|name| means(name) && is_there(name, &reject.source))
+        })
     }
 
     /// Returns the closest names that the caller may see: by edit distance, by common words, by ending.

@@ -240,7 +240,7 @@ fn one_slip_of_the_keys_finds_the_tool_only_where_nothing_else_is_near() {
     ]);
     let may_see = |entry: &Entry| entry.tool.name.namespace() != "vault";
     let find = |spelling: &str| {
-        let found = snapshot.find_near(spelling, may_see);
+        let found = snapshot.find_near(spelling, &|_| true, &may_see);
         found.map(|overloads| overloads.first().unwrap().tool.name.to_string())
     };
     for spelling in ["acme.find_custmer", "acme.fnid_customer", "find_customerr", "acme.find_customer"] {

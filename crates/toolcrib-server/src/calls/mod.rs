@@ -99,7 +99,7 @@ impl Shared {
         context: &RequestContext<RoleServer>,
         client: &Client,
     ) -> Result<RunningCall, Box<CallToolResult>> {
-        let shown = self.shown_of(&setup.lease.runtime, &client.name);
+        let shown = self.shown_of(&setup.lease.runtime, client);
         let has_schema = shown.is_ok_and(|shown| shown.declares_output(name));
         let setup = if has_schema { setup.with_structure() } else { setup };
         let call = self.resolve_call(name, arguments, &setup.lease.runtime, &setup.context, client);
@@ -143,7 +143,7 @@ impl Shared {
         }
         // A client that has disconnected gets no notes.
         let noted = if context.ct.is_cancelled() { None } else { notes(&ended).await };
-        if self.shown_of(&ended.lease.runtime, &client.name).is_ok_and(|shown| shown.is_split) {
+        if self.shown_of(&ended.lease.runtime, client).is_ok_and(|shown| shown.is_split) {
             annotate_intents(&mut ended.result, &ended.lease.runtime, &ended.context);
         }
         if let Some(saved) = ended.result.saved_tokens() {
@@ -175,7 +175,7 @@ impl Shared {
         client: &Client,
     ) -> Result<ToolCall, ToolError> {
         let shown = self
-            .shown_of(runtime, &client.name)
+            .shown_of(runtime, client)
             .map_err(|error| ToolError::new(ErrorKind::Internal, error.message.into_owned()))?;
         if let Some(intent) = Intent::of(name).filter(|_| shown.is_split) {
             return intent.forwarded(arguments, runtime, context);

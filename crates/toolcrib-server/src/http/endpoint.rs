@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{ConnectInfo, State};
+use axum::extract::{ConnectInfo, Path, State};
 use axum::response::Response;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
@@ -24,6 +24,7 @@ use super::rate_limit::ClientKey;
 use super::reply;
 use super::sessions::{RequestStatus, RunningRequest, SessionReservation, UnansweredRequest};
 use super::state::HttpState;
+use crate::app_version::Lease;
 use crate::client::Client;
 use crate::protocol::strict_json;
 
@@ -34,6 +35,25 @@ const SESSION: &str = "mcp-session-id";
 pub(super) async fn mcp(
     State(state): State<Arc<HttpState>>,
     ConnectInfo(address): ConnectInfo<SocketAddr>,
+    request: Request<Body>,
+) -> Response {
+    answer(&state, address, None, request).await
+}
+
+/// Handles requests of the MCP protocol at the endpoint of a profile.
+pub(super) async fn mcp_of_profile(
+    State(state): State<Arc<HttpState>>,
+    ConnectInfo(address): ConnectInfo<SocketAddr>,
+    Path(profile): Path<String>,
+    request: Request<Body>,
+) -> Response {
+    answer(&state, address, Some(&profile), request).await
+}
+
+async fn answer(
+    state: &Arc<HttpState>,
+    address: SocketAddr,
+    profile: Option<&str>,
     mut request: Request<Body>,
 ) -> Response {
     let (rules, lease) = state.current();
@@ -60,6 +80,13 @@ pub(super) async fn mcp(
     if state.shared.draining.is_cancelled() {
         return reply::last(StatusCode::SERVICE_UNAVAILABLE, "the server is shutting down");
     }
+    let client = match profile {
+        None => client,
+        Some(profile) => match client_of_profile(&client, profile, &lease) {
+            Some(client) => Arc::new(client),
+            None => return reply::last(StatusCode::NOT_FOUND, "there is no such profile"),
+        },
+    };
     if sender == Some(Sender::Client)
         && let Some((handoff, session)) = handoff
         && let Some(process) = handoff.elsewhere(session)
@@ -127,6 +154,15 @@ pub(super) async fn mcp(
         let body = if is_stream { AnsweredStream::body(body, id, closing.clone()) } else { body };
         body::holding(body, (permit, running, unsent))
     })
+}
+
+/// Returns the client at the endpoint of a profile. Returns `None` if the profile does not exist, or if the client or the
+/// whole server is limited to another one.
+fn client_of_profile(client: &Client, profile: &str, lease: &Lease) -> Option<Client> {
+    let policy = lease.runtime.executor().policy();
+    lease.runtime.app().config.profiles.get(profile)?;
+    let client = client.at_profile(profile);
+    (policy.profile_of(&client.session) == Some(profile)).then_some(client)
 }
 
 impl AdmissionRules {

@@ -131,11 +131,13 @@ impl HttpServer {
         let limits = shared.runtime().app().config.serve.limits.clone();
         let router = Router::new()
             .route("/mcp", any(endpoint::mcp))
+            .route("/mcp/{profile}", any(endpoint::mcp_of_profile))
             .route("/", get(page::show))
             .route("/status.css", get(page::style))
             .route("/sign-in", post(page::submit_key))
             .route("/answer", post(page::answer))
             .route("/reply", post(page::reply))
+            .route("/profile", post(page::select_profile))
             .route("/metrics", get(endpoint::metrics))
             .route(PROTECTED_RESOURCE, get(endpoint::resource))
             .route(&format!("{PROTECTED_RESOURCE}/{{*path}}"), get(endpoint::resource))

@@ -25,8 +25,8 @@ use super::state::HttpState;
 use crate::app_version::Lease;
 use crate::approval::{AnswerOutcome, OperatorAnswer};
 use crate::page::{
-    Fields, MAX_FORM_BYTES, MAX_REPLY_BYTES, PageState, PageView, STYLE, Viewer, answer_to, page,
-    reply as reply_of, reply_to, sign_in,
+    Fields, MAX_FORM_BYTES, MAX_REPLY_BYTES, PROFILE_FORM, PageState, PageView, STYLE, Viewer, answer_to,
+    page, reply as reply_of, reply_to, sign_in,
 };
 
 /// The content security policy of the page: browsers may show it, load its style and submit its forms to this server.
@@ -70,6 +70,7 @@ pub(super) async fn show(
     let query: String = fields.get("q").unwrap_or_default().chars().take(MAX_QUERY_CHARS).collect();
     let told = match fields.get("told") {
         Some("taken") => Some("The answer was accepted."),
+        Some("profile") => Some("The profile was selected."),
         Some("gone") => Some("That call no longer waits for an answer."),
         Some("late") => Some("Too late: the question was answered elsewhere, or its asker no longer waits."),
         _ => None,
@@ -152,6 +153,28 @@ pub(super) async fn reply(
     Ok(match questions.answer(id, answer).await {
         Ok(true) => see("/?told=taken", None),
         Ok(false) => see("/?told=late", None),
+        Err(error) => reply::plain(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()),
+    })
+}
+
+/// Selects a profile for the operator.
+pub(super) async fn select_profile(
+    State(state): State<Arc<HttpState>>,
+    ConnectInfo(address): ConnectInfo<SocketAddr>,
+    request: Request<Body>,
+) -> Result<Response, PageRejection> {
+    let page_request = state.page_request(&request, address)?;
+    let fields = page_request.fields_of_operator(request, MAX_FORM_BYTES).await?;
+    if !page_request.page.keys.is_sealed(PROFILE_FORM, fields.get("seal").unwrap_or_default()) {
+        return Err(foreign_form().into());
+    }
+    let runtime = &page_request.lease.runtime;
+    let profile = fields.get("profile").filter(|name| !name.is_empty());
+    if profile.is_some_and(|name| !runtime.app().config.profiles.contains_key(name)) {
+        return Ok(reply::plain(StatusCode::BAD_REQUEST, "there is no such profile; load the page again"));
+    }
+    Ok(match runtime.use_profile(profile).await {
+        Ok(()) => see("/?told=profile", None),
         Err(error) => reply::plain(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()),
     })
 }
@@ -242,19 +265,25 @@ impl PageRequest<'_> {
         max_bytes: usize,
         sealed: impl Fn(u64) -> String,
     ) -> Result<(u64, Fields), PageRejection> {
+        let fields = self.fields_of_operator(request, max_bytes).await?;
+        let question = fields.get("question").and_then(|text| text.parse().ok());
+        let seal = fields.get("seal").unwrap_or_default();
+        let question =
+            question.filter(|id| self.page.keys.is_sealed(&sealed(*id), seal)).ok_or_else(foreign_form)?;
+        Ok((question, fields))
+    }
+
+    /// Returns the fields of a form of the operator.
+    async fn fields_of_operator(
+        &self,
+        request: Request<Body>,
+        max_bytes: usize,
+    ) -> Result<Fields, PageRejection> {
         if self.viewer(request.headers()) != Some(Viewer::Operator) {
             let text = "only the operator answers; sign in with the key first";
             return Err(reply::last(StatusCode::FORBIDDEN, text).into());
         }
-        let fields = self.form(request, max_bytes).await?;
-        let question = fields.get("question").and_then(|text| text.parse().ok());
-        let seal = fields.get("seal").unwrap_or_default();
-        let question =
-            question.filter(|id| self.page.keys.is_sealed(&sealed(*id), seal)).ok_or_else(|| {
-                let text = "this form is not from this page; load it again";
-                reply::plain(StatusCode::FORBIDDEN, text)
-            })?;
-        Ok((question, fields))
+        self.form(request, max_bytes).await
     }
 
     /// Reads the fields of a form.
@@ -278,6 +307,11 @@ impl PageRequest<'_> {
 /// Returns the text that the seal of a cookie protects.
 fn cookie_of(who: &str) -> String {
     format!("cookie/{who}")
+}
+
+/// Returns the refusal of a form without the seal of this page.
+fn foreign_form() -> Response {
+    reply::plain(StatusCode::FORBIDDEN, "this form is not from this page; load it again")
 }
 
 fn html(status: StatusCode, text: String) -> Response {

@@ -64,8 +64,8 @@ impl Handler {
     /// Returns the instructions for a client that connects.
     fn instructions(&self, context: &RequestContext<RoleServer>) -> Result<String, ErrorData> {
         let Caller { client, lease, .. } = self.caller(context);
-        let shown = self.shared.shown_of(&lease.runtime, &client.name)?;
-        Ok(instructions(&shown, &lease.runtime, &client.name))
+        let shown = self.shared.shown_of(&lease.runtime, &client)?;
+        Ok(instructions(&shown, &lease.runtime, &client))
     }
 }
 
@@ -121,14 +121,14 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let Caller { client, lease, .. } = self.caller(&context);
-        let shown = self.shared.shown_of(&lease.runtime, &client.name)?;
+        let shown = self.shared.shown_of(&lease.runtime, &client)?;
         let list = ListToolsResult::with_all_items(shown.tools.clone());
         Ok(list.with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Private))
     }
 
     /// Returns the tool whose schema determines the header arguments. It is the same for all clients.
     fn get_tool(&self, name: &str) -> Option<WireTool> {
-        let shown = self.shared.shown(&self.shared.local.name).ok()?;
+        let shown = self.shared.shown(&self.shared.local).ok()?;
         let plan = &shown.surface.plan;
         let offered = plan.offered.iter().chain(&plan.hidden).find(|tool| tool.wire_name == name)?;
         let schema = offered.parameters().as_object().cloned().unwrap_or_default();

@@ -2,13 +2,13 @@
 //!
 //! The text of an app stays the same while tools are added and removed, so that the client's prompt cache stays valid.
 
-use toolcrib_app::sections::serve::sessions_of;
 use toolcrib_meta::names::{EXECUTE_TOOL, LIST_CATEGORIES, RUN_PARALLEL, SEARCH_TOOLS};
 use toolcrib_model::text::truncate_chars;
 use toolcrib_prompt::Injection;
 use toolcrib_results::READ_RESULT;
 use toolcrib_runtime::{Runtime, SourceNote};
 
+use crate::client::Client;
 use crate::surface::{Intent, VisibleTools};
 
 /// The maximum length of the usage instructions of one source, in characters.
@@ -28,11 +28,14 @@ const EXTERNAL: &str = "External text: what the sources of tools say of themselv
 const MORE: &str = "More sources are listed by";
 
 /// Returns the instructions for a client that sees these tools.
-pub(crate) fn instructions(shown: &VisibleTools, runtime: &Runtime, client: &str) -> String {
-    // Rules for the client's sessions apply to this session name too.
-    let session = format!("{}-", sessions_of(client));
+pub(crate) fn instructions(shown: &VisibleTools, runtime: &Runtime, client: &Client) -> String {
     let app = runtime.app().config.app.description.as_deref().map(str::trim).unwrap_or_default();
-    let parts = [app.to_owned(), finding(shown), calling(shown), sources(&runtime.source_notes(&session))];
+    let parts = [
+        app.to_owned(),
+        finding(shown),
+        calling(shown),
+        sources(&runtime.source_notes(&client.any_session())),
+    ];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{broadcast, watch};
-use toolcrib_app::sections::serve::sessions_of;
 use toolcrib_model::Tool;
 use toolcrib_policy::Principal;
 
@@ -19,6 +18,7 @@ pub(crate) struct ListChanges<'a> {
     client: &'a Client,
     versions: watch::Receiver<Arc<AppVersion>>,
     receiver: broadcast::Receiver<Arc<toolcrib_registry::Change>>,
+    overrides: watch::Receiver<u64>,
     lists: ListDigests,
 }
 
@@ -40,8 +40,8 @@ pub(crate) struct ChangedLists {
 impl<'a> ListChanges<'a> {
     pub(crate) fn new(shared: &'a Shared, client: &'a Client) -> Self {
         let mut versions = shared.versions();
-        let receiver = subscribed(&mut versions);
-        Self { shared, client, versions, receiver, lists: ListDigests::of(shared, client) }
+        let (receiver, overrides) = subscribed(&mut versions);
+        Self { shared, client, versions, receiver, overrides, lists: ListDigests::of(shared, client) }
     }
 
     /// Waits until a list changes. Returns `None` if no further change is possible.
@@ -51,12 +51,13 @@ impl<'a> ListChanges<'a> {
                 biased;
                 swapped = self.versions.changed() => {
                     swapped.ok()?;
-                    self.receiver = subscribed(&mut self.versions);
+                    (self.receiver, self.overrides) = subscribed(&mut self.versions);
                 }
+                Ok(()) = self.overrides.changed() => {}
                 // It does not matter which changes were missed. Once the app is closed, the next version follows.
                 changed = self.receiver.recv() => if let Err(broadcast::error::RecvError::Closed) = changed {
                     self.versions.changed().await.ok()?;
-                    self.receiver = subscribed(&mut self.versions);
+                    (self.receiver, self.overrides) = subscribed(&mut self.versions);
                 },
             }
             let now = ListDigests::of(self.shared, self.client);
@@ -71,11 +72,10 @@ impl<'a> ListChanges<'a> {
 
 impl ListDigests {
     fn of(shared: &Shared, client: &Client) -> Self {
-        let tools = shared.shown(&client.name).ok().map(|shown| shown.digest);
+        let tools = shared.shown(client).ok().map(|shown| shown.digest);
         let runtime = shared.runtime();
         let (snapshot, policy) = (runtime.snapshot(), runtime.executor().policy());
-        // Rules for the client's sessions apply to this session name too.
-        let session = format!("{}-", sessions_of(&client.name));
+        let session = client.any_session();
         let visible: Vec<&Tool> = snapshot
             .iter()
             .map(|entry| entry.tool.as_ref())
@@ -98,11 +98,12 @@ impl ListDigests {
     }
 }
 
-/// Subscribes to the registry changes of the current app.
+/// Subscribes to the changes of the registry and of the overrides of the current app.
 fn subscribed(
     versions: &mut watch::Receiver<Arc<AppVersion>>,
-) -> broadcast::Receiver<Arc<toolcrib_registry::Change>> {
-    versions.borrow_and_update().runtime.executor().registry().subscribe()
+) -> (broadcast::Receiver<Arc<toolcrib_registry::Change>>, watch::Receiver<u64>) {
+    let version = versions.borrow_and_update();
+    (version.runtime.executor().registry().subscribe(), version.runtime.override_changes())
 }
 
 fn digest(value: &impl serde::Serialize) -> [u8; 32] {

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::client::{Client, new_session};
+use crate::client::Client;
 use crate::server::Shared;
 
 /// The session of one connection, or of one HTTP session. When it ends, its stored results and background work end too.
@@ -23,8 +23,7 @@ impl Session {
     /// Returns the name of the session. Without random numbers this is the session of the client's requests without
     /// one.
     pub(crate) fn id(&self, client: &Client) -> Arc<str> {
-        let id =
-            self.id.get_or_init(|| new_session(&client.name).unwrap_or_else(|_| Arc::clone(&client.session)));
+        let id = self.id.get_or_init(|| client.new_session().unwrap_or_else(|_| Arc::clone(&client.session)));
         Arc::clone(id)
     }
 

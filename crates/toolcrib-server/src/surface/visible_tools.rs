@@ -5,12 +5,15 @@ use std::sync::{Arc, Weak};
 use rmcp::model::{Tool as WireTool, ToolAnnotations};
 use sha2::{Digest as _, Sha256};
 use toolcrib_app::Surface;
+use toolcrib_app::sections::serve::SurfaceMode;
 use toolcrib_model::{Risk, Tool};
+use toolcrib_policy::Overrides;
 use toolcrib_prompt::{Injection, OfferedTool};
 use toolcrib_runtime::Runtime;
 
 use super::effect_split::Intent;
 use super::output;
+use crate::client::Client;
 
 /// The tools of one generation that a client sees.
 pub(crate) struct VisibleTools {
@@ -23,15 +26,31 @@ pub(crate) struct VisibleTools {
     pub(crate) is_split: bool,
     /// The app of the tools. Another app may have equal generation numbers.
     of: Weak<Runtime>,
+    /// The overrides that apply to the tools.
+    overrides: Arc<Overrides>,
 }
 
 impl VisibleTools {
-    /// Returns true if it is of this generation of this app.
+    /// Returns true if it is of this generation of this app, and the same overrides apply.
     pub(crate) fn is_of(&self, runtime: &Arc<Runtime>, generation: u64) -> bool {
-        self.surface.generation == generation && self.of.ptr_eq(&Arc::downgrade(runtime))
+        self.surface.generation == generation
+            && self.of.ptr_eq(&Arc::downgrade(runtime))
+            && Arc::ptr_eq(&self.overrides, &runtime.executor().policy().overrides())
     }
 
-    pub(crate) fn new(surface: Surface, runtime: &Arc<Runtime>) -> Self {
+    /// Decides the tools that a client sees. Without a mode, that of its profile or of the app applies.
+    pub(crate) fn of_client(
+        runtime: &Arc<Runtime>,
+        mode: Option<SurfaceMode>,
+        client: &Client,
+    ) -> Result<Self, toolcrib_runtime::Error> {
+        // Before the decision, so that overrides that change meanwhile make it outdated.
+        let overrides = runtime.executor().policy().overrides();
+        let surface = runtime.surface(mode, &client.any_session())?;
+        Ok(Self::new(surface, runtime, overrides))
+    }
+
+    fn new(surface: Surface, runtime: &Arc<Runtime>, overrides: Arc<Overrides>) -> Self {
         let snapshot = runtime.snapshot();
         let is_split = runtime.app().config.serve.split_execute;
         let is_direct = surface.plan.mode == Injection::Direct;
@@ -64,7 +83,7 @@ impl VisibleTools {
             }
         }
         let digest = Sha256::digest(serde_json::to_vec(&tools).unwrap_or_default()).into();
-        Self { surface, tools, digest, is_split, of: Arc::downgrade(runtime) }
+        Self { surface, tools, digest, is_split, of: Arc::downgrade(runtime), overrides }
     }
 
     /// Returns true if the client has seen a schema for the results of the tool with this name.

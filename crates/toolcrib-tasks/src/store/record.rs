@@ -46,11 +46,13 @@ pub enum RecordKind {
     NotBegun,
     /// A result behind a handle.
     Result,
+    /// A change of an operator to what callers may use.
+    Override,
 }
 
 impl RecordKind {
     /// All kinds.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Background,
         Self::Watcher,
         Self::Schedule,
@@ -64,6 +66,7 @@ impl RecordKind {
         Self::Suspended,
         Self::NotBegun,
         Self::Result,
+        Self::Override,
     ];
 
     /// Returns its name in the store.
@@ -82,6 +85,7 @@ impl RecordKind {
             Self::Suspended => "suspended",
             Self::NotBegun => "not_begun",
             Self::Result => "result",
+            Self::Override => "override",
         }
     }
 

@@ -108,6 +108,18 @@ impl SqliteStore {
         Ok(Self::with_connection(path, connection, None))
     }
 
+    /// Opens an existing file to read it. Checks and migrates nothing. Returns `None` for a file of an earlier format.
+    pub async fn open_for_reading(path: impl Into<PathBuf>) -> Result<Option<Self>, StoreError> {
+        let path = path.into();
+        let options = SqliteConnectOptions::new().filename(&path).busy_timeout(BUSY_TIMEOUT);
+        let failed = |error: sqlx::Error| database_error(&path, &error);
+        let mut connection = options.disable_statement_logging().connect().await.map_err(failed)?;
+        let version = sqlx::query_scalar("PRAGMA user_version").fetch_one(&mut connection).await;
+        let version: i64 = version.map_err(failed)?;
+        let is_current = usize::try_from(version).is_ok_and(|version| version >= MIGRATIONS.len());
+        Ok(is_current.then(|| Self::with_connection(path, connection, None)))
+    }
+
     fn with_connection(path: PathBuf, connection: SqliteConnection, lock: Option<File>) -> Self {
         let connection = tokio::sync::Mutex::new(Some(connection));
         let (clock, pending) = (Arc::new(SystemClock), WriteQueue::default());

@@ -70,6 +70,9 @@ pub struct OAuthClient {
     /// The highest risk of tools that exist for these clients. By default any.
     #[serde(default, deserialize_with = "present")]
     pub max_risk_level: Option<Risk>,
+    /// The profile that limits these clients, one of `profiles`. By default none.
+    #[serde(default, deserialize_with = "present")]
+    pub profile: Option<String>,
 }
 
 /// `serve.oauth` with what its variables hold now.
@@ -83,7 +86,8 @@ pub struct ServedOAuth {
 
 impl OAuthClient {
     pub(super) fn scope(&self) -> Scope {
-        Scope { namespaces: self.namespaces.clone(), max_risk_level: self.max_risk_level }
+        let (namespaces, max_risk_level) = (self.namespaces.clone(), self.max_risk_level);
+        Scope { namespaces, max_risk_level, ..Scope::default() }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The sections of the page.
 
 mod calls;
+mod profiles;
 mod questions;
 mod sources;
 mod tasks;
@@ -8,6 +9,7 @@ mod tools;
 mod user_questions;
 
 use maud::{DOCTYPE, Markup, html};
+pub(crate) use profiles::PROFILE_FORM;
 pub(crate) use questions::answer_to;
 use toolcrib_app::sections::serve::{LOCAL_CLIENT, sessions_of};
 use toolcrib_policy::Principal;
@@ -52,6 +54,7 @@ pub(crate) async fn page(view: &PageView<'_>) -> String {
         @if let Some(told) = view.told { p class="told" role="status" { (told) } }
         (view.questions())
         (view.user_questions())
+        (view.profiles())
         (view.sources())
         (view.tools())
         (view.calls())

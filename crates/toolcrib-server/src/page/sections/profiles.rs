@@ -1,0 +1,71 @@
+//! The section with the profiles, the selected one, and the overrides.
+
+use maud::{Markup, html};
+
+use super::super::Viewer;
+use super::super::html::text;
+use super::{PageView, heading, table};
+
+/// The text that the seal of the form protects.
+pub(crate) const PROFILE_FORM: &str = "profile";
+
+/// The maximum number of overrides that are shown.
+const MAX_OVERRIDES: usize = 100;
+
+impl PageView<'_> {
+    /// Renders the profiles for viewers that are no clients: one is not told of tools outside of its profile.
+    pub(super) fn profiles(&self) -> Markup {
+        let overrides = self.runtime.executor().policy().overrides();
+        let profiles = &self.runtime.app().config.profiles;
+        let is_empty = profiles.is_empty() && *overrides == toolcrib_policy::Overrides::default();
+        if is_empty || matches!(self.viewer, Viewer::Client(_)) {
+            return html! {};
+        }
+        let selected = overrides.profile.as_deref();
+        let rows = html! {
+            @for (name, profile) in profiles {
+                tr {
+                    td { (name) }
+                    td { @if selected == Some(name) { "selected" } @else { (self.selection(Some(name))) } }
+                    td { (text(profile.description.as_deref().unwrap_or_default())) }
+                }
+            }
+        };
+        html! {
+            section id="profiles" {
+                (heading("Profiles", profiles.len()))
+                @if !profiles.is_empty() { (table(&["Profile", "State", "Purpose"], &rows)) }
+                @match selected {
+                    None => p { "No profile is selected." },
+                    Some(name) if profiles.contains_key(name) => (self.selection(None)),
+                    Some(name) => {
+                        p class="bad" { "The selected profile " b { (text(name)) } " does not exist: its clients may use nothing." }
+                        (self.selection(None))
+                    }
+                }
+                @for (target, is_enabled) in overrides.targets.iter().take(MAX_OVERRIDES) {
+                    p {
+                        "Override: " (text(&target.to_string())) " is "
+                        @if *is_enabled { "enabled" } @else { "disabled" }
+                    }
+                }
+                @if overrides.targets.len() > MAX_OVERRIDES {
+                    p { "and " (overrides.targets.len() - MAX_OVERRIDES) " more" }
+                }
+            }
+        }
+    }
+
+    /// Renders the form with which the operator selects a profile, or none.
+    fn selection(&self, profile: Option<&str>) -> Markup {
+        html! {
+            @if *self.viewer == Viewer::Operator {
+                form method="post" action="/profile" {
+                    input type="hidden" name="seal" value=(self.page.keys.sealed(PROFILE_FORM));
+                    input type="hidden" name="profile" value=(profile.unwrap_or_default());
+                    button { @if profile.is_some() { "Use" } @else { "Use no profile" } }
+                }
+            }
+        }
+    }
+}
