@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toolcrib_io::process::Sandbox;
-use toolcrib_model::Secret;
+use toolcrib_model::{Secret, ToolError};
+use toolcrib_sdk::UserHeaders;
 use url::Url;
 
 use crate::tools::{ToolsCache, TrustLock};
@@ -44,6 +45,9 @@ pub struct McpSource {
     /// True if each user has a login of their own at a server behind a URL. Calls are then made over a connection of the
     /// user, and calls without a user are refused. The tools are listed with the login that belongs to no user.
     pub per_user: bool,
+    /// Headers whose values belong to the user of a call, as with [`per_user`](Self::per_user). The tools are listed
+    /// without them.
+    pub user_headers: UserHeaders,
     /// Secrets that occur in the command line or the URL. Texts of the server that contain them are not written to disk.
     /// The query values and the password of a URL are always secrets.
     pub secrets: Vec<Secret>,
@@ -116,6 +120,7 @@ impl McpSource {
             trust_lock: None,
             identity: None,
             per_user: false,
+            user_headers: UserHeaders::default(),
             secrets: Vec::new(),
         }
     }
@@ -149,6 +154,26 @@ impl McpSource {
     pub fn for_user(mut self, user: &str) -> Self {
         if let McpTransport::Http { auth: Some(auth), .. } = &mut self.transport {
             **auth = McpAuth::clone(auth).with_user(user);
+        }
+        self
+    }
+
+    /// Returns true if each user has a connection.
+    pub(crate) fn is_per_user(&self) -> bool {
+        self.per_user || !self.user_headers.is_empty()
+    }
+
+    /// Returns the headers of requests of a user, in place of those of the same names.
+    pub(crate) async fn headers_of(&self, user: &str) -> Result<Vec<(String, Secret)>, ToolError> {
+        let McpTransport::Http { headers, .. } = &self.transport else { return Ok(Vec::new()) };
+        let of_all = headers.iter().filter(|(name, _)| !self.user_headers.contains(name)).cloned();
+        Ok(of_all.chain(self.user_headers.for_user(user).await?).collect())
+    }
+
+    /// Returns the same source with other headers.
+    pub(crate) fn with_headers(mut self, of_user: Vec<(String, Secret)>) -> Self {
+        if let McpTransport::Http { headers, .. } = &mut self.transport {
+            *headers = of_user;
         }
         self
     }

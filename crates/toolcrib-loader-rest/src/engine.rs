@@ -9,13 +9,14 @@ use toolcrib_io::http::{Request, Response};
 use toolcrib_model::{ErrorKind, ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{CallContext, ToolEngine};
+use toolcrib_sdk::user_of_call;
 
 use crate::Error;
 use crate::auth::SentCredentials;
 use crate::client::MAX_REDIRECTS;
 use crate::loader::SharedState;
 use crate::operation::Operation;
-use crate::{request, response};
+use crate::{RestSource, request, response};
 
 /// The engine of the tools of an OpenAPI document, created by [`RestSource::open`](crate::RestSource::open).
 ///
@@ -46,6 +47,7 @@ impl ToolEngine for RestEngine {
         match self.send(&operation, request, context).await {
             Ok((response, sent)) => response::result(call, &operation.method, &asked, &response, &sent),
             Err(Failure::Early(error)) => call.failed(error.tool_error()),
+            Err(Failure::Refused(error)) => call.failed(error),
             Err(Failure::Sending(error)) => call.failed(self.failure(&operation, &error)),
         }
     }
@@ -70,6 +72,8 @@ fn keyed(mut request: Request, context: &CallContext) -> Request {
 enum Failure {
     /// Nothing was sent.
     Early(Error),
+    /// Nothing was sent, since the user of the call has no credentials.
+    Refused(ToolError),
     Sending(IoError),
 }
 
@@ -121,8 +125,14 @@ impl RestEngine {
         let client = self.shared.clients.to(&request.url).clone().with_guard(context.access.host_guard());
         // Checked first, so that no token is requested for a request that cannot be sent.
         client.check_url(&request.url).map_err(Failure::Sending)?;
-        let sent =
+        let mut sent =
             self.shared.auth.write(&operation.credentials, &mut request).await.map_err(Failure::Early)?;
+        let RestSource { user_headers, namespace, .. } = &self.shared.source;
+        if !user_headers.is_empty() {
+            let user = user_of_call(context, namespace).map_err(Failure::Refused)?;
+            let headers = user_headers.for_user(user).await.map_err(Failure::Refused)?;
+            sent.add_user_headers(headers, &mut request).map_err(Failure::Early)?;
+        }
         let response = client.send(request).await.map_err(Failure::Sending)?;
         Ok((sent.without_echoes(response), sent))
     }

@@ -19,7 +19,7 @@ use toolcrib_policy::Access;
 use toolcrib_port::{LoadOutcome, Reject, RejectKind, ToolLoader};
 use url::Url;
 
-use crate::auth::{Auth, KeyLocation, Slot};
+use crate::auth::{Auth, KeyLocation, Slot, key_slot};
 use crate::client::{Clients, client};
 use crate::fetch::{FetchedDocument, cache_document, fetch};
 use crate::operation::{
@@ -74,8 +74,12 @@ impl RestSource {
                 Some(url)
             }
         };
-        if base_url.is_none() && !self.headers.is_empty() {
-            return Err(setting("headers", "they are sent to `base_url` only; set it".into()));
+        for (name, is_empty) in
+            [("headers", self.headers.is_empty()), ("user_headers", self.user_headers.is_empty())]
+        {
+            if base_url.is_none() && !is_empty {
+                return Err(setting(name, "they are sent to `base_url` only; set it".into()));
+            }
         }
         let mut headers = HeaderMap::new();
         for (name, value) in &self.headers {
@@ -106,7 +110,12 @@ impl RestSource {
         };
         let wrong = |problem| setting("auth", problem);
         let auth = Auth::new(&self.auth, base_url.as_ref(), &issuer, &wrong)?;
-        let own_slots = headers.keys().map(|name| Slot::new(KeyLocation::Header, name.as_str())).collect();
+        let mut own_slots: Vec<_> =
+            headers.keys().map(|name| Slot::new(KeyLocation::Header, name.as_str())).collect();
+        for name in self.user_headers.names() {
+            let slot = key_slot(KeyLocation::Header, name);
+            own_slots.push(slot.map_err(|problem| setting("user_headers", problem))?);
+        }
         let selection = Selection {
             include: self.include.clone(),
             exclude: self.exclude.clone(),

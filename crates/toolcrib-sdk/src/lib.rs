@@ -109,6 +109,7 @@ mod module;
 mod outcome;
 mod source;
 mod tool_access;
+mod user_text;
 
 /// Support for the code that the macros generate.
 #[doc(hidden)]
@@ -133,6 +134,7 @@ pub use tool_access::Tools;
 pub use toolcrib_macros::{module, tool};
 pub use toolcrib_model::ToolError;
 pub use toolcrib_port::CallContext;
+pub use user_text::{MAX_USERS, UserHeaders, UserText, user_of_call};
 
 /// The session of the calls that the operator makes when an app starts. The resources that they open are available to
 /// all sessions.

@@ -9,6 +9,8 @@ use toolcrib_document::Document;
 use toolcrib_policy::Access;
 use toolcrib_port::{ToolEngine, ToolLoader};
 
+use crate::UserText;
+
 /// A loader with the engine that runs its tools; a tool file may have none.
 #[derive(Clone)]
 pub struct Source {
@@ -75,6 +77,9 @@ pub trait AppEntry {
 
     /// Returns an error if the access does not name the host of a URL. What is no URL is told of elsewhere.
     fn may_reach(&self, url: &str) -> Result<(), String>;
+
+    /// Returns the text at this place below the entry, whose value depends on the user of a call.
+    fn user_text(&self, place: &str, text: &str) -> Result<Arc<dyn UserText>, String>;
 
     /// Returns whether a source may be told of from memory, without being asked.
     fn is_lazy(&self) -> bool;

@@ -19,10 +19,11 @@ use toolcrib_modules::memory::Memory;
 use toolcrib_policy::Access;
 use toolcrib_registry::SessionTools;
 use toolcrib_results::Secrets;
-use toolcrib_sdk::AppEntry;
+use toolcrib_sdk::{AppEntry, UserText};
 use toolcrib_tasks::ActionSupport;
 use url::Url;
 
+use crate::file::user_template::UserTemplate;
 use crate::file::variables::secret_values;
 use crate::sections::agents::BrainConfig;
 use crate::sections::values::unknown;
@@ -166,6 +167,11 @@ impl AppEntry for EntryContext<'_> {
             return Ok(());
         }
         Err(format!("`{host}:{port}` may not be reached; add it to `tools.capabilities.access.network`"))
+    }
+
+    fn user_text(&self, place: &str, text: &str) -> Result<Arc<dyn UserText>, String> {
+        let template = UserTemplate::parse(self.app.file, text, &format!("{}/{place}", self.pointer));
+        Ok(Arc::new(template.map_err(|error| error.to_string())?))
     }
 
     /// A strict app asks all sources: one that cannot be loaded stops it.

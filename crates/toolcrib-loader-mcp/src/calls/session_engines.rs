@@ -10,9 +10,10 @@ use async_trait::async_trait;
 use futures::future::join_all;
 use parking_lot::Mutex;
 use tokio::time::Instant;
-use toolcrib_model::{ErrorKind, ToolError, ToolResult};
+use toolcrib_model::{ErrorKind, Secret, ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{CallContext, ToolEngine};
+use toolcrib_sdk::user_of_call;
 
 use crate::{McpConnection, McpEngine};
 
@@ -21,12 +22,6 @@ pub(crate) const DEFAULT_SESSION_SERVERS: NonZeroUsize = NonZeroUsize::new(16).u
 
 /// The idle time after which the server of a session may be closed in favour of another session.
 pub(crate) const SESSION_IDLE_TIME: Duration = Duration::from_mins(10);
-
-/// The number of users that may have a connection of a source at the same time.
-pub(crate) const MAX_USER_CONNECTIONS: NonZeroUsize = NonZeroUsize::new(1024).unwrap();
-
-/// The most bytes of the name of a user.
-const MAX_USER_BYTES: usize = 1024;
 
 /// The owner of a server or a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +32,8 @@ enum Owner {
 
 /// An engine that calls tools in a server of the session, or over a connection of the user. The first call of a session
 /// starts the server, and the end of the session closes it. The first call of a user opens the connection with the
-/// user's login, and it is closed in favour of another user when no call uses it.
+/// user's login and headers. It is replaced when the headers change, and closed in favour of another user when no call uses
+/// it.
 pub struct SessionEngines {
     /// The connection that the tools were loaded from. Calls use others like it.
     loaded: McpConnection,
@@ -51,8 +47,17 @@ type SessionServers = BTreeMap<Arc<str>, SessionServer>;
 
 struct SessionServer {
     engine: Arc<McpEngine>,
+    /// The headers of the user that it sends.
+    headers: Vec<(String, Secret)>,
     /// The time at which its last call began or ended.
     used: Instant,
+}
+
+/// The engine of a call.
+struct Prepared<'a> {
+    key: &'a Arc<str>,
+    engine: Arc<McpEngine>,
+    evicted: SessionServers,
 }
 
 impl SessionServer {
@@ -81,34 +86,45 @@ impl SessionEngines {
 
     /// Returns the session or the user of a call.
     fn key<'a>(&self, context: &'a CallContext) -> Result<&'a Arc<str>, ToolError> {
-        if self.owner == Owner::Session {
-            return Ok(&context.session);
-        }
-        match &context.user {
-            Some(user) if (1..=MAX_USER_BYTES).contains(&user.len()) => Ok(user),
-            _ => {
-                let namespace = &self.loaded.source().namespace;
-                let message =
-                    format!("`{namespace}` is called with the login of a user, and this call has no user");
-                let hint = "the operator names the user: with `--user`, or by a client of `serve.tokens` or `serve.oauth`";
-                Err(ToolError::new(ErrorKind::Denied, message).with_hint(hint))
-            }
+        match self.owner {
+            Owner::Session => Ok(&context.session),
+            Owner::User => user_of_call(context, &self.loaded.source().namespace),
         }
     }
 
+    /// Returns the engine for a call, the session or the user that it belongs to, and the servers to close in its favour.
+    async fn prepare<'a>(&self, context: &'a CallContext) -> Result<Prepared<'a>, ToolError> {
+        let key = self.key(context)?;
+        let headers = match self.owner {
+            Owner::Session => Vec::new(),
+            Owner::User => self.loaded.source().headers_of(key).await?,
+        };
+        let (engine, evicted) = self.engine(key, headers)?;
+        Ok(Prepared { key, engine, evicted })
+    }
+
     /// Returns the engine of a session or user, and the servers to close in its favour.
-    fn engine(&self, key: &Arc<str>) -> Result<(Arc<McpEngine>, SessionServers), ToolError> {
+    fn engine(
+        &self,
+        key: &Arc<str>,
+        headers: Vec<(String, Secret)>,
+    ) -> Result<(Arc<McpEngine>, SessionServers), ToolError> {
         let target = || self.loaded.source().target();
         let closed = || unavailable(format!("MCP server `{}` is closed", target()));
         let mut servers = self.servers.lock();
         let servers = servers.as_mut().ok_or_else(closed)?;
-        if let Some(server) = servers.get_mut(key) {
-            server.used = Instant::now();
-            return Ok((Arc::clone(&server.engine), SessionServers::new()));
-        }
         let mut evicted = SessionServers::new();
+        match servers.get_mut(key) {
+            Some(server) if server.headers == headers => {
+                server.used = Instant::now();
+                return Ok((Arc::clone(&server.engine), evicted));
+            }
+            // A call that still uses it ends with the old headers, and drops it.
+            Some(_) => evicted.extend(servers.remove_entry(key).filter(|(_, server)| server.is_idle())),
+            None => {}
+        }
         if servers.len() >= self.max_sessions.get() {
-            evicted = evict_idle(servers, self.idle_time());
+            evicted.append(&mut evict_idle(servers, self.idle_time()));
         }
         if servers.len() >= self.max_sessions.get() {
             let message = format!(
@@ -121,10 +137,11 @@ impl SessionEngines {
         }
         let connection = match self.owner {
             Owner::Session => self.loaded.separate(),
-            Owner::User => self.loaded.separate_for_user(key),
+            Owner::User => self.loaded.separate_for_user(key, headers.clone()),
         };
         let engine = Arc::new(McpEngine::new(connection));
-        servers.insert(Arc::clone(key), SessionServer { engine: Arc::clone(&engine), used: Instant::now() });
+        let server = SessionServer { engine: Arc::clone(&engine), headers, used: Instant::now() };
+        servers.insert(Arc::clone(key), server);
         Ok((engine, evicted))
     }
 
@@ -149,9 +166,8 @@ fn evict_idle(servers: &mut SessionServers, idle_time: Duration) -> SessionServe
 #[async_trait]
 impl ToolEngine for SessionEngines {
     async fn invoke(&self, call: &Authorized<Call>, context: &CallContext) -> ToolResult {
-        let found = self.key(context).and_then(|key| Ok((key, self.engine(key)?)));
-        let (key, (engine, evicted)) = match found {
-            Ok(found) => found,
+        let Prepared { key, engine, evicted } = match self.prepare(context).await {
+            Ok(prepared) => prepared,
             Err(error) => return call.failed(error),
         };
         let (result, ()) = tokio::join!(engine.invoke(call, context), close(evicted));

@@ -18,7 +18,7 @@ use rmcp::model::{ClientRequest, ServerResult};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
-use toolcrib_model::Tool;
+use toolcrib_model::{Secret, Tool};
 use toolcrib_port::ProgressListener;
 use tracing::{Instrument as _, Span};
 
@@ -123,9 +123,9 @@ impl McpConnection {
         self.separate_to(self.source().clone())
     }
 
-    /// Returns the same with the login of a user.
-    pub(crate) fn separate_for_user(&self, user: &str) -> Self {
-        self.separate_to(self.source().clone().for_user(user))
+    /// Returns the same with the login and the headers of a user.
+    pub(crate) fn separate_for_user(&self, user: &str, headers: Vec<(String, Secret)>) -> Self {
+        self.separate_to(self.source().clone().for_user(user).with_headers(headers))
     }
 
     fn separate_to(&self, source: McpSource) -> Self {

@@ -53,17 +53,18 @@ enum GrantEntry {
     EnterpriseManaged,
 }
 
-/// Opens the authorization at a server, by its entry or by default; `None` if its headers hold credentials.
+/// Opens the authorization at a server, by its entry or by default; `None` if its headers hold credentials. `headers` are
+/// the names of its headers.
 pub(super) fn open(
     entry: Option<McpAuthEntry>,
-    headers: &[(String, Secret)],
+    headers: &[&str],
     place: &dyn ServerEntry,
     namespace: &str,
 ) -> Result<Option<McpAuth>, String> {
-    let is_in_headers = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+    let is_in_headers = headers.iter().any(|name| name.eq_ignore_ascii_case("authorization"));
     match entry {
         Some(_) if is_in_headers => {
-            Err("`headers` has `Authorization` already; leave that or `auth` out".into())
+            Err("`headers` or `user_headers` has `Authorization` already; leave that or `auth` out".into())
         }
         None if is_in_headers => Ok(None),
         None => Ok(Some(by_default(place, namespace)?)),

@@ -15,10 +15,10 @@ use toolcrib_io::http::is_private_url;
 use toolcrib_io::process::{Sandbox, SandboxPlace, SandboxSettings};
 use toolcrib_model::Secret;
 use toolcrib_port::ToolEngine;
-use toolcrib_sdk::{AppEntry, Seconds, Source};
+use toolcrib_sdk::{AppEntry, MAX_USERS, Seconds, Source, UserHeaders};
 
 use self::auth::McpAuthEntry;
-use crate::calls::session_engines::{DEFAULT_SESSION_SERVERS, MAX_USER_CONNECTIONS};
+use crate::calls::session_engines::DEFAULT_SESSION_SERVERS;
 use crate::module::NAMESPACE_PREFIX;
 use crate::tools::{ToolsCache, TrustLock};
 use crate::{
@@ -61,6 +61,9 @@ pub struct McpEntry {
     cwd: Option<String>,
     #[serde(default)]
     headers: BTreeMap<String, Secret>,
+    /// Headers with another value for each user.
+    #[serde(default)]
+    user_headers: BTreeMap<String, String>,
     auth: Option<McpAuthEntry>,
     allow_private: Option<bool>,
     #[serde(default)]
@@ -137,11 +140,15 @@ pub fn server(entry: McpEntry, place: &dyn ServerEntry) -> Result<(McpSource, Op
         ));
     }
     let per_user = entry.auth.as_ref().is_some_and(|auth| auth.per_user);
-    if per_user && entry.per_session {
+    let user_headers = UserHeaders::open(&entry.user_headers, place)?;
+    if (per_user || !user_headers.is_empty()) && entry.per_session {
         return Err(
-            "`per_session` and `auth.per_user` do not go together; a connection belongs to a user already"
+            "`per_session` does not go with `auth.per_user` or `user_headers`; a connection belongs to a user already"
                 .into(),
         );
+    }
+    if !user_headers.is_empty() && is_stdio {
+        return Err("`user_headers` goes with a `url`; a `command` takes no headers".into());
     }
     let transport = match (entry.command, entry.url) {
         (Some(command), None) if !command.is_empty() => {
@@ -159,7 +166,8 @@ pub fn server(entry: McpEntry, place: &dyn ServerEntry) -> Result<(McpSource, Op
                 Some(TransportEntry::Stdio) | None => HttpProtocol::Any,
             };
             let headers: Vec<_> = entry.headers.into_iter().collect();
-            let auth = auth::open(entry.auth, &headers, place, &namespace)?.map(Box::new);
+            let names: Vec<_> = headers.iter().map(|(name, _)| name.as_str()).chain(user_headers.names()).collect();
+            let auth = auth::open(entry.auth, &names, place, &namespace)?.map(Box::new);
             McpTransport::Http { url, headers, allow_private, protocol, auth }
         }
         _ => {
@@ -174,6 +182,7 @@ pub fn server(entry: McpEntry, place: &dyn ServerEntry) -> Result<(McpSource, Op
     source.trust_lock = if entry.pin.unwrap_or(true) { place.trust_lock()? } else { None };
     source.trusted = entry.trusted;
     source.per_user = per_user;
+    source.user_headers = user_headers;
     source.startup_timeout = entry.startup_timeout_seconds.map_or(place.startup_timeout(), Seconds::duration);
     let sessions = match (entry.per_session, entry.max_sessions) {
         (true, most) => Some(most.unwrap_or(DEFAULT_SESSION_SERVERS)),
@@ -209,7 +218,7 @@ fn identity(place: &dyn AppEntry) -> String {
     };
     let read = |key: &str| entry.and_then(|entry| entry.get(key));
     let plain = ["command", "url", "cwd"].map(|key| (key, read(key).cloned()));
-    let named = ["env", "headers"].map(|key| (key, read(key).map(names)));
+    let named = ["env", "headers", "user_headers"].map(|key| (key, read(key).map(names)));
     let all = plain.into_iter().chain(named);
     let all: Map<String, Value> = all.filter_map(|(key, value)| Some((key.to_owned(), value?))).collect();
     Value::Object(all).to_string()
@@ -221,8 +230,8 @@ pub fn source(server: McpSource, sessions: Option<NonZeroUsize>) -> Source {
     let source = Source::new(Arc::new(McpLoader::new(connection.clone())));
     let engine: Arc<dyn ToolEngine> = match sessions {
         Some(most) => Arc::new(SessionEngines::new(connection, most)),
-        None if connection.source().per_user => {
-            Arc::new(SessionEngines::per_user(connection, MAX_USER_CONNECTIONS))
+        None if connection.source().is_per_user() => {
+            Arc::new(SessionEngines::per_user(connection, MAX_USERS))
         }
         None => Arc::new(McpEngine::new(connection)),
     };

@@ -69,6 +69,21 @@ impl SentCredentials {
         }
     }
 
+    /// Writes headers of the user of the call into a request.
+    pub(crate) fn add_user_headers(
+        &mut self,
+        headers: Vec<(String, Secret)>,
+        request: &mut Request,
+    ) -> Result<(), Error> {
+        for (name, value) in headers {
+            let header = sensitive(value.expose()).ok_or_else(unsendable)?;
+            self.note(value.expose());
+            self.note_header(&header);
+            insert(request, &Slot::new(KeyLocation::Header, name), header)?;
+        }
+        Ok(())
+    }
+
     /// Masks the credentials of the request in its response, since some servers echo them.
     pub(crate) fn without_echoes(&self, mut response: Response) -> Response {
         if self.echoes.is_empty() {
@@ -248,7 +263,8 @@ fn url_of(setting: &str, text: &str) -> Result<Url, String> {
     Ok(url)
 }
 
-fn key_slot(location: KeyLocation, name: &str) -> Result<Slot, String> {
+/// Returns the slot of a key, which is none of the headers that the client sets.
+pub(crate) fn key_slot(location: KeyLocation, name: &str) -> Result<Slot, String> {
     match location {
         KeyLocation::Header if may_hold_key(name) => Ok(Slot::new(location, name.to_ascii_lowercase())),
         KeyLocation::Header => Err(format!("`{name}` cannot be the header of a key")),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use toolcrib_model::Secret;
-use toolcrib_sdk::{AppEntry, Seconds, Source};
+use toolcrib_sdk::{AppEntry, Seconds, Source, UserHeaders};
 
 use self::auth::{AuthEntry, one_or_many};
 pub use self::selection::with_default_cache;
@@ -28,6 +28,9 @@ pub struct RestEntry {
     base_url: Option<String>,
     #[serde(default)]
     headers: BTreeMap<String, Secret>,
+    /// Headers with another value for each user.
+    #[serde(default)]
+    user_headers: BTreeMap<String, String>,
     /// One credential, or several.
     #[serde(default, deserialize_with = "one_or_many")]
     auth: Vec<AuthEntry>,
@@ -75,6 +78,7 @@ pub fn open(entry: RestEntry, place: &dyn AppEntry) -> Result<Source, String> {
     }
     select(&mut source, entry.include, entry.exclude, entry.risks, entry.idempotent)?;
     source.headers = entry.headers.into_iter().collect();
+    source.user_headers = UserHeaders::open(&entry.user_headers, place)?;
     source.variables = entry.variables;
     source.auth = entry.auth.into_iter().map(AuthEntry::credential).collect::<Result<_, _>>()?;
     self::source(keep(source, entry.cache.as_ref(), place))

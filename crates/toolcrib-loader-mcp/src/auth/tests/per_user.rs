@@ -1,10 +1,12 @@
 //! Users with a login each at one server.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
 use futures::future::join_all;
-use toolcrib_model::ErrorKind;
+use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_port::CallContext;
+use toolcrib_sdk::{UserHeaders, UserText};
 
 use super::*;
 use crate::{SessionEngines, TokenStore};
@@ -107,7 +109,7 @@ async fn a_user_without_a_login_has_that_of_no_other_and_is_told_how_to_get_one(
     let context = CallContext::new("session");
     let error = invoke(&*users.engines, authorized("read", json!({})), &context).await.error.unwrap();
     assert_eq!(error.kind, ErrorKind::Denied);
-    assert_eq!(error.message, "`test` is called with the login of a user, and this call has no user");
+    assert_eq!(error.message, "`test` is called with the credentials of a user, and this call has no user");
     assert!(error.hint.is_some_and(|hint| hint.contains("--user")));
     assert_eq!(users.world.calls(), USERS.len());
     users.engines.close().await;
@@ -139,5 +141,52 @@ async fn an_idle_connection_is_closed_in_favour_of_another_user() {
         assert!(result.is_ok(), "{result:?}");
     }
     assert_eq!(users.world.calls_of_logins(), ([(0, 2), (1, 2)].into(), 0));
+    engines.close().await;
+}
+
+/// The `Authorization` of each user that has one.
+#[derive(Debug, Default)]
+struct Keys(Mutex<BTreeMap<String, String>>);
+
+#[async_trait]
+impl UserText for Keys {
+    async fn for_user(&self, user: &str) -> Result<Secret, ToolError> {
+        let key = self.0.lock().get(user).map(Secret::new);
+        key.ok_or_else(|| ToolError::new(ErrorKind::Unavailable, format!("there is no key of {user}")))
+    }
+}
+
+#[tokio::test]
+async fn each_user_sends_their_own_headers_and_a_user_without_one_sends_nothing() {
+    // Only for the tokens of the logins.
+    let users = Users::new().await;
+    let keys = Arc::new(Keys::default());
+    for (user, login) in USERS.iter().zip(0..) {
+        keys.0.lock().insert((*user).into(), format!("Bearer access-token-{login}"));
+    }
+    let shared = vec![("authorization".into(), Secret::new("Bearer of-nobody"))];
+    let mut source = McpSource::new("test", http(users.world.url(), shared));
+    let text: Arc<dyn UserText> = Arc::clone(&keys) as _;
+    source.user_headers = UserHeaders::new([("Authorization".into(), text)]);
+    let engines = SessionEngines::per_user(McpConnection::new(source), NonZeroUsize::new(8).unwrap());
+    let engines = &engines;
+    let call = async |user: &str, login: usize| {
+        let context = CallContext::new("session").with_user(user);
+        invoke(engines, authorized("read", json!({"login": login})), &context).await
+    };
+    let calls = (0..20).map(|number| call(USERS[number % 2], number % 2));
+    assert!(join_all(calls).await.iter().all(ToolResult::is_ok));
+    assert_eq!(users.world.calls_of_logins(), ([(0, 10), (1, 10)].into(), 0));
+
+    let before = users.world.log();
+    assert_eq!(call("carol", 0).await.error.unwrap().message, "there is no key of carol");
+    assert_eq!(users.world.log(), before, "nothing is sent");
+
+    // Another key is used from the next call on.
+    keys.0.lock().insert(USERS[0].into(), "Bearer access-token-1".into());
+    assert!(call(USERS[0], 1).await.is_ok());
+    keys.0.lock().remove(USERS[0]);
+    assert!(!call(USERS[0], 1).await.is_ok());
+    assert_eq!(users.world.calls_of_logins(), ([(0, 10), (1, 11)].into(), 0));
     engines.close().await;
 }
