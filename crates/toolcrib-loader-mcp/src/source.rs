@@ -6,14 +6,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::header::AUTHORIZATION;
 use toolcrib_io::process::Sandbox;
-use toolcrib_model::{Secret, ToolError};
+use toolcrib_model::{Secret, SubjectToken, ToolError};
 use toolcrib_sdk::UserHeaders;
 use url::Url;
 
 use crate::tools::{ToolsCache, TrustLock};
 
-use crate::McpAuth;
+use crate::{Grant, McpAuth};
 
 /// The default time for a server to start, to answer the handshake and to list its tools.
 pub const DEFAULT_STARTUP_TIMEOUT: Duration = Duration::from_secs(10);
@@ -160,13 +161,31 @@ impl McpSource {
 
     /// Returns true if each user has a connection.
     pub(crate) fn is_per_user(&self) -> bool {
-        self.per_user || !self.user_headers.is_empty()
+        self.per_user || !self.user_headers.is_empty() || self.exchanges_tokens()
+    }
+
+    /// Returns true if calls have a token that is exchanged for the token of the caller.
+    pub(crate) fn exchanges_tokens(&self) -> bool {
+        let McpTransport::Http { auth: Some(auth), .. } = &self.transport else { return false };
+        matches!(auth.grant, Grant::TokenExchange(_))
+    }
+
+    /// Returns the same source with the token that a user came with.
+    pub(crate) fn for_subject(mut self, subject: Arc<SubjectToken>) -> Self {
+        if let McpTransport::Http { auth: Some(auth), .. } = &mut self.transport {
+            **auth = McpAuth::clone(auth).with_subject(subject);
+        }
+        self
     }
 
     /// Returns the headers of requests of a user, in place of those of the same names.
     pub(crate) async fn headers_of(&self, user: &str) -> Result<Vec<(String, Secret)>, ToolError> {
         let McpTransport::Http { headers, .. } = &self.transport else { return Ok(Vec::new()) };
-        let of_all = headers.iter().filter(|(name, _)| !self.user_headers.contains(name)).cloned();
+        let is_replaced = |name: &str| {
+            self.user_headers.contains(name)
+                || self.exchanges_tokens() && name.eq_ignore_ascii_case(AUTHORIZATION.as_str())
+        };
+        let of_all = headers.iter().filter(|(name, _)| !is_replaced(name)).cloned();
         Ok(of_all.chain(self.user_headers.for_user(user).await?).collect())
     }
 

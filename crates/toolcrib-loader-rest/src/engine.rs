@@ -12,11 +12,11 @@ use toolcrib_port::{CallContext, ToolEngine};
 use toolcrib_sdk::user_of_call;
 
 use crate::Error;
-use crate::auth::SentCredentials;
+use crate::auth::{Caller, SentCredentials};
 use crate::client::MAX_REDIRECTS;
 use crate::loader::SharedState;
 use crate::operation::Operation;
-use crate::{RestSource, request, response};
+use crate::{request, response};
 
 /// The engine of the tools of an OpenAPI document, created by [`RestSource::open`](crate::RestSource::open).
 ///
@@ -47,7 +47,6 @@ impl ToolEngine for RestEngine {
         match self.send(&operation, request, context).await {
             Ok((response, sent)) => response::result(call, &operation.method, &asked, &response, &sent),
             Err(Failure::Early(error)) => call.failed(error.tool_error()),
-            Err(Failure::Refused(error)) => call.failed(error),
             Err(Failure::Sending(error)) => call.failed(self.failure(&operation, &error)),
         }
     }
@@ -72,8 +71,6 @@ fn keyed(mut request: Request, context: &CallContext) -> Request {
 enum Failure {
     /// Nothing was sent.
     Early(Error),
-    /// Nothing was sent, since the user of the call has no credentials.
-    Refused(ToolError),
     Sending(IoError),
 }
 
@@ -107,10 +104,34 @@ impl RestEngine {
         context: &CallContext,
     ) -> Result<(Response, SentCredentials), Failure> {
         let first = self.attempt(operation, request.clone(), context).await?;
-        if first.0.status == StatusCode::UNAUTHORIZED && self.shared.auth.discard(&first.1).await {
+        if first.0.status == StatusCode::UNAUTHORIZED
+            && self.shared.auth.discard(&first.1, &self.caller(context)).await
+        {
             return self.attempt(operation, request, context).await;
         }
         Ok(first)
+    }
+
+    fn caller<'a>(&'a self, context: &'a CallContext) -> Caller<'a> {
+        Caller { context, namespace: &self.shared.source.namespace }
+    }
+
+    /// Writes the credentials of the source and of the caller into a request.
+    async fn authorize(
+        &self,
+        operation: &Operation,
+        request: &mut Request,
+        context: &CallContext,
+    ) -> Result<SentCredentials, Error> {
+        let caller = self.caller(context);
+        let mut sent = self.shared.auth.write(&operation.credentials, request, &caller).await?;
+        let user_headers = &self.shared.source.user_headers;
+        if !user_headers.is_empty() {
+            let user = user_of_call(context, caller.namespace).map_err(Error::caller)?;
+            let headers = user_headers.for_user(user).await.map_err(Error::caller)?;
+            sent.add_user_headers(headers, request)?;
+        }
+        Ok(sent)
     }
 
     async fn attempt(
@@ -125,14 +146,7 @@ impl RestEngine {
         let client = self.shared.clients.to(&request.url).clone().with_guard(context.access.host_guard());
         // Checked first, so that no token is requested for a request that cannot be sent.
         client.check_url(&request.url).map_err(Failure::Sending)?;
-        let mut sent =
-            self.shared.auth.write(&operation.credentials, &mut request).await.map_err(Failure::Early)?;
-        let RestSource { user_headers, namespace, .. } = &self.shared.source;
-        if !user_headers.is_empty() {
-            let user = user_of_call(context, namespace).map_err(Failure::Refused)?;
-            let headers = user_headers.for_user(user).await.map_err(Failure::Refused)?;
-            sent.add_user_headers(headers, &mut request).map_err(Failure::Early)?;
-        }
+        let sent = self.authorize(operation, &mut request, context).await.map_err(Failure::Early)?;
         let response = client.send(request).await.map_err(Failure::Sending)?;
         Ok((sent.without_echoes(response), sent))
     }

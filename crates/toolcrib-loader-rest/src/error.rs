@@ -18,6 +18,9 @@ pub enum Error {
         /// The problem and its solution.
         problem: String,
     },
+    /// The caller has no credentials.
+    #[error("{0}")]
+    Caller(Box<ToolError>),
     /// The HTTP client could not be made.
     #[error("cannot make the HTTP client: {reason}")]
     Client {
@@ -161,6 +164,7 @@ impl Error {
     /// Returns the error as the failure of a call.
     pub(crate) fn tool_error(&self) -> ToolError {
         match self {
+            Self::Caller(error) => ToolError::clone(error),
             Self::Argument { .. } => ToolError::new(ErrorKind::InvalidArgs, self.to_string())
                 .with_hint("repair this argument and call again"),
             Self::Token { passes, .. } => ToolError::new(ErrorKind::Unavailable, self.to_string())
@@ -171,6 +175,13 @@ impl Error {
             }
             _ => ToolError::new(ErrorKind::Internal, self.to_string()),
         }
+    }
+}
+
+impl Error {
+    /// Wraps the error of a call whose caller has no credentials.
+    pub(crate) fn caller(error: ToolError) -> Self {
+        Self::Caller(Box::new(error))
     }
 }
 

@@ -109,7 +109,7 @@ impl RestSource {
             client(policy, &self.access)
         };
         let wrong = |problem| setting("auth", problem);
-        let auth = Auth::new(&self.auth, base_url.as_ref(), &issuer, &wrong)?;
+        let auth = Auth::new(&self.auth, base_url.as_ref(), &self.access, &issuer, &wrong)?;
         let mut own_slots: Vec<_> =
             headers.keys().map(|name| Slot::new(KeyLocation::Header, name.as_str())).collect();
         for name in self.user_headers.names() {

@@ -134,7 +134,7 @@ pub use tool_access::Tools;
 pub use toolcrib_macros::{module, tool};
 pub use toolcrib_model::ToolError;
 pub use toolcrib_port::CallContext;
-pub use user_text::{MAX_USERS, UserHeaders, UserText, user_of_call};
+pub use user_text::{MAX_USERS, UserHeaders, UserText, subject_of_call, user_of_call};
 
 /// The session of the calls that the operator makes when an app starts. The resources that they open are available to
 /// all sessions.

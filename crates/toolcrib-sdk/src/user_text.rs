@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use toolcrib_model::{ErrorKind, Secret, ToolError};
+use toolcrib_model::{ErrorKind, Secret, SubjectToken, ToolError};
 use toolcrib_port::CallContext;
 
 use crate::AppEntry;
@@ -78,6 +78,22 @@ impl UserHeaders {
         }
         Ok(headers)
     }
+}
+
+/// Returns the token that the user of a call came with, for a source that exchanges it.
+///
+/// # Errors
+///
+/// Returns the error of the call if it has no such token.
+pub fn subject_of_call<'a>(
+    context: &'a CallContext,
+    namespace: &str,
+) -> Result<&'a Arc<SubjectToken>, ToolError> {
+    context.subject_token.as_ref().ok_or_else(|| {
+        let message = format!("`{namespace}` is called with the token of the caller, and this call has none");
+        let hint = "call through `serve --http` with a token of `serve.oauth`; schedules and commands have none";
+        ToolError::new(ErrorKind::Denied, message).with_hint(hint)
+    })
 }
 
 /// Returns the user of a call to a source that acts for users.

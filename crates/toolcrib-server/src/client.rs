@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use toolcrib_app::sections::serve::{LOCAL_CLIENT, sessions_of};
+use toolcrib_model::SubjectToken;
 use toolcrib_model::random::{hex, random_bytes};
 
 use crate::{Error, Replica};
@@ -16,6 +17,8 @@ pub(crate) struct Client {
     pub(crate) owner: Arc<str>,
     /// The user on whose behalf it calls, for tools that ask: its name, or the subject of its token.
     pub(crate) user: Option<Arc<str>>,
+    /// The token of that user that the request came with, unless it is one of the app.
+    pub(crate) subject_token: Option<Arc<SubjectToken>>,
     /// The session of its requests without one: those of revision 2026-07-28.
     pub(crate) session: Arc<str>,
 }
@@ -32,7 +35,7 @@ impl Client {
             None => new_session(&name)?,
         };
         let user = Some(name.as_str().into());
-        Ok(Self { owner: name.as_str().into(), name, user, session })
+        Ok(Self { owner: name.as_str().into(), name, user, subject_token: None, session })
     }
 
     /// Creates the client for local processes, which is used if no token is required.
@@ -44,7 +47,8 @@ impl Client {
     /// session.
     pub(crate) fn of_person(name: &str, subject: &str, secret: &[u8]) -> Self {
         let session = session_of(name, secret.get(..SESSION_BYTES).unwrap_or(secret));
-        Self { name: name.to_owned(), owner: Arc::clone(&session), user: Some(subject.into()), session }
+        let user = Some(subject.into());
+        Self { name: name.to_owned(), owner: Arc::clone(&session), user, subject_token: None, session }
     }
 }
 

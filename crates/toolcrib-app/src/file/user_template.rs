@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(file.secrets.redactor().redact("key-of-bob"), "[secret Authorization]");
         let error = value(&template, "carol").await.unwrap_err();
         assert_eq!(
-            (error.kind, error.is_retryable(), error.message.as_str()),
+            (error.kind, error.retryable, error.message.as_str()),
             (
                 ErrorKind::Unavailable,
                 false,

@@ -10,10 +10,10 @@ use async_trait::async_trait;
 use futures::future::join_all;
 use parking_lot::Mutex;
 use tokio::time::Instant;
-use toolcrib_model::{ErrorKind, Secret, ToolError, ToolResult};
+use toolcrib_model::{ErrorKind, Secret, SubjectToken, ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{CallContext, ToolEngine};
-use toolcrib_sdk::user_of_call;
+use toolcrib_sdk::{subject_of_call, user_of_call};
 
 use crate::{McpConnection, McpEngine};
 
@@ -47,15 +47,33 @@ type SessionServers = BTreeMap<Arc<str>, SessionServer>;
 
 struct SessionServer {
     engine: Arc<McpEngine>,
-    /// The headers of the user that it sends.
-    headers: Vec<(String, Secret)>,
+    /// The user that it is for, unless it belongs to a session.
+    user: Option<UserConnection>,
     /// The time at which its last call began or ended.
     used: Instant,
 }
 
+/// A user, and the credentials of the user's requests.
+#[derive(Clone, PartialEq)]
+pub(crate) struct UserConnection {
+    pub(crate) user: Arc<str>,
+    pub(crate) headers: Vec<(String, Secret)>,
+    /// The token that the user came with, if it is exchanged.
+    pub(crate) subject: Option<Arc<SubjectToken>>,
+}
+
+impl UserConnection {
+    /// Returns the key of the connection. Each token that the user came with has its own, since it may have other scopes.
+    fn key(&self) -> Arc<str> {
+        let Some(subject) = &self.subject else { return Arc::clone(&self.user) };
+        // A token contains no line break.
+        format!("{}\n{}", subject.token.expose(), self.user).into()
+    }
+}
+
 /// The engine of a call.
-struct Prepared<'a> {
-    key: &'a Arc<str>,
+struct Prepared {
+    key: Arc<str>,
     engine: Arc<McpEngine>,
     evicted: SessionServers,
 }
@@ -84,30 +102,31 @@ impl SessionEngines {
         Self { loaded, owner, max_sessions, servers: Mutex::new(Some(SessionServers::new())) }
     }
 
-    /// Returns the session or the user of a call.
-    fn key<'a>(&self, context: &'a CallContext) -> Result<&'a Arc<str>, ToolError> {
-        match self.owner {
-            Owner::Session => Ok(&context.session),
-            Owner::User => user_of_call(context, &self.loaded.source().namespace),
-        }
+    /// Returns the engine for a call, the session or the user that it belongs to, and the servers to close in its favour.
+    async fn prepare(&self, context: &CallContext) -> Result<Prepared, ToolError> {
+        let user = match self.owner {
+            Owner::Session => None,
+            Owner::User => Some(self.user(context).await?),
+        };
+        let key = user.as_ref().map_or_else(|| Arc::clone(&context.session), UserConnection::key);
+        let (engine, evicted) = self.engine(&key, user)?;
+        Ok(Prepared { key, engine, evicted })
     }
 
-    /// Returns the engine for a call, the session or the user that it belongs to, and the servers to close in its favour.
-    async fn prepare<'a>(&self, context: &'a CallContext) -> Result<Prepared<'a>, ToolError> {
-        let key = self.key(context)?;
-        let headers = match self.owner {
-            Owner::Session => Vec::new(),
-            Owner::User => self.loaded.source().headers_of(key).await?,
-        };
-        let (engine, evicted) = self.engine(key, headers)?;
-        Ok(Prepared { key, engine, evicted })
+    /// Returns the user of a call with the credentials of the user.
+    async fn user(&self, context: &CallContext) -> Result<UserConnection, ToolError> {
+        let source = self.loaded.source();
+        let user = user_of_call(context, &source.namespace)?;
+        let is_exchanged = source.exchanges_tokens();
+        let subject = is_exchanged.then(|| subject_of_call(context, &source.namespace)).transpose()?.cloned();
+        Ok(UserConnection { user: Arc::clone(user), headers: source.headers_of(user).await?, subject })
     }
 
     /// Returns the engine of a session or user, and the servers to close in its favour.
     fn engine(
         &self,
         key: &Arc<str>,
-        headers: Vec<(String, Secret)>,
+        user: Option<UserConnection>,
     ) -> Result<(Arc<McpEngine>, SessionServers), ToolError> {
         let target = || self.loaded.source().target();
         let closed = || unavailable(format!("MCP server `{}` is closed", target()));
@@ -115,11 +134,11 @@ impl SessionEngines {
         let servers = servers.as_mut().ok_or_else(closed)?;
         let mut evicted = SessionServers::new();
         match servers.get_mut(key) {
-            Some(server) if server.headers == headers => {
+            Some(server) if server.user == user => {
                 server.used = Instant::now();
                 return Ok((Arc::clone(&server.engine), evicted));
             }
-            // A call that still uses it ends with the old headers, and drops it.
+            // A call that still uses it ends with the old credentials, and drops it.
             Some(_) => evicted.extend(servers.remove_entry(key).filter(|(_, server)| server.is_idle())),
             None => {}
         }
@@ -135,12 +154,12 @@ impl SessionEngines {
             );
             return Err(unavailable(message).with_hint("do without the tool, or try again later"));
         }
-        let connection = match self.owner {
-            Owner::Session => self.loaded.separate(),
-            Owner::User => self.loaded.separate_for_user(key, headers.clone()),
+        let connection = match &user {
+            None => self.loaded.separate(),
+            Some(user) => self.loaded.separate_for_user(user.clone()),
         };
         let engine = Arc::new(McpEngine::new(connection));
-        let server = SessionServer { engine: Arc::clone(&engine), headers, used: Instant::now() };
+        let server = SessionServer { engine: Arc::clone(&engine), user, used: Instant::now() };
         servers.insert(Arc::clone(key), server);
         Ok((engine, evicted))
     }
@@ -172,7 +191,7 @@ impl ToolEngine for SessionEngines {
         };
         let (result, ()) = tokio::join!(engine.invoke(call, context), close(evicted));
         drop(engine);
-        if let Some(server) = self.servers.lock().as_mut().and_then(|servers| servers.get_mut(key)) {
+        if let Some(server) = self.servers.lock().as_mut().and_then(|servers| servers.get_mut(&key)) {
             server.used = Instant::now();
         }
         if result.error.as_ref().is_some_and(|error| error.kind == ErrorKind::ToolChanged) {

@@ -53,6 +53,8 @@ pub enum CredentialKind {
     },
     /// `Authorization: Bearer …` with a token that is obtained with client credentials.
     OAuth2(ClientCredentials),
+    /// `Authorization: Bearer …` with a token that is exchanged for the token of the caller.
+    TokenExchange(ClientCredentials),
 }
 
 /// The part of a request that contains a key.

@@ -16,5 +16,5 @@ mod tests;
 pub use credential::{Credential, CredentialKind, KeyLocation};
 
 pub(crate) use assignment::{BoundAuth, Credentials};
-pub(crate) use request_auth::{Auth, SentCredentials, key_slot};
+pub(crate) use request_auth::{Auth, Caller, SentCredentials, key_slot};
 pub(crate) use slot::Slot;

@@ -5,8 +5,11 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::header::{COOKIE, HeaderName, HeaderValue};
 use toolcrib_io::http::{HttpClient, Request, Response};
-use toolcrib_model::{JsonObject, Secret};
-use toolcrib_oauth::client::TokenSource;
+use toolcrib_model::{JsonObject, Secret, SubjectToken};
+use toolcrib_oauth::client::{TokenExchange, TokenSource};
+use toolcrib_policy::Access;
+use toolcrib_port::CallContext;
+use toolcrib_sdk::{subject_of_call, user_of_call};
 use url::{Origin, Url};
 
 use super::assignment::{Assignment, AuthMethod, CredentialProfile, may_hold_key};
@@ -41,6 +44,7 @@ enum CredentialValue {
     Header(HeaderValue),
     Key(Secret),
     Token(Box<TokenSource>),
+    Exchange(TokenExchange),
 }
 
 /// The credentials that were sent with a request.
@@ -48,6 +52,8 @@ enum CredentialValue {
 pub(crate) struct SentCredentials {
     /// The obtained token, by its credential and its number.
     token: Option<(usize, u64)>,
+    /// The token that was exchanged for that of the caller, by its credential.
+    exchanged: Option<(usize, Secret)>,
     /// The secrets that were sent. Those that were derived or obtained here are unknown to the redaction of results.
     echoes: Vec<Secret>,
     /// True if a credential was withheld, because the request goes to another origin.
@@ -123,16 +129,32 @@ impl SentCredentials {
     }
 }
 
+/// The caller whose token is exchanged.
+pub(crate) struct Caller<'a> {
+    pub(crate) context: &'a CallContext,
+    pub(crate) namespace: &'a str,
+}
+
+impl Caller<'_> {
+    /// Returns the user of the call, and the token that the user came with.
+    fn user_with_token(&self) -> Result<(&str, &SubjectToken), Error> {
+        let subject = subject_of_call(self.context, self.namespace).map_err(Error::caller)?;
+        Ok((user_of_call(self.context, self.namespace).map_err(Error::caller)?, subject))
+    }
+}
+
 impl Auth {
-    /// Validates the credentials. `client` creates the client that obtains tokens from the given URL.
+    /// Validates the credentials. `access` limits the hosts that exchange tokens. `client` creates the client that obtains tokens from the given URL.
     pub(crate) fn new(
         credentials: &[Credential],
         base_url: Option<&Url>,
+        access: &Access,
         client: &dyn Fn(&Url) -> Result<HttpClient, Error>,
         wrong: &dyn Fn(String) -> Error,
     ) -> Result<Self, Error> {
-        let ready =
-            credentials.iter().map(|credential| PreparedCredential::new(credential, base_url, client, wrong));
+        let ready = credentials
+            .iter()
+            .map(|credential| PreparedCredential::new(credential, base_url, access, client, wrong));
         Ok(Self { credentials: ready.collect::<Result<_, _>>()? })
     }
 
@@ -147,6 +169,7 @@ impl Auth {
         &self,
         credentials: &Credentials,
         request: &mut Request,
+        caller: &Caller<'_>,
     ) -> Result<SentCredentials, Error> {
         let mut sent = SentCredentials::default();
         for Assignment { credential, slot } in &credentials.assignments {
@@ -163,6 +186,13 @@ impl Auth {
                 CredentialValue::Token(source) => {
                     let token = source.token().await?;
                     sent.token = Some((*credential, token.number));
+                    sent.note_header(&token.header);
+                    insert(request, slot, token.header)?;
+                }
+                CredentialValue::Exchange(exchange) => {
+                    let (user, subject) = caller.user_with_token()?;
+                    let token = exchange.token(user, subject).await?;
+                    sent.exchanged = Some((*credential, token.token));
                     sent.note_header(&token.header);
                     insert(request, slot, token.header)?;
                 }
@@ -189,7 +219,15 @@ impl Auth {
     }
 
     /// Discards the token of a request that the server rejected. Returns true if the request had one.
-    pub(crate) async fn discard(&self, sent: &SentCredentials) -> bool {
+    pub(crate) async fn discard(&self, sent: &SentCredentials, caller: &Caller<'_>) -> bool {
+        if let Some((credential, token)) = &sent.exchanged
+            && let Some(CredentialValue::Exchange(exchange)) =
+                self.credentials.get(*credential).map(|ready| &ready.content)
+            && let Ok((user, subject)) = caller.user_with_token()
+        {
+            exchange.discard(user, subject, token).await;
+            return true;
+        }
         let Some((credential, number)) = sent.token else { return false };
         match self.credentials.get(credential).map(|ready| &ready.content) {
             Some(CredentialValue::Token(source)) => {
@@ -205,6 +243,7 @@ impl PreparedCredential {
     fn new(
         credential: &Credential,
         base_url: Option<&Url>,
+        access: &Access,
         client: &dyn Fn(&Url) -> Result<HttpClient, Error>,
         wrong: &dyn Fn(String) -> Error,
     ) -> Result<Self, Error> {
@@ -236,6 +275,11 @@ impl PreparedCredential {
                     .transpose()
                     .map_err(wrong)?;
                 (AuthMethod::Key, CredentialValue::Key(value.clone()))
+            }
+            CredentialKind::TokenExchange(settings) => {
+                let exchange = TokenExchange::new(settings.clone(), None, access, None);
+                let exchange = exchange.map_err(|error| wrong(error.to_string()))?;
+                (AuthMethod::Token, CredentialValue::Exchange(exchange))
             }
             CredentialKind::OAuth2(settings) => {
                 let url = url_of("token_url", &settings.token_url).map_err(wrong)?;

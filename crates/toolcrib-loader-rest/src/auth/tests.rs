@@ -6,6 +6,7 @@ use http::Method;
 use serde_json::{Value, json};
 use toolcrib_io::http::{HttpClient, HttpPolicy};
 use toolcrib_model::Secret;
+use toolcrib_policy::Access;
 use url::Url;
 
 use super::assignment::{Assignment, AuthMethod, CredentialProfile};
@@ -115,7 +116,7 @@ fn a_credential_that_cannot_be_used_says_why() {
         let client = |_: &Url| {
             HttpClient::new(HttpPolicy::default()).map_err(|error| Error::malformed(error.to_string()))
         };
-        Auth::new(&[credential], base_url.as_ref(), &client, &Error::malformed).map(|_| ())
+        Auth::new(&[credential], base_url.as_ref(), &Access::unlimited(), &client, &Error::malformed).map(|_| ())
     };
     let bearer = |token: &str| Credential::new(CredentialKind::Bearer { token: Secret::new(token) });
     let key = |location, name: &str| {

@@ -16,6 +16,7 @@ use crate::{ClientCredentials, Credential, CredentialKind, KeyLocation};
 pub(super) struct AuthEntry {
     #[serde(rename = "type")]
     kind: Kind,
+    grant: Option<GrantEntry>,
     scheme: Option<String>,
     origin: Option<String>,
     token: Option<Secret>,
@@ -40,6 +41,14 @@ enum Kind {
     Basic,
     ApiKey,
     Oauth2,
+}
+
+/// The grant by which a token is obtained.
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+enum GrantEntry {
+    ClientCredentials,
+    TokenExchange,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -70,10 +79,12 @@ impl AuthEntry {
             Kind::Basic => ("basic", &["username", "password"]),
             Kind::ApiKey => ("api_key", &["value", "in", "name"]),
             Kind::Oauth2 => {
-                ("oauth2", &["token_url", "client_id", "client_secret", "scopes", "audience", "client_auth"])
+                let own = &["grant", "token_url", "client_id", "client_secret", "scopes", "audience", "client_auth"];
+                ("oauth2", own)
             }
         };
         let set = [
+            ("grant", self.grant.is_some()),
             ("token", self.token.is_some()),
             ("username", self.username.is_some()),
             ("password", self.password.is_some()),
@@ -106,14 +117,20 @@ impl AuthEntry {
                     (None, Some(_)) => return Err(missing("in")),
                 },
             },
-            Kind::Oauth2 => CredentialKind::OAuth2(ClientCredentials {
-                token_url: self.token_url.ok_or_else(|| missing("token_url"))?,
-                client_id: self.client_id.ok_or_else(|| missing("client_id"))?,
-                client_secret: self.client_secret.ok_or_else(|| missing("client_secret"))?,
-                scopes: self.scopes.unwrap_or_default(),
-                audience: self.audience,
-                secret_in_body: self.client_auth == Some(ClientAuth::Body),
-            }),
+            Kind::Oauth2 => {
+                let client = ClientCredentials {
+                    token_url: self.token_url.ok_or_else(|| missing("token_url"))?,
+                    client_id: self.client_id.ok_or_else(|| missing("client_id"))?,
+                    client_secret: self.client_secret.ok_or_else(|| missing("client_secret"))?,
+                    scopes: self.scopes.unwrap_or_default(),
+                    audience: self.audience,
+                    secret_in_body: self.client_auth == Some(ClientAuth::Body),
+                };
+                match self.grant {
+                    Some(GrantEntry::TokenExchange) => CredentialKind::TokenExchange(client),
+                    Some(GrantEntry::ClientCredentials) | None => CredentialKind::OAuth2(client),
+                }
+            }
         };
         let mut credential = Credential::new(kind);
         credential.scheme = self.scheme;

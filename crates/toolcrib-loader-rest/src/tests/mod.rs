@@ -46,8 +46,11 @@ impl Fixture {
 
     /// Calls a tool for a user.
     async fn call_as(&self, user: &str, name: &str, arguments: Value) -> ToolResult {
-        let context = CallContext::new("session").with_user(user);
-        invoke_in(&self.engine, self.tool(name).clone(), arguments, &context).await
+        self.call_in(&CallContext::new("session").with_user(user), name, arguments).await
+    }
+
+    async fn call_in(&self, context: &CallContext, name: &str, arguments: Value) -> ToolResult {
+        invoke_in(&self.engine, self.tool(name).clone(), arguments, context).await
     }
 }
 

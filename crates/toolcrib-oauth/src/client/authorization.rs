@@ -1,5 +1,8 @@
 //! The authorization at one server: its tokens, their renewal, and the login.
 
+mod exchanged;
+mod renewal;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,12 +19,11 @@ use super::context::Context;
 use super::credentials::StoredCredentials;
 use super::dpop::{Credential, Nonce};
 use super::flow;
-use super::grant;
 use super::http_client::AuthHttpClient;
 use super::redirect::Authorize;
 use super::scopes;
 use super::settings::{ClientSettings, Grant};
-use super::token_request::{TokenRequestError, Tokens};
+use super::token_request::Tokens;
 use super::token_store::CredentialsKey;
 use crate::Error;
 use crate::metadata::is_loopback;
@@ -189,6 +191,9 @@ impl Authorization {
         if self.inner.check_secure().is_err() {
             return Ok(None);
         }
+        if let Grant::TokenExchange(exchange) = &self.inner.context.settings.grant {
+            return self.exchanged(exchange).await;
+        }
         let mut state = self.lock().await;
         // Another process may have logged out.
         if !state.is_loaded || !self.inner.is_stored() {
@@ -215,6 +220,9 @@ impl Authorization {
     ) -> Result<Credential, Error> {
         let inner = &*self.inner;
         inner.check_secure()?;
+        if let Grant::TokenExchange(exchange) = &inner.context.settings.grant {
+            return self.exchanged_again(exchange, sent, tried).await;
+        }
         if let Some(sent) = sent.filter(|sent| sent.key.is_some() && challenge.wants_nonce()) {
             // The token is valid, the proof was not.
             if !tried.begin(RecoveryStep::Nonce) {
@@ -252,6 +260,11 @@ impl Authorization {
     ) -> Result<Credential, Error> {
         let inner = &*self.inner;
         inner.check_secure()?;
+        if let Grant::TokenExchange(_) = &inner.context.settings.grant {
+            let scopes = challenge.scopes.join(" ");
+            let problem = format!("it wants more scopes ({scopes}); the operator adds them to `scopes`");
+            return Err(Error::at_url(&inner.context.server, problem));
+        }
         let mut state = self.lock().await;
         if let Some(token) = inner.stored_token(&mut state, sent, tried)? {
             return Ok(token);
@@ -281,16 +294,6 @@ impl Authorization {
 
     async fn lock(&self) -> OwnedMutexGuard<TokenState> {
         Arc::clone(&self.inner.state).lock_owned().await
-    }
-
-    /// Renews the token, even if its caller is cancelled: issuers accept a refresh token once, so their response must
-    /// not get lost. Returns `None` if there is no refresh token, or it is no longer valid.
-    async fn renew(&self, state: OwnedMutexGuard<TokenState>) -> Result<Option<Credential>, Error> {
-        let inner = Arc::clone(&self.inner);
-        tokio::spawn(async move { inner.renew(state).await }).await.unwrap_or_else(|_| {
-            let problem = "the renewal of its token was cut off";
-            Err(Error::at_url(&self.inner.context.server, problem).transient(true))
-        })
     }
 }
 
@@ -390,57 +393,6 @@ impl Inner {
             record.wanted = wanted;
             if let Err(error) = self.context.settings.store.save(&self.key, record) {
                 tracing::debug!(%error, "the scopes that a server wants are not noted");
-            }
-        }
-    }
-
-    async fn renew(&self, mut state: OwnedMutexGuard<TokenState>) -> Result<Option<Credential>, Error> {
-        if let Some((at, error)) = &state.failure
-            && at.elapsed() < FAILURE_PAUSE
-        {
-            return Err(error.clone());
-        }
-        let settings = &self.context.settings;
-        let _renewal_lock = settings.store.lock_for_renewal(&self.key).await?;
-        let before = state.tokens().map(|tokens| tokens.access.clone());
-        state.record = self.load()?;
-        let Some(mut record) = state.record.clone() else { return Ok(None) };
-        let Some(tokens) = &record.tokens else { return Ok(None) };
-        if Some(&tokens.access) != before.as_ref() && !tokens.should_be_renewed() {
-            // Another process has renewed the token.
-            return Ok(record.credential());
-        }
-        let fields = match &tokens.refresh {
-            _ if !settings.grant.needs_user() => {
-                grant::fields(&self.context, &record.resource, &record.issuer, &record.requested).await
-            }
-            Some(token) => Ok(vec![
-                ("grant_type", "refresh_token".to_owned()),
-                ("refresh_token", token.expose().to_owned()),
-            ]),
-            None => return Ok(None),
-        };
-        let renewed = match fields {
-            Ok(fields) => flow::renew(&self.context, &record, fields).await,
-            Err(error) => Err(error),
-        };
-        match renewed {
-            Ok(renewed) => {
-                let token = renewed.credential();
-                self.store_record(&mut state, renewed)?;
-                Ok(token)
-            }
-            Err(TokenRequestError::Rejected(error)) => {
-                tracing::debug!(%error, "a token can no longer be renewed");
-                if let Some(tokens) = &mut record.tokens {
-                    tokens.refresh = None;
-                }
-                self.store_record(&mut state, record)?;
-                Ok(None)
-            }
-            Err(TokenRequestError::Failed(error)) => {
-                state.failure = Some((Instant::now(), error.clone()));
-                Err(error)
             }
         }
     }

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use toolcrib_model::Secret;
+use toolcrib_model::{Secret, SubjectToken};
 use toolcrib_policy::Access;
 
 use super::redirect::Authorize;
+use super::token_exchange::TokenExchange;
 use super::token_store::TokenStore;
 
 /// A callback that receives each secret that a server issues, for redaction.
@@ -29,6 +30,9 @@ pub enum Grant {
     /// On behalf of a user, whose identity an identity provider confirms to the authorization server: without a login
     /// there. The token is the user's identity token that the provider has issued.
     EnterpriseManaged(IdentityProvider, IdentityToken),
+    /// On behalf of the caller of each call, by an exchange of the token that the caller came with. Without a caller,
+    /// requests have no token.
+    TokenExchange(TokenExchange),
 }
 
 impl Grant {
@@ -91,6 +95,8 @@ pub struct ClientSettings {
     pub redirect_port: Option<u16>,
     /// The user whose tokens they are; absent for tokens that all users share. Tokens of a user are sent for no other.
     pub user: Option<Arc<str>>,
+    /// The token that the user came with.
+    pub subject: Option<Arc<SubjectToken>>,
     /// The store for tokens.
     pub store: TokenStore,
     /// The hosts that may be reached.
@@ -130,6 +136,12 @@ impl ClientSettings {
     /// Sets the user whose tokens they are.
     pub fn with_user(mut self, user: impl Into<Arc<str>>) -> Self {
         self.user = Some(user.into());
+        self
+    }
+
+    /// Sets the token that the user came with.
+    pub fn with_subject(mut self, subject: Arc<SubjectToken>) -> Self {
+        self.subject = Some(subject);
         self
     }
 

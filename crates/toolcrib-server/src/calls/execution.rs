@@ -44,6 +44,7 @@ impl Caller {
             .with_conversation(Arc::clone(&self.session))
             .with_scope(self.scope.clone());
         context.user.clone_from(&self.client.user);
+        context.subject_token.clone_from(&self.client.subject_token);
         context
     }
 }

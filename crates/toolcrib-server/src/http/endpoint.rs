@@ -52,7 +52,7 @@ pub(super) async fn mcp(
     if state.shared.draining.is_cancelled() {
         return reply::last(StatusCode::SERVICE_UNAVAILABLE, "the server is shutting down");
     }
-    // The token is for this server alone and must not reach other code.
+    // The token is for this server alone. Other code has it only to exchange it for a token of another server.
     request.headers_mut().remove(AUTHORIZATION);
     request.extensions_mut().insert(Arc::clone(&client));
     let session = request.headers().get(SESSION).and_then(|value| value.to_str().ok()).map(str::to_owned);

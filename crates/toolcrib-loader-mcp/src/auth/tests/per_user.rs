@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
 use futures::future::join_all;
-use toolcrib_model::{ErrorKind, ToolError};
+use toolcrib_model::{ErrorKind, SubjectToken, ToolError};
+use toolcrib_policy::Access;
 use toolcrib_port::CallContext;
 use toolcrib_sdk::{UserHeaders, UserText};
 
 use super::*;
-use crate::{SessionEngines, TokenStore};
+use crate::{ClientCredentials, Grant, SessionEngines, TokenExchange, TokenStore};
 
 /// The users, by the numbers of their logins.
 const USERS: [&str; 2] = ["alice", "bob's friend"];
@@ -23,10 +24,19 @@ const TASKS: usize = 4;
 /// The requests that a token is good for.
 const USES: usize = 100;
 
+/// The origin of the tokens of calls.
+#[derive(Clone, Copy)]
+enum TokenOrigin {
+    Login,
+    Exchange,
+}
+
 struct Users {
     world: World,
     auth: McpAuth,
     engines: Arc<SessionEngines>,
+    /// Of a source that exchanges the tokens of callers.
+    exchanging: Arc<SessionEngines>,
     _folder: tempfile::TempDir,
 }
 
@@ -40,22 +50,51 @@ impl Users {
             let authorization = source(&world, auth.clone()).for_user(user).authorization().unwrap().unwrap();
             authorization.login(&*Browser::new()).await.unwrap();
         }
-        let connection = McpConnection::new(source(&world, auth.clone()));
-        let engines = Arc::new(SessionEngines::per_user(connection, NonZeroUsize::new(8).unwrap()));
-        Self { world, auth, engines, _folder: folder }
+        let engines = |auth| {
+            let connection = McpConnection::new(source(&world, auth));
+            Arc::new(SessionEngines::per_user(connection, NonZeroUsize::new(8).unwrap()))
+        };
+        let settings = ClientCredentials {
+            token_url: format!("{}/token", world.issuer()),
+            client_id: "toolcrib".into(),
+            client_secret: Secret::new("hunter2"),
+            scopes: Vec::new(),
+            audience: None,
+            secret_in_body: false,
+        };
+        let exchange = TokenExchange::new(settings, Some(world.url()), &Access::unlimited(), None).unwrap();
+        let exchanging = engines(McpAuth::new().with_grant(Grant::TokenExchange(exchange)));
+        let engines = engines(auth.clone());
+        Self { world, auth, engines, exchanging, _folder: folder }
     }
 
     async fn call(&self, user: &str, login: usize) -> ToolResult {
-        let context = CallContext::new("session").with_user(user);
-        invoke(&*self.engines, authorized("read", json!({"login": login})), &context).await
+        self.call_with(TokenOrigin::Login, user, login).await
+    }
+
+    async fn call_with(&self, origin: TokenOrigin, user: &str, login: usize) -> ToolResult {
+        let mut context = CallContext::new("session").with_user(user);
+        let token = SubjectToken { token: Secret::new(format!("caller-{login}")), expires_at: u64::MAX };
+        context.subject_token = Some(Arc::new(token));
+        let engines = match origin {
+            TokenOrigin::Login => &self.engines,
+            TokenOrigin::Exchange => &self.exchanging,
+        };
+        invoke(&**engines, authorized("read", json!({"login": login})), &context).await
+    }
+
+    async fn close(&self) {
+        self.engines.close().await;
+        self.exchanging.close().await;
     }
 
     /// Makes calls of both users at once, and returns those that failed, of each user.
     async fn interleave(&self, calls: usize) -> [Vec<ToolResult>; 2] {
         let task = |login: usize| async move {
             let mut failed = Vec::new();
-            for _ in 0..calls / (TASKS * USERS.len()) {
-                let result = self.call(USERS[login], login).await;
+            let origins = [TokenOrigin::Login, TokenOrigin::Exchange].into_iter().cycle();
+            for origin in origins.take(calls / (TASKS * USERS.len())) {
+                let result = self.call_with(origin, USERS[login], login).await;
                 if !result.is_ok() {
                     failed.push(result);
                 }
@@ -88,11 +127,37 @@ async fn no_call_has_the_login_of_another_user_while_tokens_end_and_none_runs_af
     let [of_alice, of_bob] = users.interleave(calls / 10).await;
     assert!(of_bob.is_empty(), "{:?}", of_bob.first());
     assert_eq!(of_alice.len(), calls / 20, "all calls of alice fail");
-    let error = of_alice.last().unwrap().error.clone().unwrap();
-    assert!(error.message.contains("needs login: toolcrib login test --as alice"), "{error}");
+    for (error, problem) in
+        of_alice.iter().rev().zip(["needs login: toolcrib login test --as alice", "invalid_grant"])
+    {
+        let error = error.error.as_ref().unwrap();
+        assert!(error.message.contains(problem), "{error}");
+    }
     let (after, of_others) = users.world.calls_of_logins();
     assert_eq!((after[&0], after[&1], of_others), (calls / 2, calls / 2 + calls / 20, 0));
-    users.engines.close().await;
+    users.close().await;
+}
+
+#[tokio::test]
+async fn a_call_without_a_token_to_exchange_is_denied_and_an_expired_one_is_not_exchanged() {
+    let users = Users::new().await;
+    assert!(users.call_with(TokenOrigin::Exchange, "alice", 0).await.is_ok());
+    let before = users.world.log();
+    let mut context = CallContext::new("session").with_user("alice");
+    let call = async |context: &CallContext| {
+        invoke(&*users.exchanging, authorized("read", json!({})), context).await.error.unwrap()
+    };
+    let error = call(&context).await;
+    assert_eq!(
+        (error.kind, error.message.as_str()),
+        (ErrorKind::Denied, "`test` is called with the token of the caller, and this call has none")
+    );
+    let token = SubjectToken { token: Secret::new("caller-0"), expires_at: 1 };
+    context.subject_token = Some(Arc::new(token));
+    let error = call(&context).await;
+    assert!(error.message.contains("the token of the caller has expired"), "{error}");
+    assert_eq!(users.world.log(), before, "nothing is sent");
+    users.close().await;
 }
 
 #[tokio::test]
