@@ -91,7 +91,8 @@ pub fn subject_of_call<'a>(
 ) -> Result<&'a Arc<SubjectToken>, ToolError> {
     context.subject_token.as_ref().ok_or_else(|| {
         let message = format!("`{namespace}` is called with the token of the caller, and this call has none");
-        let hint = "call through `serve --http` with a token of `serve.oauth`; schedules and commands have none";
+        let hint =
+            "call through `serve --http` with a token of `serve.oauth`; schedules and commands have none";
         ToolError::new(ErrorKind::Denied, message).with_hint(hint)
     })
 }
@@ -105,7 +106,8 @@ pub fn user_of_call<'a>(context: &'a CallContext, namespace: &str) -> Result<&'a
     match &context.user {
         Some(user) if (1..=MAX_USER_BYTES).contains(&user.len()) => Ok(user),
         _ => {
-            let message = format!("`{namespace}` is called with the credentials of a user, and this call has no user");
+            let message =
+                format!("`{namespace}` is called with the credentials of a user, and this call has no user");
             let hint = "the operator names the user: with `--user`, or by a client of `serve.tokens` or `serve.oauth`";
             Err(ToolError::new(ErrorKind::Denied, message).with_hint(hint))
         }

@@ -132,7 +132,8 @@ impl UserText for UserTemplate {
             read.retain(|_, (read, _)| is_new(read));
         }
         if read.len() >= MAX_USERS.get()
-            && let Some(oldest) = read.iter().min_by_key(|(_, (read, _))| *read).map(|(user, _)| Arc::clone(user))
+            && let Some(oldest) =
+                read.iter().min_by_key(|(_, (read, _))| *read).map(|(user, _)| Arc::clone(user))
         {
             read.remove(&oldest);
         }
@@ -234,13 +235,31 @@ mod tests {
     #[test]
     fn different_users_have_different_names_that_are_no_paths_options_or_fields() {
         let users = [
-            "a", "A", "a/b", "a%2Fb", "a#b", "a:b", "..", ".", "-rf", "@a", "a b", "a\nb", "é", "auth0|1", "a@b.example",
-            "%", "\u{e000}",
+            "a",
+            "A",
+            "a/b",
+            "a%2Fb",
+            "a#b",
+            "a:b",
+            "..",
+            ".",
+            "-rf",
+            "@a",
+            "a b",
+            "a\nb",
+            "é",
+            "auth0|1",
+            "a@b.example",
+            "%",
+            "\u{e000}",
         ];
         let names: BTreeSet<_> = users.iter().map(|user| encoded(user)).collect();
         assert_eq!(names.len(), users.len());
         for name in &names {
-            assert!(!name.starts_with(['.', '-', '@']) && !name.contains(['/', '#', ':', ' ', '"', '\n']), "{name}");
+            assert!(
+                !name.starts_with(['.', '-', '@']) && !name.contains(['/', '#', ':', ' ', '"', '\n']),
+                "{name}"
+            );
         }
         assert_eq!(encoded("a@b.example"), "a@b.example");
         assert_eq!(encoded("auth0|1"), "auth0%7C1");

@@ -7,6 +7,7 @@ mod blocking;
 mod command;
 mod dotenv;
 mod folder;
+mod keyring;
 mod reference;
 mod settings;
 mod vault;
@@ -25,6 +26,7 @@ use toolcrib_model::Secret;
 pub(crate) use self::command::SecretCommand;
 pub(crate) use self::dotenv::DotEnv;
 use self::folder::SecretFolder;
+use self::keyring::Keyring;
 pub(crate) use self::reference::Reference;
 pub use self::settings::SecretProviderConfig;
 pub(crate) use self::settings::check;
@@ -68,6 +70,7 @@ impl From<LookupError> for String {
 enum Provider {
     DotEnv(DotEnv),
     Folder(SecretFolder),
+    Keyring(Keyring),
     Vault(Vault),
 }
 
@@ -77,6 +80,7 @@ impl Provider {
         match self {
             Self::DotEnv(file) => Ok(file.get(key).map(Secret::new)),
             Self::Folder(folder) => folder.read(key),
+            Self::Keyring(keyring) => keyring.read(key).await,
             Self::Vault(vault) => vault.read(key, lookup).await,
         }
     }
@@ -86,6 +90,7 @@ impl Provider {
         match self {
             Self::DotEnv(file) => format!("no `{key}` in {}", file.path().display()),
             Self::Folder(folder) => folder.absence(key),
+            Self::Keyring(keyring) => keyring.absence(key),
             Self::Vault(vault) => vault.absence(key),
         }
     }
@@ -102,6 +107,7 @@ impl NamedProvider {
         match &self.provider {
             Ok(Provider::DotEnv(file)) => file.path().display().to_string(),
             Ok(Provider::Folder(folder)) => format!("the folder {}", folder.path().display()),
+            Ok(Provider::Keyring(keyring)) => format!("the keyring, service `{}`", keyring.service()),
             Ok(Provider::Vault(vault)) => format!("`{}` ({})", self.name, vault.address()),
             Err(_) => format!("`{}`", self.name),
         }
@@ -181,7 +187,7 @@ impl SecretProviders {
             Ok(Provider::DotEnv(file)) => Some(file.path()),
             Ok(Provider::Folder(folder)) => Some(folder.path()),
             Ok(Provider::Vault(vault)) => vault.token_file(),
-            Err(_) => None,
+            Ok(Provider::Keyring(_)) | Err(_) => None,
         })
     }
 
@@ -224,8 +230,9 @@ impl SecretProviders {
                 let program = argv.first().map_or("", String::as_str);
                 let command = SecretCommand::new(argv.clone(), &self.inner.folder).with_whole_environment();
                 let read = command.run().await;
-                let read =
-                    read.map_err(|reason| LookupError::Failed(format!("the secret command `{program}` {reason}")));
+                let read = read.map_err(|reason| {
+                    LookupError::Failed(format!("the secret command `{program}` {reason}"))
+                });
                 read.map(|secret| SecretValue { secret, provider: format!("the command `{program}`") })
             }
             Reference::Of { provider, key } => {

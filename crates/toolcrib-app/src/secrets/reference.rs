@@ -32,9 +32,9 @@ impl Reference {
             Self::Of { provider, .. } if provider.contains(USER_MARK) => {
                 Err(format!("the provider of a secret cannot be `{template}`; use it in the key"))
             }
-            Self::Command(argv) if argv.first().is_some_and(|program| program.contains(USER_MARK)) => {
-                Err(format!("the program of `secret.{COMMAND}` cannot be `{template}`; use it in the arguments"))
-            }
+            Self::Command(argv) if argv.first().is_some_and(|program| program.contains(USER_MARK)) => Err(
+                format!("the program of `secret.{COMMAND}` cannot be `{template}`; use it in the arguments"),
+            ),
             reference => Ok(reference),
         }
     }

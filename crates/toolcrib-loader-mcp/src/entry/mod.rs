@@ -143,9 +143,11 @@ pub fn server(entry: McpEntry, place: &dyn ServerEntry) -> Result<(McpSource, Op
     let user_headers = UserHeaders::open(&entry.user_headers, place)?;
     let is_per_user = per_user || entry.auth.as_ref().is_some_and(McpAuthEntry::is_exchange);
     if (is_per_user || !user_headers.is_empty()) && entry.per_session {
-        return Err("`per_session` does not go with `auth.per_user`, `grant: token_exchange` or `user_headers`: a \
+        return Err(
+            "`per_session` does not go with `auth.per_user`, `grant: token_exchange` or `user_headers`: a \
                     connection belongs to a user already"
-            .into());
+                .into(),
+        );
     }
     if !user_headers.is_empty() && is_stdio {
         return Err("`user_headers` goes with a `url`; a `command` takes no headers".into());
@@ -166,7 +168,8 @@ pub fn server(entry: McpEntry, place: &dyn ServerEntry) -> Result<(McpSource, Op
                 Some(TransportEntry::Stdio) | None => HttpProtocol::Any,
             };
             let headers: Vec<_> = entry.headers.into_iter().collect();
-            let names: Vec<_> = headers.iter().map(|(name, _)| name.as_str()).chain(user_headers.names()).collect();
+            let names: Vec<_> =
+                headers.iter().map(|(name, _)| name.as_str()).chain(user_headers.names()).collect();
             let auth = auth::open(entry.auth, (&url, &names), place, &namespace)?.map(Box::new);
             McpTransport::Http { url, headers, allow_private, protocol, auth }
         }

@@ -116,7 +116,8 @@ fn a_credential_that_cannot_be_used_says_why() {
         let client = |_: &Url| {
             HttpClient::new(HttpPolicy::default()).map_err(|error| Error::malformed(error.to_string()))
         };
-        Auth::new(&[credential], base_url.as_ref(), &Access::unlimited(), &client, &Error::malformed).map(|_| ())
+        Auth::new(&[credential], base_url.as_ref(), &Access::unlimited(), &client, &Error::malformed)
+            .map(|_| ())
     };
     let bearer = |token: &str| Credential::new(CredentialKind::Bearer { token: Secret::new(token) });
     let key = |location, name: &str| {

@@ -79,7 +79,15 @@ impl AuthEntry {
             Kind::Basic => ("basic", &["username", "password"]),
             Kind::ApiKey => ("api_key", &["value", "in", "name"]),
             Kind::Oauth2 => {
-                let own = &["grant", "token_url", "client_id", "client_secret", "scopes", "audience", "client_auth"];
+                let own = &[
+                    "grant",
+                    "token_url",
+                    "client_id",
+                    "client_secret",
+                    "scopes",
+                    "audience",
+                    "client_auth",
+                ];
                 ("oauth2", own)
             }
         };

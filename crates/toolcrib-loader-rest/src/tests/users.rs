@@ -177,7 +177,10 @@ fn headers_of_users_need_one_destination_and_the_name_of_a_header_that_holds_key
         source.user_headers = UserHeaders::new([(name.to_owned(), Arc::new(Keys) as Arc<dyn UserText>)]);
         source.open().err().unwrap().to_string()
     };
-    assert!(open(None, "x-key").contains("`user_headers` of the OpenAPI source rest api.json: they are sent to `base_url`"));
+    assert!(
+        open(None, "x-key")
+            .contains("`user_headers` of the OpenAPI source rest api.json: they are sent to `base_url`")
+    );
     for name in ["Host", "Content-Length", "a b", ""] {
         let error = open(Some("https://api.example"), name);
         assert!(error.contains("cannot be the header of a key"), "{error}");

@@ -38,7 +38,9 @@ pub(super) async fn fields(
     let assertion = match &context.settings.grant {
         Grant::ClientCredentials | Grant::AuthorizationCode => None,
         Grant::TokenExchange(_) => {
-            return Err(Error::at(&context.namespace, "the token of each caller is exchanged by itself").into());
+            return Err(
+                Error::at(&context.namespace, "the token of each caller is exchanged by itself").into()
+            );
         }
         Grant::WorkloadIdentity(token) => Some(identity_token(context, token)?),
         Grant::EnterpriseManaged(provider, token) => {

@@ -68,7 +68,8 @@ impl TokenExchange {
         on_secret: Option<SecretSink>,
     ) -> Result<Self, Error> {
         let wrong = |problem: String| Error::at("token_url", problem);
-        let url = Url::parse(&settings.token_url).map_err(|error| wrong(format!("it is not a URL: {error}")))?;
+        let url =
+            Url::parse(&settings.token_url).map_err(|error| wrong(format!("it is not a URL: {error}")))?;
         if url.scheme() != "https" && !(url.scheme() == "http" && is_loopback(&url)) {
             return Err(wrong("it is not https; tokens are sent over http only to this machine".into()));
         }
@@ -94,7 +95,9 @@ impl TokenExchange {
     pub async fn discard(&self, user: &str, subject: &SubjectToken, rejected: &Secret) {
         let entry = self.0.entry(user, subject);
         let mut token = entry.token.lock().await;
-        if let Some(number) = token.token.as_ref().filter(|token| token.token == *rejected).map(|token| token.number) {
+        if let Some(number) =
+            token.token.as_ref().filter(|token| token.token == *rejected).map(|token| token.number)
+        {
             token.discard(number);
         }
     }
@@ -113,11 +116,13 @@ impl Inner {
             cached.retain(|_, entry| now < entry.expires_at);
         }
         if cached.len() >= MAX_CALLERS
-            && let Some(first) = cached.iter().min_by_key(|(_, entry)| entry.expires_at).map(|(key, _)| key.clone())
+            && let Some(first) =
+                cached.iter().min_by_key(|(_, entry)| entry.expires_at).map(|(key, _)| key.clone())
         {
             cached.remove(&first);
         }
-        let entry = Arc::new(CallerEntry { expires_at: subject.expires_at, token: tokio::sync::Mutex::default() });
+        let entry =
+            Arc::new(CallerEntry { expires_at: subject.expires_at, token: tokio::sync::Mutex::default() });
         cached.insert(key, Arc::clone(&entry));
         entry
     }

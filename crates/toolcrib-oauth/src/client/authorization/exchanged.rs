@@ -27,7 +27,8 @@ impl Authorization {
         let context = &self.inner.context;
         let caller = context.settings.user.as_deref().zip(context.settings.subject.as_deref());
         let Some(((user, subject), sent)) = caller.zip(sent) else {
-            let problem = "it requires a token of a caller, and this request has none; list its tools with `headers`";
+            let problem =
+                "it requires a token of a caller, and this request has none; list its tools with `headers`";
             return Err(Error::at_url(&context.server, problem));
         };
         if !tried.begin(RecoveryStep::Authorize) {

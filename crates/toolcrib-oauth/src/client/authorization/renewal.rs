@@ -14,7 +14,10 @@ use crate::Error;
 impl Authorization {
     /// Renews the token, even if its caller is cancelled: issuers accept a refresh token once, so their response must
     /// not get lost. Returns `None` if there is no refresh token, or it is no longer valid.
-    pub(super) async fn renew(&self, state: OwnedMutexGuard<TokenState>) -> Result<Option<Credential>, Error> {
+    pub(super) async fn renew(
+        &self,
+        state: OwnedMutexGuard<TokenState>,
+    ) -> Result<Option<Credential>, Error> {
         let inner = Arc::clone(&self.inner);
         tokio::spawn(async move { inner.renew(state).await }).await.unwrap_or_else(|_| {
             let problem = "the renewal of its token was cut off";
