@@ -146,8 +146,9 @@ impl RestEngine {
         let client = self.shared.clients.to(&request.url).clone().with_guard(context.access.host_guard());
         // Checked first, so that no token is requested for a request that cannot be sent.
         client.check_url(&request.url).map_err(Failure::Sending)?;
-        let sent = self.authorize(operation, &mut request, context).await.map_err(Failure::Early)?;
-        let response = client.send(request).await.map_err(Failure::Sending)?;
+        let mut sent = self.authorize(operation, &mut request, context).await.map_err(Failure::Early)?;
+        let response = sent.send(&client, request).await.map_err(Failure::Early)?;
+        let response = response.map_err(Failure::Sending)?;
         Ok((sent.without_echoes(response), sent))
     }
 

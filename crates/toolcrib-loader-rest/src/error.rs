@@ -105,6 +105,14 @@ pub enum Error {
         /// True if a later attempt may succeed.
         passes: bool,
     },
+    /// The user has to log in first.
+    #[error("needs login: {login} ({why})")]
+    NeedsLogin {
+        /// The command to log in with.
+        login: String,
+        /// The reason that a login is needed.
+        why: String,
+    },
     /// There is no server for the call.
     #[error("{problem}; set `base_url` for this source")]
     NoServer {
@@ -170,7 +178,7 @@ impl Error {
             Self::Token { passes, .. } => ToolError::new(ErrorKind::Unavailable, self.to_string())
                 .with_hint("the operator checks `auth` of this source; the call itself was not sent")
                 .with_retryable(*passes),
-            Self::NoServer { .. } => {
+            Self::NeedsLogin { .. } | Self::NoServer { .. } => {
                 ToolError::new(ErrorKind::Unavailable, self.to_string()).with_retryable(false)
             }
             _ => ToolError::new(ErrorKind::Internal, self.to_string()),
@@ -190,7 +198,7 @@ impl From<toolcrib_oauth::Error> for Error {
         let passes = error.may_pass();
         let (issuer, problem) = match error {
             toolcrib_oauth::Error::Failed { at, problem, .. } => (at, problem),
-            toolcrib_oauth::Error::NeedsLogin { login, why } => (login, why),
+            toolcrib_oauth::Error::NeedsLogin { login, why } => return Self::NeedsLogin { login, why },
         };
         Self::Token { issuer, problem, passes }
     }

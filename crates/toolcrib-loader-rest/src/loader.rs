@@ -19,7 +19,7 @@ use toolcrib_policy::Access;
 use toolcrib_port::{LoadOutcome, Reject, RejectKind, ToolLoader};
 use url::Url;
 
-use crate::auth::{Auth, KeyLocation, Slot, key_slot};
+use crate::auth::{Auth, KeyLocation, Logins, Slot, SourceAccess, key_slot};
 use crate::client::{Clients, client};
 use crate::fetch::{FetchedDocument, cache_document, fetch};
 use crate::operation::{
@@ -109,7 +109,13 @@ impl RestSource {
             client(policy, &self.access)
         };
         let wrong = |problem| setting("auth", problem);
-        let auth = Auth::new(&self.auth, base_url.as_ref(), &self.access, &issuer, &wrong)?;
+        let own = SourceAccess {
+            namespace: &self.namespace,
+            base_url: base_url.as_ref(),
+            allow_private: self.allow_private || base_url.as_ref().is_some_and(names_private_address),
+            access: &self.access,
+        };
+        let auth = Auth::new(&self.auth, &own, &issuer, &wrong)?;
         let mut own_slots: Vec<_> =
             headers.keys().map(|name| Slot::new(KeyLocation::Header, name.as_str())).collect();
         for name in self.user_headers.names() {
@@ -170,6 +176,11 @@ impl ToolLoader for RestLoader {
 }
 
 impl RestLoader {
+    /// Returns the logins of the source, if users log in there.
+    pub(crate) fn logins(&self) -> Option<&Logins> {
+        self.shared.auth.logins()
+    }
+
     /// Loads the tools from this text, as if it were the content of the document. References to other files are not
     /// followed. This method blocks until the text is converted.
     pub fn load_text(&self, text: &[u8]) -> LoadOutcome {

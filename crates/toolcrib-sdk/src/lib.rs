@@ -129,7 +129,7 @@ pub use function::{FunctionTool, schema_of};
 pub use inputs::Inputs;
 pub use module::{Lifecycle, Module};
 pub use outcome::{ErrorCode, Outcome, Status};
-pub use source::{AppEntry, Seconds, Source};
+pub use source::{AppEntry, Seconds, SecretSink, Source};
 pub use tool_access::Tools;
 pub use toolcrib_macros::{module, tool};
 pub use toolcrib_model::ToolError;

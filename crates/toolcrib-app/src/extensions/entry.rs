@@ -10,7 +10,6 @@ use toolcrib_agent::Brain;
 use toolcrib_datagen::session::SessionStates;
 use toolcrib_document::{Document, Error as DocumentError};
 use toolcrib_io::files::ProtectedFiles;
-use toolcrib_loader_mcp::SecretSink;
 use toolcrib_loader_mcp::entry::ServerEntry;
 use toolcrib_loader_mcp::tools::TrustLock;
 use toolcrib_model::Secret;
@@ -19,7 +18,7 @@ use toolcrib_modules::memory::Memory;
 use toolcrib_policy::Access;
 use toolcrib_registry::SessionTools;
 use toolcrib_results::Secrets;
-use toolcrib_sdk::{AppEntry, UserText};
+use toolcrib_sdk::{AppEntry, SecretSink, UserText};
 use toolcrib_tasks::ActionSupport;
 use url::Url;
 
@@ -174,6 +173,11 @@ impl AppEntry for EntryContext<'_> {
         Ok(Arc::new(template.map_err(|error| error.to_string())?))
     }
 
+    fn secret_sink(&self, name: String, latest: usize) -> SecretSink {
+        let secrets = self.app.file.secrets.clone();
+        Arc::new(move |secret| _ = secrets.add_latest(name.as_str(), secret.clone(), latest))
+    }
+
     /// A strict app asks all sources: one that cannot be loaded stops it.
     fn is_lazy(&self) -> bool {
         self.app.is_lazy
@@ -211,10 +215,5 @@ impl ServerEntry for EntryContext<'_> {
             secrets.extend(texts.into_iter().flat_map(|text| secret_values(self.app.file, text, &pointer)));
         }
         secrets
-    }
-
-    fn secret_sink(&self, name: String, latest: usize) -> SecretSink {
-        let secrets = self.app.file.secrets.clone();
-        Arc::new(move |secret| _ = secrets.add_latest(name.as_str(), secret.clone(), latest))
     }
 }

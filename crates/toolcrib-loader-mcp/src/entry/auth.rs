@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 use toolcrib_model::Secret;
+use toolcrib_oauth::client::shell_quoted;
 use toolcrib_sdk::{AppEntry, MAX_USERS};
 use url::Url;
 
@@ -85,7 +86,7 @@ pub(super) fn open(
 fn by_default(place: &dyn ServerEntry, namespace: &str, known_secrets: usize) -> Result<McpAuth, String> {
     let mut auth = McpAuth::new().with_store(TokenStore::of_user()?);
     auth.on_secret = Some(place.secret_sink(format!("{namespace}.token"), known_secrets));
-    auth.login_command = Some(format!("toolcrib login {} {namespace}", quoted(place.file())));
+    auth.login_command = Some(format!("toolcrib login {} {namespace}", shell_quoted(place.file())));
     auth.access = place.access()?;
     Ok(auth)
 }
@@ -218,10 +219,4 @@ impl McpAuthEntry {
         auth.redirect_port = self.redirect_port;
         Ok(auth)
     }
-}
-
-/// Returns a path as a shell takes it.
-fn quoted(path: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | ':');
-    if path.chars().all(is_plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
 }

@@ -21,9 +21,7 @@ use self::auth::McpAuthEntry;
 use crate::calls::session_engines::DEFAULT_SESSION_SERVERS;
 use crate::module::NAMESPACE_PREFIX;
 use crate::tools::{ToolsCache, TrustLock};
-use crate::{
-    HttpProtocol, McpConnection, McpEngine, McpLoader, McpSource, McpTransport, SecretSink, SessionEngines,
-};
+use crate::{HttpProtocol, McpConnection, McpEngine, McpLoader, McpSource, McpTransport, SessionEngines};
 
 /// The entry of a server, with what its app knows of its servers.
 pub trait ServerEntry: AppEntry {
@@ -41,9 +39,6 @@ pub trait ServerEntry: AppEntry {
 
     /// Returns the values of secret variables in these settings of the entry.
     fn secrets_in(&self, keys: &[&str]) -> Vec<Secret>;
-
-    /// Returns a sink of secrets that a server issues, of which the app masks the latest ones.
-    fn secret_sink(&self, name: String, latest: usize) -> SecretSink;
 }
 
 /// The settings of `type: mcp`.

@@ -6,14 +6,14 @@ use bytes::Bytes;
 use http::header::{COOKIE, HeaderName, HeaderValue};
 use toolcrib_io::http::{HttpClient, Request, Response};
 use toolcrib_model::{JsonObject, Secret, SubjectToken};
-use toolcrib_oauth::client::{TokenExchange, TokenSource};
+use toolcrib_oauth::client::{Authorization, ClientSettings, TokenExchange, TokenSource};
 use toolcrib_policy::Access;
 use toolcrib_port::CallContext;
 use toolcrib_sdk::{subject_of_call, user_of_call};
 use url::{Origin, Url};
 
 use super::assignment::{Assignment, AuthMethod, CredentialProfile, may_hold_key};
-use super::{BoundAuth, Credential, CredentialKind, Credentials, KeyLocation, Slot};
+use super::{BoundAuth, Credential, CredentialKind, Credentials, KeyLocation, Logins, Slot};
 use crate::Error;
 use crate::operation::check;
 use crate::request::url_encoding::encode;
@@ -45,6 +45,7 @@ enum CredentialValue {
     Key(Secret),
     Token(Box<TokenSource>),
     Exchange(TokenExchange),
+    Login(Logins),
 }
 
 /// The credentials that were sent with a request.
@@ -54,13 +55,40 @@ pub(crate) struct SentCredentials {
     token: Option<(usize, u64)>,
     /// The token that was exchanged for that of the caller, by its credential.
     exchanged: Option<(usize, Secret)>,
+    /// The login whose token is sent.
+    login: Option<Login>,
     /// The secrets that were sent. Those that were derived or obtained here are unknown to the redaction of results.
     echoes: Vec<Secret>,
     /// True if a credential was withheld, because the request goes to another origin.
     pub(crate) withheld: bool,
 }
 
+/// The authorization of a login.
+#[derive(Clone, Debug)]
+struct Login(Authorization);
+
+impl PartialEq for Login {
+    /// Compares nothing: the token is among the echoes.
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Login {}
+
 impl SentCredentials {
+    /// Sends a request, with the token of a login if there is one.
+    pub(crate) async fn send(
+        &mut self,
+        client: &HttpClient,
+        request: Request,
+    ) -> Result<Result<Response, toolcrib_io::Error>, Error> {
+        let Some(Login(authorization)) = self.login.clone() else { return Ok(client.send(request).await) };
+        let response = authorization.send(client, request).await;
+        authorization.secrets().iter().for_each(|secret| self.note(secret.expose()));
+        Ok(response?)
+    }
+
     /// Records the value behind `Bearer` or `Basic`.
     fn note_header(&mut self, header: &HeaderValue) {
         let text = header.to_str().unwrap_or_default();
@@ -129,7 +157,15 @@ impl SentCredentials {
     }
 }
 
-/// The caller whose token is exchanged.
+/// The settings of a source that its credentials depend on.
+pub(crate) struct SourceAccess<'a> {
+    pub(crate) namespace: &'a str,
+    pub(crate) base_url: Option<&'a Url>,
+    pub(crate) allow_private: bool,
+    pub(crate) access: &'a Access,
+}
+
+/// The caller of a request.
 pub(crate) struct Caller<'a> {
     pub(crate) context: &'a CallContext,
     pub(crate) namespace: &'a str,
@@ -144,17 +180,15 @@ impl Caller<'_> {
 }
 
 impl Auth {
-    /// Validates the credentials. `access` limits the hosts that exchange tokens. `client` creates the client that obtains tokens from the given URL.
+    /// Validates the credentials. `client` creates the client that obtains tokens from the given URL.
     pub(crate) fn new(
         credentials: &[Credential],
-        base_url: Option<&Url>,
-        access: &Access,
+        source: &SourceAccess<'_>,
         client: &dyn Fn(&Url) -> Result<HttpClient, Error>,
         wrong: &dyn Fn(String) -> Error,
     ) -> Result<Self, Error> {
-        let ready = credentials
-            .iter()
-            .map(|credential| PreparedCredential::new(credential, base_url, access, client, wrong));
+        let ready =
+            credentials.iter().map(|credential| PreparedCredential::new(credential, source, client, wrong));
         Ok(Self { credentials: ready.collect::<Result<_, _>>()? })
     }
 
@@ -196,6 +230,8 @@ impl Auth {
                     sent.note_header(&token.header);
                     insert(request, slot, token.header)?;
                 }
+                // Written when it is sent, since the server may ask for another one.
+                CredentialValue::Login(logins) => sent.login = Some(Login(logins.of_caller(caller)?)),
                 CredentialValue::Key(key) => {
                     sent.note(key.expose());
                     match slot.location {
@@ -216,6 +252,14 @@ impl Auth {
             }
         }
         Ok(sent)
+    }
+
+    /// Returns the logins of the source, if users log in there.
+    pub(crate) fn logins(&self) -> Option<&Logins> {
+        self.credentials.iter().find_map(|ready| match &ready.content {
+            CredentialValue::Login(logins) => Some(logins),
+            _ => None,
+        })
     }
 
     /// Discards the token of a request that the server rejected. Returns true if the request had one.
@@ -242,11 +286,11 @@ impl Auth {
 impl PreparedCredential {
     fn new(
         credential: &Credential,
-        base_url: Option<&Url>,
-        access: &Access,
+        source: &SourceAccess<'_>,
         client: &dyn Fn(&Url) -> Result<HttpClient, Error>,
         wrong: &dyn Fn(String) -> Error,
     ) -> Result<Self, Error> {
+        let SourceAccess { base_url, access, .. } = *source;
         let own =
             credential.origin.as_deref().map(|text| url_of("origin", text).map_err(wrong)).transpose()?;
         let Some(origin) = own.as_ref().or(base_url).map(Url::origin) else {
@@ -275,6 +319,20 @@ impl PreparedCredential {
                     .transpose()
                     .map_err(wrong)?;
                 (AuthMethod::Key, CredentialValue::Key(value.clone()))
+            }
+            CredentialKind::Login { settings, per_user } => {
+                let Some(server) = base_url.filter(|_| own.is_none()) else {
+                    return Err(wrong("a login is for `base_url`: set it, and leave `origin` out".into()));
+                };
+                let logins = Logins::new(
+                    source.namespace,
+                    server.clone(),
+                    source.allow_private,
+                    ClientSettings::clone(settings),
+                    *per_user,
+                );
+                let logins = logins.map_err(|error| wrong(error.to_string()))?;
+                (AuthMethod::Token, CredentialValue::Login(logins))
             }
             CredentialKind::TokenExchange(settings) => {
                 let exchange = TokenExchange::new(settings.clone(), None, access, None);
@@ -307,7 +365,7 @@ fn url_of(setting: &str, text: &str) -> Result<Url, String> {
     Ok(url)
 }
 
-/// Returns the slot of a key, which is none of the headers that the client sets.
+/// Returns the slot of a key. A header that the client sets itself cannot hold one.
 pub(crate) fn key_slot(location: KeyLocation, name: &str) -> Result<Slot, String> {
     match location {
         KeyLocation::Header if may_hold_key(name) => Ok(Slot::new(location, name.to_ascii_lowercase())),

@@ -14,7 +14,7 @@ use toolcrib_sdk::{AppEntry, Seconds, Source, UserHeaders};
 use self::auth::{AuthEntry, one_or_many};
 pub use self::selection::with_default_cache;
 use self::selection::{CacheEntry, SelectorEntry, keep, select};
-use crate::{RestSource, SpecLocation};
+use crate::{Authorization, RestSource, SpecLocation};
 
 /// The largest answer that an app file can have read, in bytes.
 const MAX_RESPONSE_BYTES: usize = 100 * 1024 * 1024;
@@ -58,9 +58,14 @@ pub struct RestEntry {
 ///
 /// Returns a message for the operator if the settings are wrong.
 pub fn open(entry: RestEntry, place: &dyn AppEntry) -> Result<Source, String> {
+    self::source(configured(entry, place)?)
+}
+
+/// Returns the source of an entry, with its settings.
+fn configured(entry: RestEntry, place: &dyn AppEntry) -> Result<RestSource, String> {
     let spec = located(place.folder(), &entry.spec);
     let access = place.access()?;
-    let issuers = entry.auth.iter().filter_map(AuthEntry::token_url);
+    let issuers = entry.auth.iter().flat_map(AuthEntry::issuers);
     for url in entry.base_url.iter().chain(Some(&spec).filter(|spec| is_url(spec))).chain(issuers) {
         place.may_reach(url)?;
     }
@@ -80,8 +85,30 @@ pub fn open(entry: RestEntry, place: &dyn AppEntry) -> Result<Source, String> {
     source.headers = entry.headers.into_iter().collect();
     source.user_headers = UserHeaders::open(&entry.user_headers, place)?;
     source.variables = entry.variables;
-    source.auth = entry.auth.into_iter().map(AuthEntry::credential).collect::<Result<_, _>>()?;
-    self::source(keep(source, entry.cache.as_ref(), place))
+    let credential = |auth: AuthEntry| auth.credential(place, &entry.namespace);
+    source.auth = entry.auth.into_iter().map(credential).collect::<Result<_, _>>()?;
+    Ok(keep(source, entry.cache.as_ref(), place))
+}
+
+/// The login at the API of an entry.
+pub struct Login {
+    /// The authorization; `None` if users do not log in there.
+    pub authorization: Option<Authorization>,
+    /// True if each user has a login.
+    pub per_user: bool,
+}
+
+/// Returns the login at the API of an entry: of a user, where each has one.
+///
+/// # Errors
+///
+/// Returns a message for the operator if the settings are wrong.
+pub fn login(entry: RestEntry, place: &dyn AppEntry, user: Option<&str>) -> Result<Login, String> {
+    let (loader, _) = configured(entry, place)?.open().map_err(|error| error.to_string())?;
+    let Some(logins) = loader.logins() else { return Ok(Login { authorization: None, per_user: false }) };
+    let per_user = logins.is_per_user();
+    let authorization = logins.open(user.filter(|_| per_user)).map_err(|error| error.to_string())?;
+    Ok(Login { authorization: Some(authorization), per_user })
 }
 
 /// Opens a source with the settings that it has.

@@ -9,6 +9,7 @@ mod hostile_documents;
 mod hostile_files;
 mod hostile_sources;
 mod loading;
+mod logins;
 mod server;
 mod users;
 

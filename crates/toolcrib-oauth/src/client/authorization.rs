@@ -11,6 +11,7 @@ use http::{Method, StatusCode};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::time::Instant;
 use toolcrib_io::http::Response;
+use toolcrib_model::Secret;
 use toolcrib_model::text::clean_text;
 use url::Url;
 
@@ -43,7 +44,7 @@ pub struct Authorization {
 #[derive(Debug)]
 struct Inner {
     context: Context,
-    probe: Probe,
+    probe: Option<Probe>,
     key: CredentialsKey,
     /// Locked while tokens are requested: other requests wait for the result.
     state: Arc<Mutex<TokenState>>,
@@ -118,13 +119,13 @@ impl TriedSteps {
 
 impl Authorization {
     /// Creates the authorization at the server with this URL. `namespace` identifies it in the store and in errors,
-    /// `allow_private` permits a private address.
+    /// `allow_private` permits a private address. Without a probe, the server is not asked what it requires.
     pub fn new(
         namespace: &str,
         url: &str,
         allow_private: bool,
         settings: ClientSettings,
-        probe: Probe,
+        probe: Option<Probe>,
     ) -> Result<Self, Error> {
         let parse = |what: &str, text: &str| {
             Url::parse(text).map_err(|error| Error::at(what, format!("the URL cannot be read: {error}")))
@@ -175,6 +176,11 @@ impl Authorization {
         self.inner.context.settings.store.forget(&self.inner.key)
     }
 
+    /// Returns the secrets of the client, and those that the server has issued last.
+    pub fn secrets(&self) -> Vec<Secret> {
+        self.inner.context.settings.secrets()
+    }
+
     /// Returns the redirect port that the operator has set, if any.
     pub fn fixed_redirect_port(&self) -> Option<u16> {
         self.inner.context.settings.redirect_port
@@ -209,6 +215,15 @@ impl Authorization {
             Ok(None) | Err(_) if is_good => Ok(Some(credential)),
             failed => failed,
         }
+    }
+
+    /// Refuses a request without a token, if the server takes no such requests.
+    pub(super) fn check_needs_token(&self) -> Result<(), Error> {
+        if !self.inner.context.settings.needs_token {
+            return Ok(());
+        }
+        self.inner.check_secure()?;
+        Err(self.inner.needs_login("no user has logged in"))
     }
 
     /// Returns another token, to replace the one that the server rejected.
@@ -344,7 +359,7 @@ impl Inner {
         let command = settings.login_command.clone();
         let mut login = command.unwrap_or_else(|| format!("toolcrib login {}", self.context.namespace));
         if let Some(user) = &settings.user {
-            login = format!("{login} --as {}", quoted(user));
+            login = format!("{login} --as {}", shell_quoted(&clean_text(user, MAX_USER_CHARS)));
         }
         Error::NeedsLogin { login, why: clean_text(why, scopes::MAX_SCOPE_BYTES) }
     }
@@ -400,7 +415,9 @@ impl Inner {
     /// Returns the server's challenge to a request without a token. A server without a challenge is assumed to need a
     /// login nevertheless: many list their tools for everyone.
     async fn fetch_challenge(&self) -> Result<Challenge, Error> {
-        let response = self.send_probe(HeaderMap::new()).await?;
+        let Some(response) = self.send_probe(HeaderMap::new()).await? else {
+            return Ok(Challenge::default());
+        };
         let header = response.headers.get_all(WWW_AUTHENTICATE).iter().find_map(|value| value.to_str().ok());
         let is_asking = response.status == StatusCode::UNAUTHORIZED;
         Ok(header.filter(|_| is_asking).map(Challenge::read).unwrap_or_default())
@@ -411,23 +428,23 @@ impl Inner {
     async fn fetch_nonce(&self, credential: &Credential) -> Result<(), Error> {
         let server = &self.context.server;
         let headers = credential.headers(&Method::POST, server, &self.server_nonce)?;
-        if self.server_nonce.note(&self.send_probe(headers).await?.headers) {
+        let response = self.send_probe(headers).await?;
+        if response.is_some_and(|response| self.server_nonce.note(&response.headers)) {
             return Ok(());
         }
         Err(Error::at_url(server, "it requires its nonce in the proof of a token, and sends none"))
     }
 
-    async fn send_probe(&self, mut headers: HeaderMap) -> Result<Response, Error> {
-        let Probe { accept, body } = &self.probe;
+    async fn send_probe(&self, mut headers: HeaderMap) -> Result<Option<Response>, Error> {
+        let Some(Probe { accept, body }) = &self.probe else { return Ok(None) };
         headers.insert(ACCEPT, HeaderValue::from_static(accept));
         let Context { server, http_client, .. } = &self.context;
-        http_client.post(server, "application/json", headers, body.clone()).await
+        http_client.post(server, "application/json", headers, body.clone()).await.map(Some)
     }
 }
 
-/// Returns a name as a shell takes it.
-fn quoted(name: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '@' | ':');
-    let name = clean_text(name, MAX_USER_CHARS);
-    if name.chars().all(is_plain) { name } else { format!("'{}'", name.replace('\'', r"'\''")) }
+/// Returns a word of a command as a shell takes it.
+pub fn shell_quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '@' | ':');
+    if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }

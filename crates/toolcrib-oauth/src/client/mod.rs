@@ -48,7 +48,7 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-pub use authorization::{Authorization, LoginSummary, Probe};
+pub use authorization::{Authorization, LoginSummary, Probe, shell_quoted};
 pub use client_credentials::TokenSource;
 pub use loopback::{LOGIN_TIMEOUT, LoopbackRedirect};
 pub use redirect::{Authorize, Redirect};

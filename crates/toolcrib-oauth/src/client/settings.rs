@@ -89,6 +89,10 @@ pub struct ClientSettings {
     pub client_metadata_url: Option<String>,
     /// The only permitted authorization server. It may have a private address if the server itself may.
     pub issuer: Option<String>,
+    /// True if no request is sent without a token. By default a server is asked without one if it may not need any.
+    pub needs_token: bool,
+    /// True if the issuer is believed to be that of a server which publishes no metadata, as most HTTP APIs.
+    pub trusts_issuer: bool,
     /// The scopes to request in any case.
     pub scopes: Vec<String>,
     /// The redirect port on this machine, for a client that is registered with one. Any free port by default.
@@ -133,9 +137,10 @@ impl ClientSettings {
         self
     }
 
-    /// Sets the user whose tokens they are.
+    /// Sets the user whose tokens they are. The secrets that the server issues from then on are those of the user.
     pub fn with_user(mut self, user: impl Into<Arc<str>>) -> Self {
         self.user = Some(user.into());
+        self.issued = Arc::default();
         self
     }
 
