@@ -73,7 +73,7 @@ fn api(
     app: &AppContext<'_>,
     entry: &ResolvedEntry,
     user: Option<&str>,
-) -> Result<rest::Login, DocumentError> {
+) -> Result<rest::ApiLogin, DocumentError> {
     let settings = settings_of_source(entry).settings;
     let place = EntryContext { app, pointer: &entry.pointer, settings: &settings, access: None };
     rest::login(place.typed()?, &place, user).map_err(|message| place.error(message))

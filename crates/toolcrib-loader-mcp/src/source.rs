@@ -9,6 +9,7 @@ use std::time::Duration;
 use http::header::AUTHORIZATION;
 use toolcrib_io::process::Sandbox;
 use toolcrib_model::{Secret, SubjectToken, ToolError};
+use toolcrib_oauth::client::LoginLinks;
 use toolcrib_sdk::UserHeaders;
 use url::Url;
 
@@ -49,6 +50,9 @@ pub struct McpSource {
     /// Headers whose values belong to the user of a call, as with [`per_user`](Self::per_user). The tools are listed
     /// without them.
     pub user_headers: UserHeaders,
+    /// The logins of users by a link, with [`per_user`](Self::per_user). Without them, a call of a user without a login
+    /// fails, with the command to log in by.
+    pub login_links: Option<LoginLinks>,
     /// Secrets that occur in the command line or the URL. Texts of the server that contain them are not written to disk.
     /// The query values and the password of a URL are always secrets.
     pub secrets: Vec<Secret>,
@@ -122,6 +126,7 @@ impl McpSource {
             identity: None,
             per_user: false,
             user_headers: UserHeaders::default(),
+            login_links: None,
             secrets: Vec::new(),
         }
     }

@@ -7,9 +7,11 @@ use http::{HeaderName, HeaderValue, StatusCode};
 use toolcrib_io::Error as IoError;
 use toolcrib_io::http::{Request, Response};
 use toolcrib_model::{ErrorKind, ToolError, ToolResult};
+use toolcrib_oauth::client::LoginOwner;
 use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{CallContext, ToolEngine};
-use toolcrib_sdk::user_of_call;
+use toolcrib_sdk::{ask_to_log_in, user_of_call};
+use url::Url;
 
 use crate::Error;
 use crate::auth::{Caller, SentCredentials};
@@ -44,7 +46,14 @@ impl ToolEngine for RestEngine {
             Err(error) => return call.failed(error.tool_error()),
         };
         let asked = format!("{} {}", request.method, request.url.path());
-        match self.send(&operation, request, context).await {
+        let mut sent = self.send(&operation, request.clone(), context).await;
+        // Without a login, nothing was sent, or the server has not processed it.
+        if let Err(Failure::Early(Error::NeedsLogin { .. })) = &sent
+            && self.log_in(context).await
+        {
+            sent = self.send(&operation, request, context).await;
+        }
+        match sent {
             Ok((response, sent)) => response::result(call, &operation.method, &asked, &response, &sent),
             Err(Failure::Early(error)) => call.failed(error.tool_error()),
             Err(Failure::Sending(error)) => call.failed(self.failure(&operation, &error)),
@@ -110,6 +119,29 @@ impl RestEngine {
             return self.attempt(operation, request, context).await;
         }
         Ok(first)
+    }
+
+    /// Offers the user of a call a link to log in by. Returns true if the user has logged in.
+    async fn log_in(&self, context: &CallContext) -> bool {
+        let source = &self.shared.source;
+        let links = source.login_links.as_ref().filter(|links| links.is_served());
+        let logins = self.shared.auth.logins().filter(|logins| logins.is_per_user());
+        let Some(((links, logins), user)) = links.zip(logins).zip(context.user.as_deref()) else {
+            return false;
+        };
+        let Ok(authorization) = logins.open(Some(user)) else { return false };
+        let namespace = source.namespace.as_str();
+        let owner = LoginOwner { namespace: namespace.to_owned(), user: user.to_owned() };
+        let show =
+            move |link: Url| async move { ask_to_log_in(context, namespace, user, link.as_str()).await };
+        let _waiting = context.phase.wait_for_person();
+        match links.log_in(&authorization, owner, show).await {
+            Ok(summary) => summary.is_some(),
+            Err(error) => {
+                tracing::warn!(%error, namespace, "a user could not log in by a link");
+                false
+            }
+        }
     }
 
     fn caller<'a>(&'a self, context: &'a CallContext) -> Caller<'a> {

@@ -105,6 +105,7 @@ extern crate self as toolcrib_sdk;
 
 mod function;
 mod inputs;
+mod login_link;
 mod module;
 mod outcome;
 mod source;
@@ -127,6 +128,7 @@ mod tests;
 
 pub use function::{FunctionTool, schema_of};
 pub use inputs::Inputs;
+pub use login_link::ask_to_log_in;
 pub use module::{Lifecycle, Module};
 pub use outcome::{ErrorCode, Outcome, Status};
 pub use source::{AppEntry, Seconds, SecretSink, Source};

@@ -15,6 +15,7 @@ use toolcrib_loader_mcp::tools::TrustLock;
 use toolcrib_model::Secret;
 use toolcrib_modules::ModuleContext;
 use toolcrib_modules::memory::Memory;
+use toolcrib_oauth::client::LoginLinks;
 use toolcrib_policy::Access;
 use toolcrib_registry::SessionTools;
 use toolcrib_results::Secrets;
@@ -67,6 +68,11 @@ impl EntryContext<'_> {
     /// [`Root`](toolcrib_io::files::Root).
     pub fn protected(&self) -> &ProtectedFiles {
         self.app.protected
+    }
+
+    /// Returns the logins of users by a link.
+    pub(crate) fn login_links(&self) -> LoginLinks {
+        self.app.app.extensions.login_links.clone()
     }
 
     /// Returns the states of the sessions of the app, which its simulated tools share.
@@ -196,6 +202,10 @@ impl ServerEntry for EntryContext<'_> {
 
     fn serves_itself(&self, command: &[String], cwd: &Path) -> bool {
         self.app.file.is_on_disk && nesting::serves(command, cwd, Path::new(self.file()))
+    }
+
+    fn login_links(&self) -> LoginLinks {
+        EntryContext::login_links(self)
     }
 
     fn trust_lock(&self) -> Result<Option<Arc<TrustLock>>, String> {

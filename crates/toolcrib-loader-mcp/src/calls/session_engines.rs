@@ -11,9 +11,11 @@ use futures::future::join_all;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, Secret, SubjectToken, ToolError, ToolResult};
+use toolcrib_oauth::client::LoginOwner;
 use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{CallContext, ToolEngine};
-use toolcrib_sdk::{subject_of_call, user_of_call};
+use toolcrib_sdk::{ask_to_log_in, subject_of_call, user_of_call};
+use url::Url;
 
 use crate::{McpConnection, McpEngine};
 
@@ -164,6 +166,46 @@ impl SessionEngines {
         Ok((engine, evicted))
     }
 
+    /// Makes a call. Returns its result, and the user who has to log in first.
+    async fn run(&self, call: &Authorized<Call>, context: &CallContext) -> (ToolResult, Option<Arc<str>>) {
+        let Prepared { key, engine, evicted } = match self.prepare(context).await {
+            Ok(prepared) => prepared,
+            Err(error) => return (call.failed(error), None),
+        };
+        let (result, ()) = tokio::join!(engine.invoke(call, context), close(evicted));
+        let needs_login = self.loaded.source().per_user && engine.take_needs_login();
+        drop(engine);
+        if let Some(server) = self.servers.lock().as_mut().and_then(|servers| servers.get_mut(&key)) {
+            server.used = Instant::now();
+        }
+        (result, context.user.clone().filter(|_| needs_login))
+    }
+
+    /// Offers the user of a call a link to log in by. Returns true if the user has logged in.
+    async fn log_in(&self, user: &Arc<str>, context: &CallContext) -> bool {
+        let source = self.loaded.source();
+        let Some(links) = source.login_links.as_ref().filter(|links| links.is_served()) else { return false };
+        let Some(Ok(authorization)) = source.clone().for_user(user).authorization() else { return false };
+        let namespace = source.namespace.as_str();
+        let owner = LoginOwner { namespace: namespace.to_owned(), user: user.as_ref().to_owned() };
+        let show =
+            move |link: Url| async move { ask_to_log_in(context, namespace, user, link.as_str()).await };
+        let _waiting = context.phase.wait_for_person();
+        match links.log_in(&authorization, owner, show).await {
+            Ok(Some(_)) => {
+                // It waits after its failure, and has the credentials of before.
+                let before = self.servers.lock().as_mut().and_then(|servers| servers.remove_entry(user));
+                close(before.into_iter().filter(|(_, server)| server.is_idle()).collect()).await;
+                true
+            }
+            Ok(None) => false,
+            Err(error) => {
+                tracing::warn!(%error, namespace, "a user could not log in by a link");
+                false
+            }
+        }
+    }
+
     /// Returns the time after which an idle server may be closed. A connection of a user has no state that would be lost.
     fn idle_time(&self) -> Duration {
         if self.owner == Owner::Session { SESSION_IDLE_TIME } else { Duration::ZERO }
@@ -185,14 +227,12 @@ fn evict_idle(servers: &mut SessionServers, idle_time: Duration) -> SessionServe
 #[async_trait]
 impl ToolEngine for SessionEngines {
     async fn invoke(&self, call: &Authorized<Call>, context: &CallContext) -> ToolResult {
-        let Prepared { key, engine, evicted } = match self.prepare(context).await {
-            Ok(prepared) => prepared,
-            Err(error) => return call.failed(error),
-        };
-        let (result, ()) = tokio::join!(engine.invoke(call, context), close(evicted));
-        drop(engine);
-        if let Some(server) = self.servers.lock().as_mut().and_then(|servers| servers.get_mut(&key)) {
-            server.used = Instant::now();
+        let (mut result, login) = self.run(call, context).await;
+        // Without a login, the server has not processed the call.
+        if let Some(user) = login
+            && self.log_in(&user, context).await
+        {
+            result = self.run(call, context).await.0;
         }
         if result.error.as_ref().is_some_and(|error| error.kind == ErrorKind::ToolChanged) {
             self.loaded.ask_for_load();

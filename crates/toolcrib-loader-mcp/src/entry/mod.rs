@@ -14,6 +14,7 @@ use toolcrib_io::files::cache_folder;
 use toolcrib_io::http::is_private_url;
 use toolcrib_io::process::{Sandbox, SandboxPlace, SandboxSettings};
 use toolcrib_model::Secret;
+use toolcrib_oauth::client::LoginLinks;
 use toolcrib_port::ToolEngine;
 use toolcrib_sdk::{AppEntry, MAX_USERS, Seconds, Source, UserHeaders};
 
@@ -36,6 +37,9 @@ pub trait ServerEntry: AppEntry {
 
     /// Returns the approved state of the app's servers; `None` for an app that is not in a file.
     fn trust_lock(&self) -> Result<Option<Arc<TrustLock>>, String>;
+
+    /// Returns the logins of users by a link.
+    fn login_links(&self) -> LoginLinks;
 
     /// Returns the values of secret variables in these settings of the entry.
     fn secrets_in(&self, keys: &[&str]) -> Vec<Secret>;
@@ -102,6 +106,8 @@ pub fn open(entry: McpEntry, place: &dyn ServerEntry) -> Result<Source, String> 
 ///
 /// Returns a message for the operator if the settings are wrong.
 pub fn server(entry: McpEntry, place: &dyn ServerEntry) -> Result<(McpSource, Option<NonZeroUsize>), String> {
+    let per_user = entry.auth.as_ref().is_some_and(|auth| auth.per_user);
+    check_users(&entry, per_user)?;
     let namespace = match (entry.namespace, entry.name) {
         (Some(namespace), _) => namespace,
         (None, Some(name)) => format!("{NAMESPACE_PREFIX}{name}"),
@@ -134,19 +140,7 @@ pub fn server(entry: McpEntry, place: &dyn ServerEntry) -> Result<(McpSource, Op
             command.join(" ")
         ));
     }
-    let per_user = entry.auth.as_ref().is_some_and(|auth| auth.per_user);
     let user_headers = UserHeaders::open(&entry.user_headers, place)?;
-    let is_per_user = per_user || entry.auth.as_ref().is_some_and(McpAuthEntry::is_exchange);
-    if (is_per_user || !user_headers.is_empty()) && entry.per_session {
-        return Err(
-            "`per_session` does not go with `auth.per_user`, `grant: token_exchange` or `user_headers`: a \
-                    connection belongs to a user already"
-                .into(),
-        );
-    }
-    if !user_headers.is_empty() && is_stdio {
-        return Err("`user_headers` goes with a `url`; a `command` takes no headers".into());
-    }
     let transport = match (entry.command, entry.url) {
         (Some(command), None) if !command.is_empty() => {
             let sandbox = sandbox(entry.sandbox, &namespace, place)?;
@@ -181,6 +175,7 @@ pub fn server(entry: McpEntry, place: &dyn ServerEntry) -> Result<(McpSource, Op
     source.trusted = entry.trusted;
     source.per_user = per_user;
     source.user_headers = user_headers;
+    source.login_links = Some(place.login_links());
     source.startup_timeout = entry.startup_timeout_seconds.map_or(place.startup_timeout(), Seconds::duration);
     let sessions = match (entry.per_session, entry.max_sessions) {
         (true, most) => Some(most.unwrap_or(DEFAULT_SESSION_SERVERS)),
@@ -188,6 +183,21 @@ pub fn server(entry: McpEntry, place: &dyn ServerEntry) -> Result<(McpSource, Op
         (false, Some(_)) => return Err("`max_sessions` goes with `per_session: true`".into()),
     };
     Ok((source, sessions))
+}
+
+/// Checks that the connections of users fit the other settings.
+fn check_users(entry: &McpEntry, per_user: bool) -> Result<(), String> {
+    let has_headers = !entry.user_headers.is_empty();
+    let is_exchange = entry.auth.as_ref().is_some_and(McpAuthEntry::is_exchange);
+    if entry.per_session && (per_user || has_headers || is_exchange) {
+        return Err("`per_session` does not go with `auth.per_user`, `grant: token_exchange` or `user_headers`: a connection \
+                    belongs to a user already"
+            .into());
+    }
+    if has_headers && entry.command.is_some() {
+        return Err("`user_headers` goes with a `url`; a `command` takes no headers".into());
+    }
+    Ok(())
 }
 
 /// Returns the sandbox of a server.

@@ -45,7 +45,7 @@ enum CredentialValue {
     Key(Secret),
     Token(Box<TokenSource>),
     Exchange(TokenExchange),
-    Login(Logins),
+    Login(Box<Logins>),
 }
 
 /// The credentials that were sent with a request.
@@ -56,7 +56,7 @@ pub(crate) struct SentCredentials {
     /// The token that was exchanged for that of the caller, by its credential.
     exchanged: Option<(usize, Secret)>,
     /// The login whose token is sent.
-    login: Option<Login>,
+    login: Option<LoginToken>,
     /// The secrets that were sent. Those that were derived or obtained here are unknown to the redaction of results.
     echoes: Vec<Secret>,
     /// True if a credential was withheld, because the request goes to another origin.
@@ -65,16 +65,16 @@ pub(crate) struct SentCredentials {
 
 /// The authorization of a login.
 #[derive(Clone, Debug)]
-struct Login(Authorization);
+struct LoginToken(Authorization);
 
-impl PartialEq for Login {
+impl PartialEq for LoginToken {
     /// Compares nothing: the token is among the echoes.
     fn eq(&self, _other: &Self) -> bool {
         true
     }
 }
 
-impl Eq for Login {}
+impl Eq for LoginToken {}
 
 impl SentCredentials {
     /// Sends a request, with the token of a login if there is one.
@@ -83,7 +83,9 @@ impl SentCredentials {
         client: &HttpClient,
         request: Request,
     ) -> Result<Result<Response, toolcrib_io::Error>, Error> {
-        let Some(Login(authorization)) = self.login.clone() else { return Ok(client.send(request).await) };
+        let Some(LoginToken(authorization)) = self.login.clone() else {
+            return Ok(client.send(request).await);
+        };
         let response = authorization.send(client, request).await;
         authorization.secrets().iter().for_each(|secret| self.note(secret.expose()));
         Ok(response?)
@@ -111,8 +113,8 @@ impl SentCredentials {
     ) -> Result<(), Error> {
         for (name, value) in headers {
             let header = sensitive(value.expose()).ok_or_else(unsendable)?;
-            self.note(value.expose());
             self.note_header(&header);
+            self.note(value.expose());
             insert(request, &Slot::new(KeyLocation::Header, name), header)?;
         }
         Ok(())
@@ -231,7 +233,7 @@ impl Auth {
                     insert(request, slot, token.header)?;
                 }
                 // Written when it is sent, since the server may ask for another one.
-                CredentialValue::Login(logins) => sent.login = Some(Login(logins.of_caller(caller)?)),
+                CredentialValue::Login(logins) => sent.login = Some(LoginToken(logins.of_caller(caller)?)),
                 CredentialValue::Key(key) => {
                     sent.note(key.expose());
                     match slot.location {
@@ -257,7 +259,7 @@ impl Auth {
     /// Returns the logins of the source, if users log in there.
     pub(crate) fn logins(&self) -> Option<&Logins> {
         self.credentials.iter().find_map(|ready| match &ready.content {
-            CredentialValue::Login(logins) => Some(logins),
+            CredentialValue::Login(logins) => Some(&**logins),
             _ => None,
         })
     }
@@ -332,7 +334,7 @@ impl PreparedCredential {
                     *per_user,
                 );
                 let logins = logins.map_err(|error| wrong(error.to_string()))?;
-                (AuthMethod::Token, CredentialValue::Login(logins))
+                (AuthMethod::Token, CredentialValue::Login(Box::new(logins)))
             }
             CredentialKind::TokenExchange(settings) => {
                 let exchange = TokenExchange::new(settings.clone(), None, access, None);

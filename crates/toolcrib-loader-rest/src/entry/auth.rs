@@ -108,9 +108,9 @@ impl AuthEntry {
         Ok(CredentialKind::Login { settings: Box::new(settings), per_user })
     }
 
-    /// Returns the credential, or which setting is missing or is for another type.
-    pub(super) fn credential(self, place: &dyn AppEntry, namespace: &str) -> Result<Credential, String> {
-        let (name, own): (&str, &[&str]) = match self.kind {
+    /// Returns the name of the type, and the keys that it has. Fails for a key of another type.
+    fn check_keys(&self) -> Result<(&'static str, &'static [&'static str]), String> {
+        let (name, own): (&'static str, &'static [&'static str]) = match self.kind {
             Kind::Bearer => ("bearer", &["token"]),
             Kind::Basic => ("basic", &["username", "password"]),
             Kind::ApiKey => ("api_key", &["value", "in", "name"]),
@@ -153,6 +153,12 @@ impl AuthEntry {
         if let Some((key, _)) = set.iter().find(|(key, is_set)| *is_set && !own.contains(key)) {
             return Err(format!("`auth` of type `{name}` has no `{key}`; it has {}", listed(own)));
         }
+        Ok((name, own))
+    }
+
+    /// Returns the credential, or which setting is missing or is for another type.
+    pub(super) fn credential(self, place: &dyn AppEntry, namespace: &str) -> Result<Credential, String> {
+        let (name, own) = self.check_keys()?;
         let missing = |key: &str| format!("`auth` of type `{name}` needs `{key}`; it has {}", listed(own));
         let (scheme, origin) = (self.scheme.clone(), self.origin.clone());
         let kind = match self.kind {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use toolcrib_model::Secret;
+use toolcrib_oauth::client::LoginLinks;
 use toolcrib_sdk::{AppEntry, Seconds, Source, UserHeaders};
 
 use self::auth::{AuthEntry, one_or_many};
@@ -57,8 +58,10 @@ pub struct RestEntry {
 /// # Errors
 ///
 /// Returns a message for the operator if the settings are wrong.
-pub fn open(entry: RestEntry, place: &dyn AppEntry) -> Result<Source, String> {
-    self::source(configured(entry, place)?)
+pub fn open(entry: RestEntry, place: &dyn AppEntry, login_links: LoginLinks) -> Result<Source, String> {
+    let mut source = configured(entry, place)?;
+    source.login_links = Some(login_links);
+    self::source(source)
 }
 
 /// Returns the source of an entry, with its settings.
@@ -91,7 +94,7 @@ fn configured(entry: RestEntry, place: &dyn AppEntry) -> Result<RestSource, Stri
 }
 
 /// The login at the API of an entry.
-pub struct Login {
+pub struct ApiLogin {
     /// The authorization; `None` if users do not log in there.
     pub authorization: Option<Authorization>,
     /// True if each user has a login.
@@ -103,12 +106,12 @@ pub struct Login {
 /// # Errors
 ///
 /// Returns a message for the operator if the settings are wrong.
-pub fn login(entry: RestEntry, place: &dyn AppEntry, user: Option<&str>) -> Result<Login, String> {
+pub fn login(entry: RestEntry, place: &dyn AppEntry, user: Option<&str>) -> Result<ApiLogin, String> {
     let (loader, _) = configured(entry, place)?.open().map_err(|error| error.to_string())?;
-    let Some(logins) = loader.logins() else { return Ok(Login { authorization: None, per_user: false }) };
+    let Some(logins) = loader.logins() else { return Ok(ApiLogin { authorization: None, per_user: false }) };
     let per_user = logins.is_per_user();
     let authorization = logins.open(user.filter(|_| per_user)).map_err(|error| error.to_string())?;
-    Ok(Login { authorization: Some(authorization), per_user })
+    Ok(ApiLogin { authorization: Some(authorization), per_user })
 }
 
 /// Opens a source with the settings that it has.

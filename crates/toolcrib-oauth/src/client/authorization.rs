@@ -201,8 +201,8 @@ impl Authorization {
             return self.exchanged(exchange).await;
         }
         let mut state = self.lock().await;
-        // Another process may have logged out.
-        if !state.is_loaded || !self.inner.is_stored() {
+        // Another process may have logged in or out.
+        if !state.is_loaded || state.record.is_none() || !self.inner.is_stored() {
             self.inner.reload(&mut state)?;
         }
         let Some((tokens, credential)) = state.tokens().zip(state.credential()) else { return Ok(None) };

@@ -37,6 +37,7 @@ mod token_folder;
 mod token_key;
 mod token_store;
 
+mod login_links;
 mod loopback;
 mod redirect;
 mod settings;
@@ -50,6 +51,7 @@ mod tests;
 
 pub use authorization::{Authorization, LoginSummary, Probe, shell_quoted};
 pub use client_credentials::TokenSource;
+pub use login_links::{LoginLinks, LoginOwner};
 pub use loopback::{LOGIN_TIMEOUT, LoopbackRedirect};
 pub use redirect::{Authorize, Redirect};
 pub use request::RequestAuthorization;

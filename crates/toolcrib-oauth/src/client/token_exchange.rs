@@ -36,9 +36,9 @@ const MAX_CALLERS: usize = 4096;
 
 /// A source of tokens for callers, which exchanges the token of each caller. Clones share the cache.
 #[derive(Clone)]
-pub struct TokenExchange(Arc<Inner>);
+pub struct TokenExchange(Arc<ExchangeState>);
 
-struct Inner {
+struct ExchangeState {
     endpoint: TokenEndpoint,
     /// The server that the tokens are for, unless the settings name an audience.
     resource: Option<String>,
@@ -77,7 +77,7 @@ impl TokenExchange {
         let client: HttpClient = client.with_guard(access.host_guard());
         let resource = resource.filter(|_| settings.audience.is_none());
         let endpoint = TokenEndpoint::new(settings, client, url);
-        Ok(Self(Arc::new(Inner { endpoint, resource, on_secret, cached: Mutex::default() })))
+        Ok(Self(Arc::new(ExchangeState { endpoint, resource, on_secret, cached: Mutex::default() })))
     }
 
     /// Returns the cached token of a caller, or exchanges the caller's token for a new one.
@@ -103,7 +103,7 @@ impl TokenExchange {
     }
 }
 
-impl Inner {
+impl ExchangeState {
     fn entry(&self, user: &str, subject: &SubjectToken) -> Arc<CallerEntry> {
         // A token contains no line break.
         let key = CallerKey(digest(&format!("{}\n{user}", subject.token.expose())));

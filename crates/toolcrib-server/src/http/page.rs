@@ -280,7 +280,8 @@ fn cookie_of(who: &str) -> String {
     format!("cookie/{who}")
 }
 
-fn html(status: StatusCode, text: String) -> Response {
+/// Returns a page for a browser.
+pub(super) fn html(status: StatusCode, text: String) -> Response {
     guarded(status, "text/html; charset=utf-8", Body::from(text))
 }
 

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
 use futures::future::join_all;
-use toolcrib_model::{ErrorKind, SubjectToken, ToolError};
+use toolcrib_model::{ErrorKind, SubjectToken, ToolError, UserAnswer, UserQuestion};
+use toolcrib_oauth::client::LoginLinks;
 use toolcrib_policy::Access;
-use toolcrib_port::CallContext;
+use toolcrib_port::{ApprovalRequest, Approver, CallContext};
 use toolcrib_sdk::{UserHeaders, UserText};
 
 use super::*;
@@ -253,5 +254,73 @@ async fn each_user_sends_their_own_headers_and_a_user_without_one_sends_nothing(
     keys.0.lock().remove(USERS[0]);
     assert!(!call(USERS[0], 1).await.is_ok());
     assert_eq!(users.world.calls_of_logins(), ([(0, 10), (1, 11)].into(), 0));
+    engines.close().await;
+}
+
+/// Users who follow each link, as browsers do, or none.
+struct Following {
+    links: LoginLinks,
+    browser: Arc<Browser>,
+    follows: bool,
+    /// The links.
+    seen: Mutex<Vec<String>>,
+}
+
+#[async_trait]
+impl Approver for Following {
+    async fn ask(&self, _batch: &mut [ApprovalRequest], _context: &CallContext) {}
+
+    async fn ask_user(&self, question: &UserQuestion, context: &CallContext) -> UserAnswer {
+        let link: Url = question.link.as_deref().unwrap().parse().unwrap();
+        assert!(
+            question.question.contains("Log in to `test` as `carol`")
+                && question.question.contains(link.as_str())
+        );
+        self.seen.lock().push(link.to_string());
+        if !self.follows {
+            return UserAnswer::Denied(None);
+        }
+        let answer = self.browser.authorize(&link).await.unwrap();
+        let owner = self.links.owner(answer.state.as_deref().unwrap()).unwrap();
+        assert_eq!(Some(owner.user.as_str()), context.user.as_deref());
+        assert_eq!(self.links.complete(answer.clone()), Some(owner));
+        assert_eq!(self.links.complete(answer), None, "an answer counts once");
+        let fields = toolcrib_model::JsonObject::new();
+        UserAnswer::Approved { content: None, choice: None, fields, feedback: None }
+    }
+}
+
+#[tokio::test]
+async fn a_user_without_a_login_logs_in_by_a_link_in_the_middle_of_the_call() {
+    let users = Users::new().await;
+    let links = LoginLinks::default();
+    let mut source = source(&users.world, users.auth.clone());
+    source.per_user = true;
+    source.login_links = Some(links.clone());
+    let engines = SessionEngines::per_user(McpConnection::new(source), NonZeroUsize::new(8).unwrap());
+    let call = async |follows: bool| {
+        let browser = Browser::new();
+        let approver = Arc::new(Following { links: links.clone(), browser, follows, seen: Mutex::default() });
+        let mut context = CallContext::new("session").with_user("carol");
+        context.approver = Some(Arc::clone(&approver) as _);
+        let result = invoke(&engines, authorized("read", json!({"login": USERS.len()})), &context).await;
+        (result, approver.seen.lock().len())
+    };
+    let needs_login = |result: &ToolResult| {
+        result
+            .error
+            .as_ref()
+            .is_some_and(|error| error.message.contains("needs login: toolcrib login test --as carol"))
+    };
+    let (result, seen) = call(true).await;
+    assert!(needs_login(&result) && seen == 0, "no server waits for the answer: {result:?}");
+    links.serve_at("http://127.0.0.1:1/callback".into());
+    let (result, seen) = call(false).await;
+    assert!(needs_login(&result) && seen == 1, "the user has declined: {result:?}");
+    let (result, seen) = call(true).await;
+    assert!(result.is_ok() && seen == 1, "{result:?}");
+    let (result, seen) = call(true).await;
+    assert!(result.is_ok() && seen == 0, "{result:?}");
+    assert_eq!(users.world.calls_of_logins(), ([(USERS.len(), 2)].into(), 0));
     engines.close().await;
 }

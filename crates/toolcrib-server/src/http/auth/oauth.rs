@@ -89,6 +89,11 @@ impl OAuth {
         serde_json::json!(self.validator.metadata(scopes, "toolcrib"))
     }
 
+    /// Returns the URL by which clients call this server.
+    pub(super) fn resource_url(&self) -> &Url {
+        self.validator.resource_url()
+    }
+
     /// Returns the URL of the metadata.
     pub(super) fn metadata_url(&self) -> &Url {
         self.validator.metadata_url()

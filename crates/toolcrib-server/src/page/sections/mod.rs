@@ -1,12 +1,14 @@
 //! The sections of the page.
 
 mod calls;
+mod login;
 mod questions;
 mod sources;
 mod tasks;
 mod tools;
 mod user_questions;
 
+pub(crate) use login::{login_answered, login_question};
 use maud::{DOCTYPE, Markup, html};
 pub(crate) use questions::answer_to;
 use toolcrib_app::sections::serve::{LOCAL_CLIENT, sessions_of};
