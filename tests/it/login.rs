@@ -277,7 +277,7 @@ async fn a_login_that_cannot_be_says_why() {
     let server = Server::start().await;
     let lab = server.lab();
     let ran = lab.run(["login", "app.yaml", "crn"]).await.expect(2);
-    assert!(ran.stderr.contains("no MCP server of the namespace `crn`; there is: `crm`"), "{ran:?}");
+    assert!(ran.stderr.contains("no MCP server or API of the namespace `crn`; there is: `crm`"), "{ran:?}");
     let ran = lab.run(["login", "app.yaml", "crm", "--timeout", "1"]).await.expect(1);
     assert!(ran.stderr.contains("no user logged in within 1 s; start again"), "{ran:?}");
     for (auth, problem) in [

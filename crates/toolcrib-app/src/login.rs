@@ -1,8 +1,9 @@
-//! The login at an MCP server of an app.
+//! The login at an MCP server or an API of an app.
 
 use toolcrib_document::Error as DocumentError;
 use toolcrib_loader_mcp::entry as mcp;
 use toolcrib_loader_mcp::{Authorization, McpSource};
+use toolcrib_loader_rest::entry as rest;
 
 use crate::extensions::entry::{AppContext, EntryContext};
 use crate::resolved::ResolvedEntry;
@@ -10,7 +11,7 @@ use crate::sources::{BuiltSource, settings_of_source};
 use crate::{Blueprint, Error};
 
 impl Blueprint {
-    /// Returns the authorization at the MCP server of this namespace, for a login: of a user, where each has one.
+    /// Returns the authorization at the MCP server or API of this namespace, for a login: of a user, where each has one.
     pub fn authorization(&self, namespace: &str, user: Option<&str>) -> Result<Authorization, Error> {
         let failed = |message: String| Error::Part { part: self.app.file.name.clone(), message };
         let is_named = |built: &&BuiltSource| built.source.loader.source() == format!("mcp {namespace}");
@@ -19,23 +20,37 @@ impl Blueprint {
         }
         let entries = self.app.resolved.registry.iter().zip(&self.sources);
         let servers: Vec<_> = entries
-            .filter(|(entry, built)| entry.kind.as_deref() == Some("mcp") && built.unusable.is_none())
+            .filter(|(entry, built)| {
+                matches!(entry.kind.as_deref(), Some("mcp" | "rest")) && built.unusable.is_none()
+            })
             .filter_map(|(entry, built)| Some((entry, built.source.loader.exclusive_namespace()?)))
             .collect();
         let Some((entry, _)) = servers.iter().find(|(_, known)| *known == namespace) else {
             let known: Vec<_> = servers.iter().map(|(_, known)| format!("`{known}`")).collect();
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
             return Err(failed(format!(
-                "there is no MCP server of the namespace `{namespace}`; there is: {known}"
+                "there is no MCP server or API of the namespace `{namespace}`; there is: {known}"
             )));
         };
-        let server = server(&self.context(), entry).map_err(|error| self.app.file.wrong(error))?;
+        let shared = || {
+            failed(format!(
+                "all users share the login at `{namespace}`; leave the user out, or set `per_user: true` in its `auth`"
+            ))
+        };
+        let context = self.context();
+        if entry.kind.as_deref() == Some("rest") {
+            let login = api(&context, entry, user).map_err(|error| self.app.file.wrong(error))?;
+            return match login.authorization {
+                Some(_) if user.is_some() && !login.per_user => Err(shared()),
+                Some(authorization) => Ok(authorization),
+                None => Err(failed(format!(
+                    "`{namespace}` needs no login: its `auth` has no `grant: authorization_code`"
+                ))),
+            };
+        }
+        let server = server(&context, entry).map_err(|error| self.app.file.wrong(error))?;
         let server = match user {
-            Some(_) if !server.per_user => {
-                return Err(failed(format!(
-                    "all users share the login at `{namespace}`; leave the user out, or set `auth: {{per_user: true}}` there"
-                )));
-            }
+            Some(_) if !server.per_user => return Err(shared()),
             Some(user) => server.for_user(user),
             None => server,
         };
@@ -52,4 +67,14 @@ fn server(app: &AppContext<'_>, entry: &ResolvedEntry) -> Result<McpSource, Docu
     let settings = settings_of_source(entry).settings;
     let place = EntryContext { app, pointer: &entry.pointer, settings: &settings, access: None };
     mcp::server(place.typed()?, &place).map(|(server, _)| server).map_err(|message| place.error(message))
+}
+
+fn api(
+    app: &AppContext<'_>,
+    entry: &ResolvedEntry,
+    user: Option<&str>,
+) -> Result<rest::ApiLogin, DocumentError> {
+    let settings = settings_of_source(entry).settings;
+    let place = EntryContext { app, pointer: &entry.pointer, settings: &settings, access: None };
+    rest::login(place.typed()?, &place, user).map_err(|message| place.error(message))
 }

@@ -59,8 +59,9 @@ pub use error::Error;
 pub use module::ID as MODULE_ID;
 pub use source::{DEFAULT_STARTUP_TIMEOUT, HttpProtocol, McpSource, McpTransport};
 pub use toolcrib_oauth::client::{
-    Authorization, Authorize, ClientSettings as McpAuth, Grant, IdentityProvider, IdentityToken,
-    LOGIN_TIMEOUT, LoginSummary, LoopbackRedirect, Redirect, SecretSink, TokenStore,
+    Authorization, Authorize, ClientCredentials, ClientSettings as McpAuth, Grant, IdentityProvider,
+    IdentityToken, LOGIN_TIMEOUT, LoginSummary, LoopbackRedirect, Redirect, SecretSink, TokenExchange,
+    TokenStore,
 };
 pub use tools::McpLoader;
 pub use transport::CLOSE_GRACE;

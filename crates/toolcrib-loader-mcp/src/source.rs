@@ -6,13 +6,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::header::AUTHORIZATION;
 use toolcrib_io::process::Sandbox;
-use toolcrib_model::Secret;
+use toolcrib_model::{Secret, SubjectToken, ToolError};
+use toolcrib_oauth::client::LoginLinks;
+use toolcrib_sdk::UserHeaders;
 use url::Url;
 
 use crate::tools::{ToolsCache, TrustLock};
 
-use crate::McpAuth;
+use crate::{Grant, McpAuth};
 
 /// The default time for a server to start, to answer the handshake and to list its tools.
 pub const DEFAULT_STARTUP_TIMEOUT: Duration = Duration::from_secs(10);
@@ -44,6 +47,12 @@ pub struct McpSource {
     /// True if each user has a login of their own at a server behind a URL. Calls are then made over a connection of the
     /// user, and calls without a user are refused. The tools are listed with the login that belongs to no user.
     pub per_user: bool,
+    /// Headers whose values belong to the user of a call, as with [`per_user`](Self::per_user). The tools are listed
+    /// without them.
+    pub user_headers: UserHeaders,
+    /// The logins of users by a link, with [`per_user`](Self::per_user). Without them, a call of a user without a login
+    /// fails, with the command to log in by.
+    pub login_links: Option<LoginLinks>,
     /// Secrets that occur in the command line or the URL. Texts of the server that contain them are not written to disk.
     /// The query values and the password of a URL are always secrets.
     pub secrets: Vec<Secret>,
@@ -116,6 +125,8 @@ impl McpSource {
             trust_lock: None,
             identity: None,
             per_user: false,
+            user_headers: UserHeaders::default(),
+            login_links: None,
             secrets: Vec::new(),
         }
     }
@@ -149,6 +160,44 @@ impl McpSource {
     pub fn for_user(mut self, user: &str) -> Self {
         if let McpTransport::Http { auth: Some(auth), .. } = &mut self.transport {
             **auth = McpAuth::clone(auth).with_user(user);
+        }
+        self
+    }
+
+    /// Returns true if each user has a connection.
+    pub(crate) fn is_per_user(&self) -> bool {
+        self.per_user || !self.user_headers.is_empty() || self.exchanges_tokens()
+    }
+
+    /// Returns true if calls have a token that is exchanged for the token of the caller.
+    pub(crate) fn exchanges_tokens(&self) -> bool {
+        let McpTransport::Http { auth: Some(auth), .. } = &self.transport else { return false };
+        matches!(auth.grant, Grant::TokenExchange(_))
+    }
+
+    /// Returns the same source with the token that a user came with.
+    pub(crate) fn for_subject(mut self, subject: Arc<SubjectToken>) -> Self {
+        if let McpTransport::Http { auth: Some(auth), .. } = &mut self.transport {
+            **auth = McpAuth::clone(auth).with_subject(subject);
+        }
+        self
+    }
+
+    /// Returns the headers of requests of a user, in place of those of the same names.
+    pub(crate) async fn headers_of(&self, user: &str) -> Result<Vec<(String, Secret)>, ToolError> {
+        let McpTransport::Http { headers, .. } = &self.transport else { return Ok(Vec::new()) };
+        let is_replaced = |name: &str| {
+            self.user_headers.contains(name)
+                || self.exchanges_tokens() && name.eq_ignore_ascii_case(AUTHORIZATION.as_str())
+        };
+        let of_all = headers.iter().filter(|(name, _)| !is_replaced(name)).cloned();
+        Ok(of_all.chain(self.user_headers.for_user(user).await?).collect())
+    }
+
+    /// Returns the same source with other headers.
+    pub(crate) fn with_headers(mut self, of_user: Vec<(String, Secret)>) -> Self {
+        if let McpTransport::Http { headers, .. } = &mut self.transport {
+            *headers = of_user;
         }
         self
     }

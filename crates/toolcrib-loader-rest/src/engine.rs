@@ -7,11 +7,14 @@ use http::{HeaderName, HeaderValue, StatusCode};
 use toolcrib_io::Error as IoError;
 use toolcrib_io::http::{Request, Response};
 use toolcrib_model::{ErrorKind, ToolError, ToolResult};
+use toolcrib_oauth::client::LoginOwner;
 use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{CallContext, ToolEngine};
+use toolcrib_sdk::{ask_to_log_in, user_of_call};
+use url::Url;
 
 use crate::Error;
-use crate::auth::SentCredentials;
+use crate::auth::{Caller, SentCredentials};
 use crate::client::MAX_REDIRECTS;
 use crate::loader::SharedState;
 use crate::operation::Operation;
@@ -43,7 +46,14 @@ impl ToolEngine for RestEngine {
             Err(error) => return call.failed(error.tool_error()),
         };
         let asked = format!("{} {}", request.method, request.url.path());
-        match self.send(&operation, request, context).await {
+        let mut sent = self.send(&operation, request.clone(), context).await;
+        // Without a login, nothing was sent, or the server has not processed it.
+        if let Err(Failure::Early(Error::NeedsLogin { .. })) = &sent
+            && self.log_in(context).await
+        {
+            sent = self.send(&operation, request, context).await;
+        }
+        match sent {
             Ok((response, sent)) => response::result(call, &operation.method, &asked, &response, &sent),
             Err(Failure::Early(error)) => call.failed(error.tool_error()),
             Err(Failure::Sending(error)) => call.failed(self.failure(&operation, &error)),
@@ -103,10 +113,57 @@ impl RestEngine {
         context: &CallContext,
     ) -> Result<(Response, SentCredentials), Failure> {
         let first = self.attempt(operation, request.clone(), context).await?;
-        if first.0.status == StatusCode::UNAUTHORIZED && self.shared.auth.discard(&first.1).await {
+        if first.0.status == StatusCode::UNAUTHORIZED
+            && self.shared.auth.discard(&first.1, &self.caller(context)).await
+        {
             return self.attempt(operation, request, context).await;
         }
         Ok(first)
+    }
+
+    /// Offers the user of a call a link to log in by. Returns true if the user has logged in.
+    async fn log_in(&self, context: &CallContext) -> bool {
+        let source = &self.shared.source;
+        let links = source.login_links.as_ref().filter(|links| links.is_served());
+        let logins = self.shared.auth.logins().filter(|logins| logins.is_per_user());
+        let Some(((links, logins), user)) = links.zip(logins).zip(context.user.as_deref()) else {
+            return false;
+        };
+        let Ok(authorization) = logins.open(Some(user)) else { return false };
+        let namespace = source.namespace.as_str();
+        let owner = LoginOwner { namespace: namespace.to_owned(), user: user.to_owned() };
+        let show =
+            move |link: Url| async move { ask_to_log_in(context, namespace, user, link.as_str()).await };
+        let _waiting = context.phase.wait_for_person();
+        match links.log_in(&authorization, owner, show).await {
+            Ok(summary) => summary.is_some(),
+            Err(error) => {
+                tracing::warn!(%error, namespace, "a user could not log in by a link");
+                false
+            }
+        }
+    }
+
+    fn caller<'a>(&'a self, context: &'a CallContext) -> Caller<'a> {
+        Caller { context, namespace: &self.shared.source.namespace }
+    }
+
+    /// Writes the credentials of the source and of the caller into a request.
+    async fn authorize(
+        &self,
+        operation: &Operation,
+        request: &mut Request,
+        context: &CallContext,
+    ) -> Result<SentCredentials, Error> {
+        let caller = self.caller(context);
+        let mut sent = self.shared.auth.write(&operation.credentials, request, &caller).await?;
+        let user_headers = &self.shared.source.user_headers;
+        if !user_headers.is_empty() {
+            let user = user_of_call(context, caller.namespace).map_err(Error::caller)?;
+            let headers = user_headers.for_user(user).await.map_err(Error::caller)?;
+            sent.add_user_headers(headers, request)?;
+        }
+        Ok(sent)
     }
 
     async fn attempt(
@@ -121,9 +178,9 @@ impl RestEngine {
         let client = self.shared.clients.to(&request.url).clone().with_guard(context.access.host_guard());
         // Checked first, so that no token is requested for a request that cannot be sent.
         client.check_url(&request.url).map_err(Failure::Sending)?;
-        let sent =
-            self.shared.auth.write(&operation.credentials, &mut request).await.map_err(Failure::Early)?;
-        let response = client.send(request).await.map_err(Failure::Sending)?;
+        let mut sent = self.authorize(operation, &mut request, context).await.map_err(Failure::Early)?;
+        let response = sent.send(&client, request).await.map_err(Failure::Early)?;
+        let response = response.map_err(Failure::Sending)?;
         Ok((sent.without_echoes(response), sent))
     }
 

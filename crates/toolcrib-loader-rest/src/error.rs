@@ -18,6 +18,9 @@ pub enum Error {
         /// The problem and its solution.
         problem: String,
     },
+    /// The caller has no credentials.
+    #[error("{0}")]
+    Caller(Box<ToolError>),
     /// The HTTP client could not be made.
     #[error("cannot make the HTTP client: {reason}")]
     Client {
@@ -102,6 +105,14 @@ pub enum Error {
         /// True if a later attempt may succeed.
         passes: bool,
     },
+    /// The user has to log in first.
+    #[error("needs login: {login} ({why})")]
+    NeedsLogin {
+        /// The command to log in with.
+        login: String,
+        /// The reason that a login is needed.
+        why: String,
+    },
     /// There is no server for the call.
     #[error("{problem}; set `base_url` for this source")]
     NoServer {
@@ -161,16 +172,24 @@ impl Error {
     /// Returns the error as the failure of a call.
     pub(crate) fn tool_error(&self) -> ToolError {
         match self {
+            Self::Caller(error) => ToolError::clone(error),
             Self::Argument { .. } => ToolError::new(ErrorKind::InvalidArgs, self.to_string())
                 .with_hint("repair this argument and call again"),
             Self::Token { passes, .. } => ToolError::new(ErrorKind::Unavailable, self.to_string())
                 .with_hint("the operator checks `auth` of this source; the call itself was not sent")
                 .with_retryable(*passes),
-            Self::NoServer { .. } => {
+            Self::NeedsLogin { .. } | Self::NoServer { .. } => {
                 ToolError::new(ErrorKind::Unavailable, self.to_string()).with_retryable(false)
             }
             _ => ToolError::new(ErrorKind::Internal, self.to_string()),
         }
+    }
+}
+
+impl Error {
+    /// Wraps the error of a call whose caller has no credentials.
+    pub(crate) fn caller(error: ToolError) -> Self {
+        Self::Caller(Box::new(error))
     }
 }
 
@@ -179,7 +198,7 @@ impl From<toolcrib_oauth::Error> for Error {
         let passes = error.may_pass();
         let (issuer, problem) = match error {
             toolcrib_oauth::Error::Failed { at, problem, .. } => (at, problem),
-            toolcrib_oauth::Error::NeedsLogin { login, why } => (login, why),
+            toolcrib_oauth::Error::NeedsLogin { login, why } => return Self::NeedsLogin { login, why },
         };
         Self::Token { issuer, problem, passes }
     }

@@ -19,7 +19,7 @@ use toolcrib_policy::Access;
 use toolcrib_port::{LoadOutcome, Reject, RejectKind, ToolLoader};
 use url::Url;
 
-use crate::auth::{Auth, KeyLocation, Slot};
+use crate::auth::{Auth, KeyLocation, Logins, Slot, SourceAccess, key_slot};
 use crate::client::{Clients, client};
 use crate::fetch::{FetchedDocument, cache_document, fetch};
 use crate::operation::{
@@ -74,8 +74,12 @@ impl RestSource {
                 Some(url)
             }
         };
-        if base_url.is_none() && !self.headers.is_empty() {
-            return Err(setting("headers", "they are sent to `base_url` only; set it".into()));
+        for (name, is_empty) in
+            [("headers", self.headers.is_empty()), ("user_headers", self.user_headers.is_empty())]
+        {
+            if base_url.is_none() && !is_empty {
+                return Err(setting(name, "they are sent to `base_url` only; set it".into()));
+            }
         }
         let mut headers = HeaderMap::new();
         for (name, value) in &self.headers {
@@ -105,8 +109,19 @@ impl RestSource {
             client(policy, &self.access)
         };
         let wrong = |problem| setting("auth", problem);
-        let auth = Auth::new(&self.auth, base_url.as_ref(), &issuer, &wrong)?;
-        let own_slots = headers.keys().map(|name| Slot::new(KeyLocation::Header, name.as_str())).collect();
+        let own = SourceAccess {
+            namespace: &self.namespace,
+            base_url: base_url.as_ref(),
+            allow_private: self.allow_private || base_url.as_ref().is_some_and(names_private_address),
+            access: &self.access,
+        };
+        let auth = Auth::new(&self.auth, &own, &issuer, &wrong)?;
+        let mut own_slots: Vec<_> =
+            headers.keys().map(|name| Slot::new(KeyLocation::Header, name.as_str())).collect();
+        for name in self.user_headers.names() {
+            let slot = key_slot(KeyLocation::Header, name);
+            own_slots.push(slot.map_err(|problem| setting("user_headers", problem))?);
+        }
         let selection = Selection {
             include: self.include.clone(),
             exclude: self.exclude.clone(),
@@ -161,6 +176,11 @@ impl ToolLoader for RestLoader {
 }
 
 impl RestLoader {
+    /// Returns the logins of the source, if users log in there.
+    pub(crate) fn logins(&self) -> Option<&Logins> {
+        self.shared.auth.logins()
+    }
+
     /// Loads the tools from this text, as if it were the content of the document. References to other files are not
     /// followed. This method blocks until the text is converted.
     pub fn load_text(&self, text: &[u8]) -> LoadOutcome {

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use toolcrib_io::http::{DEFAULT_MAX_RESPONSE_BYTES, DEFAULT_TIMEOUT};
 use toolcrib_model::{Risk, Secret};
+use toolcrib_oauth::client::LoginLinks;
 use toolcrib_policy::Access;
+use toolcrib_sdk::UserHeaders;
 use url::Url;
 
 use crate::{Credential, DocumentCache, OperationSelector};
@@ -87,6 +89,11 @@ pub struct RestSource {
     /// Headers of every call, such as `Authorization`. They require a `base_url`, because that is the only origin they
     /// are sent to: a document must not choose the recipient of a credential. Arguments cannot change them.
     pub headers: Vec<(String, Secret)>,
+    /// Headers whose values belong to the user of a call. They require a `base_url` too. A call without a user, or of a
+    /// user without a value, is not sent.
+    pub user_headers: UserHeaders,
+    /// The logins of users by a link. Without them, a call of a user without a login fails, with the command to log in by.
+    pub login_links: Option<LoginLinks>,
     /// The credentials that authenticate calls. Each is sent to one origin only, and arguments cannot change it.
     pub auth: Vec<Credential>,
     /// Values of the variables in the server URLs of the document, in place of their defaults.
@@ -115,6 +122,8 @@ impl RestSource {
             timeout: DEFAULT_TIMEOUT,
             max_response_bytes: DEFAULT_MAX_RESPONSE_BYTES,
             headers: Vec::new(),
+            user_headers: UserHeaders::default(),
+            login_links: None,
             auth: Vec::new(),
             variables: BTreeMap::new(),
             workspace: None,

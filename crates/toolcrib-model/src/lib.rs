@@ -30,6 +30,7 @@ pub mod call_scope;
 mod load_outcome;
 pub mod random;
 mod secret;
+mod subject_token;
 
 #[cfg(test)]
 mod tests;
@@ -43,6 +44,7 @@ pub use name::{NameError, QualifiedName};
 pub use result::ToolResult;
 pub use result::notes::ResultNote;
 pub use secret::Secret;
+pub use subject_token::SubjectToken;
 pub use tool::Tool;
 pub use tool::fingerprint::Fingerprint;
 pub use tool::risk::Risk;

@@ -21,6 +21,8 @@ pub struct UserQuestion {
     pub key: Option<String>,
     /// The question.
     pub question: String,
+    /// A page to open, whose URL is in the question too.
+    pub link: Option<String>,
     /// A text to review, which the user may change.
     pub content: Option<String>,
     /// The answers to choose from; may be empty.
@@ -38,6 +40,7 @@ impl UserQuestion {
             server: None,
             key: None,
             question: question.into(),
+            link: None,
             content: None,
             choices: Vec::new(),
             fields: Vec::new(),

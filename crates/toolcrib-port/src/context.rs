@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use toolcrib_model::CallScope;
+use toolcrib_model::{CallScope, SubjectToken};
 use toolcrib_policy::{Access, Principal};
 
 use crate::{Approver, CallJournal, ClientPrompter, PhaseTracker, ProgressListener, RunBudget, ToolCaller};
@@ -19,6 +19,8 @@ pub struct CallContext {
     pub conversation: Option<Arc<str>>,
     /// The user on whose behalf the call is made, if known.
     pub user: Option<Arc<str>>,
+    /// The token that the user came with, for sources that exchange it.
+    pub subject_token: Option<Arc<SubjectToken>>,
     /// The message of the conversation that the call answers: the number of the turn, or the id of a client's request.
     pub message: Option<Arc<str>>,
     /// The thread within the conversation, if the embedder has threads.
@@ -80,6 +82,7 @@ impl CallContext {
             session: session.into(),
             conversation: None,
             user: None,
+            subject_token: None,
             message: None,
             thread: None,
             scope: CallScope::default(),
@@ -149,10 +152,11 @@ impl CallContext {
         self
     }
 
-    /// Copies the user, the conversation, the message, the thread and the scope from another call.
+    /// Copies the user with their token, the conversation, the message, the thread and the scope from another call.
     pub fn with_caller_of(mut self, other: &Self) -> Self {
         self.conversation.clone_from(&other.conversation);
         self.user.clone_from(&other.user);
+        self.subject_token.clone_from(&other.subject_token);
         self.message.clone_from(&other.message);
         self.thread.clone_from(&other.thread);
         self.scope.clone_from(&other.scope);

@@ -105,10 +105,12 @@ extern crate self as toolcrib_sdk;
 
 mod function;
 mod inputs;
+mod login_link;
 mod module;
 mod outcome;
 mod source;
 mod tool_access;
+mod user_text;
 
 /// Support for the code that the macros generate.
 #[doc(hidden)]
@@ -126,13 +128,15 @@ mod tests;
 
 pub use function::{FunctionTool, schema_of};
 pub use inputs::Inputs;
+pub use login_link::ask_to_log_in;
 pub use module::{Lifecycle, Module};
 pub use outcome::{ErrorCode, Outcome, Status};
-pub use source::{AppEntry, Seconds, Source};
+pub use source::{AppEntry, Seconds, SecretSink, Source};
 pub use tool_access::Tools;
 pub use toolcrib_macros::{module, tool};
 pub use toolcrib_model::ToolError;
 pub use toolcrib_port::CallContext;
+pub use user_text::{MAX_USERS, UserHeaders, UserText, subject_of_call, user_of_call};
 
 /// The session of the calls that the operator makes when an app starts. The resources that they open are available to
 /// all sessions.

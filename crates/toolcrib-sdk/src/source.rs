@@ -6,8 +6,11 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use toolcrib_document::Document;
+use toolcrib_model::Secret;
 use toolcrib_policy::Access;
 use toolcrib_port::{ToolEngine, ToolLoader};
+
+use crate::UserText;
 
 /// A loader with the engine that runs its tools; a tool file may have none.
 #[derive(Clone)]
@@ -47,6 +50,9 @@ impl Source {
     }
 }
 
+/// A callback that receives secrets, for redaction.
+pub type SecretSink = Arc<dyn Fn(&Secret) + Send + Sync>;
+
 /// The entry of an app file that names a source, an engine or a module, and what its app lets it have.
 pub trait AppEntry {
     /// Returns the name of the app file, for messages.
@@ -75,6 +81,12 @@ pub trait AppEntry {
 
     /// Returns an error if the access does not name the host of a URL. What is no URL is told of elsewhere.
     fn may_reach(&self, url: &str) -> Result<(), String>;
+
+    /// Returns the text at this place below the entry, whose value depends on the user of a call.
+    fn user_text(&self, place: &str, text: &str) -> Result<Arc<dyn UserText>, String>;
+
+    /// Returns a sink of secrets that a server issues, of which the app masks the latest ones.
+    fn secret_sink(&self, name: String, latest: usize) -> SecretSink;
 
     /// Returns whether a source may be told of from memory, without being asked.
     fn is_lazy(&self) -> bool;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use toolcrib_app::sections::serve::{LOCAL_CLIENT, sessions_in_profile, sessions_of};
+use toolcrib_model::SubjectToken;
 use toolcrib_model::random::{hex, random_bytes};
 
 use crate::{Error, Replica};
@@ -16,6 +17,8 @@ pub(crate) struct Client {
     pub(crate) owner: Arc<str>,
     /// The user on whose behalf it calls, for tools that ask: its name, or the subject of its token.
     pub(crate) user: Option<Arc<str>>,
+    /// The token of that user that the request came with, unless it is one of the app.
+    pub(crate) subject_token: Option<Arc<SubjectToken>>,
     /// The session of its requests without one: those of revision 2026-07-28.
     pub(crate) session: Arc<str>,
     /// The profile of the endpoint that it uses; `None` at `/mcp`.
@@ -34,7 +37,7 @@ impl Client {
             None => session_of(&name, &random_bytes::<SESSION_BYTES>()?),
         };
         let user = Some(name.as_str().into());
-        Ok(Self { owner: name.as_str().into(), name, user, session, profile: None })
+        Ok(Self { owner: name.as_str().into(), name, user, subject_token: None, session, profile: None })
     }
 
     /// Creates the client for local processes, which is used if no token is required.
@@ -47,7 +50,7 @@ impl Client {
     pub(crate) fn of_person(name: &str, subject: &str, secret: &[u8]) -> Self {
         let session = session_of(name, secret.get(..SESSION_BYTES).unwrap_or(secret));
         let (name, owner, user) = (name.to_owned(), Arc::clone(&session), Some(subject.into()));
-        Self { name, owner, user, session, profile: None }
+        Self { name, owner, user, subject_token: None, session, profile: None }
     }
 
     /// Returns the client at the endpoint of a profile. It shares no session with the client at other endpoints.
@@ -57,6 +60,7 @@ impl Client {
             name: self.name.clone(),
             owner: format!("{}/{profile}", self.owner).into(),
             user: self.user.clone(),
+            subject_token: self.subject_token.clone(),
             session: format!("{}{secret}", sessions_in_profile(&self.name, profile)).into(),
             profile: Some(profile.into()),
         }

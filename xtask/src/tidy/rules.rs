@@ -212,6 +212,8 @@ pub(super) const OWNERS: &[Owner] = &[
     Owner::of("jaq-core", &["toolcrib-results"]),
     Owner::of("jaq-std", &["toolcrib-results"]),
     Owner::of("jsonschema", &["toolcrib-schema"]),
+    // A provider of secrets.
+    Owner::of("keyring", &["toolcrib-app"]),
     // The command line alone talks to a person.
     Owner::of("clap_complete", &["toolcrib-cli"]),
     Owner::of("clap_mangen", &["toolcrib-cli"]),

@@ -10,19 +10,20 @@ use toolcrib_agent::Brain;
 use toolcrib_datagen::session::SessionStates;
 use toolcrib_document::{Document, Error as DocumentError};
 use toolcrib_io::files::ProtectedFiles;
-use toolcrib_loader_mcp::SecretSink;
 use toolcrib_loader_mcp::entry::ServerEntry;
 use toolcrib_loader_mcp::tools::TrustLock;
 use toolcrib_model::Secret;
 use toolcrib_modules::ModuleContext;
 use toolcrib_modules::memory::Memory;
+use toolcrib_oauth::client::LoginLinks;
 use toolcrib_policy::Access;
 use toolcrib_registry::SessionTools;
 use toolcrib_results::Secrets;
-use toolcrib_sdk::AppEntry;
+use toolcrib_sdk::{AppEntry, SecretSink, UserText};
 use toolcrib_tasks::ActionSupport;
 use url::Url;
 
+use crate::file::user_template::UserTemplate;
 use crate::file::variables::secret_values;
 use crate::sections::agents::BrainConfig;
 use crate::sections::values::unknown;
@@ -67,6 +68,11 @@ impl EntryContext<'_> {
     /// [`Root`](toolcrib_io::files::Root).
     pub fn protected(&self) -> &ProtectedFiles {
         self.app.protected
+    }
+
+    /// Returns the logins of users by a link.
+    pub(crate) fn login_links(&self) -> LoginLinks {
+        self.app.app.extensions.login_links.clone()
     }
 
     /// Returns the states of the sessions of the app, which its simulated tools share.
@@ -168,6 +174,16 @@ impl AppEntry for EntryContext<'_> {
         Err(format!("`{host}:{port}` may not be reached; add it to `tools.capabilities.access.network`"))
     }
 
+    fn user_text(&self, place: &str, text: &str) -> Result<Arc<dyn UserText>, String> {
+        let template = UserTemplate::parse(self.app.file, text, &format!("{}/{place}", self.pointer));
+        Ok(Arc::new(template.map_err(|error| error.to_string())?))
+    }
+
+    fn secret_sink(&self, name: String, latest: usize) -> SecretSink {
+        let secrets = self.app.file.secrets.clone();
+        Arc::new(move |secret| _ = secrets.add_latest(name.as_str(), secret.clone(), latest))
+    }
+
     /// A strict app asks all sources: one that cannot be loaded stops it.
     fn is_lazy(&self) -> bool {
         self.app.is_lazy
@@ -188,6 +204,10 @@ impl ServerEntry for EntryContext<'_> {
         self.app.file.is_on_disk && nesting::serves(command, cwd, Path::new(self.file()))
     }
 
+    fn login_links(&self) -> LoginLinks {
+        EntryContext::login_links(self)
+    }
+
     fn trust_lock(&self) -> Result<Option<Arc<TrustLock>>, String> {
         self.app.pins.clone()
     }
@@ -205,10 +225,5 @@ impl ServerEntry for EntryContext<'_> {
             secrets.extend(texts.into_iter().flat_map(|text| secret_values(self.app.file, text, &pointer)));
         }
         secrets
-    }
-
-    fn secret_sink(&self, name: String, latest: usize) -> SecretSink {
-        let secrets = self.app.file.secrets.clone();
-        Arc::new(move |secret| _ = secrets.add_latest(name.as_str(), secret.clone(), latest))
     }
 }

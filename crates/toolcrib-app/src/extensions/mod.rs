@@ -14,6 +14,7 @@ use serde_json::Value;
 use toolcrib_datagen::sampler::{BuildError, Catalogue, Sampler, Samplers};
 use toolcrib_document::Error as DocumentError;
 use toolcrib_exec::audit::{AuditSink, TraceSource};
+use toolcrib_oauth::client::LoginLinks;
 use toolcrib_port::ToolEngine;
 use toolcrib_registry::Enrichment;
 use toolcrib_registry::enrichment::SuppliersEnrichment;
@@ -150,6 +151,8 @@ pub struct Extensions {
     pub observer: Option<Arc<dyn AuditSink>>,
     /// The observer of sources while they load.
     pub load_observer: Option<Arc<dyn LoadObserver>>,
+    /// The logins of users by a link, which a server offers.
+    pub login_links: LoginLinks,
     /// The function that returns the `traceparent` of spans.
     pub trace_source: Option<TraceSource>,
     pub(crate) is_strict: bool,
@@ -172,6 +175,7 @@ impl Extensions {
             script_engine: None,
             observer: None,
             load_observer: None,
+            login_links: LoginLinks::default(),
             trace_source: None,
             is_strict: false,
             reads_dotenv: false,

@@ -4,6 +4,7 @@ pub(crate) mod empty_sections;
 pub(crate) mod foreign_keys;
 pub(crate) mod former_names;
 pub(crate) mod templates;
+pub(crate) mod user_template;
 pub(crate) mod variables;
 
 use std::cell::RefCell;
@@ -13,6 +14,7 @@ use std::path::{Component, Path, PathBuf};
 use toolcrib_document::{Document, Error as DocumentError, expand};
 use toolcrib_results::Secrets;
 
+use self::user_template::USER;
 use crate::Error;
 use crate::secrets::{SecretOrigin, SecretProviders};
 
@@ -51,7 +53,9 @@ impl AppFile {
         let mut origins = BTreeMap::new();
         let found = RefCell::new(&mut origins);
         let note = |text: &str, _: &str| {
-            for name in templates::secrets_in(text) {
+            // The secrets of users are read when they call.
+            let names = templates::secrets_in(text).into_iter().filter(|name| !name.contains(USER));
+            for name in names {
                 let provider = || self.providers.read(name).map(|found| found.provider);
                 found.borrow_mut().entry(name.to_owned()).or_insert_with(provider);
             }

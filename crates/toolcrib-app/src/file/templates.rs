@@ -14,7 +14,7 @@ use crate::secrets::Reference;
 const KNOWN: &str = "`{{workspace}}`, `{{env.NAME}}` and `{{secret.NAME}}`";
 
 /// The beginning of a reference to a secret between the braces.
-const SECRET: &str = "secret.";
+pub(super) const SECRET: &str = "secret.";
 
 /// The kind of a template, by the part of an app file in which it stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -94,7 +94,7 @@ fn names_secret(inside: &str) -> bool {
 }
 
 /// Splits a text at the braces that end it, before which there may be others in pairs.
-fn split_at_end(text: &str) -> Option<(&str, &str)> {
+pub(super) fn split_at_end(text: &str) -> Option<(&str, &str)> {
     let (mut depth, mut from) = (0_usize, 0);
     loop {
         let rest = text.get(from..)?;
@@ -169,7 +169,7 @@ fn value(file: &AppFile, text: &str, inside: &str, pointer: &str) -> Result<Stri
 }
 
 /// Reads a secret, which is masked from then on.
-fn secret(file: &AppFile, reference: &str) -> Result<String, String> {
+pub(super) fn secret(file: &AppFile, reference: &str) -> Result<String, String> {
     let secret = file.providers.read(reference)?.secret;
     let label = Reference::parse(reference)?;
     if !file.secrets.add(label.label(), secret.clone()) {
@@ -189,8 +189,8 @@ mod tests {
     #[test]
     fn only_the_names_of_secrets_count_outside_of_modules_and_can_be_escaped() {
         assert_eq!(secrets_in("a {{x}} {{secret.A}} {{ secret.b: c#d }} {{{{secret.E}}"), ["A", "b: c#d"]);
-        let nested = "{{secret.cmd: [op, read, \"op://{{principal}}/x\"]}}!";
-        assert_eq!(secrets_in(nested), ["cmd: [op, read, \"op://{{principal}}/x\"]"]);
+        let nested = "{{secret.cmd: [op, read, \"op://{{user}}/x\"]}}!";
+        assert_eq!(secrets_in(nested), ["cmd: [op, read, \"op://{{user}}/x\"]"]);
         for text in ["{{secret.A}}", "{{{{secret.A}}", "{{ secret.A}} {{x}}", "{{{{{{secret.A}}"] {
             let escaped = escape_secrets(text);
             assert!(secrets_in(&escaped).is_empty(), "{escaped}");

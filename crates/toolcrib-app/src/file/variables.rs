@@ -14,6 +14,9 @@ use crate::file::templates::{self, TemplateKind};
 /// Keys whose texts are paths, where `$NAME` and `~` count too.
 const PATH_KEYS: [&str; 4] = ["path", "spec", "cwd", "cache"];
 
+/// The key of a source whose texts depend on the user of a call.
+const USER_TEXTS: &str = "user_headers";
+
 /// The variable with the path of the running program, so that an app can start another one.
 const OWN_PROGRAM: &str = "TOOLCRIB";
 
@@ -34,8 +37,12 @@ pub(crate) fn filled(file: &AppFile, value: &Value, pointer: &str) -> (Value, Op
     with_texts(value, pointer, &|text, pointer| {
         // `/tools/registry/0/path` is a setting; what stands deeper is not ours to know.
         let mut segments = pointer.split('/').skip(1);
-        let is_path =
-            segments.nth(3).is_some_and(|key| PATH_KEYS.contains(&key)) && segments.next().is_none();
+        let key = segments.nth(3);
+        if key == Some(USER_TEXTS) {
+            // Filled in for each call.
+            return Ok(text.to_owned());
+        }
+        let is_path = key.is_some_and(|key| PATH_KEYS.contains(&key)) && segments.next().is_none();
         expanded(file, text, pointer, is_path)
     })
 }

@@ -7,6 +7,7 @@ mod blocking;
 mod command;
 mod dotenv;
 mod folder;
+mod keyring;
 mod reference;
 mod settings;
 mod vault;
@@ -25,6 +26,7 @@ use toolcrib_model::Secret;
 pub(crate) use self::command::SecretCommand;
 pub(crate) use self::dotenv::DotEnv;
 use self::folder::SecretFolder;
+use self::keyring::Keyring;
 pub(crate) use self::reference::Reference;
 pub use self::settings::SecretProviderConfig;
 pub(crate) use self::settings::check;
@@ -38,20 +40,48 @@ pub(crate) const MAX_SECRET_BYTES: usize = 16 * 1024;
 /// The most characters that a message repeats of what a program or a server says.
 const MAX_MESSAGE_CHARS: usize = 300;
 
+/// The time at which a secret is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lookup {
+    /// Once, until the app file is read again.
+    Once,
+    /// Now.
+    Now,
+}
+
+/// The reason why there is no value of a secret.
+#[derive(Clone, Debug)]
+pub(crate) enum LookupError {
+    /// No provider has it.
+    Missing(String),
+    /// A provider cannot be asked, or the reference is wrong.
+    Failed(String),
+}
+
+impl From<LookupError> for String {
+    fn from(error: LookupError) -> Self {
+        match error {
+            LookupError::Missing(reason) | LookupError::Failed(reason) => reason,
+        }
+    }
+}
+
 /// A provider of secrets.
 enum Provider {
     DotEnv(DotEnv),
     Folder(SecretFolder),
+    Keyring(Keyring),
     Vault(Vault),
 }
 
 impl Provider {
     /// Returns a secret by its key; `None` if the provider does not have it.
-    async fn read(&self, key: &str) -> Result<Option<Secret>, String> {
+    async fn read(&self, key: &str, lookup: Lookup) -> Result<Option<Secret>, String> {
         match self {
             Self::DotEnv(file) => Ok(file.get(key).map(Secret::new)),
             Self::Folder(folder) => folder.read(key),
-            Self::Vault(vault) => vault.read(key).await,
+            Self::Keyring(keyring) => keyring.read(key).await,
+            Self::Vault(vault) => vault.read(key, lookup).await,
         }
     }
 
@@ -60,6 +90,7 @@ impl Provider {
         match self {
             Self::DotEnv(file) => format!("no `{key}` in {}", file.path().display()),
             Self::Folder(folder) => folder.absence(key),
+            Self::Keyring(keyring) => keyring.absence(key),
             Self::Vault(vault) => vault.absence(key),
         }
     }
@@ -76,14 +107,15 @@ impl NamedProvider {
         match &self.provider {
             Ok(Provider::DotEnv(file)) => file.path().display().to_string(),
             Ok(Provider::Folder(folder)) => format!("the folder {}", folder.path().display()),
+            Ok(Provider::Keyring(keyring)) => format!("the keyring, service `{}`", keyring.service()),
             Ok(Provider::Vault(vault)) => format!("`{}` ({})", self.name, vault.address()),
             Err(_) => format!("`{}`", self.name),
         }
     }
 
-    async fn read(&self, key: &str) -> Result<Option<Secret>, String> {
-        let provider = self.provider.as_ref().map_err(Clone::clone)?;
-        provider.read(key).await
+    async fn read(&self, key: &str, lookup: Lookup) -> Result<Option<Secret>, LookupError> {
+        let provider = self.provider.as_ref().map_err(|reason| failed(key, self, reason))?;
+        provider.read(key, lookup).await.map_err(|reason| failed(key, self, &reason))
     }
 }
 
@@ -155,7 +187,7 @@ impl SecretProviders {
             Ok(Provider::DotEnv(file)) => Some(file.path()),
             Ok(Provider::Folder(folder)) => Some(folder.path()),
             Ok(Provider::Vault(vault)) => vault.token_file(),
-            Err(_) => None,
+            Ok(Provider::Keyring(_)) | Err(_) => None,
         })
     }
 
@@ -180,54 +212,58 @@ impl SecretProviders {
             Reference::Name(name) if self.inner.named.is_empty() => {
                 of_environment(name).ok_or_else(|| not_set(name))
             }
-            _ => blocking::run(self.fetch(&reference)),
+            _ => blocking::run(async { self.fetch(&reference, Lookup::Once).await.map_err(String::from) }),
         };
         self.inner.read.lock().insert(text.to_owned(), result.clone());
         result
     }
 
-    /// Reads a secret now.
-    pub(crate) async fn fetch(&self, reference: &Reference) -> Result<SecretValue, String> {
+    /// Reads a secret now, regardless of what was read before.
+    pub(crate) async fn fetch_now(&self, reference: &Reference) -> Result<SecretValue, LookupError> {
+        self.fetch(reference, Lookup::Now).await
+    }
+
+    async fn fetch(&self, reference: &Reference, lookup: Lookup) -> Result<SecretValue, LookupError> {
         match reference {
-            Reference::Name(name) => self.first(name).await,
+            Reference::Name(name) => self.first(name, lookup).await,
             Reference::Command(argv) => {
                 let program = argv.first().map_or("", String::as_str);
                 let command = SecretCommand::new(argv.clone(), &self.inner.folder).with_whole_environment();
-                let read =
-                    command.run().await.map_err(|reason| format!("the secret command `{program}` {reason}"));
+                let read = command.run().await;
+                let read = read.map_err(|reason| {
+                    LookupError::Failed(format!("the secret command `{program}` {reason}"))
+                });
                 read.map(|secret| SecretValue { secret, provider: format!("the command `{program}`") })
             }
             Reference::Of { provider, key } => {
                 let Some(named) = self.inner.named.iter().find(|named| named.name == *provider) else {
                     let known: Vec<_> = self.inner.named.iter().map(|named| named.name.as_str()).collect();
-                    return Err(unknown("secret provider", provider, &known));
+                    return Err(LookupError::Failed(unknown("secret provider", provider, &known)));
                 };
-                match named.read(key).await {
-                    Ok(Some(secret)) => Ok(SecretValue { secret, provider: named.label() }),
-                    Ok(None) => Err(Self::missing(key, &[named])),
-                    Err(reason) => Err(failed(key, named, &reason)),
+                match named.read(key, lookup).await? {
+                    Some(secret) => Ok(SecretValue { secret, provider: named.label() }),
+                    None => Err(LookupError::Missing(Self::missing(key, &[named]))),
                 }
             }
         }
     }
 
     /// Returns the secret of the first provider that has it, the environment before all others.
-    async fn first(&self, name: &str) -> Result<SecretValue, String> {
+    async fn first(&self, name: &str, lookup: Lookup) -> Result<SecretValue, LookupError> {
         if let Some(found) = of_environment(name) {
             return Ok(found);
         }
         for named in &self.inner.named {
-            match named.read(name).await {
-                Ok(Some(secret)) => return Ok(SecretValue { secret, provider: named.label() }),
-                Ok(None) => {}
-                Err(reason) => return Err(failed(name, named, &reason)),
+            if let Some(secret) = named.read(name, lookup).await? {
+                return Ok(SecretValue { secret, provider: named.label() });
             }
         }
         let asked: Vec<_> = self.inner.named.iter().collect();
         if asked.is_empty() {
-            return Err(not_set(name));
+            return Err(LookupError::Missing(not_set(name)));
         }
-        Err(format!("{}, or set the environment variable `{name}`", Self::missing(name, &asked)))
+        let missing = Self::missing(name, &asked);
+        Err(LookupError::Missing(format!("{missing}, or set the environment variable `{name}`")))
     }
 
     fn missing(key: &str, asked: &[&NamedProvider]) -> String {
@@ -255,6 +291,6 @@ fn not_set(name: &str) -> String {
     format!("the secret `{name}` is not set; set the environment variable `{name}`")
 }
 
-fn failed(key: &str, named: &NamedProvider, reason: &str) -> String {
-    format!("the secret `{key}` cannot be read from {}: {reason}", named.label())
+fn failed(key: &str, named: &NamedProvider, reason: &str) -> LookupError {
+    LookupError::Failed(format!("the secret `{key}` cannot be read from {}: {reason}", named.label()))
 }

@@ -22,7 +22,33 @@ pub(crate) enum Reference {
     Command(Vec<String>),
 }
 
+/// The name of a user in a reference, until the user is known. YAML takes it as a letter.
+const USER_MARK: &str = "\u{e000}";
+
 impl Reference {
+    /// Parses the text after `secret.` with this template of the user's name in it.
+    pub(crate) fn parse_for_users(text: &str, template: &str) -> Result<Self, String> {
+        match Self::parse(&text.replace(template, USER_MARK))? {
+            Self::Of { provider, .. } if provider.contains(USER_MARK) => {
+                Err(format!("the provider of a secret cannot be `{template}`; use it in the key"))
+            }
+            Self::Command(argv) if argv.first().is_some_and(|program| program.contains(USER_MARK)) => Err(
+                format!("the program of `secret.{COMMAND}` cannot be `{template}`; use it in the arguments"),
+            ),
+            reference => Ok(reference),
+        }
+    }
+
+    /// Returns the reference with the name of a user.
+    pub(crate) fn for_user(&self, user: &str) -> Self {
+        let fill = |text: &String| text.replace(USER_MARK, user);
+        match self {
+            Self::Name(name) => Self::Name(fill(name)),
+            Self::Of { provider, key } => Self::Of { provider: provider.clone(), key: fill(key) },
+            Self::Command(argv) => Self::Command(argv.iter().map(fill).collect()),
+        }
+    }
+
     /// Parses the text after `secret.`.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();

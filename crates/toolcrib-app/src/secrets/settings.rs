@@ -8,6 +8,7 @@ use url::Url;
 
 use super::dotenv::DotEnv;
 use super::folder::SecretFolder;
+use super::keyring::{DEFAULT_SERVICE, Keyring};
 use super::reference::COMMAND;
 use super::vault::{Token, Vault};
 use super::{NamedProvider, Provider, SecretProviders};
@@ -43,6 +44,15 @@ pub enum SecretProviderConfig {
         /// The folder, such as `/run/secrets`, relative to the app file.
         path: String,
     },
+    /// The keyring of the system, in a program that is built with the feature `keyring`.
+    Keyring {
+        /// The name in `{{secret.NAME: KEY}}`; the type by default.
+        #[serde(default, deserialize_with = "present")]
+        name: Option<String>,
+        /// The service of the entries, whose accounts are the keys; `toolcrib` by default.
+        #[serde(default, deserialize_with = "present")]
+        service: Option<String>,
+    },
     /// A server of Vault or OpenBao with the key/value engine, version 2.
     Vault {
         /// The name in `{{secret.NAME: KEY}}`; the type by default.
@@ -74,6 +84,7 @@ impl SecretProviderConfig {
         let (name, kind) = match self {
             Self::Dotenv { name, .. } => (name, "dotenv"),
             Self::Files { name, .. } => (name, "files"),
+            Self::Keyring { name, .. } => (name, "keyring"),
             Self::Vault { name, .. } => (name, "vault"),
         };
         name.as_deref().unwrap_or(kind)
@@ -154,6 +165,10 @@ fn provider(entry: &SecretProviderConfig, place: &str, file: &AppFile) -> Result
         SecretProviderConfig::Files { path, .. } => {
             let path = file.path(&text(path, "path")?);
             Ok(Provider::Folder(SecretFolder::new(path)))
+        }
+        SecretProviderConfig::Keyring { service, .. } => {
+            let service = service.as_deref().map(|service| text(service, "service")).transpose()?;
+            Keyring::new(service.unwrap_or_else(|| DEFAULT_SERVICE.to_owned())).map(Provider::Keyring)
         }
         SecretProviderConfig::Vault { url, mount, path, namespace, token, token_file, .. } => {
             let optional = |given: &Option<String>, key: &str| {

@@ -196,3 +196,25 @@ async fn a_command_that_hangs_or_prints_too_much_is_cut_off() {
     let long = command(&["sh", "-c", "head -c 20000 /dev/zero | tr '\\0' a"]).run().await.unwrap_err();
     assert_eq!(long, "printed no key: expected text of at most 16384 bytes");
 }
+
+#[test]
+fn a_keyring_that_cannot_be_used_is_an_error_of_its_secrets_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = r#"
+secrets: [{type: keyring, name: desktop}]
+app: {description: "{{secret.CARGO_PKG_NAME}} {{secret.desktop: CRM_TOKEN}}"}
+"#;
+    let told = origins(&app(folder.path(), text, false));
+    assert!(told.contains("CARGO_PKG_NAME: the environment\n"), "{told}");
+    let reason = told.lines().find_map(|line| line.strip_prefix("desktop: CRM_TOKEN: error: ")).unwrap();
+    if cfg!(not(feature = "keyring")) {
+        assert_eq!(
+            reason,
+            "the secret `CRM_TOKEN` cannot be read from `desktop`: this program is built without the keyring; build it \
+             with `--features keyring`, or ask the command of the keyring by `{{secret.cmd: [PROGRAM, ARGUMENT]}}`"
+        );
+    } else {
+        // Nothing has stored such an entry.
+        assert!(reason.starts_with("the secret `CRM_TOKEN` "), "{reason}");
+    }
+}

@@ -10,7 +10,7 @@ use toolcrib_model::Secret;
 use toolcrib_model::text::truncate_chars;
 use url::Url;
 
-use super::{MAX_MESSAGE_CHARS, MAX_SECRET_BYTES, folder};
+use super::{Lookup, MAX_MESSAGE_CHARS, MAX_SECRET_BYTES, folder};
 
 /// The time for a request.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -110,10 +110,13 @@ impl Vault {
         format!("no field `{field}` of the secret `{}/{path}`", self.mount)
     }
 
-    /// Reads a field of a secret.
-    pub(super) async fn read(&self, key: &str) -> Result<Option<Secret>, String> {
+    /// Reads a field of a secret, once for all fields of the secret or now.
+    pub(super) async fn read(&self, key: &str, lookup: Lookup) -> Result<Option<Secret>, String> {
         let (path, field) = self.place(key);
-        let fields = self.kept(path).await?;
+        let fields = match lookup {
+            Lookup::Once => self.kept(path).await?,
+            Lookup::Now => self.fetch(path).await?,
+        };
         match fields.as_ref().and_then(|fields| fields.get(field)) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) if text.is_empty() => Ok(None),

@@ -21,6 +21,9 @@ impl McpSource {
         let request = serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}});
         let probe = Probe { accept: "application/json, text/event-stream", body: request.to_string() };
         let settings = (**auth).clone();
-        Some(Authorization::new(&self.namespace, url, *allow_private, settings, probe).map_err(Error::from))
+        Some(
+            Authorization::new(&self.namespace, url, *allow_private, settings, Some(probe))
+                .map_err(Error::from),
+        )
     }
 }

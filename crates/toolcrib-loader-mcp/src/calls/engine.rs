@@ -1,5 +1,7 @@
 //! The engine: sends authorized calls to the server, and returns their results.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use async_trait::async_trait;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientRequest, CustomRequest, ElicitationAction, ErrorCode,
@@ -67,12 +69,19 @@ fn too_many_rounds() -> ToolError {
 /// An engine that calls the tools of a server.
 pub struct McpEngine {
     connection: McpConnection,
+    /// True if the last call failed because no user has logged in.
+    needs_login: AtomicBool,
 }
 
 impl McpEngine {
     /// Creates the engine for the server of this connection.
     pub fn new(connection: McpConnection) -> Self {
-        Self { connection }
+        Self { connection, needs_login: AtomicBool::new(false) }
+    }
+
+    /// Returns true once if a call failed because no user has logged in.
+    pub(crate) fn take_needs_login(&self) -> bool {
+        self.needs_login.swap(false, Ordering::Relaxed)
     }
 
     /// Returns true if a session with the server is open.
@@ -207,7 +216,7 @@ impl McpEngine {
     fn stale_error(&self, call: &Call, stale: StaleToolError) -> ToolError {
         let (tool, target) = (call.tool.name.dotted(), self.connection.source().target());
         match stale {
-            StaleToolError::NoServer(error) => connection_error(&error),
+            StaleToolError::NoServer(error) => self.connection_error(&error),
             StaleToolError::Unlisted(reason) => unavailable(reason),
             StaleToolError::Removed => {
                 let message = format!("MCP server `{target}` no longer has the tool `{tool}`");
@@ -260,10 +269,20 @@ impl McpEngine {
         ToolError::new(ErrorKind::OutcomeUnknown, message).with_hint(CHECK_OUTCOME)
     }
 
+    fn connection_error(&self, error: &Error) -> ToolError {
+        let unavailable = unavailable(error.to_string());
+        if !error.needs_login() {
+            return unavailable;
+        }
+        self.needs_login.store(true, Ordering::Relaxed);
+        // A retry by the model does not help without a login.
+        unavailable.with_retryable(false)
+    }
+
     fn request_error(&self, call: &Call, fault: RequestError) -> ToolError {
         let target = self.connection.source().target();
         match fault {
-            RequestError::NoServer(error) => connection_error(&error),
+            RequestError::NoServer(error) => self.connection_error(&error),
             RequestError::NotSent(reason) => unavailable(format!("MCP server `{target}` cannot be reached: {reason}")),
             RequestError::SessionExpired(reason) => unavailable(format!(
                 "MCP server `{target}` rejected the call, since it does not know the session any more ({reason}); it \
@@ -367,12 +386,6 @@ fn read_result(answer: ServerResult, namespace: &str) -> Result<Value, ToolError
             "the server answered the call with something that is not a tool result",
         )),
     }
-}
-
-fn connection_error(error: &Error) -> ToolError {
-    let unavailable = unavailable(error.to_string());
-    // A retry by the model does not help without a login.
-    if error.needs_login() { unavailable.with_retryable(false) } else { unavailable }
 }
 
 fn unavailable(message: String) -> ToolError {

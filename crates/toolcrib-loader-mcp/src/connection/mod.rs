@@ -22,6 +22,7 @@ use toolcrib_model::Tool;
 use toolcrib_port::ProgressListener;
 use tracing::{Instrument as _, Span};
 
+use crate::calls::session_engines::UserConnection;
 use crate::connection::backoff::Failure;
 use crate::connection::client_handler::{Changes, ServerEvents};
 use crate::connection::handshake::HandshakeMode;
@@ -123,9 +124,13 @@ impl McpConnection {
         self.separate_to(self.source().clone())
     }
 
-    /// Returns the same with the login of a user.
-    pub(crate) fn separate_for_user(&self, user: &str) -> Self {
-        self.separate_to(self.source().clone().for_user(user))
+    /// Returns the same for a user.
+    pub(crate) fn separate_for_user(&self, user: UserConnection) -> Self {
+        let source = self.source().clone().for_user(&user.user).with_headers(user.headers);
+        self.separate_to(match user.subject {
+            Some(subject) => source.for_subject(subject),
+            None => source,
+        })
     }
 
     fn separate_to(&self, source: McpSource) -> Self {

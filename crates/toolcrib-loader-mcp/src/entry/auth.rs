@@ -2,11 +2,12 @@
 
 use serde::Deserialize;
 use toolcrib_model::Secret;
-use toolcrib_sdk::AppEntry;
+use toolcrib_oauth::client::shell_quoted;
+use toolcrib_sdk::{AppEntry, MAX_USERS};
 use url::Url;
 
 use super::ServerEntry;
-use crate::{Grant, IdentityProvider, IdentityToken, McpAuth, TokenStore};
+use crate::{ClientCredentials, Grant, IdentityProvider, IdentityToken, McpAuth, TokenExchange, TokenStore};
 
 /// The number of issued secrets of one server that are masked: the tokens of the last renewals, the secret of the
 /// client, and the key that tokens are bound to.
@@ -26,6 +27,8 @@ pub(super) struct McpAuthEntry {
     identity_token: Option<Secret>,
     identity_token_file: Option<String>,
     identity_provider: Option<ProviderEntry>,
+    token_url: Option<String>,
+    audience: Option<String>,
     #[serde(default)]
     scopes: Vec<String>,
     redirect_port: Option<u16>,
@@ -51,35 +54,87 @@ enum GrantEntry {
     ClientCredentials,
     WorkloadIdentity,
     EnterpriseManaged,
+    TokenExchange,
 }
 
-/// Opens the authorization at a server, by its entry or by default; `None` if its headers hold credentials.
+/// Opens the authorization at a server, by its entry or by default; `None` if its headers hold credentials. `url` is its
+/// URL, `headers` are the names of its headers.
 pub(super) fn open(
     entry: Option<McpAuthEntry>,
-    headers: &[(String, Secret)],
+    (url, headers): (&str, &[&str]),
     place: &dyn ServerEntry,
     namespace: &str,
 ) -> Result<Option<McpAuth>, String> {
-    let is_in_headers = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+    let is_in_headers = headers.iter().any(|name| name.eq_ignore_ascii_case("authorization"));
     match entry {
+        // The header is for the list of tools.
+        Some(entry) if entry.grant == GrantEntry::TokenExchange => {
+            entry.exchange(by_default(place, namespace, MAX_USERS.get())?, place, url).map(Some)
+        }
         Some(_) if is_in_headers => {
-            Err("`headers` has `Authorization` already; leave that or `auth` out".into())
+            Err("`headers` or `user_headers` has `Authorization` already; leave that or `auth` out".into())
         }
         None if is_in_headers => Ok(None),
-        None => Ok(Some(by_default(place, namespace)?)),
-        Some(entry) => entry.settings(by_default(place, namespace)?, place).map(Some),
+        None => Ok(Some(by_default(place, namespace, KNOWN_SECRETS)?)),
+        Some(entry) => {
+            let known = if entry.per_user { MAX_USERS.get() } else { KNOWN_SECRETS };
+            entry.settings(by_default(place, namespace, known)?, place).map(Some)
+        }
     }
 }
 
-fn by_default(place: &dyn ServerEntry, namespace: &str) -> Result<McpAuth, String> {
+fn by_default(place: &dyn ServerEntry, namespace: &str, known_secrets: usize) -> Result<McpAuth, String> {
     let mut auth = McpAuth::new().with_store(TokenStore::of_user()?);
-    auth.on_secret = Some(place.secret_sink(format!("{namespace}.token"), KNOWN_SECRETS));
-    auth.login_command = Some(format!("toolcrib login {} {namespace}", quoted(place.file())));
+    auth.on_secret = Some(place.secret_sink(format!("{namespace}.token"), known_secrets));
+    auth.login_command = Some(format!("toolcrib login {} {namespace}", shell_quoted(place.file())));
     auth.access = place.access()?;
     Ok(auth)
 }
 
 impl McpAuthEntry {
+    /// Returns true if the token of each caller is exchanged.
+    pub(super) fn is_exchange(&self) -> bool {
+        self.grant == GrantEntry::TokenExchange
+    }
+
+    /// Returns the settings of a token exchange.
+    fn exchange(self, mut auth: McpAuth, place: &dyn ServerEntry, url: &str) -> Result<McpAuth, String> {
+        let other = [
+            ("private_key", self.private_key.is_some()),
+            ("client_metadata_url", self.client_metadata_url.is_some()),
+            ("issuer", self.issuer.is_some()),
+            ("identity_token", self.identity_token.is_some()),
+            ("identity_token_file", self.identity_token_file.is_some()),
+            ("identity_provider", self.identity_provider.is_some()),
+            ("redirect_port", self.redirect_port.is_some()),
+            ("per_user", self.per_user),
+        ];
+        if let Some((key, _)) = other.iter().find(|(_, is_set)| *is_set) {
+            return Err(format!(
+                "`{key}` is not for `grant: token_exchange`, which has `token_url`, `client_id`, `client_secret`, `scopes` \
+                 and `audience`"
+            ));
+        }
+        let missing = |key: &str| format!("`grant: token_exchange` needs `{key}`");
+        let settings = ClientCredentials {
+            token_url: self.token_url.ok_or_else(|| missing("token_url"))?,
+            client_id: self.client_id.ok_or_else(|| missing("client_id"))?,
+            client_secret: self.client_secret.ok_or_else(|| missing("client_secret"))?,
+            scopes: self.scopes,
+            audience: self.audience,
+            secret_in_body: false,
+        };
+        place.may_reach(&settings.token_url)?;
+        let resource = Url::parse(url).ok().map(|mut url| {
+            url.set_query(None);
+            url.set_fragment(None);
+            url.to_string()
+        });
+        let exchange = TokenExchange::new(settings, resource, &auth.access, None);
+        auth.grant = Grant::TokenExchange(exchange.map_err(|error| error.to_string())?);
+        Ok(auth)
+    }
+
     /// Returns the grant with the token by which others say who we are, where it wants one.
     fn grant(&mut self, place: &dyn AppEntry) -> Result<Grant, String> {
         use GrantEntry::{AuthorizationCode, ClientCredentials, EnterpriseManaged, WorkloadIdentity};
@@ -94,7 +149,11 @@ impl McpAuthEntry {
             (None, Some(file)) => Some(IdentityToken::File(place.path(&file))),
             (None, None) => None,
         };
+        if self.token_url.is_some() || self.audience.is_some() {
+            return Err("`token_url` and `audience` are for `grant: token_exchange`".into());
+        }
         match (self.grant, identity, self.identity_provider.take()) {
+            (GrantEntry::TokenExchange, ..) => Err("`grant: token_exchange` has no identity".into()),
             (WorkloadIdentity | EnterpriseManaged, None, _) => {
                 Err("this `grant` needs an `identity_token`, or an `identity_token_file`".into())
             }
@@ -160,10 +219,4 @@ impl McpAuthEntry {
         auth.redirect_port = self.redirect_port;
         Ok(auth)
     }
-}
-
-/// Returns a path as a shell takes it.
-fn quoted(path: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | ':');
-    if path.chars().all(is_plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
 }

@@ -14,16 +14,15 @@ use toolcrib_io::files::cache_folder;
 use toolcrib_io::http::is_private_url;
 use toolcrib_io::process::{Sandbox, SandboxPlace, SandboxSettings};
 use toolcrib_model::Secret;
+use toolcrib_oauth::client::LoginLinks;
 use toolcrib_port::ToolEngine;
-use toolcrib_sdk::{AppEntry, Seconds, Source};
+use toolcrib_sdk::{AppEntry, MAX_USERS, Seconds, Source, UserHeaders};
 
 use self::auth::McpAuthEntry;
-use crate::calls::session_engines::{DEFAULT_SESSION_SERVERS, MAX_USER_CONNECTIONS};
+use crate::calls::session_engines::DEFAULT_SESSION_SERVERS;
 use crate::module::NAMESPACE_PREFIX;
 use crate::tools::{ToolsCache, TrustLock};
-use crate::{
-    HttpProtocol, McpConnection, McpEngine, McpLoader, McpSource, McpTransport, SecretSink, SessionEngines,
-};
+use crate::{HttpProtocol, McpConnection, McpEngine, McpLoader, McpSource, McpTransport, SessionEngines};
 
 /// The entry of a server, with what its app knows of its servers.
 pub trait ServerEntry: AppEntry {
@@ -39,11 +38,11 @@ pub trait ServerEntry: AppEntry {
     /// Returns the approved state of the app's servers; `None` for an app that is not in a file.
     fn trust_lock(&self) -> Result<Option<Arc<TrustLock>>, String>;
 
+    /// Returns the logins of users by a link.
+    fn login_links(&self) -> LoginLinks;
+
     /// Returns the values of secret variables in these settings of the entry.
     fn secrets_in(&self, keys: &[&str]) -> Vec<Secret>;
-
-    /// Returns a sink of secrets that a server issues, of which the app masks the latest ones.
-    fn secret_sink(&self, name: String, latest: usize) -> SecretSink;
 }
 
 /// The settings of `type: mcp`.
@@ -61,6 +60,9 @@ pub struct McpEntry {
     cwd: Option<String>,
     #[serde(default)]
     headers: BTreeMap<String, Secret>,
+    /// Headers with another value for each user.
+    #[serde(default)]
+    user_headers: BTreeMap<String, String>,
     auth: Option<McpAuthEntry>,
     allow_private: Option<bool>,
     #[serde(default)]
@@ -104,6 +106,8 @@ pub fn open(entry: McpEntry, place: &dyn ServerEntry) -> Result<Source, String> 
 ///
 /// Returns a message for the operator if the settings are wrong.
 pub fn server(entry: McpEntry, place: &dyn ServerEntry) -> Result<(McpSource, Option<NonZeroUsize>), String> {
+    let per_user = entry.auth.as_ref().is_some_and(|auth| auth.per_user);
+    check_users(&entry, per_user)?;
     let namespace = match (entry.namespace, entry.name) {
         (Some(namespace), _) => namespace,
         (None, Some(name)) => format!("{NAMESPACE_PREFIX}{name}"),
@@ -136,13 +140,7 @@ pub fn server(entry: McpEntry, place: &dyn ServerEntry) -> Result<(McpSource, Op
             command.join(" ")
         ));
     }
-    let per_user = entry.auth.as_ref().is_some_and(|auth| auth.per_user);
-    if per_user && entry.per_session {
-        return Err(
-            "`per_session` and `auth.per_user` do not go together; a connection belongs to a user already"
-                .into(),
-        );
-    }
+    let user_headers = UserHeaders::open(&entry.user_headers, place)?;
     let transport = match (entry.command, entry.url) {
         (Some(command), None) if !command.is_empty() => {
             let sandbox = sandbox(entry.sandbox, &namespace, place)?;
@@ -159,7 +157,9 @@ pub fn server(entry: McpEntry, place: &dyn ServerEntry) -> Result<(McpSource, Op
                 Some(TransportEntry::Stdio) | None => HttpProtocol::Any,
             };
             let headers: Vec<_> = entry.headers.into_iter().collect();
-            let auth = auth::open(entry.auth, &headers, place, &namespace)?.map(Box::new);
+            let names: Vec<_> =
+                headers.iter().map(|(name, _)| name.as_str()).chain(user_headers.names()).collect();
+            let auth = auth::open(entry.auth, (&url, &names), place, &namespace)?.map(Box::new);
             McpTransport::Http { url, headers, allow_private, protocol, auth }
         }
         _ => {
@@ -174,6 +174,8 @@ pub fn server(entry: McpEntry, place: &dyn ServerEntry) -> Result<(McpSource, Op
     source.trust_lock = if entry.pin.unwrap_or(true) { place.trust_lock()? } else { None };
     source.trusted = entry.trusted;
     source.per_user = per_user;
+    source.user_headers = user_headers;
+    source.login_links = Some(place.login_links());
     source.startup_timeout = entry.startup_timeout_seconds.map_or(place.startup_timeout(), Seconds::duration);
     let sessions = match (entry.per_session, entry.max_sessions) {
         (true, most) => Some(most.unwrap_or(DEFAULT_SESSION_SERVERS)),
@@ -181,6 +183,21 @@ pub fn server(entry: McpEntry, place: &dyn ServerEntry) -> Result<(McpSource, Op
         (false, Some(_)) => return Err("`max_sessions` goes with `per_session: true`".into()),
     };
     Ok((source, sessions))
+}
+
+/// Checks that the connections of users fit the other settings.
+fn check_users(entry: &McpEntry, per_user: bool) -> Result<(), String> {
+    let has_headers = !entry.user_headers.is_empty();
+    let is_exchange = entry.auth.as_ref().is_some_and(McpAuthEntry::is_exchange);
+    if entry.per_session && (per_user || has_headers || is_exchange) {
+        return Err("`per_session` does not go with `auth.per_user`, `grant: token_exchange` or `user_headers`: a connection \
+                    belongs to a user already"
+            .into());
+    }
+    if has_headers && entry.command.is_some() {
+        return Err("`user_headers` goes with a `url`; a `command` takes no headers".into());
+    }
+    Ok(())
 }
 
 /// Returns the sandbox of a server.
@@ -209,7 +226,7 @@ fn identity(place: &dyn AppEntry) -> String {
     };
     let read = |key: &str| entry.and_then(|entry| entry.get(key));
     let plain = ["command", "url", "cwd"].map(|key| (key, read(key).cloned()));
-    let named = ["env", "headers"].map(|key| (key, read(key).map(names)));
+    let named = ["env", "headers", "user_headers"].map(|key| (key, read(key).map(names)));
     let all = plain.into_iter().chain(named);
     let all: Map<String, Value> = all.filter_map(|(key, value)| Some((key.to_owned(), value?))).collect();
     Value::Object(all).to_string()
@@ -221,8 +238,8 @@ pub fn source(server: McpSource, sessions: Option<NonZeroUsize>) -> Source {
     let source = Source::new(Arc::new(McpLoader::new(connection.clone())));
     let engine: Arc<dyn ToolEngine> = match sessions {
         Some(most) => Arc::new(SessionEngines::new(connection, most)),
-        None if connection.source().per_user => {
-            Arc::new(SessionEngines::per_user(connection, MAX_USER_CONNECTIONS))
+        None if connection.source().is_per_user() => {
+            Arc::new(SessionEngines::per_user(connection, MAX_USERS))
         }
         None => Arc::new(McpEngine::new(connection)),
     };

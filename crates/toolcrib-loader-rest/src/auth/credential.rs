@@ -1,7 +1,7 @@
 //! The settings of a credential.
 
 use toolcrib_model::Secret;
-use toolcrib_oauth::client::ClientCredentials;
+use toolcrib_oauth::client::{ClientCredentials, ClientSettings};
 
 /// A credential that authenticates calls: `auth` of a source.
 ///
@@ -53,6 +53,15 @@ pub enum CredentialKind {
     },
     /// `Authorization: Bearer …` with a token that is obtained with client credentials.
     OAuth2(ClientCredentials),
+    /// `Authorization: Bearer …` with a token that is exchanged for the token of the caller.
+    TokenExchange(ClientCredentials),
+    /// `Authorization: Bearer …` with a token of a user's login.
+    Login {
+        /// The client, its authorization server, and the store of the tokens.
+        settings: Box<ClientSettings>,
+        /// True if each user has a login. Calls without a user are refused then.
+        per_user: bool,
+    },
 }
 
 /// The part of a request that contains a key.

@@ -8,6 +8,7 @@ mod credential;
 mod slot;
 
 mod assignment;
+mod logins;
 mod request_auth;
 
 #[cfg(test)]
@@ -16,5 +17,6 @@ mod tests;
 pub use credential::{Credential, CredentialKind, KeyLocation};
 
 pub(crate) use assignment::{BoundAuth, Credentials};
-pub(crate) use request_auth::{Auth, SentCredentials};
+pub(crate) use logins::Logins;
+pub(crate) use request_auth::{Auth, Caller, SentCredentials, SourceAccess, key_slot};
 pub(crate) use slot::Slot;

@@ -5,12 +5,15 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::header::{COOKIE, HeaderName, HeaderValue};
 use toolcrib_io::http::{HttpClient, Request, Response};
-use toolcrib_model::{JsonObject, Secret};
-use toolcrib_oauth::client::TokenSource;
+use toolcrib_model::{JsonObject, Secret, SubjectToken};
+use toolcrib_oauth::client::{Authorization, ClientSettings, TokenExchange, TokenSource};
+use toolcrib_policy::Access;
+use toolcrib_port::CallContext;
+use toolcrib_sdk::{subject_of_call, user_of_call};
 use url::{Origin, Url};
 
 use super::assignment::{Assignment, AuthMethod, CredentialProfile, may_hold_key};
-use super::{BoundAuth, Credential, CredentialKind, Credentials, KeyLocation, Slot};
+use super::{BoundAuth, Credential, CredentialKind, Credentials, KeyLocation, Logins, Slot};
 use crate::Error;
 use crate::operation::check;
 use crate::request::url_encoding::encode;
@@ -41,6 +44,8 @@ enum CredentialValue {
     Header(HeaderValue),
     Key(Secret),
     Token(Box<TokenSource>),
+    Exchange(TokenExchange),
+    Login(Box<Logins>),
 }
 
 /// The credentials that were sent with a request.
@@ -48,13 +53,44 @@ enum CredentialValue {
 pub(crate) struct SentCredentials {
     /// The obtained token, by its credential and its number.
     token: Option<(usize, u64)>,
+    /// The token that was exchanged for that of the caller, by its credential.
+    exchanged: Option<(usize, Secret)>,
+    /// The login whose token is sent.
+    login: Option<LoginToken>,
     /// The secrets that were sent. Those that were derived or obtained here are unknown to the redaction of results.
     echoes: Vec<Secret>,
     /// True if a credential was withheld, because the request goes to another origin.
     pub(crate) withheld: bool,
 }
 
+/// The authorization of a login.
+#[derive(Clone, Debug)]
+struct LoginToken(Authorization);
+
+impl PartialEq for LoginToken {
+    /// Compares nothing: the token is among the echoes.
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for LoginToken {}
+
 impl SentCredentials {
+    /// Sends a request, with the token of a login if there is one.
+    pub(crate) async fn send(
+        &mut self,
+        client: &HttpClient,
+        request: Request,
+    ) -> Result<Result<Response, toolcrib_io::Error>, Error> {
+        let Some(LoginToken(authorization)) = self.login.clone() else {
+            return Ok(client.send(request).await);
+        };
+        let response = authorization.send(client, request).await;
+        authorization.secrets().iter().for_each(|secret| self.note(secret.expose()));
+        Ok(response?)
+    }
+
     /// Records the value behind `Bearer` or `Basic`.
     fn note_header(&mut self, header: &HeaderValue) {
         let text = header.to_str().unwrap_or_default();
@@ -67,6 +103,21 @@ impl SentCredentials {
         if secret.len() >= MIN_ECHO_BYTES {
             self.echoes.push(Secret::new(secret));
         }
+    }
+
+    /// Writes headers of the user of the call into a request.
+    pub(crate) fn add_user_headers(
+        &mut self,
+        headers: Vec<(String, Secret)>,
+        request: &mut Request,
+    ) -> Result<(), Error> {
+        for (name, value) in headers {
+            let header = sensitive(value.expose()).ok_or_else(unsendable)?;
+            self.note_header(&header);
+            self.note(value.expose());
+            insert(request, &Slot::new(KeyLocation::Header, name), header)?;
+        }
+        Ok(())
     }
 
     /// Masks the credentials of the request in its response, since some servers echo them.
@@ -108,16 +159,38 @@ impl SentCredentials {
     }
 }
 
+/// The settings of a source that its credentials depend on.
+pub(crate) struct SourceAccess<'a> {
+    pub(crate) namespace: &'a str,
+    pub(crate) base_url: Option<&'a Url>,
+    pub(crate) allow_private: bool,
+    pub(crate) access: &'a Access,
+}
+
+/// The caller of a request.
+pub(crate) struct Caller<'a> {
+    pub(crate) context: &'a CallContext,
+    pub(crate) namespace: &'a str,
+}
+
+impl Caller<'_> {
+    /// Returns the user of the call, and the token that the user came with.
+    fn user_with_token(&self) -> Result<(&str, &SubjectToken), Error> {
+        let subject = subject_of_call(self.context, self.namespace).map_err(Error::caller)?;
+        Ok((user_of_call(self.context, self.namespace).map_err(Error::caller)?, subject))
+    }
+}
+
 impl Auth {
     /// Validates the credentials. `client` creates the client that obtains tokens from the given URL.
     pub(crate) fn new(
         credentials: &[Credential],
-        base_url: Option<&Url>,
+        source: &SourceAccess<'_>,
         client: &dyn Fn(&Url) -> Result<HttpClient, Error>,
         wrong: &dyn Fn(String) -> Error,
     ) -> Result<Self, Error> {
         let ready =
-            credentials.iter().map(|credential| PreparedCredential::new(credential, base_url, client, wrong));
+            credentials.iter().map(|credential| PreparedCredential::new(credential, source, client, wrong));
         Ok(Self { credentials: ready.collect::<Result<_, _>>()? })
     }
 
@@ -132,6 +205,7 @@ impl Auth {
         &self,
         credentials: &Credentials,
         request: &mut Request,
+        caller: &Caller<'_>,
     ) -> Result<SentCredentials, Error> {
         let mut sent = SentCredentials::default();
         for Assignment { credential, slot } in &credentials.assignments {
@@ -151,6 +225,15 @@ impl Auth {
                     sent.note_header(&token.header);
                     insert(request, slot, token.header)?;
                 }
+                CredentialValue::Exchange(exchange) => {
+                    let (user, subject) = caller.user_with_token()?;
+                    let token = exchange.token(user, subject).await?;
+                    sent.exchanged = Some((*credential, token.token));
+                    sent.note_header(&token.header);
+                    insert(request, slot, token.header)?;
+                }
+                // Written when it is sent, since the server may ask for another one.
+                CredentialValue::Login(logins) => sent.login = Some(LoginToken(logins.of_caller(caller)?)),
                 CredentialValue::Key(key) => {
                     sent.note(key.expose());
                     match slot.location {
@@ -173,8 +256,24 @@ impl Auth {
         Ok(sent)
     }
 
+    /// Returns the logins of the source, if users log in there.
+    pub(crate) fn logins(&self) -> Option<&Logins> {
+        self.credentials.iter().find_map(|ready| match &ready.content {
+            CredentialValue::Login(logins) => Some(&**logins),
+            _ => None,
+        })
+    }
+
     /// Discards the token of a request that the server rejected. Returns true if the request had one.
-    pub(crate) async fn discard(&self, sent: &SentCredentials) -> bool {
+    pub(crate) async fn discard(&self, sent: &SentCredentials, caller: &Caller<'_>) -> bool {
+        if let Some((credential, token)) = &sent.exchanged
+            && let Some(CredentialValue::Exchange(exchange)) =
+                self.credentials.get(*credential).map(|ready| &ready.content)
+            && let Ok((user, subject)) = caller.user_with_token()
+        {
+            exchange.discard(user, subject, token).await;
+            return true;
+        }
         let Some((credential, number)) = sent.token else { return false };
         match self.credentials.get(credential).map(|ready| &ready.content) {
             Some(CredentialValue::Token(source)) => {
@@ -189,10 +288,11 @@ impl Auth {
 impl PreparedCredential {
     fn new(
         credential: &Credential,
-        base_url: Option<&Url>,
+        source: &SourceAccess<'_>,
         client: &dyn Fn(&Url) -> Result<HttpClient, Error>,
         wrong: &dyn Fn(String) -> Error,
     ) -> Result<Self, Error> {
+        let SourceAccess { base_url, access, .. } = *source;
         let own =
             credential.origin.as_deref().map(|text| url_of("origin", text).map_err(wrong)).transpose()?;
         let Some(origin) = own.as_ref().or(base_url).map(Url::origin) else {
@@ -222,6 +322,25 @@ impl PreparedCredential {
                     .map_err(wrong)?;
                 (AuthMethod::Key, CredentialValue::Key(value.clone()))
             }
+            CredentialKind::Login { settings, per_user } => {
+                let Some(server) = base_url.filter(|_| own.is_none()) else {
+                    return Err(wrong("a login is for `base_url`: set it, and leave `origin` out".into()));
+                };
+                let logins = Logins::new(
+                    source.namespace,
+                    server.clone(),
+                    source.allow_private,
+                    ClientSettings::clone(settings),
+                    *per_user,
+                );
+                let logins = logins.map_err(|error| wrong(error.to_string()))?;
+                (AuthMethod::Token, CredentialValue::Login(Box::new(logins)))
+            }
+            CredentialKind::TokenExchange(settings) => {
+                let exchange = TokenExchange::new(settings.clone(), None, access, None);
+                let exchange = exchange.map_err(|error| wrong(error.to_string()))?;
+                (AuthMethod::Token, CredentialValue::Exchange(exchange))
+            }
             CredentialKind::OAuth2(settings) => {
                 let url = url_of("token_url", &settings.token_url).map_err(wrong)?;
                 let source = TokenSource::new(settings.clone(), client(&url)?, url);
@@ -248,7 +367,8 @@ fn url_of(setting: &str, text: &str) -> Result<Url, String> {
     Ok(url)
 }
 
-fn key_slot(location: KeyLocation, name: &str) -> Result<Slot, String> {
+/// Returns the slot of a key. A header that the client sets itself cannot hold one.
+pub(crate) fn key_slot(location: KeyLocation, name: &str) -> Result<Slot, String> {
     match location {
         KeyLocation::Header if may_hold_key(name) => Ok(Slot::new(location, name.to_ascii_lowercase())),
         KeyLocation::Header => Err(format!("`{name}` cannot be the header of a key")),

@@ -6,10 +6,11 @@ use http::Method;
 use serde_json::{Value, json};
 use toolcrib_io::http::{HttpClient, HttpPolicy};
 use toolcrib_model::Secret;
+use toolcrib_policy::Access;
 use url::Url;
 
 use super::assignment::{Assignment, AuthMethod, CredentialProfile};
-use super::{Auth, BoundAuth, Credential, CredentialKind, KeyLocation, Slot};
+use super::{Auth, BoundAuth, Credential, CredentialKind, KeyLocation, Slot, SourceAccess};
 use crate::Error;
 use crate::operation::ParameterLocation;
 
@@ -115,7 +116,12 @@ fn a_credential_that_cannot_be_used_says_why() {
         let client = |_: &Url| {
             HttpClient::new(HttpPolicy::default()).map_err(|error| Error::malformed(error.to_string()))
         };
-        Auth::new(&[credential], base_url.as_ref(), &client, &Error::malformed).map(|_| ())
+        {
+            let access = Access::unlimited();
+            let base_url = base_url.as_ref();
+            let source = SourceAccess { namespace: "api", base_url, allow_private: false, access: &access };
+            Auth::new(&[credential], &source, &client, &Error::malformed).map(|_| ())
+        }
     };
     let bearer = |token: &str| Credential::new(CredentialKind::Bearer { token: Secret::new(token) });
     let key = |location, name: &str| {

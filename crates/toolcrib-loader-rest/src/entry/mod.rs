@@ -9,12 +9,13 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use toolcrib_model::Secret;
-use toolcrib_sdk::{AppEntry, Seconds, Source};
+use toolcrib_oauth::client::LoginLinks;
+use toolcrib_sdk::{AppEntry, Seconds, Source, UserHeaders};
 
 use self::auth::{AuthEntry, one_or_many};
 pub use self::selection::with_default_cache;
 use self::selection::{CacheEntry, SelectorEntry, keep, select};
-use crate::{RestSource, SpecLocation};
+use crate::{Authorization, RestSource, SpecLocation};
 
 /// The largest answer that an app file can have read, in bytes.
 const MAX_RESPONSE_BYTES: usize = 100 * 1024 * 1024;
@@ -28,6 +29,9 @@ pub struct RestEntry {
     base_url: Option<String>,
     #[serde(default)]
     headers: BTreeMap<String, Secret>,
+    /// Headers with another value for each user.
+    #[serde(default)]
+    user_headers: BTreeMap<String, String>,
     /// One credential, or several.
     #[serde(default, deserialize_with = "one_or_many")]
     auth: Vec<AuthEntry>,
@@ -54,10 +58,17 @@ pub struct RestEntry {
 /// # Errors
 ///
 /// Returns a message for the operator if the settings are wrong.
-pub fn open(entry: RestEntry, place: &dyn AppEntry) -> Result<Source, String> {
+pub fn open(entry: RestEntry, place: &dyn AppEntry, login_links: LoginLinks) -> Result<Source, String> {
+    let mut source = configured(entry, place)?;
+    source.login_links = Some(login_links);
+    self::source(source)
+}
+
+/// Returns the source of an entry, with its settings.
+fn configured(entry: RestEntry, place: &dyn AppEntry) -> Result<RestSource, String> {
     let spec = located(place.folder(), &entry.spec);
     let access = place.access()?;
-    let issuers = entry.auth.iter().filter_map(AuthEntry::token_url);
+    let issuers = entry.auth.iter().flat_map(AuthEntry::issuers);
     for url in entry.base_url.iter().chain(Some(&spec).filter(|spec| is_url(spec))).chain(issuers) {
         place.may_reach(url)?;
     }
@@ -75,9 +86,32 @@ pub fn open(entry: RestEntry, place: &dyn AppEntry) -> Result<Source, String> {
     }
     select(&mut source, entry.include, entry.exclude, entry.risks, entry.idempotent)?;
     source.headers = entry.headers.into_iter().collect();
+    source.user_headers = UserHeaders::open(&entry.user_headers, place)?;
     source.variables = entry.variables;
-    source.auth = entry.auth.into_iter().map(AuthEntry::credential).collect::<Result<_, _>>()?;
-    self::source(keep(source, entry.cache.as_ref(), place))
+    let credential = |auth: AuthEntry| auth.credential(place, &entry.namespace);
+    source.auth = entry.auth.into_iter().map(credential).collect::<Result<_, _>>()?;
+    Ok(keep(source, entry.cache.as_ref(), place))
+}
+
+/// The login at the API of an entry.
+pub struct ApiLogin {
+    /// The authorization; `None` if users do not log in there.
+    pub authorization: Option<Authorization>,
+    /// True if each user has a login.
+    pub per_user: bool,
+}
+
+/// Returns the login at the API of an entry: of a user, where each has one.
+///
+/// # Errors
+///
+/// Returns a message for the operator if the settings are wrong.
+pub fn login(entry: RestEntry, place: &dyn AppEntry, user: Option<&str>) -> Result<ApiLogin, String> {
+    let (loader, _) = configured(entry, place)?.open().map_err(|error| error.to_string())?;
+    let Some(logins) = loader.logins() else { return Ok(ApiLogin { authorization: None, per_user: false }) };
+    let per_user = logins.is_per_user();
+    let authorization = logins.open(user.filter(|_| per_user)).map_err(|error| error.to_string())?;
+    Ok(ApiLogin { authorization: Some(authorization), per_user })
 }
 
 /// Opens a source with the settings that it has.

@@ -9,7 +9,9 @@ mod hostile_documents;
 mod hostile_files;
 mod hostile_sources;
 mod loading;
+mod logins;
 mod server;
+mod users;
 
 use std::sync::Arc;
 
@@ -42,9 +44,22 @@ impl Fixture {
     async fn call(&self, name: &str, arguments: Value) -> ToolResult {
         invoke(&self.engine, self.tool(name).clone(), arguments).await
     }
+
+    /// Calls a tool for a user.
+    async fn call_as(&self, user: &str, name: &str, arguments: Value) -> ToolResult {
+        self.call_in(&CallContext::new("session").with_user(user), name, arguments).await
+    }
+
+    async fn call_in(&self, context: &CallContext, name: &str, arguments: Value) -> ToolResult {
+        invoke_in(&self.engine, self.tool(name).clone(), arguments, context).await
+    }
 }
 
 async fn invoke(engine: &RestEngine, tool: Tool, arguments: Value) -> ToolResult {
+    invoke_in(engine, tool, arguments, &CallContext::new("session")).await
+}
+
+async fn invoke_in(engine: &RestEngine, tool: Tool, arguments: Value, context: &CallContext) -> ToolResult {
     // High risk is granted by name only.
     let capabilities: Capabilities = serde_json::from_value(serde_json::json!({
         "grant": [{"module": tool.name.namespace(), "actions": [tool.name.name()]}],
@@ -55,7 +70,7 @@ async fn invoke(engine: &RestEngine, tool: Tool, arguments: Value) -> ToolResult
     let mut call = Call::new(Arc::new(tool), "test".into(), 1);
     call.arguments = arguments.as_object().unwrap().clone();
     match policy.authorize(call, "session") {
-        Verdict::Granted(call) => engine.invoke(&call, &CallContext::new("session")).await,
+        Verdict::Granted(call) => engine.invoke(&call, context).await,
         other => panic!("not granted: {other:?}"),
     }
 }

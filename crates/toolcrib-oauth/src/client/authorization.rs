@@ -1,5 +1,8 @@
 //! The authorization at one server: its tokens, their renewal, and the login.
 
+mod exchanged;
+mod renewal;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +11,7 @@ use http::{Method, StatusCode};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::time::Instant;
 use toolcrib_io::http::Response;
+use toolcrib_model::Secret;
 use toolcrib_model::text::clean_text;
 use url::Url;
 
@@ -16,12 +20,11 @@ use super::context::Context;
 use super::credentials::StoredCredentials;
 use super::dpop::{Credential, Nonce};
 use super::flow;
-use super::grant;
 use super::http_client::AuthHttpClient;
 use super::redirect::Authorize;
 use super::scopes;
 use super::settings::{ClientSettings, Grant};
-use super::token_request::{TokenRequestError, Tokens};
+use super::token_request::Tokens;
 use super::token_store::CredentialsKey;
 use crate::Error;
 use crate::metadata::is_loopback;
@@ -41,7 +44,7 @@ pub struct Authorization {
 #[derive(Debug)]
 struct Inner {
     context: Context,
-    probe: Probe,
+    probe: Option<Probe>,
     key: CredentialsKey,
     /// Locked while tokens are requested: other requests wait for the result.
     state: Arc<Mutex<TokenState>>,
@@ -116,13 +119,13 @@ impl TriedSteps {
 
 impl Authorization {
     /// Creates the authorization at the server with this URL. `namespace` identifies it in the store and in errors,
-    /// `allow_private` permits a private address.
+    /// `allow_private` permits a private address. Without a probe, the server is not asked what it requires.
     pub fn new(
         namespace: &str,
         url: &str,
         allow_private: bool,
         settings: ClientSettings,
-        probe: Probe,
+        probe: Option<Probe>,
     ) -> Result<Self, Error> {
         let parse = |what: &str, text: &str| {
             Url::parse(text).map_err(|error| Error::at(what, format!("the URL cannot be read: {error}")))
@@ -173,6 +176,11 @@ impl Authorization {
         self.inner.context.settings.store.forget(&self.inner.key)
     }
 
+    /// Returns the secrets of the client, and those that the server has issued last.
+    pub fn secrets(&self) -> Vec<Secret> {
+        self.inner.context.settings.secrets()
+    }
+
     /// Returns the redirect port that the operator has set, if any.
     pub fn fixed_redirect_port(&self) -> Option<u16> {
         self.inner.context.settings.redirect_port
@@ -189,9 +197,12 @@ impl Authorization {
         if self.inner.check_secure().is_err() {
             return Ok(None);
         }
+        if let Grant::TokenExchange(exchange) = &self.inner.context.settings.grant {
+            return self.exchanged(exchange).await;
+        }
         let mut state = self.lock().await;
-        // Another process may have logged out.
-        if !state.is_loaded || !self.inner.is_stored() {
+        // Another process may have logged in or out.
+        if !state.is_loaded || state.record.is_none() || !self.inner.is_stored() {
             self.inner.reload(&mut state)?;
         }
         let Some((tokens, credential)) = state.tokens().zip(state.credential()) else { return Ok(None) };
@@ -206,6 +217,15 @@ impl Authorization {
         }
     }
 
+    /// Refuses a request without a token, if the server takes no such requests.
+    pub(super) fn check_needs_token(&self) -> Result<(), Error> {
+        if !self.inner.context.settings.needs_token {
+            return Ok(());
+        }
+        self.inner.check_secure()?;
+        Err(self.inner.needs_login("no user has logged in"))
+    }
+
     /// Returns another token, to replace the one that the server rejected.
     pub(super) async fn replacement(
         &self,
@@ -215,6 +235,9 @@ impl Authorization {
     ) -> Result<Credential, Error> {
         let inner = &*self.inner;
         inner.check_secure()?;
+        if let Grant::TokenExchange(exchange) = &inner.context.settings.grant {
+            return self.exchanged_again(exchange, sent, tried).await;
+        }
         if let Some(sent) = sent.filter(|sent| sent.key.is_some() && challenge.wants_nonce()) {
             // The token is valid, the proof was not.
             if !tried.begin(RecoveryStep::Nonce) {
@@ -252,6 +275,11 @@ impl Authorization {
     ) -> Result<Credential, Error> {
         let inner = &*self.inner;
         inner.check_secure()?;
+        if let Grant::TokenExchange(_) = &inner.context.settings.grant {
+            let scopes = challenge.scopes.join(" ");
+            let problem = format!("it wants more scopes ({scopes}); the operator adds them to `scopes`");
+            return Err(Error::at_url(&inner.context.server, problem));
+        }
         let mut state = self.lock().await;
         if let Some(token) = inner.stored_token(&mut state, sent, tried)? {
             return Ok(token);
@@ -281,16 +309,6 @@ impl Authorization {
 
     async fn lock(&self) -> OwnedMutexGuard<TokenState> {
         Arc::clone(&self.inner.state).lock_owned().await
-    }
-
-    /// Renews the token, even if its caller is cancelled: issuers accept a refresh token once, so their response must
-    /// not get lost. Returns `None` if there is no refresh token, or it is no longer valid.
-    async fn renew(&self, state: OwnedMutexGuard<TokenState>) -> Result<Option<Credential>, Error> {
-        let inner = Arc::clone(&self.inner);
-        tokio::spawn(async move { inner.renew(state).await }).await.unwrap_or_else(|_| {
-            let problem = "the renewal of its token was cut off";
-            Err(Error::at_url(&self.inner.context.server, problem).transient(true))
-        })
     }
 }
 
@@ -341,7 +359,7 @@ impl Inner {
         let command = settings.login_command.clone();
         let mut login = command.unwrap_or_else(|| format!("toolcrib login {}", self.context.namespace));
         if let Some(user) = &settings.user {
-            login = format!("{login} --as {}", quoted(user));
+            login = format!("{login} --as {}", shell_quoted(&clean_text(user, MAX_USER_CHARS)));
         }
         Error::NeedsLogin { login, why: clean_text(why, scopes::MAX_SCOPE_BYTES) }
     }
@@ -394,61 +412,12 @@ impl Inner {
         }
     }
 
-    async fn renew(&self, mut state: OwnedMutexGuard<TokenState>) -> Result<Option<Credential>, Error> {
-        if let Some((at, error)) = &state.failure
-            && at.elapsed() < FAILURE_PAUSE
-        {
-            return Err(error.clone());
-        }
-        let settings = &self.context.settings;
-        let _renewal_lock = settings.store.lock_for_renewal(&self.key).await?;
-        let before = state.tokens().map(|tokens| tokens.access.clone());
-        state.record = self.load()?;
-        let Some(mut record) = state.record.clone() else { return Ok(None) };
-        let Some(tokens) = &record.tokens else { return Ok(None) };
-        if Some(&tokens.access) != before.as_ref() && !tokens.should_be_renewed() {
-            // Another process has renewed the token.
-            return Ok(record.credential());
-        }
-        let fields = match &tokens.refresh {
-            _ if !settings.grant.needs_user() => {
-                grant::fields(&self.context, &record.resource, &record.issuer, &record.requested).await
-            }
-            Some(token) => Ok(vec![
-                ("grant_type", "refresh_token".to_owned()),
-                ("refresh_token", token.expose().to_owned()),
-            ]),
-            None => return Ok(None),
-        };
-        let renewed = match fields {
-            Ok(fields) => flow::renew(&self.context, &record, fields).await,
-            Err(error) => Err(error),
-        };
-        match renewed {
-            Ok(renewed) => {
-                let token = renewed.credential();
-                self.store_record(&mut state, renewed)?;
-                Ok(token)
-            }
-            Err(TokenRequestError::Rejected(error)) => {
-                tracing::debug!(%error, "a token can no longer be renewed");
-                if let Some(tokens) = &mut record.tokens {
-                    tokens.refresh = None;
-                }
-                self.store_record(&mut state, record)?;
-                Ok(None)
-            }
-            Err(TokenRequestError::Failed(error)) => {
-                state.failure = Some((Instant::now(), error.clone()));
-                Err(error)
-            }
-        }
-    }
-
     /// Returns the server's challenge to a request without a token. A server without a challenge is assumed to need a
     /// login nevertheless: many list their tools for everyone.
     async fn fetch_challenge(&self) -> Result<Challenge, Error> {
-        let response = self.send_probe(HeaderMap::new()).await?;
+        let Some(response) = self.send_probe(HeaderMap::new()).await? else {
+            return Ok(Challenge::default());
+        };
         let header = response.headers.get_all(WWW_AUTHENTICATE).iter().find_map(|value| value.to_str().ok());
         let is_asking = response.status == StatusCode::UNAUTHORIZED;
         Ok(header.filter(|_| is_asking).map(Challenge::read).unwrap_or_default())
@@ -459,23 +428,23 @@ impl Inner {
     async fn fetch_nonce(&self, credential: &Credential) -> Result<(), Error> {
         let server = &self.context.server;
         let headers = credential.headers(&Method::POST, server, &self.server_nonce)?;
-        if self.server_nonce.note(&self.send_probe(headers).await?.headers) {
+        let response = self.send_probe(headers).await?;
+        if response.is_some_and(|response| self.server_nonce.note(&response.headers)) {
             return Ok(());
         }
         Err(Error::at_url(server, "it requires its nonce in the proof of a token, and sends none"))
     }
 
-    async fn send_probe(&self, mut headers: HeaderMap) -> Result<Response, Error> {
-        let Probe { accept, body } = &self.probe;
+    async fn send_probe(&self, mut headers: HeaderMap) -> Result<Option<Response>, Error> {
+        let Some(Probe { accept, body }) = &self.probe else { return Ok(None) };
         headers.insert(ACCEPT, HeaderValue::from_static(accept));
         let Context { server, http_client, .. } = &self.context;
-        http_client.post(server, "application/json", headers, body.clone()).await
+        http_client.post(server, "application/json", headers, body.clone()).await.map(Some)
     }
 }
 
-/// Returns a name as a shell takes it.
-fn quoted(name: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '@' | ':');
-    let name = clean_text(name, MAX_USER_CHARS);
-    if name.chars().all(is_plain) { name } else { format!("'{}'", name.replace('\'', r"'\''")) }
+/// Returns a word of a command as a shell takes it.
+pub fn shell_quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '@' | ':');
+    if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }

@@ -44,14 +44,24 @@ pub(super) enum TokenBinding {
     Required,
 }
 
-/// Fetches the metadata of the server and of its authorization server. `wanted` is the only permitted issuer, if set.
+/// Fetches the metadata of the server and of its authorization server. `wanted` is the only permitted issuer, if set, and
+/// `is_trusted` says that it is the issuer of a server without metadata.
 pub(super) async fn discover(
     http_client: &AuthHttpClient,
     server: &Url,
     challenge: &Challenge,
-    wanted: Option<&str>,
+    (wanted, is_trusted): (Option<&str>, bool),
 ) -> Result<Discovery, Error> {
     let Some((resource, metadata)) = resource_metadata(http_client, server, challenge).await? else {
+        if let Some(issuer) = wanted.filter(|_| is_trusted) {
+            let found = server_metadata(http_client, issuer).await?;
+            return Ok(Discovery {
+                resource: display_url(server).trim_end_matches('/').to_owned(),
+                scopes: Vec::new(),
+                server: found.ok_or_else(|| Error::at(issuer, NO_METADATA))?,
+                binding: TokenBinding::Unsupported,
+            });
+        }
         return discover_without_metadata(http_client, server, wanted).await;
     };
     let algorithms = metadata.dpop_signing_alg_values_supported.as_ref();

@@ -123,7 +123,8 @@ async fn discover_server(
     before: Option<&StoredCredentials>,
 ) -> Result<Discovery, Error> {
     let issuer = context.settings.issuer.as_deref();
-    let discovered = discover(&context.http_client, &context.server, challenge, issuer).await?;
+    let wanted = (issuer, context.settings.trusts_issuer);
+    let discovered = discover(&context.http_client, &context.server, challenge, wanted).await?;
     if issuer.is_none()
         && let Some(before) = before.filter(|before| before.client.origin == ClientOrigin::Configured)
         && !is_same_issuer(&before.issuer, &discovered.server.issuer)

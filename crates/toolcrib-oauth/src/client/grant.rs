@@ -20,7 +20,7 @@ use crate::{Error, MAX_TOKEN_BYTES};
 const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 
 /// The grant that exchanges one token for another (RFC 8693).
-const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
+pub(super) const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 
 const ID_TOKEN: &str = "urn:ietf:params:oauth:token-type:id_token";
 
@@ -37,6 +37,11 @@ pub(super) async fn fields(
 ) -> Result<Fields, TokenRequestError> {
     let assertion = match &context.settings.grant {
         Grant::ClientCredentials | Grant::AuthorizationCode => None,
+        Grant::TokenExchange(_) => {
+            return Err(
+                Error::at(&context.namespace, "the token of each caller is exchanged by itself").into()
+            );
+        }
         Grant::WorkloadIdentity(token) => Some(identity_token(context, token)?),
         Grant::EnterpriseManaged(provider, token) => {
             let subject = identity_token(context, token)?;

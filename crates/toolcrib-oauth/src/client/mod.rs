@@ -20,6 +20,9 @@ mod http_client;
 mod scopes;
 mod token_response;
 
+mod token_endpoint;
+mod token_exchange;
+
 mod discovery;
 mod server_metadata;
 
@@ -34,6 +37,7 @@ mod token_folder;
 mod token_key;
 mod token_store;
 
+mod login_links;
 mod loopback;
 mod redirect;
 mod settings;
@@ -45,11 +49,14 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-pub use authorization::{Authorization, LoginSummary, Probe};
-pub use client_credentials::{AccessToken, ClientCredentials, TokenSource};
+pub use authorization::{Authorization, LoginSummary, Probe, shell_quoted};
+pub use client_credentials::TokenSource;
+pub use login_links::{LoginLinks, LoginOwner};
 pub use loopback::{LOGIN_TIMEOUT, LoopbackRedirect};
 pub use redirect::{Authorize, Redirect};
 pub use request::RequestAuthorization;
 pub use settings::{ClientSettings, Grant, IdentityProvider, IdentityToken, SecretSink};
+pub use token_endpoint::{AccessToken, ClientCredentials};
+pub use token_exchange::TokenExchange;
 pub use token_key::{TOKEN_KEY_VARIABLE, TokenKey};
 pub use token_store::TokenStore;

@@ -22,6 +22,9 @@ impl Authorization {
     /// Begins the authorization of a request.
     pub async fn request(&self) -> Result<RequestAuthorization<'_>, Error> {
         let credential = self.token().await?;
+        if credential.is_none() {
+            self.check_needs_token()?;
+        }
         Ok(RequestAuthorization { authorization: self, credential, tried: TriedSteps::default() })
     }
 

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use toolcrib_model::Secret;
+use toolcrib_model::{Secret, SubjectToken};
 use toolcrib_policy::Access;
 
 use super::redirect::Authorize;
+use super::token_exchange::TokenExchange;
 use super::token_store::TokenStore;
 
 /// A callback that receives each secret that a server issues, for redaction.
@@ -29,6 +30,9 @@ pub enum Grant {
     /// On behalf of a user, whose identity an identity provider confirms to the authorization server: without a login
     /// there. The token is the user's identity token that the provider has issued.
     EnterpriseManaged(IdentityProvider, IdentityToken),
+    /// On behalf of the caller of each call, by an exchange of the token that the caller came with. Without a caller,
+    /// requests have no token.
+    TokenExchange(TokenExchange),
 }
 
 impl Grant {
@@ -85,12 +89,18 @@ pub struct ClientSettings {
     pub client_metadata_url: Option<String>,
     /// The only permitted authorization server. It may have a private address if the server itself may.
     pub issuer: Option<String>,
+    /// True if no request is sent without a token. By default a server is asked without one if it may not need any.
+    pub needs_token: bool,
+    /// True if the issuer is believed to be that of a server which publishes no metadata, as most HTTP APIs.
+    pub trusts_issuer: bool,
     /// The scopes to request in any case.
     pub scopes: Vec<String>,
     /// The redirect port on this machine, for a client that is registered with one. Any free port by default.
     pub redirect_port: Option<u16>,
     /// The user whose tokens they are; absent for tokens that all users share. Tokens of a user are sent for no other.
     pub user: Option<Arc<str>>,
+    /// The token that the user came with.
+    pub subject: Option<Arc<SubjectToken>>,
     /// The store for tokens.
     pub store: TokenStore,
     /// The hosts that may be reached.
@@ -127,9 +137,16 @@ impl ClientSettings {
         self
     }
 
-    /// Sets the user whose tokens they are.
+    /// Sets the user whose tokens they are. The secrets that the server issues from then on are those of the user.
     pub fn with_user(mut self, user: impl Into<Arc<str>>) -> Self {
         self.user = Some(user.into());
+        self.issued = Arc::default();
+        self
+    }
+
+    /// Sets the token that the user came with.
+    pub fn with_subject(mut self, subject: Arc<SubjectToken>) -> Self {
+        self.subject = Some(subject);
         self
     }
 

@@ -3,6 +3,8 @@
 //! Parsing is stricter than the RFCs require, so that this server and the issuer read a token alike: no duplicate keys,
 //! no padding, no critical extensions. Keys that a token contains (`jwk`, `jku`, `x5u`) are ignored.
 
+use std::time::Duration;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value};
@@ -73,6 +75,8 @@ pub struct Claims {
     pub client_id: Option<String>,
     /// The granted scopes.
     pub scopes: Vec<String>,
+    /// The time at which the token expires, in seconds since 1970.
+    pub expires_at: u64,
 }
 
 impl<'a> Token<'a> {
@@ -134,6 +138,7 @@ impl Claims {
         Ok(Self {
             subject: subject.ok_or(TokenError::Subject)?.to_owned(),
             client_id: client_id.map(str::to_owned),
+            expires_at: Duration::try_from_secs_f64(end.max(0.0)).map_or(u64::MAX, |end| end.as_secs()),
             scopes: scopes(claims.get("scope").or_else(|| claims.get("scp"))),
         })
     }

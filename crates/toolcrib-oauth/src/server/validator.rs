@@ -76,6 +76,11 @@ impl TokenValidator {
         }
     }
 
+    /// Returns the URL by which clients call the server.
+    pub fn resource_url(&self) -> &Url {
+        &self.server.resource_url
+    }
+
     /// Returns the URL of the metadata.
     pub fn metadata_url(&self) -> &Url {
         &self.metadata_url

@@ -35,16 +35,14 @@ impl Results {
         if text.is_empty() || self.counter.count(&text) >= self.counter.count(html) {
             return None;
         }
-        let page = StoredResult::new(
-            Owner::of(context),
-            result.name.clone(),
-            html.to_owned(),
-            Format::Text,
-            None,
-        );
+        let page =
+            StoredResult::new(Owner::of(context), result.name.clone(), html.to_owned(), Format::Text, None);
         if let (_, Some(handle)) = self.store.insert(page) {
             // Writing to a string cannot fail.
-            let _ = write!(text, "\n\n(The readable part of a web page. read_result(handle=\"{handle}\") has its HTML.)");
+            let _ = write!(
+                text,
+                "\n\n(The readable part of a web page. read_result(handle=\"{handle}\") has its HTML.)"
+            );
         }
         Some(text)
     }

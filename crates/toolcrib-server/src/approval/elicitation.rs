@@ -40,9 +40,19 @@ pub(crate) enum ElicitationMode {
     Results,
 }
 
+/// The kinds of questions that a client can put to its user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ElicitationKinds {
+    /// Forms to fill in.
+    pub(crate) forms: bool,
+    /// Pages to open.
+    pub(crate) pages: bool,
+}
+
 /// The elicitation session of one call.
 pub(crate) struct ElicitationSession {
     mode: ElicitationMode,
+    kinds: ElicitationKinds,
     open: Arc<Mutex<OpenQuestions>>,
     question_added: Notify,
     /// Set when the client no longer waits for the call and cannot receive questions in place of its result.
@@ -116,10 +126,11 @@ impl Drop for OpenQuestionGuard {
 }
 
 impl ElicitationSession {
-    pub(crate) fn new(mode: ElicitationMode, early: EarlyAnswers) -> Arc<Self> {
+    pub(crate) fn new(mode: ElicitationMode, kinds: ElicitationKinds, early: EarlyAnswers) -> Arc<Self> {
         let open = Mutex::new(OpenQuestions { early, ..OpenQuestions::default() });
         Arc::new(Self {
             mode,
+            kinds,
             open: Arc::new(open),
             question_added: Notify::new(),
             abandoned: AtomicBool::new(false),
@@ -210,7 +221,7 @@ impl ElicitationSession {
 impl ClientPrompter for ElicitationSession {
     async fn ask(&self, batch: &mut [ApprovalRequest]) -> bool {
         let forms = batch.iter().map(|asked| form::of_call(asked.question())).collect::<Option<Vec<_>>>();
-        let Some(forms) = forms.filter(|_| !self.is_abandoned()) else { return false };
+        let Some(forms) = forms.filter(|_| self.kinds.forms && !self.is_abandoned()) else { return false };
         let questions = forms.into_iter().map(|form| FormRequest { server: None, key: None, form }).collect();
         let asked = self.ask_forms(questions);
         // Each answer is stored as it arrives, so that the answers before a timeout count.
@@ -228,7 +239,15 @@ impl ClientPrompter for ElicitationSession {
         if self.is_abandoned() {
             return None;
         }
-        let Some(form) = form::of_user(question) else { return Some(UserAnswer::Nobody) };
+        let page = question.link.as_ref().filter(|_| self.kinds.pages);
+        if page.is_none() && !self.kinds.forms {
+            return None;
+        }
+        let form = match page {
+            Some(url) => Some(form::of_page(question, url).ok()?),
+            None => form::of_user(question),
+        };
+        let Some(form) = form else { return Some(UserAnswer::Nobody) };
         let asking = FormRequest { server: question.server.as_deref(), key: question.key.as_deref(), form };
         let reply = self.ask_forms(vec![asking]).pop()?;
         Some(match reply.await {

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Value, json};
+use toolcrib_model::random::{NoRandomNumbers, hex, random_bytes};
 use toolcrib_model::text::truncate_chars;
 use toolcrib_model::{FieldKind, FormField, UserAnswer, UserQuestion};
 use toolcrib_policy::{Question, Remember};
@@ -21,6 +22,9 @@ const MAX_DESCRIPTION_LINES: usize = 12;
 
 /// The maximum length of each of these lines, in characters.
 const MAX_DESCRIPTION_LINE_CHARS: usize = 160;
+
+/// The random bytes in the id of a page.
+const ELICITATION_ID_BYTES: usize = 16;
 
 /// The decisions on a call. The first is the default when the user accepts the form without a decision.
 const DECISIONS: [(&str, &str); 3] =
@@ -107,6 +111,16 @@ pub(super) fn of_user(question: &UserQuestion) -> Option<ElicitRequestParams> {
         properties.insert(CONTENT.into(), json!({"type": "string", "title": "Text", "default": content}));
     }
     form(message, &Value::Object(properties), &required)
+}
+
+/// Returns the request to open the page of a question.
+pub(super) fn of_page(question: &UserQuestion, url: &str) -> Result<ElicitRequestParams, NoRandomNumbers> {
+    Ok(ElicitRequestParams::UrlElicitationParams {
+        meta: None,
+        message: question.question.clone(),
+        url: url.to_owned(),
+        elicitation_id: hex(&random_bytes::<ELICITATION_ID_BYTES>()?),
+    })
 }
 
 /// Returns the user's answer to a question.

@@ -21,7 +21,7 @@ use toolcrib_model::{UserAnswer, UserQuestion};
 use toolcrib_port::{ApprovalRequest, Approver, CallContext};
 
 pub use elicitation::MAX_QUESTIONS;
-pub(crate) use elicitation::{EarlyAnswers, ElicitationMode, ElicitationSession};
+pub(crate) use elicitation::{EarlyAnswers, ElicitationKinds, ElicitationMode, ElicitationSession};
 pub(crate) use operator_queue::MAX_FEEDBACK_CHARS;
 pub use operator_queue::{AnswerOutcome, OperatorAnswer, OperatorPresence, PendingApprovals};
 pub(crate) use suspended_calls::{RequestKey, SUSPENSION_TIME, SuspendedCalls, refused};

@@ -16,7 +16,7 @@ use toolcrib_port::{CallContext, CallScope, ToolCaller};
 use tracing::Instrument as _;
 
 use crate::app_version::Lease;
-use crate::approval::{EarlyAnswers, ElicitationMode, ElicitationSession};
+use crate::approval::{EarlyAnswers, ElicitationKinds, ElicitationMode, ElicitationSession};
 use crate::calls::progress::{ProgressReporter, progress_queue};
 use crate::calls::start_record::StartRecord;
 use crate::calls::structured_output::{StructuredCaller, StructuredContent};
@@ -44,6 +44,7 @@ impl Caller {
             .with_conversation(Arc::clone(&self.session))
             .with_scope(self.scope.clone());
         context.user.clone_from(&self.client.user);
+        context.subject_token.clone_from(&self.client.subject_token);
         context
     }
 }
@@ -55,7 +56,7 @@ pub(crate) struct CallSetup {
     cancel: CancellationToken,
     reporter: ProgressReporter,
     /// The channel through which its client is asked, if the client can be asked.
-    mode: Option<ElicitationMode>,
+    mode: Option<(ElicitationMode, ElicitationKinds)>,
     /// The answers that came with the call.
     early: InputResponses,
     /// The structured content of the result, which the client checks against a schema.
@@ -176,14 +177,14 @@ impl CallSetup {
     /// Runs a call. It runs in a separate task if it may have to wait for its client to resume it.
     pub(crate) fn run(self, call: ToolCall, limit: WaitLimit) -> RunningCall {
         let Self { lease, mut context, cancel, reporter, mode, early, structure, replica } = self;
-        let asks_by_result = matches!(mode, Some(ElicitationMode::Results));
+        let asks_by_result = matches!(mode, Some((ElicitationMode::Results, _)));
         let start_record = replica.filter(|_| asks_by_result).map(|replica| StartRecord::new(&replica));
         if let Some(record) = &start_record {
             context.journal = Some(Arc::clone(record) as _);
         }
         let server = if early.is_empty() { String::new() } else { server_of(&call, &lease, &context) };
-        let elicitation =
-            mode.map(|mode| ElicitationSession::new(mode, EarlyAnswers { server, answers: early }));
+        let early = EarlyAnswers { server, answers: early };
+        let elicitation = mode.map(|(mode, kinds)| ElicitationSession::new(mode, kinds, early));
         let mut caller: Arc<dyn ToolCaller> = lease.runtime.executor().tool_caller();
         if let Some(elicitation) = &elicitation {
             context = context.with_reply_to(Arc::clone(elicitation) as _);
@@ -300,19 +301,19 @@ pub(crate) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 
-/// Returns the channel through which this client is asked, if it can ask its user.
-fn elicitation_mode(context: &RequestContext<RoleServer>) -> Option<ElicitationMode> {
+/// Returns the channel through which this client is asked, and the kinds of questions, if it can ask its user.
+fn elicitation_mode(context: &RequestContext<RoleServer>) -> Option<(ElicitationMode, ElicitationKinds)> {
     let capabilities: ClientCapabilities = context.client_capabilities()?;
     let elicitation = capabilities.elicitation?;
     // A client that declares no mode supports forms, the only mode of earlier revisions.
-    if elicitation.form.is_none() && elicitation.url.is_some() {
-        return None;
-    }
-    Some(if is_modern(context) {
+    let pages = elicitation.url.is_some();
+    let kinds = ElicitationKinds { forms: elicitation.form.is_some() || !pages, pages };
+    let mode = if is_modern(context) {
         ElicitationMode::Results
     } else {
         ElicitationMode::Requests(context.peer.clone())
-    })
+    };
+    Some((mode, kinds))
 }
 
 /// Returns the hooks on whose behalf a client declares to call: with them, a cycle of hooks is found.

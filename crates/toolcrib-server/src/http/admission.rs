@@ -4,9 +4,11 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use toolcrib_app::App;
+use url::Url;
 
 use super::allowed_hosts::AllowedHosts;
 use super::auth::Authenticator;
+use super::login_callback;
 use super::rate_limit::RateLimiter;
 use crate::Error;
 use crate::server::Shared;
@@ -48,5 +50,18 @@ impl AdmissionRules {
             max_body_bytes: limits.body_bytes.get(),
             body_patience: Duration::from_secs(limits.body_seconds.get().into()),
         })
+    }
+
+    /// Returns the URL that browsers come back to after a login: at the URL by which clients call this server, or at this
+    /// machine. `None` if neither is known.
+    pub(super) fn login_url(&self, address: SocketAddr) -> Option<String> {
+        let own = || {
+            let origin = format!("http://127.0.0.1:{}", address.port());
+            Url::parse(&origin).ok().filter(|_| address.ip().is_loopback())
+        };
+        let mut url = self.auth.resource_url().cloned().or_else(own)?;
+        url.set_path(login_callback::PATH);
+        url.set_query(None);
+        Some(url.to_string())
     }
 }

@@ -83,6 +83,11 @@ impl Authenticator {
         self.oauth.as_ref().map(|oauth| (oauth.metadata_url(), oauth.metadata()))
     }
 
+    /// Returns the URL by which clients with tokens of an authorization server call this server.
+    pub(super) fn resource_url(&self) -> Option<&Url> {
+        self.oauth.as_ref().map(OAuth::resource_url)
+    }
+
     /// Returns the challenge that is sent with a refusal (RFC 6750, RFC 9728).
     pub(super) fn challenge(&self, refusal: &AuthError) -> String {
         let mut challenge = "Bearer realm=\"toolcrib\"".to_owned();

@@ -100,7 +100,7 @@ async fn answer(
         drop(share);
         return response.map(|body| body::holding(body, permit));
     }
-    // The token is for this server alone and must not reach other code.
+    // The token is for this server alone. Other code has it only to exchange it for a token of another server.
     request.headers_mut().remove(AUTHORIZATION);
     request.extensions_mut().insert(Arc::clone(&client));
     let is_unknown = |session: &str| !state.sessions.has(&client.owner, session);

@@ -19,6 +19,7 @@ mod connections;
 mod endpoint;
 mod event_stream;
 mod handoff;
+mod login_callback;
 mod memory_budget;
 mod page;
 mod rate_limit;
@@ -100,6 +101,9 @@ impl Server {
             page: self.page.clone(),
         };
         let state = Arc::new(state);
+        if let Some(url) = state.rules().login_url(address) {
+            self.shared.runtime().app().extensions.login_links.serve_at(url);
+        }
         let mut listeners = self.shared.listeners.lock();
         listeners.push(Arc::downgrade(&(Arc::clone(&state) as Arc<dyn Listener>)));
         drop(listeners);
@@ -141,6 +145,7 @@ impl HttpServer {
             .route("/metrics", get(endpoint::metrics))
             .route(PROTECTED_RESOURCE, get(endpoint::resource))
             .route(&format!("{PROTECTED_RESOURCE}/{{*path}}"), get(endpoint::resource))
+            .route(login_callback::PATH, get(login_callback::ask).post(login_callback::agree))
             .route("/healthz", get(endpoint::healthz))
             .route("/readyz", get(endpoint::readyz))
             .with_state(state);

@@ -314,7 +314,8 @@ fn foreign_form() -> Response {
     reply::plain(StatusCode::FORBIDDEN, "this form is not from this page; load it again")
 }
 
-fn html(status: StatusCode, text: String) -> Response {
+/// Returns a page for a browser.
+pub(super) fn html(status: StatusCode, text: String) -> Response {
     guarded(status, "text/html; charset=utf-8", Body::from(text))
 }
 

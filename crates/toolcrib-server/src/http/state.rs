@@ -64,6 +64,9 @@ impl HttpState {
 impl Listener for HttpState {
     fn prepare(self: Arc<Self>, app: &App) -> Result<Switch, Error> {
         let rules = AdmissionRules::new(&self.shared, app, self.address, Some(&self.rules()))?;
+        if let Some(url) = rules.login_url(self.address) {
+            app.extensions.login_links.serve_at(url);
+        }
         Ok(Box::new(move |version| {
             self.active.send_replace(ActiveApp { rules: Arc::new(rules), version });
         }))

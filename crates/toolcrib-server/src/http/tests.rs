@@ -1,6 +1,7 @@
 //! What serving over HTTP promises of connections, tried on real sockets.
 
 mod drops;
+mod login;
 mod profiles;
 mod shutdown;
 

@@ -26,7 +26,9 @@ use crate::client::Client;
 
 pub(crate) use form::{Fields, MAX_FORM_BYTES};
 pub(crate) use reply::{MAX_REPLY_BYTES, reply};
-pub(crate) use sections::{PROFILE_FORM, PageView, answer_to, page, reply_to, sign_in};
+pub(crate) use sections::{
+    PROFILE_FORM, PageView, answer_to, login_answered, login_question, page, reply_to, sign_in,
+};
 
 /// The style of the page. It is served under a separate path, so that the page needs no inline style.
 pub(crate) const STYLE: &str = include_str!("status.css");

@@ -341,7 +341,9 @@ async fn token(State(world): State<World>, headers: HeaderMap, body: Bytes) -> R
     {
         return turned_away;
     }
-    if grant == "urn:ietf:params:oauth:grant-type:token-exchange" {
+    // The token of a caller, `caller-NUMBER`.
+    let caller = fields.get("subject_token").and_then(|token| token.strip_prefix("caller-")?.parse().ok());
+    if grant == "urn:ietf:params:oauth:grant-type:token-exchange" && caller.is_none() {
         let answer = json!({
             "access_token": "id-jag-0",
             "issued_token_type": "urn:ietf:params:oauth:token-type:id-jag",
@@ -356,10 +358,10 @@ async fn token(State(world): State<World>, headers: HeaderMap, body: Bytes) -> R
         let after = |key: &str, prefix: &str| fields.get(key)?.strip_prefix(prefix)?.parse::<usize>().ok();
         let renewed = after("refresh_token", "refresh-token-");
         let renewed = renewed.and_then(|number| Some(world.shared.owners.lock().get(number)?.0));
-        renewed.or_else(|| after("code", "authorization-code-")).unwrap_or_default()
+        renewed.or(caller).or_else(|| after("code", "authorization-code-")).unwrap_or_default()
     };
     let login = login(&fields);
-    if grant == "refresh_token" && rules.revoked_logins.contains(&login) {
+    if grant != "authorization_code" && rules.revoked_logins.contains(&login) {
         return (StatusCode::BAD_REQUEST, Json(json!({"error": "invalid_grant"}))).into_response();
     }
     let scope = match grant {
@@ -386,6 +388,7 @@ async fn token(State(world): State<World>, headers: HeaderMap, body: Bytes) -> R
         "access_token": format!("access-token-{number}"),
         "refresh_token": format!("refresh-token-{number}"),
         "token_type": if rules.is_bound { "DPoP" } else { "bearer" },
+        "issued_token_type": "urn:ietf:params:oauth:token-type:access_token",
         "expires_in": 3_600,
     });
     Json(laid(answer, &rules.tokens)).into_response()

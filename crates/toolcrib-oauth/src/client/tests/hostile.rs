@@ -52,7 +52,7 @@ async fn a_canary_behind_a_discovered_url_hears_nothing() {
             http_client.post(&url, "application/json", HeaderMap::new(), String::new()).await.unwrap_err();
             server_metadata(&http_client, &text).await.unwrap_err();
             let challenge = Challenge { resource_metadata: Some(text.clone()), ..Challenge::default() };
-            discover(&http_client, &server, &challenge, None).await.unwrap_err();
+            discover(&http_client, &server, &challenge, (None, false)).await.unwrap_err();
             for key in ["authorization_endpoint", "token_endpoint", "registration_endpoint"] {
                 let mut wire =
                     json!({"issuer": "https://a.example", "token_endpoint": "https://a.example/token"});

@@ -7,6 +7,7 @@ use serde_json::Value;
 use sha2::Sha256;
 use toolcrib_app::sections::serve::{OAuthClient, ServedOAuth};
 use toolcrib_model::random::random_bytes;
+use toolcrib_model::{Secret, SubjectToken};
 use toolcrib_oauth::server::{Claims, TokenValidator, ValidationError};
 use url::Url;
 
@@ -57,7 +58,11 @@ impl OAuth {
         let mut own = self.clients.iter().filter(|client| is_of(client, &claims)).peekable();
         let wanted = own.peek().map(|wanted| wanted.scopes.join(" "));
         match own.find(|client| client.scopes.iter().all(|scope| claims.scopes.contains(scope))) {
-            Some(client) => Ok(Arc::new(self.person(&client.name, &claims.subject))),
+            Some(client) => {
+                let subject_token = SubjectToken { token: Secret::new(token), expires_at: claims.expires_at };
+                let person = self.person(&client.name, &claims.subject);
+                Ok(Arc::new(Client { subject_token: Some(Arc::new(subject_token)), ..person }))
+            }
             None => Err(AuthError::Insufficient(wanted.unwrap_or_default())),
         }
     }
@@ -82,6 +87,11 @@ impl OAuth {
             }
         }
         serde_json::json!(self.validator.metadata(scopes, "toolcrib"))
+    }
+
+    /// Returns the URL by which clients call this server.
+    pub(super) fn resource_url(&self) -> &Url {
+        self.validator.resource_url()
     }
 
     /// Returns the URL of the metadata.

@@ -1,6 +1,7 @@
 //! The sections of the page.
 
 mod calls;
+mod login;
 mod profiles;
 mod questions;
 mod sources;
@@ -8,6 +9,7 @@ mod tasks;
 mod tools;
 mod user_questions;
 
+pub(crate) use login::{login_answered, login_question};
 use maud::{DOCTYPE, Markup, html};
 pub(crate) use profiles::PROFILE_FORM;
 pub(crate) use questions::answer_to;

@@ -55,6 +55,9 @@ impl PageView<'_> {
             question.content.is_none() && question.choices.is_empty() && question.fields.is_empty();
         html! {
             pre { (text_to(&question.question, MAX_QUESTION_CHARS)) }
+            @if let Some(link) = question.link.as_deref().filter(|link| is_web_page(link)) {
+                p { a href=(link) target="_blank" rel="noreferrer noopener" { "Open the page" } }
+            }
             @if is_whole(question) {
                 form method="post" action="/reply" {
                     (self.sealed_question(id, &reply_to(id)))
@@ -79,6 +82,11 @@ impl PageView<'_> {
             }
         }
     }
+}
+
+/// Returns true if a link leads to a page of the web, and runs nothing here.
+fn is_web_page(link: &str) -> bool {
+    link.starts_with("https://") || link.starts_with("http://")
 }
 
 /// Returns the text that the seal of a form protects.
