@@ -63,5 +63,8 @@ pub use location::{RuleLocations, SettingLocation};
 pub use policy::Policy;
 pub use principal::Principal;
 pub use question::Question;
+pub use rules::approval_rule::{
+    AnswerRefusal, ApprovalRequirement, ApprovalRule, MAX_APPROVERS, OPERATOR, People,
+};
 pub use rules::scope::Scope;
 pub use toolcrib_model::name::RUNTIME_NAMESPACE;
