@@ -14,7 +14,7 @@ use crate::Extensions;
 const BEGIN: &str = "<!-- The rest is generated from `toolcrib schema app`. -->\n";
 
 /// An example for each top-level section and for the sections that are used most.
-const EXAMPLES: [(&str, &str); 23] = [
+const EXAMPLES: [(&str, &str); 24] = [
     ("app", "app: {id: desk, description: Answers customers., workspace: ./work}"),
     (
         "agents[]",
@@ -77,6 +77,11 @@ const EXAMPLES: [(&str, &str); 23] = [
         "serve:\n  surface: discovery\n  tokens: [{name: ci, token: \"${CI_TOKEN}\", max_risk_level: low}]",
     ),
     ("serve.limits", "serve:\n  limits: {requests_per_second: 50}"),
+    (
+        "approvals",
+        "approvals:\n  people: {alice: {key: \"${ALICE_KEY}\"}}\n  \
+         rules: [{module: payments, approvers: 2, four_eyes: true}]",
+    ),
     ("audit", "audit: {path: audit.jsonl, required: true}"),
     ("generate", "generate: {num_outputs: 100, kinds: {single: 3, nested: 1}, output: data.jsonl}"),
     (

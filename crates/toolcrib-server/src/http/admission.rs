@@ -7,6 +7,7 @@ use toolcrib_app::App;
 
 use super::allowed_hosts::AllowedHosts;
 use super::auth::Authenticator;
+use super::page_keys::PageKeys;
 use super::rate_limit::RateLimiter;
 use crate::Error;
 use crate::server::Shared;
@@ -15,6 +16,8 @@ use crate::server::Shared;
 pub(super) struct AdmissionRules {
     pub(super) allowed_hosts: AllowedHosts,
     pub(super) auth: Authenticator,
+    /// The people who approve calls on the page.
+    pub(super) people: PageKeys,
     pub(super) rate_limiter: RateLimiter,
     pub(super) has_page: bool,
     pub(super) max_sessions: usize,
@@ -37,9 +40,12 @@ impl AdmissionRules {
             return Err(Error::Open { address });
         }
         let limits = &section.limits;
+        let link_host = app.config.approvals.host();
+        let hosts: Vec<String> = section.allowed_hosts.iter().cloned().chain(link_host).collect();
         Ok(Self {
-            allowed_hosts: AllowedHosts::new(address, &section.allowed_hosts, &section.allowed_origins),
+            allowed_hosts: AllowedHosts::new(address, &hosts, &section.allowed_origins),
             auth,
+            people: PageKeys::new(app)?,
             rate_limiter: RateLimiter::new(limits),
             has_page: section.page.unwrap_or_else(|| address.ip().is_loopback()),
             max_sessions: limits.sessions.get(),

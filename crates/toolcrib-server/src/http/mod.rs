@@ -12,6 +12,7 @@
 
 mod admission;
 mod allowed_hosts;
+mod approve;
 mod auth;
 mod body;
 mod connections;
@@ -19,6 +20,7 @@ mod endpoint;
 mod event_stream;
 mod memory_budget;
 mod page;
+mod page_keys;
 mod rate_limit;
 mod reply;
 mod sessions;
@@ -44,6 +46,7 @@ use self::admission::AdmissionRules;
 use self::memory_budget::BodyBudget;
 use self::state::{ActiveApp, HttpState};
 use crate::app_version::Listener;
+use crate::approval::LINK_PATH;
 use crate::{Error, Server};
 
 /// The time that running calls have to end when the server shuts down.
@@ -85,6 +88,7 @@ impl Server {
             mcp,
             bodies: BodyBudget::default(),
             page: self.page.clone(),
+            approvals: self.approvals.clone(),
         };
         let state = Arc::new(state);
         let mut listeners = self.shared.listeners.lock();
@@ -123,6 +127,7 @@ impl HttpServer {
             .route("/sign-in", post(page::submit_key))
             .route("/answer", post(page::answer))
             .route("/reply", post(page::reply))
+            .route(&format!("{LINK_PATH}{{token}}"), get(approve::show).post(approve::answer))
             .route("/metrics", get(endpoint::metrics))
             .route(PROTECTED_RESOURCE, get(endpoint::resource))
             .route(&format!("{PROTECTED_RESOURCE}/{{*path}}"), get(endpoint::resource))
