@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use toolcrib_document::Error as DocumentError;
 use toolcrib_exec::{FlowSettings, Hook};
-use toolcrib_policy::{Access, Policy, RUNTIME_NAMESPACE};
+use toolcrib_policy::{Policy, RUNTIME_NAMESPACE};
 use toolcrib_port::{ToolEngine as _, ToolLoader};
 use toolcrib_registry::{Enrichment, SessionTools, Shapes, Snapshot, ToolRegistry};
 use toolcrib_sdk::Module;
@@ -20,8 +20,8 @@ use crate::sections::channels::NamedChannel;
 use crate::sections::enrichments::EnrichmentsSection;
 use crate::sections::setup::Setup;
 use crate::sections::{
-    agents, app, audit, capabilities, channels, enrichments, execution, generate, hooks, limits, modules,
-    runtime, search, serve, setup, shapes, skills,
+    agents, app, approvals, audit, capabilities, channels, enrichments, execution, generate, hooks, limits,
+    modules, runtime, search, serve, setup, shapes, skills,
 };
 use crate::sources::{self, BuiltSource};
 use crate::{App, Error, Extensions, LaunchOptions, called_apps, protected_files, secrets};
@@ -131,6 +131,7 @@ impl Blueprint {
             modules::build(&config.modules, &resolved.module_configs, extensions, &context, &mut found);
         let policy = capabilities::policy(&app, (&modules, &skills), &mut found);
         let policy = serve::scope(policy, &app, &mut found);
+        let policy = approvals::rules(policy, &app, &mut found);
         let setup = setup::build(config, file, &modules, &mut found);
         let channels = channels::build(&app, &context, &modules, policy.as_ref(), &mut found);
         let sources = sources::open_all(&app, &context, &skills, &mut found.errors);
@@ -220,13 +221,10 @@ fn context<'a>(
     is_strict: bool,
     session_tools: &'a SessionTools,
 ) -> AppContext<'a> {
-    let location = capabilities::locations().capabilities.key("access");
-    let access = app.config.tools.capabilities.access.as_ref().map(|rules| Access::at(&location, rules));
-    let access = access.transpose().map(Option::unwrap_or_default);
     AppContext {
         app,
         file: &app.file,
-        access: access.map_err(|error| app.file.error_at(error.place().pointer(), error.to_string())),
+        access: capabilities::access(app),
         protected: &app.protected,
         memory: &app.memory,
         means: execution::means(&app.config),

@@ -28,6 +28,8 @@ pub(crate) struct ResolvedSettings {
     pub(crate) engines: BTreeMap<String, ResolvedEntry>,
     /// The entries of `tools.channels`.
     pub(crate) channels: BTreeMap<String, ResolvedEntry>,
+    /// The entries of `approvals.channels`.
+    pub(crate) approval_channels: BTreeMap<String, ResolvedEntry>,
     /// The entries of `hooks`, in their order.
     pub(crate) hooks: Vec<ResolvedEntry>,
     /// The `config` of each module.
@@ -83,7 +85,7 @@ impl ResolvedSettings {
         let path = |text: &str, pointer: &str| variables::expanded(file, text, pointer, true);
         let named = |section: &str, entries: &BTreeMap<String, Value>| {
             let entries = entries.iter().map(|(name, entry)| {
-                let pointer = format!("/tools/{section}/{}", pointer_part(name));
+                let pointer = format!("{section}/{}", pointer_part(name));
                 (name.clone(), ResolvedEntry::new(file, entry, pointer))
             });
             entries.collect()
@@ -103,8 +105,9 @@ impl ResolvedSettings {
             enrichments: enrichments
                 .map(|(at, entry)| ResolvedEntry::new(file, entry, format!("/tools/enrichments/{at}")))
                 .collect(),
-            engines: named("engines", &tools.engines),
-            channels: named("channels", &tools.channels),
+            engines: named("/tools/engines", &tools.engines),
+            channels: named("/tools/channels", &tools.channels),
+            approval_channels: named("/approvals/channels", &config.approvals.channels),
             hooks: hooks
                 .enumerate()
                 .map(|(at, entry)| ResolvedEntry::new(file, entry, format!("/hooks/{at}")))

@@ -13,6 +13,7 @@ use toolcrib_registry::shape::ShapeSettings;
 use crate::secrets::SecretProviderConfig;
 use crate::sections::agents::AgentConfig;
 use crate::sections::app::AppSection;
+use crate::sections::approvals::ApprovalsSection;
 use crate::sections::apps::CalledAppConfig;
 use crate::sections::audit::AuditSection;
 use crate::sections::execution::ExecutionSection;
@@ -61,6 +62,8 @@ pub struct AppConfig {
     pub serve: ServeSection,
     /// Named subsets of the tools for clients of the server, each with its own surface, pins, and rules, at `/mcp/NAME`.
     pub profiles: BTreeMap<String, ProfileConfig>,
+    /// The people who approve calls.
+    pub approvals: ApprovalsSection,
     /// Audit records. Without this section none are written.
     #[serde(deserialize_with = "present")]
     pub audit: Option<AuditSection>,

@@ -15,6 +15,10 @@ use crate::views::with_originals;
 /// The maximum number of times that an invalid edit is returned to the person before the call is denied.
 pub(crate) const MAX_EDITS: usize = 5;
 
+/// The hint to a model whose call too few people approved.
+const NOT_ENOUGH_HINT: &str =
+    "tell the user that the call needs the approval of other people, who are asked where the app is served";
+
 /// The dependencies of requests for approval.
 pub(crate) struct ApprovalProcess<'a> {
     pub(crate) approver: &'a dyn Approver,
@@ -72,7 +76,9 @@ impl ApprovalProcess<'_> {
         context: &CallContext,
     ) -> Option<WaitingCall<'a>> {
         let pending = match std::mem::replace(&mut resolved.state, CallState::Taken) {
-            CallState::PendingApproval(pending) => pending.with_script(context.script.clone()),
+            CallState::PendingApproval(pending) => {
+                pending.with_script(context.script.clone()).with_user(context.user.clone())
+            }
             other => {
                 resolved.state = other;
                 return None;
@@ -152,6 +158,12 @@ impl ApprovalProcess<'_> {
                     return None;
                 }
             };
+        }
+        if let Some(shortfall) = pending.requirement().shortfall(approval) {
+            let message = format!("`{}` was not approved: {shortfall}", pending.call().tool.name.shown());
+            let error = ToolError::new(ErrorKind::ApprovalRequired, message);
+            resolved.state = CallState::Failed(error.with_hint(NOT_ENOUGH_HINT));
+            return None;
         }
         resolved.state = match pending.approve(approval, self.approvals) {
             Ok(authorized) => CallState::Authorized(authorized),

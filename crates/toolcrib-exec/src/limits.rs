@@ -20,7 +20,7 @@ pub const DEFAULT_APPROVAL_WAIT: Duration = Duration::from_mins(5);
 pub const MIN_APPROVAL_WAIT: Duration = Duration::from_secs(10);
 
 /// The maximum time limit for a person's answer.
-pub const MAX_APPROVAL_WAIT: Duration = Duration::from_mins(30);
+pub const MAX_APPROVAL_WAIT: Duration = Duration::from_hours(24);
 
 /// The time limit of all hooks together before a call runs, and again after it.
 pub const MAX_HOOK_WAIT: Duration = Duration::from_mins(1);

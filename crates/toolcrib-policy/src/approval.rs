@@ -1,5 +1,6 @@
 //! A call that waits, and the answer that is bound to it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,7 +8,10 @@ use toolcrib_model::JsonObject;
 
 use crate::digest::{Binding, Memory, Subject};
 use crate::views;
-use crate::{ApprovalDigest, Approvals, Authorized, Call, Consent, Decision, Principal, Question};
+use crate::{
+    ApprovalDigest, ApprovalRequirement, Approvals, Authorized, Call, Consent, Decision, Policy, Principal,
+    Question,
+};
 
 /// A person's yes to exactly one question. Only a [`Question`] makes one.
 ///
@@ -21,7 +25,12 @@ use crate::{ApprovalDigest, Approvals, Authorized, Call, Consent, Decision, Prin
 /// ```compile_fail
 /// # use toolcrib_policy::{Approval, Question};
 /// fn forged(question: &Question) -> Approval {
-///     Approval { digest: question.digest, edited: None, remember: Default::default() }
+///     Approval {
+///         digest: question.digest,
+///         edited: None,
+///         remember: Default::default(),
+///         approvers: Default::default(),
+///     }
 /// }
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +38,8 @@ pub struct Approval {
     digest: ApprovalDigest,
     edited: Option<JsonObject>,
     remember: Remember,
+    /// The principals of the people who approve.
+    approvers: BTreeSet<String>,
 }
 
 /// For how long an approval holds.
@@ -61,11 +72,15 @@ pub struct PendingApproval {
     is_edited: bool,
     /// The reason of what asks, for the person.
     reason: Option<String>,
+    /// The approval that the call needs, without the people who make it.
+    requirement: ApprovalRequirement,
+    /// The user on whose behalf the call is made.
+    user: Option<Arc<str>>,
 }
 
 impl Approval {
     pub(crate) fn new(digest: ApprovalDigest, edited: Option<JsonObject>) -> Self {
-        Self { digest, edited, remember: Remember::Once }
+        Self { digest, edited, remember: Remember::Once, approvers: BTreeSet::new() }
     }
 
     /// Says for how long it holds; for one call otherwise.
@@ -77,6 +92,18 @@ impl Approval {
     /// Returns the scope in which it is remembered.
     pub fn remembered(&self) -> Remember {
         self.remember
+    }
+
+    /// Names a person who approves: a user, a client of the server, or [`OPERATOR`](crate::OPERATOR). A call that needs
+    /// several people, or another one than its caller, runs only if they are named.
+    pub fn by(mut self, principal: impl Into<String>) -> Self {
+        self.approvers.insert(principal.into());
+        self
+    }
+
+    /// Returns the people who approve.
+    pub fn approvers(&self) -> impl Iterator<Item = &str> {
+        self.approvers.iter().map(String::as_str)
     }
 
     /// Returns the arguments that the person put in the place of those that were asked about.
@@ -92,8 +119,10 @@ pub fn question_id() -> u64 {
 }
 
 impl PendingApproval {
-    pub(crate) fn new(call: Call, decision: Decision, principal: Principal<'_>) -> Self {
+    pub(crate) fn new(policy: &Policy, call: Call, decision: Decision, principal: Principal<'_>) -> Self {
         Self {
+            requirement: policy.approval_requirement(&call),
+            user: None,
             subject: Subject::of(&call, principal),
             session: principal.session.to_owned(),
             agent: principal.agent.map(str::to_owned),
@@ -120,6 +149,22 @@ impl PendingApproval {
     pub fn with_script(mut self, script: Option<Arc<str>>) -> Self {
         self.script = script;
         self
+    }
+
+    /// Names the user on whose behalf the call is made.
+    pub fn with_user(mut self, user: Option<Arc<str>>) -> Self {
+        self.user = user;
+        self
+    }
+
+    /// Returns the approval that the call needs.
+    pub fn requirement(&self) -> ApprovalRequirement {
+        self.requirement.clone().with_requesters(&self.session, self.user.as_deref())
+    }
+
+    /// Returns true if one person can approve the call, and an approval may be remembered.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.requirement.is_plain()
     }
 
     /// Returns the call as it stands.
@@ -160,20 +205,24 @@ impl PendingApproval {
             subject: self.subject,
             binding: self.binding(),
             exact: self.memory(Remember::Arguments),
+            requirement: self.requirement(),
         }
     }
 
-    /// Authorizes the call if the approval names exactly this question and these arguments, and remembers the approval in its
-    /// scope. Returns the pending call otherwise.
+    /// Authorizes the call if the approval names exactly this question and these arguments, and the people whom the call
+    /// needs. Remembers the approval in its scope, unless the call needs several people or another one than its caller.
+    /// Returns the pending call otherwise.
     pub fn approve(self, approval: &Approval, approvals: &Approvals) -> Result<Authorized<Call>, Box<Self>> {
-        if approval.digest != self.digest() {
+        if approval.digest != self.digest() || self.requirement().shortfall(approval).is_some() {
             return Err(Box::new(self));
         }
-        if approval.remember != Remember::Once {
+        if approval.remember != Remember::Once && self.is_plain() {
             approvals.insert(&self.session, self.memory(approval.remember));
         }
         let consent = if self.is_edited { Consent::Edited } else { Consent::Approved };
-        Ok(Authorized::mint(self.call, self.decision, consent))
+        let people: BTreeSet<_> = approval.approvers().map(|name| self.requirement.person(name)).collect();
+        let people = (!people.is_empty()).then(|| Arc::new(people));
+        Ok(Authorized::mint(self.call, self.decision, consent).approved_by(people))
     }
 
     /// Returns the same question about other arguments, with their decision.

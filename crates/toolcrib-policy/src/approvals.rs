@@ -39,10 +39,11 @@ impl Approvals {
 
     /// Lets a call through when an approval is remembered that covers it; gives it back otherwise. It covers calls of
     /// the same tool (name, schema, source and definition), session and agent that the same rule asks about, and either
-    /// all arguments or the same values.
+    /// all arguments or the same values. A call that needs several people, or another one than its caller, is asked about
+    /// each time.
     pub fn recall(&self, pending: PendingApproval) -> Result<Authorized<Call>, Box<PendingApproval>> {
         // Most sessions remember nothing, and digests cost more than the look.
-        if !self.0.lock().sessions.contains_key(pending.session()) {
+        if !pending.is_plain() || !self.0.lock().sessions.contains_key(pending.session()) {
             return Err(Box::new(pending));
         }
         let wanted = pending.covering();

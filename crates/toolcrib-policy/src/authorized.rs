@@ -1,12 +1,13 @@
 //! A call that may run, as a type.
 
+use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::sync::Arc;
 
 use serde::Serialize;
 use toolcrib_model::{ErrorKind, Fingerprint, JsonObject, Tool, ToolError, ToolResult};
 
-use crate::{Decision, Effect, PendingApproval, Principal};
+use crate::{Decision, Effect, PendingApproval, Policy, Principal};
 
 /// A call whose tool is found and whose arguments are final.
 #[derive(Clone, Debug)]
@@ -100,6 +101,8 @@ pub struct Authorized<T> {
     inner: T,
     decision: Decision,
     consent: Consent,
+    /// The people who approved it.
+    approvers: Option<Arc<BTreeSet<String>>>,
 }
 
 /// The origin of the consent to a call.
@@ -118,7 +121,17 @@ pub enum Consent {
 
 impl<T> Authorized<T> {
     pub(crate) fn mint(inner: T, decision: Decision, consent: Consent) -> Self {
-        Self { inner, decision, consent }
+        Self { inner, decision, consent, approvers: None }
+    }
+
+    /// Names the people who approved it.
+    pub(crate) fn approved_by(self, approvers: Option<Arc<BTreeSet<String>>>) -> Self {
+        Self { approvers, ..self }
+    }
+
+    /// Returns the people who approved it, where the approver named them.
+    pub fn approvers(&self) -> impl Iterator<Item = &str> {
+        self.approvers.iter().flat_map(|approvers| approvers.iter()).map(String::as_str)
     }
 
     /// Returns the decision that granted the call or asked about it.
@@ -140,9 +153,10 @@ impl Authorized<Call> {
         rule: &Arc<str>,
         reason: &str,
         principal: Principal<'_>,
+        policy: &Policy,
     ) -> Box<PendingApproval> {
         let decision = Decision::new(Effect::Approve, rule);
-        let pending = PendingApproval::new(self.inner, decision, principal);
+        let pending = PendingApproval::new(policy, self.inner, decision, principal);
         Box::new(pending.required_by(rule, reason))
     }
 
@@ -150,7 +164,8 @@ impl Authorized<Call> {
     /// consent of the call.
     pub fn originals(&self) -> Vec<Self> {
         let originals = self.inner.originals.iter().cloned();
-        originals.map(|call| Self::mint(call, self.decision.clone(), self.consent)).collect()
+        let mint = |call| Self::mint(call, self.decision.clone(), self.consent);
+        originals.map(|call| mint(call).approved_by(self.approvers.clone())).collect()
     }
 }
 

@@ -7,6 +7,7 @@ use parking_lot::RwLock;
 use toolcrib_model::{JsonObject, QualifiedName, Risk, Tool};
 
 use crate::condition::{self, Arguments, MAX_REGEXES};
+use crate::rules::approval_rule::ApprovalRules;
 use crate::rules::rule::{CompiledConstraints, CompiledRule, KnownArguments};
 use crate::rules::scope::{CompiledScope, Scopes};
 use crate::rules::tool_rules::{Facts, Reserved, RuleNames, ToolRules};
@@ -37,6 +38,8 @@ pub struct Policy {
     former_names: Vec<(QualifiedName, String)>,
     scopes: Scopes,
     overrides: RwLock<Arc<Overrides>>,
+    /// The rules about the people who approve calls.
+    pub(crate) approval_rules: ApprovalRules,
 }
 
 impl Policy {
@@ -97,6 +100,7 @@ impl Policy {
             former_names: Vec::new(),
             scopes: Scopes::default(),
             overrides: RwLock::default(),
+            approval_rules: ApprovalRules::default(),
         })
     }
 
@@ -260,7 +264,7 @@ impl Policy {
         let decision = self.evaluate_call(&mut call, principal);
         match decision.effect {
             Effect::Grant => Verdict::Granted(Authorized::mint(call, decision, Consent::Granted)),
-            Effect::Approve => Verdict::Ask(Box::new(PendingApproval::new(call, decision, principal))),
+            Effect::Approve => Verdict::Ask(Box::new(PendingApproval::new(self, call, decision, principal))),
             Effect::Deny => Verdict::Denied(decision),
         }
     }
@@ -413,7 +417,7 @@ impl Policy {
     }
 
     /// Returns true if a rule may match calls of a tool, by a former name unless it grants.
-    fn may_match(&self, rule: &CompiledRule, tool: &Tool, risk: Risk) -> bool {
+    pub(crate) fn may_match(&self, rule: &CompiledRule, tool: &Tool, risk: Risk) -> bool {
         let may_match = |name: &str| rule.may_match(tool.name.namespace(), name, risk);
         may_match(tool.name.name())
             || (rule.effect != Effect::Grant && self.former_names_of(tool).any(may_match))

@@ -4,7 +4,7 @@ use serde::Serialize;
 use toolcrib_model::{JsonObject, Risk};
 
 use crate::digest::{Binding, Memory, Subject};
-use crate::{Approval, ApprovalDigest, Remember};
+use crate::{Approval, ApprovalDigest, ApprovalRequirement, Remember};
 
 /// A question to a person: the real tool and the arguments of the call. Only [`PendingApproval::question`] creates one.
 ///
@@ -38,6 +38,9 @@ pub struct Question {
     pub detached: bool,
     /// The reason for refusing the edit of the last answer, if the question is repeated.
     pub problem: Option<String>,
+    /// The approval that the call needs.
+    #[serde(skip)]
+    pub requirement: ApprovalRequirement,
     /// The digest that an approval of the unchanged call names.
     #[serde(skip)]
     pub digest: ApprovalDigest,

@@ -3,6 +3,7 @@
 mod approvals;
 mod clients;
 mod equivalent;
+mod people;
 mod profiles;
 mod properties;
 mod scopes;

@@ -27,6 +27,7 @@ use crate::{Error, ServerSettings};
 pub struct Server {
     pub(crate) shared: Arc<Shared>,
     pub(crate) page: Option<StatusPage>,
+    pub(crate) approvals: Option<PendingApprovals>,
 }
 
 /// The state that all clients share.
@@ -80,18 +81,25 @@ impl Server {
             draining: CancellationToken::new(),
             closing: CancellationToken::new(),
         };
-        Ok(Self { shared: Arc::new(shared), page: None })
+        Ok(Self { shared: Arc::new(shared), page: None, approvals: None })
     }
 
-    /// Lets operators at all processes that share the store answer these pending approvals. Has no effect without a
-    /// [`Replica`](crate::Replica). Must be called within a tokio runtime.
-    pub fn with_approvals(self, pending: &PendingApprovals) -> Self {
+    /// Lets people answer these pending approvals by the links that the app's channels send them, and operators at all
+    /// processes that share the store, if there is a [`Replica`](crate::Replica). Must be called within a tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a setting of a channel is invalid, or a variable of it is not set.
+    pub fn with_approvals(mut self, pending: &PendingApprovals) -> Result<Self, Error> {
+        pending.open_channels(self.shared.runtime().app(), self.shared.settings.replica.as_deref())?;
+        self.shared.listeners.lock().push(pending.listener());
+        self.approvals = Some(pending.clone());
         if let Some(replica) = &self.shared.settings.replica {
             pending.join(replica);
             let server = Arc::downgrade(&self.shared);
             tokio::spawn(work(Arc::clone(replica), pending.clone(), server));
         }
-        self
+        Ok(self)
     }
 
     /// Adds a status page over HTTP, which the app may disable. By default there is no page.

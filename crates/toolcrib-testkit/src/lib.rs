@@ -4,7 +4,7 @@
 //! streamed or whole as each request asks, records each [`ModelRequest`] byte for byte, and refuses requests that the
 //! real API refuses. [`FaultyModel`] answers with the faults of a [`FaultScript`]; the program `scripted-model` runs
 //! that server by hand. [`PetStore`] is the classic pet store with an `OpenAPI` document that matches it, and
-//! [`Collector`] receives spans by OTLP. [`Canary`] records requests and answers as a test specifies, and [`RawServer`]
+//! [`Collector`] receives spans by OTLP, and [`MailReceiver`] mail by SMTP. [`Canary`] records requests and answers as a test specifies, and [`RawServer`]
 //! writes arbitrary bytes. [`dropped_after`] drops a future before it completes. [`processes_of`] and [`descendants`]
 //! list processes, so that a test can assert that none is left, and [`wait_until`] polls for conditions without events.
 //! [`TestTerminal`] is a pseudo-terminal. The program `hostile-server` is an `MCP` server that misbehaves in a selected
@@ -32,6 +32,7 @@ mod canary;
 mod collector;
 mod drop_after;
 mod loopback_hosts;
+mod mail_receiver;
 mod model;
 mod petstore;
 mod raw_server;
@@ -47,6 +48,7 @@ pub use canary::{Canary, Hit};
 pub use collector::{Collector, Export};
 pub use drop_after::dropped_after;
 pub use loopback_hosts::LOOPBACK_HOSTS;
+pub use mail_receiver::{MailReceiver, ReceivedMail};
 pub use model::{FaultScript, FaultyModel, ModelFormat, ModelRequest, ModelServer, Turn, teach};
 pub use petstore::{PetStore, StoreRequest};
 pub use process::{Process, descendants, processes_of};

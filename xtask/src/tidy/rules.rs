@@ -193,6 +193,7 @@ pub(super) const OWNERS: &[Owner] = &[
         "cap-std",
         &["toolcrib-document", "toolcrib-io", "toolcrib-macros", "toolcrib-policy", "toolcrib-schema"],
     ),
+    Owner::of("lettre", &["toolcrib-tasks"]),
     // Restrictions of child processes.
     Owner::of("close_fds", &["toolcrib-io"]),
     Owner::of("landlock", &["toolcrib-io"]),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use toolcrib_document::{Error, nearest};
-use toolcrib_policy::{Policy, RUNTIME_NAMESPACE, RuleLocations, SettingLocation};
+use toolcrib_policy::{Access, Policy, RUNTIME_NAMESPACE, RuleLocations, SettingLocation};
 use toolcrib_sdk::Module;
 use toolcrib_tasks::Skills;
 
@@ -20,6 +20,14 @@ const GRANT: &str = "grant";
 pub fn locations() -> RuleLocations {
     let top = SettingLocation::default();
     RuleLocations { capabilities: top.key("tools").key("capabilities"), modules: top.key("modules") }
+}
+
+/// Returns the access of modules.
+pub(crate) fn access(app: &App) -> Result<Access, Error> {
+    let location = locations().capabilities.key("access");
+    let rules = app.config.tools.capabilities.access.as_ref();
+    let access = rules.map(|rules| Access::at(&location, rules)).transpose().map(Option::unwrap_or_default);
+    access.map_err(|error| app.file.error_at(error.place().pointer(), error.to_string()))
 }
 
 /// Builds and checks the rules of an app, without those for the clients of the server.

@@ -33,7 +33,7 @@ pub struct LimitsSection {
     pub tools: BTreeMap<String, ToolLimits>,
     /// The cache for results of `cacheable` tools.
     pub cache: CacheLimits,
-    /// The seconds that a person has to answer, from 10 to 1,800. The default is 300.
+    /// The seconds that a person has to answer, from 10 to 86,400. The default is 300.
     pub approval_timeout_seconds: Option<NonZeroU32>,
     /// The maximum number of tokens of a result that a model gets in full, from 250 to 16,000. The default is 6,000.
     /// A larger result becomes a preview.

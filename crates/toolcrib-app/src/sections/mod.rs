@@ -2,6 +2,7 @@
 
 pub mod agents;
 pub mod app;
+pub mod approvals;
 pub mod apps;
 pub mod audit;
 pub mod capabilities;

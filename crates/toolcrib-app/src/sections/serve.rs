@@ -197,7 +197,7 @@ impl ServeSection {
                 let place = format!("/serve/tokens/{position}/token");
                 let text = variables::expanded(file, &config.token, &place, false)
                     .map_err(|error| file.wrong(error))?;
-                if let Some(message) = too_short(&text) {
+                if let Some(message) = too_short("token", &text) {
                     return Err(file.wrong(file.error_at(&place, message)));
                 }
                 let token = Secret::new(text);
@@ -234,9 +234,10 @@ impl ServeSection {
     }
 }
 
-fn too_short(token: &str) -> Option<String> {
+/// Returns the message of a token or a key that can be guessed.
+pub(crate) fn too_short(what: &str, token: &str) -> Option<String> {
     (token.chars().count() < MIN_TOKEN_CHARS)
-        .then(|| format!("a token has at least {MIN_TOKEN_CHARS} characters; this one has fewer"))
+        .then(|| format!("a {what} has at least {MIN_TOKEN_CHARS} characters; this one has fewer"))
 }
 
 /// Checks the section beyond its types, and returns the policy with what the app leaves its clients.
@@ -335,7 +336,7 @@ fn check(section: &ServeSection, file: &AppFile, errors: &mut Vec<DocumentError>
         let place = format!("/serve/tokens/{position}/token");
         // One whose variable is not set here may be set where the app is served.
         if let Ok(text) = variables::expanded(file, &config.token, &place, false)
-            && let Some(message) = too_short(&text)
+            && let Some(message) = too_short("token", &text)
         {
             errors.push(file.error_at(&place, message));
         }

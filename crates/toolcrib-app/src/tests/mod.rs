@@ -1,6 +1,7 @@
 //! The promises of app files.
 
 mod app_file;
+mod approvals;
 mod engines;
 mod enrichments;
 mod models;

@@ -14,7 +14,7 @@ use crate::Extensions;
 const BEGIN: &str = "<!-- The rest is generated from `toolcrib schema app`. -->\n";
 
 /// An example for each top-level section and for the sections that are used most.
-const EXAMPLES: [(&str, &str); 24] = [
+const EXAMPLES: [(&str, &str); 25] = [
     ("app", "app: {id: desk, description: Answers customers., workspace: ./work}"),
     (
         "agents[]",
@@ -81,6 +81,11 @@ const EXAMPLES: [(&str, &str); 24] = [
         "profiles.NAME",
         "profiles:\n  review:\n    namespaces: [docs]\n    tools: [\"files.read_*\"]\n    \
          policy: {approve: [{module: docs, actions: [publish]}]}",
+    ),
+    (
+        "approvals",
+        "approvals:\n  people: {alice: {key: \"${ALICE_KEY}\"}}\n  \
+         rules: [{module: payments, approvers: 2, four_eyes: true}]",
     ),
     ("audit", "audit: {path: audit.jsonl, required: true}"),
     ("generate", "generate: {num_outputs: 100, kinds: {single: 3, nested: 1}, output: data.jsonl}"),

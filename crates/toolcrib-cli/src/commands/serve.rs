@@ -52,7 +52,7 @@ pub(crate) async fn run(arguments: &Serve, extensions: &Extensions) -> Result<Ex
     let ready = async {
         settings.replica = Replica::join(&runtime).await?;
         let server = Server::new(Arc::clone(&runtime), settings)?;
-        let server = server.with_page(page.clone()).with_approvals(&pending);
+        let server = server.with_page(page.clone()).with_approvals(&pending)?;
         // Over standard input and output it is the client that has started this process.
         let has_client = arguments.http.is_none();
         let door = match runtime.app() {

@@ -163,6 +163,7 @@ impl CallRecorder {
         self.set_call(call, call.decision(), repairs);
         if let Some(open) = &mut self.open {
             open.record.consent = Some(call.consent());
+            open.record.approved_by = call.approvers().map(shown).collect();
             if open.settings.sink.is_required() {
                 open.begin()?;
             }
@@ -247,6 +248,7 @@ impl OpenRecord {
             decision: None,
             rule: None,
             consent: None,
+            approved_by: Vec::new(),
             arguments_hash: None,
             arguments_shape: Value::Null,
             arguments: None,

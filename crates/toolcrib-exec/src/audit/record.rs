@@ -56,6 +56,9 @@ pub struct Record {
     /// The consent by which it ran: `granted` by the rule, `approved` or `edited` by a person, `remembered` from an
     /// earlier approval; `null` without one.
     pub consent: Option<Consent>,
+    /// The people who approved it, where the approver named them; absent if empty.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub approved_by: Vec<String>,
     /// The keyed digest of the final arguments, or of the given arguments if the call failed before.
     pub arguments_hash: Option<String>,
     /// The shape of these arguments: their types, the lengths of texts, and the names that the tool's schema lists. Any

@@ -76,7 +76,7 @@ pub(crate) fn apply(
             resolved.hooks.records.push(record("ask", Vec::new()));
             let reason = ellipsize_chars(&reason, MAX_REASON_CHARS).to_string();
             resolved.hooks.asking = Some((format!("hook `{hook}`").into(), reason));
-            require_approval(resolved, context);
+            require_approval(resolved, policy, context);
             Ok(())
         }
         HookVerdict::Change { arguments, reason } => {
@@ -129,16 +129,16 @@ fn authorize_changed(
         }
     }
     // The person whom an earlier hook asks, sees the arguments of this one.
-    require_approval(resolved, context);
+    require_approval(resolved, policy, context);
     Ok(())
 }
 
 /// Requires a person's approval if a hook asks. One who has answered about these arguments is not asked again.
-fn require_approval(resolved: &mut ResolvedCall, context: &CallContext) {
+fn require_approval(resolved: &mut ResolvedCall, policy: &Policy, context: &CallContext) {
     let Some((rule, reason)) = &resolved.hooks.asking else { return };
     resolved.state = match std::mem::replace(&mut resolved.state, CallState::Taken) {
         CallState::Authorized(call) if call.consent() == Consent::Granted => {
-            CallState::PendingApproval(call.require_approval(rule, reason, context.principal()))
+            CallState::PendingApproval(call.require_approval(rule, reason, context.principal(), policy))
         }
         CallState::PendingApproval(pending) => {
             CallState::PendingApproval(Box::new(pending.required_by(rule, reason)))

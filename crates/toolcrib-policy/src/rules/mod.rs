@@ -1,5 +1,6 @@
 //! Rules: patterns, scopes, and the fit of a call.
 
+pub(crate) mod approval_rule;
 pub(crate) mod evaluate;
 pub(crate) mod glob;
 pub(crate) mod overrides;

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, timeout};
-use toolcrib_policy::question_id;
+use toolcrib_policy::{AnswerRefusal, question_id};
 use toolcrib_tasks::store::{RecordKind, StoreError};
 
 use crate::Error;
@@ -20,16 +20,53 @@ use crate::replica::questions::ForeignQuestion;
 /// The time in which an answer arrives that was given at another process.
 const DELIVERY_TIME: Duration = Duration::from_secs(10);
 
-/// A question that the operator answers, at this process or at another one.
-pub(crate) trait OperatorQuestion: Clone {
+/// A question that people answer, at this process or at another one.
+pub(crate) trait OperatorQuestion<A>: Clone {
     /// The name of the queue in the store.
     const QUEUE: &'static str;
+
+    /// Returns true if the process that asks counts the answers of several people. Otherwise the first answer counts.
+    fn needs_several(&self) -> bool {
+        false
+    }
+
+    /// Counts an answer, which was not refused.
+    fn accept(&mut self, answer: A) -> Acceptance<A> {
+        Acceptance::Complete(answer)
+    }
+
+    /// Returns the reason why an answer does not count, if it does not.
+    fn refusal(&self, _answer: &A) -> Option<AnswerRefusal> {
+        None
+    }
 
     /// Returns the question for other processes, or `None` if only this process can show it.
     fn encode(&self, id: u64) -> Option<Value>;
 
     /// Returns the question of another process under its id here.
     fn decode(question: &Value, id: u64) -> Option<Self>;
+}
+
+/// An answer that was counted.
+pub(crate) enum Acceptance<A> {
+    /// The question is answered.
+    Complete(A),
+    /// Another person has to answer too.
+    Partial,
+}
+
+/// The effect of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AnswerOutcome {
+    /// The answer was accepted.
+    Accepted,
+    /// The approval was recorded, and another person has to approve too.
+    Recorded,
+    /// The question was answered by another approver or withdrawn before.
+    TooLate,
+    /// This person may not answer the question, or not in this way.
+    Refused(AnswerRefusal),
 }
 
 /// The process among others, once it has joined them.
@@ -103,7 +140,7 @@ impl<Q, A> Drop for QueuedQuestionGuard<'_, Q, A> {
     }
 }
 
-impl<Q: OperatorQuestion, A: Serialize + DeserializeOwned> AnswerQueue<Q, A> {
+impl<Q: OperatorQuestion<A>, A: Clone + Serialize + DeserializeOwned> AnswerQueue<Q, A> {
     pub(super) fn new(most: usize, changed: watch::Sender<()>, replica: JoinedReplica) -> Self {
         Self { most, waiting: Mutex::default(), foreign: Mutex::default(), changed, replica }
     }
@@ -218,6 +255,17 @@ impl<Q: OperatorQuestion, A: Serialize + DeserializeOwned> AnswerQueue<Q, A> {
         all
     }
 
+    /// Returns the id here of a question of another process, as it was last read.
+    pub(super) fn foreign_id(&self, process: &str, question: u64) -> Option<u64> {
+        let foreign = self.foreign.lock();
+        let is_it = |entry: &QueuedForeign<Q>| {
+            entry.question.process == process
+                && entry.question.id == question
+                && entry.question.queue == Q::QUEUE
+        };
+        foreign.iter().find(|(_, entry)| is_it(entry)).map(|(id, _)| *id)
+    }
+
     /// Returns the question with this id if it is waiting.
     pub(crate) fn get(&self, id: u64) -> Option<Q> {
         if let Some(entry) = self.waiting.lock().get(&id) {
@@ -226,38 +274,64 @@ impl<Q: OperatorQuestion, A: Serialize + DeserializeOwned> AnswerQueue<Q, A> {
         self.foreign.lock().get(&id).map(|entry| entry.shown.clone())
     }
 
-    /// Answers a question. Returns false if it was answered by another approver or withdrawn before.
+    /// Answers a question.
     ///
     /// # Errors
     ///
     /// Returns an error if other processes share the store, and it cannot be told there that the answer was given.
-    pub(crate) async fn answer(&self, id: u64, answer: A) -> Result<bool, Error> {
-        let is_own = self.waiting.lock().get(&id).map(QueuedQuestion::is_shown);
-        if let Some(is_shown) = is_own {
-            return Ok(is_shown && self.take_row(id).await? && self.deliver(id, answer));
+    pub(crate) async fn answer(&self, id: u64, answer: A) -> Result<AnswerOutcome, Error> {
+        let own =
+            self.waiting.lock().get(&id).map(|entry| (entry.is_shown(), entry.question.needs_several()));
+        if let Some((is_shown, needs_several)) = own {
+            // The answers of several people are counted here, and the first one does not end the question.
+            let may_answer = is_shown && (needs_several || self.take_row(id).await?);
+            return Ok(if may_answer { self.deliver(id, answer) } else { AnswerOutcome::TooLate });
         }
         let foreign = self.foreign.lock().remove(&id);
-        let (Some(entry), Some(replica)) = (foreign, self.replica.get()) else { return Ok(false) };
-        let answered = replica.answer(&entry.question, json!(answer)).await;
-        if answered.is_err() {
-            // The operator can answer again when the store is back.
+        let (Some(mut entry), Some(replica)) = (foreign, self.replica.get()) else {
+            return Ok(AnswerOutcome::TooLate);
+        };
+        let refusal = entry.shown.refusal(&answer);
+        let answered = match refusal {
+            Some(refusal) => Ok(AnswerOutcome::Refused(refusal)),
+            None if entry.shown.needs_several() => replica.pass_on(&entry.question, json!(answer)).await,
+            None => replica.answer(&entry.question, json!(answer)).await,
+        };
+        if matches!(answered, Ok(AnswerOutcome::Recorded)) {
+            // The process that asks counts the answers. This copy shows those given here.
+            entry.shown.accept(answer);
+        }
+        if !matches!(answered, Ok(AnswerOutcome::Accepted | AnswerOutcome::TooLate)) {
+            // The question still waits, also if the store cannot be reached.
             self.foreign.lock().insert(id, entry);
         }
         self.changed.send_replace(());
         answered
     }
 
-    /// Gives an answer to the asker. Returns false if it no longer waits.
-    fn deliver(&self, id: u64, answer: A) -> bool {
-        let entry = self.waiting.lock().remove(&id);
-        entry.is_some_and(|entry| entry.sender.send(answer).is_ok())
+    /// Gives an answer to the asker, once enough people have answered.
+    fn deliver(&self, id: u64, answer: A) -> AnswerOutcome {
+        let mut waiting = self.waiting.lock();
+        let Some(entry) = waiting.get_mut(&id) else { return AnswerOutcome::TooLate };
+        if let Some(refusal) = entry.question.refusal(&answer) {
+            return AnswerOutcome::Refused(refusal);
+        }
+        let Acceptance::Complete(answer) = entry.question.accept(answer) else {
+            drop(waiting);
+            self.changed.send_replace(());
+            return AnswerOutcome::Recorded;
+        };
+        let is_received = waiting.remove(&id).is_some_and(|entry| entry.sender.send(answer).is_ok());
+        if is_received { AnswerOutcome::Accepted } else { AnswerOutcome::TooLate }
     }
 
     /// Gives an answer that came from another process to the asker.
     pub(super) fn deliver_encoded(&self, id: u64, answer: Value) {
         match serde_json::from_value(answer) {
             // An asker that no longer waits has withdrawn its question.
-            Ok(answer) => drop(self.deliver(id, answer)),
+            Ok(answer) => {
+                self.deliver(id, answer);
+            }
             Err(error) => tracing::warn!(%error, "an answer of another process cannot be read"),
         }
     }

@@ -170,7 +170,7 @@ fn form(message: String, properties: &Value, required: &[&str]) -> Option<Elicit
 }
 
 /// Returns an external text for use within a line: without line breaks, and truncated.
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     cut(&escaped(&text.split_whitespace().collect::<Vec<_>>().join(" ")), MAX_LINE_CHARS)
 }
 
@@ -195,7 +195,7 @@ fn cut(text: &str, most: usize) -> String {
 }
 
 /// Escapes invisible characters, so that the user sees exactly what is approved.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     text.chars()
         .flat_map(|c| {
             let is_hidden = c != '\n' && (c.is_control() || toolcrib_model::text::is_invisible(c));

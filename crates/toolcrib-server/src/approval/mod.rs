@@ -6,24 +6,33 @@
 //! the call is suspended and not started again: the steps before the question do not run twice.
 
 mod answer_queue;
+mod call_answer;
+mod channels;
 mod elicitation;
 mod form;
+mod links;
 mod operator_queue;
 mod suspended_calls;
 #[cfg(test)]
 mod tests;
 mod user_questions;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use toolcrib_model::{UserAnswer, UserQuestion};
-use toolcrib_port::{ApprovalRequest, Approver, CallContext};
+use toolcrib_policy::{OPERATOR, Question};
+use toolcrib_port::{Answer, ApprovalRequest, Approver, CallContext};
 
+pub use answer_queue::AnswerOutcome;
+pub(crate) use call_answer::MAX_FEEDBACK_CHARS;
+pub use call_answer::OperatorAnswer;
+pub(crate) use channels::LINK_PATH;
 pub use elicitation::MAX_QUESTIONS;
 pub(crate) use elicitation::{EarlyAnswers, ElicitationKinds, ElicitationMode, ElicitationSession};
-pub(crate) use operator_queue::MAX_FEEDBACK_CHARS;
-pub use operator_queue::{AnswerOutcome, OperatorAnswer, OperatorPresence, PendingApprovals};
+pub(crate) use links::{ApprovalLink, LinkDecision, LinkError};
+pub use operator_queue::{OperatorPresence, PendingApprovals};
 pub(crate) use suspended_calls::{RequestKey, SUSPENSION_TIME, SuspendedCalls, refused};
 pub(crate) use user_questions::check_answer;
 
@@ -44,12 +53,30 @@ impl ClientApprover {
 #[async_trait]
 impl Approver for ClientApprover {
     async fn ask(&self, batch: &mut [ApprovalRequest], context: &CallContext) {
-        let asked = match &context.reply_to {
+        // The user of the client makes the call.
+        let needs_another = batch.iter().any(|asked| asked.question().requirement.four_eyes);
+        if needs_another && batch.len() > 1 {
+            let each = batch.chunks_mut(1).map(|asked| self.ask(asked, context));
+            futures::future::join_all(each).await;
+            return;
+        }
+        let approved_by = BTreeSet::new();
+        if batch.iter().any(|asked| asked.question().requirement.refusal(OPERATOR, &approved_by).is_some()) {
+            // The operator makes the call, and may not answer it either.
+            for asked in batch {
+                asked.answer = Some(Answer::Nobody);
+            }
+            return;
+        }
+        let asked = match context.reply_to.as_ref().filter(|_| !needs_another) {
             Some(client) => client.ask(batch).await,
             None => false,
         };
-        if !asked {
+        if asked {
+            name_approver(batch, |question| question.requirement.requester.as_str());
+        } else {
             self.operator.ask(batch, context).await;
+            name_approver(batch, |_| OPERATOR);
         }
     }
 
@@ -72,5 +99,16 @@ impl Approver for ClientApprover {
     /// possibly before any client is connected; the client is determined when a call asks.
     fn has_user(&self) -> bool {
         true
+    }
+}
+
+/// Names the person who has approved calls.
+fn name_approver(batch: &mut [ApprovalRequest], person: impl Fn(&Question) -> &str) {
+    for asked in batch {
+        let approval = match &asked.answer {
+            Some(Answer::Approved(approval)) => approval.clone(),
+            _ => continue,
+        };
+        asked.answer = Some(Answer::Approved(approval.by(person(asked.question()))));
     }
 }

@@ -1,23 +1,31 @@
 //! Approvals that wait for the operator, on the status page or in `toolcrib approve`.
 
 #[cfg(test)]
+mod people_tests;
+#[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
+use toolcrib_app::App;
+use toolcrib_app::sections::approvals::ApprovalChannels;
 use toolcrib_model::{UserAnswer, UserQuestion};
-use toolcrib_policy::{Question, Remember, question_id};
+use toolcrib_policy::{OPERATOR, question_id};
 use toolcrib_port::{Answer, ApprovalRequest, Approver, CallContext};
 
-use super::answer_queue::{AnswerQueue, FirstAnswer, JoinedReplica, OperatorQuestion};
+use super::answer_queue::{AnswerOutcome, AnswerQueue, FirstAnswer, JoinedReplica, OperatorQuestion};
+use super::call_answer::{CallAnswer, OperatorAnswer, approver_of};
+use super::channels::Messenger;
+use super::links::{ApprovalLink, LinkError, LinkSigner};
 use crate::Error;
+use crate::app_version::{Listener, Switch};
 use crate::operator::{WaitingCall, WaitingQuestion};
 use crate::replica::Replica;
 
@@ -33,9 +41,6 @@ const PRESENCE: Duration = Duration::from_mins(30);
 
 /// The interval at which the presence of operators at other processes is looked up.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
-
-/// The maximum length of the operator's feedback to a model, in characters.
-pub(crate) const MAX_FEEDBACK_CHARS: usize = 1_000;
 
 /// The approvals of a server that wait for its operator. A clone shares them.
 ///
@@ -63,11 +68,15 @@ struct OperatorQueue {
     presence: Mutex<Presence>,
     /// Notified when a question is added or removed, or when an operator comes or leaves.
     changed: watch::Sender<()>,
-    calls: AnswerQueue<WaitingCall, OperatorAnswer>,
+    calls: AnswerQueue<WaitingCall, CallAnswer>,
     /// The questions of agents and servers to their user.
     questions_to_user: AnswerQueue<UserQuestion, UserAnswer>,
     /// This process among others that share the store.
     replica: JoinedReplica,
+    /// The signer of links, once the app is served.
+    signer: OnceLock<Arc<LinkSigner>>,
+    /// The channels of the current version of the app, once it is served.
+    messenger: watch::Sender<Option<Arc<Messenger>>>,
 }
 
 impl Default for OperatorQueue {
@@ -79,6 +88,8 @@ impl Default for OperatorQueue {
             questions_to_user: AnswerQueue::new(MAX_WAITING_QUESTIONS, changed.clone(), Arc::clone(&replica)),
             changed,
             replica,
+            signer: OnceLock::new(),
+            messenger: watch::Sender::new(None),
         }
     }
 }
@@ -91,49 +102,7 @@ struct Presence {
     attached: usize,
 }
 
-/// An operator's answer to a call.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OperatorAnswer {
-    /// Allows this call.
-    Once,
-    /// Allows this call and later calls of the same tool in the same session.
-    Tool,
-    /// Denies the call, with feedback for the model.
-    Deny(Option<String>),
-}
-
-impl OperatorAnswer {
-    /// Returns a denial. The feedback is truncated to its maximum length, and omitted if it is empty.
-    pub fn deny(feedback: &str) -> Self {
-        let feedback: String = feedback.trim().chars().take(MAX_FEEDBACK_CHARS).collect();
-        Self::Deny((!feedback.is_empty()).then_some(feedback))
-    }
-
-    /// Returns the answer to the question that was asked.
-    fn to(self, question: &Question) -> Answer {
-        match self {
-            Self::Once => Answer::Approved(question.approve()),
-            Self::Tool => Answer::Approved(question.approve().remember(Remember::Tool)),
-            Self::Deny(feedback) => Answer::Denied(feedback),
-        }
-    }
-}
-
-impl OperatorQuestion for WaitingCall {
-    const QUEUE: &'static str = "call";
-
-    fn encode(&self, _id: u64) -> Option<Value> {
-        Some(json!(self))
-    }
-
-    fn decode(question: &Value, id: u64) -> Option<Self> {
-        let call: Self = serde_json::from_value(question.clone()).ok()?;
-        Some(Self { id, ..call })
-    }
-}
-
-impl OperatorQuestion for UserQuestion {
+impl OperatorQuestion<UserAnswer> for UserQuestion {
     const QUEUE: &'static str = "question";
 
     fn encode(&self, id: u64) -> Option<Value> {
@@ -145,15 +114,6 @@ impl OperatorQuestion for UserQuestion {
     fn decode(question: &Value, _id: u64) -> Option<Self> {
         serde_json::from_value::<WaitingQuestion>(question.clone()).ok()?.to_question()
     }
-}
-
-/// The effect of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AnswerOutcome {
-    /// The answer was accepted.
-    Accepted,
-    /// The question was answered by another approver or withdrawn before.
-    TooLate,
 }
 
 /// The presence of an operator, which ends when this is dropped.
@@ -182,6 +142,45 @@ impl PendingApprovals {
         self.0.presence.lock().attached += 1;
         self.0.changed.send_replace(());
         OperatorPresence(self.clone())
+    }
+
+    /// Lets people answer by links, and asks them by the channels of an app.
+    pub(crate) fn open_channels(&self, app: &App, replica: Option<&Replica>) -> Result<(), Error> {
+        // A process opens its channels once.
+        let _ = self.0.signer.set(Arc::new(LinkSigner::new(replica)?));
+        let messenger = self.0.messenger_of(app)?;
+        self.0.messenger.send_replace(messenger);
+        Ok(())
+    }
+
+    /// Returns the listener that uses the channels of each version of the app.
+    pub(crate) fn listener(&self) -> Weak<dyn Listener> {
+        Arc::downgrade(&(Arc::clone(&self.0) as Arc<dyn Listener>))
+    }
+
+    /// Returns the link of a token.
+    pub(crate) fn verify_link(&self, token: &str) -> Result<ApprovalLink, LinkError> {
+        self.0.signer.get().ok_or(LinkError::Forged)?.verify(token)
+    }
+
+    /// Returns the token of a link.
+    #[cfg(test)]
+    pub(crate) fn sign_link(&self, link: &ApprovalLink) -> String {
+        self.0.signer.get().unwrap().sign(link)
+    }
+
+    /// Returns the call that a link answers, with its id here, if it waits.
+    pub(crate) async fn linked_call(&self, link: &ApprovalLink) -> Option<(u64, WaitingCall)> {
+        let is_own = self.0.signer.get().is_some_and(|signer| signer.process() == link.process);
+        let id = if is_own {
+            link.question
+        } else {
+            self.refresh().await;
+            self.0.calls.foreign_id(&link.process, link.question)?
+        };
+        let pending = self.0.calls.all().into_iter().find(|pending| pending.id == id)?;
+        let waiting_seconds = pending.waiting.as_secs();
+        Some((id, WaitingCall { waiting_seconds, ..pending.question }))
     }
 
     /// Lets operators at all processes that share the store answer the questions of this one from now on, and those at this
@@ -242,7 +241,7 @@ impl PendingApprovals {
     }
 
     /// Returns the calls.
-    pub(crate) fn calls(&self) -> &AnswerQueue<WaitingCall, OperatorAnswer> {
+    pub(crate) fn calls(&self) -> &AnswerQueue<WaitingCall, CallAnswer> {
         &self.0.calls
     }
 
@@ -259,18 +258,39 @@ impl PendingApprovals {
             .collect()
     }
 
-    /// Answers the call with this id.
+    /// Answers the call with this id, as the operator.
     ///
     /// # Errors
     ///
     /// Returns an error if other processes share the store, and it cannot be reached. The answer has no effect then.
     pub async fn answer(&self, id: u64, answer: OperatorAnswer) -> Result<AnswerOutcome, Error> {
-        let is_accepted = self.0.calls.answer(id, answer).await?;
-        Ok(if is_accepted { AnswerOutcome::Accepted } else { AnswerOutcome::TooLate })
+        self.answer_as(OPERATOR, id, answer).await
+    }
+
+    /// Answers the call with this id, as this person.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if other processes share the store, and it cannot be reached. The answer has no effect then.
+    pub async fn answer_as(
+        &self,
+        person: &str,
+        id: u64,
+        answer: OperatorAnswer,
+    ) -> Result<AnswerOutcome, Error> {
+        self.0.calls.answer(id, CallAnswer::new(answer, person)).await
     }
 }
 
 impl OperatorQueue {
+    /// Returns the messenger of an app with channels.
+    fn messenger_of(&self, app: &App) -> Result<Option<Arc<Messenger>>, Error> {
+        let (Some(channels), Some(signer)) = (ApprovalChannels::new(app)?, self.signer.get()) else {
+            return Ok(None);
+        };
+        Ok(Some(Arc::new(Messenger::new(app.id(), channels, Arc::clone(signer)))))
+    }
+
     /// Returns true if an operator is present.
     fn is_attended(&self) -> bool {
         let state = self.presence.lock();
@@ -332,22 +352,74 @@ impl OperatorQueue {
         }
     }
 
+    /// Counts the approval of another approver among those of several people. Returns other answers.
+    async fn count(&self, id: u64, answer: Answer) -> Option<Answer> {
+        let Some(person) = approver_of(&answer) else { return Some(answer) };
+        match self.calls.answer(id, CallAnswer::new(OperatorAnswer::Once, person)).await {
+            Ok(_) => None,
+            Err(error) => Some(Answer::Unavailable(error.to_string())),
+        }
+    }
+
     /// Asks the operator and the other approvers for the approval of a call.
-    async fn ask(&self, asked: &mut ApprovalRequest, others: &dyn Approver, context: &CallContext) {
+    async fn ask(
+        self: &Arc<Self>,
+        asked: &mut ApprovalRequest,
+        others: &dyn Approver,
+        context: &CallContext,
+    ) {
         let question = asked.question().clone();
+        let shown = WaitingCall::new(&question, Duration::ZERO);
         let mut elsewhere = asked.clone();
         let elsewhere = async {
+            // It begins when people can answer, and ends with the question.
+            let asking = (!question.requirement.channels.is_empty()).then(|| {
+                AbortOnDropHandle::new(tokio::spawn(ask_by_channels(Arc::clone(self), shown.clone())))
+            });
             others.ask(std::slice::from_mut(&mut elsewhere), context).await;
-            elsewhere.answer.filter(|answer| *answer != Answer::Nobody)
+            let answer = match elsewhere.answer.filter(|answer| *answer != Answer::Nobody) {
+                Some(answer) if question.requirement.approvers > 1 => self.count(question.id, answer).await,
+                answer => answer,
+            };
+            if answer.is_some() {
+                return answer;
+            }
+            if let Some(asking) = asking
+                && asking.await.unwrap_or_default()
+            {
+                // A person was asked, who may answer until the time limit.
+                std::future::pending::<()>().await;
+            }
+            None
         };
-        let shown = WaitingCall::new(&question, Duration::ZERO);
-        let answer = self.calls.ask(question.id, shown, elsewhere, self.no_operator()).await;
+        let answer = self.calls.ask(question.id, shown.clone(), elsewhere, self.no_operator()).await;
         asked.answer = Some(match answer {
             Ok(Some(FirstAnswer::Operator(answer))) => answer.to(&question),
             Ok(Some(FirstAnswer::Other(answer))) => answer,
             Ok(None) => Answer::Nobody,
             Err(error) => Answer::Unavailable(error.to_string()),
         });
+    }
+}
+
+impl Listener for OperatorQueue {
+    fn prepare(self: Arc<Self>, app: &App) -> Result<Switch, Error> {
+        let messenger = self.messenger_of(app)?;
+        Ok(Box::new(move |_| {
+            self.messenger.send_replace(messenger);
+        }))
+    }
+}
+
+/// Asks people about a call by the channels that the rules name, once the app is served. Returns true if a message was
+/// delivered.
+async fn ask_by_channels(queue: Arc<OperatorQueue>, call: WaitingCall) -> bool {
+    let mut messengers = queue.messenger.subscribe();
+    // The sender lives as long as the queue.
+    let messenger = messengers.wait_for(Option::is_some).await.ok().and_then(|messenger| messenger.clone());
+    match messenger {
+        Some(messenger) => messenger.ask(&call).await,
+        None => false,
     }
 }
 
@@ -360,11 +432,25 @@ struct OperatorApprover {
 #[async_trait]
 impl Approver for OperatorApprover {
     async fn ask(&self, batch: &mut [ApprovalRequest], context: &CallContext) {
-        if !self.queue.is_attended_anywhere().await {
+        let is_attended = self.queue.is_attended_anywhere().await;
+        // One person cannot give the approval of several.
+        let is_for_others = |asked: &ApprovalRequest| {
+            let requirement = &asked.question().requirement;
+            requirement.channels.is_empty() && requirement.approvers <= 1
+        };
+        if !is_attended && batch.iter().all(is_for_others) {
             return self.others.ask(batch, context).await;
         }
         // Each question is separate, so that different approvers can answer different questions.
-        let asking = batch.iter_mut().map(|asked| self.queue.ask(asked, self.others.as_ref(), context));
+        let asking = batch.iter_mut().map(async |asked| {
+            if is_attended || !asked.question().requirement.channels.is_empty() {
+                self.queue.ask(asked, self.others.as_ref(), context).await;
+            } else if is_for_others(asked) {
+                self.others.ask(std::slice::from_mut(asked), context).await;
+            } else {
+                asked.answer = Some(Answer::Nobody);
+            }
+        });
         futures::future::join_all(asking).await;
     }
 

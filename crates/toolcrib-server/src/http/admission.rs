@@ -9,6 +9,7 @@ use url::Url;
 use super::allowed_hosts::AllowedHosts;
 use super::auth::Authenticator;
 use super::login_callback;
+use super::page_keys::PageKeys;
 use super::rate_limit::RateLimiter;
 use crate::Error;
 use crate::server::Shared;
@@ -17,6 +18,8 @@ use crate::server::Shared;
 pub(super) struct AdmissionRules {
     pub(super) allowed_hosts: AllowedHosts,
     pub(super) auth: Authenticator,
+    /// The people who approve calls on the page.
+    pub(super) people: PageKeys,
     pub(super) rate_limiter: RateLimiter,
     pub(super) has_page: bool,
     pub(super) max_sessions: usize,
@@ -41,9 +44,12 @@ impl AdmissionRules {
         let limits = &section.limits;
         let replica = shared.settings.replica.as_ref();
         let processes = replica.map(|replica| replica.processes().clone()).unwrap_or_default();
+        let link_host = app.config.approvals.host();
+        let hosts: Vec<String> = section.allowed_hosts.iter().cloned().chain(link_host).collect();
         Ok(Self {
-            allowed_hosts: AllowedHosts::new(address, &section.allowed_hosts, &section.allowed_origins),
+            allowed_hosts: AllowedHosts::new(address, &hosts, &section.allowed_origins),
             auth,
+            people: PageKeys::new(app)?,
             rate_limiter: RateLimiter::new(limits, processes),
             has_page: section.page.unwrap_or_else(|| address.ip().is_loopback()),
             max_sessions: limits.sessions.get(),

@@ -13,6 +13,7 @@
 
 mod admission;
 mod allowed_hosts;
+mod approve;
 mod auth;
 mod body;
 mod connections;
@@ -22,6 +23,7 @@ mod handoff;
 mod login_callback;
 mod memory_budget;
 mod page;
+mod page_keys;
 mod rate_limit;
 mod reply;
 mod sessions;
@@ -50,6 +52,7 @@ use self::memory_budget::BodyBudget;
 use self::sessions::Sessions;
 use self::state::{ActiveApp, HttpState};
 use crate::app_version::Listener;
+use crate::approval::LINK_PATH;
 use crate::{Error, Server};
 
 /// The time that running calls have to end when the server shuts down.
@@ -99,6 +102,7 @@ impl Server {
             mcp,
             bodies: BodyBudget::default(),
             page: self.page.clone(),
+            approvals: self.approvals.clone(),
         };
         let state = Arc::new(state);
         if let Some(url) = state.rules().login_url(address) {
@@ -142,6 +146,7 @@ impl HttpServer {
             .route("/answer", post(page::answer))
             .route("/reply", post(page::reply))
             .route("/profile", post(page::select_profile))
+            .route(&format!("{LINK_PATH}{{token}}"), get(approve::show).post(approve::answer))
             .route("/metrics", get(endpoint::metrics))
             .route(PROTECTED_RESOURCE, get(endpoint::resource))
             .route(&format!("{PROTECTED_RESOURCE}/{{*path}}"), get(endpoint::resource))

@@ -5,6 +5,7 @@
 //! to a question carries the seal of that question.
 
 use std::net::SocketAddr;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -38,7 +39,7 @@ const MAX_QUERY_CHARS: usize = 1_000;
 /// The value of the operator's cookie.
 const OPERATOR: &str = "operator";
 
-/// The response to a request that the page rejects.
+/// The response to a request that a page rejects.
 pub(super) struct PageRejection(Box<Response>);
 
 impl From<Response> for PageRejection {
@@ -71,11 +72,13 @@ pub(super) async fn show(
     let told = match fields.get("told") {
         Some("taken") => Some("The answer was accepted."),
         Some("profile") => Some("The profile was selected."),
+        Some("recorded") => Some("Your approval was recorded. Another person has to approve the call too."),
+        Some("refused") => Some("The answer does not count: another person has to answer."),
         Some("gone") => Some("That call no longer waits for an answer."),
         Some("late") => Some("Too late: the question was answered elsewhere, or its asker no longer waits."),
         _ => None,
     };
-    if viewer == Viewer::Operator {
+    if viewer.approver().is_some() {
         page_request.page.pending.saw_page();
         page_request.page.pending.refresh().await;
     }
@@ -95,7 +98,10 @@ pub(super) async fn style(
     ConnectInfo(address): ConnectInfo<SocketAddr>,
     request: Request<Body>,
 ) -> Result<Response, PageRejection> {
-    state.page_request(&request, address)?;
+    let admitted = state.admit(&request, address)?;
+    if !admitted.has_links() && (state.page.is_none() || !admitted.rules.has_page) {
+        return Err(no_page());
+    }
     Ok(guarded(StatusCode::OK, "text/css; charset=utf-8", Body::from(STYLE)))
 }
 
@@ -117,7 +123,9 @@ pub(super) async fn answer(
     request: Request<Body>,
 ) -> Result<Response, PageRejection> {
     let page_request = state.page_request(&request, address)?;
-    let (question, fields) = page_request.operator_form(request, MAX_FORM_BYTES, answer_to).await?;
+    let viewer = page_request.viewer(request.headers());
+    let Some(approver) = viewer.as_ref().and_then(Viewer::approver) else { return Err(not_answering()) };
+    let (question, fields) = page_request.sealed_form(request, MAX_FORM_BYTES, answer_to).await?;
     let said = match fields.get("say") {
         Some("once") => OperatorAnswer::Once,
         Some("tool") => OperatorAnswer::Tool,
@@ -125,9 +133,11 @@ pub(super) async fn answer(
         _ => return Ok(reply::plain(StatusCode::BAD_REQUEST, "expected `once`, `tool` or `deny`")),
     };
     page_request.page.pending.saw_page();
-    Ok(match page_request.page.pending.answer(question, said).await {
+    Ok(match page_request.page.pending.answer_as(approver, question, said).await {
         Ok(AnswerOutcome::Accepted) => see("/?told=taken", None),
+        Ok(AnswerOutcome::Recorded) => see("/?told=recorded", None),
         Ok(AnswerOutcome::TooLate) => see("/?told=gone", None),
+        Ok(AnswerOutcome::Refused(_)) => see("/?told=refused", None),
         Err(error) => reply::plain(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()),
     })
 }
@@ -139,7 +149,10 @@ pub(super) async fn reply(
     request: Request<Body>,
 ) -> Result<Response, PageRejection> {
     let page_request = state.page_request(&request, address)?;
-    let (id, fields) = page_request.operator_form(request, MAX_REPLY_BYTES, reply_to).await?;
+    if page_request.viewer(request.headers()) != Some(Viewer::Operator) {
+        return Err(not_answering());
+    }
+    let (id, fields) = page_request.sealed_form(request, MAX_REPLY_BYTES, reply_to).await?;
     page_request.page.pending.saw_page();
     let questions = page_request.page.pending.questions_to_user();
     let Some(question) = questions.get(id) else { return Ok(see("/?told=late", None)) };
@@ -151,8 +164,8 @@ pub(super) async fn reply(
         }
     };
     Ok(match questions.answer(id, answer).await {
-        Ok(true) => see("/?told=taken", None),
-        Ok(false) => see("/?told=late", None),
+        Ok(AnswerOutcome::Accepted) => see("/?told=taken", None),
+        Ok(_) => see("/?told=late", None),
         Err(error) => reply::plain(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()),
     })
 }
@@ -164,7 +177,10 @@ pub(super) async fn select_profile(
     request: Request<Body>,
 ) -> Result<Response, PageRejection> {
     let page_request = state.page_request(&request, address)?;
-    let fields = page_request.fields_of_operator(request, MAX_FORM_BYTES).await?;
+    if page_request.viewer(request.headers()) != Some(Viewer::Operator) {
+        return Err(not_answering());
+    }
+    let fields = page_request.form(request, MAX_FORM_BYTES).await?;
     if !page_request.page.keys.is_sealed(PROFILE_FORM, fields.get("seal").unwrap_or_default()) {
         return Err(foreign_form().into());
     }
@@ -179,27 +195,48 @@ pub(super) async fn select_profile(
     })
 }
 
-/// An admitted request to the page.
-struct PageRequest<'a> {
+/// Returns the response to an answer of a viewer who may not give one.
+fn not_answering() -> PageRejection {
+    let text = "only the operator answers; sign in with the key first";
+    reply::last(StatusCode::FORBIDDEN, text).into()
+}
+
+/// Returns the response if there is no status page.
+fn no_page() -> PageRejection {
+    let text = "there is no status page here; set `serve.page: true`";
+    reply::last(StatusCode::NOT_FOUND, text).into()
+}
+
+/// An admitted request of a browser.
+pub(super) struct AdmittedRequest<'a> {
     state: &'a HttpState,
-    page: &'a PageState,
     rules: Arc<AdmissionRules>,
-    lease: Lease,
+    pub(super) lease: Lease,
     _permit: RequestPermit,
 }
 
+/// An admitted request to the page.
+struct PageRequest<'a> {
+    page: &'a PageState,
+    admitted: AdmittedRequest<'a>,
+}
+
+impl<'a> Deref for PageRequest<'a> {
+    type Target = AdmittedRequest<'a>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.admitted
+    }
+}
+
 impl HttpState {
-    /// Checks that a request may reach the page.
-    fn page_request<B>(
+    /// Checks that a request may reach a page of this server.
+    pub(super) fn admit<B>(
         &self,
         request: &Request<B>,
         address: SocketAddr,
-    ) -> Result<PageRequest<'_>, PageRejection> {
+    ) -> Result<AdmittedRequest<'_>, PageRejection> {
         let (rules, lease) = self.current();
-        let Some(page) = self.page.as_ref().filter(|_| rules.has_page) else {
-            let text = "there is no status page here; set `serve.page: true`";
-            return Err(reply::last(StatusCode::NOT_FOUND, text).into());
-        };
         let headers = request.headers();
         if let Some(why) = rules.allowed_hosts.refusal(request.uri(), headers) {
             return Err(reply::last(StatusCode::FORBIDDEN, why).into());
@@ -209,7 +246,20 @@ impl HttpState {
             return Err(reply::last(StatusCode::FORBIDDEN, text).into());
         }
         let permit = rules.rate_limiter.acquire(ClientKey::Address(address.ip())).map_err(reply::too_many)?;
-        Ok(PageRequest { state: self, page: &page.inner, rules, lease, _permit: permit })
+        Ok(AdmittedRequest { state: self, rules, lease, _permit: permit })
+    }
+
+    /// Checks that a request may reach the status page.
+    fn page_request<B>(
+        &self,
+        request: &Request<B>,
+        address: SocketAddr,
+    ) -> Result<PageRequest<'_>, PageRejection> {
+        let admitted = self.admit(request, address)?;
+        match &self.page {
+            Some(page) if admitted.rules.has_page => Ok(PageRequest { page: &page.inner, admitted }),
+            _ => Err(no_page()),
+        }
     }
 
     /// Returns the name of the cookie. It contains the port, since browsers share cookies between the ports of a host.
@@ -232,6 +282,9 @@ impl PageRequest<'_> {
             if who == OPERATOR {
                 return Some(Viewer::Operator);
             }
+            if let Some(person) = who.strip_prefix("person-").and_then(|name| self.rules.people.named(name)) {
+                return Some(Viewer::Person(person));
+            }
             let name = who.strip_prefix("client-").unwrap_or_default();
             if let Some(client) = auth.named(name) {
                 return Some(Viewer::Client(client));
@@ -247,6 +300,8 @@ impl PageRequest<'_> {
     fn set_cookie(&self, key: &str) -> Response {
         let who = if self.page.keys.is_operator(key) {
             OPERATOR.to_owned()
+        } else if let Some(person) = self.rules.people.of_key(key) {
+            format!("person-{person}")
         } else if let Some(client) = self.rules.auth.of_token(key) {
             format!("client-{}", client.name)
         } else {
@@ -257,37 +312,34 @@ impl PageRequest<'_> {
         see("/", Some(&cookie))
     }
 
-    /// Returns the question that a form of the operator answers, and its fields. The form must carry the seal of that
-    /// question.
-    async fn operator_form(
+    /// Returns the question that a form answers, and its fields. The form must carry the seal of that question.
+    async fn sealed_form(
         &self,
         request: Request<Body>,
         max_bytes: usize,
         sealed: impl Fn(u64) -> String,
     ) -> Result<(u64, Fields), PageRejection> {
-        let fields = self.fields_of_operator(request, max_bytes).await?;
+        let fields = self.form(request, max_bytes).await?;
         let question = fields.get("question").and_then(|text| text.parse().ok());
         let seal = fields.get("seal").unwrap_or_default();
         let question =
             question.filter(|id| self.page.keys.is_sealed(&sealed(*id), seal)).ok_or_else(foreign_form)?;
         Ok((question, fields))
     }
+}
 
-    /// Returns the fields of a form of the operator.
-    async fn fields_of_operator(
+impl AdmittedRequest<'_> {
+    /// Returns true if the app sends people links.
+    pub(super) fn has_links(&self) -> bool {
+        !self.lease.runtime.app().config.approvals.channels.is_empty()
+    }
+
+    /// Reads the fields of a form.
+    pub(super) async fn form(
         &self,
         request: Request<Body>,
         max_bytes: usize,
     ) -> Result<Fields, PageRejection> {
-        if self.viewer(request.headers()) != Some(Viewer::Operator) {
-            let text = "only the operator answers; sign in with the key first";
-            return Err(reply::last(StatusCode::FORBIDDEN, text).into());
-        }
-        self.form(request, max_bytes).await
-    }
-
-    /// Reads the fields of a form.
-    async fn form(&self, request: Request<Body>, max_bytes: usize) -> Result<Fields, PageRejection> {
         let refused = |status, text: &str| PageRejection::from(reply::last(status, text));
         let kind = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         if kind.and_then(|kind| kind.split(';').next()) != Some("application/x-www-form-urlencoded") {

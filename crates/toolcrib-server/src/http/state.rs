@@ -13,6 +13,7 @@ use super::memory_budget::BodyBudget;
 use super::sessions::{ClientSessions, Sessions};
 use crate::Error;
 use crate::app_version::{AppVersion, Lease, Listener, Switch};
+use crate::approval::PendingApprovals;
 use crate::page::StatusPage;
 use crate::protocol::handler::Handler;
 use crate::server::Shared;
@@ -30,6 +31,8 @@ pub(super) struct HttpState {
     pub(super) bodies: BodyBudget,
     /// The status page, if there is one. The rules of the app may disable it.
     pub(super) page: Option<StatusPage>,
+    /// The approvals that people answer by links.
+    pub(super) approvals: Option<PendingApprovals>,
 }
 
 /// The current app and its admission rules. They change together, so that a request admitted by one version does not

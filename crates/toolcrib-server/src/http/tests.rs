@@ -1,5 +1,6 @@
 //! What serving over HTTP promises of connections, tried on real sockets.
 
+mod approvals;
 mod drops;
 mod login;
 mod profiles;

@@ -12,6 +12,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::task::{JoinHandle, JoinSet};
 use toolcrib_app::App;
 use toolcrib_model::UserAnswer;
+use toolcrib_policy::OPERATOR;
 
 use super::json_lines::{JsonLines, send};
 use super::limits::MAX_OPERATORS;
@@ -193,6 +194,10 @@ impl OperatorState {
         }
         for pending in calls.new_to(&connection.known) {
             let call = WaitingCall { waiting_seconds: pending.waiting.as_secs(), ..pending.question };
+            // The operator cannot answer it, or has.
+            if call.requirement.refusal(OPERATOR, &call.approved_by).is_some() {
+                continue;
+            }
             let call = Box::new(call);
             connection.known.insert(call.id);
             if call.arguments.is_none() {
@@ -241,8 +246,13 @@ impl OperatorState {
         }
         match self.pending.answer(id, said).await {
             Ok(AnswerOutcome::Accepted) => ServerMessage::Settled { id, taken: true, why: None },
-            Err(error) => refused(&error.to_string()),
+            Ok(AnswerOutcome::Recorded) => {
+                let why = "recorded; another person has to approve the call too".to_owned();
+                ServerMessage::Settled { id, taken: true, why: Some(why) }
+            }
             Ok(AnswerOutcome::TooLate) => refused("that call no longer waits for an answer"),
+            Ok(AnswerOutcome::Refused(refusal)) => refused(refusal.as_str()),
+            Err(error) => refused(&error.to_string()),
         }
     }
 
@@ -270,10 +280,8 @@ impl OperatorState {
         }
         connection.known.remove(&id);
         match questions.answer(id, answer).await {
-            Ok(true) => ServerMessage::Settled { id, taken: true, why: None },
-            Ok(false) => {
-                refused("too late: the question was answered elsewhere, or its asker no longer waits")
-            }
+            Ok(AnswerOutcome::Accepted) => ServerMessage::Settled { id, taken: true, why: None },
+            Ok(_) => refused("too late: the question was answered elsewhere, or its asker no longer waits"),
             Err(error) => refused(&error.to_string()),
         }
     }

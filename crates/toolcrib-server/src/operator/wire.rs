@@ -1,10 +1,11 @@
 //! The messages between a server and an operator.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use toolcrib_model::{JsonObject, Risk};
-use toolcrib_policy::Question;
+use toolcrib_policy::{ApprovalRequirement, Question};
 
 use super::limits::{MAX_SHOWN_ARGUMENT_BYTES, text};
 use super::question::{QuestionReply, WaitingQuestion};
@@ -90,6 +91,9 @@ pub struct WaitingCall {
     pub rule: String,
     /// The session of the call. `serve/CLIENT/…` names the client.
     pub session: String,
+    /// The principal that makes the call: a user, a client of the server, or `operator`.
+    #[serde(default)]
+    pub requester: String,
     /// The agent that makes the call, if an agent does.
     pub agent: Option<String>,
     /// The script that makes the call. An approval of the tool holds for this script only.
@@ -97,6 +101,12 @@ pub struct WaitingCall {
     pub script: Option<String>,
     /// The time that it has been waiting, in seconds.
     pub waiting_seconds: u64,
+    /// The people whose approval it needs.
+    #[serde(default, skip_serializing_if = "ApprovalRequirement::is_plain")]
+    pub requirement: ApprovalRequirement,
+    /// The people who have approved it.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub approved_by: BTreeSet<String>,
 }
 
 /// A message of an operator.
@@ -151,9 +161,12 @@ impl WaitingCall {
             side_effects: if changes.is_empty() { Vec::new() } else { vec![text(&changes)] },
             rule: text(&question.rule),
             session: text(&question.session),
+            requester: text(&question.requirement.requester),
             agent: question.agent.as_deref().map(text),
             script: question.script.clone(),
             waiting_seconds: since.as_secs(),
+            requirement: question.requirement.clone(),
+            approved_by: BTreeSet::new(),
         }
     }
 }

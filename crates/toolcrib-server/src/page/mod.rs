@@ -1,8 +1,8 @@
 //! The status page: sources, tools, the latest calls, and the calls that wait for an approval.
 //!
-//! It is one page without scripts, rendered for each request. Every admitted viewer can read it. Only the operator can
-//! answer, with the key that was generated for this process: otherwise an agent that can send requests to this machine
-//! could approve its own calls.
+//! It is one page without scripts, rendered for each request. Every admitted viewer can read it. Only the operator
+//! answers, with the key that was generated for this process, and the people of the app approve calls with their own:
+//! otherwise an agent that can send requests to this machine could approve its own calls.
 //!
 //! All texts of tools, servers and models pass through [`html`], which escapes them.
 
@@ -17,6 +17,7 @@ mod sections;
 use std::sync::Arc;
 
 use toolcrib_exec::audit::AuditSink;
+use toolcrib_policy::OPERATOR;
 
 use self::calls::LastCalls;
 use self::keys::Keys;
@@ -27,7 +28,8 @@ use crate::client::Client;
 pub(crate) use form::{Fields, MAX_FORM_BYTES};
 pub(crate) use reply::{MAX_REPLY_BYTES, reply};
 pub(crate) use sections::{
-    PROFILE_FORM, PageView, answer_to, login_answered, login_question, page, reply_to, sign_in,
+    LinkPage, PROFILE_FORM, PageView, answer_to, link_page, login_answered, login_question, page, reply_to,
+    session as shown_session, sign_in, whole_arguments,
 };
 
 /// The style of the page. It is served under a separate path, so that the page needs no inline style.
@@ -56,6 +58,19 @@ pub(crate) enum Viewer {
     Client(Arc<Client>),
     /// The holder of the key of this process, who sees everything and answers.
     Operator,
+    /// A person of the app, who sees everything and approves calls.
+    Person(Arc<str>),
+}
+
+impl Viewer {
+    /// Returns the name under which the viewer approves calls, if it may.
+    pub(crate) fn approver(&self) -> Option<&str> {
+        match self {
+            Self::Operator => Some(OPERATOR),
+            Self::Person(name) => Some(name),
+            Self::Anybody | Self::Client(_) => None,
+        }
+    }
 }
 
 impl StatusPage {

@@ -10,6 +10,7 @@ use toolcrib_tasks::store::{Change, Record, RecordKind, StoreError};
 use super::Replica;
 use super::mail::{ReplicaMessage, sending};
 use crate::Error;
+use crate::approval::AnswerOutcome;
 
 /// The time for which a question exists if its process ends without withdrawing it. It is not shown after that end.
 const QUESTION_LIFETIME: Duration = Duration::from_hours(24);
@@ -72,11 +73,36 @@ impl Replica {
         Ok(records.into_iter().filter_map(foreign).collect())
     }
 
-    /// Answers a question of another process. Returns false if it was answered or withdrawn before.
-    pub(crate) async fn answer(&self, question: &ForeignQuestion, answer: Value) -> Result<bool, Error> {
-        let message = ReplicaMessage::Answer { queue: question.queue.clone(), question: question.id, answer };
+    /// Answers a question of another process.
+    pub(crate) async fn answer(
+        &self,
+        question: &ForeignQuestion,
+        answer: Value,
+    ) -> Result<AnswerOutcome, Error> {
         let taken = Change::take(RecordKind::Question, question.row.as_str());
-        Ok(self.apply(vec![taken, sending(&question.process, &message)?]).await?)
+        let is_first =
+            self.apply(vec![taken, sending(&question.process, &question.answered(answer))?]).await?;
+        Ok(if is_first { AnswerOutcome::Accepted } else { AnswerOutcome::TooLate })
+    }
+
+    /// Passes an answer on to the process that asks, which counts the answers of several people.
+    pub(crate) async fn pass_on(
+        &self,
+        question: &ForeignQuestion,
+        answer: Value,
+    ) -> Result<AnswerOutcome, Error> {
+        if self.store().get(RecordKind::Question, &question.row).await?.is_none() {
+            return Ok(AnswerOutcome::TooLate);
+        }
+        self.send(&question.process, &question.answered(answer)).await?;
+        Ok(AnswerOutcome::Recorded)
+    }
+}
+
+impl ForeignQuestion {
+    /// Returns the message that answers the question.
+    fn answered(&self, answer: Value) -> ReplicaMessage {
+        ReplicaMessage::Answer { queue: self.queue.clone(), question: self.id, answer }
     }
 }
 

@@ -4,11 +4,19 @@ use std::sync::Arc;
 
 use rmcp::model::{RequestStateCodec, SealOptions};
 use serde_json::json;
+use toolcrib_app::App;
+use toolcrib_exec::DenyAll;
+use toolcrib_model::Tool;
+use toolcrib_policy::{
+    AnswerRefusal, Approvals, Call, Capabilities, People, Policy, SettingLocation, Verdict,
+};
+use toolcrib_port::{Answer, ApprovalRequest, CallContext};
 use toolcrib_tasks::Store;
 use toolcrib_tasks::store::{Change, MemoryStore, Record, RecordKind};
 
 use super::Replica;
 use super::mail::ReplicaMessage;
+use crate::approval::{AnswerOutcome, ApprovalLink, LinkDecision, OperatorAnswer, PendingApprovals};
 
 async fn replicas() -> (Arc<dyn Store>, Arc<Replica>, Arc<Replica>) {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
@@ -77,8 +85,9 @@ async fn of_two_answers_to_a_question_the_first_reaches_its_process() {
     ];
     assert_eq!(seen.question, json!({"tool": "files.write"}));
     assert!(asks.questions_elsewhere().await.unwrap().is_empty(), "it is its own");
-    assert!(answers.answer(&seen, json!("once")).await.unwrap());
-    assert!(!third.answer(&also_seen, json!({"deny": null})).await.unwrap(), "it is too late");
+    assert_eq!(answers.answer(&seen, json!("once")).await.unwrap(), AnswerOutcome::Accepted);
+    let late = third.answer(&also_seen, json!({"deny": null})).await.unwrap();
+    assert_eq!(late, AnswerOutcome::TooLate);
     let received = asks.receive().await.unwrap();
     let [ReplicaMessage::Answer { queue, question: 7, answer }] = received.as_slice() else {
         panic!("{received:?}")
@@ -86,6 +95,66 @@ async fn of_two_answers_to_a_question_the_first_reaches_its_process() {
     assert_eq!((queue.as_str(), answer), ("call", &json!("once")));
     assert!(asks.receive().await.unwrap().is_empty(), "each message is received once");
     assert!(third.questions_elsewhere().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn two_people_at_different_processes_approve_a_call_and_a_link_is_good_at_each() {
+    let (_store, one, two) = replicas().await;
+    let (here, there) = (PendingApprovals::default(), PendingApprovals::default());
+    let app = App::from_text("app.yaml", "{}").unwrap();
+    for (pending, replica) in [(&here, &one), (&there, &two)] {
+        pending.join(replica);
+        pending.open_channels(&app, Some(replica)).unwrap();
+    }
+    let _attached = here.attach();
+    let approver = here.approver(Arc::new(DenyAll));
+    let rule = serde_json::from_value(json!({"module": "files", "approvers": 2})).unwrap();
+    let policy = Policy::new(&Capabilities::default(), []).unwrap();
+    let policy = policy.with_approval_rules(&[rule], People::default(), &SettingLocation::default()).unwrap();
+    let tool = Arc::new(Tool::new("files::write".parse().unwrap()));
+    let Verdict::Ask(call) = policy.authorize(Call::new(tool, "test".into(), 1), "s") else {
+        panic!("asked")
+    };
+    let mut batch = [ApprovalRequest::new(call.question())];
+    let context = CallContext::new("s");
+    let mut asking = approver.ask(&mut batch, &context);
+    let shown = async {
+        while here.questions().is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        () = &mut asking => panic!("it waits"),
+        () = shown => {}
+    }
+    let link = ApprovalLink {
+        process: one.id().to_owned(),
+        question: call.question().id,
+        person: "alice".into(),
+        decision: LinkDecision::Allow,
+        expires: u64::MAX,
+    };
+    assert_eq!(there.verify_link(&here.sign_link(&link)), Ok(link.clone()));
+    let (id, shown) = there.linked_call(&link).await.unwrap();
+    assert_eq!((shown.requirement.approvers, shown.requester.as_str()), (2, "operator"));
+    let answer = async |pending: &PendingApprovals, person, id| {
+        pending.answer_as(person, id, OperatorAnswer::Once).await.unwrap()
+    };
+    assert_eq!(answer(&there, "alice", id).await, AnswerOutcome::Recorded);
+    let refused = AnswerOutcome::Refused(AnswerRefusal::AnsweredBefore);
+    assert_eq!(answer(&there, "alice", id).await, refused);
+    for message in one.receive().await.unwrap() {
+        let ReplicaMessage::Answer { queue, question, answer } = message else { panic!("{message:?}") };
+        here.deliver(&queue, question, answer);
+    }
+    let (id, shown) = here.linked_call(&link).await.unwrap();
+    assert_eq!(shown.approved_by.iter().collect::<Vec<_>>(), ["alice"]);
+    assert_eq!(answer(&here, "alice", id).await, refused);
+    assert_eq!(answer(&here, "bob", id).await, AnswerOutcome::Accepted);
+    asking.await;
+    let Some(Answer::Approved(approval)) = &batch[0].answer else { panic!("{batch:?}") };
+    assert!(call.approve(approval, &Approvals::new()).is_ok());
+    assert!(here.linked_call(&link).await.is_none());
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,6 +5,8 @@
 //! receiver recognizes a repeated message by its id.
 
 mod file;
+mod mailer;
+mod retry;
 mod send_message;
 mod terminal;
 mod tool;
@@ -19,10 +21,12 @@ use toolcrib_model::ToolError;
 use toolcrib_port::CallContext;
 
 pub use file::{DEFAULT_MAX_FILE_BYTES, FileChannel, MIN_FILE_BYTES};
+pub use mailer::{Mail, Mailer, MailerError, check_address};
+pub use retry::{DELIVERY_TIME, FIRST_PAUSE, MAX_ATTEMPTS};
 pub use send_message::{SEND_MESSAGE, channel_tools};
 pub use terminal::{Terminal, TerminalChannel};
 pub use tool::ToolChannel;
-pub use webhook::{DELIVERY_TIME, FIRST_PAUSE, MAX_ATTEMPTS, WebhookChannel};
+pub use webhook::WebhookChannel;
 
 /// The maximum length of a message in characters. Longer messages are truncated.
 pub const MAX_MESSAGE_CHARS: usize = 8_000;

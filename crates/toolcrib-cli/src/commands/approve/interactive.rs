@@ -75,7 +75,7 @@ struct ServingProcess {
 
 /// A call or a question that waits for an answer.
 enum PendingItem {
-    Call(WaitingCall),
+    Call(Box<WaitingCall>),
     Question(WaitingQuestion),
 }
 
@@ -287,7 +287,7 @@ impl ServingProcesses<'_> {
                 }
             }
             ProcessEvent::Told(ServerMessage::Waiting { call }) => {
-                self.waiting.push_back((server, PendingItem::Call(*call)));
+                self.waiting.push_back((server, PendingItem::Call(call)));
             }
             ProcessEvent::Told(ServerMessage::Question { question }) => {
                 self.waiting.push_back((server, PendingItem::Question(*question)));
@@ -295,11 +295,9 @@ impl ServingProcesses<'_> {
             ProcessEvent::Told(ServerMessage::Gone { id }) => self.forget(&(server, id)),
             ProcessEvent::Told(ServerMessage::Settled { id, taken, why }) => {
                 let Some((name, said)) = self.answered.remove(&(server, id)) else { return };
-                if taken {
-                    tell(&format!("{said}: {name}"));
-                } else {
-                    tell(&format!("not taken: {name}: {}", why.unwrap_or_default()));
-                }
+                let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+                let said = if taken { said } else { "not taken" };
+                tell(&format!("{said}: {name}{why}"));
             }
             ProcessEvent::Told(ServerMessage::Refused { why }) => {
                 tell(&format!("warning: {why}"));

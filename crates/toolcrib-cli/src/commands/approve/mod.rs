@@ -116,7 +116,8 @@ async fn answer(app: &Path, id: &str, given: Answer, json: bool) -> Result<Exit,
     if json {
         output::json(&json!({"id": id, "taken": taken, "why": why}));
     } else if taken {
-        say(&format!("answered: {id}"));
+        let more = why.map(|why| format!(": {why}")).unwrap_or_default();
+        say(&format!("answered: {id}{more}"));
     } else {
         tell(&format!("error: {id}: {}", why.unwrap_or_default()));
     }

@@ -41,6 +41,7 @@ async fn the_reference_lists_every_field_of_a_record_in_order() {
     drop(begun(&audit));
     let [mut record] = records.records().try_into().unwrap();
     record.on_behalf_of = vec!["lead".to_owned()];
+    record.approved_by = vec!["alice".to_owned()];
     record.arguments = Some(Value::Null);
     record.result = Some(Value::Null);
     record.original = Some("crm::q2".to_owned());

@@ -9,6 +9,7 @@ use toolcrib_model::{FieldKind, FormField, JsonObject, UserAnswer, UserQuestion}
 use toolcrib_port::{Answer, CallContext};
 
 use super::check_answer;
+use crate::approval::AnswerOutcome;
 use crate::approval::operator_queue::{MAX_WAITING_QUESTIONS, PendingApprovals};
 
 fn approved(choice: Option<&str>, fields: &serde_json::Value) -> UserAnswer {
@@ -31,12 +32,11 @@ async fn a_question_waits_for_the_operator_while_one_is_there_and_the_first_answ
     let mut asking = approver.ask_user(&question, &context);
     assert!((&mut asking).now_or_never().is_none());
     let id = room.questions_to_user().all()[0].id;
-    assert!(room.questions_to_user().answer(id, UserAnswer::Denied(None)).await.unwrap());
+    let answered = room.questions_to_user().answer(id, UserAnswer::Denied(None)).await.unwrap();
+    assert_eq!(answered, AnswerOutcome::Accepted);
     assert_eq!(asking.await, UserAnswer::Denied(None));
-    assert!(
-        !room.questions_to_user().answer(id, approved(None, &json!({}))).await.unwrap(),
-        "a late answer does not count"
-    );
+    let late = room.questions_to_user().answer(id, approved(None, &json!({}))).await.unwrap();
+    assert_eq!(late, AnswerOutcome::TooLate, "a late answer does not count");
 
     let mut asking = approver.ask_user(&question, &context);
     assert!((&mut asking).now_or_never().is_none());

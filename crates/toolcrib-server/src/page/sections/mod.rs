@@ -1,5 +1,6 @@
 //! The sections of the page.
 
+mod approval_link;
 mod calls;
 mod login;
 mod profiles;
@@ -9,10 +10,11 @@ mod tasks;
 mod tools;
 mod user_questions;
 
+pub(crate) use approval_link::{LinkPage, link_page};
 pub(crate) use login::{login_answered, login_question};
 use maud::{DOCTYPE, Markup, html};
 pub(crate) use profiles::PROFILE_FORM;
-pub(crate) use questions::answer_to;
+pub(crate) use questions::{answer_to, whole_arguments};
 use toolcrib_app::sections::serve::{LOCAL_CLIENT, sessions_of};
 use toolcrib_policy::Principal;
 use toolcrib_registry::Entry;
@@ -51,6 +53,7 @@ pub(crate) async fn page(view: &PageView<'_>) -> String {
                 Viewer::Anybody => "you read as anybody on this machine",
                 Viewer::Client(client) => { "you read as the client " (text(&client.name)) }
                 Viewer::Operator => "you are the operator",
+                Viewer::Person(name) => { "you are " (text(name)) }
             }
         }
         @if let Some(told) = view.told { p class="told" role="status" { (told) } }
@@ -122,7 +125,7 @@ fn table(columns: &[&str], rows: &Markup) -> Markup {
 }
 
 /// Returns the name of a session with its secret shortened.
-fn session(text: &str) -> String {
+pub(crate) fn session(text: &str) -> String {
     match text.rsplit_once('/') {
         Some((client, secret)) => {
             let shown: String = secret.chars().take(SESSION_CHARS).collect();
@@ -145,7 +148,7 @@ impl PageView<'_> {
     fn may_see(&self, session: &str) -> bool {
         match self.viewer {
             Viewer::Client(client) => session.starts_with(&sessions_of(&client.name)),
-            Viewer::Anybody | Viewer::Operator => true,
+            Viewer::Anybody | Viewer::Operator | Viewer::Person(_) => true,
         }
     }
 
@@ -158,7 +161,7 @@ impl PageView<'_> {
     fn session(&self) -> String {
         let client = match self.viewer {
             Viewer::Client(client) => client.name.as_str(),
-            Viewer::Anybody | Viewer::Operator => LOCAL_CLIENT,
+            Viewer::Anybody | Viewer::Operator | Viewer::Person(_) => LOCAL_CLIENT,
         };
         format!("{}-", sessions_of(client))
     }

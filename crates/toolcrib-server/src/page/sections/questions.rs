@@ -2,7 +2,6 @@
 
 use maud::{Markup, html};
 
-use super::super::Viewer;
 use super::super::html::{text, text_to};
 use super::{PageView, heading, session, sign_in_form};
 use crate::operator::WaitingCall;
@@ -21,7 +20,7 @@ impl PageView<'_> {
         html! {
             section id="approvals" {
                 (heading("Waiting for approval", mine.len()))
-                @if *self.viewer != Viewer::Operator {
+                @if self.viewer.approver().is_none() {
                     p { "Only the operator answers here. The server printed the key when it started." }
                     (sign_in_form())
                 }
@@ -37,7 +36,13 @@ impl PageView<'_> {
                                 " It changes: " q { (text(&question.side_effects.join(", "))) } "."
                             }
                         }
-                        @if *self.viewer == Viewer::Operator { (self.answers(question)) }
+                        (people(question))
+                        @if let Some(approver) = self.viewer.approver() {
+                            @match question.requirement.refusal(approver, &question.approved_by) {
+                                Some(refusal) => p { (sentence(refusal.as_str())) },
+                                None => (self.answers(question)),
+                            }
+                        }
                         // The text of a server comes last, where it cannot pass for the text above it.
                         @if !question.description.is_empty() {
                             p class="dim" { "Its description: " q { (text(&question.description)) } }
@@ -50,18 +55,16 @@ impl PageView<'_> {
 
     /// Renders the arguments of a call and the forms that answer it.
     fn answers(&self, question: &WaitingCall) -> Markup {
-        let arguments = question.arguments.as_ref();
-        let arguments =
-            arguments.map(|arguments| serde_json::to_string_pretty(arguments).unwrap_or_default());
-        let is_whole = arguments.as_ref().is_some_and(|text| text.chars().count() <= MAX_ARGUMENTS_CHARS);
         html! {
-            @if let Some(arguments) = &arguments { pre { (text_to(arguments, MAX_ARGUMENTS_CHARS)) } }
-            @if is_whole {
+            (arguments(question))
+            @if whole_arguments(question).is_some() {
                 form method="post" action="/answer" {
                     (self.sealed_question(question.id, &answer_to(question.id)))
                     button name="say" value="once" { "Allow this call" }
-                    " " button name="say" value="tool" {
-                        "Allow this tool in this " (if question.script.is_some() { "script" } else { "session" })
+                    @if question.requirement.is_plain() {
+                        " " button name="say" value="tool" {
+                            "Allow this tool in this " (if question.script.is_some() { "script" } else { "session" })
+                        }
                     }
                 }
             } @else {
@@ -75,6 +78,47 @@ impl PageView<'_> {
             }
         }
     }
+}
+
+/// Returns the arguments of a call as they are shown, or `None` if they are too long to be shown whole.
+pub(crate) fn whole_arguments(question: &WaitingCall) -> Option<String> {
+    shown_arguments(question).filter(|text| text.chars().count() <= MAX_ARGUMENTS_CHARS)
+}
+
+fn shown_arguments(question: &WaitingCall) -> Option<String> {
+    question.arguments.as_ref().map(|arguments| serde_json::to_string_pretty(arguments).unwrap_or_default())
+}
+
+/// Renders the arguments of a call.
+pub(super) fn arguments(question: &WaitingCall) -> Markup {
+    html! {
+        @if let Some(arguments) = shown_arguments(question) { pre { (text_to(&arguments, MAX_ARGUMENTS_CHARS)) } }
+    }
+}
+
+/// Renders the people whose approval a call needs, and those who have approved.
+pub(super) fn people(question: &WaitingCall) -> Markup {
+    let requirement = &question.requirement;
+    let approved: Vec<&str> = question.approved_by.iter().map(String::as_str).collect();
+    html! {
+        @if !requirement.is_plain() {
+            p {
+                "It needs the approval of "
+                @if requirement.approvers == 1 { "one person" } @else { (requirement.approvers) " people" }
+                @if requirement.four_eyes { ", none of whom made the call" }
+                "."
+                @if !approved.is_empty() { " Approved by: " (text(&approved.join(", "))) "." }
+            }
+        }
+    }
+}
+
+/// Returns a reason as a sentence.
+pub(super) fn sentence(reason: &str) -> String {
+    let mut characters = reason.chars();
+    let first = characters.next().map(char::to_uppercase).into_iter().flatten();
+    let end = if reason.ends_with('.') { "" } else { "." };
+    first.chain(characters).chain(end.chars()).collect()
 }
 
 /// Returns the text that the seal of a form protects.

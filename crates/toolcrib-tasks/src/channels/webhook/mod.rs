@@ -1,14 +1,12 @@
 //! The channel that sends signed webhook requests.
 
-mod retry;
-
 #[cfg(test)]
 mod tests;
 
 use std::time::Duration;
 
 use async_trait::async_trait;
-use http::header::{HeaderMap, HeaderName, HeaderValue};
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
 use jiff::Timestamp;
 use serde::Serialize;
@@ -18,11 +16,9 @@ use toolcrib_io::http::{HttpClient, HttpPolicy, Request, Response, WebhookKey, r
 use toolcrib_model::{ErrorKind, Secret, ToolError};
 use url::Url;
 
-use self::retry::{Attempt, deliver};
+use super::retry::{Attempt, FIRST_PAUSE, deliver};
 use super::{Channel, Message};
 use crate::id::random_id;
-
-pub use retry::{DELIVERY_TIME, FIRST_PAUSE, MAX_ATTEMPTS};
 
 /// The timeout of one attempt.
 const ATTEMPT_TIME: Duration = Duration::from_secs(10);
@@ -44,7 +40,8 @@ const IDEMPOTENCY_HEADER: HeaderName = HeaderName::from_static("idempotency-key"
 pub struct WebhookChannel {
     http: HttpClient,
     url: Url,
-    key: WebhookKey,
+    /// The key of signatures. A receiver whose URL is the secret needs none.
+    key: Option<WebhookKey>,
     first_pause: Duration,
 }
 
@@ -61,13 +58,31 @@ impl WebhookChannel {
 
     /// Creates a channel to a URL. The secret is `whsec_` followed by Base64, or any other text.
     pub fn new(http: HttpClient, url: Url, secret: &Secret) -> Result<Self, Error> {
-        Ok(Self { http, url, key: WebhookKey::new(secret.expose())?, first_pause: FIRST_PAUSE })
+        let key = WebhookKey::new(secret.expose())?;
+        Ok(Self { key: Some(key), ..Self::unsigned(http, url) })
+    }
+
+    /// Creates a channel to a URL that is a secret itself, so that requests are not signed.
+    pub fn unsigned(http: HttpClient, url: Url) -> Self {
+        Self { http, url, key: None, first_pause: FIRST_PAUSE }
     }
 
     /// Sets the pause before the second attempt. The default is [`FIRST_PAUSE`]. Each later pause is twice as long.
     pub fn with_first_pause(mut self, pause: Duration) -> Self {
         self.first_pause = pause;
         self
+    }
+
+    /// Sends a JSON body under an id by which its receiver recognizes a repetition, with retries. `channel` is the name
+    /// in errors.
+    pub async fn post(&self, channel: &str, id: &str, at: Timestamp, body: &str) -> Result<(), ToolError> {
+        let began = Instant::now();
+        // Receivers reject old signatures, so each attempt is signed with its own time.
+        let attempt = |_| {
+            let now = at.checked_add(began.elapsed()).unwrap_or(at);
+            self.attempt(id, now, body)
+        };
+        deliver(channel, self.first_pause, attempt).await
     }
 
     async fn attempt(&self, id: &str, at: Timestamp, body: &str) -> Attempt {
@@ -83,7 +98,10 @@ impl WebhookChannel {
     }
 
     fn headers(&self, id: &str, at: Timestamp, body: &str) -> Option<HeaderMap> {
-        let mut headers = self.key.headers(id, at.as_second(), body)?;
+        let mut headers = match &self.key {
+            Some(key) => key.headers(id, at.as_second(), body)?,
+            None => HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]),
+        };
         headers.insert(IDEMPOTENCY_HEADER, HeaderValue::from_str(id).ok()?);
         Some(headers)
     }
@@ -117,13 +135,7 @@ impl Channel for WebhookChannel {
         };
         let body = serde_json::to_string(&body)
             .map_err(|error| ToolError::new(ErrorKind::Internal, error.to_string()))?;
-        let began = Instant::now();
-        // Receivers reject old signatures, so each attempt is signed with its own time.
-        let attempt = |_| {
-            let now = message.at.checked_add(began.elapsed()).unwrap_or(message.at);
-            self.attempt(&id, now, &body)
-        };
-        deliver(message.channel, self.first_pause, attempt).await
+        self.post(message.channel, &id, message.at, &body).await
     }
 }
 

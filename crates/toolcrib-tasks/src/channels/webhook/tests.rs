@@ -18,10 +18,10 @@ use toolcrib_port::CallContext;
 use toolcrib_testkit::{Canary, Hit};
 use url::Url;
 
-use super::retry::{Attempt, MAX_PAUSE, deliver};
-use super::{DELIVERY_TIME, FIRST_PAUSE, MAX_ATTEMPTS, WebhookChannel};
+use super::WebhookChannel;
 use crate::Channel;
 use crate::channels::Message;
+use crate::channels::retry::{Attempt, DELIVERY_TIME, FIRST_PAUSE, MAX_ATTEMPTS, MAX_PAUSE, deliver};
 
 const SECRET: &str = "a secret that both sides have";
 

@@ -18,7 +18,7 @@ pub(crate) const MAX_PAUSE: Duration = Duration::from_secs(30);
 pub const DELIVERY_TIME: Duration = Duration::from_mins(2);
 
 /// The outcome of one attempt.
-pub(super) enum Attempt {
+pub(crate) enum Attempt {
     /// The message was delivered.
     Delivered,
     /// The receiver rejected the message, and retries are useless.
@@ -28,7 +28,7 @@ pub(super) enum Attempt {
 }
 
 /// Retries until a message is delivered, is rejected, or the bounds are reached.
-pub(super) async fn deliver<F>(
+pub(crate) async fn deliver<F>(
     channel: &str,
     first_pause: Duration,
     mut attempt: impl FnMut(u32) -> F,
