@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use toolcrib_model::tool::Forwarding;
-use toolcrib_model::{ErrorKind, JsonObject, ToolCall, ToolError, ToolTraits};
+use toolcrib_model::{ErrorKind, JsonObject, Tool, ToolCall, ToolError, ToolTraits};
 use toolcrib_policy::{Authorized, Call, Consent, Decision, PendingApproval, Policy, Verdict};
 use toolcrib_port::CallContext;
 use toolcrib_registry::{Entry, FindError, Overloads, Snapshot};
@@ -93,9 +93,7 @@ pub(crate) fn authorize(
         let message = format!("calls are nested deeper than {MAX_DEPTH} levels");
         return ResolvedCall::failed(None, ToolError::new(ErrorKind::LimitReached, message));
     }
-    let principal = context.principal();
-    let is_visible = |entry: &Entry| policy.is_visible(&entry.tool, principal);
-    let overloads = match find_tool(snapshot, name, is_visible) {
+    let overloads = match find_tool(snapshot, name, |entry| is_visible(&entry.tool, policy, context)) {
         Ok(overloads) => overloads,
         Err(error) => {
             let mut resolved = ResolvedCall::failed(None, ToolError::from(&error));
@@ -208,6 +206,11 @@ fn denied_tool(
     Some((entry, decision))
 }
 
+/// Returns true if the caller may use the tool. Tools for user interfaces exist only for the hosts that render them.
+pub(crate) fn is_visible(tool: &Tool, policy: &Policy, context: &CallContext) -> bool {
+    (context.app_host || !tool.traits().only_for_apps) && policy.is_visible(tool, context.principal())
+}
+
 /// Finds the tool of a name. A typing error is corrected only if the meant tool has no side effects: the correction is
 /// a guess.
 fn find_tool<'a>(
@@ -234,8 +237,7 @@ pub(crate) fn reaches_only(
     call: &ToolCall,
     context: &CallContext,
 ) -> bool {
-    let principal = context.principal();
-    let find = |name: &str| snapshot.find(name, |entry| policy.is_visible(&entry.tool, principal));
+    let find = |name: &str| snapshot.find(name, |entry| is_visible(&entry.tool, policy, context));
     let Ok(overloads) = find(&call.name) else { return false };
     let Some(forwarding) = overloads.first().and_then(|entry| entry.tool.forwarding()) else {
         return overloads.iter().all(|entry| is_such(entry.tool.traits()));

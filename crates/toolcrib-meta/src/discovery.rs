@@ -70,7 +70,7 @@ impl Discovery {
     pub fn describe(&self, name: &str, principal: Principal<'_>) -> Result<ToolCard, ToolError> {
         let snapshot = self.index.snapshot_of(principal.session)?;
         let overloads = snapshot
-            .find(name, |entry| self.policy.is_visible(&entry.tool, principal))
+            .find(name, |entry| self.is_visible(entry, principal))
             .map_err(|error| ToolError::from(&error))?;
         let unknown = || ToolError::new(ErrorKind::UnknownTool, format!("there is no tool `{name}`"));
         ToolCard::new(&overloads, &snapshot, &self.policy, principal).ok_or_else(unknown)
@@ -108,7 +108,7 @@ impl Discovery {
         name: &str,
         principal: Principal<'_>,
     ) -> Result<Overloads<'a>, ToolError> {
-        let near = snapshot.find_near(name, |entry| self.policy.is_visible(&entry.tool, principal));
+        let near = snapshot.find_near(name, |entry| self.is_visible(entry, principal));
         near.map_err(|error| ToolError::from(&error))
     }
 
@@ -126,7 +126,11 @@ impl Discovery {
         name: &QualifiedName,
         principal: Principal<'_>,
     ) -> Option<Overloads<'a>> {
-        snapshot.get(name)?.visible(|entry: &Entry| self.policy.is_visible(&entry.tool, principal))
+        snapshot.get(name)?.visible(|entry: &Entry| self.is_visible(entry, principal))
+    }
+
+    fn is_visible(&self, entry: &Entry, principal: Principal<'_>) -> bool {
+        !entry.tool.traits().only_for_apps && self.policy.is_visible(&entry.tool, principal)
     }
 
     /// Returns the visible names, without those of the runtime.
@@ -139,7 +143,7 @@ impl Discovery {
             let visible = || {
                 self.visible(snapshot, name, principal)?
                     .first()
-                    .map(|entry| !entry.tool.traits().only_for_programs)
+                    .map(|entry| entry.tool.traits().is_for_models())
             };
             name.namespace() != RUNTIME_NAMESPACE && visible().unwrap_or(false)
         })

@@ -8,7 +8,7 @@ use rmcp::model::ErrorData;
 use tokio::sync::{Mutex as AsyncMutex, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use toolcrib_app::sections::serve::{SurfaceMode, sessions_of};
+use toolcrib_app::sections::serve::SurfaceMode;
 use toolcrib_runtime::Runtime;
 
 use crate::app_version::{AppVersion, Lease, Listener};
@@ -19,7 +19,7 @@ use crate::client::Client;
 use crate::metrics::Metrics;
 use crate::page::StatusPage;
 use crate::replica::worker::work;
-use crate::surface::{ListCost, VisibleTools};
+use crate::surface::{Audience, ListCost, VisibleTools};
 use crate::{Error, ServerSettings};
 
 /// An app as an MCP server. A clone is the same server.
@@ -41,8 +41,8 @@ pub(crate) struct Shared {
     pub(crate) settings: ServerSettings,
     /// The client for local processes, if no token is required.
     pub(crate) local: Arc<Client>,
-    /// The tools that clients see, of one generation, by the client's name.
-    shown: Mutex<HashMap<String, Arc<VisibleTools>>>,
+    /// The tools that clients see, of one generation, by the client's name and its support for user interfaces.
+    shown: Mutex<HashMap<(String, bool), Arc<VisibleTools>>>,
     pub(crate) suspended: SuspendedCalls<RunningCall>,
     pub(crate) tasks: Tasks,
     pub(crate) metrics: Metrics,
@@ -105,7 +105,8 @@ impl Server {
         let runtime = self.shared.runtime();
         let listed = |mode| {
             let surface = runtime.surface(mode, &self.shared.local.session)?;
-            Ok::<_, Error>(VisibleTools::new(surface, &runtime))
+            let audience = Audience { client: &self.shared.local.name, renders_apps: false };
+            Ok::<_, Error>(VisibleTools::new(surface, &runtime, audience))
         };
         Ok(ListCost::new(&listed(self.shared.mode(&runtime))?, &listed(SurfaceMode::Direct)?))
     }
@@ -141,31 +142,30 @@ impl Shared {
     }
 
     /// Returns the tools that a client currently sees.
-    pub(crate) fn shown(&self, client: &str) -> Result<Arc<VisibleTools>, ErrorData> {
-        self.shown_of(&self.runtime(), client)
+    pub(crate) fn shown(&self, audience: Audience<'_>) -> Result<Arc<VisibleTools>, ErrorData> {
+        self.shown_of(&self.runtime(), audience)
     }
 
     /// Returns the tools of one version of the app that a client sees.
     pub(crate) fn shown_of(
         &self,
         runtime: &Arc<Runtime>,
-        client: &str,
+        audience: Audience<'_>,
     ) -> Result<Arc<VisibleTools>, ErrorData> {
         let generation = runtime.snapshot().generation();
+        let key = (audience.client.to_owned(), audience.renders_apps);
         {
             let shown = self.shown.lock();
-            if let Some(known) = shown.get(client).filter(|known| known.is_of(runtime, generation)) {
+            if let Some(known) = shown.get(&key).filter(|known| known.is_of(runtime, generation)) {
                 return Ok(Arc::clone(known));
             }
         }
-        // Rules for the client's sessions apply to this session name too.
-        let session = format!("{}-", sessions_of(client));
         let surface = runtime
-            .surface(self.mode(runtime), &session)
+            .surface(self.mode(runtime), &audience.session())
             .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
-        let shown = Arc::new(VisibleTools::new(surface, runtime));
+        let shown = Arc::new(VisibleTools::new(surface, runtime, audience));
         let mut all = self.shown.lock();
-        all.insert(client.to_owned(), Arc::clone(&shown));
+        all.insert(key, Arc::clone(&shown));
         Ok(shown)
     }
 

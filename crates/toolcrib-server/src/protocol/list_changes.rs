@@ -4,19 +4,19 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{broadcast, watch};
-use toolcrib_app::sections::serve::sessions_of;
 use toolcrib_model::Tool;
 use toolcrib_policy::Principal;
 
 use crate::app_version::AppVersion;
 use crate::client::Client;
 use crate::server::Shared;
-use crate::surface::standing_for;
+use crate::surface::{Audience, standing_for};
 
 /// A watcher for changes of the lists of one client.
 pub(crate) struct ListChanges<'a> {
     shared: &'a Shared,
     client: &'a Client,
+    renders_apps: bool,
     versions: watch::Receiver<Arc<AppVersion>>,
     receiver: broadcast::Receiver<Arc<toolcrib_registry::Change>>,
     lists: ListDigests,
@@ -38,10 +38,11 @@ pub(crate) struct ChangedLists {
 }
 
 impl<'a> ListChanges<'a> {
-    pub(crate) fn new(shared: &'a Shared, client: &'a Client) -> Self {
+    pub(crate) fn new(shared: &'a Shared, client: &'a Client, renders_apps: bool) -> Self {
         let mut versions = shared.versions();
         let receiver = subscribed(&mut versions);
-        Self { shared, client, versions, receiver, lists: ListDigests::of(shared, client) }
+        let lists = ListDigests::of(shared, client, renders_apps);
+        Self { shared, client, renders_apps, versions, receiver, lists }
     }
 
     /// Waits until a list changes. Returns `None` if no further change is possible.
@@ -59,7 +60,7 @@ impl<'a> ListChanges<'a> {
                     self.receiver = subscribed(&mut self.versions);
                 },
             }
-            let now = ListDigests::of(self.shared, self.client);
+            let now = ListDigests::of(self.shared, self.client, self.renders_apps);
             let changed = now.changed_since(&self.lists);
             self.lists = now;
             if changed.tools || changed.prompts || changed.resources {
@@ -70,12 +71,12 @@ impl<'a> ListChanges<'a> {
 }
 
 impl ListDigests {
-    fn of(shared: &Shared, client: &Client) -> Self {
-        let tools = shared.shown(&client.name).ok().map(|shown| shown.digest);
+    fn of(shared: &Shared, client: &Client, renders_apps: bool) -> Self {
+        let audience = Audience { client: &client.name, renders_apps };
+        let tools = shared.shown(audience).ok().map(|shown| shown.digest);
         let runtime = shared.runtime();
         let (snapshot, policy) = (runtime.snapshot(), runtime.executor().policy());
-        // Rules for the client's sessions apply to this session name too.
-        let session = format!("{}-", sessions_of(&client.name));
+        let session = audience.session();
         let visible: Vec<&Tool> = snapshot
             .iter()
             .map(|entry| entry.tool.as_ref())
