@@ -10,7 +10,7 @@ mod hostile;
 mod joined;
 mod keys;
 mod oauth;
-mod page;
+pub(crate) mod page;
 mod prompts;
 mod reader;
 mod reload;
