@@ -7,6 +7,7 @@
 //! - `PYTHONPATH=$TOOLCRIB_PEERS/python python3 -m mcp_server_time`
 //! - `PYTHONPATH=$TOOLCRIB_PEERS/python python3 tests/peers/mcp_client.py …`
 //! - `$TOOLCRIB_PEERS/clients/node_modules/.bin/node tests/peers/typescript_client.mjs …`
+//! - `$TOOLCRIB_PEERS/clients/node_modules/.bin/node tests/peers/app_host.mjs $TOOLCRIB_PEERS/clients/node_modules URL`
 //! - `PYTHONPATH=$TOOLCRIB_PEERS/model_sdks python3 tests/peers/model_sdks.py …`
 //! - `PYTHONPATH=$TOOLCRIB_PEERS/llama python3 tests/peers/llama_server.py MODEL`
 //! - `PYTHONPATH=$TOOLCRIB_PEERS/training_data python3 tests/peers/training_data.py FORMAT FILE`

@@ -33,6 +33,7 @@ pub mod sections;
 #[cfg(test)]
 mod tests;
 
+pub use agents::app_uris::{self, AppUris};
 pub use agents::{AgentSetup, CallerView, ChosenModel, PromptTexts, ServerProfiles, Surface};
 pub use app::App;
 pub use blueprint::Blueprint;

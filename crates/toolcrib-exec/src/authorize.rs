@@ -93,9 +93,8 @@ pub(crate) fn authorize(
         let message = format!("calls are nested deeper than {MAX_DEPTH} levels");
         return ResolvedCall::failed(None, ToolError::new(ErrorKind::LimitReached, message));
     }
-    let principal = context.principal();
-    let exists = |tool: &Tool| policy.exists_for(tool, principal);
-    let is_visible = |entry: &Entry| policy.is_visible(&entry.tool, principal);
+    let exists = |tool: &Tool| exists_for(tool, policy, context);
+    let is_visible = |entry: &Entry| is_visible(&entry.tool, policy, context);
     let overloads = match find_tool(snapshot, name, &exists, &is_visible) {
         Ok(overloads) => overloads,
         Err(error) => {
@@ -210,6 +209,16 @@ fn denied_tool(
     (decision.effect == Effect::Deny).then_some((entry, decision))
 }
 
+/// Returns true if the tool exists for the caller. Tools for user interfaces exist only for the hosts that render them.
+pub(crate) fn exists_for(tool: &Tool, policy: &Policy, context: &CallContext) -> bool {
+    (context.app_host || !tool.traits().only_for_apps) && policy.exists_for(tool, context.principal())
+}
+
+/// Returns true if the caller may use the tool.
+pub(crate) fn is_visible(tool: &Tool, policy: &Policy, context: &CallContext) -> bool {
+    exists_for(tool, policy, context) && policy.is_visible(tool, context.principal())
+}
+
 /// Finds the tool of a name. A typing error is corrected only if the meant tool has no side effects: the correction is
 /// a guess.
 fn find_tool<'a>(
@@ -237,8 +246,7 @@ pub(crate) fn reaches_only(
     call: &ToolCall,
     context: &CallContext,
 ) -> bool {
-    let principal = context.principal();
-    let find = |name: &str| snapshot.find(name, |entry| policy.is_visible(&entry.tool, principal));
+    let find = |name: &str| snapshot.find(name, |entry| is_visible(&entry.tool, policy, context));
     let Ok(overloads) = find(&call.name) else { return false };
     let Some(forwarding) = overloads.first().and_then(|entry| entry.tool.forwarding()) else {
         return overloads.iter().all(|entry| is_such(entry.tool.traits()));

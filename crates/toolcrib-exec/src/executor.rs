@@ -23,7 +23,7 @@ use self::handle::ExecutorHandle;
 use self::projection::projection_below;
 use crate::approval::{ApprovalProcess, MAX_EDITS};
 use crate::audit::{Audit, CallRecorder};
-use crate::authorize::{CallState, ResolvedCall, authorize};
+use crate::authorize::{CallState, ResolvedCall, authorize, exists_for, is_visible};
 use crate::flow::{CallChain, FlowControl, ProcessCount, limited_as};
 use crate::heartbeat::Heartbeat;
 use crate::hooks::fault;
@@ -148,19 +148,19 @@ impl Executor {
 
     /// Returns the tools that the caller of this context may use.
     fn visible_tools(&self, context: &CallContext) -> Vec<Arc<Tool>> {
-        let (snapshot, principal) = (self.snapshot_of(context), context.principal());
+        let snapshot = self.snapshot_of(context);
         let entries = snapshot.iter().map(|entry| &entry.tool);
-        entries.filter(|tool| self.policy.is_visible(tool, principal)).cloned().collect()
+        entries.filter(|tool| is_visible(tool, &self.policy, context)).cloned().collect()
     }
 
     /// Returns the tools that a name means to the caller of this context.
     fn find_tools(&self, name: &str, context: &CallContext) -> Result<Vec<Arc<Tool>>, ToolError> {
-        let (snapshot, principal) = (self.snapshot_of(context), context.principal());
+        let snapshot = self.snapshot_of(context);
         // A former name means the tool that a call by it runs.
         let ToolCall { name, .. } = self.current(ToolCall::new(name, JsonObject::new()));
-        let exists = |tool: &Tool| self.policy.exists_for(tool, principal);
-        let found =
-            snapshot.find_among(&name, &exists, &|entry| self.policy.is_visible(&entry.tool, principal));
+        let exists = |tool: &Tool| exists_for(tool, &self.policy, context);
+        let is_visible = |entry: &Entry| is_visible(&entry.tool, &self.policy, context);
+        let found = snapshot.find_among(&name, &exists, &is_visible);
         let overloads = found.map_err(|error| ToolError::from(&error))?;
         Ok(overloads.iter().map(|entry| Arc::clone(&entry.tool)).collect())
     }
@@ -403,6 +403,8 @@ impl Executor {
                 inner.journal = None;
             }
             inner.depth += 1;
+            // What a tool calls, the host of a user interface has not asked for.
+            inner.app_host = false;
             inner.access = access.clone();
             inner.trace = recorder.trace();
             inner.approver = Some(Arc::clone(&self.approver));

@@ -120,6 +120,10 @@ fn redacted(mut result: ToolResult, texts: &[String], pointers: &[String]) -> Re
     if texts.len() + pointers.len() > MAX_REDACTIONS {
         return Err(format!("its `redact` names more than {MAX_REDACTIONS} texts and pointers").into());
     }
+    if !pointers.is_empty() {
+        // It may hold the values once more, elsewhere.
+        result.forget_client_content();
+    }
     for pointer in pointers {
         let Some(value) = result.result.pointer_mut(pointer) else {
             let shown = clean_text(pointer, MAX_SHOWN_CHARS);

@@ -1,7 +1,7 @@
 //! The JSON object that a hook receives.
 
 use serde::Serialize;
-use toolcrib_model::{JsonObject, Risk, ToolError, ToolResult};
+use toolcrib_model::{ClientContent, JsonObject, Risk, ToolError, ToolResult};
 use toolcrib_policy::Call;
 use toolcrib_port::CallContext;
 
@@ -36,6 +36,9 @@ pub(crate) struct Message<'a> {
     trace: Option<&'a str>,
     #[serde(flatten)]
     outcome: Option<Outcome<'a>>,
+    /// The parts of the result that an MCP server addresses to clients.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_content: Option<ClientContent>,
 }
 
 /// The result of a call, or its error.
@@ -74,6 +77,7 @@ impl<'a> Message<'a> {
                 Some(error) => Outcome::Error(error),
                 None => Outcome::Result(&result.result),
             }),
+            client_content: result.and_then(ToolResult::client_content),
         }
     }
 }

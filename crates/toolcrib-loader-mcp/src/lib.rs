@@ -38,6 +38,7 @@ mod source;
 
 pub mod entry;
 
+mod apps;
 mod auth;
 mod calls;
 mod connection;

@@ -69,9 +69,9 @@ impl Discovery {
     /// Returns the complete description of a tool, by any spelling of its name.
     pub fn describe(&self, name: &str, principal: Principal<'_>) -> Result<ToolCard, ToolError> {
         let snapshot = self.index.snapshot_of(principal.session)?;
-        let exists = |tool: &Tool| self.policy.exists_for(tool, principal);
+        let exists = |tool: &Tool| self.exists_for(tool, principal);
         let overloads = snapshot
-            .find_among(name, &exists, &|entry| self.policy.is_visible(&entry.tool, principal))
+            .find_among(name, &exists, &|entry| self.is_visible(entry, principal))
             .map_err(|error| ToolError::from(&error))?;
         let unknown = || ToolError::new(ErrorKind::UnknownTool, format!("there is no tool `{name}`"));
         ToolCard::new(&overloads, &snapshot, &self.policy, principal).ok_or_else(unknown)
@@ -109,8 +109,8 @@ impl Discovery {
         name: &str,
         principal: Principal<'_>,
     ) -> Result<Overloads<'a>, ToolError> {
-        let exists = |tool: &Tool| self.policy.exists_for(tool, principal);
-        let near = snapshot.find_near(name, &exists, &|entry| self.policy.is_visible(&entry.tool, principal));
+        let exists = |tool: &Tool| self.exists_for(tool, principal);
+        let near = snapshot.find_near(name, &exists, &|entry| self.is_visible(entry, principal));
         near.map_err(|error| ToolError::from(&error))
     }
 
@@ -128,7 +128,15 @@ impl Discovery {
         name: &QualifiedName,
         principal: Principal<'_>,
     ) -> Option<Overloads<'a>> {
-        snapshot.get(name)?.visible(|entry: &Entry| self.policy.is_visible(&entry.tool, principal))
+        snapshot.get(name)?.visible(|entry: &Entry| self.is_visible(entry, principal))
+    }
+
+    fn exists_for(&self, tool: &Tool, principal: Principal<'_>) -> bool {
+        !tool.traits().only_for_apps && self.policy.exists_for(tool, principal)
+    }
+
+    fn is_visible(&self, entry: &Entry, principal: Principal<'_>) -> bool {
+        !entry.tool.traits().only_for_apps && self.policy.is_visible(&entry.tool, principal)
     }
 
     /// Returns the visible names, without those of the runtime.
@@ -141,7 +149,7 @@ impl Discovery {
             let visible = || {
                 self.visible(snapshot, name, principal)?
                     .first()
-                    .map(|entry| !entry.tool.traits().only_for_programs)
+                    .map(|entry| entry.tool.traits().is_for_models())
             };
             name.namespace() != RUNTIME_NAMESPACE && visible().unwrap_or(false)
         })

@@ -136,5 +136,5 @@ impl CurrentIndex {
 fn is_searchable(tool: &Tool) -> bool {
     let traits = tool.traits();
     let is_found = !tool.name.is_of_runtime() || traits.operational && tool.presence() != Presence::Essential;
-    is_found && !traits.only_for_programs
+    is_found && traits.is_for_models()
 }

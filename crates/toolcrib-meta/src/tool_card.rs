@@ -51,8 +51,8 @@ const SECRET_WORDS: [&str; 8] =
     ["auth", "authorization", "credential", "credentials", "key", "password", "secret", "token"];
 
 /// Metadata that models do not need.
-const INTERNAL_METADATA: [&str; 7] =
-    ["source", "security", "externalDocs", "notes", "risk", "risk_reason", "examples"];
+const INTERNAL_METADATA: [&str; 8] =
+    ["source", "security", "externalDocs", "notes", "risk", "risk_reason", "examples", Tool::PROTOCOL_META];
 
 /// A section of a tool's description that a model sees on request only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

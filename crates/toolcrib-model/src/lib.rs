@@ -42,7 +42,7 @@ pub use error::{DENIAL_HINT, ErrorKind, ToolError};
 pub use load_outcome::{LoadOutcome, Reject, RejectKind};
 pub use name::{NameError, QualifiedName};
 pub use result::ToolResult;
-pub use result::notes::ResultNote;
+pub use result::notes::{ClientContent, ResultNote};
 pub use secret::Secret;
 pub use subject_token::SubjectToken;
 pub use tool::Tool;

@@ -11,6 +11,7 @@ use crate::{Approver, CallJournal, ClientPrompter, PhaseTracker, ProgressListene
 
 /// The context of a call: its caller, its session and its time limits. Arguments with the same names never reach it.
 #[derive(Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "the flags are independent of each other")]
 #[non_exhaustive]
 pub struct CallContext {
     /// The session of the call; approvals and handles are bound to it.
@@ -58,6 +59,8 @@ pub struct CallContext {
     pub projection: Option<Arc<str>>,
     /// True if a program reads the result, which accepts more than a model.
     pub full_results: bool,
+    /// True if a host of user interfaces (MCP Apps) makes the call; it alone may call their tools.
+    pub app_host: bool,
     /// True for a call that no caller waits for: a background call, a scheduled call, or a call of a started agent.
     pub detached: bool,
     /// The phase of the call, and the time it has spent waiting for a person.
@@ -100,6 +103,7 @@ impl CallContext {
             sharing: 1,
             projection: None,
             full_results: false,
+            app_host: false,
             detached: false,
             phase: PhaseTracker::new(),
             progress: None,

@@ -1,6 +1,7 @@
 //! The interface of engines, which run authorized calls.
 
 use async_trait::async_trait;
+use tokio::sync::watch;
 use toolcrib_model::{Tool, ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call};
 
@@ -22,6 +23,17 @@ pub trait ToolEngine: Send + Sync {
     async fn check(&self, call: &Call, context: &CallContext) -> Result<(), ToolError> {
         let (_, _) = (call, context);
         Ok(())
+    }
+
+    /// Subscribes to changes of what a call that reads returns; `None` if the engine does not announce any. The receiver
+    /// gets the number of changes, and dropping it ends the subscription.
+    async fn watch(
+        &self,
+        call: &Authorized<Call>,
+        context: &CallContext,
+    ) -> Result<Option<watch::Receiver<u64>>, ToolError> {
+        let (_, _) = (call, context);
+        Ok(None)
     }
 
     /// Returns the reason why the engine cannot run a tool, if it knows one before any call; the tool is rejected then.

@@ -11,7 +11,7 @@ use toolcrib_agent::notifications::NotificationQueue;
 use toolcrib_agent::{AgentPool, AppPool};
 use toolcrib_app::sections::serve::SurfaceMode;
 use toolcrib_app::sections::{capabilities, limits};
-use toolcrib_app::{AgentSetup, App, Blueprint, ChosenModel, Surface, too_deep};
+use toolcrib_app::{AgentSetup, App, AppUris, Blueprint, ChosenModel, Surface, too_deep};
 use toolcrib_exec::Executor;
 use toolcrib_io::process::depth;
 use toolcrib_meta::Discovery;
@@ -239,6 +239,7 @@ impl Runtime {
             .chain(hooks)
             .chain(limits::unused(&self.app().config.tools.limits, &snapshot))
             .chain(self.services.not_pinned(&snapshot))
+            .chain(AppUris::of(snapshot.iter().map(|entry| entry.tool.as_ref())).warnings())
             .chain(channels::unused(&self.services.channels, &snapshot))
             .chain(skills::unused(&self.services.skills, &snapshot))
             .chain(self.services.uncalled_apps())

@@ -19,7 +19,7 @@ use crate::client::Client;
 use crate::metrics::Metrics;
 use crate::page::StatusPage;
 use crate::replica::worker::work;
-use crate::surface::{ListCost, VisibleTools};
+use crate::surface::{Audience, ListCost, VisibleTools};
 use crate::{Error, ServerSettings};
 
 /// An app as an MCP server. A clone is the same server.
@@ -42,8 +42,9 @@ pub(crate) struct Shared {
     pub(crate) settings: ServerSettings,
     /// The client for local processes, if no token is required.
     pub(crate) local: Arc<Client>,
-    /// The tools that clients see, of one generation, by the beginning of the names of the client's sessions.
-    shown: Mutex<HashMap<String, Arc<VisibleTools>>>,
+    /// The tools that clients see, of one generation, by the beginning of the names of the client's sessions, and by its
+    /// support for user interfaces.
+    shown: Mutex<HashMap<(String, bool), Arc<VisibleTools>>>,
     pub(crate) suspended: SuspendedCalls<RunningCall>,
     pub(crate) tasks: Tasks,
     pub(crate) metrics: Metrics,
@@ -111,7 +112,8 @@ impl Server {
     /// Returns the token cost of the tool list for a local client without a token.
     pub fn list_cost(&self) -> Result<ListCost, Error> {
         let runtime = self.shared.runtime();
-        let listed = |mode| Ok::<_, Error>(VisibleTools::of_client(&runtime, mode, &self.shared.local)?);
+        let audience = Audience { client: &self.shared.local, renders_apps: false };
+        let listed = |mode| Ok::<_, Error>(VisibleTools::of_client(&runtime, mode, audience)?);
         Ok(ListCost::new(&listed(self.shared.settings.surface)?, &listed(Some(SurfaceMode::Direct))?))
     }
 }
@@ -142,29 +144,29 @@ impl Shared {
     }
 
     /// Returns the tools that a client currently sees.
-    pub(crate) fn shown(&self, client: &Client) -> Result<Arc<VisibleTools>, ErrorData> {
-        self.shown_of(&self.runtime(), client)
+    pub(crate) fn shown(&self, audience: Audience<'_>) -> Result<Arc<VisibleTools>, ErrorData> {
+        self.shown_of(&self.runtime(), audience)
     }
 
     /// Returns the tools of one version of the app that a client sees.
     pub(crate) fn shown_of(
         &self,
         runtime: &Arc<Runtime>,
-        client: &Client,
+        audience: Audience<'_>,
     ) -> Result<Arc<VisibleTools>, ErrorData> {
-        let sessions = client.sessions();
         let generation = runtime.snapshot().generation();
+        let key = (audience.client.sessions(), audience.renders_apps);
         {
             let shown = self.shown.lock();
-            if let Some(known) = shown.get(&sessions).filter(|known| known.is_of(runtime, generation)) {
+            if let Some(known) = shown.get(&key).filter(|known| known.is_of(runtime, generation)) {
                 return Ok(Arc::clone(known));
             }
         }
-        let shown = VisibleTools::of_client(runtime, self.settings.surface, client)
+        let shown = VisibleTools::of_client(runtime, self.settings.surface, audience)
             .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
         let shown = Arc::new(shown);
         let mut all = self.shown.lock();
-        all.insert(sessions, Arc::clone(&shown));
+        all.insert(key, Arc::clone(&shown));
         Ok(shown)
     }
 

@@ -1,7 +1,9 @@
 //! What serving promises: a client of MCP lists and calls the tools of an app.
 
+mod apps;
 mod metrics;
 mod profiles;
+mod resources;
 mod surface;
 
 use std::sync::Arc;
@@ -47,10 +49,12 @@ async fn connect() -> (Client, Serving) {
 
 /// Serves an app to one client; returns both, the runtime, and what the client was told when it connected.
 async fn serve(app: &str) -> (Client, Serving, Arc<Runtime>, String) {
-    serve_blueprint(Blueprint::from_text("app.yaml", app).unwrap()).await
+    let blueprint = Blueprint::from_text("app.yaml", app).unwrap();
+    serve_to(blueprint, json!({})).await
 }
 
-async fn serve_blueprint(app: Blueprint) -> (Client, Serving, Arc<Runtime>, String) {
+/// Serves an app to a client with these capabilities.
+async fn serve_to(app: Blueprint, capabilities: Value) -> (Client, Serving, Arc<Runtime>, String) {
     let approver = ClientApprover::new(Arc::new(DenyAll));
     let runtime = Arc::new(Runtime::start(app, approver).await.unwrap());
     let server = Server::new(Arc::clone(&runtime), ServerSettings::default()).unwrap();
@@ -59,7 +63,7 @@ async fn serve_blueprint(app: Blueprint) -> (Client, Serving, Arc<Runtime>, Stri
     let server = tokio::spawn(async move { server.serve(reader, writer).await });
     let (reader, writer) = split(ours);
     let mut client = Client { lines: BufReader::new(reader).lines(), writer };
-    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": {"name": "t", "version": "1"}});
     let answer = client.request("initialize", hello).await;
     let instructions = answer["result"]["instructions"].as_str().unwrap().to_owned();
     client.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;

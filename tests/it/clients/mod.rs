@@ -1,6 +1,7 @@
 //! Clients that others have written, in front of a served app: over both transports and in both eras, they list, find, call,
 //! approve, deny and cancel, and read what is too large for one answer.
 
+mod apps;
 mod inspector;
 mod shop;
 mod structured;

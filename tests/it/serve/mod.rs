@@ -11,7 +11,7 @@ mod joined;
 mod keys;
 mod oauth;
 mod overrides;
-mod page;
+pub(crate) mod page;
 mod prompts;
 mod reader;
 mod reload;

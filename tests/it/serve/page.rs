@@ -293,7 +293,7 @@ async fn a_browser_shows_it_and_runs_nothing() {
 }
 
 /// What the browser says. It is given a profile of its own.
-async fn browse(lab: &Lab, browser: &Path, arguments: &[&str]) -> String {
+pub(crate) async fn browse(lab: &Lab, browser: &Path, arguments: &[&str]) -> String {
     let profile = format!("--user-data-dir={}", lab.path("profile").display());
     let mut command = lab.command(browser, &lab.path("home"));
     command.args([

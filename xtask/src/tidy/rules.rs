@@ -20,7 +20,7 @@ pub(super) const UNSAFE_FILES: &[&str] = &["crates/toolcrib-io/src/files/mapped.
 pub(super) const MAX_ROOT_FILES: usize = 15;
 
 /// Folders whose source files together stay below a number of lines.
-pub(super) const SMALL_FOLDERS: &[(&str, usize)] = &[("crates/toolcrib-port/", 860)];
+pub(super) const SMALL_FOLDERS: &[(&str, usize)] = &[("crates/toolcrib-port/", 880)];
 
 /// The crate that is for tests only: nothing that ships may use it.
 pub(super) const TESTKIT: &str = "toolcrib-testkit";

@@ -32,7 +32,7 @@ impl CallerView<'_> {
     /// Returns the tools that the caller may use, of those that models are told of.
     pub fn tools(&self) -> impl Iterator<Item = &Tool> {
         let tools = self.entries().map(|entry| entry.tool.as_ref());
-        tools.filter(|tool: &&Tool| !tool.traits().only_for_programs)
+        tools.filter(|tool: &&Tool| tool.traits().is_for_models())
     }
 
     /// Returns the wire names of the tools that the caller may use; without namespaces if wanted and unambiguous.

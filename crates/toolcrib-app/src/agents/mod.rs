@@ -1,5 +1,6 @@
 //! The view of agents and clients on an app: their tools, prompts and models.
 
+pub mod app_uris;
 mod caller_view;
 mod injection;
 mod key_command;

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use tokio::sync::watch;
 use toolcrib_model::{ErrorKind, Tool, ToolCall, ToolError, ToolTraits};
 use toolcrib_port::CallContext;
 use toolcrib_registry::Entry;
 
 use super::Executor;
-use crate::authorize::{CallState, ResolvedCall, reaches_only};
+use crate::authorize::{CallState, ResolvedCall, authorize, reaches_only};
 use crate::deferred_check::check;
 use crate::hooks;
 
@@ -40,6 +41,42 @@ impl Executor {
         let snapshot = self.snapshot_of(context);
         let ToolCall { name, arguments, .. } = self.current(call.clone());
         check(&snapshot, &self.policy, &name, arguments, context)
+    }
+
+    /// Returns true if a call may run without approval, under the current tools and rules.
+    pub fn may_run(&self, call: &ToolCall, context: &CallContext) -> bool {
+        let snapshot = self.snapshot_of(context);
+        let ToolCall { name, arguments, .. } = self.current(call.clone());
+        let resolved = authorize(&snapshot, &self.policy, &name, arguments, None, context);
+        self.admit(context).is_ok() && matches!(resolved.state, CallState::Authorized(_))
+    }
+
+    /// Subscribes to changes of what a call that reads returns; `None` if its source does not announce any. Only a call
+    /// that needs no approval can be watched.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error that the call would end with before it runs, or the error of the source.
+    pub async fn watch(
+        &self,
+        call: ToolCall,
+        context: &CallContext,
+    ) -> Result<Option<watch::Receiver<u64>>, ToolError> {
+        self.admit(context)?;
+        let snapshot = self.snapshot_of(context);
+        let ToolCall { name, arguments, .. } = self.current(call);
+        let resolved = authorize(&snapshot, &self.policy, &name, arguments, None, context);
+        match resolved.state {
+            CallState::Authorized(call) => match self.engine(&call, context) {
+                Some(engine) => engine.watch(&call, context).await,
+                None => Ok(None),
+            },
+            CallState::Failed(error) => Err(error),
+            CallState::PendingApproval(_) | CallState::Taken => {
+                let message = "a person approves each time that it is read, so changes are not announced";
+                Err(ToolError::new(ErrorKind::Denied, message))
+            }
+        }
     }
 
     /// Runs the checks of the engines, so that no approval is requested for a call that an engine would refuse.

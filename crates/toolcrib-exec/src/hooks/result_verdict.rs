@@ -99,7 +99,8 @@ impl CheckedResult {
                 self.note(noted(note, "notes"));
                 false
             }
-            Ok(ResultVerdict::Change { result, note }) => {
+            Ok(ResultVerdict::Change { mut result, note }) => {
+                result.forget_client_content();
                 self.replace(name, "change_result", *result, noted(note, "changed the result"))
             }
             Ok(ResultVerdict::Redact { result, note }) => {

@@ -13,14 +13,16 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use toolcrib_exec::audit::{Audit, MemorySink};
 use toolcrib_exec::{DenyAll, Executor, Hook};
-use toolcrib_model::{ErrorKind, QualifiedName, Risk, Tool, ToolCall, ToolError, ToolResult};
+use toolcrib_model::{
+    ClientContent, ErrorKind, QualifiedName, ResultNote, Risk, Tool, ToolCall, ToolError, ToolResult,
+};
 use toolcrib_policy::{Authorized, Call, Policy};
 use toolcrib_port::{CallContext, ToolEngine};
 use toolcrib_registry::ToolRegistry;
 
 use crate::{ConfiguredHook, HookHost, HookSettings, SettingError};
 
-/// Returns its arguments, or the failure that they name, and counts its calls.
+/// Returns its arguments, with the `meta` for clients, or the failure that they name, and counts its calls.
 #[derive(Default)]
 struct Echo(AtomicUsize);
 
@@ -28,10 +30,15 @@ struct Echo(AtomicUsize);
 impl ToolEngine for Echo {
     async fn invoke(&self, call: &Authorized<Call>, _context: &CallContext) -> ToolResult {
         self.0.fetch_add(1, Ordering::SeqCst);
-        match call.arguments.get("fail").and_then(Value::as_str) {
-            Some(message) => call.error(ErrorKind::ToolFailed, message),
-            None => call.ok(call.arguments.get("value").cloned().unwrap_or_default()),
+        if let Some(message) = call.arguments.get("fail").and_then(Value::as_str) {
+            return call.error(ErrorKind::ToolFailed, message);
         }
+        let mut result = call.ok(call.arguments.get("value").cloned().unwrap_or_default());
+        if let Some(meta) = call.arguments.get("meta").and_then(Value::as_object) {
+            let content = ClientContent { meta: meta.clone(), content: Vec::new() };
+            result.note(ResultNote::ClientContent(content));
+        }
+        result
     }
 }
 
@@ -45,7 +52,7 @@ struct Fixture {
 impl Fixture {
     fn new(hooks: impl IntoIterator<Item = Arc<dyn Hook>>) -> Self {
         let tool = |name, risk| Tool::new(QualifiedName::new("shop", name).unwrap()).with_risk(risk);
-        let any = json!({"type": "object", "properties": {"value": {}, "fail": {"type": "string"}}});
+        let any = json!({"type": "object", "properties": {"value": {}, "fail": {"type": "string"}, "meta": {"type": "object"}}});
         let tools = [("list", Risk::Low), ("order", Risk::Medium), ("purge", Risk::High)];
         let tools = tools.map(|(name, risk)| tool(name, risk).with_parameters(any.clone()));
         let registry = ToolRegistry::from_tools("shop", tools).unwrap();

@@ -105,3 +105,27 @@ async fn a_hook_that_fails_open_keeps_the_result_and_says_so() {
     assert_eq!(result.facts().unwrap(), "[the hook `check` failed and did not check the result]");
     assert_eq!(fixture.hook_records(), json!([{"hook": "check", "verdict": "failed"}]));
 }
+
+#[tokio::test]
+async fn what_is_for_clients_is_checked_too_and_does_not_outlive_a_changed_value() {
+    let meta = async |fixture: Fixture| {
+        let arguments = json!({"value": {"name": "Ann"}, "meta": {"owner": "Ann"}});
+        let result = fixture.call("shop.list", arguments).await;
+        result.client_content().map(|content| serde_json::Value::Object(content.meta))
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("message.json");
+    let keeps = shell("after", &format!("cat > {}; echo '{{\"verdict\": \"keep\"}}'", file.display()));
+    assert_eq!(meta(hooked(keeps)).await, Some(json!({"owner": "Ann"})));
+    let read: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert_eq!(read["client_content"], json!({"_meta": {"owner": "Ann"}}));
+    let redacts = |answer: Value| meta(answering("after", &answer));
+    let by_text = redacts(json!({"verdict": "redact", "texts": ["Ann"]})).await;
+    assert_eq!(by_text, Some(json!({"owner": "[redacted]"})));
+    for answer in [
+        json!({"verdict": "redact", "pointers": ["/name"]}),
+        json!({"verdict": "change", "result": {"name": "someone"}}),
+    ] {
+        assert_eq!(redacts(answer.clone()).await, None, "{answer}");
+    }
+}

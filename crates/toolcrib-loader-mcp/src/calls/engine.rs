@@ -8,12 +8,14 @@ use rmcp::model::{
     ErrorData, GetMeta as _, InputRequiredResult, InputResponses, ServerResult,
 };
 use serde_json::{Value, json};
-use toolcrib_model::{ErrorKind, ToolError, ToolResult};
+use tokio::sync::watch;
+use toolcrib_model::{ClientContent, ErrorKind, ToolError, ToolResult};
 use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{CallContext, ToolEngine};
 use tracing::Span;
 
 use crate::McpConnection;
+use crate::calls::response::{self, Response};
 use crate::calls::result_conversion;
 use crate::calls::task::{Task, TaskOutcome};
 use crate::connection::session::RequestError;
@@ -89,7 +91,8 @@ impl McpEngine {
         self.connection.is_open()
     }
 
-    pub(crate) async fn call(&self, call: &Call, context: &CallContext) -> Result<Value, ToolError> {
+    /// Calls a tool, or a method of the protocol that a tool represents.
+    pub(crate) async fn call(&self, call: &Call, context: &CallContext) -> Result<Response, ToolError> {
         if let Some(method) = ServerMethod::of(&call.tool) {
             return self.call_method(call, method, context).await;
         }
@@ -130,9 +133,9 @@ impl McpEngine {
             match result {
                 ServerResult::InputRequiredResult(asks) => round = Round::after(asks, &broker).await?,
                 ServerResult::CreateTaskResult(created) => {
-                    return self.wait_for_task(Task::created(created, session), context, &broker).await;
+                    return self.wait_for_task(Task::created(created, session), call, context, &broker).await;
                 }
-                result => return read_result(result, call.tool.name.namespace()),
+                result => return read_result(result, call),
             }
         }
         Err(too_many_rounds())
@@ -145,13 +148,13 @@ impl McpEngine {
         context: &CallContext,
         broker: &CallElicitation<'_>,
         refusal: ErrorData,
-    ) -> Result<Value, ToolError> {
+    ) -> Result<Response, ToolError> {
         let listener = context.progress.as_ref();
         match self.connection.call(&call.tool, || as_task(call, context), listener).await {
             Ok(ServerResponse { result, session }) => match Task::requested(&result, session) {
-                Some(task) => self.wait_for_task(task, context, broker).await,
+                Some(task) => self.wait_for_task(task, call, context, broker).await,
                 // The server ran it without a task.
-                None => read_result(result, call.tool.name.namespace()),
+                None => read_result(result, call),
             },
             // The server's response to the plain call says more.
             Err(CallError::Request(RequestError::Rpc(_))) => {
@@ -184,7 +187,7 @@ impl McpEngine {
         call: &Call,
         method: ServerMethod,
         context: &CallContext,
-    ) -> Result<Value, ToolError> {
+    ) -> Result<Response, ToolError> {
         span::describe(&Span::current(), method.as_str(), self.connection.source());
         let broker = self.connection.broker().begin_call(context);
         let namespace = call.tool.name.namespace();
@@ -200,13 +203,18 @@ impl McpEngine {
             match answer.result {
                 ServerResult::InputRequiredResult(asks) => round = Round::after(asks, &broker).await?,
                 result => {
-                    return resources_and_prompts::result(result, namespace).ok_or_else(|| {
+                    let client_content = match &result {
+                        ServerResult::ReadResourceResult(read) => response::of_resource(read),
+                        _ => ClientContent::default(),
+                    };
+                    let value = resources_and_prompts::result(result, namespace).ok_or_else(|| {
                         let message = format!(
                             "the server answered `{}` with something other than its result",
                             method.as_str()
                         );
                         ToolError::new(ErrorKind::ToolFailed, message)
-                    });
+                    })?;
+                    return Ok(Response { value, client_content });
                 }
             }
         }
@@ -237,12 +245,13 @@ impl McpEngine {
     async fn wait_for_task(
         &self,
         task: Task,
+        call: &Call,
         context: &CallContext,
         broker: &CallElicitation<'_>,
-    ) -> Result<Value, ToolError> {
+    ) -> Result<Response, ToolError> {
         let ended = task.follow(&self.connection, context.progress.as_ref(), broker).await;
         match ended.map_err(|fault| self.outcome_unknown(fault))? {
-            TaskOutcome::Completed(result) => read_result(*result, &self.connection.source().namespace),
+            TaskOutcome::Completed(result) => read_result(*result, call),
             TaskOutcome::Failed(error) => {
                 let stderr = error.get("message").and_then(Value::as_str).unwrap_or("no reason given");
                 let message = format!("the task of the call failed: {}", clean(stderr, MAX_ERROR_CHARS));
@@ -323,7 +332,27 @@ impl ToolEngine for McpEngine {
             }
             outcome = self.call(call, context) => outcome,
         };
-        call.outcome(outcome)
+        match outcome {
+            Ok(Response { value, client_content }) => {
+                let mut result = call.ok(value);
+                Response::annotate(client_content, &mut result);
+                result
+            }
+            Err(error) => call.failed(error),
+        }
+    }
+
+    async fn watch(
+        &self,
+        call: &Authorized<Call>,
+        _context: &CallContext,
+    ) -> Result<Option<watch::Receiver<u64>>, ToolError> {
+        if ServerMethod::of(&call.tool) != Some(ServerMethod::ReadResource) {
+            return Ok(None);
+        }
+        let uri = call.arguments.get("uri").and_then(Value::as_str).unwrap_or_default();
+        let uri = result_conversion::server_uri(uri, call.tool.name.namespace());
+        self.connection.watch(uri).await.map_err(|fault| self.request_error(call, fault))
     }
 
     fn reports_progress(&self) -> bool {
@@ -371,9 +400,14 @@ fn requires_task(error: &ErrorData) -> bool {
     error.code == ErrorCode::METHOD_NOT_FOUND && error.message.to_lowercase().contains("task")
 }
 
-fn read_result(answer: ServerResult, namespace: &str) -> Result<Value, ToolError> {
+fn read_result(answer: ServerResult, call: &Call) -> Result<Response, ToolError> {
+    let namespace = call.tool.name.namespace();
     match answer {
-        ServerResult::CallToolResult(result) => result_conversion::convert(result, namespace),
+        ServerResult::CallToolResult(result) => {
+            let client_content = response::of_tool(&result, call.tool.app_uri().is_some(), namespace);
+            let value = result_conversion::convert(result, namespace)?;
+            Ok(Response { value, client_content })
+        }
         ServerResult::InputRequiredResult(_) => Err(no_user()),
         // rmcp could not parse it.
         ServerResult::CustomResult(result)

@@ -5,6 +5,7 @@ use rmcp::model::{
 };
 use serde::Deserialize as _;
 use serde_json::{Value, json};
+use toolcrib_model::tool::app::APP_SCHEME;
 use toolcrib_model::{ErrorKind, ToolError};
 
 use crate::elicitation::MAX_QUESTIONS;
@@ -17,8 +18,11 @@ const URL_ELICITATION_REQUIRED: ErrorCode = ErrorCode(-32042);
 /// then the server's URI. `toolcrib serve` reads resources by such URIs.
 const SCHEME: &str = "toolcrib://";
 
-/// Returns the qualified URI of a resource.
+/// Returns the qualified URI of a resource. Hosts know a user interface by its own URI.
 fn qualified_uri(uri: &str, namespace: &str) -> String {
+    if uri.starts_with(APP_SCHEME) {
+        return uri.to_owned();
+    }
     format!("{SCHEME}{namespace}/{uri}")
 }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures::future::join_all;
 use parking_lot::Mutex;
+use tokio::sync::watch;
 use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, Secret, SubjectToken, ToolError, ToolResult};
 use toolcrib_oauth::client::LoginOwner;
@@ -238,6 +239,16 @@ impl ToolEngine for SessionEngines {
             self.loaded.ask_for_load();
         }
         result
+    }
+
+    async fn watch(
+        &self,
+        call: &Authorized<Call>,
+        context: &CallContext,
+    ) -> Result<Option<watch::Receiver<u64>>, ToolError> {
+        let (engine, evicted) = self.engine(self.key(context)?)?;
+        let (watched, ()) = tokio::join!(engine.watch(call, context), close(evicted));
+        watched
     }
 
     fn reports_progress(&self) -> bool {

@@ -7,14 +7,16 @@ use parking_lot::Mutex;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ClientResult, ConstString as _, CustomRequest, ElicitationCapability,
     ElicitationCreateRequestMethod, ErrorCode, ErrorData, FormElicitationCapability, Implementation,
-    JsonObject, ProgressNotificationParam, ProgressToken, ProtocolVersion, ServerNotification, ServerRequest,
-    TASKS_EXTENSION_ID, UrlElicitationCapability,
+    ProgressNotificationParam, ProgressToken, ProtocolVersion, ServerNotification, ServerRequest,
+    UrlElicitationCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{RoleClient, Service};
 use tokio::sync::Notify;
 use toolcrib_port::{Progress, ProgressListener};
 
+use crate::apps::extensions;
+use crate::connection::resource_watches::ResourceWatches;
 use crate::elicitation::ElicitationBroker;
 use crate::text::{MAX_PROGRESS_CHARS, clean};
 
@@ -62,6 +64,8 @@ pub(crate) struct ServerEvents {
     changed: Notify,
     /// The number of changes of each list.
     changes: Mutex<Changes>,
+    /// The watched resources.
+    watches: ResourceWatches,
     /// Asks the user the server's questions.
     broker: ElicitationBroker,
 }
@@ -72,8 +76,13 @@ impl ServerEvents {
             listeners: Mutex::default(),
             changed: Notify::new(),
             changes: Mutex::default(),
+            watches: ResourceWatches::default(),
             broker: ElicitationBroker::new(server),
         }
+    }
+
+    pub(crate) fn watches(&self) -> &ResourceWatches {
+        &self.watches
     }
 
     pub(crate) fn broker(&self) -> &ElicitationBroker {
@@ -112,6 +121,9 @@ impl ServerEvents {
 
     /// Counts a change, if the notification announces one.
     pub(crate) fn note_change(&self, notification: &ServerNotification) {
+        if let ServerNotification::ResourceUpdatedNotification(updated) = notification {
+            self.watches.note_change(&updated.params.uri);
+        }
         if self.changes.lock().count(notification) {
             self.changed.notify_one();
         }
@@ -230,7 +242,7 @@ impl Service<RoleClient> for ClientHandler {
 
     fn get_info(&self) -> ClientConfig {
         let mut capabilities = ClientCapabilities::default();
-        capabilities.extensions = Some([(TASKS_EXTENSION_ID.to_owned(), JsonObject::new())].into());
+        capabilities.extensions = Some(extensions());
         capabilities.elicitation = self.events.broker().has_user().then(|| {
             ElicitationCapability::new()
                 .with_form(FormElicitationCapability::new())

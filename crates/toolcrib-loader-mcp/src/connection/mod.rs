@@ -6,8 +6,10 @@ mod discover_probe;
 pub(crate) mod handshake;
 mod negotiation;
 mod ordered_progress;
+mod resource_watches;
 pub(crate) mod session;
 mod subscription;
+mod watch;
 
 use std::sync::{Arc, Weak};
 
@@ -379,6 +381,7 @@ impl McpConnection {
     /// SIGKILL.
     pub async fn close(&self) {
         let before = std::mem::replace(&mut *self.shared.state.lock(), ConnectionState::Closed);
+        self.shared.events.watches().clear();
         match before {
             ConnectionState::Open { session, .. } => session.close().await,
             ConnectionState::Connecting { outcome, stop } => {
@@ -438,7 +441,7 @@ async fn finish_attempt(shared: &Weak<SharedState>, outcome: Outcome, failures: 
                     session: Arc::clone(session),
                     failures,
                     since: Instant::now(),
-                    _watcher: watch(&shared, session),
+                    _watcher: watch_end(&shared, session),
                 },
                 Err(error) => {
                     ConnectionState::Idle { failed: Some(Failure::failed_start(failures, error.clone())) }
@@ -448,16 +451,20 @@ async fn finish_attempt(shared: &Weak<SharedState>, outcome: Outcome, failures: 
         }
     };
     match outcome {
-        Ok(session) if closed => {
+        Ok(session) if !closed => {
+            watch::subscribe_again(&shared, &session);
+            Ok(session)
+        }
+        Ok(session) => {
             session.close().await;
             Err(Error::Closed { target: shared.source.target() })
         }
-        outcome => outcome,
+        Err(error) => Err(error),
     }
 }
 
 /// Spawns a task that drops the session when its server ends between calls.
-fn watch(shared: &Arc<SharedState>, session: &Arc<Session>) -> AbortOnDropHandle<()> {
+fn watch_end(shared: &Arc<SharedState>, session: &Arc<Session>) -> AbortOnDropHandle<()> {
     let (shared, session) = (Arc::downgrade(shared), Arc::clone(session));
     AbortOnDropHandle::new(tokio::spawn(async move {
         session.ended().await;

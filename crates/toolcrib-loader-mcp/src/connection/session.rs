@@ -1,5 +1,6 @@
 //! A session with a server, from its handshake to its end.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -7,9 +8,9 @@ use std::time::Duration;
 use parking_lot::{Mutex, RwLock};
 use rmcp::model::{
     CancelledNotificationParam, ClientRequest, ErrorCode, ErrorData, ProgressToken, RequestId,
-    ServerPeerInfo, ServerResult,
+    ServerPeerInfo, ServerResult, SubscriptionFilter,
 };
-use rmcp::service::{Peer, PeerRequestOptions, RunningService};
+use rmcp::service::{Peer, PeerRequestOptions, RunningService, Subscription};
 use rmcp::{RoleClient, ServiceError};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
@@ -55,6 +56,8 @@ pub(crate) struct Session {
     ignores_discover: bool,
     /// The task that receives list changes, if the server sends them on a subscription.
     subscription: Option<AbortOnDropHandle<()>>,
+    /// The tasks that receive changes of watched resources, if the server sends them on subscriptions.
+    streams: Mutex<HashMap<String, AbortOnDropHandle<()>>>,
     /// The digests of the tools listed in this session, with the number of changes announced before that.
     listed: RwLock<Option<(u64, Arc<Digests>)>>,
     /// Held while the list is fetched, so that concurrent calls fetch it once.
@@ -141,6 +144,7 @@ impl Session {
             classify,
             events,
             ignores_discover: false,
+            streams: Mutex::default(),
             listed: RwLock::default(),
             listing: tokio::sync::Mutex::default(),
             abandoned: CancellationToken::new(),
@@ -203,6 +207,34 @@ impl Session {
     /// Returns true if the session uses revision 2026-07-28 or later, which has no `initialize` handshake.
     pub(crate) fn has_no_handshake(&self) -> bool {
         self.server().is_some_and(|server| !server.protocol_version.has_initialize())
+    }
+
+    /// Opens a subscription of revision 2026-07-28.
+    pub(crate) async fn listen(&self, filter: SubscriptionFilter) -> Result<Subscription, RequestError> {
+        self.peer.listen(filter).await.map_err(|error| match error {
+            ServiceError::McpError(error) => RequestError::Rpc(error),
+            error => RequestError::NotSent(error.to_string()),
+        })
+    }
+
+    pub(crate) fn peer(&self) -> &Peer<RoleClient> {
+        &self.peer
+    }
+
+    pub(crate) fn events(&self) -> &Arc<ServerEvents> {
+        &self.events
+    }
+
+    /// Adds the task that receives the changes of a resource. It ends with the session.
+    pub(crate) fn add_stream(&self, uri: String, stream: AbortOnDropHandle<()>) {
+        let replaced = self.streams.lock().insert(uri, stream);
+        drop(replaced);
+    }
+
+    /// Ends the task that receives the changes of a resource.
+    pub(crate) fn remove_stream(&self, uri: &str) {
+        let removed = self.streams.lock().remove(uri);
+        drop(removed);
     }
 
     /// Returns true if requests can still be sent.
@@ -287,6 +319,7 @@ impl Session {
         if let Some(subscription) = &self.subscription {
             subscription.abort();
         }
+        self.streams.lock().clear();
         let service = self.service.lock().take();
         let farewell = async {
             if let Some(mut service) = service {

@@ -1,17 +1,17 @@
-//! Subscriptions to list changes, for servers of revision 2026-07-28. Older servers notify all clients.
+//! Subscriptions for servers of revision 2026-07-28. Older servers announce list changes to all clients.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::SubscriptionFilter;
-use rmcp::service::Peer;
+use rmcp::service::{Peer, Subscription};
 use rmcp::{RoleClient, ServiceError};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::connection::client_handler::ServerEvents;
 
 /// The wait between the end of a subscription and the next one.
-const PAUSE: Duration = Duration::from_secs(5);
+pub(crate) const PAUSE: Duration = Duration::from_secs(5);
 
 /// Subscribes to list changes for the duration of the session; `None` if the server does not announce any.
 pub(crate) fn subscribe(
@@ -34,15 +34,34 @@ pub(crate) fn subscribe(
         return None;
     }
     let (peer, events) = (peer.clone(), Arc::clone(events));
-    Some(AbortOnDropHandle::new(tokio::spawn(async move {
+    let gap = {
+        let events = Arc::clone(&events);
+        move || events.note_changes()
+    };
+    Some(listen_again(peer, filter, events, None, gap))
+}
+
+/// Receives the notifications of a subscription, and of another one each time that one ends. Neither reports a change
+/// between them; `gap` counts it.
+pub(crate) fn listen_again(
+    peer: Peer<RoleClient>,
+    filter: SubscriptionFilter,
+    events: Arc<ServerEvents>,
+    mut first: Option<Subscription>,
+    gap: impl Fn() + Send + 'static,
+) -> AbortOnDropHandle<()> {
+    AbortOnDropHandle::new(tokio::spawn(async move {
         while !peer.is_transport_closed() {
-            match peer.listen(filter.clone()).await {
+            let subscription = match first.take() {
+                Some(subscription) => Ok(subscription),
+                None => peer.listen(filter.clone()).await,
+            };
+            match subscription {
                 Ok(mut subscription) => {
                     while let Ok(Some(notification)) = subscription.next().await {
                         events.note_change(&notification);
                     }
-                    // Neither subscription reports a change between them.
-                    events.note_changes();
+                    gap();
                 }
                 Err(ServiceError::McpError(error)) => {
                     tracing::debug!(error = %error.message, "MCP server takes no subscription");
@@ -52,5 +71,5 @@ pub(crate) fn subscribe(
             }
             tokio::time::sleep(PAUSE).await;
         }
-    })))
+    }))
 }

@@ -160,7 +160,8 @@ impl Server {
             return Err(ToolError::new(ErrorKind::ToolChanged, message)
                 .with_hint(format!("make the call again, or call `{named}`")));
         }
-        self.link.engine.call(&self.call_of(Arc::clone(tool), arguments), context).await
+        let response = self.link.engine.call(&self.call_of(Arc::clone(tool), arguments), context).await?;
+        Ok(response.value)
     }
 
     /// Calls a method other than `tools/call`.
@@ -174,7 +175,8 @@ impl Server {
             .tool(&self.link.connection.source().namespace)
             .map_err(|error| invalid(error.to_string()))?;
         let arguments = arguments.as_object().cloned().unwrap_or_default();
-        self.link.engine.call_method(&self.call_of(Arc::new(tool), arguments), method, context).await
+        let call = self.call_of(Arc::new(tool), arguments);
+        Ok(self.link.engine.call_method(&call, method, context).await?.value)
     }
 
     fn call_of(&self, tool: Arc<Tool>, arguments: JsonObject) -> Call {
@@ -263,7 +265,9 @@ impl Servers {
         // The handshake tells the server if there is a user to ask.
         link.engine.set_has_user(context.approver.as_ref().is_some_and(|approver| approver.has_user()));
         let loader = McpLoader::new(link.connection.clone());
-        let loaded = loader.load().await;
+        let mut loaded = loader.load().await;
+        // No host renders the user interfaces of this server.
+        loaded.tools.retain(|tool| !tool.traits().only_for_apps);
         if let Some(failed) = loaded.rejected.iter().find(|reject| reject.name.is_none()) {
             link.connection.close().await;
             return Err(ToolError::new(ErrorKind::Unavailable, failed.reason.clone())

@@ -16,6 +16,7 @@ mod sse;
 mod stdio;
 mod trust_lock;
 mod unreadable;
+mod watch;
 
 use std::future::Future;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use toolcrib_model::{ErrorKind, Secret};
+use toolcrib_model::{ErrorKind, Secret, Tool};
 use toolcrib_port::{RejectKind, ToolEngine as _, ToolLoader as _};
 
 use super::kept::{Kept, names, tool};
@@ -205,10 +205,26 @@ async fn a_change_that_only_touches_what_no_model_sees_is_none() {
     dressed["icons"] = json!([{"src": "https://example.com/i.png"}]);
     dressed["execution"] = json!({"taskSupport": "optional"});
     kept.list(&json!([dressed]));
-    let again = loader.load().await.tools.remove(0);
+    let mut again = loader.load().await.tools.remove(0);
+    assert_eq!(again.protocol_meta(), json!({"x": 1}).as_object());
+    again.change_metadata(|metadata| _ = metadata.shift_remove(Tool::PROTOCOL_META));
     assert_eq!((&again, trust_lock.changes().len()), (&loaded, 0));
     let result = invoke(&engine, authorized_tool(again, json!({})), &context()).await;
     assert_eq!(result.result, "called one", "{:?}", result.error);
+    engine.close().await;
+}
+
+#[tokio::test]
+async fn another_user_interface_is_a_change() {
+    let mut dressed = tool("one", "counts");
+    let kept = Kept::new(&json!([dressed]));
+    let (loader, engine, _) = kept.open_pinned();
+    assert_eq!(loader.load().await.tools.len(), 1);
+    dressed["_meta"] = json!({"ui": {"resourceUri": "ui://one/page.html"}});
+    kept.list(&json!([dressed]));
+    let loaded = loader.load().await;
+    assert!(loaded.tools.iter().all(|tool| tool.name.name() != "one"), "{:?}", loaded.tools);
+    assert_eq!(loaded.rejected[0].kind, RejectKind::Changed);
     engine.close().await;
 }
 

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolcrib_port::RejectKind;
 
+use crate::apps::has_app;
 use crate::connection::ServerResponse;
 use crate::connection::session::{RequestError, Session};
 use crate::text::{MAX_ABOUT_CHARS, MAX_ERROR_CHARS, MAX_INSTRUCTIONS_CHARS, MAX_SHOWN_NAME_CHARS, clean};
@@ -55,7 +56,13 @@ pub(crate) struct ServerInfo {
     /// The title and the description of the server, on one line.
     #[serde(default)]
     pub(crate) about: Option<String>,
-    /// True if the server lists resources. Before the server is asked: true if it declares the capability. The same
+    /// True if the server has user interfaces (MCP Apps): a tool names one, or they are among its resources.
+    #[serde(default)]
+    pub(crate) has_apps: bool,
+    /// True if the server announces changes of single resources.
+    #[serde(default)]
+    pub(crate) subscribes: bool,
+    /// True if the server lists resources other than user interfaces. Before the server is asked: true if it declares the capability. The same
     /// holds for templates and prompts.
     pub(crate) has_resources: bool,
     pub(crate) has_templates: bool,
@@ -82,6 +89,12 @@ impl ServerInfo {
         Self {
             instructions: instructions.filter(|text| !text.is_empty()),
             about: about(server),
+            has_apps: false,
+            subscribes: server
+                .capabilities
+                .resources
+                .as_ref()
+                .is_some_and(|resources| resources.subscribe == Some(true)),
             has_resources: server.capabilities.resources.is_some(),
             has_templates: server.capabilities.resources.is_some(),
             has_prompts: server.capabilities.prompts.is_some(),
@@ -238,6 +251,7 @@ fn size(tool: &WireTool) -> u64 {
 impl Catalog {
     fn of(mut self, session: Arc<Session>) -> (Self, Arc<Session>) {
         self.server = session.server().map(|server| ServerInfo::of(&server)).unwrap_or_default();
+        self.server.has_apps = self.tools.iter().any(has_app);
         self.server.ignores_discover = session.ignores_discover();
         (self, session)
     }

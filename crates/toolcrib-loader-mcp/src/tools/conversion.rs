@@ -6,6 +6,7 @@ use toolcrib_model::text::words_of_name;
 use toolcrib_model::{Fingerprint, NameError, QualifiedName, Risk, Tool};
 
 use crate::McpSource;
+use crate::apps::forwarded_meta;
 use crate::text::{MAX_DESCRIPTION_CHARS, MAX_TITLE_CHARS, clean};
 use crate::tools::digest::{definition, digest};
 
@@ -25,6 +26,10 @@ pub(crate) fn convert(source: &McpSource, wire: WireTool) -> Result<Tool, NameEr
         .with_metadata(DIGEST, digest.to_string());
     if let Some(word) = word {
         tool = tool.with_metadata("risk_reason", format!("the word `{word}` in its name"));
+    }
+    let meta = forwarded_meta(wire.meta);
+    if !meta.is_empty() {
+        tool = tool.with_metadata(Tool::PROTOCOL_META, meta);
     }
     if let Some(schema) = wire.output_schema {
         tool = tool.with_output_parameters(Value::Object(schema.as_ref().clone()));

@@ -1,17 +1,19 @@
 //! Tools for the resources, prompts and completions of a server, in its namespace.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rmcp::model::{
     ArgumentInfo, ClientRequest, CompleteRequest, CompleteRequestParams, CompleteResult, ContentBlock,
     ErrorCode, GetPromptRequest, GetPromptRequestParams, GetPromptResult, InputResponses, ListPromptsRequest,
     ListResourceTemplatesRequest, ListResourcesRequest, PaginatedRequestParams, ReadResourceRequest,
-    ReadResourceRequestParams, ReadResourceResult, Reference, ResourceContents, ServerResult,
+    ReadResourceRequestParams, ReadResourceResult, Reference, Resource, ResourceContents, ServerResult,
 };
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 use tokio::time::timeout;
+use toolcrib_model::tool::app::APP_SCHEME;
 use toolcrib_model::{JsonObject, NameError, QualifiedName, Risk, Tool};
 
 use crate::McpSource;
@@ -69,11 +71,21 @@ impl ServerMethod {
     /// Returns true if the server supports the method.
     fn is_supported_by(self, server: &ServerInfo) -> bool {
         match self {
-            Self::ListResources => server.has_resources,
+            Self::ListResources => server.has_resources || server.has_apps,
             Self::ListResourceTemplates => server.has_templates,
-            Self::ReadResource => server.has_resources || server.has_templates,
+            Self::ReadResource => server.has_resources || server.has_templates || server.has_apps,
             Self::ListPrompts | Self::GetPrompt => server.has_prompts,
             Self::Complete => server.completes && (server.has_prompts || server.has_templates),
+        }
+    }
+
+    /// Returns true if the method is of use to models. They do not read user interfaces.
+    fn is_for_models(self, server: &ServerInfo) -> bool {
+        match self {
+            Self::ListResources => server.has_resources,
+            Self::ReadResource => server.has_resources || server.has_templates,
+            Self::ListResourceTemplates | Self::ListPrompts | Self::GetPrompt => true,
+            Self::Complete => false,
         }
     }
 
@@ -178,8 +190,7 @@ impl ServerMethod {
             .with_description(self.description())
             .with_parameters(self.parameters());
         let tool = tool.with_risk(Risk::Low).with_metadata(Tool::PROTOCOL_METHOD, self.as_str());
-        let tool = tool.with_metadata("idempotent", true);
-        Ok(if self == Self::Complete { tool.with_metadata("for_models", false) } else { tool })
+        Ok(tool.with_metadata("idempotent", true))
     }
 
     /// Returns the request for a call, with the request state and the input responses of the previous round, if any. A
@@ -229,7 +240,13 @@ impl ServerMethod {
 pub(crate) fn tools(source: &McpSource, server: &ServerInfo, changes: Changes) -> Vec<Tool> {
     let tools =
         ServerMethod::ALL.into_iter().filter(|method| method.is_supported_by(server)).filter_map(|method| {
-            let tool = method.tool(&source.namespace).ok()?;
+            let mut tool = method.tool(&source.namespace).ok()?;
+            if !method.is_for_models(server) {
+                tool = tool.with_metadata("for_models", false);
+            }
+            if method == ServerMethod::ReadResource && server.subscribes {
+                tool = tool.with_metadata(Tool::WATCHABLE, true);
+            }
             let changes = method.changes(changes);
             Some(if changes > 0 { tool.with_metadata(CHANGES, changes) } else { tool })
         });
@@ -239,6 +256,7 @@ pub(crate) fn tools(source: &McpSource, server: &ServerInfo, changes: Changes) -
 /// Asks a server that may have resources and prompts whether it lists any, so that it gets no useless tools. A server
 /// that does not answer within [`ASK_TIMEOUT`] is assumed to have them.
 pub(crate) async fn detect_support(session: &Arc<Session>, server: &mut ServerInfo) {
+    let lists_apps = AtomicBool::new(false);
     let lists_any = async |method: ServerMethod, may_have: bool| {
         if !may_have {
             return false;
@@ -246,7 +264,9 @@ pub(crate) async fn detect_support(session: &Arc<Session>, server: &mut ServerIn
         let request = method.request(&JsonObject::new(), "", None, None);
         match timeout(ASK_TIMEOUT, session.request(request, None)).await {
             Ok(Ok(ServerResult::ListResourcesResult(page))) => {
-                !page.resources.is_empty() || page.next_cursor.is_some()
+                let is_app = |resource: &Resource| resource.uri.starts_with(APP_SCHEME);
+                lists_apps.store(page.resources.iter().any(is_app), Ordering::Relaxed);
+                !page.resources.iter().all(is_app) || page.next_cursor.is_some()
             }
             Ok(Ok(ServerResult::ListResourceTemplatesResult(page))) => {
                 !page.resource_templates.is_empty() || page.next_cursor.is_some()
@@ -265,6 +285,7 @@ pub(crate) async fn detect_support(session: &Arc<Session>, server: &mut ServerIn
         lists_any(ServerMethod::ListPrompts, has_prompts),
     );
     (server.has_resources, server.has_templates, server.has_prompts) = (resources, templates, prompts);
+    server.has_apps |= lists_apps.into_inner();
 }
 
 /// Returns the result of a method; `None` if the response is of another kind.

@@ -15,7 +15,7 @@ use crate::tools::source_secrets::SourceSecrets;
 const MAX_TOOLS_CACHE_BYTES: u64 = 32 * 1024 * 1024;
 
 /// The format version of cache files. Files of other versions are ignored.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// A cache folder, which several servers and apps may share. Each server has one file.
 #[derive(Clone, Debug, PartialEq, Eq)]

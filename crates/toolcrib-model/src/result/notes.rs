@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::tool::traits::texts;
@@ -54,9 +55,33 @@ pub enum ResultNote {
     Warning(String),
     /// The tools that a search found, best first.
     FoundTools(Vec<QualifiedName>),
+    /// The parts of the result that its MCP server addresses to clients.
+    ClientContent(ClientContent),
     /// The facts about the result of a background call, which were rendered when it ended.
     Facts(String),
 }
+
+/// The parts of a result that its MCP server addresses to clients of the protocol. Models do not see them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ClientContent {
+    /// The `_meta` of the result.
+    #[serde(rename = "_meta", skip_serializing_if = "JsonObject::is_empty")]
+    pub meta: JsonObject,
+    /// The content as the server sent it, if the value of the result does not hold it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub content: Vec<Value>,
+}
+
+impl ClientContent {
+    /// Returns true if there is nothing for clients.
+    pub fn is_empty(&self) -> bool {
+        self.meta.is_empty() && self.content.is_empty()
+    }
+}
+
+/// The metadata key of the parts of a result for clients.
+const CLIENT_CONTENT: &str = "client_content";
 
 impl ResultNote {
     fn write(self, metadata: &mut JsonObject) {
@@ -91,6 +116,7 @@ impl ResultNote {
             Self::FoundTools(names) => {
                 ("found_tools", names.iter().map(ToString::to_string).collect::<Vec<_>>().into())
             }
+            Self::ClientContent(content) => (CLIENT_CONTENT, serde_json::json!(content)),
             Self::Facts(facts) => ("facts", facts.into()),
         };
         metadata.insert(key.into(), value);
@@ -174,6 +200,16 @@ impl ToolResult {
     /// Returns the names of the tools that a search found, best first.
     pub fn found_tools(&self) -> impl Iterator<Item = &str> {
         self.metadata.get("found_tools").into_iter().flat_map(texts)
+    }
+
+    /// Returns the parts that the MCP server of the tool addresses to clients.
+    pub fn client_content(&self) -> Option<ClientContent> {
+        ClientContent::deserialize(self.metadata.get(CLIENT_CONTENT)?).ok()
+    }
+
+    /// Removes the parts for clients, which do not describe another value.
+    pub fn forget_client_content(&mut self) {
+        self.metadata.shift_remove(CLIENT_CONTENT);
     }
 
     /// Returns the violations of the declared output schema.

@@ -1,5 +1,6 @@
 //! Definitions of tools.
 
+pub mod app;
 pub(crate) mod equivalent;
 pub(crate) mod fingerprint;
 pub(crate) mod risk;
@@ -183,6 +184,27 @@ impl Tool {
 
     /// The metadata key of the method of the Model Context Protocol that a tool represents.
     pub const PROTOCOL_METHOD: &'static str = "mcp_method";
+
+    /// Returns the `_meta` of the tool at its MCP server, which is meant for clients and not for models.
+    pub fn protocol_meta(&self) -> Option<&JsonObject> {
+        self.metadata.get(Self::PROTOCOL_META)?.as_object()
+    }
+
+    /// The metadata key of the `_meta` of a tool at its MCP server.
+    pub const PROTOCOL_META: &'static str = "mcp_meta";
+
+    /// Returns the URI of the user interface of the tool (MCP Apps), if it has one.
+    pub fn app_uri(&self) -> Option<&str> {
+        app::app_uri(self.protocol_meta()?)
+    }
+
+    /// Returns true if changes of what the tool reads are announced.
+    pub fn is_watchable(&self) -> bool {
+        self.metadata.get(Self::WATCHABLE) == Some(&Value::Bool(true))
+    }
+
+    /// The metadata key of tools that read resources whose changes are announced.
+    pub const WATCHABLE: &'static str = "watchable";
 
     /// The metadata key of arguments whose members are sent as separate arguments.
     pub const EXPLODED_ARGUMENTS: &'static str = "exploded_arguments";

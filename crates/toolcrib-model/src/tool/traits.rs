@@ -6,7 +6,8 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{JsonObject, Risk};
+use crate::tool::app::is_only_for_apps;
+use crate::{JsonObject, Risk, Tool};
 
 /// The declared behaviour of a tool: effects, limits, and who may see it.
 ///
@@ -45,6 +46,9 @@ pub struct ToolTraits {
     /// True if models may not see the tool (`for_models: false`). Only programs call a tool that represents a request
     /// of a protocol.
     pub only_for_programs: bool,
+    /// True if only user interfaces may call the tool, through the host that renders them (`ui.visibility` of `mcp_meta`
+    /// without `model`). Models may not see it.
+    pub only_for_apps: bool,
     /// True if people cannot select the tool from a list (`user_selectable: false`).
     pub unlisted: bool,
     /// True if the tool is part of the agent runtime itself (`operational`); [`Tool::presence`](crate::Tool::presence)
@@ -129,6 +133,11 @@ impl ToolTraits {
         self.is_read_only() || self.idempotent
     }
 
+    /// Returns true if models may see the tool.
+    pub fn is_for_models(&self) -> bool {
+        !self.only_for_programs && !self.only_for_apps
+    }
+
     /// Reads metadata.
     pub(crate) fn of(metadata: &JsonObject) -> Self {
         let mut traits = Self::default();
@@ -161,6 +170,7 @@ impl ToolTraits {
             "deprecated" => self.deprecated = is_true,
             "annotations" => self.open_world = value.get("openWorldHint").and_then(Value::as_bool),
             "for_models" => self.only_for_programs = value == &Value::Bool(false),
+            Tool::PROTOCOL_META => self.only_for_apps = is_only_for_apps(value),
             "user_selectable" => self.unlisted = value == &Value::Bool(false),
             "operational" => self.operational = is_true,
             "presence" => self.presence = Deserialize::deserialize(value).ok(),

@@ -70,11 +70,16 @@ impl Results {
     ) -> ToolResult {
         let has_schema = tool
             .is_some_and(|tool| tool.output_parameters.as_object().is_some_and(|schema| !schema.is_empty()));
-        let is_compact = self.limits.compact && !context.full_results && !has_schema;
+        // The user interface of a tool reads the values of its results.
+        let has_app = tool.is_some_and(|tool| tool.app_uri().is_some());
+        let is_compact = self.limits.compact && !context.full_results && !has_schema && !has_app;
         let Projections { of_shape, of_caller } = projections;
         let is_unchanged = of_shape.is_none() && of_caller.is_none() && !is_compact;
         if is_unchanged || result.error.is_some() || result.is_preview() {
             return result;
+        }
+        if of_shape.is_some() || of_caller.is_some() {
+            result.forget_client_content();
         }
         self.secrets().redactor().redact_value(&mut result.result);
         let before = self.tokens_of_value(&result.result);

@@ -1,8 +1,11 @@
 //! Conversion of results to MCP content.
 
-use rmcp::model::{CallToolResult, ContentBlock, Resource};
+use std::borrow::Cow;
+
+use rmcp::model::{CallToolResult, ContentBlock, MetaObject, Resource};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
+use toolcrib_app::AppUris;
 use toolcrib_model::result::media_handles;
 use toolcrib_model::{JsonObject, ToolResult};
 use toolcrib_port::{CallContext, ResultStore};
@@ -48,6 +51,9 @@ pub(crate) fn content(result: ToolResult, store: &dyn ResultStore, context: &Cal
         .handle()
         .map(|handle| Resource::new(result_uri(handle), format!("the whole result of {}", result.name)));
     let breaches = breaches(&result);
+    let client = result.client_content().unwrap_or_default();
+    // A preview replaces what is too large for a model.
+    let own_blocks = if result.is_preview() { None } else { self::blocks(&client.content, store, context) };
     let (structured, mut blocks) = match result.result {
         // The facts state that there is no result.
         Value::Null => (None, Vec::new()),
@@ -62,10 +68,16 @@ pub(crate) fn content(result: ToolResult, store: &dyn ResultStore, context: &Cal
         Value::Object(map) => both(map, store, context),
         other => (None, vec![ContentBlock::text(other.to_string())]),
     };
+    if let Some(own_blocks) = own_blocks {
+        blocks = own_blocks;
+    }
     blocks.extend(link.map(ContentBlock::ResourceLink));
     blocks.extend(facts);
     let mut content = CallToolResult::success(blocks);
     content.structured_content = structured;
+    if !client.meta.is_empty() {
+        content.meta = Some(MetaObject(client.meta));
+    }
     if let Some(breaches) = breaches {
         content.meta.get_or_insert_default().insert(BREACHES.into(), breaches.into());
     }
@@ -96,6 +108,17 @@ pub(crate) fn with_structure(
         }
     }
     told
+}
+
+/// Sets the URIs of user interfaces in links to those by which clients know them. `namespace` is that of the server.
+pub(crate) fn publish_links(blocks: &mut [ContentBlock], namespace: &str, app_uris: &AppUris) {
+    for block in blocks {
+        if let ContentBlock::ResourceLink(link) = block
+            && let Cow::Owned(public) = app_uris.public(&link.uri, namespace)
+        {
+            link.uri = public;
+        }
+    }
 }
 
 /// Returns a value as text, followed by the images and audio in it.

@@ -6,11 +6,13 @@ use std::time::{Duration, Instant};
 
 use rmcp::RoleServer;
 use rmcp::model::{
-    ClientCapabilities, InputRequests, InputRequiredResult, InputResponses, ProgressToken, ProtocolVersion,
+    ClientCapabilities, ErrorData, InputRequests, InputRequiredResult, InputResponses, ProgressToken,
+    ProtocolVersion,
 };
 use rmcp::service::{Peer, RequestContext};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use toolcrib_hooks::{CHAIN_ATTRIBUTE, CHAIN_HEADER};
+use toolcrib_model::tool::app::{APP_MEDIA_TYPE, APPS_EXTENSION};
 use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
 use toolcrib_port::{CallContext, CallScope, ToolCaller};
 use tracing::Instrument as _;
@@ -22,6 +24,8 @@ use crate::calls::start_record::StartRecord;
 use crate::calls::structured_output::{StructuredCaller, StructuredContent};
 use crate::client::Client;
 use crate::replica::Replica;
+use crate::server::Shared;
+use crate::surface::{Audience, VisibleTools};
 
 /// The client and the session that make a call.
 #[derive(Clone)]
@@ -32,6 +36,8 @@ pub(crate) struct Caller {
     pub(crate) scope: CallScope,
     /// The version of the app that admitted the caller.
     pub(crate) lease: Lease,
+    /// True if the client renders user interfaces (MCP Apps).
+    pub(crate) renders_apps: bool,
 }
 
 /// The maximum length of a request id that tools receive as the message, in characters.
@@ -45,7 +51,14 @@ impl Caller {
             .with_scope(self.scope.clone());
         context.user.clone_from(&self.client.user);
         context.subject_token.clone_from(&self.client.subject_token);
+        context.app_host = self.renders_apps;
         context
+    }
+
+    /// Returns the tools that the client sees.
+    pub(crate) fn shown(&self, shared: &Shared) -> Result<Arc<VisibleTools>, ErrorData> {
+        shared
+            .shown_of(&self.lease.runtime, Audience { client: &self.client, renders_apps: self.renders_apps })
     }
 }
 
@@ -299,6 +312,17 @@ async fn wait_for_question(elicitation: Option<&ElicitationSession>) {
 /// Returns true if a request is of revision 2026-07-28 or later.
 pub(crate) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
+}
+
+/// Returns true if a client with these capabilities renders user interfaces (MCP Apps).
+pub(crate) fn renders_apps(capabilities: Option<&ClientCapabilities>) -> bool {
+    let extensions = capabilities.and_then(|capabilities| capabilities.extensions.as_ref());
+    let Some(settings) = extensions.and_then(|extensions| extensions.get(APPS_EXTENSION)) else {
+        return false;
+    };
+    // A host that names no media types renders the only one there is.
+    let media_types = settings.get("mimeTypes").and_then(serde_json::Value::as_array);
+    media_types.is_none_or(|media_types| media_types.iter().any(|media_type| media_type == APP_MEDIA_TYPE))
 }
 
 /// Returns the channel through which this client is asked, and the kinds of questions, if it can ask its user.

@@ -15,13 +15,14 @@ use std::time::Duration;
 use rmcp::RoleServer;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData};
 use rmcp::service::RequestContext;
+use toolcrib_model::name::NAMESPACE_SEPARATOR;
 use toolcrib_model::{ErrorKind, JsonObject, ToolCall, ToolError, ToolResult};
 use toolcrib_port::CallContext;
 use toolcrib_runtime::Runtime;
 use tracing::Instrument as _;
 
 use crate::approval::RequestKey;
-use crate::calls::content::{content, with_structure};
+use crate::calls::content::{content, publish_links, with_structure};
 use crate::calls::execution::{
     CallOutcome, CallSetup, Caller, FinishedCall, RunningCall, WaitLimit, trace_of,
 };
@@ -31,7 +32,7 @@ use crate::calls::tasks::{TASK_AFTER, takes_tasks};
 use crate::client::Client;
 use crate::metrics::{logged, milliseconds};
 use crate::server::Shared;
-use crate::surface::{Intent, annotate_intents, refused};
+use crate::surface::{Audience, Intent, annotate_intents, refused};
 
 impl Shared {
     /// Answers `tools/call`.
@@ -99,7 +100,7 @@ impl Shared {
         context: &RequestContext<RoleServer>,
         client: &Client,
     ) -> Result<RunningCall, Box<CallToolResult>> {
-        let shown = self.shown_of(&setup.lease.runtime, client);
+        let shown = self.shown_of(&setup.lease.runtime, audience(client, &setup.context));
         let has_schema = shown.is_ok_and(|shown| shown.declares_output(name));
         let setup = if has_schema { setup.with_structure() } else { setup };
         let call = self.resolve_call(name, arguments, &setup.lease.runtime, &setup.context, client);
@@ -143,17 +144,23 @@ impl Shared {
         }
         // A client that has disconnected gets no notes.
         let noted = if context.ct.is_cancelled() { None } else { notes(&ended).await };
-        if self.shown_of(&ended.lease.runtime, client).is_ok_and(|shown| shown.is_split) {
+        let shown = self.shown_of(&ended.lease.runtime, audience(client, &ended.context)).ok();
+        if shown.as_ref().is_some_and(|shown| shown.is_split) {
             annotate_intents(&mut ended.result, &ended.lease.runtime, &ended.context);
         }
         if let Some(saved) = ended.result.saved_tokens() {
             self.metrics.projection(saved);
         }
+        let name = ended.result.name.clone();
+        let namespace = name.split_once(NAMESPACE_SEPARATOR).map_or("", |(namespace, _)| namespace);
         let caller = ended.lease.runtime.executor().tool_caller();
         let mut told = match ended.structure.map(|structure| structure.take()) {
             Some(structure) => with_structure(ended.result, structure, caller.results(), &ended.context),
             None => content(ended.result, caller.results(), &ended.context),
         };
+        if let Some(shown) = shown {
+            publish_links(&mut told.content, namespace, &shown.app_uris);
+        }
         told.content.extend(noted);
         told.into()
     }
@@ -175,7 +182,7 @@ impl Shared {
         client: &Client,
     ) -> Result<ToolCall, ToolError> {
         let shown = self
-            .shown_of(runtime, client)
+            .shown_of(runtime, audience(client, context))
             .map_err(|error| ToolError::new(ErrorKind::Internal, error.message.into_owned()))?;
         if let Some(intent) = Intent::of(name).filter(|_| shown.is_split) {
             return intent.forwarded(arguments, runtime, context);
@@ -184,6 +191,10 @@ impl Shared {
         let refusal = refused(&call.name, runtime, context).filter(|_| shown.is_split);
         refusal.map_or(Ok(call), Err)
     }
+}
+
+fn audience<'a>(client: &'a Client, context: &CallContext) -> Audience<'a> {
+    Audience { client, renders_apps: context.app_host }
 }
 
 /// Returns the error for a call that had begun in a process that has ended.

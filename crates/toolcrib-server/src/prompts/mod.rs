@@ -28,12 +28,12 @@ enum PromptKind {
 impl Shared {
     /// Lists the skills that the client may use, and the prompts of upstream servers.
     pub(crate) async fn prompts(&self, caller: &Caller, context: &RequestContext<RoleServer>) -> Vec<Prompt> {
-        let named = |namespace: &str, mut prompt: Prompt| {
+        let of_servers = self.listed("prompts/list", "prompts", caller, context).await;
+        let mut prompts = skills::prompts(&caller.lease.runtime, &caller.session);
+        prompts.extend(of_servers.into_iter().map(|(namespace, mut prompt): (_, Prompt)| {
             prompt.name = format!("{namespace}.{}", prompt.name);
             prompt
-        };
-        let mut prompts = skills::prompts(&caller.lease.runtime, &caller.session);
-        prompts.extend(self.listed("prompts/list", "prompts", caller, context, named).await);
+        }));
         prompts
     }
 

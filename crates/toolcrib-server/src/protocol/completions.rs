@@ -8,7 +8,7 @@ use toolcrib_model::{Tool, ToolCall};
 use toolcrib_policy::Effect;
 
 use crate::calls::execution::Caller;
-use crate::resources::{SCHEME, done, invalid, object};
+use crate::resources::{ServerUri, done, invalid, object};
 use crate::server::Shared;
 use crate::surface::standing_for;
 
@@ -30,14 +30,22 @@ impl Shared {
         let is_granted = |tool: &&Tool| policy.decide(tool, calls.principal()).effect == Effect::Grant;
         let tools = standing_for(METHOD, snapshot.iter().map(|entry| entry.tool.as_ref()).filter(is_granted));
         let (namespace, own) = match &request.r#ref {
-            Reference::Prompt(prompt) => split(&prompt.name, '.'),
+            Reference::Prompt(prompt) => match prompt.name.split_once('.') {
+                Some((namespace, own)) => (Some(namespace.to_owned()), own.to_owned()),
+                None => (None, prompt.name.clone()),
+            },
             Reference::Resource(template) => {
-                split(template.uri.strip_prefix(SCHEME).unwrap_or_default(), '/')
+                let ServerUri { namespace, own } = self.server_uri(&template.uri, caller, context).await?;
+                (namespace, own)
             }
             _ => return Err(invalid("the reference is neither `ref/prompt` nor `ref/resource`")),
         };
-        let Some(tool) = tools.get(namespace) else { return Ok(CompleteResult::default()) };
-        let own = own.to_owned();
+        let tool = match namespace {
+            Some(namespace) => tools.get(namespace.as_str()),
+            None => tools.values().next().filter(|_| tools.len() == 1),
+        };
+        let is_skill = matches!(&request.r#ref, Reference::Prompt(prompt) if runtime.skills(&caller.session).iter().any(|(skill, _)| *skill == prompt.name));
+        let Some(tool) = tool.filter(|_| !is_skill) else { return Ok(CompleteResult::default()) };
         match &mut request.r#ref {
             Reference::Prompt(prompt) => prompt.name = own,
             Reference::Resource(template) => template.uri = own,
@@ -56,9 +64,4 @@ impl Shared {
         let snapshot = self.runtime().snapshot();
         !standing_for(METHOD, snapshot.iter().map(|entry| entry.tool.as_ref())).is_empty()
     }
-}
-
-/// Splits the namespace of a server from a name.
-fn split(name: &str, separator: char) -> (&str, &str) {
-    name.split_once(separator).unwrap_or(("", name))
 }

@@ -2,26 +2,35 @@
 
 use std::sync::Arc;
 
+use futures::StreamExt as _;
+use futures::future::join_all;
+use futures::stream::{BoxStream, SelectAll, select_all, unfold};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
     CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorData, GetPromptRequestParams,
     GetPromptResponse, GetTaskParams, GetTaskResult, Implementation, InitializeRequestParams,
     InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
     PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
-    ServerConfig, SubscriptionFilter, Tool as WireTool, UpdateTaskParams,
+    ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool as WireTool, UnsubscribeRequestParams,
+    UpdateTaskParams,
 };
 use rmcp::service::{
     NotificationContext, RequestContext, ServiceError, SubscriptionContext, SubscriptionSendError,
+    SubscriptionSink,
 };
 use rmcp::{RoleServer, ServerHandler};
+use toolcrib_model::JsonObject;
+use toolcrib_model::tool::app::APPS_EXTENSION;
 
-use crate::calls::execution::{Caller, is_modern};
+use crate::calls::execution::{Caller, is_modern, renders_apps};
 use crate::client::Client;
 use crate::protocol::instructions::instructions;
 use crate::protocol::invalid_requests::refusal;
-use crate::protocol::list_changes::ListChanges;
+use crate::protocol::list_changes::{ChangedLists, ListChanges};
 use crate::protocol::session::Session;
+use crate::resources::MAX_SUBSCRIBED;
 use crate::server::Shared;
+use crate::surface::Audience;
 
 /// The time for which a client may cache lists, in milliseconds. Subscribed clients are notified of changes.
 const LIST_TTL_MS: u64 = 30_000;
@@ -56,16 +65,17 @@ impl Handler {
         let session = if is_stateless { Arc::clone(&client.session) } else { self.session.id(&client) };
         let lease = with_request(&context.extensions).cloned();
         let scope = self.shared.settings.scope.clone();
-        Caller { client, session, scope, lease: lease.unwrap_or_else(|| self.shared.lease()) }
+        let renders_apps = renders_apps(context.client_capabilities().as_ref());
+        Caller { client, session, scope, lease: lease.unwrap_or_else(|| self.shared.lease()), renders_apps }
     }
 }
 
 impl Handler {
     /// Returns the instructions for a client that connects.
     fn instructions(&self, context: &RequestContext<RoleServer>) -> Result<String, ErrorData> {
-        let Caller { client, lease, .. } = self.caller(context);
-        let shown = self.shared.shown_of(&lease.runtime, &client)?;
-        Ok(instructions(&shown, &lease.runtime, &client))
+        let caller = self.caller(context);
+        let shown = caller.shown(&self.shared)?;
+        Ok(instructions(&shown, &caller.lease.runtime, &caller.client))
     }
 }
 
@@ -89,6 +99,14 @@ impl ServerHandler for Handler {
             .build();
         if !self.shared.has_resources() {
             capabilities.resources = None;
+        } else if self.shared.has_resource_updates()
+            && let Some(resources) = &mut capabilities.resources
+        {
+            resources.subscribe = Some(true);
+        }
+        if self.shared.has_apps() {
+            let extensions = capabilities.extensions.get_or_insert_default();
+            extensions.insert(APPS_EXTENSION.to_owned(), JsonObject::new());
         }
         if !self.shared.has_prompts() {
             capabilities.prompts = None;
@@ -120,15 +138,15 @@ impl ServerHandler for Handler {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let Caller { client, lease, .. } = self.caller(&context);
-        let shown = self.shared.shown_of(&lease.runtime, &client)?;
+        let shown = self.caller(&context).shown(&self.shared)?;
         let list = ListToolsResult::with_all_items(shown.tools.clone());
         Ok(list.with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Private))
     }
 
     /// Returns the tool whose schema determines the header arguments. It is the same for all clients.
     fn get_tool(&self, name: &str) -> Option<WireTool> {
-        let shown = self.shared.shown(&self.shared.local).ok()?;
+        let local = Audience { client: &self.shared.local, renders_apps: false };
+        let shown = self.shared.shown(local).ok()?;
         let plan = &shown.surface.plan;
         let offered = plan.offered.iter().chain(&plan.hidden).find(|tool| tool.wire_name == name)?;
         let schema = offered.parameters().as_object().cloned().unwrap_or_default();
@@ -177,6 +195,25 @@ impl ServerHandler for Handler {
             }
             asks => asks,
         })
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let _running = self.shared.begin_request()?;
+        let updates = self.shared.resource_updates(&request.uri, &self.caller(&context), &context).await?;
+        self.session.subscribe(request.uri, updates, context.peer)
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.session.unsubscribe(&request.uri);
+        Ok(())
     }
 
     async fn list_prompts(
@@ -245,8 +282,10 @@ impl ServerHandler for Handler {
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let (shared, ended) = (Arc::clone(&self.shared), self.session.ended());
         let client = self.client(&context.extensions);
+        let info = context.peer.peer_info();
+        let renders_apps = renders_apps(info.as_ref().map(|info| &info.capabilities));
         tokio::spawn(async move {
-            let mut changes = ListChanges::new(&shared, &client);
+            let mut changes = ListChanges::new(&shared, &client, renders_apps);
             loop {
                 let changed = tokio::select! {
                     () = ended.cancelled() => return,
@@ -275,39 +314,74 @@ impl ServerHandler for Handler {
         });
     }
 
-    fn accepted_subscription_filter(&self, _requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+    /// Accepts all that is requested: the rules for a client are not known here.
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         let filter = SubscriptionFilter::builder().tools_list_changed().prompts_list_changed();
-        Some(filter.resources_list_changed().build())
+        let resources = requested.resource_subscriptions.iter().flatten().take(MAX_SUBSCRIBED);
+        Some(filter.resources_list_changed().resource_subscriptions(resources).build())
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let client = self.client(&context.request_context().extensions);
-        let mut changes = ListChanges::new(&self.shared, &client);
+        let request = context.request_context();
+        let caller = self.caller(request);
+        let mut changes = ListChanges::new(&self.shared, &caller.client, caller.renders_apps);
+        let mut updates = self.updates(context.accepted(), &caller, request).await;
+        // The app may be reloaded while the client listens.
+        drop(caller.lease);
         loop {
-            let changed = tokio::select! {
+            let sink = context.sink();
+            let told = tokio::select! {
                 () = context.cancelled() => return Ok(()),
                 () = self.shared.draining.cancelled() => return Ok(()),
+                Some(uri) = updates.next() => sink.notify_resource_updated(uri).await,
                 changed = changes.next() => match changed {
-                    Some(changed) => changed,
+                    Some(changed) => announce(changed, sink).await,
                     None => return Ok(()),
                 },
             };
-            let (sink, accepted) = (context.sink(), context.sink().accepted());
-            let told = async {
-                if changed.tools && accepted.tools_list_changed == Some(true) {
-                    sink.notify_tool_list_changed().await?;
-                }
-                if changed.prompts && accepted.prompts_list_changed == Some(true) {
-                    sink.notify_prompt_list_changed().await?;
-                }
-                if changed.resources && accepted.resources_list_changed == Some(true) {
-                    sink.notify_resource_list_changed().await?;
-                }
-                Ok::<_, SubscriptionSendError>(())
-            };
-            if told.await.is_err() {
+            if told.is_err() {
                 return Ok(());
             }
         }
     }
+}
+
+impl Handler {
+    /// Returns the URIs of updated resources, of those that the client may subscribe to.
+    async fn updates(
+        &self,
+        accepted: &SubscriptionFilter,
+        caller: &Caller,
+        request: &RequestContext<RoleServer>,
+    ) -> SelectAll<BoxStream<'static, String>> {
+        let uris = accepted.resource_subscriptions.iter().flatten();
+        let subscribed = uris.map(async |uri| match self.shared.resource_updates(uri, caller, request).await {
+            Ok(updates) => Some((uri.clone(), updates)),
+            Err(error) => {
+                tracing::debug!(uri, error = %error.message, "a client subscribed to a resource without updates");
+                None
+            }
+        });
+        let subscribed = join_all(subscribed).await.into_iter().flatten();
+        select_all(subscribed.map(|(uri, updates)| {
+            let updates =
+                unfold(updates, |mut updates| async move { Some((updates.next().await?, updates)) });
+            updates.map(move |()| uri.clone()).boxed()
+        }))
+    }
+}
+
+/// Announces changes of lists, of those that the subscription accepts.
+async fn announce(changed: ChangedLists, sink: &SubscriptionSink) -> Result<(), SubscriptionSendError> {
+    let accepted = sink.accepted();
+    if changed.tools && accepted.tools_list_changed == Some(true) {
+        sink.notify_tool_list_changed().await?;
+    }
+    if changed.prompts && accepted.prompts_list_changed == Some(true) {
+        sink.notify_prompt_list_changed().await?;
+    }
+    if changed.resources && accepted.resources_list_changed == Some(true) {
+        sink.notify_resource_list_changed().await?;
+    }
+    Ok(())
 }

@@ -10,12 +10,13 @@ use toolcrib_policy::Principal;
 use crate::app_version::AppVersion;
 use crate::client::Client;
 use crate::server::Shared;
-use crate::surface::standing_for;
+use crate::surface::{Audience, standing_for};
 
 /// A watcher for changes of the lists of one client.
 pub(crate) struct ListChanges<'a> {
     shared: &'a Shared,
     client: &'a Client,
+    renders_apps: bool,
     versions: watch::Receiver<Arc<AppVersion>>,
     receiver: broadcast::Receiver<Arc<toolcrib_registry::Change>>,
     overrides: watch::Receiver<u64>,
@@ -38,10 +39,11 @@ pub(crate) struct ChangedLists {
 }
 
 impl<'a> ListChanges<'a> {
-    pub(crate) fn new(shared: &'a Shared, client: &'a Client) -> Self {
+    pub(crate) fn new(shared: &'a Shared, client: &'a Client, renders_apps: bool) -> Self {
         let mut versions = shared.versions();
         let (receiver, overrides) = subscribed(&mut versions);
-        Self { shared, client, versions, receiver, overrides, lists: ListDigests::of(shared, client) }
+        let lists = ListDigests::of(shared, client, renders_apps);
+        Self { shared, client, renders_apps, versions, receiver, overrides, lists }
     }
 
     /// Waits until a list changes. Returns `None` if no further change is possible.
@@ -60,7 +62,7 @@ impl<'a> ListChanges<'a> {
                     (self.receiver, self.overrides) = subscribed(&mut self.versions);
                 },
             }
-            let now = ListDigests::of(self.shared, self.client);
+            let now = ListDigests::of(self.shared, self.client, self.renders_apps);
             let changed = now.changed_since(&self.lists);
             self.lists = now;
             if changed.tools || changed.prompts || changed.resources {
@@ -71,8 +73,9 @@ impl<'a> ListChanges<'a> {
 }
 
 impl ListDigests {
-    fn of(shared: &Shared, client: &Client) -> Self {
-        let tools = shared.shown(client).ok().map(|shown| shown.digest);
+    fn of(shared: &Shared, client: &Client, renders_apps: bool) -> Self {
+        let audience = Audience { client, renders_apps };
+        let tools = shared.shown(audience).ok().map(|shown| shown.digest);
         let runtime = shared.runtime();
         let (snapshot, policy) = (runtime.snapshot(), runtime.executor().policy());
         let session = client.any_session();

@@ -1,16 +1,30 @@
 //! Conversion of read resources to MCP contents.
 
-use rmcp::model::ResourceContents;
-use serde::Deserialize as _;
+use rmcp::model::{MetaObject, ResourceContents};
+use serde::Deserialize;
 use serde_json::Value;
 
-/// Returns the contents of a resource under the URI that the client requested.
-pub(super) fn contents(value: Value, own: &str, asked: &str) -> Vec<ResourceContents> {
-    let text = |text: String| ResourceContents::TextResourceContents {
-        uri: asked.to_owned(),
-        mime_type: None,
-        text,
-        meta: None,
+/// The media type and the `_meta` of a text.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TextInfo {
+    mime_type: Option<String>,
+    #[serde(rename = "_meta")]
+    meta: Option<MetaObject>,
+}
+
+/// Returns the contents of a resource under the URI that the client requested. `about_text` is what the server says of
+/// a text.
+pub(super) fn contents(
+    value: Value,
+    own: &str,
+    asked: &str,
+    about_text: Option<&Value>,
+) -> Vec<ResourceContents> {
+    let text = |text: String| {
+        let TextInfo { mime_type, meta } =
+            about_text.and_then(|about| TextInfo::deserialize(about).ok()).unwrap_or_default();
+        ResourceContents::TextResourceContents { uri: asked.to_owned(), mime_type, text, meta }
     };
     match value {
         Value::String(found) => vec![text(found)],

@@ -4,22 +4,25 @@
 //! the policy: a client cannot read a resource that it may not call.
 
 mod contents;
+mod server_uri;
+mod updates;
 mod upstream;
 
 use rmcp::RoleServer;
 use rmcp::model::{
-    ErrorData, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource,
+    ErrorData, MetaObject, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource,
     ResourceTemplate,
 };
 use rmcp::service::RequestContext;
 use serde_json::json;
 use toolcrib_model::ToolCall;
 use toolcrib_policy::{Principal, RUNTIME_NAMESPACE};
-use toolcrib_port::CallContext;
 use toolcrib_results::READ_RESULT;
-use toolcrib_runtime::Runtime;
 
 use self::contents::contents;
+pub(crate) use self::server_uri::ServerUri;
+use self::server_uri::public_uri;
+pub(crate) use self::updates::{MAX_SUBSCRIBED, ResourceUpdates};
 use self::upstream::{about, not_found};
 pub(crate) use self::upstream::{done, invalid, object, tool_for};
 use crate::approval::RequestKey;
@@ -32,9 +35,9 @@ use crate::surface::standing_for;
 pub(crate) const SCHEME: &str = "toolcrib://";
 
 /// A resource to read, with the URI under which its server has it.
-struct ReadTarget<'a> {
+struct ReadTarget {
     call: ToolCall,
-    own: &'a str,
+    own: String,
 }
 
 impl Shared {
@@ -44,11 +47,14 @@ impl Shared {
         caller: &Caller,
         context: &RequestContext<RoleServer>,
     ) -> Vec<Resource> {
-        let named = |namespace: &str, mut resource: Resource| {
-            resource.uri = format!("{SCHEME}{namespace}/{}", resource.uri);
-            resource
-        };
-        self.listed("resources/list", "resources", caller, context, named).await
+        let mut listed: Vec<(String, Resource)> =
+            self.listed("resources/list", "resources", caller, context).await;
+        let own = listed.iter().map(|(namespace, resource)| (namespace.as_str(), resource.uri.as_str()));
+        let app_uris = self.app_uris(caller, own);
+        for (namespace, resource) in &mut listed {
+            resource.uri = public_uri(&resource.uri, namespace, &app_uris);
+        }
+        listed.into_iter().map(|(_, resource)| resource).collect()
     }
 
     /// Lists the resource templates of upstream servers, and that of stored results.
@@ -57,19 +63,19 @@ impl Shared {
         caller: &Caller,
         context: &RequestContext<RoleServer>,
     ) -> Vec<ResourceTemplate> {
-        let named = |namespace: &str, mut template: ResourceTemplate| {
-            template.uri_template = format!("{SCHEME}{namespace}/{}", template.uri_template);
-            template
-        };
+        let mut listed: Vec<(String, ResourceTemplate)> =
+            self.listed("resources/templates/list", "resourceTemplates", caller, context).await;
+        let own =
+            listed.iter().map(|(namespace, template)| (namespace.as_str(), template.uri_template.as_str()));
+        let app_uris = self.app_uris(caller, own);
+        for (namespace, template) in &mut listed {
+            template.uri_template = public_uri(&template.uri_template, namespace, &app_uris);
+        }
         let kept = ResourceTemplate::new(format!("{}{{?page}}", result_uri("{handle}")), "kept result")
             .with_description(
                 "A page of a result that was too large to be shown whole, by the handle that it names.",
             );
-        let mut templates = vec![kept];
-        templates.extend(
-            self.listed("resources/templates/list", "resourceTemplates", caller, context, named).await,
-        );
-        templates
+        std::iter::once(kept).chain(listed.into_iter().map(|(_, template)| template)).collect()
     }
 
     /// Returns true if there may be resources: an upstream server has some, or stored results can be read.
@@ -80,8 +86,18 @@ impl Shared {
             let is_reader = entry.tool.name.is_of_runtime() && entry.tool.name.name() == READ_RESULT;
             is_reader && policy.is_visible(&entry.tool, Principal::new(&self.local.name))
         });
-        let behind = || standing_for("resources/list", snapshot.iter().map(|entry| entry.tool.as_ref()));
+        let behind = || standing_for("resources/read", snapshot.iter().map(|entry| entry.tool.as_ref()));
         keeps_results || !behind().is_empty()
+    }
+
+    /// Returns true if an upstream server announces changes of single resources.
+    pub(crate) fn has_resource_updates(&self) -> bool {
+        self.runtime().snapshot().iter().any(|entry| entry.tool.is_watchable())
+    }
+
+    /// Returns true if a tool has a user interface (MCP Apps).
+    pub(crate) fn has_apps(&self) -> bool {
+        self.runtime().snapshot().iter().any(|entry| entry.tool.app_uri().is_some())
     }
 
     /// Reads a stored result or a resource of a server. Asks the user if an approval is required.
@@ -94,41 +110,45 @@ impl Shared {
         let uri = request.uri;
         let key =
             RequestKey::new(&caller.client, &caller.session, "resources/read", &uri, &object(json!({})));
+        let target = self.target(&uri, caller, context).await.map_err(|error| about(error, &uri))?;
         let setup = CallSetup::new(caller, context).with_full_results();
-        let target = target(&uri, &setup.lease.runtime, &setup.context)
-            .ok_or_else(|| not_found(format!("there is no resource {uri:?}; see `resources/list`"), context))
-            .and_then(|target| target)
-            .map_err(|error| about(error, &uri))?;
         let state = (request.request_state.as_deref(), request.input_responses);
         match self.read(&key, state, (setup, target.call), caller, context).await? {
             CallOutcome::Asks(asks) => Ok(asks.into()),
             CallOutcome::Done(ended) => {
+                let client_content = ended.result.client_content().unwrap_or_default();
                 let value = done(ended.result, context).map_err(|error| about(error, &uri))?;
-                Ok(ReadResourceResult::new(contents(value, target.own, &uri)).into())
+                let contents = contents(value, &target.own, &uri, client_content.content.first());
+                let mut read = ReadResourceResult::new(contents);
+                if !client_content.meta.is_empty() {
+                    read.meta = Some(MetaObject(client_content.meta));
+                }
+                Ok(read.into())
             }
         }
     }
+
+    /// Resolves a URI.
+    async fn target(
+        &self,
+        uri: &str,
+        caller: &Caller,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<ReadTarget, ErrorData> {
+        if let Some(rest) = handle_of(uri) {
+            let (handle, page) = rest.split_once("?page=").unwrap_or((rest, "1"));
+            let page: u32 = page.parse().map_err(|_| invalid("the page is a number, from 1"))?;
+            let name = format!("{RUNTIME_NAMESPACE}::{READ_RESULT}");
+            let call = ToolCall::new(name, object(json!({"handle": handle, "page": page})));
+            return Ok(ReadTarget { call, own: uri.to_owned() });
+        }
+        let ServerUri { namespace, own } = self.server_uri(uri, caller, context).await?;
+        let name = tool_for("resources/read", namespace.as_deref(), &caller.lease.runtime, &caller.context());
+        let name = name.ok_or_else(|| no_resource(uri, context))?;
+        Ok(ReadTarget { call: ToolCall::new(name, object(json!({"uri": own}))), own })
+    }
 }
 
-/// Resolves a URI, or returns `None` if it belongs to no server.
-fn target<'a>(
-    uri: &'a str,
-    runtime: &Runtime,
-    context: &CallContext,
-) -> Option<Result<ReadTarget<'a>, ErrorData>> {
-    if let Some(rest) = handle_of(uri) {
-        let (handle, page) = rest.split_once("?page=").unwrap_or((rest, "1"));
-        let Ok(page) = page.parse::<u32>() else {
-            return Some(Err(invalid("the page is a number, from 1")));
-        };
-        let name = format!("{RUNTIME_NAMESPACE}::{READ_RESULT}");
-        let call = ToolCall::new(name, object(json!({"handle": handle, "page": page})));
-        return Some(Ok(ReadTarget { call, own: uri }));
-    }
-    let (namespace, own) = match uri.strip_prefix(SCHEME).and_then(|rest| rest.split_once('/')) {
-        Some((namespace, own)) => (Some(namespace), own),
-        None => (None, uri),
-    };
-    let name = tool_for("resources/read", namespace, runtime, context)?;
-    Some(Ok(ReadTarget { call: ToolCall::new(name, object(json!({"uri": own}))), own }))
+fn no_resource(uri: &str, context: &RequestContext<RoleServer>) -> ErrorData {
+    not_found(format!("there is no resource {uri:?}; see `resources/list`"), context)
 }

@@ -21,7 +21,7 @@ const MAX_LISTED: usize = 1_000;
 const MAX_PAGES: usize = 20;
 
 impl Shared {
-    /// Lists the items of all servers, concurrently, in the order of their namespaces. Skips a server that fails or
+    /// Lists the items of all servers, concurrently, with the namespaces of the servers, in their order. Skips a server that fails or
     /// that would require an approval, because a client must not be asked during a list request.
     pub(crate) async fn listed<T: DeserializeOwned>(
         &self,
@@ -29,8 +29,7 @@ impl Shared {
         key: &str,
         caller: &Caller,
         context: &RequestContext<RoleServer>,
-        named: impl Fn(&str, T) -> T,
-    ) -> Vec<T> {
+    ) -> Vec<(String, T)> {
         let runtime = &caller.lease.runtime;
         let (snapshot, policy) = (runtime.snapshot(), runtime.executor().policy());
         let calls = caller.context().with_cancel(context.ct.child_token()).with_full_results();
@@ -38,7 +37,7 @@ impl Shared {
         let tools = standing_for(method, snapshot.iter().map(|entry| entry.tool.as_ref()).filter(is_granted));
         let lists = tools.into_iter().map(async |(namespace, tool)| {
             let items: Vec<T> = pages(tool, key, runtime, &calls).await;
-            items.into_iter().map(|item| named(namespace, item)).collect::<Vec<T>>()
+            items.into_iter().map(|item| (namespace.to_owned(), item)).collect::<Vec<_>>()
         });
         futures::future::join_all(lists).await.into_iter().flatten().collect()
     }
@@ -103,7 +102,7 @@ pub(crate) fn done(result: ToolResult, context: &RequestContext<RoleServer>) -> 
     }
 }
 
-fn failure(error: &ToolError, context: &RequestContext<RoleServer>) -> ErrorData {
+pub(super) fn failure(error: &ToolError, context: &RequestContext<RoleServer>) -> ErrorData {
     let message = match &error.hint {
         Some(hint) => format!("{}; {hint}", error.message),
         None => error.message.clone(),

@@ -1,5 +1,6 @@
 //! The token cost of the tool list for a client.
 
+use rmcp::model::Tool as WireTool;
 use serde::Serialize;
 use toolcrib_prompt::{Injection, Tokenizer};
 
@@ -60,7 +61,12 @@ impl ListCost {
 }
 
 fn costs(shown: &VisibleTools, tokenizer: Tokenizer) -> Vec<ListedCost> {
-    let cost = |tool| serde_json::to_string(tool).map_or(u32::MAX, |text| tokenizer.count(&text));
+    let cost = |tool: &WireTool| {
+        // It is for clients, which do not show it to models.
+        let mut told = tool.clone();
+        told.meta = None;
+        serde_json::to_string(&told).map_or(u32::MAX, |text| tokenizer.count(&text))
+    };
     let listed = shown.tools.iter();
     listed.map(|tool| ListedCost { name: tool.name.to_string(), tokens: cost(tool) }).collect()
 }

@@ -11,7 +11,7 @@ use toolcrib_model::Tool;
 
 pub use cost::{ListCost, ListedCost};
 pub(crate) use effect_split::{Intent, annotate_intents, refused};
-pub(crate) use visible_tools::VisibleTools;
+pub(crate) use visible_tools::{Audience, VisibleTools};
 
 /// Returns the tools that represent a method of the protocol, by namespace. The MCP loader creates them.
 pub(crate) fn standing_for<'a>(

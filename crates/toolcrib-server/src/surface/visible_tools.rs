@@ -1,19 +1,29 @@
 //! The list of tools of one client, and its digest.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Weak};
 
-use rmcp::model::{Tool as WireTool, ToolAnnotations};
+use rmcp::model::{MetaObject, Tool as WireTool, ToolAnnotations};
 use sha2::{Digest as _, Sha256};
-use toolcrib_app::Surface;
+use toolcrib_app::app_uris::server_of;
 use toolcrib_app::sections::serve::SurfaceMode;
+use toolcrib_app::{AppUris, Surface};
 use toolcrib_model::{Risk, Tool};
-use toolcrib_policy::Overrides;
+use toolcrib_policy::{Overrides, Principal};
 use toolcrib_prompt::{Injection, OfferedTool};
 use toolcrib_runtime::Runtime;
 
 use super::effect_split::Intent;
 use super::output;
 use crate::client::Client;
+
+/// The properties of a client that decide which tools it sees.
+#[derive(Clone, Copy)]
+pub(crate) struct Audience<'a> {
+    pub(crate) client: &'a Client,
+    /// True if it renders user interfaces (MCP Apps).
+    pub(crate) renders_apps: bool,
+}
 
 /// The tools of one generation that a client sees.
 pub(crate) struct VisibleTools {
@@ -24,6 +34,8 @@ pub(crate) struct VisibleTools {
     pub(crate) digest: [u8; 32],
     /// True if found tools are run by one of three tools, according to their effect.
     pub(crate) is_split: bool,
+    /// The URIs of the user interfaces of the tools that the client may use.
+    pub(crate) app_uris: AppUris,
     /// The app of the tools. Another app may have equal generation numbers.
     of: Weak<Runtime>,
     /// The overrides that apply to the tools.
@@ -42,18 +54,30 @@ impl VisibleTools {
     pub(crate) fn of_client(
         runtime: &Arc<Runtime>,
         mode: Option<SurfaceMode>,
-        client: &Client,
+        audience: Audience<'_>,
     ) -> Result<Self, toolcrib_runtime::Error> {
         // Before the decision, so that overrides that change meanwhile make it outdated.
         let overrides = runtime.executor().policy().overrides();
-        let surface = runtime.surface(mode, &client.any_session())?;
-        Ok(Self::new(surface, runtime, overrides))
+        let surface = runtime.surface(mode, &audience.client.any_session())?;
+        Ok(Self::new(surface, runtime, audience, overrides))
     }
 
-    fn new(surface: Surface, runtime: &Arc<Runtime>, overrides: Arc<Overrides>) -> Self {
+    fn new(
+        surface: Surface,
+        runtime: &Arc<Runtime>,
+        audience: Audience<'_>,
+        overrides: Arc<Overrides>,
+    ) -> Self {
         let snapshot = runtime.snapshot();
         let is_split = runtime.app().config.serve.split_execute;
         let is_direct = surface.plan.mode == Injection::Direct;
+        let session = audience.client.any_session();
+        let policy = runtime.executor().policy();
+        let visible = || {
+            let tools = snapshot.iter().map(|entry| entry.tool.as_ref());
+            tools.filter(|tool| policy.is_visible(tool, Principal::new(&session)))
+        };
+        let app_uris = AppUris::of(visible());
         let listed = |offered: &OfferedTool| {
             let found = surface.wire_names.resolve(&offered.wire_name);
             let overloads = found.and_then(|target| snapshot.get(&target.name));
@@ -66,8 +90,11 @@ impl VisibleTools {
             // Several tools with one name have different schemas. The results of the runtime's tools are texts for
             // models.
             let is_one = overloads.is_some_and(|overloads| overloads.iter().count() == 1);
-            if is_direct && is_one && !tool.name.is_of_runtime() {
-                wire.output_schema = output::output_schema(tool).map(Arc::new);
+            if is_one && !tool.name.is_of_runtime() {
+                wire.meta = meta(tool, &app_uris);
+                if is_direct {
+                    wire.output_schema = output::output_schema(tool).map(Arc::new);
+                }
             }
             wire
         };
@@ -82,8 +109,26 @@ impl VisibleTools {
                 None => tools.push(listed(offered)),
             }
         }
+        if audience.renders_apps {
+            // A host renders only the user interfaces of the tools that it knows.
+            let has_app = |tool: &&OfferedTool| {
+                let overloads = snapshot.get(&tool.name);
+                overloads.and_then(|overloads| overloads.first()?.tool.app_uri().map(drop)).is_some()
+            };
+            tools.extend(surface.plan.hidden.iter().filter(has_app).map(&listed));
+            let of_apps = visible().filter(|tool| tool.traits().only_for_apps);
+            tools.extend(of_apps.filter_map(|tool| {
+                let name = surface.wire_names.wire_name_of(tool)?;
+                let schema = tool.parameters.to_value().as_object().cloned().unwrap_or_default();
+                let mut wire = WireTool::new(name.to_owned(), tool.description.clone(), schema);
+                wire.annotations = Some(annotations(tool));
+                wire.title = tool.title().map(str::to_owned);
+                wire.meta = meta(tool, &app_uris);
+                Some(wire)
+            }));
+        }
         let digest = Sha256::digest(serde_json::to_vec(&tools).unwrap_or_default()).into();
-        Self { surface, tools, digest, is_split, of: Arc::downgrade(runtime), overrides }
+        Self { surface, tools, digest, is_split, app_uris, of: Arc::downgrade(runtime), overrides }
     }
 
     /// Returns true if the client has seen a schema for the results of the tool with this name.
@@ -98,6 +143,23 @@ impl VisibleTools {
             None => name.to_owned(),
         }
     }
+}
+
+/// Returns the `_meta` of a tool, with the URI of its user interface as clients know it.
+fn meta(tool: &Tool, app_uris: &AppUris) -> Option<MetaObject> {
+    let mut meta = tool.protocol_meta()?.clone();
+    if let Some(uri) = tool.app_uri()
+        && let Cow::Owned(public) = app_uris.public(uri, server_of(tool))
+    {
+        // Servers name it under both keys, for hosts of the drafts.
+        if let Some(named) = meta.get_mut("ui").and_then(|ui| ui.get_mut("resourceUri")) {
+            *named = public.as_str().into();
+        }
+        if let Some(named) = meta.get_mut("ui/resourceUri") {
+            *named = public.into();
+        }
+    }
+    Some(MetaObject(meta))
 }
 
 /// Returns the hints about the effects of a tool. A tool that runs others may have any of their effects. The protocol

@@ -13,7 +13,7 @@ use toolcrib_modules::NoConfig;
 use toolcrib_policy::OverrideTarget;
 use toolcrib_sdk::{FunctionTool, Module};
 
-use super::{Client, serve_blueprint};
+use super::{Client, serve_to};
 
 const PROFILES: &str = "
 profiles:
@@ -100,9 +100,9 @@ fn requests() -> Vec<(&'static str, Value)> {
 async fn a_tool_outside_of_the_profile_is_as_if_it_did_not_exist_by_every_way() {
     let ran = Arc::new(AtomicUsize::new(0));
     for surface in ["direct", "discovery"] {
-        let (mut with, _serving, with_runtime, told) = serve_blueprint(app(true, surface, &ran)).await;
+        let (mut with, _serving, with_runtime, told) = serve_to(app(true, surface, &ran), json!({})).await;
         let (mut without, _serving, without_runtime, told_without) =
-            serve_blueprint(app(false, surface, &ran)).await;
+            serve_to(app(false, surface, &ran), json!({})).await;
         assert_eq!(told, told_without, "{surface}");
         for (method, params) in requests() {
             let answer = with.request(method, params.clone()).await;
@@ -119,7 +119,7 @@ async fn a_tool_outside_of_the_profile_is_as_if_it_did_not_exist_by_every_way() 
 
 #[tokio::test]
 async fn a_tool_in_the_profile_is_listed_and_runs() {
-    let (mut client, _serving, runtime, _) = serve_blueprint(app(true, "direct", &Arc::default())).await;
+    let (mut client, _serving, runtime, _) = serve_to(app(true, "direct", &Arc::default()), json!({})).await;
     let greeting = client.greet().await;
     assert!(greeting.contains("Ada"), "{greeting}");
     runtime.close().await;
@@ -134,7 +134,7 @@ serve: {surface: direct}
 profiles: {greet: {namespaces: [hello]}, remember: {namespaces: [memory], pin: []}}
 ";
     let (mut client, _serving, runtime, _) =
-        serve_blueprint(Blueprint::from_text("app.yaml", text).unwrap()).await;
+        serve_to(Blueprint::from_text("app.yaml", text).unwrap(), json!({})).await;
     let target: OverrideTarget = "tool:hello.say_hello".parse().unwrap();
     assert_eq!(client.namespaces().await, ["hello", "memory"]);
     runtime.use_profile(Some("greet")).await.unwrap();
