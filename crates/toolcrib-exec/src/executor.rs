@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use toolcrib_model::{ErrorKind, JsonObject, ResultNote, Tool, ToolCall, ToolError, ToolResult};
 use toolcrib_policy::{Approvals, Authorized, Call, Consent, Policy};
 use toolcrib_port::{Approver, CallContext, ToolCaller, ToolEngine};
-use toolcrib_registry::{Snapshot, ToolRegistry};
+use toolcrib_registry::{Entry, Snapshot, ToolRegistry};
 use toolcrib_results::Results;
 use tracing::Instrument as _;
 
