@@ -14,6 +14,7 @@ pub mod limits;
 pub mod module_entry;
 pub mod modules;
 pub mod output_schema;
+pub(crate) mod program_access;
 pub mod response_format;
 pub mod runtime;
 pub mod scripts;
