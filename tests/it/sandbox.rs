@@ -38,6 +38,9 @@ const MODES: &[&str] = &["change_mode_outside", "change_times_outside"];
 const NAMESPACE: &[&str] =
     &["read_environment_of_toolcrib", "signal_toolcrib", "write_app_file", "write_shared_memory"];
 
+/// Ways that end in the network and in the image of a container.
+const OWN_NETWORK: &[&str] = &["leave_group", "listen_by_tcp", "read_shadow", "send_by_udp", "send_by_udp_6"];
+
 /// What is outside of a sandbox: files, sockets, and a process.
 struct Outside {
     lab: Lab,
@@ -219,6 +222,70 @@ async fn no_way_leads_out_of_namespaces() {
     }
 }
 
+/// The variable with a container engine and an image that has `python3` and `sh`, as `podman localhost/python:3`. Without
+/// it, the tests of containers are skipped.
+const CONTAINER: &str = "TOOLCRIB_TEST_CONTAINER";
+
+/// Returns the settings of a sandbox in a container, and the engine.
+fn container(profile: &str) -> Option<(String, String)> {
+    let Ok(container) = std::env::var(CONTAINER) else {
+        eprintln!("skipped: {CONTAINER} is not set");
+        return None;
+    };
+    let (engine, image) = container.split_once(' ').expect("an engine and an image");
+    Some((sandbox(profile, &format!("backend: {engine}, image: '{image}'")), engine.to_owned()))
+}
+
+/// Returns the names of the containers of a process, and of the whole test if it is `None`.
+async fn containers(engine: &str, lab: &Lab, process: Option<u32>) -> String {
+    let name = process.map_or_else(|| "name=toolcrib-".to_owned(), |id| format!("name=toolcrib-{id}-"));
+    let listed = lab
+        .command(engine, &lab.path("."))
+        .args(["ps", "--all", "--format", "{{.Names}}", "--filter", &name])
+        .output()
+        .await
+        .unwrap();
+    assert!(listed.status.success(), "{listed:?}");
+    String::from_utf8(listed.stdout).unwrap()
+}
+
+#[tokio::test]
+async fn no_way_leads_out_of_a_container_and_none_is_left() {
+    for profile in ["read-only", "offline", "workspace"] {
+        let Some((settings, engine)) = container(profile) else { return };
+        let outside = Outside::new(&settings).await;
+        outside.assert_holds(&[NAMESPACE, OWN_NETWORK]).await;
+        assert_eq!(containers(&engine, &Lab::with_app(""), None).await, "");
+    }
+}
+
+#[tokio::test]
+async fn a_container_ends_with_toolcrib_even_if_that_is_killed() {
+    let Some((settings, engine)) = container("offline") else { return };
+    let lab = Lab::with_app(&format!(
+        "
+app: {{workspace: work}}
+tools:
+  registry: [{{type: inline, namespace: a, engine: sh, tools: [{{name: wait, description: Waits., timeout_seconds: 100}}]}}]
+  engines: {{sh: {{type: command, argv: [sh, -c, 'echo x > started; exec sleep 3600'], {settings}}}}}
+  capabilities: {{default_policy: grant}}
+"
+    ))
+    .with_file("work/README", "");
+    let mut child =
+        lab.command(binary(), &lab.path(".")).args(["call", "app.yaml", "a.wait", "{}"]).spawn().unwrap();
+    let id = child.id().unwrap();
+    wait_until("the program", PATIENCE, || Ok(lab.path("work/started").exists().then_some(())))
+        .await
+        .unwrap();
+    assert!(containers(&engine, &lab, Some(id)).await.contains("toolcrib-"));
+    child.kill().await.unwrap();
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    while !containers(&engine, &lab, Some(id)).await.is_empty() {
+        assert!(tokio::time::Instant::now() < deadline, "the container is left");
+    }
+}
+
 fn is_installed(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
@@ -361,4 +428,47 @@ printf '\"%s\"' \"$(tr '\\n' ' ' < \"$TMPDIR/written\")\"; rm \"$TMPDIR/written\
     assert!(read.contains("Permission denied") && !read.contains("registry"), "{read}");
     let listed = call(&lab, "shell.run", run(&["ls", "data"]), 0).await;
     assert!(listed.contains("README"), "{listed}");
+}
+
+#[tokio::test]
+async fn programs_of_skills_and_servers_that_a_session_connects_to_have_sandboxes_that_access_narrows() {
+    let manifest = "
+name: sort
+description: Sorts.
+tools: [{name: run, description: Writes files., argv: [sh, write.sh]}]
+";
+    let app = "
+app: {workspace: work}
+skills: {sandbox: offline}
+modules: {mcp: {config: {sandbox: offline}}}
+tools:
+  capabilities:
+    default_policy: grant
+    grant: [{module: mcp}, {module: sort}]
+    access: {filesystem: [{path: ., mode: read}, {path: data, mode: write}]}
+";
+    let script = "written=
+for file in work/data/$1 work/$1 outside/$1; do
+  if echo x > \"$WORK/../$file\"; then written=\"$written $file\"; fi
+done 2>/dev/null
+printf '\"%s\"' \"$written\"
+";
+    let lab = Lab::with_app(app)
+        .with_file("skills/sort/SKILL.md", "---\ndescription: Sorts.\n---\nSort.\n")
+        .with_file("skills/sort/toolcrib.yaml", manifest)
+        .with_file("skills/sort/write.sh", format!("WORK=$TOOLCRIB_WORKSPACE; set skill; {script}"))
+        .with_file("work/write.sh", format!("WORK=.; {script}"))
+        .with_file("work/data/README", "")
+        .with_file("outside/README", "");
+    let written = call(&lab, "sort.run", json!({}), 0).await;
+    assert!(written.contains("work/data/skill") && !written.contains("work/skill"), "{written}");
+    // It is no server, and has ended when this is said.
+    let command = json!({"server": "s", "command": ["sh", "write.sh", "server"]});
+    call(&lab, "mcp.connect", command, 1).await;
+    for name in ["skill", "server"] {
+        assert!(lab.path(&format!("work/data/{name}")).exists(), "{name}");
+        for refused in ["work", "outside"] {
+            assert!(!lab.path(&format!("{refused}/{name}")).exists(), "{refused}/{name}");
+        }
+    }
 }

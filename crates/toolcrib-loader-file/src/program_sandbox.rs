@@ -4,14 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Deserialize as _;
-use toolcrib_io::process::Sandbox;
+use toolcrib_io::process::{Sandbox, SandboxAccess};
 use toolcrib_model::{ErrorKind, Tool, ToolError};
 use toolcrib_policy::access::{AccessRules, Mode, PathRule};
 
 use crate::module_settings::absolute;
-
-/// The characters of a glob.
-const GLOB: [char; 4] = ['*', '?', '[', '{'];
 
 /// The restrictions of the programs of a source.
 #[derive(Clone, Debug)]
@@ -38,28 +35,8 @@ impl ProgramSandbox {
         let rules = AccessRules::deserialize(declared).map_err(|error| {
             ToolError::new(ErrorKind::Denied, format!("its `access` cannot be read: {error}"))
         })?;
-        Ok(Some(Arc::new(own.narrowed(&rules))))
-    }
-
-    fn narrowed(&self, rules: &AccessRules) -> Sandbox {
-        let mut sandbox = Sandbox::clone(&self.sandbox);
-        match rules.network.as_deref() {
-            None => {}
-            Some([]) => sandbox = sandbox.without_network(),
-            Some(hosts) => {
-                if let Some(ports) = hosts.iter().map(|host| port(host)).collect::<Option<Vec<_>>>() {
-                    sandbox = sandbox.with_ports(&ports);
-                }
-            }
-        }
-        if let Some(paths) = &rules.filesystem {
-            let existing = |rule: &PathRule| self.workspace.join(folder_of(&rule.path)).canonicalize().ok();
-            let of_mode = |mode| -> Vec<PathBuf> {
-                paths.iter().filter(|rule| rule.mode == mode).filter_map(existing).collect()
-            };
-            sandbox = sandbox.with_files(&of_mode(Mode::Read), &of_mode(Mode::Write));
-        }
-        sandbox
+        let narrowed = Sandbox::clone(&own.sandbox).narrowed(&sandbox_access(&rules), &own.workspace);
+        Ok(Some(Arc::new(narrowed)))
     }
 
     /// Returns a warning about restrictions of a tool that are not enforced for its program.
@@ -71,12 +48,17 @@ impl ProgramSandbox {
             );
         }
         let rules = AccessRules::deserialize(tool.access()?).ok()?;
-        let has_hosts = rules.network.is_some_and(|hosts| hosts.iter().any(|host| !host.starts_with('*')));
-        let globs = rules.filesystem.into_iter().flatten().filter(|rule| rule.path.contains(GLOB));
+        let has_hosts =
+            rules.network.as_ref().is_some_and(|hosts| hosts.iter().any(|host| !host.starts_with('*')));
+        let ports = rules.ports();
+        let globs = rules.filesystem.into_iter().flatten().filter(PathRule::is_glob);
         let globs: Vec<String> = globs.map(|rule| format!("`{}`", rule.path)).collect();
         let mut problems = Vec::new();
         if has_hosts {
-            problems.push("the hosts of `access.network` are not enforced, only their ports".to_owned());
+            problems.push(match ports {
+                Some(_) => "the hosts of `access.network` are not enforced, only their ports".to_owned(),
+                None => "`access.network` is not enforced, since it names a host without a port".to_owned(),
+            });
         }
         if !globs.is_empty() {
             problems.push(format!(
@@ -105,21 +87,7 @@ fn unenforced(tool: &Tool, reason: &str) -> Option<String> {
         .then(|| format!("{} of `{}` is not enforced: {reason}", keys.join(" and "), tool.name.dotted()))
 }
 
-/// Returns the port of a host rule, as `443` of `*.example.com:443`.
-fn port(host: &str) -> Option<u16> {
-    // The colons of an address without a port are not followed by a port.
-    let (before, port) = host.rsplit_once(':')?;
-    if before.contains(':') && !before.ends_with(']') { None } else { port.parse().ok() }
-}
-
-/// Returns the path, or the folder before the first glob in it.
-fn folder_of(path: &str) -> &str {
-    match path.find(GLOB) {
-        None => path,
-        Some(at) => path
-            .get(..at)
-            .and_then(|before| before.rfind('/').map(|end| before.get(..=end)))
-            .flatten()
-            .unwrap_or("."),
-    }
+/// Returns the limits of access rules for a sandbox.
+pub(crate) fn sandbox_access(rules: &AccessRules) -> SandboxAccess {
+    SandboxAccess::new(rules.ports(), rules.folders(Mode::Read), rules.folders(Mode::Write))
 }

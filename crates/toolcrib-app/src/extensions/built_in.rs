@@ -52,10 +52,12 @@ impl Default for Extensions {
             })
             .with_module(toolcrib_loader_mcp::MODULE_ID, |config: McpModuleConfig, entry| {
                 let session_tools = entry.app.session_tools.clone();
+                let sandbox = mcp::sandbox(config.sandbox.clone(), toolcrib_loader_mcp::MODULE_ID, entry)?;
                 toolcrib_loader_mcp::module::module(
                     &config,
                     entry.access()?,
                     entry.workspace()?,
+                    sandbox,
                     session_tools,
                 )
                 .map(|module| module.refusing_setup(MCP_SETUP_REFUSAL))

@@ -9,9 +9,8 @@ use toolcrib_tasks::Skills;
 use crate::App;
 use crate::file::former_names;
 use crate::findings::Findings;
-use crate::protected_files::SHELL;
-use crate::sections::skills;
 use crate::sections::values::{is_literal, unknown};
+use crate::sections::{program_access, skills};
 
 /// The list of rules that grant.
 const GRANT: &str = "grant";
@@ -36,7 +35,7 @@ pub(crate) fn policy(
     (modules, skills): (&[Module], &Skills),
     found: &mut Findings,
 ) -> Option<Policy> {
-    warn_of_programs(app, &mut found.warnings);
+    program_access::warn(app, skills, &mut found.warnings);
     check_names(app, (modules, skills), found);
     let constraints = app.config.modules.iter().map(|(id, module)| (id.as_str(), &module.constraints));
     let rules = Policy::at(&locations(), &app.config.tools.capabilities, constraints);
@@ -102,41 +101,6 @@ fn check_names(app: &App, (modules, skills): (&[Module], &Skills), found: &mut F
                     errors.push(app.file.error_at(&place, message));
                 }
             }
-        }
-    }
-}
-
-/// Warns of `access` that programs do not keep to, which the app starts: once for each place that sets it.
-fn warn_of_programs(app: &App, warnings: &mut Vec<String>) {
-    let tools = &app.config.tools;
-    let is = |entry: &Value, kind: &str| entry.get("type").and_then(Value::as_str) == Some(kind);
-    let starters = [
-        ("the module `shell`", app.config.modules.contains_key(SHELL)),
-        ("sources of `type: exec`", tools.registry.iter().any(|entry| is(entry, "exec"))),
-        ("engines of `type: command`", tools.engines.values().any(|engine| is(engine, "command"))),
-        (
-            "MCP servers by `command`",
-            tools.registry.iter().any(|entry| is(entry, "mcp") && entry.get("command").is_some()),
-        ),
-    ];
-    let started: Vec<&str> =
-        starters.into_iter().filter_map(|(what, is_there)| is_there.then_some(what)).collect();
-    let of_shell = app.config.modules.get(SHELL).and_then(|shell| shell.access.as_ref());
-    let places = [
-        ("tools.capabilities.access", tools.capabilities.access.as_ref(), started.join(", of ")),
-        ("modules.shell.access", of_shell, "the module".to_owned()),
-    ];
-    for (place, rules, started) in places {
-        let Some(rules) = rules.filter(|_| !started.is_empty()) else { continue };
-        let parts = [("network", rules.network.is_some()), ("filesystem", rules.filesystem.is_some())];
-        let parts = parts.into_iter().filter(|(_, is_set)| *is_set);
-        let parts: Vec<_> = parts.map(|(part, _)| format!("`{place}.{part}`")).collect();
-        if !parts.is_empty() {
-            warnings.push(format!(
-                "programs of {started} do not keep to {}: they reach what their user may reach; limit them from outside, \
-                 as by a container",
-                parts.join(" and ")
-            ));
         }
     }
 }

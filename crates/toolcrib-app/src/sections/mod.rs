@@ -16,6 +16,7 @@ pub mod module_entry;
 pub mod modules;
 pub mod output_schema;
 pub mod profiles;
+pub(crate) mod program_access;
 pub mod response_format;
 pub mod runtime;
 pub mod scripts;

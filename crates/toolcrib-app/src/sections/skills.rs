@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toolcrib_document::Error as DocumentError;
+use toolcrib_io::process::SandboxSettings;
 use toolcrib_loader_file::exec::MANIFEST;
 use toolcrib_tasks::Skills;
 use toolcrib_tasks::skills::SkillFolder;
@@ -26,6 +27,9 @@ const MAX_FOLDERS: usize = 16;
 pub struct SkillsSection {
     /// The folders with skills, relative to the app file. By default `skills`, if it exists.
     pub folders: Option<Vec<String>>,
+    /// The files and the network that the programs of skills can reach: a profile, or a mapping with one. Without it, they
+    /// have the rights of their user.
+    pub sandbox: Option<SandboxSettings>,
 }
 
 /// Reads and checks the skills of an app. Returns with them the folders that they are looked for in, also those that are

@@ -13,6 +13,7 @@ use std::time::Duration;
 use serde_json::Value;
 use toolcrib_document::Error as DocumentError;
 use toolcrib_exec::flow::SourceLimits;
+use toolcrib_loader_file::entry as file_entry;
 use toolcrib_loader_file::exec::MANIFEST;
 use toolcrib_loader_file::{ExecModule, ModuleSettings};
 use toolcrib_sdk::Source;
@@ -30,6 +31,10 @@ use crate::nesting::ServedApps;
 use crate::resolved::ResolvedEntry;
 use crate::sections::values::unknown;
 use crate::{App, AppFile};
+
+/// The pointers of the skills, and of the sandbox of their programs.
+const SKILLS: &str = "/skills";
+const SKILLS_SANDBOX: &str = "/skills/sandbox";
 
 /// The types of sources that can be loaded again after a time. Servers say themselves when they change.
 const REFRESHED: [&str; 2] = ["file", "rest"];
@@ -115,17 +120,23 @@ pub(crate) fn open_all(
 fn of_skills(skills: &Skills, app: &AppContext<'_>) -> Result<Vec<BuiltSource>, DocumentError> {
     let access = app.access.clone()?;
     let workspace = app.file.workspace()?;
+    let place = EntryContext { app, pointer: SKILLS, settings: &Value::Null, access: None };
+    let configured = &app.app.config.skills.sandbox;
     let with_programs = skills.iter().filter(|skill| skill.holds(MANIFEST));
-    Ok(with_programs
-        .filter_map(|skill| {
-            let mut settings = ModuleSettings::default();
-            settings.namespace = Some(skill.name.clone());
-            settings.workspace = Some(workspace.clone());
-            settings.access = access.clone();
-            let module = Arc::new(ExecModule::new(skill.folder()?, settings));
-            Some(BuiltSource::new(Source::new(module.clone()).local().with_engine(module)))
-        })
-        .collect())
+    let mut sources = Vec::new();
+    for skill in with_programs {
+        let Some(folder) = skill.folder() else { continue };
+        let sandbox = file_entry::sandbox(configured.clone(), &skill.name, &place);
+        let sandbox = sandbox.map_err(|message| app.file.error_at(SKILLS_SANDBOX, message))?;
+        let mut settings = ModuleSettings::default();
+        settings.namespace = Some(skill.name.clone());
+        settings.workspace = Some(workspace.clone());
+        settings.access = access.clone();
+        settings.sandbox = sandbox;
+        let module = Arc::new(ExecModule::new(folder, settings));
+        sources.push(BuiltSource::new(Source::new(module.clone()).local().with_engine(module)));
+    }
+    Ok(sources)
 }
 
 fn source(

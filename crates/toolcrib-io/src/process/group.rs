@@ -42,7 +42,7 @@ impl Group {
         let exit = Exit { program: program.to_owned(), status };
         let group = Self { leader, held: Arc::clone(&held), exit };
         let reaper = move || {
-            reap(leader, &mark, child, &held, &sender);
+            reap(leader, &mark, (child, limit.as_ref()), &held, &sender);
             drop(limit);
         };
         // A thread, not a task: children are reaped even where the runtime has stopped. If it does not start, the
@@ -89,7 +89,7 @@ impl Drop for Group {
 fn reap(
     leader: Pid,
     mark: &Mark,
-    mut child: Child,
+    (mut child, limit): (Child, Option<&ResourceLimit>),
     held: &Mutex<bool>,
     status: &watch::Sender<Option<ExitStatus>>,
 ) {
@@ -97,6 +97,9 @@ fn reap(
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     while waitid(WaitId::Pid(leader), options).is_err_and(|error| error == Errno::INTR) {}
     let _ = kill_process_group(leader, Signal::KILL);
+    if let Some(limit) = limit {
+        limit.end();
+    }
     mark.end_bearers();
     let mut held = held.lock();
     watchdog::unregister(leader);

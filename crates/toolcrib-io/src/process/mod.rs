@@ -50,9 +50,10 @@ pub use exit::{DRAIN_GRACE, KILL_PATIENCE};
 pub use limits::{ProcessLimits, cpu_time, is_out_of_cpu_time};
 pub use lines::{LineLimited, MAX_LINE_BYTES, Overlong};
 pub use sandbox::{
-    DEFAULT_MAX_PROCESSES, LAUNCHER_ARGUMENT, LAUNCHER_FAILED, MAX_SANDBOXED_FILE_BYTES, NetworkWord,
-    ProcessLimit, Sandbox, SandboxBackend, SandboxNetwork, SandboxPlace, SandboxProfile, SandboxSettings,
-    SignalScope, UnlimitedWord, WidenedProfile, run_launcher,
+    DEFAULT_MAX_MEMORY_MB, DEFAULT_MAX_PROCESSES, LAUNCHER_ARGUMENT, LAUNCHER_FAILED,
+    MAX_SANDBOXED_FILE_BYTES, NetworkWord, ProcessLimit, Sandbox, SandboxAccess, SandboxBackend,
+    SandboxNetwork, SandboxPlace, SandboxProfile, SandboxSettings, SignalScope, UnlimitedWord,
+    WidenedProfile, run_launcher,
 };
 pub use start::{find_program, is_same_file};
 pub use stderr::{STDERR_LINE_BYTES, STDERR_TAIL_LINES, StderrTail};

@@ -13,7 +13,7 @@ use rustix::process::Pid;
 use super::command::{Command, DEFAULT_SEARCH_PATH};
 use super::descendants::Mark;
 use super::environment::{DEPTH_VARIABLE, MARK_VARIABLE, depth, environment};
-use super::sandbox::Prepared;
+use super::sandbox::{Prepared, Sandbox};
 use super::watchdog;
 use crate::Error;
 
@@ -39,17 +39,18 @@ pub(super) fn start(command: &Command, feed: bool) -> Result<StartedProcess, Err
         return Err(Error::WorkingDirectoryMissing { program: program(), directory: directory.clone() });
     }
     let variables = environment(|name| command.inherited(name), &command.env);
-    let path = find(command, variables.get("PATH").map(OsString::as_os_str))?;
+    let path = resolve(command, &variables)?;
     watchdog::ensure().map_err(|source| Error::WatchdogFailed { program: program(), source })?;
 
     let mark = Mark::new();
-    let Prepared { command: mut prepared, limit } = match &command.sandbox {
-        Some(sandbox) => sandbox.prepare(command, &path, variables)?,
+    let Prepared { command: mut prepared, limit, is_marked } = match &command.sandbox {
+        Some(sandbox) => sandbox.prepare(command, (&path, mark.value()), variables)?,
         None => unrestricted(command, &path, variables),
     };
+    if is_marked {
+        prepared.env(MARK_VARIABLE, mark.value()).env(DEPTH_VARIABLE, depth().saturating_add(1).to_string());
+    }
     prepared
-        .env(MARK_VARIABLE, mark.value())
-        .env(DEPTH_VARIABLE, depth().saturating_add(1).to_string())
         .stdin(if feed { Stdio::piped() } else { Stdio::null() })
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -78,7 +79,7 @@ pub(super) fn start(command: &Command, feed: bool) -> Result<StartedProcess, Err
 fn unrestricted(command: &Command, path: &Path, variables: BTreeMap<String, OsString>) -> Prepared {
     let mut prepared = process::Command::new(path);
     prepared.arg0(command.program()).args(command.argv.iter().skip(1)).env_clear().envs(variables);
-    Prepared { command: prepared, limit: None }
+    Prepared { command: prepared, limit: None, is_marked: true }
 }
 
 /// Returns the file that a command would run, without starting it.
@@ -88,8 +89,20 @@ fn unrestricted(command: &Command, path: &Path, variables: BTreeMap<String, OsSt
 /// Fails if no file is found, or if it may not be run.
 pub fn find_program(command: &Command) -> Result<PathBuf, Error> {
     command.check()?;
-    let variables = environment(|name| command.inherited(name), &command.env);
-    find(command, variables.get("PATH").map(OsString::as_os_str))
+    resolve(command, &environment(|name| command.inherited(name), &command.env))
+}
+
+/// Returns the file of a command with these variables. That of a container is a file of its image, or one that is mounted
+/// under its path here.
+fn resolve(command: &Command, variables: &BTreeMap<String, OsString>) -> Result<PathBuf, Error> {
+    let program = command.program();
+    if !command.sandbox.as_deref().is_some_and(Sandbox::is_container) {
+        return find(command, variables.get("PATH").map(OsString::as_os_str));
+    }
+    match &command.cwd {
+        Some(cwd) if program.contains('/') => Ok(cwd.join(program)),
+        _ => Ok(program.into()),
+    }
 }
 
 /// Returns whether two paths lead to the same file, by links of either kind.

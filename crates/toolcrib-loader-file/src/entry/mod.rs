@@ -14,6 +14,7 @@ use toolcrib_sdk::{AppEntry, Source};
 
 pub use self::programs::{ExecEntry, exec};
 use crate::command::{CommandEngine, CommandSettings};
+use crate::program_sandbox::sandbox_access;
 use crate::{FileLoader, InlineLoader, ProgramSandbox};
 
 /// The settings of `type: file`.
@@ -76,15 +77,26 @@ pub fn command(mut settings: CommandSettings, place: &dyn AppEntry) -> Result<Ar
     Ok(Arc::new(engine.with_access(access).with_sandbox(sandbox)))
 }
 
-/// Returns the sandbox of the programs of an entry.
-fn sandbox(
+/// Returns the sandbox of the programs of an entry, or of programs with this name.
+///
+/// # Errors
+///
+/// Returns a message for the operator if this system cannot enforce the sandbox.
+pub fn sandbox(
     settings: Option<SandboxSettings>,
     name: &str,
     place: &dyn AppEntry,
 ) -> Result<Option<ProgramSandbox>, String> {
     let Some(settings) = settings else { return Ok(None) };
     let (workspace, protected) = (place.workspace()?, [PathBuf::from(place.file())]);
-    let place = SandboxPlace { name, folder: place.folder(), workspace: &workspace, protected: &protected };
+    let access: Vec<_> = place.access()?.rules().map(sandbox_access).collect();
+    let place = SandboxPlace {
+        name,
+        folder: place.folder(),
+        workspace: &workspace,
+        protected: &protected,
+        access: &access,
+    };
     let sandbox = settings.open(&place).map_err(|error| error.to_string())?;
     Ok(Some(ProgramSandbox::new(sandbox, workspace)))
 }

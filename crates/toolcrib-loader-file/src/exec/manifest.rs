@@ -15,6 +15,7 @@ use toolcrib_port::{LoadOutcome, Reject, RejectKind};
 
 use crate::command::ArgvItem;
 use crate::command::template::Template;
+use crate::{ModuleSettings, ProgramSandbox};
 
 /// The largest manifest, in bytes.
 pub const MAX_MANIFEST_BYTES: u64 = 1024 * 1024;
@@ -94,7 +95,7 @@ impl Manifest {
         source: &str,
         file: &str,
         folder: &Path,
-        access: &Access,
+        settings: &ModuleSettings,
     ) -> Result<Self, Error> {
         let head: ManifestHead = document.deserialize()?;
         check_env(&head.env, document, "/env")?;
@@ -106,7 +107,7 @@ impl Manifest {
         if let Err(error) = QualifiedName::new(&namespace, "tool") {
             return Err(document.error_at("/name", error.to_string()));
         }
-        let reader = ToolReader { document, folder, access, namespace: &namespace, shared: &head.env };
+        let reader = ToolReader { document, folder, settings, namespace: &namespace, shared: &head.env };
         let (mut loaded, mut programs) = (LoadOutcome::default(), BTreeMap::new());
         for (position, value) in head.tools.iter().enumerate() {
             let pointer = format!("/tools/{position}");
@@ -136,7 +137,7 @@ impl Manifest {
 struct ToolReader<'a> {
     document: &'a Document,
     folder: &'a Path,
-    access: &'a Access,
+    settings: &'a ModuleSettings,
     namespace: &'a str,
     /// The variables for all programs.
     shared: &'a BTreeMap<String, String>,
@@ -158,7 +159,7 @@ impl ToolReader<'_> {
         let tool = self.tool_of(declared_tool, name, &at("parameters"));
         let declared =
             Access::of_tool(&tool).map_err(|error| self.invalid(&at("access"), error.to_string()))?;
-        let argv = self.argv(argv, &tool, &declared.and(self.access), &at("argv"))?;
+        let argv = self.argv(argv, &tool, &declared.and(&self.settings.access), &at("argv"))?;
         let mut env = self.shared.clone();
         env.extend(own);
         Ok((tool, Program { argv, env }))
@@ -223,8 +224,11 @@ impl ToolReader<'_> {
     }
 
     fn check_program(&self, program: &str, access: &Access, pointer: &str) -> Result<(), Rejection> {
-        let command = Command::new([program]).with_cwd(self.folder);
-        let found = find_program(&command.with_guard(access.program_guard()));
+        let command = Command::new([program])
+            .with_cwd(self.folder)
+            .with_guard(access.program_guard())
+            .with_sandbox(self.settings.sandbox.as_ref().map(ProgramSandbox::shared));
+        let found = find_program(&command);
         let Err(error) = found else { return Ok(()) };
         let (kind, message) = match error {
             toolcrib_io::Error::ProgramNotAllowed { .. } => (

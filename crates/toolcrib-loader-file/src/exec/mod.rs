@@ -115,7 +115,7 @@ impl ExecModule {
         })?;
         let named = self.settings.namespace.as_deref();
         let file = path.display().to_string();
-        Manifest::read(&document, named, &self.source, &file, &self.folder, &self.settings.access)
+        Manifest::read(&document, named, &self.source, &file, &self.folder, &self.settings)
             .map_err(|error| wrong(RejectKind::InvalidTool, error))
     }
 }

@@ -246,7 +246,7 @@ impl ToolEngine for SessionEngines {
         call: &Authorized<Call>,
         context: &CallContext,
     ) -> Result<Option<watch::Receiver<u64>>, ToolError> {
-        let (engine, evicted) = self.engine(self.key(context)?)?;
+        let Prepared { engine, evicted, .. } = self.prepare(context).await?;
         let (watched, ()) = tokio::join!(engine.watch(call, context), close(evicted));
         watched
     }

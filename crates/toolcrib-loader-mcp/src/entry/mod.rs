@@ -12,9 +12,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use toolcrib_io::files::cache_folder;
 use toolcrib_io::http::is_private_url;
-use toolcrib_io::process::{Sandbox, SandboxPlace, SandboxSettings};
+use toolcrib_io::process::{Sandbox, SandboxAccess, SandboxPlace, SandboxSettings};
 use toolcrib_model::Secret;
 use toolcrib_oauth::client::LoginLinks;
+use toolcrib_policy::access::{AccessRules, Mode};
 use toolcrib_port::ToolEngine;
 use toolcrib_sdk::{AppEntry, MAX_USERS, Seconds, Source, UserHeaders};
 
@@ -200,19 +201,28 @@ fn check_users(entry: &McpEntry, per_user: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the sandbox of a server.
-fn sandbox(
+/// Returns the sandbox of a server, or of the servers of the module with this name.
+///
+/// # Errors
+///
+/// Returns a message for the operator if this system cannot enforce the sandbox.
+pub fn sandbox(
     settings: Option<SandboxSettings>,
     namespace: &str,
     place: &dyn AppEntry,
 ) -> Result<Option<Arc<Sandbox>>, String> {
     let Some(settings) = settings else { return Ok(None) };
     let (workspace, protected) = (place.workspace()?, [PathBuf::from(place.file())]);
+    let limits = |rules: &AccessRules| {
+        SandboxAccess::new(rules.ports(), rules.folders(Mode::Read), rules.folders(Mode::Write))
+    };
+    let access: Vec<_> = place.access()?.rules().map(limits).collect();
     let place = SandboxPlace {
         name: namespace,
         folder: place.folder(),
         workspace: &workspace,
         protected: &protected,
+        access: &access,
     };
     settings.open(&place).map(|sandbox| Some(Arc::new(sandbox))).map_err(|error| error.to_string())
 }

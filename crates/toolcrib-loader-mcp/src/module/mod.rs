@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 use toolcrib_io::http::parse_origin;
+use toolcrib_io::process::Sandbox;
 use toolcrib_model::{JsonObject, ToolError};
 use toolcrib_policy::Access;
 use toolcrib_port::ToolLoader as _;
@@ -30,7 +31,7 @@ pub const ID: &str = "mcp";
 /// The tool that calls tools of servers.
 const CALL_TOOL: &str = "call_tool";
 
-/// Creates the module `mcp`, whose servers run in this folder. It starts programs and reaches hosts that `access`
+/// Creates the module `mcp`, whose servers run in this folder and within this sandbox. It starts programs and reaches hosts that `access`
 /// permits. A model writes the URL, so private addresses are refused, except at the origins that the configuration
 /// names.
 ///
@@ -46,11 +47,12 @@ pub fn module(
     config: &McpModuleConfig,
     access: Access,
     folder: impl Into<PathBuf>,
+    sandbox: Option<Arc<Sandbox>>,
     session_tools: SessionTools,
 ) -> Result<Module, String> {
     let parse = |origin: &String| parse_origin("private_origins", origin);
     let private_origins = config.private_origins.iter().map(parse).collect::<Result<_, _>>()?;
-    let rules = AccessRules { access, private_origins };
+    let rules = AccessRules { access, private_origins, sandbox };
     let servers = Arc::new(Servers::new(rules, folder.into(), session_tools));
     let module = Module::from(Mcp { servers: Arc::clone(&servers) }).reaching_out().reporting_progress();
     Ok(module.with_lifecycle(servers))

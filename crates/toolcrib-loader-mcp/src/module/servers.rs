@@ -10,6 +10,7 @@ use futures::future::join_all;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use toolcrib_io::http::names_private_address;
+use toolcrib_io::process::Sandbox;
 use toolcrib_model::name::NAMESPACE_SEPARATOR;
 use toolcrib_model::tool::EquivalentCall;
 use toolcrib_model::{ErrorKind, JsonObject, Risk, Tool, ToolError};
@@ -121,6 +122,8 @@ pub(super) struct AccessRules {
     pub(super) access: Access,
     /// The origins that may have private addresses.
     pub(super) private_origins: Vec<Origin>,
+    /// The restrictions of servers that are started by a command.
+    pub(super) sandbox: Option<Arc<Sandbox>>,
 }
 
 impl AccessRules {
@@ -252,7 +255,7 @@ impl Servers {
                 command,
                 env: BTreeMap::new(),
                 cwd: Some(self.folder.clone()),
-                sandbox: None,
+                sandbox: self.rules.sandbox.clone(),
             },
             Address::Url(url) => {
                 let allow_private = self.rules.allows_private(&url);

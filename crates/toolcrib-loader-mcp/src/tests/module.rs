@@ -36,7 +36,7 @@ fn plain() -> Module {
 }
 
 fn with(config: &McpModuleConfig, access: Access) -> Module {
-    module(config, access, std::env::temp_dir(), SessionTools::default()).unwrap()
+    module(config, access, std::env::temp_dir(), None, SessionTools::default()).unwrap()
 }
 
 async fn call_in(session: &str, module: &Module, name: &str, arguments: Value) -> ToolResult {
@@ -273,7 +273,10 @@ async fn a_server_at_a_private_address_is_connected_to_only_where_the_operator_n
     assert!(refused.hint.unwrap().contains("under `private_origins`"));
 
     let origin = url::Url::parse(&url).unwrap().origin().ascii_serialization();
-    let module = with(&McpModuleConfig { private_origins: vec![origin] }, Access::unlimited());
+    let module = with(
+        &McpModuleConfig { private_origins: vec![origin], ..McpModuleConfig::default() },
+        Access::unlimited(),
+    );
     let connected = ok(&module, "connect", arguments).await;
     assert_eq!(connected["tools"][0]["name"], "get_header");
     // Another port is another origin.

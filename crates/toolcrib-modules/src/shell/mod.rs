@@ -32,8 +32,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::Value;
-use toolcrib_io::process::{Sandbox, SandboxPlace, SandboxSettings};
+use toolcrib_io::process::{Sandbox, SandboxAccess, SandboxPlace, SandboxSettings};
 use toolcrib_model::JsonObject;
+use toolcrib_policy::access::{AccessRules, Mode};
 use toolcrib_sdk::{CallContext, Lifecycle, Module, ToolError, module};
 
 use crate::{Error, ModuleContext};
@@ -127,7 +128,12 @@ impl Shell {
 fn open_sandbox(settings: &SandboxSettings, context: &ModuleContext) -> Result<Arc<Sandbox>, Error> {
     let workspace = &context.workspace;
     let protected = context.protected.paths();
-    let place = SandboxPlace { name: ID, folder: workspace, workspace, protected: &protected };
+    let limits = |rules: &AccessRules| {
+        SandboxAccess::new(rules.ports(), rules.folders(Mode::Read), rules.folders(Mode::Write))
+    };
+    let access: Vec<_> = context.access.rules().map(limits).collect();
+    let place =
+        SandboxPlace { name: ID, folder: workspace, workspace, protected: &protected, access: &access };
     let sandbox = settings.open(&place);
     sandbox.map(Arc::new).map_err(|error| Error::Config { module: ID, message: error.to_string() })
 }

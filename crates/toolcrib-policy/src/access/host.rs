@@ -81,6 +81,11 @@ fn split(entry: &str) -> Result<(&str, Option<u16>), &'static str> {
     }
 }
 
+/// Returns the port of an entry, if it has one.
+pub(super) fn port(entry: &str) -> Option<u16> {
+    split(entry).ok()?.1
+}
+
 /// Returns the canonical spelling of a host, or `None` for an invalid host.
 pub(super) fn normalised(host: &str) -> Option<Name> {
     let bracketed;

@@ -56,6 +56,21 @@ pub struct AccessRules {
     pub system: Option<Vec<String>>,
 }
 
+impl AccessRules {
+    /// Returns the ports of the hosts: all that a sandbox can enforce of them. Returns `None` if a host may be reached at
+    /// any port.
+    pub fn ports(&self) -> Option<Vec<u16>> {
+        self.network.as_ref()?.iter().map(|host| host::port(host)).collect()
+    }
+
+    /// Returns the files and folders of a mode that a sandbox can enforce: of a glob, the folder before its first special
+    /// character. Returns `None` if all files may be used.
+    pub fn folders(&self, mode: Mode) -> Option<Vec<&str>> {
+        let rules = self.filesystem.as_ref()?.iter().filter(|rule| rule.mode == mode);
+        Some(rules.map(PathRule::folder).collect())
+    }
+}
+
 /// [`AccessRules`], ready to be asked. Several sets together let through what each of them does.
 #[derive(Clone, Debug, Default)]
 pub struct Access {
@@ -64,6 +79,8 @@ pub struct Access {
 
 #[derive(Debug)]
 struct Layer {
+    /// The rules as they were written, for the sandboxes of programs.
+    rules: AccessRules,
     network: Option<Vec<HostRule>>,
     filesystem: Option<Vec<CompiledPathRule>>,
     system: Option<Vec<ProgramRule>>,
@@ -83,6 +100,7 @@ impl Access {
     /// Compiles rules that stand in a larger file. Errors name their location there.
     pub fn at(place: &SettingLocation, rules: &AccessRules) -> Result<Self, PolicyError> {
         let layer = Layer {
+            rules: rules.clone(),
             network: compiled(&place.key("network"), rules.network.as_deref(), |place, entry| {
                 HostRule::parse(entry).map_err(|problem| wrong(place, entry, problem))
             })?,
@@ -104,6 +122,11 @@ impl Access {
             Ok(rules) => Self::at(&place, &rules),
             Err(source) => Err(PolicyError::Form { place, source }),
         }
+    }
+
+    /// Returns the rules that all apply, for the sandbox of a program.
+    pub fn rules(&self) -> impl Iterator<Item = &AccessRules> {
+        self.layers.iter().map(|layer| &layer.rules)
     }
 
     /// Returns true if there are no rules.

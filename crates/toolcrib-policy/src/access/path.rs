@@ -30,6 +30,23 @@ pub struct PathRule {
     pub mode: Mode,
 }
 
+/// The characters of a glob.
+const GLOB: [char; 4] = ['*', '?', '[', '{'];
+
+impl PathRule {
+    /// Returns true if the path is a glob.
+    pub fn is_glob(&self) -> bool {
+        self.path.contains(GLOB)
+    }
+
+    /// Returns the path, or the folder before the first special character of a glob.
+    pub fn folder(&self) -> &str {
+        let Some(at) = self.path.find(GLOB) else { return &self.path };
+        let before = self.path.get(..at).unwrap_or_default();
+        before.rfind('/').and_then(|end| before.get(..=end)).unwrap_or(".")
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct CompiledPathRule {
     files: Files,
@@ -57,7 +74,7 @@ impl CompiledPathRule {
                 "is no path that can be compared; write it without `..`, as `data` or `/srv/data/**`";
             return Err(super::wrong(place, &rule.path, problem));
         };
-        let files = if rule.path.contains(['*', '?', '[', '{']) {
+        let files = if rule.is_glob() {
             Files::Glob(Glob::new(place, &rule.path, &path.text(), Star::Folder)?)
         } else {
             Files::Below(path)

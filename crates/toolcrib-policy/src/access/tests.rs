@@ -1,13 +1,13 @@
 //! What may be reached.
 
-use serde_json::{Value, json};
+use serde_json::{Value, from_value, json};
 use toolcrib_model::{QualifiedName, Tool};
 
 use super::{Access, AccessRules, Mode};
 use crate::SettingLocation;
 
 fn access(rules: Value) -> Access {
-    let rules: AccessRules = serde_json::from_value(rules).unwrap();
+    let rules: AccessRules = from_value(rules).unwrap();
     Access::at(&SettingLocation::default().key("access"), &rules).unwrap()
 }
 
@@ -132,7 +132,7 @@ fn what_is_absent_limits_nothing_and_what_is_empty_lets_nothing_through() {
         )),
         (true, true, true)
     );
-    assert!(serde_json::from_value::<AccessRules>(json!({"network": null})).is_err());
+    assert!(from_value::<AccessRules>(json!({"network": null})).is_err());
 }
 
 #[test]
@@ -194,8 +194,25 @@ fn an_entry_that_is_none_says_where_and_what_to_write() {
         json!({"system": ["python*"]}),
     ];
     let errors = cases.map(|rules| {
-        let rules: AccessRules = serde_json::from_value(rules).unwrap();
+        let rules: AccessRules = from_value(rules).unwrap();
         Access::at(&SettingLocation::default().key("access"), &rules).unwrap_err().to_string()
     });
     insta::assert_snapshot!(errors.join("\n"));
+}
+
+#[test]
+fn a_sandbox_learns_the_ports_of_hosts_and_the_folders_of_globs() {
+    let rules = |rules: serde_json::Value| from_value::<AccessRules>(rules).unwrap();
+    let ports = |network: serde_json::Value| rules(json!({"network": network})).ports();
+    assert_eq!(rules(json!({})).ports(), None);
+    assert_eq!(ports(json!([])), Some(Vec::new()));
+    assert_eq!(ports(json!(["a.org:443", "*.b.org:80", "[::1]:8080"])), Some(vec![443, 80, 8080]));
+    assert_eq!(ports(json!(["a.org:443", "b.org"])), None, "a host without a port has all");
+    assert_eq!(ports(json!(["::1"])), None);
+    let files = rules(json!({"filesystem": [
+        {"path": "data"}, {"path": "*.csv"}, {"path": "/srv/a*/b", "mode": "write"}, {"path": "out/{a,b}", "mode": "write"},
+    ]}));
+    assert_eq!(files.folders(Mode::Read), Some(vec!["data", "."]));
+    assert_eq!(files.folders(Mode::Write), Some(vec!["/srv/", "out/"]));
+    assert_eq!(rules(json!({"network": []})).folders(Mode::Read), None);
 }

@@ -190,8 +190,8 @@ tools:
   engines: {sh: {type: command, argv: [sh]}}
 ";
     insta::assert_snapshot!(warnings(text).join("\n"), @r"
-    programs of the module `shell`, of sources of `type: exec`, of engines of `type: command` do not keep to `tools.capabilities.access.network` and `tools.capabilities.access.filesystem`: they reach what their user may reach; limit them from outside, as by a container
-    programs of the module do not keep to `modules.shell.access.filesystem`: they reach what their user may reach; limit them from outside, as by a container
+    programs of the module `shell` do not keep to `modules.shell.access.filesystem`: they reach what their user may reach; set `sandbox`
+    programs of the module `shell`, of sources of `type: exec`, of engines of `type: command` do not keep to `tools.capabilities.access.network` and `tools.capabilities.access.filesystem`: they reach what their user may reach; set `sandbox`
     ");
     for held in [
         "modules: {shell: {access: {system: [git]}}}",
@@ -200,4 +200,50 @@ tools:
     ] {
         assert_eq!(warnings(held), Vec::<String>::new(), "{held}");
     }
+}
+
+#[test]
+fn a_sandbox_leaves_of_these_warnings_what_it_does_not_enforce() {
+    // Only a program that can be a launcher opens sandboxes.
+    assert!(toolcrib_io::process::run_launcher().is_none());
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [
+        ("work/README", ""),
+        ("skills/sort/SKILL.md", "---\ndescription: Sorts.\n---\nSort.\n"),
+        ("skills/sort/toolcrib.yaml", "name: sort\ndescription: Sorts.\ntools: []\n"),
+    ] {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let text = |sandbox: &str| {
+        let next = if sandbox.is_empty() { String::new() } else { format!(", {sandbox}") };
+        format!(
+            "
+app: {{workspace: work}}
+skills: {{{sandbox}}}
+modules:
+  mcp: {{config: {{{sandbox}}}, access: {{network: [\"*:443\"]}}}}
+  shell: {{config: {{{sandbox}}}, access: {{network: [\"example.com:443\"]}}}}
+tools:
+  capabilities: {{access: {{network: [example.com], filesystem: [{{path: \"*.csv\"}}]}}}}
+  registry: [{{type: mcp, name: a, command: [\"true\"]{next}}}, {{type: exec, path: kit{next}}}]
+  engines: {{sh: {{type: command, argv: [sh]{next}}}}}
+"
+        )
+    };
+    let mut shown = String::new();
+    for sandbox in ["", "sandbox: read-only"] {
+        std::fs::write(folder.path().join("app.yaml"), text(sandbox)).unwrap();
+        let app = Blueprint::open(folder.path().join("app.yaml")).unwrap();
+        let warnings = app.warnings().iter().filter(|warning| warning.contains("access"));
+        shown.extend(warnings.map(|warning| format!("{warning}\n")));
+    }
+    insta::assert_snapshot!(shown, @r"
+    programs of the module `shell` do not keep to `modules.shell.access.network`: they reach what their user may reach; set `sandbox`
+    programs of the module `mcp` do not keep to `modules.mcp.access.network`: they reach what their user may reach; set `sandbox`
+    programs of the module `shell`, of the module `mcp`, of sources of `type: exec`, of engines of `type: command`, of MCP servers by `command`, of skills do not keep to `tools.capabilities.access.network` and `tools.capabilities.access.filesystem`: they reach what their user may reach; set `sandbox`
+    for sandboxed programs of the module `shell`, the hosts of `modules.shell.access.network` are not enforced, only their ports
+    for sandboxed programs of the module `shell`, of the module `mcp`, of sources of `type: exec`, of engines of `type: command`, of MCP servers by `command`, of skills, `tools.capabilities.access.network` is not enforced, since it names a host without a port; of `*.csv` in `tools.capabilities.access.filesystem`, only the folder before the first glob is enforced
+    ");
 }

@@ -1,17 +1,18 @@
 //! Sandboxes: the files, hosts and processes that a child can reach.
 //!
-//! A sandboxed program is started by a *launcher*: this program itself, with [`LAUNCHER_ARGUMENT`] as its first word. The
-//! launcher has a process and a thread to itself, restricts them, and replaces itself by the program. The program
+//! These backends restrict files and processes:
+//!
+//! - `Kernel`: Landlock on Linux, which needs no privileges and no other program; Seatbelt on macOS.
+//! - `Bubblewrap`: namespaces, by the program `bwrap` of Linux.
+//! - `Container`: a new container for each program, by `docker` or `podman`.
+//!
+//! On Linux, the first two start a program by a *launcher*: this program itself, with [`LAUNCHER_ARGUMENT`] as its first
+//! word. The launcher has a process and a thread to itself, restricts them, and replaces itself by the program. The program
 //! and all that it starts keep the restrictions; there is no way to lift them. The variables of the program reach the
-//! launcher under other names, so that one like `LD_PRELOAD` takes effect inside of the sandbox only.
+//! launcher under other names, so that one like `LD_PRELOAD` takes effect inside of the sandbox only. Both add a filter of
+//! system calls (seccomp), limits of resources, and drop the capabilities of root.
 //!
-//! Two backends restrict files and processes:
-//!
-//! - [`Kernel`](SandboxBackend::Kernel): Landlock, which needs no privileges and no other program.
-//! - [`Bubblewrap`](SandboxBackend::Bubblewrap): namespaces, by the program `bwrap`.
-//!
-//! Both add a filter of system calls (seccomp), limits of resources, and drop the capabilities of root. What the system
-//! cannot enforce is an error before the program is started.
+//! What the system cannot enforce is an error before the program is started.
 
 #[cfg(target_os = "linux")]
 mod bubblewrap;
@@ -21,34 +22,51 @@ mod landlock;
 mod launcher;
 #[cfg(target_os = "linux")]
 mod process_limit;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod program_paths;
 #[cfg(target_os = "linux")]
 mod start;
 #[cfg(target_os = "linux")]
 mod syscalls;
 
+#[cfg(unix)]
+mod container;
+#[cfg(unix)]
+mod container_client;
+#[cfg(unix)]
+mod container_syscalls;
+#[cfg(unix)]
+mod prepared;
+
+#[cfg(any(target_os = "macos", all(test, unix)))]
+mod seatbelt;
+
 mod settings;
+#[cfg(all(test, unix))]
+mod tests;
 #[cfg(not(target_os = "linux"))]
 mod unsupported;
 
-#[cfg(not(target_os = "linux"))]
-use unsupported as start;
+#[cfg(target_os = "macos")]
+use seatbelt as start;
 #[cfg(not(target_os = "linux"))]
 use unsupported as launcher;
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+use unsupported as start;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::Error;
 
-pub use settings::{
-    DEFAULT_MAX_PROCESSES, NetworkWord, ProcessLimit, SandboxBackend, SandboxNetwork, SandboxPlace,
-    SandboxProfile, SandboxSettings, SignalScope, UnlimitedWord, WidenedProfile,
-};
 #[cfg(unix)]
-pub(super) use start::{Prepared, ResourceLimit};
+pub(super) use prepared::{Prepared, ResourceLimit};
+pub use settings::{
+    DEFAULT_MAX_MEMORY_MB, DEFAULT_MAX_PROCESSES, NetworkWord, ProcessLimit, SandboxAccess, SandboxBackend,
+    SandboxNetwork, SandboxPlace, SandboxProfile, SandboxSettings, SignalScope, UnlimitedWord,
+    WidenedProfile,
+};
 
 /// The first argument of a program that is to call [`run_launcher`].
 pub const LAUNCHER_ARGUMENT: &str = "sandbox-launcher";
@@ -56,28 +74,40 @@ pub const LAUNCHER_ARGUMENT: &str = "sandbox-launcher";
 /// The largest file that a sandboxed program can write, in bytes.
 pub const MAX_SANDBOXED_FILE_BYTES: u64 = 4 * 1024 * 1024 * 1024;
 
+/// The open files that a sandboxed program can have.
+#[cfg(unix)]
+const MAX_OPEN_FILES: u64 = 4096;
+
 /// The exit status of a launcher that did not start its program.
 pub const LAUNCHER_FAILED: u8 = 126;
 
 /// True once this program has shown that it can be a launcher.
 static IS_LAUNCHER: AtomicBool = AtomicBool::new(false);
 
+/// The means that restrict files and processes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Backend {
+    Kernel,
+    Bubblewrap,
+    #[cfg(unix)]
+    Container(container::Container),
+}
+
 /// The restrictions of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sandbox {
-    /// The backend that restricts files and processes.
-    pub(super) backend: SandboxBackend,
+    backend: Backend,
     /// The home directory of the program, which it can write in.
-    pub(super) home: PathBuf,
+    home: PathBuf,
     /// Files and folders that it can read, in addition to programs and libraries of the system.
-    pub(super) read: Vec<PathBuf>,
+    read: Vec<PathBuf>,
     /// Files and folders that it can write.
-    pub(super) write: Vec<PathBuf>,
-    pub(super) network: SandboxNetwork,
-    pub(super) signals: SignalScope,
-    pub(super) max_processes: ProcessLimit,
+    write: Vec<PathBuf>,
+    network: SandboxNetwork,
+    signals: SignalScope,
+    max_processes: ProcessLimit,
     /// False if it cannot change the mode and the times of files either.
-    pub(super) can_change_modes: bool,
+    can_change_modes: bool,
 }
 
 impl Sandbox {
@@ -87,25 +117,11 @@ impl Sandbox {
     ///
     /// Fails if it cannot, with what is missing and what to do.
     pub fn check(&self) -> Result<(), Error> {
-        if !IS_LAUNCHER.load(Ordering::Acquire) {
-            return Err(unavailable(
-                "this program does not start sandboxed programs; call `toolcrib_io::process::run_launcher` at the \
-                 beginning of its `main`",
-            ));
+        #[cfg(unix)]
+        if let Backend::Container(container) = &self.backend {
+            return container_client::check(self, container);
         }
         start::check(self)
-    }
-
-    /// Removes access to the network.
-    pub fn without_network(mut self) -> Self {
-        self.network = SandboxNetwork::none();
-        self
-    }
-
-    /// Restricts connections to those of these TCP ports that are allowed already.
-    pub fn with_ports(mut self, ports: &[u16]) -> Self {
-        self.network = self.network.and_ports(ports);
-        self
     }
 
     /// Returns the network that the program can reach.
@@ -113,19 +129,41 @@ impl Sandbox {
         &self.network
     }
 
-    /// Restricts the files to these, of which the second are also written, as long as they are allowed already. The
-    /// home directory stays.
-    pub fn with_files(mut self, read: &[PathBuf], write: &[PathBuf]) -> Self {
-        let (readable, writable): (Vec<_>, Vec<_>) = (self.read.clone(), self.write.clone());
-        let is_in =
-            |folders: &[PathBuf], path: &PathBuf| folders.iter().any(|folder| path.starts_with(folder));
-        let may_read = |path: &&PathBuf| is_in(&readable, path) || is_in(&writable, path);
-        let (written, only_read): (Vec<&PathBuf>, Vec<&PathBuf>) =
-            write.iter().partition(|path| is_in(&writable, path));
-        self.read = read.iter().chain(only_read).filter(may_read).cloned().collect();
-        self.write = written.into_iter().cloned().collect();
+    /// Narrows the restrictions to this access, whose relative paths are those of the workspace. The home directory stays.
+    pub fn narrowed(mut self, access: &SandboxAccess, workspace: &Path) -> Self {
+        if let Some(ports) = &access.ports {
+            self.network = self.network.and_ports(ports);
+        }
+        if let Some([read, write]) = &access.files {
+            // What is not there cannot be named to the kernel.
+            let real = |paths: &[PathBuf]| -> Vec<PathBuf> {
+                paths.iter().filter_map(|path| workspace.join(path).canonicalize().ok()).collect()
+            };
+            let (read, write) = (real(read), real(write));
+            let written = common(&write, &self.write);
+            let mut readable = common(&write, &self.read);
+            for allowed in [&self.read, &self.write] {
+                readable.extend(common(&read, allowed));
+            }
+            (self.read, self.write) = (readable, written);
+        }
         self
     }
+}
+
+/// Returns the files and folders that are in both lists, with those below them.
+fn common(one: &[PathBuf], other: &[PathBuf]) -> Vec<PathBuf> {
+    let pairs = one.iter().flat_map(|one| other.iter().map(move |other| (one, other)));
+    let mut paths: Vec<PathBuf> =
+        pairs
+            .filter_map(|(one, other)| {
+                if one.starts_with(other) { Some(one) } else { other.starts_with(one).then_some(other) }
+            })
+            .cloned()
+            .collect();
+    paths.sort();
+    paths.dedup();
+    paths
 }
 
 /// Runs the launcher if this process was started as one; it returns only if the program cannot be started. Returns `None`

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, getrlimit, getuid, setrlimit};
 
-use super::unavailable;
+use super::{MAX_OPEN_FILES, unavailable};
 use crate::Error;
 
 /// The beginning of the names of control groups.
@@ -27,9 +27,6 @@ const REMOVAL_PAUSE: Duration = Duration::from_millis(2);
 
 /// The number of the next control group.
 static NEXT: AtomicU64 = AtomicU64::new(1);
-
-/// The open files that a sandboxed program can have.
-const MAX_OPEN_FILES: u64 = 4096;
 
 /// A control group. Dropping it removes the group, if no process is left.
 #[derive(Debug)]

@@ -44,6 +44,7 @@ const SETTINGS: &[&str] = &[
 ];
 
 /// Files of the kernel that describe the machine, without the processes of others.
+#[cfg(target_os = "linux")]
 const MACHINE: &[&str] = &[
     "/proc/cpuinfo",
     "/proc/filesystems",
@@ -58,6 +59,7 @@ const MACHINE: &[&str] = &[
 ];
 
 /// The devices that every program can have.
+#[cfg(target_os = "linux")]
 pub(super) const DEVICES: &[&str] = &["/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero"];
 
 /// The folders next to a folder of programs that these load their parts from. Others, such as `share`, may contain data of
@@ -84,6 +86,7 @@ pub(super) fn needed(program: &Path, search_path: Option<&OsStr>) -> Vec<PathBuf
 }
 
 /// Returns the files that the kernel makes for the process with this id, and of the machine.
+#[cfg(target_os = "linux")]
 pub(super) fn of_kernel(process: u32) -> Vec<PathBuf> {
     let own = PathBuf::from(format!("/proc/{process}"));
     MACHINE.iter().map(PathBuf::from).chain([own]).filter(|path| path.exists()).collect()

@@ -7,12 +7,15 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Sandbox, unavailable};
+use super::{Backend, Sandbox, unavailable};
 use crate::Error;
 use crate::files::cache_folder;
 
 /// The default of `max_processes`.
 pub const DEFAULT_MAX_PROCESSES: u32 = 256;
+
+/// The default of `max_memory_mb`.
+pub const DEFAULT_MAX_MEMORY_MB: u32 = 2048;
 
 /// The longest name of a program in the name of its home directory, in characters.
 const MAX_NAME_CHARS: usize = 40;
@@ -33,18 +36,22 @@ pub enum SandboxProfile {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SandboxBackend {
-    /// Landlock, a part of Linux.
+    /// That of the system: Landlock of Linux, or Seatbelt of macOS.
     #[default]
     Kernel,
-    /// Namespaces, which the program `bwrap` sets up.
+    /// Namespaces of Linux, which the program `bwrap` sets up.
     Bubblewrap,
+    /// A container for each start, by `docker`.
+    Docker,
+    /// A container for each start, by `podman`.
+    Podman,
 }
 
 /// The processes that a program can send signals to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SignalScope {
-    /// Those of its sandbox. With the backend `kernel` it needs Linux 6.12.
+    /// Those of its sandbox. With the backend `kernel` of Linux it needs version 6.12.
     #[default]
     Inside,
     /// All of its user.
@@ -132,8 +139,8 @@ impl SandboxNetwork {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(
     untagged,
-    expecting = "`sandbox` is `read-only`, `offline`, `workspace`, or a mapping with `profile`, and `backend`, `read`, \
-                 `write`, `network`, `signals`, `max_processes`"
+    expecting = "`sandbox` is `read-only`, `offline`, `workspace`, or a mapping with `profile`, and `backend`, `image`, \
+                 `read`, `write`, `network`, `signals`, `max_processes`, `max_memory_mb`"
 )]
 pub enum SandboxSettings {
     /// A profile.
@@ -149,6 +156,8 @@ pub struct WidenedProfile {
     profile: SandboxProfile,
     #[serde(default)]
     backend: SandboxBackend,
+    /// The image of the container, with `backend: docker` or `podman`. It is never downloaded.
+    image: Option<String>,
     /// More files and folders that the program can read and run.
     #[serde(default)]
     read: Vec<String>,
@@ -161,6 +170,8 @@ pub struct WidenedProfile {
     signals: SignalScope,
     #[serde(default)]
     max_processes: ProcessLimit,
+    /// The memory of the container, in megabytes; 2048 by default.
+    max_memory_mb: Option<NonZeroU32>,
 }
 
 /// The app that a sandbox belongs to.
@@ -174,6 +185,29 @@ pub struct SandboxPlace<'a> {
     pub workspace: &'a Path,
     /// Files that no tool may change, as the app file.
     pub protected: &'a [PathBuf],
+    /// The access that programs have at most, each a further limit.
+    pub access: &'a [SandboxAccess],
+}
+
+/// The access that a program has at most.
+#[derive(Clone, Debug, Default)]
+pub struct SandboxAccess {
+    /// The TCP ports; any if `None`.
+    pub(super) ports: Option<Vec<u16>>,
+    /// The files and folders that are read, and those that are written as well; any if `None`.
+    pub(super) files: Option<[Vec<PathBuf>; 2]>,
+}
+
+impl SandboxAccess {
+    /// Creates a limit of these ports, and of files that are read and of files that are written; `None` limits nothing.
+    pub fn new(ports: Option<Vec<u16>>, read: Option<Vec<&str>>, write: Option<Vec<&str>>) -> Self {
+        let paths = |paths: Vec<&str>| paths.into_iter().map(PathBuf::from).collect();
+        let files = match (read, write) {
+            (None, None) => None,
+            (read, write) => Some([paths(read.unwrap_or_default()), paths(write.unwrap_or_default())]),
+        };
+        Self { ports, files }
+    }
 }
 
 impl SandboxSettings {
@@ -188,6 +222,7 @@ impl SandboxSettings {
             Self::Profile(profile) => WidenedProfile::new(*profile),
             Self::Settings(settings) => settings.clone(),
         };
+        let backend = widened.backend()?;
         let workspace = real(place.workspace, "the workspace")?;
         let path = |path: &String| real(&place.folder.join(path), &format!("`{path}` of `sandbox`"));
         let mut read = widened.read.iter().map(path).collect::<Result<Vec<_>, _>>()?;
@@ -211,8 +246,8 @@ impl SandboxSettings {
                 )));
             }
         }
-        let sandbox = Sandbox {
-            backend: widened.backend,
+        let mut sandbox = Sandbox {
+            backend,
             home: home(place)?,
             read,
             write,
@@ -221,6 +256,9 @@ impl SandboxSettings {
             max_processes: widened.max_processes,
             can_change_modes: widened.profile != SandboxProfile::ReadOnly,
         };
+        for access in place.access {
+            sandbox = sandbox.narrowed(access, place.workspace);
+        }
         sandbox.check()?;
         Ok(sandbox)
     }
@@ -231,12 +269,61 @@ impl WidenedProfile {
         Self {
             profile,
             backend: SandboxBackend::default(),
+            image: None,
             read: Vec::new(),
             write: Vec::new(),
             network: None,
             signals: SignalScope::default(),
             max_processes: ProcessLimit::default(),
+            max_memory_mb: None,
         }
+    }
+
+    /// Returns the backend, if the settings for containers fit it.
+    fn backend(&self) -> Result<Backend, Error> {
+        let backend = match self.backend {
+            SandboxBackend::Kernel => Backend::Kernel,
+            SandboxBackend::Bubblewrap => Backend::Bubblewrap,
+            SandboxBackend::Docker | SandboxBackend::Podman => return self.container(),
+        };
+        let of_container = [("image", self.image.is_some()), ("max_memory_mb", self.max_memory_mb.is_some())];
+        match of_container.into_iter().find(|(_, is_set)| *is_set) {
+            Some((name, _)) => Err(unavailable(format!(
+                "`{name}` is a setting of containers; set `backend: docker` or `backend: podman`, or remove it"
+            ))),
+            None => Ok(backend),
+        }
+    }
+
+    #[cfg(unix)]
+    fn container(&self) -> Result<Backend, Error> {
+        use super::container::{Container, ContainerEngine};
+
+        let engine = match self.backend {
+            SandboxBackend::Podman => ContainerEngine::Podman,
+            _ => ContainerEngine::Docker,
+        };
+        let name = engine.program();
+        let image = self.image.clone().ok_or_else(|| {
+            unavailable(format!(
+                "`backend: {name}` needs an `image`, such as `docker.io/library/node:22-slim`"
+            ))
+        })?;
+        if image.is_empty() || image.starts_with('-') || image.contains(char::is_whitespace) {
+            return Err(unavailable(format!("`{image}` is not the name of an image")));
+        }
+        if self.signals == SignalScope::Any {
+            return Err(unavailable(format!(
+                "a program in a container of `{name}` signals only processes of the container; remove `signals: any`"
+            )));
+        }
+        let max_memory_mb = self.max_memory_mb.map_or(DEFAULT_MAX_MEMORY_MB, NonZeroU32::get);
+        Ok(Backend::Container(Container { engine, image, max_memory_mb }))
+    }
+
+    #[cfg(not(unix))]
+    fn container(&self) -> Result<Backend, Error> {
+        Err(unavailable("programs are not started on this system"))
     }
 }
 

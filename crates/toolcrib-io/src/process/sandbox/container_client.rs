@@ -1,0 +1,204 @@
+//! The client of a container engine: the checks before a start, the start, and the removal of the container.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{self, ChildStdin, Output, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use rustix::process::{Pid, Signal, getgid, getuid, kill_process_group};
+
+use super::container::{
+    CLIENT_VARIABLES, Container, ContainerEngine, ContainerRun, is_by_value, is_inherited,
+};
+use super::prepared::{Prepared, ResourceLimit};
+use super::{Sandbox, container_syscalls, unavailable};
+use crate::Error;
+use crate::process::command::DEFAULT_SEARCH_PATH;
+use crate::process::{Command, DEPTH_VARIABLE, MARK_VARIABLE, depth, find_program};
+
+/// The time that an engine has for each answer before a start.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The prefix of the names of containers.
+const NAME_PREFIX: &str = "toolcrib-";
+
+/// The file with the filter of system calls, next to the home directories.
+const FILTER: &str = "container-syscalls.json";
+
+/// The script that removes a container once its input ends, which it also does when this process is killed.
+const REMOVAL: &str = r#"trap '' HUP INT QUIT TERM; read -r _; exec "$@" >/dev/null 2>&1 </dev/null"#;
+
+/// A container, which [`remove`](Self::remove) and dropping it remove.
+#[derive(Debug)]
+pub(crate) struct StartedContainer(Mutex<Option<Remover>>);
+
+#[derive(Debug)]
+struct Remover {
+    process: process::Child,
+    input: ChildStdin,
+}
+
+impl StartedContainer {
+    fn new(engine: ContainerEngine, name: &str) -> Result<Self, Error> {
+        let failed = |error: &dyn std::fmt::Display| {
+            unavailable(format!("the process that removes its container cannot be started: {error}"))
+        };
+        let mut process = process::Command::new("/bin/sh");
+        process.args(["-c", REMOVAL, "toolcrib-container"]).arg(program(engine)?);
+        process.args(engine.removal()).arg(name);
+        process.env_clear().envs(client_environment());
+        process.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+        let mut process = process.spawn().map_err(|error| failed(&error))?;
+        let input = process.stdin.take().ok_or_else(|| failed(&"it has no input"))?;
+        Ok(Self(Mutex::new(Some(Remover { process, input }))))
+    }
+
+    /// Removes the container with all of its processes. Later calls do nothing.
+    pub(crate) fn remove(&self) {
+        if let Some(Remover { mut process, input }) = self.0.lock().take() {
+            drop(input);
+            let _ = process.wait();
+        }
+    }
+}
+
+impl Drop for StartedContainer {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+/// Checks that the engine answers, has the image, and enforces the limits.
+pub(super) fn check(sandbox: &Sandbox, container: &Container) -> Result<(), Error> {
+    refuse_ports(sandbox, container)?;
+    let name = container.engine.program();
+    let (format, limits): (_, fn(&str) -> bool) = match container.engine {
+        ContainerEngine::Docker => ("{{.MemoryLimit}} {{.PidsLimit}}", |shown| shown == "true true"),
+        ContainerEngine::Podman => ("{{.Host.CgroupControllers}}", |shown| {
+            let names: Vec<&str> = shown.trim_matches(['[', ']']).split_whitespace().collect();
+            ["memory", "pids"].iter().all(|needed| names.contains(needed))
+        }),
+    };
+    let shown = ask(container.engine, &["info", "--format", format])
+        .map_err(|error| unavailable(format!("`{name}` does not work here: {error}")))?;
+    if !limits(shown.trim()) {
+        return Err(unavailable(format!(
+            "`{name}` does not limit memory and processes on this system, which needs the control groups `memory` and \
+             `pids`"
+        )));
+    }
+    let image = &container.image;
+    ask(container.engine, &["image", "inspect", "--format", "{{.Id}}", image]).map(drop).map_err(|error| {
+        unavailable(format!("`{name}` has no image `{image}`: {error}; get it by `{name} pull {image}`"))
+    })
+}
+
+/// Returns an error for a network of ports, which no container has.
+fn refuse_ports(sandbox: &Sandbox, container: &Container) -> Result<(), Error> {
+    if sandbox.network.ports().is_none_or(|ports| ports.is_empty()) {
+        return Ok(());
+    }
+    Err(unavailable(format!(
+        "`{}` cannot restrict ports; set `network` to `none` or `all`, or `backend: kernel`",
+        container.engine.program()
+    )))
+}
+
+/// Runs a command of the engine and returns its output.
+fn ask(engine: ContainerEngine, arguments: &[&str]) -> Result<String, String> {
+    let mut client = client(engine).map_err(|error| error.to_string())?;
+    client.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = client.process_group(0).spawn().map_err(|error| error.to_string())?;
+    let group = Pid::from_child(&child);
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || sender.send(child.wait_with_output()));
+    let Ok(ended) = receiver.recv_timeout(ANSWER_TIMEOUT) else {
+        // It is collected by its thread.
+        let _ = kill_process_group(group, Signal::KILL);
+        return Err(format!("it has not answered within {} s", ANSWER_TIMEOUT.as_secs()));
+    };
+    let Output { status, stdout, stderr } = ended.map_err(|error| error.to_string())?;
+    if status.success() {
+        return Ok(String::from_utf8_lossy(&stdout).into_owned());
+    }
+    let errors = String::from_utf8_lossy(&stderr);
+    Err(errors
+        .lines()
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or("it failed without a message")
+        .to_owned())
+}
+
+fn program(engine: ContainerEngine) -> Result<PathBuf, Error> {
+    let name = engine.program();
+    find_program(&Command::new([name])).map_err(|_| {
+        unavailable(format!(
+            "`backend: {name}` needs the program `{name}`; install it, or set `backend: kernel`"
+        ))
+    })
+}
+
+fn client(engine: ContainerEngine) -> Result<process::Command, Error> {
+    let mut client = process::Command::new(program(engine)?);
+    client.env_clear().envs(client_environment());
+    Ok(client)
+}
+
+/// Returns the variables of this process that a client reads.
+fn client_environment() -> BTreeMap<&'static str, OsString> {
+    let ours = CLIENT_VARIABLES.iter().filter_map(|name| Some((*name, std::env::var_os(name)?)));
+    let path = ("PATH", OsString::from(DEFAULT_SEARCH_PATH));
+    std::iter::once(path).chain(ours).collect()
+}
+
+/// Returns the client that starts a program in a new container, which is removed when the client has ended.
+pub(super) fn prepare(
+    sandbox: &Sandbox,
+    container: &Container,
+    command: &Command,
+    (program, mark): (&Path, &str),
+    mut variables: BTreeMap<String, OsString>,
+) -> Result<Prepared, Error> {
+    // The `access` of a tool may name ports.
+    refuse_ports(sandbox, container)?;
+    variables.retain(|name, _| command.env.contains_key(name) || is_inherited(name));
+    sandbox.enter_home(command, &mut variables)?;
+    let name = format!("{NAME_PREFIX}{mark}");
+    let filter = sandbox.home.with_file_name(FILTER);
+    container_syscalls::write(&filter, &name).map_err(|error| {
+        unavailable(format!("its filter of system calls cannot be written to {}: {error}", filter.display()))
+    })?;
+    let cwd = command.cwd.as_deref().map(real).transpose()?;
+    let mut inside = variables.clone();
+    // The processes of the engine do not bear the mark: they outlive the client to clean up.
+    let marks = [(MARK_VARIABLE, mark.to_owned()), (DEPTH_VARIABLE, depth().saturating_add(1).to_string())];
+    let by_value = marks.map(|(name, value)| (name.to_owned(), OsString::from(value)));
+    inside.extend(by_value);
+    let run = ContainerRun {
+        sandbox,
+        container,
+        name: &name,
+        user: (getuid().as_raw(), getgid().as_raw()),
+        program,
+        arguments: command.argv.get(1..).unwrap_or_default(),
+        cwd: cwd.as_deref(),
+        filter: &filter,
+        variables: &inside,
+    };
+    let mut client = client(container.engine)?;
+    client.args(run.arguments()?);
+    client.envs(variables.into_iter().filter(|(name, _)| !is_by_value(name)));
+    let started = StartedContainer::new(container.engine, &name)?;
+    Ok(Prepared { command: client, limit: Some(ResourceLimit::Container(started)), is_marked: false })
+}
+
+fn real(folder: &Path) -> Result<PathBuf, Error> {
+    folder.canonicalize().map_err(|error| {
+        unavailable(format!("the working directory {} cannot be opened: {error}", folder.display()))
+    })
+}
