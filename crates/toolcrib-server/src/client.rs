@@ -53,6 +53,12 @@ impl Client {
         Self { name, owner, user, subject_token: None, session, profile: None }
     }
 
+    /// Sets the token of the user.
+    pub(crate) fn with_subject_token(mut self, token: SubjectToken) -> Self {
+        self.subject_token = Some(Arc::new(token));
+        self
+    }
+
     /// Returns the client at the endpoint of a profile. It shares no session with the client at other endpoints.
     pub(crate) fn at_profile(&self, profile: &str) -> Self {
         let secret = self.session.rsplit('/').next().unwrap_or_default();

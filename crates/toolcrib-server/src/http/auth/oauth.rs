@@ -61,7 +61,7 @@ impl OAuth {
             Some(client) => {
                 let subject_token = SubjectToken { token: Secret::new(token), expires_at: claims.expires_at };
                 let person = self.person(&client.name, &claims.subject);
-                Ok(Arc::new(Client { subject_token: Some(Arc::new(subject_token)), ..person }))
+                Ok(Arc::new(person.with_subject_token(subject_token)))
             }
             None => Err(AuthError::Insufficient(wanted.unwrap_or_default())),
         }
