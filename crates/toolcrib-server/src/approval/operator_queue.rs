@@ -39,6 +39,9 @@ pub(crate) const MAX_WAITING_QUESTIONS: usize = 64;
 /// waits only during this time.
 const PRESENCE: Duration = Duration::from_mins(30);
 
+/// The name of the queue of calls in the store.
+const CALLS: &str = <WaitingCall as OperatorQuestion<CallAnswer>>::QUEUE;
+
 /// The interval at which the presence of operators at other processes is looked up.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -201,8 +204,7 @@ impl PendingApprovals {
         }
         match replica.questions_elsewhere().await {
             Ok(found) => {
-                let (calls, questions) =
-                    found.into_iter().partition(|question| question.queue == WaitingCall::QUEUE);
+                let (calls, questions) = found.into_iter().partition(|question| question.queue == CALLS);
                 self.0.calls.show_foreign(calls);
                 self.0.questions_to_user.show_foreign(questions);
             }
@@ -212,7 +214,7 @@ impl PendingApprovals {
 
     /// Gives an answer from another process to the asker in this one.
     pub(crate) fn deliver(&self, queue: &str, question: u64, answer: Value) {
-        if queue == WaitingCall::QUEUE {
+        if queue == CALLS {
             self.0.calls.deliver_encoded(question, answer);
         } else {
             self.0.questions_to_user.deliver_encoded(question, answer);
