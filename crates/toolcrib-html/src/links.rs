@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use url::Url;
 
-use crate::one_line;
+use crate::page::one_line;
 
 /// The maximum number of links in a result.
 pub const MAX_LINKS: usize = 100;

@@ -55,7 +55,7 @@ impl OverrideStore {
         Ok(opened)
     }
 
-    /// Opens the overrides of an app to change them. Creates the store if there is none.
+    /// Opens the overrides of an app to change them. Creates a missing store.
     ///
     /// # Errors
     ///

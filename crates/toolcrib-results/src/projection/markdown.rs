@@ -18,7 +18,7 @@ const MAX_TIME: Duration = Duration::from_secs(2);
 
 impl Results {
     /// Returns the Markdown of a result that is a page of HTML, with the handle of the page; `None` for any other result,
-    /// and for a page that is no longer than its Markdown, in tokens, or that is too long to be counted.
+    /// and for a page whose Markdown has as many tokens, or that is too long to be counted.
     pub(super) async fn markdown(&self, result: &ToolResult, context: &CallContext) -> Option<String> {
         let html = result.result.as_str().filter(|text| text.len() <= MAX_COUNTED_BYTES && is_page(text))?;
         let cancel = CancelFlag::default();

@@ -61,7 +61,7 @@ pub(super) enum Sender {
     Client,
     /// Another process, for a client.
     Process,
-    /// Somebody with a wrong proof.
+    /// A client with a wrong proof.
     Forger,
 }
 

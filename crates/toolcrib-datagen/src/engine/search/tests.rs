@@ -70,6 +70,7 @@ async fn documents_below_the_threshold_are_left_out() {
     assert_eq!(titles(&result), ["Insurance"]);
 }
 
+#[cfg(feature = "tantivy")]
 #[tokio::test]
 async fn tantivy_ranks_whole_documents_by_the_words_of_any_text() {
     let settings =

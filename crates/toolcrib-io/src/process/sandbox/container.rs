@@ -29,7 +29,7 @@ const OPTIONS: [&str; 13] = [
 /// The folder in memory that replaces `/tmp` of the image, which is read-only.
 const TEMPORARY: &str = "/tmp:rw,nosuid,nodev,size=64m";
 
-/// The inherited variables that mean the same in a container, besides those of proxies. Others name files of this system.
+/// The inherited variables that mean the same in a container, in addition to those of proxies. Others name files of this system.
 const INHERITED: [&str; 6] = ["LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TERM", "TZ"];
 
 /// The variables that the client of an engine reads.
