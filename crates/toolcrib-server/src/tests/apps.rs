@@ -173,7 +173,7 @@ async fn a_tool_for_the_user_interface_alone_is_called_by_the_host_and_not_by_a_
     ] {
         let called =
             host.result("tools/call", json!({"name": name, "arguments": arguments})).await.to_string();
-        assert!(called.contains("denied") && !called.contains("It is one"), "{name}: {called}");
+        assert!(called.contains("there is no tool") && !called.contains("It is one"), "{name}: {called}");
     }
     let found =
         host.result("tools/call", json!({"name": "search_tools", "arguments": {"query": "refresh"}})).await;
@@ -186,7 +186,7 @@ async fn a_client_that_renders_nothing_sees_no_tool_for_user_interfaces() {
     assert!(client.tool("clock__show").await.is_some());
     assert!(client.tool("clock__refresh").await.is_none());
     let called = client.result("tools/call", json!({"name": "clock__refresh", "arguments": {}})).await;
-    assert!(called["content"][0]["text"].as_str().unwrap().contains("denied"), "{called}");
+    assert!(called["content"][0]["text"].as_str().unwrap().contains("unknown_tool"), "{called}");
 }
 
 #[tokio::test]
