@@ -464,7 +464,7 @@ printf '\"%s\"' \"$written\"
     assert!(written.contains("work/data/skill") && !written.contains("work/skill"), "{written}");
     // It is no server, and has ended when this is said.
     let command = json!({"server": "s", "command": ["sh", "write.sh", "server"]});
-    call(&lab, "mcp.connect", command, 1).await;
+    call(&lab, "mcp.connect", command, 5).await;
     for name in ["skill", "server"] {
         assert!(lab.path(&format!("work/data/{name}")).exists(), "{name}");
         for refused in ["work", "outside"] {
