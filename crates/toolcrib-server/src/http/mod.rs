@@ -91,7 +91,7 @@ impl Server {
         if let Some(replica) = replica {
             let of_listener = Url::parse(&format!("http://{address}")).ok();
             let of_listener = of_listener.filter(|_| !address.ip().is_unspecified());
-            replica.set_url(app.config.serve.handoff_url(&app.file)?.or(of_listener));
+            replica.set_url(app.config.serve.handoff_url(&app.file)?.or(of_listener)).await?;
         }
         let state = HttpState {
             shared: Arc::clone(&self.shared),

@@ -215,10 +215,10 @@ impl Replica {
         Ok(self.store().get(RecordKind::Process, process).await?.is_some())
     }
 
-    /// Tells the other processes the URL at which they reach this one. The next heartbeat does.
-    pub(crate) fn set_url(&self, url: Option<Url>) {
+    /// Tells the other processes the URL at which they reach this one.
+    pub(crate) async fn set_url(&self, url: Option<Url>) -> Result<(), StoreError> {
         *self.url.lock() = url;
-        self.wake();
+        self.tell_alive(self.is_attended.load(Ordering::Relaxed)).await
     }
 
     /// Returns the URL of a process; `None` if it has ended or has none.
