@@ -25,9 +25,9 @@ impl Results {
         // The thread ends when this future is dropped.
         let _waiting = cancel.cancel_on_drop();
         let (page, flag) = (html.to_owned(), cancel.clone());
-        let check = move || match flag.is_cancelled() {
-            true => Err(ToolError::new(ErrorKind::LimitReached, "the page takes too long to read")),
-            false => Ok(()),
+        let check = move || {
+            let message = "the page takes too long to read";
+            if flag.is_cancelled() { Err(ToolError::new(ErrorKind::LimitReached, message)) } else { Ok(()) }
         };
         let read = tokio::task::spawn_blocking(move || ReadablePage::read(&page, None, &check));
         let page = timeout(MAX_TIME, read).await.ok()?.ok()?.ok()?;

@@ -20,7 +20,7 @@ use super::body::{self, BodyError};
 use super::event_stream::AnsweredStream;
 use super::handoff::Sender;
 use super::memory_budget::{BodyBudget, BodyShare};
-use super::rate_limit::ClientKey;
+use super::rate_limit::{ClientKey, RequestPermit};
 use super::reply;
 use super::sessions::{RequestStatus, RunningRequest, SessionReservation, UnansweredRequest};
 use super::state::HttpState;
@@ -50,11 +50,21 @@ pub(super) async fn mcp_of_profile(
     answer(&state, address, Some(&profile), request).await
 }
 
+/// A request that has passed the checks before its body.
+struct McpRequest {
+    rules: Arc<AdmissionRules>,
+    lease: Lease,
+    client: Arc<Client>,
+    permit: Option<RequestPermit>,
+    /// The session that the request names.
+    session: Option<String>,
+}
+
 async fn answer(
     state: &Arc<HttpState>,
     address: SocketAddr,
     profile: Option<&str>,
-    mut request: Request<Body>,
+    request: Request<Body>,
 ) -> Response {
     let (rules, lease) = state.current();
     let session = request.headers().get(SESSION).and_then(|value| value.to_str().ok()).map(str::to_owned);
@@ -100,6 +110,12 @@ async fn answer(
         drop(share);
         return response.map(|body| body::holding(body, permit));
     }
+    respond(state, McpRequest { rules, lease, client, permit, session }, request).await
+}
+
+/// Responds to a request that belongs to this process.
+async fn respond(state: &HttpState, admitted: McpRequest, mut request: Request<Body>) -> Response {
+    let McpRequest { rules, lease, client, permit, session } = admitted;
     // The token is for this server alone. Other code has it only to exchange it for a token of another server.
     request.headers_mut().remove(AUTHORIZATION);
     request.extensions_mut().insert(Arc::clone(&client));

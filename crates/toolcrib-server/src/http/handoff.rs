@@ -137,7 +137,7 @@ impl Handoff {
         target.set_path(parts.uri.path());
         target.set_query(parts.uri.query());
         let mut headers = parts.headers;
-        OF_CONNECTION.iter().for_each(|name| drop(headers.remove(name)));
+        remove_connection_headers(&mut headers);
         if let Ok(proof) = HeaderValue::try_from(self.proof(session)) {
             headers.insert(PROOF, proof);
         }
@@ -146,8 +146,14 @@ impl Handoff {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = incoming.status;
         *response.headers_mut() = std::mem::take(&mut incoming.headers);
-        OF_CONNECTION.iter().for_each(|name| drop(response.headers_mut().remove(name)));
+        remove_connection_headers(response.headers_mut());
         Ok(response.map(|_| Body::from_stream(stream::unfold(Some(incoming), next_part))))
+    }
+}
+
+fn remove_connection_headers(headers: &mut HeaderMap) {
+    for name in &OF_CONNECTION {
+        headers.remove(name);
     }
 }
 

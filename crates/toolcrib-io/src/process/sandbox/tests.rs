@@ -15,7 +15,8 @@ use super::{
 
 /// Appends a text to a snapshot.
 fn write_text(shown: &mut String, text: std::fmt::Arguments<'_>) {
-    shown.write_fmt(text).unwrap();
+    // Writing to a string cannot fail.
+    let _ = shown.write_fmt(text);
 }
 
 /// Returns a sandbox that reads one folder below `root` and writes another.
@@ -101,8 +102,12 @@ fn container_words(sandbox: &Sandbox, engine: ContainerEngine, user: u32) -> Str
         filter: Path::new("/app/filter.json"),
         variables: &variables.map(|(name, value)| (name.to_owned(), value.into())).into(),
     };
-    let words: Vec<_> =
-        run.arguments().unwrap().into_iter().map(|word| word.into_string().unwrap()).collect();
+    let words = match run.arguments() {
+        Ok(words) => words,
+        // The snapshot shows it.
+        Err(error) => return error.to_string(),
+    };
+    let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
     words.join(" ").replace(" --", "\n--")
 }
 
