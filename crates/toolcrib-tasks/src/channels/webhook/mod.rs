@@ -34,7 +34,7 @@ const IDEMPOTENCY_HEADER: HeaderName = HeaderName::from_static("idempotency-key"
 /// sender knows the secret.
 ///
 /// A status of 2xx means that the message was delivered. A status of 5xx, 408 or 429, a missing response and a failed
-/// connection are retried, up to [`MAX_ATTEMPTS`] attempts within [`DELIVERY_TIME`]. Everything else, including a
+/// connection are retried, up to `MAX_ATTEMPTS` attempts within `DELIVERY_TIME`. Everything else, including a
 /// redirect, is not retried.
 #[derive(Debug)]
 pub struct WebhookChannel {
