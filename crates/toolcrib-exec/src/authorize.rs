@@ -209,14 +209,19 @@ fn denied_tool(
     (decision.effect == Effect::Deny).then_some((entry, decision))
 }
 
-/// Returns true if the tool exists for the caller. Tools for user interfaces exist only for the hosts that render them.
+/// Returns true if the tool exists for the caller, who may be denied it.
 pub(crate) fn exists_for(tool: &Tool, policy: &Policy, context: &CallContext) -> bool {
-    (context.app_host || !tool.traits().only_for_apps) && policy.exists_for(tool, context.principal())
+    is_meant_for(tool, context) && policy.exists_for(tool, context.principal())
 }
 
 /// Returns true if the caller may use the tool.
 pub(crate) fn is_visible(tool: &Tool, policy: &Policy, context: &CallContext) -> bool {
-    exists_for(tool, policy, context) && policy.is_visible(tool, context.principal())
+    is_meant_for(tool, context) && policy.is_visible(tool, context.principal())
+}
+
+/// Returns true unless the tool is for user interfaces and the caller does not render them.
+fn is_meant_for(tool: &Tool, context: &CallContext) -> bool {
+    context.app_host || !tool.traits().only_for_apps
 }
 
 /// Finds the tool of a name. A typing error is corrected only if the meant tool has no side effects: the correction is
