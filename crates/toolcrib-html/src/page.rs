@@ -87,11 +87,23 @@ impl ReadablePage {
             links,
             notes,
         };
-        if page.text.len() > MAX_TEXT_BYTES {
-            page.text.truncate(page.text.floor_char_boundary(MAX_TEXT_BYTES));
-            page.notes.push(format!("the text is longer than {MAX_TEXT_BYTES} bytes and was cut"));
-        }
+        page.shorten();
         Ok(page)
+    }
+
+    /// Creates a page from a text that is not HTML: it stays as it is, up to [`MAX_TEXT_BYTES`].
+    pub fn from_text(text: String) -> Self {
+        let mut page = Self { text, ..Self::default() };
+        page.shorten();
+        page
+    }
+
+    /// Cuts the text to [`MAX_TEXT_BYTES`].
+    fn shorten(&mut self) {
+        if self.text.len() > MAX_TEXT_BYTES {
+            self.text.truncate(self.text.floor_char_boundary(MAX_TEXT_BYTES));
+            self.notes.push(format!("the text is longer than {MAX_TEXT_BYTES} bytes and was cut"));
+        }
     }
 
     /// Returns the page as one Markdown document: its title, its text, and its links as a list.

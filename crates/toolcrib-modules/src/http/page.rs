@@ -6,7 +6,7 @@ use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderValue, Method};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_html::{Link, MAX_TEXT_BYTES, ReadablePage};
+use toolcrib_html::{Link, ReadablePage};
 use toolcrib_io::http::{Response, essence, header_text};
 use toolcrib_model::ToolError;
 use toolcrib_sdk::CallContext;
@@ -115,16 +115,13 @@ fn read(
         return Err(failed(message).with_hint("`http.get` shows images, `http.download` fetches any file"));
     }
     let decoded = decode_page(&response.body, content_type, response.truncated);
-    let mut page = if is_page {
-        let read = ReadablePage::read(&decoded.text, Some(url), check_cancelled)?;
-        let ReadablePage { title, description, language, text, links, notes, .. } = read;
-        Page { url: String::new(), title, description, language, text, links, notes }
+    let read = if is_page {
+        ReadablePage::read(&decoded.text, Some(url), check_cancelled)?
     } else {
-        let mut page = Page { text: decoded.text, ..Page::default() };
-        shorten(&mut page);
-        page
+        ReadablePage::from_text(decoded.text)
     };
-    page.url = url.to_string();
+    let ReadablePage { title, description, language, text, links, notes, .. } = read;
+    let mut page = Page { url: url.to_string(), title, description, language, text, links, notes };
     if response.truncated {
         page.notes
             .push(format!("the page is longer than {} bytes; the rest was not read", response.body.len()));
@@ -136,12 +133,4 @@ fn read(
         page.notes.push("there is no text on the page; perhaps a script creates it in a browser".into());
     }
     Ok(page)
-}
-
-/// Cuts the text to [`MAX_TEXT_BYTES`].
-fn shorten(page: &mut Page) {
-    if page.text.len() > MAX_TEXT_BYTES {
-        page.text.truncate(page.text.floor_char_boundary(MAX_TEXT_BYTES));
-        page.notes.push(format!("the text is longer than {MAX_TEXT_BYTES} bytes and was cut"));
-    }
 }

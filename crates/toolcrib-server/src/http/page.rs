@@ -148,10 +148,7 @@ pub(super) async fn reply(
     ConnectInfo(address): ConnectInfo<SocketAddr>,
     request: Request<Body>,
 ) -> Result<Response, PageRejection> {
-    let page_request = state.page_request(&request, address)?;
-    if page_request.viewer(request.headers()) != Some(Viewer::Operator) {
-        return Err(not_answering());
-    }
+    let page_request = state.operator_request(&request, address)?;
     let (id, fields) = page_request.sealed_form(request, MAX_REPLY_BYTES, reply_to).await?;
     page_request.page.pending.saw_page();
     let questions = page_request.page.pending.questions_to_user();
@@ -176,10 +173,7 @@ pub(super) async fn select_profile(
     ConnectInfo(address): ConnectInfo<SocketAddr>,
     request: Request<Body>,
 ) -> Result<Response, PageRejection> {
-    let page_request = state.page_request(&request, address)?;
-    if page_request.viewer(request.headers()) != Some(Viewer::Operator) {
-        return Err(not_answering());
-    }
+    let page_request = state.operator_request(&request, address)?;
     let fields = page_request.form(request, MAX_FORM_BYTES).await?;
     if !page_request.page.keys.is_sealed(PROFILE_FORM, fields.get("seal").unwrap_or_default()) {
         return Err(foreign_form().into());
@@ -260,6 +254,19 @@ impl HttpState {
             Some(page) if admitted.rules.has_page => Ok(PageRequest { page: &page.inner, admitted }),
             _ => Err(no_page()),
         }
+    }
+
+    /// Checks that a request may reach the status page, and that the operator sends it.
+    fn operator_request<B>(
+        &self,
+        request: &Request<B>,
+        address: SocketAddr,
+    ) -> Result<PageRequest<'_>, PageRejection> {
+        let page_request = self.page_request(request, address)?;
+        if page_request.viewer(request.headers()) != Some(Viewer::Operator) {
+            return Err(not_answering());
+        }
+        Ok(page_request)
     }
 
     /// Returns the name of the cookie. It contains the port, since browsers share cookies between the ports of a host.

@@ -88,13 +88,14 @@ impl TantivyIndex {
 
 /// Returns the analyzer of documents and queries: English stems, without the words that every text has.
 fn analyzer() -> TextAnalyzer {
-    let words = TextAnalyzer::builder(SimpleTokenizer::default())
+    // Without the words of a language, none is left out.
+    let stop_words = StopWordFilter::new(Language::English);
+    TextAnalyzer::builder(SimpleTokenizer::default())
         .filter(RemoveLongFilter::limit(MAX_WORD_BYTES))
-        .filter(LowerCaser);
-    match StopWordFilter::new(Language::English) {
-        Some(stop_words) => words.filter(stop_words).filter(Stemmer::new(Language::English)).build(),
-        None => words.filter(Stemmer::new(Language::English)).build(),
-    }
+        .filter(LowerCaser)
+        .filter(stop_words.unwrap_or_else(|| StopWordFilter::remove([])))
+        .filter(Stemmer::new(Language::English))
+        .build()
 }
 
 /// Returns the weight of a word in BM25: the score of a document of average length that has it once.
