@@ -300,7 +300,7 @@ impl Runtime {
     /// to end and are cancelled then, and agents, connections and child processes end.
     pub async fn close(&self) {
         self.watcher.stop();
-        self.overrides.close();
+        self.overrides.close().await;
         self.tasks.close().await;
         if let Some(pool) = &self.pool {
             pool.close().await;

@@ -128,6 +128,7 @@ async fn a_store_that_is_damaged_is_set_aside_and_the_app_goes_on() {
     served.schedule("shop.make", "in 1h").await;
     served.end().await;
     let path = lab.path("tasks.db");
+    assert!(!lab.path("tasks.db-wal").exists(), "the write-ahead log was merged into the file at the end");
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[..64].fill(b'x');
     std::fs::write(&path, &bytes).unwrap();

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use toolcrib_policy::{OverrideTarget, Overrides};
 use toolcrib_tasks::store::StoreError;
 use toolcrib_tasks::{OverrideStore, StoreLocation, TaskStore};
@@ -23,20 +24,30 @@ pub(crate) struct ActiveOverrides {
     /// The number of changes.
     changes: watch::Sender<u64>,
     closing: CancellationToken,
+    /// The task that follows changes and has the store open.
+    follower: TaskTracker,
 }
 
 impl ActiveOverrides {
     /// Applies the overrides in the store of an app. A process that runs for long follows the changes.
     pub(crate) async fn open(services: &Arc<AppServices>) -> Result<Arc<Self>, Error> {
         let location = services.app.store_location()?;
-        let active =
-            Arc::new(Self { location, changes: watch::Sender::new(0), closing: CancellationToken::new() });
+        let active = Arc::new(Self {
+            location,
+            changes: watch::Sender::new(0),
+            closing: CancellationToken::new(),
+            follower: TaskTracker::new(),
+        });
         let Some(store) = active.stored().await? else { return Ok(active) };
         let read = store.read().await.map_err(|error| unreadable(&error))?;
         services.executor.policy().set_overrides(read);
         if services.options.tasks == TaskStore::Resident {
             let closing = active.closing.clone();
-            tokio::spawn(follow(store, (Arc::downgrade(services), Arc::downgrade(&active)), closing));
+            active.follower.spawn(follow(
+                store,
+                (Arc::downgrade(services), Arc::downgrade(&active)),
+                closing,
+            ));
         } else {
             store.close().await;
         }
@@ -119,9 +130,12 @@ impl ActiveOverrides {
         self.changes.send_modify(|changes| *changes += 1);
     }
 
-    /// Stops following changes.
-    pub(crate) fn close(&self) {
+    /// Stops following changes, and closes the store.
+    pub(crate) async fn close(&self) {
         self.closing.cancel();
+        self.follower.close();
+        // The last connection that is closed merges the write-ahead log into the file.
+        self.follower.wait().await;
     }
 }
 
