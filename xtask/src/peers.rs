@@ -8,6 +8,8 @@
 //! - `PYTHONPATH=$TOOLCRIB_PEERS/python python3 tests/peers/mcp_client.py …`
 //! - `$TOOLCRIB_PEERS/clients/node_modules/.bin/node tests/peers/typescript_client.mjs …`
 //! - `$TOOLCRIB_PEERS/clients/node_modules/.bin/node tests/peers/app_host.mjs $TOOLCRIB_PEERS/clients/node_modules URL`
+//! - `$TOOLCRIB_PEERS/clients/node_modules/.bin/node tests/peers/browser.mjs chromium PROFILE`, with the script
+//!   `$TOOLCRIB_PEERS/axe/node_modules/axe-core/axe.min.js`
 //! - `PYTHONPATH=$TOOLCRIB_PEERS/model_sdks python3 tests/peers/model_sdks.py …`
 //! - `PYTHONPATH=$TOOLCRIB_PEERS/llama python3 tests/peers/llama_server.py MODEL`
 //! - `PYTHONPATH=$TOOLCRIB_PEERS/training_data python3 tests/peers/training_data.py FORMAT FILE`
@@ -24,6 +26,7 @@ use crate::install::{Manager, Packages};
 const PEERS: &[Packages] = &[
     Packages { name: "npm", manager: Manager::Npm },
     Packages { name: "clients", manager: Manager::Npm },
+    Packages { name: "axe", manager: Manager::Npm },
     Packages { name: "python", manager: Manager::Pip },
     Packages { name: "llama", manager: Manager::PipAlone },
     Packages { name: "model_sdks", manager: Manager::Pip },

@@ -19,7 +19,8 @@ const SETTINGS: [(&str, &str); 2] = [("MALLOC_ARENA_MAX", "2"), ("MALLOC_MMAP_TH
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(crate) fn limit(command: &Command) {
     use std::os::unix::process::CommandExt as _;
-    let is_long = matches!(command, Command::Serve(_) | Command::Run(_) | Command::Chat(_));
+    let is_long =
+        matches!(command, Command::Serve(_) | Command::Console(_) | Command::Run(_) | Command::Chat(_));
     let mut arguments = std::env::args_os();
     let (Some(name), Ok(program)) = (arguments.next(), std::env::current_exe()) else { return };
     let is_set = SETTINGS.iter().any(|(variable, _)| std::env::var_os(variable).is_some());

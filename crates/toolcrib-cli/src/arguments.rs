@@ -41,7 +41,7 @@ pub(crate) use policy::{PolicyArguments, PolicyCommand};
 pub(crate) use profile::{OverrideArguments, ProfileArguments, ProfileCommand};
 pub(crate) use run::{Chat, Reasoning, Run, RunOptions};
 pub(crate) use script::Script;
-pub(crate) use serve::{Approve, Serve, SurfaceArgument};
+pub(crate) use serve::{Approve, ConsoleArguments, Serve, SurfaceArgument};
 pub(crate) use sessions::{Sessions, SessionsCommand};
 pub(crate) use shell::{Completions, Man};
 pub(crate) use sources::{Add, AddSource, RegistryArguments, RegistryCommand, ServerArgument, TargetApp};
@@ -181,6 +181,9 @@ pub(crate) enum Command {
                             toolcrib serve app.yaml --http 0.0.0.0:8080 --surface discovery"
     )]
     Serve(Serve),
+    /// Open the console of an app that is not served: its tools, policy, tasks and approvals in a browser.
+    #[command(after_help = "Example:\n  toolcrib console app.yaml")]
+    Console(ConsoleArguments),
     /// List the profiles of an app, and select the one of its clients while it is served.
     #[command(
         after_help = "Examples:\n  toolcrib profile list app.yaml\n  toolcrib profile use app.yaml review\n  \

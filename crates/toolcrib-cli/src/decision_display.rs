@@ -10,21 +10,12 @@ const MAX_CONDITION_CHARS: usize = 40;
 /// The beginning of the rule of a tool that an operator has disabled.
 const OVERRIDE: &str = "override:";
 
-/// Returns the word of an app file for an effect.
-pub(crate) fn effect_word(effect: Effect) -> &'static str {
-    match effect {
-        Effect::Grant => "grant",
-        Effect::Approve => "approve",
-        Effect::Deny => "deny",
-    }
-}
-
 /// Returns a decision in words, with what it depends on: `grant (if /argv/0 is "git")`.
 pub(crate) fn in_words(decision: &Decision, rules: &Capabilities) -> String {
     if decision.rule.starts_with(OVERRIDE) {
         return "disabled (override)".to_owned();
     }
-    let effect = effect_word(decision.effect);
+    let effect = decision.effect.as_str();
     if !decision.depends_on_arguments {
         return effect.to_owned();
     }
@@ -57,33 +48,6 @@ pub(crate) fn rule<'a>(decision: &Decision, rules: &'a Capabilities) -> Option<&
         _ => return None,
     };
     list.get(position.parse::<usize>().ok()?)
-}
-
-/// Returns why the rule of a decision applies, in a sentence.
-pub(crate) fn reason(decision: &Decision) -> &'static str {
-    match decision.rule.as_ref() {
-        "tools.capabilities.default_policy" => "no rule matches, so the default policy decides",
-        "tools.capabilities.max_risk_level" => "the risk of the tool is above `max_risk_level`",
-        "runtime" => "it is one of the runtime's own tools, which are granted unless a rule names them",
-        "exposed_when_granted" => "the tool is hidden until a rule grants it",
-        "confirmation_required" => {
-            "the tool declares that each call needs a confirmation; a grant that names module and action drops the question"
-        }
-        "high risk" => {
-            "the tool is of high risk, and no grant names it by module and action without a pattern"
-        }
-        rule if rule.starts_with("tools.capabilities.") => {
-            "the first rule that matches decides; deny comes before approve, approve before grant"
-        }
-        rule if rule.starts_with("modules.") => "the constraints of the module leave this action out",
-        rule if rule.starts_with("agents") => "the tool is reserved for other agents",
-        rule if rule.starts_with("serve.") => "the scope of the client leaves the tool out",
-        rule if rule.starts_with("profiles.") => {
-            "a profile of the client leaves the tool out, or has a stricter rule"
-        }
-        rule if rule.starts_with(OVERRIDE) => "an operator has disabled it",
-        _ => "see this place in the app file",
-    }
 }
 
 /// Returns true if a rule under `tools.capabilities.grant` that names the tool decides instead of this one.
@@ -129,7 +93,7 @@ fn without(rule: &str, matches: &[RuleMatch]) -> String {
         Some(next) => format!(
             "remove or narrow `{rule}`; then `{}` decides: {}",
             next.decision.rule,
-            effect_word(next.decision.effect)
+            next.decision.effect.as_str()
         ),
         None => format!("change `{rule}`"),
     }

@@ -21,7 +21,8 @@
 //! # Ok::<(), toolcrib_document::Error>(())
 //! ```
 //!
-//! It reads no files: the caller brings the bytes. [`markdown`] cuts the texts of models and servers into blocks.
+//! It reads no files: the caller brings the bytes. [`markdown`] cuts the texts of models and servers into blocks, and
+//! [`line_diff`] compares two texts.
 
 mod document;
 mod error;
@@ -36,6 +37,7 @@ mod yaml;
 
 mod expand;
 mod html;
+mod line_diff;
 mod suggestion;
 
 pub mod markdown;
@@ -49,4 +51,5 @@ pub use expand::{UnsetVariable, expand, expand_path};
 pub use html::plain_text;
 pub use json::StrictValue;
 pub use limits::{Limits, MAX_BYTES, MAX_DEPTH, MAX_VALUES};
+pub use line_diff::{LineChange, line_diff};
 pub use suggestion::nearest;

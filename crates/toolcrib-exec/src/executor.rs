@@ -1,6 +1,7 @@
 //! The executor.
 
 mod checks;
+mod dry_run;
 mod handle;
 mod originals;
 mod projection;
@@ -19,6 +20,7 @@ use toolcrib_registry::{Entry, Snapshot, ToolRegistry};
 use toolcrib_results::Results;
 use tracing::Instrument as _;
 
+pub use self::dry_run::DryRun;
 use self::handle::ExecutorHandle;
 use self::projection::projection_below;
 use crate::approval::{ApprovalProcess, MAX_EDITS};

@@ -67,6 +67,6 @@ mod tests;
 
 pub use approvers::{Callback, DenyAll};
 pub use call_errors::OperatorHints;
-pub use executor::Executor;
+pub use executor::{DryRun, Executor};
 pub use flow::FlowSettings;
 pub use hooks::{Hook, HookVerdict, MAX_REASON_CHARS, ResultVerdict};

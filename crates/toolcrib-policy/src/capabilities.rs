@@ -21,6 +21,17 @@ pub enum Effect {
     Deny,
 }
 
+impl Effect {
+    /// Returns the effect as it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Grant => "grant",
+            Self::Approve => "approve",
+            Self::Deny => "deny",
+        }
+    }
+}
+
 /// `modules.<id>.constraints`: which actions of one module exist for agents at all.
 ///
 /// ```yaml

@@ -203,6 +203,20 @@ impl Policy {
         self.evaluate(tool, principal.into(), None)
     }
 
+    /// Returns the decision about the call of a tool with these arguments, or about any call of it without arguments.
+    pub fn decide_call<'p>(
+        &self,
+        tool: &Arc<Tool>,
+        source: &Arc<str>,
+        principal: impl Into<Principal<'p>>,
+        arguments: Option<&JsonObject>,
+    ) -> Decision {
+        let Some(arguments) = arguments else { return self.decide(tool, principal) };
+        let mut call = Call::new(Arc::clone(tool), Arc::clone(source), 0);
+        call.arguments.clone_from(arguments);
+        self.evaluate_call(&mut call, principal.into())
+    }
+
     /// Returns all rules and settings that match a call, in the order in which the policy considers them; the last is the
     /// default. Without `arguments`, it includes the rules that match for some arguments. The rules for the agents on
     /// whose behalf the caller works, and for an equivalent of the tool, are not included.

@@ -4,7 +4,7 @@
 //! and the earlier ones with an `initialize` handshake, on the same endpoint. Clients see all tools while they fit, or
 //! else the meta-tools that find and run the others. Every call passes through the executor of the runtime. Approvals go to the
 //! client's user if the client can ask one, and otherwise to the fallback of the [`ClientApprover`]. An operator may
-//! answer as well, through [`PendingApprovals`](approval::PendingApprovals): on a [`StatusPage`], or from another
+//! answer as well, through [`PendingApprovals`](approval::PendingApprovals): on a [`Console`], or from another
 //! terminal through an [`OperatorListener`](operator::OperatorListener).
 //!
 //! ```no_run
@@ -50,8 +50,8 @@ pub mod operator;
 
 mod protocol;
 
+mod console;
 pub mod http;
-mod page;
 mod stdio;
 
 #[cfg(test)]
@@ -59,8 +59,8 @@ mod tests;
 
 pub use approval::ClientApprover;
 pub use calls::tasks::TASK_AFTER;
+pub use console::Console;
 pub use error::Error;
-pub use page::StatusPage;
 pub use replica::Replica;
 pub use server::Server;
 pub use settings::ServerSettings;

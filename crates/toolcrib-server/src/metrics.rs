@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use toolcrib_model::text::truncate_chars;
 
 /// The upper bounds of the histogram buckets of call durations, in milliseconds.
-const BUCKETS_MS: [u64; 9] = [5, 25, 100, 250, 1_000, 5_000, 15_000, 60_000, 300_000];
+pub(crate) const BUCKETS_MS: [u64; 9] = [5, 25, 100, 250, 1_000, 5_000, 15_000, 60_000, 300_000];
 
 /// The maximum length of a path or a name in a log line, in characters.
 const MAX_LOGGED_CHARS: usize = 200;

@@ -16,8 +16,8 @@ use crate::approval::{PendingApprovals, SuspendedCalls};
 use crate::calls::execution::RunningCall;
 use crate::calls::tasks::Tasks;
 use crate::client::Client;
+use crate::console::Console;
 use crate::metrics::Metrics;
-use crate::page::StatusPage;
 use crate::replica::worker::work;
 use crate::surface::{Audience, ListCost, VisibleTools};
 use crate::{Error, ServerSettings};
@@ -26,7 +26,7 @@ use crate::{Error, ServerSettings};
 #[derive(Clone)]
 pub struct Server {
     pub(crate) shared: Arc<Shared>,
-    pub(crate) page: Option<StatusPage>,
+    pub(crate) console: Option<Console>,
     pub(crate) approvals: Option<PendingApprovals>,
 }
 
@@ -82,7 +82,7 @@ impl Server {
             draining: CancellationToken::new(),
             closing: CancellationToken::new(),
         };
-        Ok(Self { shared: Arc::new(shared), page: None, approvals: None })
+        Ok(Self { shared: Arc::new(shared), console: None, approvals: None })
     }
 
     /// Lets people answer these pending approvals by the links that the app's channels send them, and operators at all
@@ -103,9 +103,9 @@ impl Server {
         Ok(self)
     }
 
-    /// Adds a status page over HTTP, which the app may disable. By default there is no page.
-    pub fn with_page(mut self, page: StatusPage) -> Self {
-        self.page = Some(page);
+    /// Adds a console over HTTP, which the app may disable. By default there is none.
+    pub fn with_console(mut self, console: Console) -> Self {
+        self.console = Some(console);
         self
     }
 

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use super::{node, script};
 use crate::serve::client::Served;
-use crate::serve::page::browse;
+use crate::serve::console::browse;
 use crate::support::{Lab, PATIENCE, chromium, peer};
 
 #[tokio::test]

@@ -23,13 +23,13 @@ const LISTED: [&str; 4] = ["search_tools", "execute_tool", "read_result", "shop_
 const NEW: &str = "2026-07-28";
 const OLD: &str = "2025-11-25";
 
-fn script(name: &str) -> PathBuf {
+pub(crate) fn script(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("peers").join(name)
 }
 
 /// The program that the clients in JavaScript run on: the one that was installed with them, where there is one for this
 /// platform.
-fn node(packages: &Path) -> PathBuf {
+pub(crate) fn node(packages: &Path) -> PathBuf {
     let packaged = packages.join("node_modules/.bin/node");
     if packaged.exists() { packaged } else { "node".into() }
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 use tokio::time::timeout;
 
 use super::client::{SOON, Served, app};
-use super::page::{field, operator, send, start};
+use super::console::{field, operator, send, start};
 use crate::support::{Lab, PATIENCE, Ran, binary};
 
 /// Runs the binary beside one that serves.

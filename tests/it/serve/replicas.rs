@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
 use super::client::{Served, WAITS, app, call_ask, let_go, read, read_until, until_called, was_called};
-use super::page::{field, operator, send, start};
+use super::console::{field, operator, send, start};
 use crate::support::{Lab, PATIENCE, mcp_script, new_database};
 
 const ASKED: &str = "{default_policy: approve}";

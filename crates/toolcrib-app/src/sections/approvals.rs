@@ -54,13 +54,13 @@ pub struct PersonConfig {
     /// The address of the person, for channels of type `email`.
     #[serde(deserialize_with = "present")]
     pub email: Option<String>,
-    /// The key with which the person signs in at the status page, as `${NAME}`; at least 16 characters.
+    /// The key with which the person signs in at the console, as `${NAME}`; at least 16 characters.
     #[serde(deserialize_with = "present")]
     pub key: Option<String>,
 }
 
 impl ApprovalsSection {
-    /// Returns the keys of people for the status page, with what their variables hold now.
+    /// Returns the keys of people for the console, with what their variables hold now.
     pub fn page_keys(&self, file: &AppFile) -> Result<Vec<(String, Secret)>, Error> {
         let mut keys: Vec<(String, Secret)> = Vec::new();
         for (name, person) in &self.people {

@@ -66,7 +66,7 @@ pub struct ServeSection {
     pub allowed_hosts: Vec<String>,
     /// Web origins that may send requests: `https://example.com:443`, or with `:*` for any port. By default none.
     pub allowed_origins: Vec<String>,
-    /// True if there is a status page at `/`. By default only on loopback addresses.
+    /// True if there is a console at `/`. By default only on loopback addresses.
     #[serde(deserialize_with = "present")]
     pub page: Option<bool>,
     /// True if `toolcrib approve` on this machine can answer waiting calls. The default is false, since a program of

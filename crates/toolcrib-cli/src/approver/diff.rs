@@ -1,6 +1,7 @@
 //! The changes of an edit, as a diff for people.
 
 use serde_json::Value;
+use toolcrib_document::{LineChange, line_diff};
 use toolcrib_model::JsonObject;
 
 use super::show::argument;
@@ -17,9 +18,6 @@ const CONTEXT: usize = 2;
 
 /// The number of bytes before the first difference of a long value.
 const BEFORE_BYTES: usize = 40;
-
-/// The most pairs of lines that are compared; beyond that, all of the old goes and all of the new comes.
-const MAX_PAIRS: usize = 1_000_000;
 
 /// Returns the changes of an edit by argument; empty without changes.
 pub(super) fn arguments(old: &JsonObject, new: &JsonObject) -> String {
@@ -90,17 +88,18 @@ fn tail(text: &str, from: usize) -> String {
 
 /// Returns the changed lines with some around them.
 fn line_changes(old: &str, new: &str, indent: &str) -> Vec<String> {
-    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    let steps = steps(&old, &new);
+    let steps = line_diff(old, new);
     let is_near = |at: usize| {
         let near = steps.iter().skip(at.saturating_sub(CONTEXT)).take(at.min(CONTEXT) + CONTEXT + 1);
-        near.clone().any(|(mark, _)| *mark != ' ')
+        near.clone().any(|(change, _)| *change != LineChange::Kept)
     };
     let mut shown = Vec::new();
     let mut is_gap = false;
-    for (at, (mark, line)) in steps.iter().enumerate() {
+    for (at, (change, line)) in steps.iter().enumerate() {
         if is_near(at) {
-            shown.push(format!("{indent}{mark} {}", excerpt(line, MAX_LINE_BYTES)).trim_end().to_owned());
+            shown.push(
+                format!("{indent}{} {}", change.mark(), excerpt(line, MAX_LINE_BYTES)).trim_end().to_owned(),
+            );
             is_gap = false;
         } else if !is_gap {
             shown.push(format!("{indent}…"));
@@ -108,68 +107,6 @@ fn line_changes(old: &str, new: &str, indent: &str) -> Vec<String> {
         }
     }
     shown
-}
-
-/// Returns each line with its mark: ` ` for kept, `-` for removed, `+` for added.
-fn steps<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<(char, &'a str)> {
-    let start = old.iter().zip(new).take_while(|(old, new)| old == new).count();
-    let (same, old, new) = (
-        old.get(..start).unwrap_or_default(),
-        old.get(start..).unwrap_or_default(),
-        new.get(start..).unwrap_or_default(),
-    );
-    let end = old.iter().rev().zip(new.iter().rev()).take_while(|(old, new)| old == new).count();
-    let (old, after) = old.split_at(old.len() - end);
-    let (new, _) = new.split_at(new.len() - end);
-    let mut steps: Vec<(char, &str)> = same.iter().map(|line| (' ', *line)).collect();
-    steps.extend(middle(old, new));
-    steps.extend(after.iter().map(|line| (' ', *line)));
-    steps
-}
-
-/// Returns the longest common subsequence, walked.
-fn middle<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<(char, &'a str)> {
-    let width = new.len() + 1;
-    if old.len().saturating_mul(new.len()) > MAX_PAIRS {
-        let gone = old.iter().map(|line| ('-', *line));
-        return gone.chain(new.iter().map(|line| ('+', *line))).collect();
-    }
-    // How many lines can stay from each pair of places on.
-    let mut table = vec![0_u32; (old.len() + 1) * width];
-    let get =
-        |table: &[u32], row: usize, column: usize| table.get(row * width + column).copied().unwrap_or(0);
-    for (row, before) in old.iter().enumerate().rev() {
-        for (column, after) in new.iter().enumerate().rev() {
-            let best = if before == after {
-                get(&table, row + 1, column + 1) + 1
-            } else {
-                get(&table, row + 1, column).max(get(&table, row, column + 1))
-            };
-            if let Some(place) = table.get_mut(row * width + column) {
-                *place = best;
-            }
-        }
-    }
-    let (mut row, mut column, mut steps) = (0, 0, Vec::new());
-    loop {
-        match (old.get(row), new.get(column)) {
-            (Some(before), Some(after)) if before == after => {
-                steps.push((' ', *before));
-                (row, column) = (row + 1, column + 1);
-            }
-            (Some(before), after)
-                if after.is_none() || get(&table, row + 1, column) >= get(&table, row, column + 1) =>
-            {
-                steps.push(('-', *before));
-                row += 1;
-            }
-            (_, Some(after)) => {
-                steps.push(('+', *after));
-                column += 1;
-            }
-            (_, None) => return steps,
-        }
-    }
 }
 
 fn bounded(mut changes: Vec<String>) -> String {

@@ -14,7 +14,7 @@ pub(super) const GROUPS: [(&str, &[&str]); 5] = [
     ("Start", &["init", "new", "add", "registry", "import", "install"]),
     ("Inspect", &["validate", "tools", "show", "search", "why", "policy", "plan", "lint", "load", "schema"]),
     ("Run", &["run", "chat", "call", "script", "sessions", "tasks", "trace", "generate"]),
-    ("Serve", &["serve", "profile", "enable", "disable", "approve", "trust", "login", "health"]),
+    ("Serve", &["serve", "console", "profile", "enable", "disable", "approve", "trust", "login", "health"]),
     ("Maintain", &["doctor", "store", "models", "eval", "completions", "help"]),
 ];
 

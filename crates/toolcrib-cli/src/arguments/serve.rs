@@ -32,6 +32,15 @@ pub(crate) struct Serve {
 }
 
 #[derive(Args, Debug)]
+pub(crate) struct ConsoleArguments {
+    /// The app file.
+    pub(crate) app: PathBuf,
+    /// The port of 127.0.0.1; any free one by default.
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    pub(crate) port: u16,
+}
+
+#[derive(Args, Debug)]
 pub(crate) struct Approve {
     /// The app file.
     pub(crate) app: PathBuf,

@@ -79,6 +79,7 @@ pub(crate) async fn run(arguments: Arguments, extensions: Extensions) -> ExitCod
         Command::Plan(arguments) => plan::run(&arguments, extensions, json).await,
         Command::Login(arguments) => login::run(&arguments, extensions, json).await,
         Command::Serve(arguments) => Box::pin(serve::run(&arguments, extensions)).await,
+        Command::Console(arguments) => Box::pin(serve::run_console(&arguments, extensions)).await,
         Command::Profile(arguments) => profile::run(&arguments.command, extensions, json).await,
         Command::Enable(arguments) => overrides::enable(&arguments, extensions, json).await,
         Command::Disable(arguments) => overrides::disable(&arguments, extensions, json).await,

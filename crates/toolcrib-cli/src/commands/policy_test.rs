@@ -14,7 +14,6 @@ use toolcrib_registry::Snapshot;
 
 use super::why;
 use crate::app_start::look;
-use crate::decision_display::effect_word;
 use crate::exit::{Exit, Failure};
 use crate::ui::output;
 
@@ -65,9 +64,9 @@ impl From<Effect> for Expectation {
 impl fmt::Display for Expectation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Grant => effect_word(Effect::Grant),
-            Self::Approve => effect_word(Effect::Approve),
-            Self::Deny => effect_word(Effect::Deny),
+            Self::Grant => Effect::Grant.as_str(),
+            Self::Approve => Effect::Approve.as_str(),
+            Self::Deny => Effect::Deny.as_str(),
             Self::Absent => "absent",
         })
     }
@@ -130,7 +129,7 @@ fn check(case: &Case, snapshot: &Snapshot, policy: &Policy) -> Result<(), String
     let session = why::session(case.session.as_deref(), case.token.as_deref());
     let principal = why::principal(&session, case.agent.as_deref());
     for entry in overloads.iter() {
-        let decision = why::decide(policy, entry, principal, case.arguments.as_ref());
+        let decision = policy.decide_call(&entry.tool, &entry.source, principal, case.arguments.as_ref());
         hold(case, &decision)?;
     }
     Ok(())

@@ -1,62 +1,107 @@
-//! `toolcrib serve`.
+//! `toolcrib serve` and `toolcrib console`.
 
 mod reload;
 
 use std::io::{self, IsTerminal as _};
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 
 use toolcrib_app::sections::serve::SurfaceMode;
 use toolcrib_app::{App, Extensions};
 use toolcrib_exec::DenyAll;
-use toolcrib_port::Approver;
+use toolcrib_port::{Approver, CallScope};
 use toolcrib_runtime::Runtime;
 use toolcrib_server::approval::PendingApprovals;
 use toolcrib_server::operator::OperatorListener;
-use toolcrib_server::{ClientApprover, Replica, Server, ServerSettings, StatusPage};
+use toolcrib_server::{ClientApprover, Console, Replica, Server, ServerSettings};
 
 use crate::app_start::start;
 use crate::approver::approver;
-use crate::arguments::{Serve, SurfaceArgument};
+use crate::arguments::{ConsoleArguments, Serve, SurfaceArgument};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupts;
 use crate::ui::activity::Activity;
 use crate::ui::output;
 
+/// What is served, and how.
+struct ServedApp<'a> {
+    app: &'a Path,
+    transport: Transport,
+    surface: Option<SurfaceMode>,
+    profile: Option<String>,
+    user: Option<String>,
+    scope: CallScope,
+}
+
+/// The connection to those that are served.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Transport {
+    /// One client over standard input and output.
+    Stdio,
+    /// Clients over HTTP, with a console.
+    Http(SocketAddr),
+    /// The console alone, on this port.
+    Console(u16),
+}
+
 pub(crate) async fn run(arguments: &Serve, extensions: &Extensions) -> Result<Exit, Failure> {
-    let scope = arguments.identity.scope()?;
+    let served = ServedApp {
+        app: &arguments.app,
+        transport: arguments.http.map_or(Transport::Stdio, Transport::Http),
+        surface: arguments.surface.map(SurfaceMode::from),
+        profile: arguments.profile.clone(),
+        user: arguments.identity.user.clone(),
+        scope: arguments.identity.scope()?,
+    };
+    serve_app(served, extensions).await
+}
+
+pub(crate) async fn run_console(
+    arguments: &ConsoleArguments,
+    extensions: &Extensions,
+) -> Result<Exit, Failure> {
+    let served = ServedApp {
+        app: &arguments.app,
+        transport: Transport::Console(arguments.port),
+        surface: None,
+        profile: None,
+        user: None,
+        scope: CallScope::default(),
+    };
+    serve_app(served, extensions).await
+}
+
+async fn serve_app(served: ServedApp<'_>, extensions: &Extensions) -> Result<Exit, Failure> {
+    let ServedApp { app, transport, surface, profile, user, scope } = served;
     // Who serves over HTTP may sit at a terminal. Standard input belongs to the protocol otherwise.
-    let operator: Arc<dyn Approver> =
-        if arguments.http.is_some() { approver(false, None) } else { Arc::new(DenyAll) };
+    let is_stdio = transport == Transport::Stdio;
+    let operator: Arc<dyn Approver> = if is_stdio { Arc::new(DenyAll) } else { approver(false, None) };
     let pending = PendingApprovals::default();
-    let page = StatusPage::new(&pending).map_err(|error| failure(&error))?;
+    let console = Console::new(&pending).map_err(|error| failure(&error))?;
     // Clients that start a server in any folder do not expect it to read a file there that no setting names.
     let (mut extensions, approver) =
         (extensions.clone().with_dotenv(false), pending.approver(ClientApprover::new(operator)));
-    if arguments.http.is_some() {
-        extensions = extensions.with_observer(page.observer());
+    if !is_stdio {
+        extensions = extensions.with_observer(console.observer());
     }
-    let read = || {
-        let app = App::open_with(&arguments.app, extensions.clone())?;
-        Ok(app.with_served_profile(arguments.profile.clone()))
-    };
-    let starting = Activity::start_slow(&format!("starting {}", arguments.app.display()));
+    let read = || Ok(App::open_with(app, extensions.clone())?.with_served_profile(profile.clone()));
+    let starting = Activity::start_slow(&format!("starting {}", app.display()));
     let runtime = Arc::new(start(read()?, Arc::clone(&approver)).await?);
     drop(starting);
     output::rejects(runtime.snapshot().rejected());
     let interrupts = Interrupts::watch();
     let mut settings = ServerSettings::default();
-    settings.surface = arguments.surface.map(SurfaceMode::from);
-    settings.user.clone_from(&arguments.identity.user);
-    settings.scope = scope;
+    (settings.surface, settings.user, settings.scope) = (surface, user, scope);
     let ready = async {
         settings.replica = Replica::join(&runtime).await?;
         let server = Server::new(Arc::clone(&runtime), settings)?;
-        let server = server.with_page(page.clone()).with_approvals(&pending)?;
-        // Over standard input and output it is the client that has started this process.
-        let has_client = arguments.http.is_none();
+        let server = server.with_console(console.clone()).with_approvals(&pending)?;
         let door = match runtime.app() {
-            app if app.config.serve.approve => Some(OperatorListener::open(app, &pending, has_client).await?),
+            app if app.config.serve.approve => {
+                // Over standard input and output it is the client that has started this process.
+                Some(OperatorListener::open(app, &pending, is_stdio).await?)
+            }
             _ => None,
         };
         Ok((server, door))
@@ -71,7 +116,7 @@ pub(crate) async fn run(arguments: &Serve, extensions: &Extensions) -> Result<Ex
     drop(runtime);
     let mut following = Box::pin(reload::follow(&server, read, approver));
     let served = {
-        let serving = serve(arguments, &server, &page, &interrupts);
+        let serving = serve(transport, &server, &console, &interrupts);
         tokio::pin!(serving);
         tokio::select! {
             served = &mut serving => served,
@@ -83,26 +128,32 @@ pub(crate) async fn run(arguments: &Serve, extensions: &Extensions) -> Result<Ex
 }
 
 async fn serve(
-    arguments: &Serve,
+    transport: Transport,
     server: &Server,
-    page: &StatusPage,
+    console: &Console,
     interrupts: &Interrupts,
 ) -> Result<(), toolcrib_server::Error> {
-    let Some(address) = arguments.http else {
-        // A program that starts this one reads what it needs from the protocol.
-        if io::stdin().is_terminal() {
-            output::tell(&at_terminal(&server.runtime()));
+    let listening = match transport {
+        Transport::Stdio => {
+            // A program that starts this one reads what it needs from the protocol.
+            if io::stdin().is_terminal() {
+                output::tell(&at_terminal(&server.runtime()));
+            }
+            return tokio::select! {
+                served = server.serve_stdio() => served,
+                () = interrupts.left() => Ok(()),
+            };
         }
-        return tokio::select! {
-            served = server.serve_stdio() => served,
-            () = interrupts.left() => Ok(()),
-        };
+        Transport::Http(address) => {
+            let listening = server.listen(address).await?;
+            output::tell(&over_http(&server.runtime(), listening.is_open(), listening.address()));
+            listening
+        }
+        Transport::Console(port) => server.listen_console(port).await?,
     };
-    let listening = server.listen(address).await?;
-    output::tell(&over_http(&server.runtime(), listening.is_open(), listening.address()));
-    if listening.has_page() {
-        let (address, key) = (listening.address(), page.operator_key());
-        output::tell(&format!("the status page, with the operator's key:\n  http://{address}/?key={key}"));
+    if listening.has_console() {
+        let (address, key) = (listening.address(), console.operator_key());
+        output::tell(&format!("the console, with the operator's key:\n  http://{address}/?key={key}"));
     }
     listening.serve(interrupts.left()).await
 }

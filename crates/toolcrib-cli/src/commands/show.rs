@@ -49,8 +49,7 @@ fn print(card: &ToolCard, policies: &[String]) {
         if let Some(description) = &form.description {
             output::say(&format!("another form of it:\n  {}", description.trim().replace('\n', "\n  ")));
         }
-        let policy =
-            policies.get(position).map_or_else(|| decision_display::effect_word(form.policy), String::as_str);
+        let policy = policies.get(position).map_or_else(|| form.policy.as_str(), String::as_str);
         output::say(&format!("risk: {}   policy: {policy}", form.risk));
         if !form.shape_of.is_empty() {
             output::say(&format!("shape of: {}", form.shape_of.join(", ")));

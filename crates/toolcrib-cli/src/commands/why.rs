@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use toolcrib_app::Extensions;
 use toolcrib_app::sections::serve::sessions_of;
-use toolcrib_model::{JsonObject, ToolError};
-use toolcrib_policy::{Call, Decision, Policy, Principal, RuleMatch, Verdict};
+use toolcrib_model::ToolError;
+use toolcrib_policy::{Decision, Principal, RuleMatch};
 use toolcrib_registry::Entry;
 
 use super::call;
@@ -32,7 +32,11 @@ pub(crate) async fn run(arguments: &Why, extensions: &Extensions, json: bool) ->
         .iter()
         .map(|entry| {
             let matches = policy.matches(&entry.tool, principal, given.as_ref());
-            (entry.as_ref(), decide(&policy, entry, principal, given.as_ref()), matches)
+            (
+                entry.as_ref(),
+                policy.decide_call(&entry.tool, &entry.source, principal, given.as_ref()),
+                matches,
+            )
         })
         .collect();
     if json {
@@ -42,7 +46,7 @@ pub(crate) async fn run(arguments: &Why, extensions: &Extensions, json: bool) ->
                 "source": entry.source.as_ref(),
                 "risk": entry.tool.traits().risk,
                 "policy": decision_display::to_json(decision, &rules),
-                "reason": decision_display::reason(decision),
+                "reason": decision.reason(),
                 "matched": decision_display::rule(decision, &rules),
                 "considered": matches.iter().map(considered).collect::<Vec<_>>(),
                 "hooks": executor.hooks_of(&entry.tool).collect::<Vec<_>>(),
@@ -59,11 +63,11 @@ pub(crate) async fn run(arguments: &Why, extensions: &Extensions, json: bool) ->
         if let Some(rule) = decision_display::rule(decision, &rules) {
             output::say(&format!("  which is: {}", serde_json::to_string(rule).unwrap_or_default()));
         }
-        output::say(&format!("  because: {}", decision_display::reason(decision)));
+        output::say(&format!("  because: {}", decision.reason()));
         output::say(&format!("  risk: {}   source: {}", entry.tool.traits().risk, entry.source));
         output::say("  all that matches, in this order:");
         for one in matches {
-            let effect = decision_display::effect_word(one.decision.effect);
+            let effect = one.decision.effect.as_str();
             let certainty = if one.is_certain { "" } else { "   (for some arguments)" };
             output::say(&format!("    {effect:<8} {}{certainty}", one.decision.rule));
         }
@@ -95,22 +99,5 @@ pub(super) fn principal<'a>(session: &'a str, agent: Option<&'a str>) -> Princip
     match agent {
         Some(agent) => principal.with_agent(agent),
         None => principal,
-    }
-}
-
-/// Returns the decision about the call of a tool with these arguments, or about any call of it.
-pub(super) fn decide(
-    policy: &Policy,
-    entry: &Entry,
-    principal: Principal<'_>,
-    arguments: Option<&JsonObject>,
-) -> Decision {
-    let Some(arguments) = arguments else { return policy.decide(&entry.tool, principal) };
-    let mut call = Call::new(entry.tool.clone(), entry.source.clone(), 0);
-    call.arguments.clone_from(arguments);
-    match policy.authorize(call, principal) {
-        Verdict::Granted(call) => call.decision().clone(),
-        Verdict::Ask(pending) => pending.decision().clone(),
-        Verdict::Denied(decision) => decision,
     }
 }

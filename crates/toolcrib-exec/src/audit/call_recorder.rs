@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use toolcrib_model::{JsonObject, Tool, ToolCall, ToolError, ToolResult};
-use toolcrib_policy::{Authorized, Call, Consent, Decision, Effect};
+use toolcrib_policy::{Authorized, Call, Consent, Decision};
 use toolcrib_port::CallContext;
 use toolcrib_registry::Entry;
 use tracing::Span;
@@ -89,7 +89,7 @@ impl CallRecorder {
     /// Records the decision of the policy for a denied call; any other call is [`set_call`](Self::set_call).
     pub fn set_decision(&mut self, decision: &Decision) {
         if !self.span.is_disabled() && self.recorded.decision.as_ref() != Some(decision) {
-            self.span.record("toolcrib.decision", effect(decision.effect));
+            self.span.record("toolcrib.decision", decision.effect.as_str());
             self.span.record("toolcrib.rule", &*decision.rule);
             self.recorded.decision = Some(decision.clone());
         }
@@ -371,14 +371,6 @@ impl std::fmt::Debug for OpenRecord {
 
 fn kept(arguments: &JsonObject) -> Option<JsonObject> {
     nests_within(arguments.values(), MAX_DEPTH).then(|| arguments.clone())
-}
-
-fn effect(effect: Effect) -> &'static str {
-    match effect {
-        Effect::Grant => "grant",
-        Effect::Approve => "approve",
-        Effect::Deny => "deny",
-    }
 }
 
 fn consent(consent: Consent) -> &'static str {

@@ -7,7 +7,7 @@ use toolcrib_model::{ErrorKind, Tool, ToolCall, ToolError, ToolTraits};
 use toolcrib_port::CallContext;
 use toolcrib_registry::Entry;
 
-use super::Executor;
+use super::{DryRun, Executor};
 use crate::authorize::{CallState, ResolvedCall, authorize, reaches_only};
 use crate::deferred_check::check;
 use crate::hooks;
@@ -49,6 +49,13 @@ impl Executor {
         let ToolCall { name, arguments, .. } = self.current(call.clone());
         let resolved = authorize(&snapshot, &self.policy, &name, arguments, None, context);
         self.admit(context).is_ok() && matches!(resolved.state, CallState::Authorized(_))
+    }
+
+    /// Resolves, validates and decides a call under the current tools and rules, without making it.
+    pub fn dry_run(&self, call: ToolCall, context: &CallContext) -> DryRun {
+        let snapshot = self.snapshot_of(context);
+        let ToolCall { name, arguments, .. } = self.current(call);
+        DryRun::new(authorize(&snapshot, &self.policy, &name, arguments, None, context))
     }
 
     /// Subscribes to changes of what a call that reads returns; `None` if its source does not announce any. Only a call

@@ -1,4 +1,4 @@
-//! Approvals that wait for the operator, on the status page or in `toolcrib approve`.
+//! Approvals that wait for the operator, on the console or in `toolcrib approve`.
 
 #[cfg(test)]
 mod people_tests;

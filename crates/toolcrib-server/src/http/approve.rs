@@ -11,14 +11,14 @@ use axum::extract::{ConnectInfo, Path, State};
 use axum::response::Response;
 use http::{Request, StatusCode};
 
-use super::page::{AdmittedRequest, PageRejection, html};
+use super::console::{AdmittedRequest, PageRejection, html};
 use super::reply;
 use super::state::HttpState;
 use crate::approval::{
     AnswerOutcome, ApprovalLink, LinkDecision, LinkError, OperatorAnswer, PendingApprovals,
 };
+use crate::console::{LinkPage, MAX_FORM_BYTES, link_page, whole_arguments};
 use crate::operator::WaitingCall;
-use crate::page::{LinkPage, MAX_FORM_BYTES, link_page, whole_arguments};
 
 /// Shows the call of a link. It decides nothing.
 pub(super) async fn show(

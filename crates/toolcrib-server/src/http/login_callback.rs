@@ -16,11 +16,11 @@ use url::Url;
 
 use super::allowed_hosts::AllowedHosts;
 use super::body;
-use super::page::html;
+use super::console::html;
 use super::rate_limit::{ClientKey, RequestPermit};
 use super::reply;
 use super::state::HttpState;
-use crate::page::{login_answered, login_question};
+use crate::console::{login_answered, login_question};
 
 /// The path of the page.
 pub(super) const PATH: &str = "/oauth/callback";

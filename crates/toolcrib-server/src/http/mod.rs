@@ -17,12 +17,12 @@ mod approve;
 mod auth;
 mod body;
 mod connections;
+mod console;
 mod endpoint;
 mod event_stream;
 mod handoff;
 mod login_callback;
 mod memory_budget;
-mod page;
 mod page_keys;
 mod rate_limit;
 mod reply;
@@ -33,7 +33,7 @@ mod write_timeout;
 #[cfg(test)]
 mod tests;
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -53,6 +53,7 @@ use self::sessions::Sessions;
 use self::state::{ActiveApp, HttpState};
 use crate::app_version::Listener;
 use crate::approval::LINK_PATH;
+use crate::console::Page;
 use crate::{Error, Server};
 
 /// The time that running calls have to end when the server shuts down.
@@ -71,6 +72,15 @@ pub struct HttpServer {
 impl Server {
     /// Listens on an address. Returns an error if other machines can reach the address and no token is required.
     pub async fn listen(&self, address: SocketAddr) -> Result<HttpServer, Error> {
+        self.listen_as(address, false).await
+    }
+
+    /// Listens on a port of this machine, to serve nothing but the console. 0 is any free port.
+    pub async fn listen_console(&self, port: u16) -> Result<HttpServer, Error> {
+        self.listen_as((Ipv4Addr::LOCALHOST, port).into(), true).await
+    }
+
+    async fn listen_as(&self, address: SocketAddr, is_console_only: bool) -> Result<HttpServer, Error> {
         let _no_reload = self.shared.reloading.lock().await;
         let version = self.shared.version();
         let app = version.runtime.app();
@@ -88,7 +98,8 @@ impl Server {
             .with_cancellation_token(self.shared.closing.child_token());
         let replica = self.shared.settings.replica.as_ref();
         let handoff = replica.map(Handoff::new).transpose()?.map(Arc::new);
-        if let Some(replica) = replica {
+        // Other processes hand requests of sessions over to those that serve any.
+        if let Some(replica) = replica.filter(|_| !is_console_only) {
             let of_listener = Url::parse(&format!("http://{address}")).ok();
             let of_listener = of_listener.filter(|_| !address.ip().is_unspecified());
             replica.set_url(app.config.serve.handoff_url(&app.file)?.or(of_listener)).await?;
@@ -101,7 +112,8 @@ impl Server {
             sessions: Sessions::new(handoff),
             mcp,
             bodies: BodyBudget::default(),
-            page: self.page.clone(),
+            console: self.console.clone(),
+            is_console_only,
             approvals: self.approvals.clone(),
         };
         let state = Arc::new(state);
@@ -126,9 +138,9 @@ impl HttpServer {
         self.state.rules().auth.is_open()
     }
 
-    /// Returns true if there is a status page at `/`.
-    pub fn has_page(&self) -> bool {
-        self.state.page.is_some() && self.state.rules().has_page
+    /// Returns true if there is a console at `/`.
+    pub fn has_console(&self) -> bool {
+        self.state.permitted_console(&self.state.rules()).is_some()
     }
 
     /// Serves until `leave` completes. Then accepts no further calls, waits for the running ones for at most [`DRAIN`],
@@ -137,23 +149,9 @@ impl HttpServer {
         let Self { listener, state, .. } = self;
         let shared = Arc::clone(&state.shared);
         let limits = shared.runtime().app().config.serve.limits.clone();
-        let router = Router::new()
-            .route("/mcp", any(endpoint::mcp))
-            .route("/mcp/{profile}", any(endpoint::mcp_of_profile))
-            .route("/", get(page::show))
-            .route("/status.css", get(page::style))
-            .route("/sign-in", post(page::submit_key))
-            .route("/answer", post(page::answer))
-            .route("/reply", post(page::reply))
-            .route("/profile", post(page::select_profile))
-            .route(&format!("{LINK_PATH}{{token}}"), get(approve::show).post(approve::answer))
-            .route("/metrics", get(endpoint::metrics))
-            .route(PROTECTED_RESOURCE, get(endpoint::resource))
-            .route(&format!("{PROTECTED_RESOURCE}/{{*path}}"), get(endpoint::resource))
-            .route(login_callback::PATH, get(login_callback::ask).post(login_callback::agree))
-            .route("/healthz", get(endpoint::healthz))
-            .route("/readyz", get(endpoint::readyz))
-            .with_state(state);
+        let routes =
+            if state.is_console_only { console_routes() } else { console_routes().merge(app_routes()) };
+        let router = routes.with_state(state);
         let serving = connections::serve(listener, router, &limits, Arc::clone(&shared));
         tokio::pin!(serving);
         tokio::select! {
@@ -172,4 +170,34 @@ impl HttpServer {
         }
         Ok(())
     }
+}
+
+/// Returns the routes for clients of the app, and for those who look after it.
+fn app_routes() -> Router<Arc<HttpState>> {
+    Router::new()
+        .route("/mcp", any(endpoint::mcp))
+        .route("/mcp/{profile}", any(endpoint::mcp_of_profile))
+        .route(&format!("{LINK_PATH}{{token}}"), get(approve::show).post(approve::answer))
+        .route("/metrics", get(endpoint::metrics))
+        .route(PROTECTED_RESOURCE, get(endpoint::resource))
+        .route(&format!("{PROTECTED_RESOURCE}/{{*path}}"), get(endpoint::resource))
+        .route("/healthz", get(endpoint::healthz))
+        .route("/readyz", get(endpoint::readyz))
+}
+
+/// Returns the routes of the console, and of the logins that its viewers begin.
+fn console_routes() -> Router<Arc<HttpState>> {
+    let pages = Page::ALL.into_iter();
+    let router = pages.fold(Router::new(), |router, page| router.route(page.path(), get(console::show)));
+    router
+        .route("/console.css", get(console::style))
+        .route("/console.js", get(console::script))
+        .route("/events", get(console::events))
+        .route("/sign-in", post(console::submit_key))
+        .route("/answer", post(console::answer))
+        .route("/reply", post(console::reply))
+        .route("/profile", post(console::select_profile))
+        .route("/try", post(console::call_tool))
+        .route("/replay", post(console::replay))
+        .route(login_callback::PATH, get(login_callback::ask).post(login_callback::agree))
 }

@@ -1,4 +1,4 @@
-//! The keys with which people sign in at the status page.
+//! The keys with which people sign in at the console.
 
 use std::sync::Arc;
 

@@ -14,7 +14,7 @@ use super::sessions::{ClientSessions, Sessions};
 use crate::Error;
 use crate::app_version::{AppVersion, Lease, Listener, Switch};
 use crate::approval::PendingApprovals;
-use crate::page::StatusPage;
+use crate::console::Console;
 use crate::protocol::handler::Handler;
 use crate::server::Shared;
 
@@ -29,8 +29,10 @@ pub(super) struct HttpState {
     pub(super) mcp: StreamableHttpServerConfig,
     /// The memory budget of request bodies.
     pub(super) bodies: BodyBudget,
-    /// The status page, if there is one. The rules of the app may disable it.
-    pub(super) page: Option<StatusPage>,
+    /// The console, if there is one. The rules of the app may disable it.
+    pub(super) console: Option<Console>,
+    /// True if nothing but the console is served. The rules of the app do not disable it then.
+    pub(super) is_console_only: bool,
     /// The approvals that people answer by links.
     pub(super) approvals: Option<PendingApprovals>,
 }
@@ -57,6 +59,11 @@ impl HttpState {
         let shared = Arc::clone(&self.shared);
         let handler = move || Ok(Handler::over_http(Arc::clone(&shared)));
         StreamableHttpService::new(handler, sessions, self.mcp.clone())
+    }
+
+    /// Returns the console, if these rules permit it.
+    pub(super) fn permitted_console(&self, rules: &AdmissionRules) -> Option<&Console> {
+        self.console.as_ref().filter(|_| self.is_console_only || rules.has_page)
     }
 
     pub(super) fn rules(&self) -> Arc<AdmissionRules> {

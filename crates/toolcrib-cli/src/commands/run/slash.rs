@@ -184,7 +184,7 @@ impl Session<'_> {
                     let words = decision_display::in_words(&decision, rules);
                     say(&format!("{}: {words}", entry.tool.name.dotted()));
                     say(&format!("  decided by: {}", decision.rule));
-                    say(&format!("  because: {}", decision_display::reason(&decision)));
+                    say(&format!("  because: {}", decision.reason()));
                     say(&format!("  risk: {}   source: {}", entry.tool.traits().risk, entry.source));
                 }
             }

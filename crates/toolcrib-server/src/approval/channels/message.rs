@@ -10,8 +10,8 @@ use toolcrib_model::text::truncate_chars;
 use url::Url;
 
 use super::super::form::{escaped, one_line};
+use crate::console::shown_session;
 use crate::operator::WaitingCall;
-use crate::page::shown_session;
 
 /// The maximum length of the arguments in a message for people, in characters. The page of a link shows all of them.
 const MAX_ARGUMENTS_CHARS: usize = 2_000;

@@ -14,8 +14,8 @@ use toolcrib_tasks::channels::Mail;
 
 use self::message::ApprovalMessage;
 use super::links::{LinkDecision, LinkSigner};
+use crate::console::whole_arguments;
 use crate::operator::WaitingCall;
-use crate::page::whole_arguments;
 
 /// The path of the page that a link leads to, which the token follows.
 pub(crate) const LINK_PATH: &str = "/approve/";

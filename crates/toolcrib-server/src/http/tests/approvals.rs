@@ -5,7 +5,7 @@ use http::StatusCode;
 use toolcrib_testkit::{Canary, Hit, MailReceiver, wait_until};
 
 use super::*;
-use crate::StatusPage;
+use crate::Console;
 use crate::approval::{ApprovalLink, LinkDecision, OperatorAnswer, PendingApprovals};
 
 const TOKENS: &str = "[{name: ci, token: a-token-of-the-ci}, {name: alice-laptop, token: a-token-of-alice}]";
@@ -45,7 +45,7 @@ impl Approving {
         let approver = pending.approver(ClientApprover::new(Arc::new(DenyAll)));
         let runtime = Arc::new(Runtime::start(app, approver).await.unwrap());
         let server = Server::new(runtime, ServerSettings::default()).unwrap();
-        let server = server.with_page(StatusPage::new(&pending).unwrap()).with_approvals(&pending).unwrap();
+        let server = server.with_console(Console::new(&pending).unwrap()).with_approvals(&pending).unwrap();
         let listening = server.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let (address, leave) = (listening.address(), Arc::new(Notify::new()));
         let left = Arc::clone(&leave);

@@ -8,7 +8,7 @@ use super::super::Viewer;
 use super::super::html::{text, text_to};
 use super::super::markdown::markdown;
 use super::super::reply::{MAX_CONTENT_CHARS, field_name, is_editable, is_whole};
-use super::{PageView, heading, session};
+use super::{ConsoleView, heading, session};
 
 /// The maximum number of questions that are shown.
 const MAX_SHOWN: usize = 20;
@@ -19,19 +19,20 @@ const MAX_QUESTION_CHARS: usize = 4_000;
 /// The maximum length of a default value in an input, in characters.
 const MAX_DEFAULT_CHARS: usize = 300;
 
-impl PageView<'_> {
+impl ConsoleView<'_> {
     pub(super) fn user_questions(&self) -> Markup {
-        let all = self.page.pending.questions_to_user().all();
-        let mine: Vec<_> = all.iter().filter(|pending| self.may_see(&pending.question.session)).collect();
+        let all = self.console.pending.questions_to_user().all();
+        let mine: Vec<_> =
+            all.iter().filter(|pending| self.viewer.may_see(&pending.question.session)).collect();
         if mine.is_empty() {
-            return Markup::default();
+            return html! { section id="questions" data-live="items" {} };
         }
         html! {
-            section id="questions" {
+            section id="questions" data-live="items" {
                 (heading("Questions", mine.len()))
                 @for pending in mine.into_iter().take(MAX_SHOWN) {
                     @let question = &pending.question;
-                    article {
+                    article id=(format!("question-{}", pending.id)) tabindex="0" {
                         h3 {
                             @match (&question.server, &question.agent) {
                                 (Some(server), _) => { "The server " (text(server)) " asks, and gets the answer" }
@@ -54,7 +55,7 @@ impl PageView<'_> {
         let is_plain =
             question.content.is_none() && question.choices.is_empty() && question.fields.is_empty();
         html! {
-            pre { (text_to(&question.question, MAX_QUESTION_CHARS)) }
+            pre tabindex="0" { (text_to(&question.question, MAX_QUESTION_CHARS)) }
             @if let Some(link) = question.link.as_deref().filter(|link| is_web_page(link)) {
                 p { a href=(link) target="_blank" rel="noreferrer noopener" { "Open the page" } }
             }
@@ -66,19 +67,19 @@ impl PageView<'_> {
                         p { label { input type="radio" name="choice" required value=(number); " " (text(choice)) } }
                     }
                     @for (number, field) in question.fields.iter().enumerate() {
-                        (self::field(&field_name(number), field))
+                        (input_of(&field_name(number), field))
                     }
                     @if is_plain { p { label { "In words " input name="feedback" maxlength="1000"; } } }
-                    button name="say" value="yes" { (if is_plain { "Yes" } else { "Agree" }) }
+                    button class="allow" name="say" value="yes" { (if is_plain { "Yes" } else { "Agree" }) }
                 }
             } @else {
-                pre { (text_to(question.content.as_deref().unwrap_or_default(), MAX_CONTENT_CHARS)) }
+                pre tabindex="0" { (text_to(question.content.as_deref().unwrap_or_default(), MAX_CONTENT_CHARS)) }
                 p { "The text is too long to be shown whole, so it cannot be agreed to here." }
             }
             form method="post" action="/reply" {
                 (self.sealed_question(id, &reply_to(id)))
-                button name="say" value="no" { "No" }
-                " " input name="feedback" maxlength="1000" placeholder="why not";
+                button class="deny" name="say" value="no" { "No" }
+                " " input name="feedback" maxlength="1000" placeholder="why not" aria-label="Why not";
             }
         }
     }
@@ -101,14 +102,15 @@ fn content(question: &UserQuestion) -> Markup {
         (markdown(&question.question, own, MAX_CONTENT_CHARS))
         @if is_editable(own) {
             // Browsers drop the first line break within the element.
-            textarea name="content" rows="16" { "\n" (text_to(own, MAX_CONTENT_CHARS)) }
+            textarea name="content" rows="16" aria-label="The text" { "\n" (text_to(own, MAX_CONTENT_CHARS)) }
         } @else {
-            pre { (text_to(own, MAX_CONTENT_CHARS)) }
+            pre tabindex="0" { (text_to(own, MAX_CONTENT_CHARS)) }
         }
     }
 }
 
-fn field(name: &str, field: &FormField) -> Markup {
+/// Renders the input of a field, with its label.
+pub(in crate::console) fn input_of(name: &str, field: &FormField) -> Markup {
     let required = field.required && field.default.is_none();
     let default = field.default.as_ref();
     let select = |options: &[(&str, &str, bool)]| {

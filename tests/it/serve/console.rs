@@ -1,4 +1,11 @@
-//! The status page: what it shows to whom, and that only the operator's yes, given there, lets a call run.
+//! The console: what it shows to whom, and that only the operator's yes, given there, lets a call run.
+
+mod browser;
+mod driven;
+mod guarded;
+mod hostile;
+mod large;
+mod pages;
 
 use std::path::Path;
 use std::process::Stdio;
@@ -16,9 +23,17 @@ const GRANTED: &str = "{default_policy: grant}";
 /// A server whose tool is described by somebody who means no good.
 const HOSTILE: &str = r#"<script>alert(1)</script> \" onmouseover=alert(2) <img src=x onerror=alert(3)>"#;
 
+/// The script of the console, which is the only one.
+const SCRIPT: &str = "<script src=\"/console.js\" defer></script>";
+
 /// A served app, and the key of its operator.
 pub(super) async fn start(lab: &Lab) -> (Served, String) {
-    let mut child = lab.start(&["serve", "app.yaml", "--http", "0"]);
+    start_by(lab, &["serve", "app.yaml", "--http", "0"]).await
+}
+
+/// What this command serves, and the key of its operator.
+async fn start_by(lab: &Lab, words: &[&str]) -> (Served, String) {
+    let mut child = lab.start(words);
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     let key = timeout(PATIENCE, async {
         loop {
@@ -101,24 +116,42 @@ async fn anybody_on_this_machine_reads_it_without_scripts() {
     served
         .modern(&[], "tools/call", json!({"name": "hello__say_hello", "arguments": {"name": "Secretia"}}))
         .await;
-    let page = served.get("/", &[]).await;
-    assert_eq!(page.status, 200);
-    let policy = page.header("content-security-policy").unwrap();
-    assert!(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"), "{policy}");
-    assert!(!policy.contains("unsafe") && !policy.contains("script-src"), "{policy}");
-    assert_eq!(page.header("access-control-allow-origin"), None);
-    for shown in
-        ["<td>team.ask</td>", "<td>hello.say_hello</td>", "loaded", "granted", "<td class=\"ok\">ok</td>"]
+    let mut shown = String::new();
+    for path in ["/", "/calls", "/tools", "/tasks", "/sessions", "/policy"] {
+        let page = served.get(path, &[]).await;
+        assert_eq!(page.status, 200, "{path}");
+        let policy = page.header("content-security-policy").unwrap();
+        for part in
+            ["default-src 'none'", "script-src 'self'", "connect-src 'self'", "frame-ancestors 'none'"]
+        {
+            assert!(policy.contains(part) && !policy.contains("unsafe"), "{policy}");
+        }
+        assert_eq!(page.header("access-control-allow-origin"), None);
+        assert_eq!(page.body.matches(SCRIPT).count(), 1, "{path}");
+        shown.push_str(&page.body.replace(SCRIPT, ""));
+    }
+    for part in [
+        "team.ask</a>",
+        "hello.say_hello</a>",
+        ">loaded, connected<",
+        "granted",
+        "data-label=\"Outcome\" class=\"ok\">ok</td>",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    for hidden in
+        ["<script", "style=", "Secretia", "action=\"/answer\"", "action=\"/try\"", "action=\"/replay\""]
     {
-        assert!(page.body.contains(shown), "{shown}: {}", page.body);
+        assert!(!shown.contains(hidden), "{hidden}: {shown}");
     }
-    for hidden in ["<script", "style=", "Secretia", "action=\"/answer\""] {
-        assert!(!page.body.contains(hidden), "{hidden}: {}", page.body);
+    for (path, kind) in
+        [("/console.css", "text/css; charset=utf-8"), ("/console.js", "text/javascript; charset=utf-8")]
+    {
+        let file = served.get(path, &[]).await;
+        assert_eq!((file.status, file.header("content-type")), (200, Some(kind)));
     }
-    let style = served.get("/status.css", &[]).await;
-    assert_eq!((style.status, style.header("content-type")), (200, Some("text/css; charset=utf-8")));
-    let found = served.get("/?q=greet+somebody", &[]).await.body;
-    for shown in ["value=\"greet somebody\"", "<td>hello.say_hello</td>", "keyword: rank 1", "together: "] {
+    let found = served.get("/tools?q=greet+somebody", &[]).await.body;
+    for shown in ["value=\"greet somebody\"", "hello.say_hello</a>", "keyword: rank 1", "together: "] {
         assert!(found.contains(shown), "{shown}: {found}");
     }
 }
@@ -148,16 +181,23 @@ async fn what_a_server_calls_its_tools_stays_a_text() {
     let lab = app("", GRANTED).with_file("server.sh", script);
     let (served, _) = start(&lab).await;
     served.modern(&[], "tools/call", json!({"name": "<b>none</b>", "arguments": {}})).await;
-    for path in
-        ["/", "/?q=%3Cscript%3Ealert(4)%3C/script%3E%22onfocus=alert(5)", "/?q=alert", "/?told=%3Cscript%3E"]
-    {
-        let page = served.get(path, &[]).await.body;
+    for path in [
+        "/tools",
+        "/calls",
+        "/tools?q=%3Cscript%3Ealert(4)%3C/script%3E%22onfocus=alert(5)",
+        "/tools?q=alert",
+        "/?told=%3Cscript%3E",
+    ] {
+        let page = served.get(path, &[]).await.body.replace(SCRIPT, "");
         for markup in ["<script", "<img", "<b>none", "\"onfocus", "\u{202e}"] {
             assert!(!page.contains(markup), "{path}: {markup}: {page}");
         }
     }
-    let page = served.get("/?q=team.ask", &[]).await.body;
-    for shown in ["&lt;script&gt;alert(1)&lt;/script&gt; &quot; onmouseover", "&lt;b&gt;none"] {
+    for (path, shown) in [
+        ("/tools?q=team.ask", "&lt;script&gt;alert(1)&lt;/script&gt; &quot; onmouseover"),
+        ("/calls", "&lt;b&gt;none"),
+    ] {
+        let page = served.get(path, &[]).await.body;
         assert!(page.contains(shown), "{shown}: {page}");
     }
 }
@@ -216,8 +256,9 @@ async fn a_yes_at_the_page_lets_exactly_that_call_run() {
     let said = read(&mut other).await.body;
     assert!(said.contains("approval_denied") && said.contains("not today"), "{said}");
     assert_eq!(lab.read("home/called"), "ask\n");
-    let page = served.get("/", &[named]).await.body;
-    for shown in ["Nothing waits.", "approved", "approval_denied", "of them for an answer"] {
+    assert!(served.get("/", &[named]).await.body.contains("Nothing waits."));
+    let page = served.get("/calls", &[named]).await.body;
+    for shown in ["approved", "approval_denied", "of them for an answer"] {
         assert!(page.contains(shown), "{shown}: {page}");
     }
 }
@@ -242,23 +283,36 @@ async fn with_tokens_it_wants_one_and_shows_what_that_one_may_see() {
     let all = ("authorization", "Bearer a-token-for-all-of-it");
     served.modern(&[all], "tools/call", json!({"name": "hello__status", "arguments": {}})).await;
     let cookie = cookie(&send(&served, "/sign-in", &[], "key=a-token-for-the-builds").await);
-    let page = served.get("/", &[("cookie", &cookie)]).await.body;
+    let page = served.get("/tools", &[("cookie", &cookie)]).await.body;
     assert!(page.contains("you read as the client ci") && page.contains("hello.say_hello"), "{page}");
     // Neither the tools nor the calls of others, nor what answers them.
-    for hidden in ["team", "serve/all/", "action=\"/answer\""] {
-        assert!(!page.contains(hidden), "{hidden}: {page}");
+    for path in
+        ["/", "/calls", "/call?id=1", "/tools", "/tool?name=team.ask", "/sessions", "/policy?tool=team.ask"]
+    {
+        let page = served.get(path, &[("cookie", &cookie)]).await.body.replace("name=team.ask", "");
+        for hidden in [
+            "team.ask</",
+            "Asks the team",
+            "serve/all/",
+            "action=\"/answer\"",
+            "action=\"/try\"",
+            "hello.status in",
+        ] {
+            assert!(!page.contains(hidden), "{hidden}: {page}");
+        }
     }
     assert_eq!(send(&served, "/answer", &[("cookie", &cookie)], "question=1").await.status, 403);
     let cookie = operator(&served, &key).await;
-    let page = served.get("/", &[("cookie", &cookie)]).await.body;
-    assert!(page.contains("team.ask") && page.contains("serve/all/"), "{page}");
+    assert!(served.get("/tools", &[("cookie", &cookie)]).await.body.contains("team.ask"));
+    let page = served.get("/calls", &[("cookie", &cookie)]).await.body;
+    assert!(page.contains("serve/all/"), "{page}");
 }
 
 #[tokio::test]
 async fn an_app_may_have_none() {
     let lab = app("serve: {page: false}", GRANTED);
     let served = Served::start(&lab, &[]).await;
-    for path in ["/", "/status.css", "/?q=x"] {
+    for path in ["/", "/console.css", "/console.js", "/events", "/calls", "/tools?q=x"] {
         assert_eq!(served.get(path, &[]).await.status, 404, "{path}");
     }
 }
@@ -280,16 +334,15 @@ async fn a_browser_shows_it_and_runs_nothing() {
         dom.contains("<h1>") && dom.contains("Waiting for approval") && dom.contains("Allow this call"),
         "{dom}"
     );
-    assert!(dom.contains("&lt;script&gt;document.title=1") && !dom.contains("<script"), "{dom}");
+    assert!(
+        !dom.replace("<script src=\"/console.js\" defer=\"\"></script>", "").contains("<script"),
+        "{dom}"
+    );
     assert!(!dom.contains("<title>1"), "{dom}");
     let to = format!("--screenshot={}", picture.display());
     browse(&lab, &browser, &["--window-size=1100,900", &to, &address]).await;
     let bytes = std::fs::read(&picture).expect("a picture");
     assert!(bytes.starts_with(b"\x89PNG") && bytes.len() > 10_000, "{} bytes", bytes.len());
-    // The one in the docs is made in this way.
-    if let Some(copy) = std::env::var_os("TOOLCRIB_SCREENSHOT") {
-        std::fs::copy(&picture, copy).unwrap();
-    }
 }
 
 /// What the browser says. It is given a profile of its own.
@@ -331,10 +384,11 @@ async fn a_question_to_the_user_is_answered_at_the_page_and_a_late_answer_is_tol
         json!({"question": "Agreed?", "content": content, "choices": ["red", "blue"], "fields": fields});
     let (mut stream, page) = waiting_for(&served, &cookie, "ask_user", &asked, "Agreed?").await;
     assert!(page.contains(
-        "<textarea name=\"content\" rows=\"16\">\n\n# Plan\n1. &lt;b&gt;Ship&lt;/b&gt;</textarea>"
+        "<textarea name=\"content\" rows=\"16\" aria-label=\"The text\">\n\n# Plan\n1. &lt;b&gt;Ship&lt;/b&gt;</textarea>"
     ));
     assert!(page.contains("<h4>Plan</h4><p>1. &lt;b&gt;Ship&lt;/b&gt;</p>"), "{page}");
-    assert!(page.contains("<option value=\"1\" selected>us</option>") && !page.contains("<script"), "{page}");
+    assert!(page.contains("<option value=\"1\" selected>us</option>"), "{page}");
+    assert!(!page.replace(SCRIPT, "").contains("<script"), "{page}");
     // Others see that somebody asks, and not what.
     let others = served.get("/", &[]).await.body;
     assert!(others.contains("Questions") && !others.contains("Agreed?"), "{others}");
@@ -390,9 +444,9 @@ async fn lists_for_people_show_titles_and_leave_out_what_is_not_to_be_picked() {
     assert_eq!(of_desk.len(), 2, "{all}");
 
     let (served, _key) = start(&lab).await;
-    let page = served.get("/", &[]).await.body;
-    assert!(page.contains("<td>desk.open<br><small>Open &lt;a&gt; ticket</small></td>"), "{page}");
+    let page = served.get("/tools", &[]).await.body;
+    assert!(page.contains("desk.open</a><br><small>Open &lt;a&gt; ticket</small></td>"), "{page}");
     assert!(!page.contains("desk.purge"), "{page}");
-    let found = served.get("/?q=desk.purge", &[]).await.body;
+    let found = served.get("/tools?q=desk.purge", &[]).await.body;
     assert!(found.contains("desk.purge"), "{found}");
 }

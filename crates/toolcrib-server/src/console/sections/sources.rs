@@ -7,7 +7,7 @@ use toolcrib_port::{Reject, RejectKind};
 
 use super::super::Viewer;
 use super::super::html::text;
-use super::{PageView, heading, table};
+use super::{ConsoleView, heading, table};
 
 /// The maximum number of sources that are shown.
 const MAX_SOURCES: usize = 200;
@@ -23,7 +23,7 @@ struct SourceRow<'a> {
     rejects: Vec<&'a Reject>,
 }
 
-impl PageView<'_> {
+impl ConsoleView<'_> {
     pub(super) fn sources(&self) -> Markup {
         let (snapshot, health) = (self.runtime.snapshot(), self.runtime.health());
         let mut sources: BTreeMap<&str, SourceRow<'_>> = BTreeMap::new();
@@ -44,15 +44,15 @@ impl PageView<'_> {
         let rows = html! {
             @for (name, source) in sources.iter().take(MAX_SOURCES) {
                 tr {
-                    td { (text(name)) }
+                    td data-label="Source" { (text(name)) }
                     @match (source.down, health.get(*name)) {
-                        (None, None) => td class="ok" { "loaded" },
-                        (None, Some(Ok(state))) => td class="ok" { "loaded, " (text(state)) },
-                        (None, Some(Err(reason))) => td class="bad" { b { "loaded, fails:" } " " (text(reason)) },
-                        (Some(reject), _) => td class="bad" { b { (state(reject.kind)) } " " (text(&reject.reason)) },
+                        (None, None) => td data-label="State" class="ok" { "loaded" },
+                        (None, Some(Ok(state))) => td data-label="State" class="ok" { "loaded, " (text(state)) },
+                        (None, Some(Err(reason))) => td data-label="State" class="bad" { b { "loaded, fails:" } " " (text(reason)) },
+                        (Some(reject), _) => td data-label="State" class="bad" { b { (state(reject.kind)) } " " (text(&reject.reason)) },
                     }
-                    td class="number" { (source.tools) }
-                    td {
+                    td data-label="Tools" class="number" { (source.tools) }
+                    td data-label=[(!source.rejects.is_empty()).then_some("Rejected")] {
                         @for reject in source.rejects.iter().take(MAX_REJECTS) {
                             div class="bad" {
                                 b { (text(reject.name.as_deref().unwrap_or_default())) } " " (text(&reject.reason))
@@ -66,9 +66,9 @@ impl PageView<'_> {
             }
         };
         html! {
-            section id="sources" {
+            section id="sources" data-live="" {
                 (heading("Sources", sources.len()))
-                (table(&["Source", "State", "Tools", "Rejected"], &rows))
+                (table("Sources", &["Source", "State", "Tools", "Rejected"], &rows))
             }
         }
     }

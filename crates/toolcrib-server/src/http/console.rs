@@ -1,8 +1,11 @@
-//! Authentication and form handling of the status page.
+//! Authentication and form handling of the console.
 //!
 //! Forms are accepted from the page itself only. The `Origin`, if there is one, must be this server, regardless of the
 //! origins that `/mcp` permits. The form comes with a cookie that browsers do not send from other sites, and an answer
 //! to a question carries the seal of that question.
+
+mod events;
+mod operator_calls;
 
 use std::net::SocketAddr;
 use std::ops::Deref;
@@ -25,16 +28,17 @@ use super::reply;
 use super::state::HttpState;
 use crate::app_version::Lease;
 use crate::approval::{AnswerOutcome, OperatorAnswer};
-use crate::page::{
-    Fields, MAX_FORM_BYTES, MAX_REPLY_BYTES, PROFILE_FORM, PageState, PageView, STYLE, Viewer, answer_to,
-    page, reply as reply_of, reply_to, sign_in,
+use crate::console::{
+    ConsoleState, ConsoleView, Fields, MAX_FORM_BYTES, MAX_REPLY_BYTES, PROFILE_FORM, Page, SCRIPT, STYLE,
+    Viewer, answer_to, page, reply as reply_of, reply_to, sign_in,
 };
 
-/// The content security policy of the page: browsers may show it, load its style and submit its forms to this server.
-const POLICY: &str = "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+pub(super) use events::events;
+pub(super) use operator_calls::{call_tool, replay};
 
-/// The maximum length of a query, in characters.
-const MAX_QUERY_CHARS: usize = 1_000;
+/// The content security policy of the pages: browsers may show them, load their style and script from this server, and
+/// send their requests and forms to it.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// The value of the operator's cookie.
 const OPERATOR: &str = "operator";
@@ -60,15 +64,15 @@ pub(super) async fn show(
     ConnectInfo(address): ConnectInfo<SocketAddr>,
     request: Request<Body>,
 ) -> Result<Response, PageRejection> {
-    let page_request = state.page_request(&request, address)?;
+    let console_request = state.console_request(&request, address)?;
     let fields = Fields::read(request.uri().query().unwrap_or_default());
     if let Some(key) = fields.get("key") {
-        return Ok(page_request.set_cookie(key));
+        return Ok(console_request.set_cookie(key));
     }
-    let Some(viewer) = page_request.viewer(request.headers()) else {
+    let Some(viewer) = console_request.viewer(request.headers()) else {
         return Ok(html(StatusCode::UNAUTHORIZED, sign_in(false)));
     };
-    let query: String = fields.get("q").unwrap_or_default().chars().take(MAX_QUERY_CHARS).collect();
+    let Some(requested) = Page::at(request.uri().path()) else { return Err(no_page()) };
     let told = match fields.get("told") {
         Some("taken") => Some("The answer was accepted."),
         Some("profile") => Some("The profile was selected."),
@@ -79,17 +83,18 @@ pub(super) async fn show(
         _ => None,
     };
     if viewer.approver().is_some() {
-        page_request.page.pending.saw_page();
-        page_request.page.pending.refresh().await;
+        console_request.console.pending.saw_page();
+        console_request.console.pending.refresh().await;
     }
-    let view = PageView {
-        runtime: &page_request.lease.runtime,
-        page: page_request.page,
+    let view = ConsoleView {
+        runtime: &console_request.lease.runtime,
+        console: console_request.console,
         viewer: &viewer,
-        query: &query,
+        fields: &fields,
         told,
+        dry_run: None,
     };
-    Ok(html(StatusCode::OK, page(&view).await))
+    Ok(html(StatusCode::OK, page(&view, requested).await))
 }
 
 /// Serves the style of the page.
@@ -99,10 +104,20 @@ pub(super) async fn style(
     request: Request<Body>,
 ) -> Result<Response, PageRejection> {
     let admitted = state.admit(&request, address)?;
-    if !admitted.has_links() && (state.page.is_none() || !admitted.rules.has_page) {
+    if !admitted.has_links() && state.permitted_console(&admitted.rules).is_none() {
         return Err(no_page());
     }
     Ok(guarded(StatusCode::OK, "text/css; charset=utf-8", Body::from(STYLE)))
+}
+
+/// Serves the script of the console.
+pub(super) async fn script(
+    State(state): State<Arc<HttpState>>,
+    ConnectInfo(address): ConnectInfo<SocketAddr>,
+    request: Request<Body>,
+) -> Result<Response, PageRejection> {
+    state.console_request(&request, address)?;
+    Ok(guarded(StatusCode::OK, "text/javascript; charset=utf-8", Body::from(SCRIPT)))
 }
 
 /// Signs a viewer in with a key or a token.
@@ -111,9 +126,9 @@ pub(super) async fn submit_key(
     ConnectInfo(address): ConnectInfo<SocketAddr>,
     request: Request<Body>,
 ) -> Result<Response, PageRejection> {
-    let page_request = state.page_request(&request, address)?;
-    let fields = page_request.form(request, MAX_FORM_BYTES).await?;
-    Ok(page_request.set_cookie(fields.get("key").unwrap_or_default()))
+    let console_request = state.console_request(&request, address)?;
+    let fields = console_request.form(request, MAX_FORM_BYTES).await?;
+    Ok(console_request.set_cookie(fields.get("key").unwrap_or_default()))
 }
 
 /// Accepts the operator's answer to a call.
@@ -122,18 +137,18 @@ pub(super) async fn answer(
     ConnectInfo(address): ConnectInfo<SocketAddr>,
     request: Request<Body>,
 ) -> Result<Response, PageRejection> {
-    let page_request = state.page_request(&request, address)?;
-    let viewer = page_request.viewer(request.headers());
+    let console_request = state.console_request(&request, address)?;
+    let viewer = console_request.viewer(request.headers());
     let Some(approver) = viewer.as_ref().and_then(Viewer::approver) else { return Err(not_answering()) };
-    let (question, fields) = page_request.sealed_form(request, MAX_FORM_BYTES, answer_to).await?;
+    let (question, fields) = console_request.sealed_form(request, MAX_FORM_BYTES, answer_to).await?;
     let said = match fields.get("say") {
         Some("once") => OperatorAnswer::Once,
         Some("tool") => OperatorAnswer::Tool,
         Some("deny") => OperatorAnswer::deny(fields.get("feedback").unwrap_or_default()),
         _ => return Ok(reply::plain(StatusCode::BAD_REQUEST, "expected `once`, `tool` or `deny`")),
     };
-    page_request.page.pending.saw_page();
-    Ok(match page_request.page.pending.answer_as(approver, question, said).await {
+    console_request.console.pending.saw_page();
+    Ok(match console_request.console.pending.answer_as(approver, question, said).await {
         Ok(AnswerOutcome::Accepted) => see("/?told=taken", None),
         Ok(AnswerOutcome::Recorded) => see("/?told=recorded", None),
         Ok(AnswerOutcome::TooLate) => see("/?told=gone", None),
@@ -148,10 +163,10 @@ pub(super) async fn reply(
     ConnectInfo(address): ConnectInfo<SocketAddr>,
     request: Request<Body>,
 ) -> Result<Response, PageRejection> {
-    let page_request = state.operator_request(&request, address)?;
-    let (id, fields) = page_request.sealed_form(request, MAX_REPLY_BYTES, reply_to).await?;
-    page_request.page.pending.saw_page();
-    let questions = page_request.page.pending.questions_to_user();
+    let console_request = state.operator_request(&request, address)?;
+    let (id, fields) = console_request.sealed_form(request, MAX_REPLY_BYTES, reply_to).await?;
+    console_request.console.pending.saw_page();
+    let questions = console_request.console.pending.questions_to_user();
     let Some(question) = questions.get(id) else { return Ok(see("/?told=late", None)) };
     let answer = match reply_of(&question, &fields) {
         Ok(answer) => answer,
@@ -173,12 +188,12 @@ pub(super) async fn select_profile(
     ConnectInfo(address): ConnectInfo<SocketAddr>,
     request: Request<Body>,
 ) -> Result<Response, PageRejection> {
-    let page_request = state.operator_request(&request, address)?;
-    let fields = page_request.form(request, MAX_FORM_BYTES).await?;
-    if !page_request.page.keys.is_sealed(PROFILE_FORM, fields.get("seal").unwrap_or_default()) {
+    let console_request = state.operator_request(&request, address)?;
+    let fields = console_request.form(request, MAX_FORM_BYTES).await?;
+    if !console_request.is_sealed(PROFILE_FORM, &fields) {
         return Err(foreign_form().into());
     }
-    let runtime = &page_request.lease.runtime;
+    let runtime = &console_request.lease.runtime;
     let profile = fields.get("profile").filter(|name| !name.is_empty());
     if profile.is_some_and(|name| !runtime.app().config.profiles.contains_key(name)) {
         return Ok(reply::plain(StatusCode::BAD_REQUEST, "there is no such profile; load the page again"));
@@ -195,9 +210,9 @@ fn not_answering() -> PageRejection {
     reply::last(StatusCode::FORBIDDEN, text).into()
 }
 
-/// Returns the response if there is no status page.
+/// Returns the response if there is no console.
 fn no_page() -> PageRejection {
-    let text = "there is no status page here; set `serve.page: true`";
+    let text = "there is no console here; set `serve.page: true`";
     reply::last(StatusCode::NOT_FOUND, text).into()
 }
 
@@ -210,12 +225,12 @@ pub(super) struct AdmittedRequest<'a> {
 }
 
 /// An admitted request to the page.
-struct PageRequest<'a> {
-    page: &'a PageState,
+struct ConsoleRequest<'a> {
+    console: &'a ConsoleState,
     admitted: AdmittedRequest<'a>,
 }
 
-impl<'a> Deref for PageRequest<'a> {
+impl<'a> Deref for ConsoleRequest<'a> {
     type Target = AdmittedRequest<'a>;
 
     fn deref(&self) -> &Self::Target {
@@ -236,37 +251,37 @@ impl HttpState {
             return Err(reply::last(StatusCode::FORBIDDEN, why).into());
         }
         if AllowedHosts::is_foreign(headers) {
-            let text = "the status page accepts nothing from other pages";
+            let text = "the console accepts nothing from other pages";
             return Err(reply::last(StatusCode::FORBIDDEN, text).into());
         }
         let permit = rules.rate_limiter.acquire(ClientKey::Address(address.ip())).map_err(reply::too_many)?;
         Ok(AdmittedRequest { state: self, rules, lease, _permit: permit })
     }
 
-    /// Checks that a request may reach the status page.
-    fn page_request<B>(
+    /// Checks that a request may reach the console.
+    fn console_request<B>(
         &self,
         request: &Request<B>,
         address: SocketAddr,
-    ) -> Result<PageRequest<'_>, PageRejection> {
+    ) -> Result<ConsoleRequest<'_>, PageRejection> {
         let admitted = self.admit(request, address)?;
-        match &self.page {
-            Some(page) if admitted.rules.has_page => Ok(PageRequest { page: &page.inner, admitted }),
-            _ => Err(no_page()),
+        match self.permitted_console(&admitted.rules) {
+            Some(console) => Ok(ConsoleRequest { console: &console.inner, admitted }),
+            None => Err(no_page()),
         }
     }
 
-    /// Checks that a request may reach the status page, and that the operator sends it.
+    /// Checks that a request may reach the console, and that the operator sends it.
     fn operator_request<B>(
         &self,
         request: &Request<B>,
         address: SocketAddr,
-    ) -> Result<PageRequest<'_>, PageRejection> {
-        let page_request = self.page_request(request, address)?;
-        if page_request.viewer(request.headers()) != Some(Viewer::Operator) {
+    ) -> Result<ConsoleRequest<'_>, PageRejection> {
+        let console_request = self.console_request(request, address)?;
+        if console_request.viewer(request.headers()) != Some(Viewer::Operator) {
             return Err(not_answering());
         }
-        Ok(page_request)
+        Ok(console_request)
     }
 
     /// Returns the name of the cookie. It contains the port, since browsers share cookies between the ports of a host.
@@ -275,7 +290,7 @@ impl HttpState {
     }
 }
 
-impl PageRequest<'_> {
+impl ConsoleRequest<'_> {
     /// Returns the viewer, or `None` if a token is required and missing.
     fn viewer(&self, headers: &HeaderMap) -> Option<Viewer> {
         let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
@@ -283,7 +298,7 @@ impl PageRequest<'_> {
         let mine = cookies.flat_map(|all| all.split(';')).filter_map(|one| one.trim().split_once('='));
         for value in mine.filter(|(other, _)| *other == name).map(|(_, value)| value) {
             let Some((who, seal)) = value.split_once('.') else { continue };
-            if !self.page.keys.is_sealed(&cookie_of(who), seal) {
+            if !self.console.keys.is_sealed(&cookie_of(who), seal) {
                 continue;
             }
             if who == OPERATOR {
@@ -305,7 +320,7 @@ impl PageRequest<'_> {
 
     /// Sets a cookie for the holder of a key or a token.
     fn set_cookie(&self, key: &str) -> Response {
-        let who = if self.page.keys.is_operator(key) {
+        let who = if self.console.keys.is_operator(key) {
             OPERATOR.to_owned()
         } else if let Some(person) = self.rules.people.of_key(key) {
             format!("person-{person}")
@@ -314,7 +329,7 @@ impl PageRequest<'_> {
         } else {
             return html(StatusCode::UNAUTHORIZED, sign_in(true));
         };
-        let seal = self.page.keys.sealed(&cookie_of(&who));
+        let seal = self.console.keys.sealed(&cookie_of(&who));
         let cookie = format!("{}={who}.{seal}; Path=/; HttpOnly; SameSite=Strict", self.state.cookie());
         see("/", Some(&cookie))
     }
@@ -330,8 +345,15 @@ impl PageRequest<'_> {
         let question = fields.get("question").and_then(|text| text.parse().ok());
         let seal = fields.get("seal").unwrap_or_default();
         let question =
-            question.filter(|id| self.page.keys.is_sealed(&sealed(*id), seal)).ok_or_else(foreign_form)?;
+            question.filter(|id| self.console.keys.is_sealed(&sealed(*id), seal)).ok_or_else(foreign_form)?;
         Ok((question, fields))
+    }
+}
+
+impl ConsoleRequest<'_> {
+    /// Returns true if a form carries the seal of this text.
+    fn is_sealed(&self, text: &str, fields: &Fields) -> bool {
+        self.console.keys.is_sealed(text, fields.get("seal").unwrap_or_default())
     }
 }
 
@@ -379,9 +401,11 @@ pub(super) fn html(status: StatusCode, text: String) -> Response {
 }
 
 /// Redirects the browser to a path of this server.
-fn see(path: &'static str, cookie: Option<&str>) -> Response {
+fn see(path: &str, cookie: Option<&str>) -> Response {
     let mut response = guarded(StatusCode::SEE_OTHER, "text/plain; charset=utf-8", Body::empty());
-    response.headers_mut().insert(LOCATION, HeaderValue::from_static(path));
+    if let Ok(location) = HeaderValue::try_from(path) {
+        response.headers_mut().insert(LOCATION, location);
+    }
     if let Some(cookie) = cookie.and_then(|cookie| HeaderValue::try_from(cookie).ok()) {
         response.headers_mut().insert(SET_COOKIE, cookie);
     }
@@ -392,8 +416,13 @@ fn see(path: &'static str, cookie: Option<&str>) -> Response {
 fn guarded(status: StatusCode, kind: &'static str, body: Body) -> Response {
     let mut response = Response::new(body);
     *response.status_mut() = status;
-    let headers: [(HeaderName, &'static str); 7] = [
-        (CONTENT_TYPE, kind),
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    guard(response)
+}
+
+/// Adds headers that restrict the browser to the necessary minimum.
+fn guard(mut response: Response) -> Response {
+    let headers: [(HeaderName, &'static str); 6] = [
         (CONTENT_SECURITY_POLICY, POLICY),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (CACHE_CONTROL, "no-store"),

@@ -65,7 +65,7 @@ fn chosen<'a>(choices: &'a [String], number: &str) -> Option<&'a String> {
 }
 
 /// Returns the value of a field, or `None` if it is empty.
-fn value(field: &FormField, fields: &Fields, name: &str) -> Result<Option<Value>, String> {
+pub(super) fn value(field: &FormField, fields: &Fields, name: &str) -> Result<Option<Value>, String> {
     if let FieldKind::Choices(choices) = &field.kind {
         let picked = fields.all(name).filter_map(|number| chosen(choices, number));
         let picked: Vec<&str> = picked.map(String::as_str).collect();
@@ -84,7 +84,7 @@ mod tests {
     use toolcrib_model::{FieldKind, FormField, UserAnswer, UserQuestion};
 
     use super::{MAX_CONTENT_CHARS, reply};
-    use crate::page::Fields;
+    use crate::console::Fields;
 
     fn question() -> UserQuestion {
         let field = |name: &str, kind| FormField {

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::super::html::text;
-use super::questions::{arguments, people, sentence, whole_arguments};
+use super::approvals::{arguments, people, sentence, whole_arguments};
 use super::{document, session};
 use crate::approval::{ApprovalLink, LinkDecision};
 use crate::operator::WaitingCall;
@@ -30,7 +30,7 @@ fn call_to_answer(call: &WaitingCall, link: &ApprovalLink) -> Markup {
     html! {
         p class="sum" { "you are " (text(&link.person)) }
         article {
-            h2 { (text(&call.tool)) " " span class="risk" { (call.risk.as_str()) } }
+            h2 { (text(&call.tool)) " " span class=(format!("risk {}", call.risk.as_str())) { (call.risk.as_str()) } }
             p {
                 "Called by " (text(&call.requester))
                 @if let Some(agent) = &call.agent { ", agent " (text(agent)) }
@@ -48,10 +48,10 @@ fn call_to_answer(call: &WaitingCall, link: &ApprovalLink) -> Markup {
                 // The address of the page is that of the form.
                 form method="post" {
                     @match decision {
-                        LinkDecision::Allow => button name="decision" value=(decision.as_str()) { "Allow this call" },
+                        LinkDecision::Allow => button class="allow" name="decision" value=(decision.as_str()) { "Allow this call" },
                         LinkDecision::Deny => {
-                            button name="decision" value=(decision.as_str()) { "Deny" }
-                            " " input name="feedback" maxlength="1000" placeholder="what to tell the model";
+                            button class="deny" name="decision" value=(decision.as_str()) { "Deny" }
+                            " " input name="feedback" maxlength="1000" aria-label="What to tell the model" placeholder="what to tell the model";
                         }
                     }
                 }

@@ -1,14 +1,14 @@
-//! The section with the tools and their ranking by a search.
+//! The page with the tools and their ranking by a search.
 
 use maud::{Markup, html};
 use toolcrib_meta::FoundTool;
 use toolcrib_policy::Principal;
 
 use super::super::html::{text, text_to};
-use super::{PageView, table};
+use super::{ConsoleView, Slice, link, table};
 
-/// The maximum number of tools that are listed without a search.
-const MAX_LISTED: usize = 100;
+/// The number of tools on a page.
+const PAGE_SIZE: usize = 100;
 
 /// The maximum number of search results.
 const MAX_FOUND: usize = 20;
@@ -19,51 +19,58 @@ const TITLE_CHARS: usize = 100;
 /// The maximum length of a shown description, in characters.
 const DESCRIPTION_CHARS: usize = 200;
 
+/// The maximum length of a query, in characters.
+const MAX_QUERY_CHARS: usize = 1_000;
+
 /// The maximum length of a shown query, in characters.
 const QUERY_CHARS: usize = 200;
 
-impl PageView<'_> {
+impl ConsoleView<'_> {
     pub(super) fn tools(&self) -> Markup {
+        let query = self.field("q", MAX_QUERY_CHARS);
         html! {
+            form class="filter" method="get" action="/tools" role="search" {
+                label { "Search " input type="search" name="q" maxlength="200" value=(text_to(&query, QUERY_CHARS)); }
+                button { "Search" }
+            }
             section id="tools" {
-                h2 { "Tools" }
-                form method="get" action="/" {
-                    label { "Search " input name="q" maxlength="200" value=(text_to(self.query, QUERY_CHARS)); }
-                    " " button { "Search" }
-                }
-                @if self.query.trim().is_empty() { (self.listed()) } @else { (self.found()) }
+                @if query.is_empty() { (self.listed()) } @else { (self.found(&query)) }
             }
         }
     }
 
     fn listed(&self) -> Markup {
         let snapshot = self.runtime.snapshot();
-        let (mut all, others): (Vec<_>, Vec<_>) =
+        let (all, others): (Vec<_>, Vec<_>) =
             snapshot.iter().filter(|entry| self.sees(entry)).partition(|entry| !entry.tool.traits().unlisted);
-        let beyond = all.len().saturating_sub(MAX_LISTED) + others.len();
-        all.truncate(MAX_LISTED);
+        let slice = Slice::new(&self.field("page", QUERY_CHARS), all.len(), PAGE_SIZE);
         let rows = html! {
-            @for entry in all {
+            @for entry in all.iter().skip(slice.skipped).take(PAGE_SIZE) {
                 tr {
-                    td {
-                        (text(&entry.tool.name.dotted()))
+                    td data-label="Tool" {
+                        (name(&entry.tool.name.dotted()))
                         @if let Some(title) = entry.tool.title() { br; small { (text_to(title, TITLE_CHARS)) } }
                     }
-                    td { (entry.tool.traits().risk.as_str()) }
-                    td { (text_to(&entry.tool.description, DESCRIPTION_CHARS)) }
+                    td data-label="Risk" { (risk(entry.tool.traits().risk.as_str())) }
+                    td data-label="What it does" { (text_to(&entry.tool.description, DESCRIPTION_CHARS)) }
+                    td data-label="Source" class="dim" { (text(&entry.source)) }
                 }
             }
         };
         html! {
-            (table(&["Tool", "Risk", "What it does"], &rows))
-            @if beyond > 0 { p { "and " (beyond) " more, which a search finds" } }
+            p class="dim" {
+                (all.len()) " tools."
+                @if !others.is_empty() { " A search finds " (others.len()) " more." }
+            }
+            (table("Tools", &["Tool", "Risk", "What it does", "Source"], &rows))
+            (slice.links("/tools", &[]))
         }
     }
 
     /// Renders the search results with explanations, like `toolcrib search --explain`.
-    fn found(&self) -> Markup {
+    fn found(&self, query: &str) -> Markup {
         let session = self.session();
-        let found = self.runtime.discovery().search(self.query, MAX_FOUND, Principal::new(&session));
+        let found = self.runtime.discovery().search(query, MAX_FOUND, Principal::new(&session));
         let found = match found {
             Ok(found) => found,
             Err(error) => return html! { p class="bad" { (text(&error.to_string())) } },
@@ -71,11 +78,11 @@ impl PageView<'_> {
         let rows = html! {
             @for (rank, tool) in (1..).zip(&found.results) {
                 tr {
-                    td class="number" { (rank) }
-                    td { (text(&tool.name)) }
-                    td { (tool.risk.as_str()) }
-                    td { (text_to(&tool.description, DESCRIPTION_CHARS)) }
-                    td { (explain(tool)) }
+                    td data-label="Rank" class="number" { (rank) }
+                    td data-label="Tool" { (name(&tool.name)) }
+                    td data-label="Risk" { (risk(tool.risk.as_str())) }
+                    td data-label="What it does" { (text_to(&tool.description, DESCRIPTION_CHARS)) }
+                    td data-label="Why it was found" { (explain(tool)) }
                 }
             }
         };
@@ -85,10 +92,20 @@ impl PageView<'_> {
             }
             @if !found.nearest.is_empty() { p { "Nearest: " (text(&found.nearest.join(", "))) } }
             @if !found.results.is_empty() {
-                (table(&["", "Tool", "Risk", "What it does", "Why it was found"], &rows))
+                (table("Search results", &["Rank", "Tool", "Risk", "What it does", "Why it was found"], &rows))
             }
         }
     }
+}
+
+/// Renders the name of a tool, which leads to its page.
+fn name(dotted: &str) -> Markup {
+    html! { a href=(link("/tool", &[("name", dotted)])) { (text(dotted)) } }
+}
+
+/// Renders the risk of a tool.
+pub(super) fn risk(risk: &str) -> Markup {
+    html! { span class=(format!("risk {risk}")) { (risk) } }
 }
 
 /// Renders the reasons why a tool was found, a line for each retriever.

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::super::Viewer;
 use super::super::html::text;
-use super::{PageView, heading, table};
+use super::{ConsoleView, heading, table};
 
 /// The text that the seal of the form protects.
 pub(crate) const PROFILE_FORM: &str = "profile";
@@ -12,7 +12,7 @@ pub(crate) const PROFILE_FORM: &str = "profile";
 /// The maximum number of overrides that are shown.
 const MAX_OVERRIDES: usize = 100;
 
-impl PageView<'_> {
+impl ConsoleView<'_> {
     /// Renders the profiles for viewers that are no clients: one is not told of tools outside of its profile.
     pub(super) fn profiles(&self) -> Markup {
         let overrides = self.runtime.executor().policy().overrides();
@@ -25,16 +25,16 @@ impl PageView<'_> {
         let rows = html! {
             @for (name, profile) in profiles {
                 tr {
-                    td { (name) }
-                    td { @if selected == Some(name) { "selected" } @else { (self.selection(Some(name))) } }
-                    td { (text(profile.description.as_deref().unwrap_or_default())) }
+                    td data-label="Profile" { (name) }
+                    td data-label="State" { @if selected == Some(name) { "selected" } @else { (self.selection(Some(name))) } }
+                    td data-label="Purpose" { (text(profile.description.as_deref().unwrap_or_default())) }
                 }
             }
         };
         html! {
             section id="profiles" {
                 (heading("Profiles", profiles.len()))
-                @if !profiles.is_empty() { (table(&["Profile", "State", "Purpose"], &rows)) }
+                @if !profiles.is_empty() { (table("Profiles", &["Profile", "State", "Purpose"], &rows)) }
                 @match selected {
                     None => p { "No profile is selected." },
                     Some(name) if profiles.contains_key(name) => (self.selection(None)),
@@ -61,7 +61,7 @@ impl PageView<'_> {
         html! {
             @if *self.viewer == Viewer::Operator {
                 form method="post" action="/profile" {
-                    input type="hidden" name="seal" value=(self.page.keys.sealed(PROFILE_FORM));
+                    input type="hidden" name="seal" value=(self.console.keys.sealed(PROFILE_FORM));
                     input type="hidden" name="profile" value=(profile.unwrap_or_default());
                     button { @if profile.is_some() { "Use" } @else { "Use no profile" } }
                 }

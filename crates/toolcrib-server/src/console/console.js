@@ -1,0 +1,107 @@
+"use strict";
+
+// Keeps the console current. Everything works without this script; pages then show the state of their last load.
+(() => {
+  const POLL_MS = 15000;
+  let isLoading = false;
+  let isStale = false;
+  let waiting = null;
+
+  // Parts that a person is editing, or has the focus in, stay as they are.
+  const isInUse = (part) =>
+    part.contains(document.activeElement) ||
+    [...part.querySelectorAll("input, textarea")].some((input) => input.value !== input.defaultValue);
+
+  const replace = (old, fresh) => {
+    if (!old.isEqualNode(fresh) && !isInUse(old)) old.replaceWith(document.adoptNode(fresh));
+  };
+
+  // Items come and go one by one, so that the one with the focus is never exchanged for another.
+  const merge = (old, fresh) => {
+    for (const item of [...old.children]) {
+      const next = item.id && fresh.querySelector("#" + CSS.escape(item.id));
+      if (next) replace(item, next);
+      else item.remove();
+    }
+    for (const item of [...fresh.children]) {
+      if (!item.id || !document.getElementById(item.id)) old.append(document.adoptNode(item));
+    }
+  };
+
+  const refresh = async () => {
+    if (isLoading) {
+      isStale = true;
+      return;
+    }
+    isLoading = true;
+    try {
+      const response = await fetch(location.href, { credentials: "same-origin" });
+      if (!response.ok) return;
+      const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
+      document.title = fresh.title;
+      for (const old of document.querySelectorAll("[data-live]")) {
+        const next = fresh.getElementById(old.id);
+        if (!next) continue;
+        if (old.dataset.live === "items") merge(old, next);
+        else replace(old, next);
+      }
+    } catch {
+      // The next event or the next interval tries again.
+    } finally {
+      isLoading = false;
+      if (isStale) {
+        isStale = false;
+        refresh();
+      }
+    }
+  };
+
+  const tell = (count) => {
+    const grew = waiting !== null && count > waiting;
+    waiting = count;
+    if (!grew || !("Notification" in window) || Notification.permission !== "granted") return;
+    const text = count === 1 ? "1 call or question waits" : count + " calls and questions wait";
+    const notification = new Notification("toolcrib", { body: text, tag: "toolcrib" });
+    notification.onclick = () => window.focus();
+  };
+
+  const events = new EventSource("/events");
+  events.addEventListener("change", (event) => {
+    tell(JSON.parse(event.data).waiting);
+    refresh();
+  });
+  setInterval(() => {
+    if (!document.hidden) refresh();
+  }, POLL_MS);
+
+  // The outcome of a form is told once.
+  const address = new URL(location.href);
+  if (address.searchParams.has("told")) {
+    address.searchParams.delete("told");
+    history.replaceState(null, "", address);
+  }
+
+  const keys = document.querySelector(".keys");
+  if (keys) keys.hidden = false;
+  const notify = document.getElementById("notify");
+  if (notify && "Notification" in window && Notification.permission === "default") {
+    notify.hidden = false;
+    notify.addEventListener("click", async () => {
+      await Notification.requestPermission();
+      notify.hidden = true;
+    });
+  }
+
+  document.addEventListener("keydown", (event) => {
+    const target = document.activeElement;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+    if (target.matches("input, textarea, select")) return;
+    const article = target.closest("article.waiting");
+    const all = [...document.querySelectorAll("article.waiting")];
+    const at = all.indexOf(article);
+    if (event.key === "j") all[Math.min(at + 1, all.length - 1)]?.focus();
+    else if (event.key === "k") all[Math.max(at - 1, 0)]?.focus();
+    else if (event.key === "a") article?.querySelector("button.allow")?.click();
+    else if (event.key === "d") article?.querySelector("button.deny")?.click();
+  });
+})();
