@@ -49,7 +49,7 @@ fn notes() -> Lab {
     });
     let app = json!({
         "app": {"id": "notes"},
-        "modules": {"hello": {}, "watcher": {}},
+        "modules": {"hello": {}},
         "tools": {
             "registry": [
                 {"type": "mcp", "namespace": "notes", "command": ["sh", "server.sh"], "cwd": "."},
