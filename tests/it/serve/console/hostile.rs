@@ -31,7 +31,7 @@ const MARKUP: [&str; 20] = [
     "<template><script>window.xss=1</script></template>",
     "<math><mtext><img src=x onerror=window.xss=1></mtext></math>",
     "<noscript><p title='</noscript><img src=x onerror=window.xss=1>'>",
-    "&lt;script&gt;&#x3c;script&#x3e;\\u003cscript\\u003e${window.xss=1}{{xss=1}}",
+    "&lt;script&gt;&#x3c;script&#x3e;\\u003cscript\\u003e$(window.xss=1)",
 ];
 
 /// What no page may contain, as a selector.
