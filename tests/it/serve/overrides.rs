@@ -62,3 +62,52 @@ async fn a_running_server_follows_the_profile_and_the_tools_that_its_operator_sw
     let refused = run(&lab, &["enable", "app.yaml", "hello.say_hello"]).await.expect(2);
     assert!(refused.report().contains("is not disabled"), "{}", refused.report());
 }
+
+#[tokio::test]
+async fn the_operator_disables_and_enables_tools_and_sources_at_the_page_and_nobody_else_does() {
+    let lab = app("profiles: {greet: {namespaces: [hello]}}", "{default_policy: grant}");
+    let (served, key) = start(&lab).await;
+    until_listed(&served, true).await;
+    assert!(!served.get("/", &[]).await.body.contains("action=\"/override\""));
+    let cookie = operator(&served, &key).await;
+    let named = [("cookie", cookie.as_str())];
+    let page = served.get("/", &named).await.body;
+    let (_, forms) = page.split_once("action=\"/override\"").unwrap();
+    let sealed = format!("seal={}", field(forms, "seal"));
+    let of_profile = page.split_once("action=\"/profile\"").unwrap().1;
+    let of_profile = format!("seal={}", field(of_profile, "seal"));
+    let change = "target=team.ask&say=disable";
+    let foreign = [named[0], ("origin", "https://evil.example")];
+    for (headers, form, status) in [
+        (&[][..], format!("{sealed}&{change}"), 403),
+        (&foreign, format!("{sealed}&{change}"), 403),
+        (&named, format!("{of_profile}&{change}"), 403),
+        (&named, change.to_owned(), 403),
+        (&named, format!("{sealed}&target=team.ask&say=perhaps"), 400),
+        (&named, format!("{sealed}&target=team.none&say=disable"), 400),
+        (&named, format!("{sealed}&target=tools&say=disable"), 400),
+        (&named, format!("{sealed}&target=team.ask&say=enable"), 400),
+        (&named, format!("{sealed}&target=tool:team.ask&say=remove"), 400),
+        (&named, format!("{sealed}&say=disable"), 400),
+    ] {
+        assert_eq!(send(&served, "/override", headers, &form).await.status, status, "{form}");
+    }
+    until_listed(&served, true).await;
+    for (change, is_listed, overrides) in [
+        ("target=team__ask&say=disable", false, "tool `team.ask`</td><td>disabled"),
+        ("target=tool:team.ask&say=enable", true, "Overrides <span class=\"count\">0<"),
+        ("target=source:mcp team&say=disable", false, "source `mcp team`</td><td>disabled"),
+        ("target=team.ask&say=enable", true, "tool `team.ask`</td><td>enabled"),
+        ("target=tool:team.ask&say=remove", false, "source `mcp team`</td><td>disabled"),
+        ("target=source:mcp team&say=remove", true, "Overrides <span class=\"count\">0<"),
+    ] {
+        let changed = send(&served, "/override", &named, &format!("{sealed}&{change}")).await;
+        assert_eq!((changed.status, changed.header("location")), (303, Some("/?told=override")), "{change}");
+        until_listed(&served, is_listed).await;
+        let page = served.get("/", &named).await.body;
+        assert!(page.contains(overrides), "{change}: {page}");
+        // Other processes follow.
+        let call = run(&lab, &["call", "app.yaml", "team.ask", "{}"]).await;
+        assert_eq!(call.report().contains("there is no tool `team.ask`"), !is_listed, "{change}: {call:?}");
+    }
+}

@@ -146,6 +146,7 @@ impl HttpServer {
             .route("/answer", post(page::answer))
             .route("/reply", post(page::reply))
             .route("/profile", post(page::select_profile))
+            .route("/override", post(page::change_override))
             .route(&format!("{LINK_PATH}{{token}}"), get(approve::show).post(approve::answer))
             .route("/metrics", get(endpoint::metrics))
             .route(PROTECTED_RESOURCE, get(endpoint::resource))

@@ -16,6 +16,7 @@ use http::header::{
     X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode};
+use toolcrib_runtime::OverrideError;
 
 use super::admission::AdmissionRules;
 use super::allowed_hosts::AllowedHosts;
@@ -26,7 +27,7 @@ use super::state::HttpState;
 use crate::app_version::Lease;
 use crate::approval::{AnswerOutcome, OperatorAnswer};
 use crate::page::{
-    Fields, MAX_FORM_BYTES, MAX_REPLY_BYTES, PROFILE_FORM, PageState, PageView, STYLE, Viewer, answer_to,
+    Fields, MAX_FORM_BYTES, MAX_REPLY_BYTES, OVERRIDE_FORM, PROFILE_FORM, PageState, PageView, STYLE, Viewer, answer_to,
     page, reply as reply_of, reply_to, sign_in,
 };
 
@@ -72,6 +73,7 @@ pub(super) async fn show(
     let told = match fields.get("told") {
         Some("taken") => Some("The answer was accepted."),
         Some("profile") => Some("The profile was selected."),
+        Some("override") => Some("The override was changed."),
         Some("recorded") => Some("Your approval was recorded. Another person has to approve the call too."),
         Some("refused") => Some("The answer does not count: another person has to answer."),
         Some("gone") => Some("That call no longer waits for an answer."),
@@ -173,11 +175,7 @@ pub(super) async fn select_profile(
     ConnectInfo(address): ConnectInfo<SocketAddr>,
     request: Request<Body>,
 ) -> Result<Response, PageRejection> {
-    let page_request = state.operator_request(&request, address)?;
-    let fields = page_request.form(request, MAX_FORM_BYTES).await?;
-    if !page_request.page.keys.is_sealed(PROFILE_FORM, fields.get("seal").unwrap_or_default()) {
-        return Err(foreign_form().into());
-    }
+    let (page_request, fields) = state.operator_form(request, address, PROFILE_FORM).await?;
     let runtime = &page_request.lease.runtime;
     let profile = fields.get("profile").filter(|name| !name.is_empty());
     if profile.is_some_and(|name| !runtime.app().config.profiles.contains_key(name)) {
@@ -186,6 +184,33 @@ pub(super) async fn select_profile(
     Ok(match runtime.use_profile(profile).await {
         Ok(()) => see("/?told=profile", None),
         Err(error) => reply::plain(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()),
+    })
+}
+
+/// Changes the override of a tool, a namespace, or a source for the operator.
+pub(super) async fn change_override(
+    State(state): State<Arc<HttpState>>,
+    ConnectInfo(address): ConnectInfo<SocketAddr>,
+    request: Request<Body>,
+) -> Result<Response, PageRejection> {
+    let (page_request, fields) = state.operator_form(request, address, OVERRIDE_FORM).await?;
+    let runtime = &page_request.lease.runtime;
+    let target = fields.get("target").unwrap_or_default().trim();
+    let changed = match (fields.get("say"), target.parse()) {
+        (Some("disable"), _) => runtime.disable(target).await.map(drop),
+        (Some("enable"), _) => runtime.enable(target).await.map(drop),
+        (Some("remove"), Ok(target)) => runtime.remove_override(&target).await,
+        _ => {
+            let text = "expected `enable`, `disable` or `remove` with a target; load the page again";
+            return Ok(reply::plain(StatusCode::BAD_REQUEST, text));
+        }
+    };
+    Ok(match changed {
+        Ok(()) => see("/?told=override", None),
+        Err(error @ OverrideError::Store(_)) => {
+            reply::plain(StatusCode::SERVICE_UNAVAILABLE, &error.to_string())
+        }
+        Err(error) => reply::plain(StatusCode::BAD_REQUEST, &error.to_string()),
     })
 }
 
@@ -267,6 +292,22 @@ impl HttpState {
             return Err(not_answering());
         }
         Ok(page_request)
+    }
+
+    /// Reads a form of the status page that the operator sends. It must carry the seal of this text.
+    async fn operator_form(
+        &self,
+        request: Request<Body>,
+        address: SocketAddr,
+        sealed: &str,
+    ) -> Result<(PageRequest<'_>, Fields), PageRejection> {
+        let page_request = self.operator_request(&request, address)?;
+        let fields = page_request.form(request, MAX_FORM_BYTES).await?;
+        let seal = fields.get("seal").unwrap_or_default();
+        if !page_request.page.keys.is_sealed(sealed, seal) {
+            return Err(foreign_form().into());
+        }
+        Ok((page_request, fields))
     }
 
     /// Returns the name of the cookie. It contains the port, since browsers share cookies between the ports of a host.
