@@ -85,7 +85,7 @@ async fn the_operator_disables_and_enables_tools_and_sources_at_the_page_and_nob
         (&named, change.to_owned(), 403),
         (&named, format!("{sealed}&target=team.ask&say=perhaps"), 400),
         (&named, format!("{sealed}&target=team.none&say=disable"), 400),
-        (&named, format!("{sealed}&target=tools&say=disable"), 400),
+        (&named, format!("{sealed}&target=context_builder&say=disable"), 400),
         (&named, format!("{sealed}&target=team.ask&say=enable"), 400),
         (&named, format!("{sealed}&target=tool:team.ask&say=remove"), 400),
         (&named, format!("{sealed}&say=disable"), 400),

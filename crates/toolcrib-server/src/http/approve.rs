@@ -11,7 +11,7 @@ use axum::extract::{ConnectInfo, Path, State};
 use axum::response::Response;
 use http::{Request, StatusCode};
 
-use super::page::{AdmittedRequest, PageRejection, html};
+use super::browser::{AdmittedRequest, PageRejection, html};
 use super::reply;
 use super::state::HttpState;
 use crate::approval::{

@@ -16,6 +16,7 @@ mod allowed_hosts;
 mod approve;
 mod auth;
 mod body;
+mod browser;
 mod connections;
 mod endpoint;
 mod event_stream;

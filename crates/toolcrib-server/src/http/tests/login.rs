@@ -43,7 +43,7 @@ async fn an_answer_is_taken_once_for_its_user_and_only_after_that_person_has_agr
     let refused = served.answer(&form(answer, "origin: https://evil.example\r\n")).await;
     assert!(refused.starts_with("HTTP/1.1 403"), "{refused}");
     let refused = served.answer(&request("POST", "/oauth/callback", "", answer)).await;
-    assert!(refused.starts_with("HTTP/1.1 403"), "{refused}");
+    assert!(refused.starts_with("HTTP/1.1 415"), "{refused}");
     assert!(!login.is_finished());
 
     let page = served.answer(&form(answer, "")).await;
