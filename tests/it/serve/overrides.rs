@@ -2,10 +2,11 @@
 
 use serde_json::json;
 use tokio::time::timeout;
+use toolcrib_testkit::{running, wait_until};
 
-use super::client::{SOON, Served, app};
+use super::client::{SOON, Served, app, call_ask};
 use super::page::{field, operator, send, start};
-use crate::support::{Lab, PATIENCE, Ran, binary};
+use crate::support::{Lab, PATIENCE, Ran, binary, mcp_script};
 
 /// Runs the binary beside one that serves.
 async fn run(lab: &Lab, arguments: &[&str]) -> Ran {
@@ -110,4 +111,59 @@ async fn the_operator_disables_and_enables_tools_and_sources_at_the_page_and_nob
         let call = run(&lab, &["call", "app.yaml", "team.ask", "{}"]).await;
         assert_eq!(call.report().contains("there is no tool `team.ask`"), !is_listed, "{change}: {call:?}");
     }
+}
+
+/// A server that leaves the id of its process.
+const LEAVES_ITS_ID: &str = r#"echo $$ >> "$HOME/started"
+on_call() { text "done"; }"#;
+
+/// Returns the processes of the server that run.
+fn servers(lab: &Lab) -> Vec<u32> {
+    let started = std::fs::read_to_string(lab.path("home/started")).unwrap_or_default();
+    let alive: Vec<u32> = running().unwrap().iter().map(|process| process.id).collect();
+    started.lines().map(|id| id.parse().unwrap()).filter(|id| alive.contains(id)).collect()
+}
+
+async fn until_servers_run(lab: &Lab, count: usize) -> Vec<u32> {
+    let look = || Ok(Some(servers(lab)).filter(|servers| servers.len() == count));
+    wait_until("the processes of the server", SOON, look).await.unwrap()
+}
+
+#[tokio::test]
+async fn the_process_of_a_disabled_source_ends_and_starts_again_when_it_is_enabled() {
+    let lab = app("", "{default_policy: grant}").with_file("server.sh", mcp_script(LEAVES_ITS_ID));
+    let (served, _) = start(&lab).await;
+    until_listed(&served, true).await;
+    let called = served.modern(&[], "tools/call", call_ask()).await.to_string();
+    assert!(called.contains("done"), "{called}");
+    let first = until_servers_run(&lab, 1).await;
+
+    run(&lab, &["disable", "app.yaml", "mcp team"]).await.expect(0);
+    until_servers_run(&lab, 0).await;
+    until_listed(&served, false).await;
+    let before = lab.read("home/started");
+    let refused = served.modern(&[], "tools/call", call_ask()).await.to_string();
+    assert!(!refused.contains("done"), "{refused}");
+    // Neither a command of the operator nor a new process starts it.
+    run(&lab, &["tools", "app.yaml"]).await.expect(0);
+    let (other, _) = start(&lab).await;
+    until_listed(&other, false).await;
+    drop(other);
+    assert_eq!(lab.read("home/started"), before);
+
+    run(&lab, &["enable", "app.yaml", "mcp team"]).await.expect(0);
+    until_listed(&served, true).await;
+    let called = served.modern(&[], "tools/call", call_ask()).await.to_string();
+    assert!(called.contains("done"), "{called}");
+    let second = until_servers_run(&lab, 1).await;
+    assert_ne!(first, second);
+
+    // An exception of a disabled source keeps its server.
+    run(&lab, &["enable", "app.yaml", "team.ask"]).await.expect(2);
+    run(&lab, &["disable", "app.yaml", "team"]).await.expect(0);
+    until_servers_run(&lab, 0).await;
+    run(&lab, &["enable", "app.yaml", "team.ask"]).await.expect(0);
+    until_listed(&served, true).await;
+    let called = served.modern(&[], "tools/call", call_ask()).await.to_string();
+    assert!(called.contains("done"), "{called}");
 }

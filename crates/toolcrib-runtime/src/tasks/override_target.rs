@@ -2,8 +2,9 @@
 
 use toolcrib_document::nearest;
 use toolcrib_policy::{OverrideTarget, Overrides, RUNTIME_NAMESPACE};
-use toolcrib_registry::Snapshot;
+use toolcrib_registry::{Entry, Snapshot};
 
+use super::overrides::is_disabled;
 use crate::{OverrideError, Runtime};
 
 impl Runtime {
@@ -16,7 +17,8 @@ impl Runtime {
     pub async fn enable(&self, text: &str) -> Result<OverrideTarget, OverrideError> {
         let target = self.override_target(text)?;
         let (snapshot, overrides) = (self.snapshot(), self.executor().policy().overrides());
-        let is_enabled = enabling(&target, &overrides, &snapshot)
+        let is_enabled = self
+            .enabling(&target, &overrides, &snapshot)
             .ok_or_else(|| OverrideError::NotDisabled { target: target.clone() })?;
         self.set_override(&target, is_enabled).await?;
         Ok(target)
@@ -49,49 +51,71 @@ impl Runtime {
     /// as `tool:github.search`. What was overridden may be missing from the app.
     fn override_target(&self, text: &str) -> Result<OverrideTarget, OverrideError> {
         let (snapshot, overrides) = (self.snapshot(), self.executor().policy().overrides());
-        let target = resolve(text, &snapshot, &overrides)?;
+        let target = self.resolve(text, &snapshot, &overrides)?;
         if is_of_runtime(&target, &snapshot) { Err(OverrideError::OfRuntime) } else { Ok(target) }
     }
-}
 
-/// Returns the override that enables a target; `None` if nothing disables it.
-fn enabling(target: &OverrideTarget, overrides: &Overrides, snapshot: &Snapshot) -> Option<Option<bool>> {
-    let own = overrides.targets.get(target).copied();
-    let mut without = overrides.clone();
-    without.targets.remove(target);
-    let is_of_target = |name: &str| matches!(target, OverrideTarget::Tool(tool) if tool == name);
-    let mut tools = snapshot.iter().chain(snapshot.unshaped().iter());
-    let is_covered =
-        tools.any(|entry| is_of_target(&entry.tool.name.dotted()) && without.disabled(&entry.tool).is_some());
-    match (own, is_covered) {
-        (Some(true), _) | (None, false) => None,
-        (_, true) => Some(Some(true)),
-        (Some(false), false) => Some(None),
+    /// Returns the override that enables a target; `None` if nothing disables it.
+    fn enabling(
+        &self,
+        target: &OverrideTarget,
+        overrides: &Overrides,
+        snapshot: &Snapshot,
+    ) -> Option<Option<bool>> {
+        let own = overrides.targets.get(target).copied();
+        let mut without = overrides.clone();
+        without.targets.remove(target);
+        let is_covered = match target {
+            OverrideTarget::Tool(name) => {
+                let mut tools = snapshot.iter().chain(snapshot.unshaped().iter());
+                let is_it = |entry: &Entry| entry.tool.name.dotted() == *name;
+                self.is_of_disabled_source(name, &without)
+                    || tools.any(|entry| is_it(entry) && without.disabled(&entry.tool).is_some())
+            }
+            OverrideTarget::Namespace(_) | OverrideTarget::Source(_) => false,
+        };
+        match (own, is_covered) {
+            (Some(true), _) | (None, false) => None,
+            (_, true) => Some(Some(true)),
+            (Some(false), false) => Some(None),
+        }
     }
-}
 
-fn resolve(
-    text: &str,
-    snapshot: &Snapshot,
-    overrides: &Overrides,
-) -> Result<OverrideTarget, OverrideError> {
-    if let Ok(target) = text.parse() {
-        return Ok(target);
+    fn resolve(
+        &self,
+        text: &str,
+        snapshot: &Snapshot,
+        overrides: &Overrides,
+    ) -> Result<OverrideTarget, OverrideError> {
+        if let Ok(target) = text.parse() {
+            return Ok(target);
+        }
+        let entries = || snapshot.iter().chain(snapshot.unshaped().iter());
+        let source = OverrideTarget::Source(text.to_owned());
+        let namespace = OverrideTarget::Namespace(text.to_owned());
+        if self.loaders().iter().any(|loader| loader.source() == text)
+            || entries().any(|entry| &*entry.source == text)
+        {
+            Ok(source)
+        } else if entries().any(|entry| entry.tool.name.namespace() == text) {
+            Ok(namespace)
+        } else if let Some(name) = tool_named(text, snapshot) {
+            Ok(OverrideTarget::Tool(name))
+        } else if self.is_of_disabled_source(text, overrides) {
+            Ok(OverrideTarget::Tool(text.to_owned()))
+        } else {
+            let known = [source, namespace, OverrideTarget::Tool(text.to_owned())];
+            let overridden = known.into_iter().find(|target| overrides.targets.contains_key(target));
+            overridden.ok_or_else(|| unknown(text, snapshot))
+        }
     }
-    let mut entries = snapshot.iter().chain(snapshot.unshaped().iter());
-    let mut rejects = snapshot.rejected().iter();
-    let source = OverrideTarget::Source(text.to_owned());
-    let namespace = OverrideTarget::Namespace(text.to_owned());
-    if entries.clone().any(|entry| &*entry.source == text) || rejects.any(|reject| reject.source == text) {
-        Ok(source)
-    } else if entries.any(|entry| entry.tool.name.namespace() == text) {
-        Ok(namespace)
-    } else if let Some(name) = tool_named(text, snapshot) {
-        Ok(OverrideTarget::Tool(name))
-    } else {
-        let known = [source, namespace, OverrideTarget::Tool(text.to_owned())];
-        let overridden = known.into_iter().find(|target| overrides.targets.contains_key(target));
-        overridden.ok_or_else(|| unknown(text, snapshot))
+
+    /// Returns true if a tool belongs to a source that is disabled, and may not be loaded therefore.
+    fn is_of_disabled_source(&self, tool: &str, overrides: &Overrides) -> bool {
+        let Some((namespace, _)) = tool.split_once('.') else { return false };
+        let mut owners =
+            self.loaders().iter().filter(|loader| loader.exclusive_namespace() == Some(namespace));
+        owners.any(|loader| is_disabled(loader.as_ref(), overrides))
     }
 }
 

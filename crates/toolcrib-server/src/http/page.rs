@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{ConnectInfo, State};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use http::header::COOKIE;
 use http::{HeaderMap, Request, StatusCode};
 use toolcrib_runtime::OverrideError;
