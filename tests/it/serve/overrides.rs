@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tokio::time::timeout;
-use toolcrib_testkit::{running, wait_until};
+use toolcrib_testkit::{processes_of, wait_until};
 
 use super::client::{SOON, Served, app, call_ask};
 use super::page::{field, operator, send, start};
@@ -120,8 +120,9 @@ on_call() { text "done"; }"#;
 /// Returns the processes of the server that run.
 fn servers(lab: &Lab) -> Vec<u32> {
     let started = std::fs::read_to_string(lab.path("home/started")).unwrap_or_default();
-    let alive: Vec<u32> = running().unwrap().iter().map(|process| process.id).collect();
-    started.lines().map(|id| id.parse().unwrap()).filter(|id| alive.contains(id)).collect()
+    let alive = processes_of(&lab.path(".")).unwrap();
+    let is_alive = |id: &u32| alive.iter().any(|process| process.id == *id);
+    started.lines().map(|id| id.parse().unwrap()).filter(is_alive).collect()
 }
 
 async fn until_servers_run(lab: &Lab, count: usize) -> Vec<u32> {
