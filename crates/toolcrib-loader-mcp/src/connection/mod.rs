@@ -116,11 +116,7 @@ impl McpConnection {
         Self::with_candidate(source, None, Arc::default())
     }
 
-    fn with_candidate(
-        source: McpSource,
-        candidate: Option<Candidate>,
-        suspension: Arc<Suspension>,
-    ) -> Self {
+    fn with_candidate(source: McpSource, candidate: Option<Candidate>, suspension: Arc<Suspension>) -> Self {
         let state = Mutex::new(ConnectionState::Idle { failed: None });
         let events = Arc::new(ServerEvents::new(&source.namespace));
         let candidate = Mutex::new(candidate);

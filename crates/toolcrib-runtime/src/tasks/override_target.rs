@@ -124,8 +124,9 @@ fn is_of_runtime(target: &OverrideTarget, snapshot: &Snapshot) -> bool {
     match target {
         OverrideTarget::Namespace(name) => name == RUNTIME_NAMESPACE,
         OverrideTarget::Tool(name) => name.split('.').next() == Some(RUNTIME_NAMESPACE),
-        OverrideTarget::Source(name) => entries
-            .any(|entry| &*entry.source == name && entry.tool.name.namespace() == RUNTIME_NAMESPACE),
+        OverrideTarget::Source(name) => {
+            entries.any(|entry| &*entry.source == name && entry.tool.name.namespace() == RUNTIME_NAMESPACE)
+        }
     }
 }
 

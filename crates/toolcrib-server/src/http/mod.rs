@@ -137,6 +137,7 @@ impl HttpServer {
     pub async fn serve(self, leave: impl Future<Output = ()>) -> Result<(), Error> {
         let Self { listener, state, .. } = self;
         let shared = Arc::clone(&state.shared);
+        let approvals = state.approvals.clone();
         let limits = shared.runtime().app().config.serve.limits.clone();
         let router = Router::new()
             .route("/mcp", any(endpoint::mcp))
@@ -168,6 +169,9 @@ impl HttpServer {
                     () = &mut serving => {}
                 }
                 shared.closing.cancel();
+                if let Some(pending) = &approvals {
+                    pending.end();
+                }
                 shared.suspended.clear();
                 let _ = tokio::time::timeout(CLOSE_TIMEOUT, &mut serving).await;
             }

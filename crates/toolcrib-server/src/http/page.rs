@@ -20,8 +20,8 @@ use super::reply;
 use super::state::HttpState;
 use crate::approval::{AnswerOutcome, OperatorAnswer};
 use crate::page::{
-    Fields, MAX_FORM_BYTES, MAX_REPLY_BYTES, OVERRIDE_FORM, PROFILE_FORM, PageState, PageView, STYLE, Viewer, answer_to,
-    page, reply as reply_of, reply_to, sign_in,
+    Fields, MAX_FORM_BYTES, MAX_REPLY_BYTES, OVERRIDE_FORM, PROFILE_FORM, PageState, PageView, STYLE, Viewer,
+    answer_to, page, reply as reply_of, reply_to, sign_in,
 };
 
 /// The maximum length of a query, in characters.
