@@ -16,7 +16,7 @@ use toolcrib_exec::Executor;
 use toolcrib_io::process::depth;
 use toolcrib_meta::Discovery;
 use toolcrib_policy::{Capabilities, OverrideTarget, Principal, Rule};
-use toolcrib_port::{Approver, ToolCaller};
+use toolcrib_port::{Approver, ToolCaller, ToolLoader};
 use toolcrib_prompt::Tokenizer;
 use toolcrib_registry::Snapshot;
 use toolcrib_results::{ResultLimits, Results, TokenCounter};
@@ -204,6 +204,11 @@ impl Runtime {
     /// Returns the tools as they are now.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.services.snapshot()
+    }
+
+    /// Returns the sources.
+    pub(crate) fn loaders(&self) -> &[Arc<dyn ToolLoader>] {
+        &self.services.loaders
     }
 
     /// Returns the status of the sources with a connection, by name: one word, or the reason of a failure.

@@ -1,5 +1,6 @@
 //! The tasks of an app.
 
+mod override_target;
 mod overrides;
 
 use std::fmt::Display;

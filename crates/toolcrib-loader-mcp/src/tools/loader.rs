@@ -166,6 +166,10 @@ impl ToolLoader for McpLoader {
             return LoadOutcome::failed(&*self.source, RejectKind::Changed, reason);
         }
         let cached = || source.tools_cache.as_ref().and_then(|tools_cache| tools_cache.load(source));
+        if self.connection.is_suspended() {
+            // Nobody may use the tools. The cached ones can be named by the operator.
+            return cached().map(|catalog| self.convert(catalog)).unwrap_or_default();
+        }
         if source.lazy
             && !self.connection.is_open()
             && let Some(catalog) = cached()
@@ -204,6 +208,14 @@ impl ToolLoader for McpLoader {
             () = due => {}
         }
         self.state.lock().due = None;
+    }
+
+    async fn set_suspended(&self, is_suspended: bool) {
+        if is_suspended {
+            self.connection.suspend().await;
+        } else {
+            self.connection.resume();
+        }
     }
 
     fn instructions(&self) -> Option<String> {

@@ -16,6 +16,7 @@ mod allowed_hosts;
 mod approve;
 mod auth;
 mod body;
+mod browser;
 mod connections;
 mod endpoint;
 mod event_stream;
@@ -136,6 +137,7 @@ impl HttpServer {
     pub async fn serve(self, leave: impl Future<Output = ()>) -> Result<(), Error> {
         let Self { listener, state, .. } = self;
         let shared = Arc::clone(&state.shared);
+        let approvals = state.approvals.clone();
         let limits = shared.runtime().app().config.serve.limits.clone();
         let router = Router::new()
             .route("/mcp", any(endpoint::mcp))
@@ -146,6 +148,7 @@ impl HttpServer {
             .route("/answer", post(page::answer))
             .route("/reply", post(page::reply))
             .route("/profile", post(page::select_profile))
+            .route("/override", post(page::change_override))
             .route(&format!("{LINK_PATH}{{token}}"), get(approve::show).post(approve::answer))
             .route("/metrics", get(endpoint::metrics))
             .route(PROTECTED_RESOURCE, get(endpoint::resource))
@@ -166,6 +169,9 @@ impl HttpServer {
                     () = &mut serving => {}
                 }
                 shared.closing.cancel();
+                if let Some(pending) = &approvals {
+                    pending.end();
+                }
                 shared.suspended.clear();
                 let _ = tokio::time::timeout(CLOSE_TIMEOUT, &mut serving).await;
             }

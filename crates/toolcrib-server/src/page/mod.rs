@@ -28,8 +28,8 @@ use crate::client::Client;
 pub(crate) use form::{Fields, MAX_FORM_BYTES};
 pub(crate) use reply::{MAX_REPLY_BYTES, reply};
 pub(crate) use sections::{
-    LinkPage, PROFILE_FORM, PageView, answer_to, link_page, login_answered, login_question, page, reply_to,
-    session as shown_session, sign_in, whole_arguments,
+    LinkPage, OVERRIDE_FORM, PROFILE_FORM, PageView, answer_to, link_page, login_answered, login_question,
+    page, reply_to, session as shown_session, sign_in, whole_arguments,
 };
 
 /// The style of the page. It is served under a separate path, so that the page needs no inline style.

@@ -38,6 +38,8 @@ pub enum RecordKind {
     Key,
     /// A question that waits for the answer of a person.
     Question,
+    /// An answer to a question whose caller makes its call again.
+    Answer,
     /// A message to one of the processes.
     Message,
     /// A suspended call that its client can resume.
@@ -52,7 +54,7 @@ pub enum RecordKind {
 
 impl RecordKind {
     /// All kinds.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Background,
         Self::Watcher,
         Self::Schedule,
@@ -62,6 +64,7 @@ impl RecordKind {
         Self::Process,
         Self::Key,
         Self::Question,
+        Self::Answer,
         Self::Message,
         Self::Suspended,
         Self::NotBegun,
@@ -81,6 +84,7 @@ impl RecordKind {
             Self::Process => "process",
             Self::Key => "key",
             Self::Question => "question",
+            Self::Answer => "answer",
             Self::Message => "message",
             Self::Suspended => "suspended",
             Self::NotBegun => "not_begun",

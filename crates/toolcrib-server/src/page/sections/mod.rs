@@ -3,6 +3,7 @@
 mod approval_link;
 mod calls;
 mod login;
+mod overrides;
 mod profiles;
 mod questions;
 mod sources;
@@ -13,6 +14,7 @@ mod user_questions;
 pub(crate) use approval_link::{LinkPage, link_page};
 pub(crate) use login::{login_answered, login_question};
 use maud::{DOCTYPE, Markup, html};
+pub(crate) use overrides::OVERRIDE_FORM;
 pub(crate) use profiles::PROFILE_FORM;
 pub(crate) use questions::{answer_to, whole_arguments};
 use toolcrib_app::sections::serve::{LOCAL_CLIENT, sessions_of};
@@ -60,6 +62,7 @@ pub(crate) async fn page(view: &PageView<'_>) -> String {
         (view.questions())
         (view.user_questions())
         (view.profiles())
+        (view.overrides())
         (view.sources())
         (view.tools())
         (view.calls())

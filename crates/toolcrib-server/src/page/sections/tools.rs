@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use toolcrib_meta::FoundTool;
-use toolcrib_policy::Principal;
+use toolcrib_policy::{OverrideTarget, Principal};
 
 use super::super::html::{text, text_to};
 use super::{PageView, table};
@@ -51,11 +51,12 @@ impl PageView<'_> {
                     }
                     td { (entry.tool.traits().risk.as_str()) }
                     td { (text_to(&entry.tool.description, DESCRIPTION_CHARS)) }
+                    td { (self.disabling(&OverrideTarget::Tool(entry.tool.name.dotted()))) }
                 }
             }
         };
         html! {
-            (table(&["Tool", "Risk", "What it does"], &rows))
+            (table(&["Tool", "Risk", "What it does", ""], &rows))
             @if beyond > 0 { p { "and " (beyond) " more, which a search finds" } }
         }
     }
