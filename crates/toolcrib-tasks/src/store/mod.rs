@@ -3,6 +3,7 @@
 //! A [`Store`] holds [`Record`]s: JSON objects with a kind, an id and the session that they belong to. Acknowledged
 //! changes of a durable store survive a power failure.
 
+mod audit;
 mod encoded_changes;
 mod error;
 mod memory;
@@ -20,6 +21,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use toolcrib_model::Secret;
 
+pub use audit::{AuditRow, AuditTable};
 pub use error::StoreError;
 pub use memory::MemoryStore;
 #[cfg(feature = "postgres")]

@@ -20,6 +20,7 @@ use tokio::time::{Instant, sleep, timeout};
 use toolcrib_model::Secret;
 
 use self::statements::{MIGRATIONS, Prepared, migrate, now, write_uncommitted};
+use super::audit::AuditRow;
 use super::encoded_changes::{PendingWrite, Refused, WriteQueue};
 use super::{
     Change, Record, RecordKind, Store, StoreError, StoreStatus, ids_with, milliseconds, without_credentials,
@@ -97,6 +98,16 @@ impl PostgresStore {
         let database = PostgresDatabase::new(url)?;
         database.migrate().await?;
         Ok(Self { database: Arc::new(database) })
+    }
+}
+
+impl PostgresStore {
+    /// Appends audit records, except those that are there already.
+    pub(super) async fn append_audit(&self, records: &[AuditRow]) -> Result<(), StoreError> {
+        let mut session = self.database.session().await?;
+        let appended = statements::append_audit(session.connection(), records);
+        let appended = within(OPERATION_TIMEOUT, appended).await;
+        session.end(appended).map_err(|fault| self.database.error(fault))
     }
 }
 

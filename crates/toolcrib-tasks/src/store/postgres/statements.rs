@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use sqlx::{Connection as _, PgConnection};
 
+use crate::store::audit::AuditRow;
 use crate::store::StoreError;
 use crate::store::encoded_changes::{EncodedChange, EncodedChanges, PendingWrite, Refused};
 
@@ -27,7 +28,7 @@ const VERSION_TABLE: [&str; 2] = [
 ];
 
 /// The statements that migrate a database from each version to the next. A released migration is never changed.
-pub(super) const MIGRATIONS: [&[&str]; 2] = [
+pub(super) const MIGRATIONS: [&[&str]; 3] = [
     &[
         // As in SQLite, ids are sorted by their bytes.
         "CREATE TABLE toolcrib_records (
@@ -39,6 +40,10 @@ pub(super) const MIGRATIONS: [&[&str]; 2] = [
     &[
         "ALTER TABLE toolcrib_records ADD COLUMN ends BIGINT",
         "CREATE INDEX toolcrib_records_ends ON toolcrib_records (ends) WHERE ends IS NOT NULL",
+    ],
+    &[
+        "CREATE TABLE toolcrib_audit (id TEXT PRIMARY KEY, time TIMESTAMPTZ NOT NULL, record JSON NOT NULL)",
+        "CREATE INDEX toolcrib_audit_time ON toolcrib_audit (time)",
     ],
 ];
 
@@ -130,6 +135,22 @@ async fn write(
         statement.execute(&mut *connection).await?;
     }
     Ok(None)
+}
+
+/// Appends audit records, except those that are there already.
+pub(super) async fn append_audit(connection: &mut PgConnection, records: &[AuditRow]) -> sqlx::Result<()> {
+    let column = |value: fn(&AuditRow) -> &String| records.iter().map(value).collect::<Vec<_>>();
+    sqlx::query(
+        "INSERT INTO toolcrib_audit (id, time, record)
+         SELECT id, time::TIMESTAMPTZ, record::JSON
+         FROM UNNEST($1::TEXT[], $2::TEXT[], $3::TEXT[]) AS row (id, time, record) ON CONFLICT DO NOTHING",
+    )
+    .bind(column(|row| &row.id))
+    .bind(column(|row| &row.time))
+    .bind(column(|row| &row.record))
+    .execute(connection)
+    .await?;
+    Ok(())
 }
 
 /// Migrates the tables, and returns their version before. Those of a newer version are not changed.
