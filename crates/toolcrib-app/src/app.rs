@@ -10,7 +10,9 @@ use toolcrib_document::{Document, Error as DocumentError, Format, Limits, parse}
 use toolcrib_io::files::{ProtectedFiles, make_private, read_bounded, state_folder};
 use toolcrib_loader_mcp::tools::{TrustLock, TrustLockError};
 use toolcrib_modules::memory::Memory;
+use toolcrib_oauth::client::TokenStore;
 use toolcrib_results::Secrets;
+use toolcrib_tasks::store::{LazyStore, RecordKind, RecordTable};
 
 use crate::file::{empty_sections, foreign_keys, former_names, variables};
 use crate::resolved::ResolvedSettings;
@@ -45,6 +47,8 @@ pub struct App {
     pub(crate) above: Arc<[PathBuf]>,
     /// The files that this app, those that call it and those that it calls are made of.
     pub(crate) protected: ProtectedFiles,
+    /// The store that processes on several machines share, if the app names one.
+    pub(crate) shared_store: Option<Arc<LazyStore>>,
     /// Notes on keys that were read under a former name.
     pub(crate) notes: Vec<String>,
 }
@@ -122,6 +126,8 @@ impl App {
             file.workspace = workspace.map(|workspace| file.path(&workspace));
         }
         let resolved = Arc::new(ResolvedSettings::new(&config, &file));
+        let shared_store = resolved.task_store.as_ref().and_then(|store| store.as_ref().ok());
+        let shared_store = shared_store.and_then(LazyStore::of_server).map(Arc::new);
         let (memory, pins) = (memory(path), pins(path));
         let session_states = SessionStates::default();
         let served_profile = None;
@@ -136,6 +142,7 @@ impl App {
             resolved,
             above,
             protected,
+            shared_store,
             notes,
         })
     }
@@ -151,6 +158,14 @@ impl App {
     /// them out of what it writes.
     pub fn secrets(&self) -> &Secrets {
         &self.file.secrets
+    }
+
+    /// Returns the store for tokens of upstream servers: that of the app if it is in PostgreSQL, else that of the user.
+    pub(crate) fn token_store(&self) -> Result<TokenStore, String> {
+        match &self.shared_store {
+            Some(store) => TokenStore::shared(Arc::new(RecordTable::new(Arc::clone(store), RecordKind::Token))),
+            None => TokenStore::of_user(),
+        }
     }
 
     /// Returns the approved state of the app's MCP servers, and the changes since: the lock file next to the app file,

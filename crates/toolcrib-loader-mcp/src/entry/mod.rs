@@ -14,7 +14,7 @@ use toolcrib_io::files::cache_folder;
 use toolcrib_io::http::is_private_url;
 use toolcrib_io::process::{Sandbox, SandboxAccess, SandboxPlace, SandboxSettings};
 use toolcrib_model::Secret;
-use toolcrib_oauth::client::LoginLinks;
+use toolcrib_oauth::client::{LoginLinks, TokenStore};
 use toolcrib_policy::access::{AccessRules, Mode};
 use toolcrib_port::ToolEngine;
 use toolcrib_sdk::{AppEntry, MAX_USERS, Seconds, Source, UserHeaders};
@@ -38,6 +38,9 @@ pub trait ServerEntry: AppEntry {
 
     /// Returns the approved state of the app's servers; `None` for an app that is not in a file.
     fn trust_lock(&self) -> Result<Option<Arc<TrustLock>>, String>;
+
+    /// Returns the store for tokens of servers.
+    fn token_store(&self) -> Result<TokenStore, String>;
 
     /// Returns the logins of users by a link.
     fn login_links(&self) -> LoginLinks;

@@ -6,6 +6,7 @@
 mod audit;
 mod encoded_changes;
 mod error;
+mod lazy;
 mod memory;
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -23,6 +24,7 @@ use toolcrib_model::Secret;
 
 pub use audit::{AuditRow, AuditTable};
 pub use error::StoreError;
+pub use lazy::{LazyStore, RecordTable};
 pub use memory::MemoryStore;
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;

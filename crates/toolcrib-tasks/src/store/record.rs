@@ -48,11 +48,13 @@ pub enum RecordKind {
     Result,
     /// A change of an operator to what callers may use.
     Override,
+    /// The encrypted tokens of an upstream server.
+    Token,
 }
 
 impl RecordKind {
     /// All kinds.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Background,
         Self::Watcher,
         Self::Schedule,
@@ -67,6 +69,7 @@ impl RecordKind {
         Self::NotBegun,
         Self::Result,
         Self::Override,
+        Self::Token,
     ];
 
     /// Returns its name in the store.
@@ -86,6 +89,7 @@ impl RecordKind {
             Self::NotBegun => "not_begun",
             Self::Result => "result",
             Self::Override => "override",
+            Self::Token => "token",
         }
     }
 
