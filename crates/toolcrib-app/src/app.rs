@@ -128,7 +128,7 @@ impl App {
         let resolved = Arc::new(ResolvedSettings::new(&config, &file));
         let shared_store = resolved.task_store.as_ref().and_then(|store| store.as_ref().ok());
         let shared_store = shared_store.and_then(LazyStore::of_server).map(Arc::new);
-        let (memory, pins) = (memory(path), pins(path));
+        let (memory, pins) = (memory(path), pins(path, shared_store.as_ref()));
         let session_states = SessionStates::default();
         let served_profile = None;
         Ok(Self {
@@ -169,7 +169,7 @@ impl App {
     }
 
     /// Returns the approved state of the app's MCP servers, and the changes since: the lock file next to the app file,
-    /// as `app.yaml.lock`. `None` for an app that was not read from a file.
+    /// as `app.yaml.lock`, or the store if it is in PostgreSQL. `None` for an app that was not read from a file.
     pub fn pins(&self) -> Result<Option<Arc<TrustLock>>, Arc<TrustLockError>> {
         self.pins.clone()
     }
@@ -208,11 +208,18 @@ fn typed(document: &Document, is_on_disk: bool) -> Result<Box<AppConfig>, Docume
 }
 
 /// Reads the lock file next to the app file.
-fn pins(path: Option<&Path>) -> Result<Option<Arc<TrustLock>>, Arc<TrustLockError>> {
+fn pins(
+    path: Option<&Path>,
+    shared_store: Option<&Arc<LazyStore>>,
+) -> Result<Option<Arc<TrustLock>>, Arc<TrustLockError>> {
     let Some(path) = path else { return Ok(None) };
     let mut lock = path.as_os_str().to_owned();
     lock.push(".lock");
-    TrustLock::open(lock).map(|lock| Some(Arc::new(lock))).map_err(Arc::new)
+    let mut lock = TrustLock::open(lock).map_err(Arc::new)?;
+    if let Some(store) = shared_store {
+        lock = lock.with_table(Arc::new(RecordTable::new(Arc::clone(store), RecordKind::Pin)));
+    }
+    Ok(Some(Arc::new(lock)))
 }
 
 /// Returns the store of the module `memory` for an app: a separate file in the folder for program state, or in this

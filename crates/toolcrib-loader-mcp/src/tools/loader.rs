@@ -80,7 +80,7 @@ impl McpLoader {
     }
 
     /// Converts the list into tools. Tools that differ from the approved ones become rejects.
-    fn convert(&self, catalog: Catalog) -> LoadOutcome {
+    async fn convert(&self, catalog: Catalog) -> LoadOutcome {
         let source = self.connection.source();
         let mut loaded = LoadOutcome::default();
         self.state.lock().server = catalog.server.clone();
@@ -104,8 +104,10 @@ impl McpLoader {
                 }
             }
         }
-        let trust_lock = source.trust_lock.as_ref();
-        let quarantined = trust_lock.map(|trust_lock| trust_lock.check(source, &usable)).unwrap_or_default();
+        let quarantined = match &source.trust_lock {
+            Some(trust_lock) => trust_lock.check(source, &usable).await,
+            None => Vec::new(),
+        };
         for (at, (wire, tool)) in usable.iter().zip(tools).enumerate() {
             if quarantined.binary_search(&at).is_ok() {
                 loaded.rejected.push(self.reject_changed(wire));
@@ -154,9 +156,19 @@ impl ToolLoader for McpLoader {
 
     async fn load(&self) -> LoadOutcome {
         let source = self.connection.source();
-        if let Some(trust_lock) = &source.trust_lock
-            && !trust_lock.admit_server(source)
-        {
+        let is_approved = match &source.trust_lock {
+            Some(trust_lock) => trust_lock.admit_server(source).await,
+            None => Ok(true),
+        };
+        let is_approved = match is_approved {
+            Ok(is_approved) => is_approved,
+            Err(error) => {
+                let reason = format!("it is unknown whether the server was approved: {error}");
+                self.state.lock().due = Some(Instant::now() + MAX_BACKOFF);
+                return LoadOutcome::failed(&*self.source, RejectKind::Unavailable, reason);
+            }
+        };
+        if !is_approved {
             let reason = format!(
                 "MCP server `{}` is not the one that was approved under `{}`: its command line or URL has changed, \
                  and it is not started; `toolcrib tools --changed` shows the difference, `toolcrib trust` approves it",
@@ -173,18 +185,21 @@ impl ToolLoader for McpLoader {
             if catalog.server.ignores_discover {
                 self.connection.expect_no_discover();
             }
-            return self.convert(catalog);
+            return self.convert(catalog).await;
         }
         match self.fetch().await {
             Ok(catalog) => {
                 self.state.lock().due = catalog.ttl.map(|ttl| Instant::now() + ttl.clamp(MIN_TTL, MAX_TTL));
-                self.convert(catalog)
+                self.convert(catalog).await
             }
             Err(broken) => {
                 self.state.lock().due =
                     Some(self.connection.retry_at().unwrap_or(Instant::now() + MAX_BACKOFF));
                 // The cached tools can be found, and a call of one reports the problem.
-                let mut loaded = cached().map(|catalog| self.convert(catalog)).unwrap_or_default();
+                let mut loaded = match cached() {
+                    Some(catalog) => self.convert(catalog).await,
+                    None => LoadOutcome::default(),
+                };
                 loaded.rejected.insert(0, self.reject(None, broken.kind, &broken.reason));
                 loaded
             }

@@ -16,6 +16,9 @@ const MAX_RESULT_BYTES: usize = 64 * 1024 * 1024;
 /// The maximum size of a message between processes, which has the answer to a call, in bytes of JSON.
 const MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
 
+/// The maximum size of the record of the approved tools of a server, whose definitions have up to 4 MiB, in bytes of JSON.
+const MAX_PIN_BYTES: usize = 16 * 1024 * 1024;
+
 /// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -50,11 +53,13 @@ pub enum RecordKind {
     Override,
     /// The encrypted tokens of an upstream server.
     Token,
+    /// The approved tools of an MCP server.
+    Pin,
 }
 
 impl RecordKind {
     /// All kinds.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Background,
         Self::Watcher,
         Self::Schedule,
@@ -70,6 +75,7 @@ impl RecordKind {
         Self::Result,
         Self::Override,
         Self::Token,
+        Self::Pin,
     ];
 
     /// Returns its name in the store.
@@ -90,6 +96,7 @@ impl RecordKind {
             Self::Result => "result",
             Self::Override => "override",
             Self::Token => "token",
+            Self::Pin => "pin",
         }
     }
 
@@ -98,6 +105,7 @@ impl RecordKind {
         match self {
             Self::Script => MAX_SCRIPT_BYTES,
             Self::Message => MAX_MESSAGE_BYTES,
+            Self::Pin => MAX_PIN_BYTES,
             Self::Result => MAX_RESULT_BYTES,
             _ => MAX_RECORD_BYTES,
         }
