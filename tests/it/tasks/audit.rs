@@ -123,7 +123,11 @@ async fn a_full_spool_is_as_a_full_disk() {
     let lab = lab(&forwarder.url(&database), ", required: true, max_bytes: 1048576");
     let mut served = Served::start(&lab).await;
     let address = forwarder.stop().await;
-    let line = format!("waiting-{} {{\"time\": \"2026-03-01T09:00:00Z\", \"text\": \"{}\"}}\n", 1, "x".repeat(1_048_000));
+    let line = format!(
+        "waiting-{} {{\"time\": \"2026-03-01T09:00:00Z\", \"text\": \"{}\"}}\n",
+        1,
+        "x".repeat(1_048_000)
+    );
     std::fs::write(lab.path("audit.spool"), line).unwrap();
     let mut refused = json!(null);
     // There is room for few records.

@@ -68,10 +68,16 @@ pub(crate) fn check(
     {
         errors.push(wrong("max_bytes", format!("`max_bytes` is at least {MIN_AUDIT_BYTES}, not {given}")));
     }
-    let is_stored = section.is_some_and(|section| section.store);
-    if is_stored && matches!(settings.task_store, None | Some(Ok(StoreLocation::File(_)))) {
-        let message = "Expected a store of PostgreSQL for the records, found none; set `store` of the app to its URL";
-        errors.push(wrong("store", message.into()));
+    let found = match &settings.task_store {
+        None => Some("none"),
+        Some(Ok(StoreLocation::File(_))) => Some("a file"),
+        Some(Ok(StoreLocation::Postgres(_)) | Err(_)) => None,
+    };
+    if let Some(found) = found.filter(|_| section.is_some_and(|section| section.store)) {
+        let message = format!(
+            "Expected a store of PostgreSQL for the records, found {found}; set `store` of the app to a URL of a database"
+        );
+        errors.push(wrong("store", message));
     }
     match &settings.audit_key {
         Some(Ok(key)) if key.trim().is_empty() => {
@@ -79,5 +85,23 @@ pub(crate) fn check(
         }
         Some(Err(error)) => errors.push(error.clone()),
         Some(Ok(_)) | None => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Blueprint;
+
+    #[test]
+    fn records_are_sent_to_a_store_in_postgres_only() {
+        let error = |store: &str| {
+            let app = format!("{store}audit: {{path: audit.spool, store: true}}\n");
+            Blueprint::from_text("app.yaml", &app).err().map(|error| error.to_string())
+        };
+        for (store, found) in [("", "none"), ("store: tasks.db\n", "a file")] {
+            let error = error(store).unwrap();
+            assert!(error.contains(&format!("of PostgreSQL for the records, found {found}")), "{error}");
+        }
+        assert_eq!(error("store: postgres://localhost/tasks\n"), None);
     }
 }

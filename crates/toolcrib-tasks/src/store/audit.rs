@@ -49,7 +49,9 @@ impl AuditTable {
     #[cfg_attr(not(feature = "postgres"), expect(clippy::unused_async, reason = "there is no table then"))]
     pub async fn append(&self, records: &[AuditRow]) -> Result<(), StoreError> {
         #[cfg(feature = "postgres")]
-        return self.store.append_audit(records).await;
+        {
+            self.store.append_audit(records).await
+        }
         #[cfg(not(feature = "postgres"))]
         {
             let _ = records;

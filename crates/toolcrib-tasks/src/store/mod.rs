@@ -6,6 +6,7 @@
 mod audit;
 mod encoded_changes;
 mod error;
+mod failpoint;
 mod lazy;
 mod memory;
 #[cfg(feature = "postgres")]
@@ -62,6 +63,19 @@ pub trait Store: Send + Sync {
 
     /// Releases a lease. Its owner stays known, so that the changes of an earlier owner are refused.
     async fn release(&self, id: &str, owner: &str) -> Result<(), StoreError>;
+
+    /// Counts a call of a rate, unless it is early by more than a tolerance: the next call is on time after an interval.
+    /// Returns the time after which the call may be attempted again, which is zero if it was counted. Stores of one
+    /// machine count nothing, and always return zero.
+    async fn count_call(
+        &self,
+        rate: &str,
+        interval: Duration,
+        tolerance: Duration,
+    ) -> Result<Duration, StoreError> {
+        let _ = (rate, interval, tolerance);
+        Ok(Duration::ZERO)
+    }
 
     /// Returns true if another process has changed the store since the last call of this function. Always returns false
     /// if no other process can open the store.

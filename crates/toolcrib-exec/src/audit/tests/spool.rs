@@ -37,10 +37,8 @@ async fn a_spool_gives_each_record_of_several_writers_once_and_is_empty_then() {
     let mut all = BTreeSet::new();
     let mut count = 0;
     std::thread::scope(|scope| {
-        let writers: Vec<_> = sinks
-            .iter()
-            .map(|sink| scope.spawn(|| (0..500).for_each(|_| write(sink))))
-            .collect();
+        let writers: Vec<_> =
+            sinks.iter().map(|sink| scope.spawn(|| (0..500).for_each(|_| write(sink)))).collect();
         while count < 1_000 && !(writers.iter().all(|writer| writer.is_finished()) && is_empty(&path)) {
             let batch = reader.next_batch().unwrap();
             for record in &batch {
@@ -93,7 +91,10 @@ async fn a_full_spool_takes_no_more_until_it_is_emptied() {
     write(&strict);
     assert_eq!(strict.lost(), 1);
     let problem = Audit::new(sink.clone()).problem().unwrap();
-    assert!(problem.contains("bytes of records that were not sent; 1 of its records are missing"), "{problem}");
+    assert!(
+        problem.contains("bytes of records that were not sent; 1 of its records are missing"),
+        "{problem}"
+    );
     let mut reader = reader(&path);
     while !reader.next_batch().unwrap().is_empty() {
         reader.finish_batch().unwrap();

@@ -162,7 +162,8 @@ async fn processes_that_begin_at_once_share_one_key() {
         for number in 0..8 {
             let store = folder.store(None);
             scope.spawn(move || {
-                let saved = async { store.save(&owner(&number.to_string()), &json!({"access": number})).await };
+                let saved =
+                    async { store.save(&owner(&number.to_string()), &json!({"access": number})).await };
                 tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(saved).unwrap();
             });
         }
