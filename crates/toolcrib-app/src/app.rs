@@ -8,7 +8,9 @@ use toolcrib_agent::chat::OutputSchema;
 use toolcrib_datagen::session::SessionStates;
 use toolcrib_document::{Document, Error as DocumentError, Format, Limits, parse};
 use toolcrib_io::files::{ProtectedFiles, make_private, read_bounded, state_folder};
+use toolcrib_io::table::SharedGeneration;
 use toolcrib_loader_mcp::tools::{TrustLock, TrustLockError};
+use toolcrib_model::random::{hex, random_bytes};
 use toolcrib_modules::memory::Memory;
 use toolcrib_oauth::client::TokenStore;
 use toolcrib_results::Secrets;
@@ -160,12 +162,27 @@ impl App {
         &self.file.secrets
     }
 
+    /// Returns the store that processes on several machines share, if the app has one.
+    pub fn shared_store(&self) -> Option<&Arc<LazyStore>> {
+        self.shared_store.as_ref()
+    }
+
     /// Returns the store for tokens of upstream servers: that of the app if it is in PostgreSQL, else that of the user.
     pub(crate) fn token_store(&self) -> Result<TokenStore, String> {
         match &self.shared_store {
-            Some(store) => TokenStore::shared(Arc::new(RecordTable::new(Arc::clone(store), RecordKind::Token))),
+            Some(store) => {
+                TokenStore::shared(Arc::new(RecordTable::new(Arc::clone(store), RecordKind::Token)))
+            }
             None => TokenStore::of_user(),
         }
+    }
+
+    /// Returns the contents of a source that processes on several machines share, if the store is in PostgreSQL.
+    pub(crate) fn generation(&self, id: &str) -> Result<Option<Arc<SharedGeneration>>, String> {
+        let Some(store) = &self.shared_store else { return Ok(None) };
+        let owner = hex(&random_bytes::<16>().map_err(|error| error.to_string())?);
+        let table = Arc::new(RecordTable::new(Arc::clone(store), RecordKind::Generation));
+        Ok(Some(Arc::new(SharedGeneration::new(table, id, owner))))
     }
 
     /// Returns the approved state of the app's MCP servers, and the changes since: the lock file next to the app file,

@@ -1,5 +1,7 @@
 //! Tables that processes on several machines share.
 
+mod generation;
+
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
@@ -9,6 +11,8 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
+
+pub use generation::SharedGeneration;
 
 /// The time for which a row stays locked if its owner ends without releasing it.
 const LOCK_TIME: Duration = Duration::from_mins(2);

@@ -10,6 +10,7 @@ use toolcrib_agent::Brain;
 use toolcrib_datagen::session::SessionStates;
 use toolcrib_document::{Document, Error as DocumentError};
 use toolcrib_io::files::ProtectedFiles;
+use toolcrib_io::table::SharedGeneration;
 use toolcrib_loader_mcp::entry::ServerEntry;
 use toolcrib_loader_mcp::tools::TrustLock;
 use toolcrib_loader_rest::entry::ApiEntry;
@@ -197,6 +198,10 @@ impl AppEntry for EntryContext<'_> {
 }
 
 impl ApiEntry for EntryContext<'_> {
+    fn generation(&self, id: &str) -> Result<Option<Arc<SharedGeneration>>, String> {
+        self.app.app.generation(id)
+    }
+
     fn token_store(&self) -> Result<TokenStore, String> {
         EntryContext::token_store(self)
     }
@@ -218,6 +223,10 @@ impl ServerEntry for EntryContext<'_> {
 
     fn serves_itself(&self, command: &[String], cwd: &Path) -> bool {
         self.app.file.is_on_disk && nesting::serves(command, cwd, Path::new(self.file()))
+    }
+
+    fn generation(&self, id: &str) -> Result<Option<Arc<SharedGeneration>>, String> {
+        self.app.app.generation(id)
     }
 
     fn token_store(&self) -> Result<TokenStore, String> {

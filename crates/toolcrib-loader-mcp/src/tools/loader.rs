@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use rmcp::model::Tool as WireTool;
 use tokio::time::{Instant, timeout_at};
+use toolcrib_io::table::SharedGeneration;
 use toolcrib_model::Tool;
 use toolcrib_port::{LoadOutcome, Reject, RejectKind, ToolLoader};
 use tracing::Instrument as _;
@@ -13,7 +14,7 @@ use tracing::Instrument as _;
 use crate::connection::backoff::MAX_BACKOFF;
 use crate::text::{MAX_ERROR_CHARS, MAX_SHOWN_NAME_CHARS, clean};
 use crate::tools::catalog::{self, Catalog, RejectedEntry, ServerInfo};
-use crate::tools::{conversion, resources_and_prompts};
+use crate::tools::{conversion, resources_and_prompts, tools_cache};
 use crate::{McpConnection, span};
 
 /// The shortest time between two loads of a list that has a lifetime.
@@ -35,6 +36,8 @@ struct LoaderState {
     server: ServerInfo,
     /// The time of the next unprompted load: the list expires, or the server may be tried again.
     due: Option<Instant>,
+    /// True if the next load asks the server, since the process that did has ended.
+    asks_server: bool,
 }
 
 impl McpLoader {
@@ -67,8 +70,10 @@ impl McpLoader {
                 // Three concurrent requests make a large future, so it is boxed.
                 Box::pin(resources_and_prompts::detect_support(&session, &mut catalog.server)).await;
                 session.set_digests(catalog.digests(), changes);
-                if let Some(tools_cache) = &source.tools_cache {
-                    tools_cache.store(source, &catalog);
+                match (&source.generation, &source.tools_cache) {
+                    (Some(generation), _) => self.publish(generation, &catalog).await,
+                    (None, Some(tools_cache)) => tools_cache.store(source, &catalog),
+                    (None, None) => {}
                 }
                 Ok(catalog)
             }
@@ -76,6 +81,39 @@ impl McpLoader {
                 span::failed(&span, "unavailable");
                 Err(broken)
             }
+        }
+    }
+
+    /// Publishes the list, if this process loads it for the others.
+    async fn publish(&self, generation: &SharedGeneration, catalog: &Catalog) {
+        let published = match generation.is_owner().await {
+            Ok(true) => tools_cache::publish(generation, self.connection.source(), catalog).await,
+            Ok(false) => Ok(()),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = published {
+            tracing::warn!(%error, "the tools of `{}` are not shared with other processes", self.source);
+        }
+    }
+
+    /// Returns the list that is known without the server.
+    async fn known(&self) -> Option<Catalog> {
+        let source = self.connection.source();
+        let Some(generation) = &source.generation else {
+            return source.tools_cache.as_ref()?.load(source);
+        };
+        let published = tools_cache::published(generation).await;
+        published.unwrap_or_else(|error| {
+            tracing::warn!(%error, "the shared tools of `{}` cannot be read", self.source);
+            None
+        })
+    }
+
+    /// Returns true if another process loads the list.
+    async fn is_loaded_elsewhere(&self) -> bool {
+        match &self.connection.source().generation {
+            Some(generation) => matches!(generation.is_owner().await, Ok(false)),
+            None => false,
         }
     }
 
@@ -129,6 +167,15 @@ impl McpLoader {
         }
     }
 
+    /// Waits until another process has published another list, or this process has to load it. Returns true in the second
+    /// case.
+    async fn generation_changed(&self) -> bool {
+        match &self.connection.source().generation {
+            Some(generation) => generation.changed().await,
+            None => std::future::pending().await,
+        }
+    }
+
     fn reject_changed(&self, wire: &WireTool) -> Reject {
         let namespace = &self.connection.source().namespace;
         let name = clean(&format!("{namespace}.{}", wire.name), MAX_SHOWN_NAME_CHARS);
@@ -177,10 +224,11 @@ impl ToolLoader for McpLoader {
             );
             return LoadOutcome::failed(&*self.source, RejectKind::Changed, reason);
         }
-        let cached = || source.tools_cache.as_ref().and_then(|tools_cache| tools_cache.load(source));
+        let asks_server = std::mem::take(&mut self.state.lock().asks_server);
         if source.lazy
-            && !self.connection.is_open()
-            && let Some(catalog) = cached()
+            && !asks_server
+            && (!self.connection.is_open() || self.is_loaded_elsewhere().await)
+            && let Some(catalog) = self.known().await
         {
             if catalog.server.ignores_discover {
                 self.connection.expect_no_discover();
@@ -196,7 +244,11 @@ impl ToolLoader for McpLoader {
                 self.state.lock().due =
                     Some(self.connection.retry_at().unwrap_or(Instant::now() + MAX_BACKOFF));
                 // The cached tools can be found, and a call of one reports the problem.
-                let mut loaded = match cached() {
+                if let Some(generation) = &source.generation {
+                    // Another process may reach the server. If the lease cannot be released, it ends soon.
+                    let _ = generation.release().await;
+                }
+                let mut loaded = match self.known().await {
                     Some(catalog) => self.convert(catalog).await,
                     None => LoadOutcome::default(),
                 };
@@ -217,6 +269,7 @@ impl ToolLoader for McpLoader {
         tokio::select! {
             () = self.connection.changed() => {}
             () = due => {}
+            has_to_load = self.generation_changed() => self.state.lock().asks_server = has_to_load,
         }
         self.state.lock().due = None;
     }

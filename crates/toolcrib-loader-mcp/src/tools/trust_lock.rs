@@ -167,7 +167,9 @@ impl TrustLock {
             }
             Some(Ok(row)) => state.adopt(namespace, row),
             Some(Err(error)) if state.locked.servers.contains_key(namespace) => {
-                tracing::warn!("the approved tools of `{namespace}` cannot be read, and stay as they are: {error}");
+                tracing::warn!(
+                    "the approved tools of `{namespace}` cannot be read, and stay as they are: {error}"
+                );
             }
             Some(Err(error)) => return Err(error.into()),
         }
@@ -309,8 +311,9 @@ impl LockState {
     /// Notes if the entries of a server could be written.
     fn note_saved(&mut self, namespace: &str, saved: Result<(), TrustLockError>) {
         self.unsaved = saved.err().map(|error| {
-            let problem =
-                format!("the current definition of the tools of `{namespace}` is not kept as approved: {error}");
+            let problem = format!(
+                "the current definition of the tools of `{namespace}` is not kept as approved: {error}"
+            );
             tracing::warn!("{problem}");
             problem
         });

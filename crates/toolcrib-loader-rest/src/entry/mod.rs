@@ -8,7 +8,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use toolcrib_model::Secret;
+use serde_json::Value;
+use toolcrib_io::table::SharedGeneration;
+use toolcrib_model::{Fingerprint, Secret};
 use toolcrib_oauth::client::{LoginLinks, TokenStore};
 use toolcrib_sdk::{AppEntry, Seconds, Source, UserHeaders};
 
@@ -55,6 +57,9 @@ pub struct RestEntry {
 
 /// An entry of an app file for an API at which users may log in.
 pub trait ApiEntry: AppEntry {
+    /// Returns the contents of a source that processes on several machines share, if they do.
+    fn generation(&self, id: &str) -> Result<Option<Arc<SharedGeneration>>, String>;
+
     /// Returns the store for tokens of servers.
     fn token_store(&self) -> Result<TokenStore, String>;
 
@@ -97,6 +102,12 @@ fn configured(entry: RestEntry, place: &dyn ApiEntry) -> Result<RestSource, Stri
     source.headers = entry.headers.into_iter().collect();
     source.user_headers = UserHeaders::open(&entry.user_headers, place)?;
     source.variables = entry.variables;
+    if let SpecLocation::Url(url) = &source.spec
+        && place.is_lazy()
+    {
+        let url = Fingerprint::of(&Value::from(url.as_str()));
+        source.generation = place.generation(&format!("rest {} {url}", entry.namespace))?;
+    }
     let credential = |auth: AuthEntry| auth.credential(place, &entry.namespace);
     source.auth = entry.auth.into_iter().map(credential).collect::<Result<_, _>>()?;
     Ok(keep(source, entry.cache.as_ref(), place))

@@ -19,6 +19,9 @@ const MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
 /// The maximum size of the record of the approved tools of a server, whose definitions have up to 4 MiB, in bytes of JSON.
 const MAX_PIN_BYTES: usize = 16 * 1024 * 1024;
 
+/// The maximum size of the record of the contents of a source, which have up to 32 MiB, in bytes of JSON.
+const MAX_GENERATION_BYTES: usize = 64 * 1024 * 1024;
+
 /// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -55,11 +58,13 @@ pub enum RecordKind {
     Token,
     /// The approved tools of an MCP server.
     Pin,
+    /// The contents of a source that one of the processes has loaded.
+    Generation,
 }
 
 impl RecordKind {
     /// All kinds.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Background,
         Self::Watcher,
         Self::Schedule,
@@ -76,6 +81,7 @@ impl RecordKind {
         Self::Override,
         Self::Token,
         Self::Pin,
+        Self::Generation,
     ];
 
     /// Returns its name in the store.
@@ -97,6 +103,7 @@ impl RecordKind {
             Self::Override => "override",
             Self::Token => "token",
             Self::Pin => "pin",
+            Self::Generation => "generation",
         }
     }
 
@@ -106,6 +113,7 @@ impl RecordKind {
             Self::Script => MAX_SCRIPT_BYTES,
             Self::Message => MAX_MESSAGE_BYTES,
             Self::Pin => MAX_PIN_BYTES,
+            Self::Generation => MAX_GENERATION_BYTES,
             Self::Result => MAX_RESULT_BYTES,
             _ => MAX_RECORD_BYTES,
         }

@@ -30,12 +30,15 @@ impl LockRows {
     pub(super) async fn read(&self, namespace: &str) -> io::Result<Option<LockedServer>> {
         let Some(mut row) = self.0.get(namespace).await? else { return Ok(None) };
         let invalid = |found: String| {
-            let message = format!("Expected the approved tools of `{namespace}` in format {VERSION}, found {found}");
+            let message =
+                format!("Expected the approved tools of `{namespace}` in format {VERSION}, found {found}");
             io::Error::new(io::ErrorKind::InvalidData, message)
         };
         match row["version"].as_u64() {
             Some(version) if version == u64::from(VERSION) => {}
-            version => return Err(invalid(version.map_or("none".into(), |version| format!("format {version}")))),
+            version => {
+                return Err(invalid(version.map_or("none".into(), |version| format!("format {version}"))));
+            }
         }
         serde_json::from_value(row["server"].take()).map(Some).map_err(|error| invalid(error.to_string()))
     }
