@@ -22,6 +22,9 @@ const MAX_PIN_BYTES: usize = 16 * 1024 * 1024;
 /// The maximum size of the record of the contents of a source, which have up to 32 MiB, in bytes of JSON.
 const MAX_GENERATION_BYTES: usize = 64 * 1024 * 1024;
 
+/// The maximum size of a record with entries of a conversation, whose text has up to 64 MiB, in bytes of JSON.
+const MAX_ENTRY_BYTES: usize = 160 * 1024 * 1024;
+
 /// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -60,11 +63,15 @@ pub enum RecordKind {
     Pin,
     /// The contents of a source that one of the processes has loaded.
     Generation,
+    /// The description of a conversation of `toolcrib run`.
+    Session,
+    /// Entries of a conversation.
+    SessionEntry,
 }
 
 impl RecordKind {
     /// All kinds.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 19] = [
         Self::Background,
         Self::Watcher,
         Self::Schedule,
@@ -82,6 +89,8 @@ impl RecordKind {
         Self::Token,
         Self::Pin,
         Self::Generation,
+        Self::Session,
+        Self::SessionEntry,
     ];
 
     /// Returns its name in the store.
@@ -104,6 +113,8 @@ impl RecordKind {
             Self::Token => "token",
             Self::Pin => "pin",
             Self::Generation => "generation",
+            Self::Session => "session",
+            Self::SessionEntry => "session_entry",
         }
     }
 
@@ -114,6 +125,7 @@ impl RecordKind {
             Self::Message => MAX_MESSAGE_BYTES,
             Self::Pin => MAX_PIN_BYTES,
             Self::Generation => MAX_GENERATION_BYTES,
+            Self::SessionEntry => MAX_ENTRY_BYTES,
             Self::Result => MAX_RESULT_BYTES,
             _ => MAX_RECORD_BYTES,
         }
