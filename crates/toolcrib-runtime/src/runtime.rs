@@ -30,7 +30,7 @@ use crate::connect::connect;
 use crate::result_archive::StoredResults;
 use crate::services::AppServices;
 use crate::source_reload::Watcher;
-use crate::tasks::ActiveOverrides;
+use crate::tasks::{ActiveOverrides, AuditSender};
 use crate::{Error, call_app, channels, setup, skills, sources, strict, tasks};
 
 /// An app that runs.
@@ -44,6 +44,7 @@ pub struct Runtime {
     apps: AppPool,
     results: Arc<Results>,
     overrides: Arc<ActiveOverrides>,
+    audit: AuditSender,
     /// Loads sources again that change, until the runtime is closed or dropped.
     watcher: Watcher,
 }
@@ -90,6 +91,7 @@ impl Runtime {
         let apps = call_app::pool(called, &services.app.config.tools.apps, &approver);
         let tasks = Arc::new(tasks::open(&services, &approver).await?);
         let overrides = ActiveOverrides::open(&services).await?;
+        let audit = AuditSender::start(&services.app)?;
         if let Some(store) = tasks.shared_store() {
             results.share(Arc::new(StoredResults(store)));
         }
@@ -122,7 +124,7 @@ impl Runtime {
         }
         let watcher = Watcher::start(watched, services.loaders.clone(), registry)?;
         tasks.start().await.map_err(|error| tasks::start_error(&error))?;
-        Ok(Self { services, pool, tasks, apps, results, overrides, watcher })
+        Ok(Self { services, pool, tasks, apps, results, overrides, audit, watcher })
     }
 
     /// Returns the app as it was read.
@@ -312,6 +314,7 @@ impl Runtime {
         }
         self.apps.close().await;
         self.executor().close().await;
+        self.audit.close().await;
         self.tasks.close_store().await;
     }
 }
