@@ -92,7 +92,7 @@ async fn a_full_spool_takes_no_more_until_it_is_emptied() {
     assert_eq!(strict.lost(), 1);
     let problem = Audit::new(sink.clone()).problem().unwrap();
     assert!(
-        problem.contains("bytes of records that were not sent; 1 of its records are missing"),
+        problem.contains("that were not sent, and may hold 1048576; 1 of its records are missing"),
         "{problem}"
     );
     let mut reader = reader(&path);
