@@ -15,7 +15,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
-use crate::support::{Lab, PATIENCE};
+use crate::support::{Lab, PATIENCE, new_database, query};
 
 const APP: &str = r#"
 modules: {hello: {}}
@@ -303,4 +303,34 @@ async fn a_login_that_cannot_be_says_why() {
         let ran = lab.run(["validate", "app.yaml"]).await.expect(2);
         assert!(ran.stderr.contains(problem), "{auth}: {ran:?}");
     }
+}
+
+#[tokio::test]
+async fn a_login_on_one_machine_is_that_of_all_replicas() {
+    let Some(url) = new_database() else { return };
+    let server = Server::start().await;
+    let app = format!("store: '${{STORE_URL}}'\n{APP}");
+    let key = "0f".repeat(32);
+    // Each has a home of its own.
+    let labs = [(); 2].map(|()| {
+        let lab = server.lab().with_file("app.yaml", &app).with_variable("STORE_URL", url.clone());
+        lab.with_variable("TOOLCRIB_TOKEN_KEY", key.clone())
+    });
+    let (code, printed) = log_in(&labs[0], &["login", "app.yaml", "crm"]).await;
+    assert_eq!(code, Some(0), "{printed}");
+    for lab in &labs {
+        let ran = lab.run(["call", "app.yaml", "crm.tell", "{}"]).await.expect(0);
+        assert_eq!(ran.stdout.trim_end(), "you sent Bearer [secret]");
+        assert!(!lab.path("home/.local/state/toolcrib/oauth").exists());
+    }
+    let stored = query(&url, "SELECT body FROM toolcrib_records WHERE kind = 'token'").unwrap();
+    assert_eq!(stored.len(), 1);
+    assert_no_secrets(&stored.concat());
+    let other = server.lab().with_file("app.yaml", &app).with_variable("STORE_URL", url.clone());
+    let ran = other.run(["call", "app.yaml", "crm.tell", "{}"]).await;
+    assert!(ran.report().contains("set `TOOLCRIB_TOKEN_KEY` to the same key for all replicas"), "{ran:?}");
+    let ran = labs[1].run(["login", "app.yaml", "crm", "--logout"]).await.expect(0);
+    assert_eq!(ran.stdout, "crm: logged out\n");
+    let ran = labs[0].run(["call", "app.yaml", "crm.tell", "{}"]).await;
+    assert!(ran.report().contains("needs login"), "{ran:?}");
 }

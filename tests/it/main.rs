@@ -22,6 +22,7 @@ mod bad_input;
 mod bad_sources;
 mod budget;
 mod byte_order_mark;
+mod chart;
 mod chat;
 mod clients;
 mod commands;

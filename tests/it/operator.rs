@@ -93,6 +93,40 @@ async fn why_tells_what_the_client_of_a_token_may_do() {
 }
 
 #[tokio::test]
+async fn why_tells_whose_approval_a_call_needs_and_which_rules_require_it() {
+    let app = format!(
+        "{RULES}serve:
+  tokens: [{{name: ci, token: 'a-token-of-32-characters-or-more!!'}}]
+approvals:
+  url: http://127.0.0.1:8080
+  people:
+    alice: {{principals: [operator]}}
+    bob: {{}}
+    carol: {{principals: [ci]}}
+  channels:
+    hook: {{type: webhook, url: 'http://127.0.0.1:9/', people: [alice, bob]}}
+  rules:
+    - {{module: filesystem, ask: [hook]}}
+    - {{module: filesystem, actions: [write], approvers: 3, four_eyes: true}}
+    - {{module: filesystem, risk: high, approvers: 4}}
+"
+    );
+    let lab = Lab::with_app(&app);
+    let said = lab.run(["why", "app.yaml", "filesystem.write", "--token", "ci"]).await.expect(0).stdout;
+    insta::assert_snapshot!(said);
+    let why =
+        lab.run(["why", "app.yaml", "filesystem.write", "--token", "ci", "--json"]).await.expect(0).json();
+    let approval = &why["decisions"][0]["approval"];
+    assert_eq!(approval["eligible"], json!(["alice", "bob"]), "{why}");
+    assert_eq!(approval["requester"], "ci", "{why}");
+    assert_eq!(approval["rules"][1]["rule"], "approvals.rules[1]", "{why}");
+    let said = lab.run(["why", "app.yaml", "filesystem.read"]).await.expect(0).stdout;
+    assert!(said.contains("  to be approved by 1 person: alice, bob, carol\n"), "{said}");
+    let denied = lab.run(["why", "app.yaml", "filesystem.delete", "--json"]).await.expect(0).json();
+    assert_eq!(denied["decisions"][0]["approval"], json!(null), "nobody is asked about a denied call");
+}
+
+#[tokio::test]
 async fn a_table_of_cases_tests_the_policy() {
     let lab = Lab::with_app(RULES);
     std::fs::write(

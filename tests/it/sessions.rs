@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use toolcrib_testkit::{ModelServer, Turn, wait_until};
 
-use crate::support::{Desk, Lab, PATIENCE, shop};
+use crate::support::{Desk, Lab, PATIENCE, new_database, shop};
 
 /// Both note that they were called, and then wait for a file.
 fn lab(server: &ModelServer) -> Lab {
@@ -198,4 +198,55 @@ async fn a_run_a_session_and_an_audit_log_are_pages_with_the_same_calls() {
     }
     let without = lab.run(["trace", "app.yaml"]).await.expect(2);
     assert!(without.stderr.contains("expected `--session ID`"), "{}", without.stderr);
+}
+
+#[tokio::test]
+async fn a_conversation_goes_on_on_another_machine_and_belongs_to_one_run_at_a_time() {
+    let Some(url) = new_database() else { return };
+    let turns =
+        [Turn::text("Hello Ada."), Turn::call("shop__order", &json!({"item": "lamp"})), Turn::text("Done.")];
+    let server = ModelServer::start(turns).await.unwrap();
+    // Each has a home of its own.
+    let labs = [(); 2].map(|()| lab(&server).with_variable("TOOLCRIB_STORE", url.clone()));
+    labs[0].run(["run", "app.yaml", "I am Ada.", "--session", "a", "--json"]).await.expect(0);
+    let second = labs[1].start(&["run", "app.yaml", "Get me a lamp.", "--session", "a", "--json"]);
+    let begun = || Ok(labs[1].path("effects.txt").exists().then_some(()));
+    wait_until("the call", PATIENCE, begun).await.unwrap();
+    let refused = labs[0].run(["run", "app.yaml", "Hello?", "--session", "a"]).await.expect(2);
+    assert!(refused.stderr.contains("another run works with the session `a`"), "{refused:?}");
+    let refused = labs[0].run(["sessions", "app.yaml", "rm", "a"]).await.expect(2);
+    assert!(refused.stderr.contains("nothing was removed"), "{refused:?}");
+    std::fs::write(labs[1].path("go"), "").unwrap();
+    labs[1].finish(second).await.expect(0);
+    let said: Vec<_> = told(&server).iter().map(|message| message["content"].clone()).collect();
+    assert_eq!(said[1..4], ["I am Ada.", "Hello Ada.", "Get me a lamp."]);
+    for lab in &labs {
+        let listed = lab.run(["sessions", "app.yaml", "--json"]).await.expect(0).json();
+        assert_eq!((&listed["count"], &listed["sessions"][0]["prompt"]), (&1.into(), &"I am Ada.".into()));
+        let shown = lab.run(["sessions", "app.yaml", "show", "a", "--json"]).await.expect(0).json();
+        assert_eq!((shown["messages"].as_array().unwrap().len(), &shown["unfinished"]), (6, &false.into()));
+    }
+    labs[1].run(["sessions", "app.yaml", "rm", "a"]).await.expect(0);
+    // What the other machine has of it is not taken for a session.
+    let gone = labs[0].run(["sessions", "app.yaml", "show", "a"]).await.expect(2);
+    assert!(gone.stderr.contains("there is no session `a`"), "{gone:?}");
+}
+
+#[tokio::test]
+async fn a_session_in_a_file_is_taken_over_by_the_store_and_once_removed_does_not_come_back() {
+    let Some(url) = new_database() else { return };
+    let turns = [Turn::text("Hello Ada."), Turn::text("You are Ada."), Turn::text("I do not know.")];
+    let server = ModelServer::start(turns).await.unwrap();
+    let [before, other] = [lab(&server), lab(&server)];
+    before.run(["run", "app.yaml", "I am Ada.", "--session", "a", "--json"]).await.expect(0);
+    let labs = [before, other].map(|lab| lab.with_variable("TOOLCRIB_STORE", url.clone()));
+    labs[0].run(["run", "app.yaml", "Who am I?", "--session", "a", "--json"]).await.expect(0);
+    let said: Vec<_> = told(&server).iter().map(|message| message["content"].clone()).collect();
+    assert_eq!(said[1..], ["I am Ada.", "Hello Ada.", "Who am I?"]);
+    let listed = labs[1].run(["sessions", "app.yaml", "--json"]).await.expect(0).json();
+    assert_eq!(listed["sessions"][0]["prompt"], "I am Ada.");
+    labs[1].run(["sessions", "app.yaml", "rm", "a"]).await.expect(0);
+    labs[0].run(["run", "app.yaml", "Who am I?", "--session", "a", "--json"]).await.expect(0);
+    let said: Vec<_> = told(&server).iter().map(|message| message["content"].clone()).collect();
+    assert_eq!(said[1..], ["Who am I?"]);
 }

@@ -8,9 +8,13 @@ use toolcrib_agent::chat::OutputSchema;
 use toolcrib_datagen::session::SessionStates;
 use toolcrib_document::{Document, Error as DocumentError, Format, Limits, parse};
 use toolcrib_io::files::{ProtectedFiles, make_private, read_bounded, state_folder};
+use toolcrib_io::table::SharedGeneration;
 use toolcrib_loader_mcp::tools::{TrustLock, TrustLockError};
+use toolcrib_model::random::{hex, random_bytes};
 use toolcrib_modules::memory::Memory;
+use toolcrib_oauth::client::TokenStore;
 use toolcrib_results::Secrets;
+use toolcrib_tasks::store::{LazyStore, RecordKind, RecordTable};
 
 use crate::file::{empty_sections, foreign_keys, former_names, variables};
 use crate::resolved::ResolvedSettings;
@@ -45,6 +49,8 @@ pub struct App {
     pub(crate) above: Arc<[PathBuf]>,
     /// The files that this app, those that call it and those that it calls are made of.
     pub(crate) protected: ProtectedFiles,
+    /// The store that processes on several machines share, if the app names one.
+    pub(crate) shared_store: Option<Arc<LazyStore>>,
     /// Notes on keys that were read under a former name.
     pub(crate) notes: Vec<String>,
 }
@@ -122,7 +128,9 @@ impl App {
             file.workspace = workspace.map(|workspace| file.path(&workspace));
         }
         let resolved = Arc::new(ResolvedSettings::new(&config, &file));
-        let (memory, pins) = (memory(path), pins(path));
+        let shared_store = resolved.task_store.as_ref().and_then(|store| store.as_ref().ok());
+        let shared_store = shared_store.and_then(LazyStore::of_server).map(Arc::new);
+        let (memory, pins) = (memory(path), pins(path, shared_store.as_ref()));
         let session_states = SessionStates::default();
         let served_profile = None;
         Ok(Self {
@@ -136,6 +144,7 @@ impl App {
             resolved,
             above,
             protected,
+            shared_store,
             notes,
         })
     }
@@ -153,8 +162,31 @@ impl App {
         &self.file.secrets
     }
 
+    /// Returns the store that processes on several machines share, if the app has one.
+    pub fn shared_store(&self) -> Option<&Arc<LazyStore>> {
+        self.shared_store.as_ref()
+    }
+
+    /// Returns the store for tokens of upstream servers: that of the app if it is in PostgreSQL, else that of the user.
+    pub(crate) fn token_store(&self) -> Result<TokenStore, String> {
+        match &self.shared_store {
+            Some(store) => {
+                TokenStore::shared(Arc::new(RecordTable::new(Arc::clone(store), RecordKind::Token)))
+            }
+            None => TokenStore::of_user(),
+        }
+    }
+
+    /// Returns the contents of a source that processes on several machines share, if the store is in PostgreSQL.
+    pub(crate) fn generation(&self, id: &str) -> Result<Option<Arc<SharedGeneration>>, String> {
+        let Some(store) = &self.shared_store else { return Ok(None) };
+        let owner = hex(&random_bytes::<16>().map_err(|error| error.to_string())?);
+        let table = Arc::new(RecordTable::new(Arc::clone(store), RecordKind::Generation));
+        Ok(Some(Arc::new(SharedGeneration::new(table, id, owner))))
+    }
+
     /// Returns the approved state of the app's MCP servers, and the changes since: the lock file next to the app file,
-    /// as `app.yaml.lock`. `None` for an app that was not read from a file.
+    /// as `app.yaml.lock`, or the store if it is in PostgreSQL. `None` for an app that was not read from a file.
     pub fn pins(&self) -> Result<Option<Arc<TrustLock>>, Arc<TrustLockError>> {
         self.pins.clone()
     }
@@ -193,11 +225,18 @@ fn typed(document: &Document, is_on_disk: bool) -> Result<Box<AppConfig>, Docume
 }
 
 /// Reads the lock file next to the app file.
-fn pins(path: Option<&Path>) -> Result<Option<Arc<TrustLock>>, Arc<TrustLockError>> {
+fn pins(
+    path: Option<&Path>,
+    shared_store: Option<&Arc<LazyStore>>,
+) -> Result<Option<Arc<TrustLock>>, Arc<TrustLockError>> {
     let Some(path) = path else { return Ok(None) };
     let mut lock = path.as_os_str().to_owned();
     lock.push(".lock");
-    TrustLock::open(lock).map(|lock| Some(Arc::new(lock))).map_err(Arc::new)
+    let mut lock = TrustLock::open(lock).map_err(Arc::new)?;
+    if let Some(store) = shared_store {
+        lock = lock.with_table(Arc::new(RecordTable::new(Arc::clone(store), RecordKind::Pin)));
+    }
+    Ok(Some(Arc::new(lock)))
 }
 
 /// Returns the store of the module `memory` for an app: a separate file in the folder for program state, or in this

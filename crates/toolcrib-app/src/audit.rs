@@ -1,5 +1,6 @@
 //! The audit file of an app.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use toolcrib_document::Error as DocumentError;
@@ -20,6 +21,13 @@ impl App {
             None => audit,
         })
     }
+
+    /// Returns the file with the audit records that are sent to the store, if the app has them there.
+    pub fn audit_spool(&self) -> Option<PathBuf> {
+        let path = self.resolved.audit_path.as_ref()?.as_ref().ok()?;
+        let is_stored = self.config.audit.as_ref().is_some_and(|section| section.store);
+        is_stored.then(|| self.file.path(path))
+    }
 }
 
 fn kept(app: &App) -> Result<Audit, Error> {
@@ -28,7 +36,8 @@ fn kept(app: &App) -> Result<Audit, Error> {
     };
     let wrong = |error: &DocumentError| app.file.wrong(error.clone());
     let path = app.file.path(path.as_ref().map_err(wrong)?);
-    let mut file = JsonLines::open(&path).map_err(|error| {
+    let opened = if section.store { JsonLines::spool(&path) } else { JsonLines::open(&path) };
+    let mut file = opened.map_err(|error| {
         let message =
             format!("cannot write records to `{}`: {error}; its folder has to be there", path.display());
         app.file.wrong(app.file.error_at("/audit/path", message))

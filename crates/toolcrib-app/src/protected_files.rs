@@ -53,6 +53,9 @@ pub(crate) fn protect(app: &App, skills: &Skills, skill_folders: &[PathBuf]) {
     if let Some(Ok(path)) = &settings.audit_path {
         rotated(app, path);
     }
+    if let Some(spool) = app.audit_spool() {
+        files.protect_file(with_suffix(&spool, ".lock"));
+    }
     if let Some(Ok(StoreLocation::File(store))) = &settings.task_store {
         for suffix in DATABASE_SUFFIXES {
             files.protect_file(with_suffix(store, suffix));

@@ -5,6 +5,7 @@
 //! line after a crash is removed. Results with handles in the conversation are stored next to it, in `ID.results/`.
 
 mod format;
+mod shared;
 mod stored;
 
 #[cfg(test)]
@@ -20,10 +21,13 @@ use parking_lot::Mutex;
 use serde::Serialize;
 use toolcrib_agent::journal::Entry;
 use toolcrib_agent::{Conversation, Journal};
+use toolcrib_tasks::store::LazyStore;
 
 use crate::exit::Failure;
 use crate::trace::{TimedEntry, now_ms};
-use format::{EXTENSION, Head, MAX_SESSION_BYTES, VERSION, check, folder_of, results_of};
+use shared::SharedSession;
+
+use format::{COPIES, EXTENSION, Head, MAX_SESSION_BYTES, VERSION, check, folder_of, results_of};
 
 pub(crate) use stored::{StoredConversation, age, list, read, read_entries, recalled, remove};
 
@@ -32,6 +36,8 @@ pub(crate) use stored::{StoredConversation, age, list, read, read_entries, recal
 pub(crate) struct SessionFile {
     path: PathBuf,
     file: Arc<Mutex<OpenFile>>,
+    /// The session in the store, of which the file is a copy.
+    shared: Option<Arc<SharedSession>>,
 }
 
 /// The open file, and how much of it there is.
@@ -41,9 +47,50 @@ struct OpenFile {
 }
 
 impl SessionFile {
-    /// Opens the session of an app, or begins it, and says where its conversation was.
-    pub(crate) fn open(app: &Path, id: &str, agent: &str) -> Result<(Self, Conversation), Failure> {
-        Self::open_in(&folder_of(app)?, id, agent)
+    /// Opens the session of an app, or begins it, and says where its conversation was. With a store, the file is a copy of
+    /// what the store has. A session that is in a file only is taken over.
+    pub(crate) async fn open(
+        app: &Path,
+        store: Option<&Arc<LazyStore>>,
+        id: &str,
+        agent: &str,
+    ) -> Result<(Self, Conversation), Failure> {
+        let folder = folder_of(app)?;
+        let Some(store) = store else { return Self::open_in(&folder, id, agent) };
+        check(id)?;
+        let (shared, text) = SharedSession::open(store, id).await?;
+        let opened = copy(&folder, id, &text).and_then(|copies| Self::open_in(&copies, id, agent));
+        let (mut session, conversation) = match opened {
+            Ok(opened) => opened,
+            Err(failure) => {
+                shared.close().await;
+                return Err(failure);
+            }
+        };
+        if text.is_empty() {
+            let saved = async { shared.replace(session.text()?.as_bytes()).await };
+            saved.await.map_err(|error: io::Error| {
+                Failure::bad_input(format!("the session `{id}` cannot be kept in the store: {error}"))
+            })?;
+        }
+        session.shared = Some(Arc::new(shared));
+        Ok((session, conversation))
+    }
+
+    /// Lets another run continue the session.
+    pub(crate) async fn close(&self) {
+        if let Some(shared) = &self.shared {
+            shared.close().await;
+        }
+    }
+
+    /// Returns the text of the file.
+    fn text(&self) -> io::Result<String> {
+        let mut open = self.file.lock();
+        let mut text = String::new();
+        open.file.rewind()?;
+        (&mut open.file).take(MAX_SESSION_BYTES).read_to_string(&mut text)?;
+        Ok(text)
     }
 
     fn open_in(folder: &Path, id: &str, agent: &str) -> Result<(Self, Conversation), Failure> {
@@ -62,7 +109,8 @@ impl SessionFile {
         let lines = text.get(..whole).unwrap_or_default();
         let bytes = u64::try_from(whole).unwrap_or(u64::MAX);
         file.set_len(bytes).and_then(|()| file.seek(SeekFrom::End(0))).map_err(unusable)?;
-        let session = Self { file: Arc::new(Mutex::new(OpenFile { file, bytes })), path: path.clone() };
+        let file = Arc::new(Mutex::new(OpenFile { file, bytes }));
+        let session = Self { file, path: path.clone(), shared: None };
         let mut lines = lines.lines().enumerate();
         let broken = |number: usize, error: &dyn std::fmt::Display| {
             Failure::bad_input(format!(
@@ -96,7 +144,11 @@ impl SessionFile {
     pub(crate) async fn undo(&self) -> io::Result<Option<Conversation>> {
         let session = self.clone();
         let undone = tokio::task::spawn_blocking(move || session.undo_in_file());
-        undone.await.unwrap_or_else(|error| Err(io::Error::other(error)))
+        let undone = undone.await.unwrap_or_else(|error| Err(io::Error::other(error)))?;
+        if let Some(shared) = self.shared.as_ref().filter(|_| undone.is_some()) {
+            shared.replace(self.text()?.as_bytes()).await?;
+        }
+        Ok(undone)
     }
 
     fn undo_in_file(&self) -> io::Result<Option<Conversation>> {
@@ -155,8 +207,15 @@ impl Journal for SessionFile {
             lines.append(&mut line(&TimedEntry { at: Some(now_ms()), entry })?);
         }
         let session = self.clone();
-        let written = tokio::task::spawn_blocking(move || session.append(&lines, lasts));
-        written.await.unwrap_or_else(|error| Err(io::Error::other(error)))
+        let written = tokio::task::spawn_blocking(move || {
+            session.append(&lines, lasts)?;
+            Ok(lines)
+        });
+        let lines = written.await.unwrap_or_else(|error| Err(io::Error::other(error)))?;
+        match &self.shared {
+            Some(shared) => shared.append(&lines).await,
+            None => Ok(()),
+        }
     }
 }
 
@@ -165,6 +224,38 @@ fn line(value: &impl Serialize) -> io::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(value)?;
     line.push(b'\n');
     Ok(line)
+}
+
+/// Copies the text of a session in the store to a file, and returns its folder. For a session that the store does not have,
+/// moves the file of before, if there is one.
+fn copy(folder: &Path, id: &str, text: &str) -> Result<PathBuf, Failure> {
+    let copies = folder.join(COPIES);
+    let path = copies.join(format!("{id}.{EXTENSION}"));
+    let copied = || {
+        let (mut file, _) =
+            prepare(&copies, &path)?.ok_or_else(|| io::Error::other("another run works with it"))?;
+        file.set_len(0)?;
+        if !text.is_empty() {
+            return file.write_all(text.as_bytes());
+        }
+        // What is left of a session that was removed.
+        let results = results_of(&path);
+        if results.exists() {
+            fs::remove_dir_all(&results)?;
+        }
+        let before = folder.join(format!("{id}.{EXTENSION}"));
+        if before.exists() {
+            fs::rename(&before, &path)?;
+        }
+        if results_of(&before).exists() {
+            fs::rename(results_of(&before), results)?;
+        }
+        Ok(())
+    };
+    copied().map_err(|error| {
+        Failure::bad_input(format!("{}: the session cannot be kept there: {error}", path.display()))
+    })?;
+    Ok(copies)
 }
 
 /// Returns the locked file and its text. `None` if another process has locked it.

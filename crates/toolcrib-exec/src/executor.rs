@@ -26,7 +26,7 @@ use self::projection::projection_below;
 use crate::approval::{ApprovalProcess, MAX_EDITS};
 use crate::audit::{Audit, CallRecorder};
 use crate::authorize::{CallState, ResolvedCall, authorize, exists_for, is_visible};
-use crate::flow::{CallChain, FlowControl, ProcessCount, limited_as};
+use crate::flow::{CallChain, FlowControl, ProcessCount, SharedRates, limited_as};
 use crate::heartbeat::Heartbeat;
 use crate::hooks::fault;
 use crate::limits::{DEFAULT_APPROVAL_WAIT, MAX_APPROVAL_WAIT, MAX_DEADLINE, MIN_APPROVAL_WAIT, deadline_of};
@@ -77,6 +77,13 @@ impl Executor {
     /// Sets the limits on concurrency, rate and time, and those of the result cache.
     pub fn with_flow(mut self, settings: FlowSettings) -> Self {
         self.flow = FlowControl::new(settings);
+        self
+    }
+
+    /// Sets the store that counts the calls of exact rate limits, after [`with_flow`](Self::with_flow). Without it, this
+    /// process counts them alone.
+    pub fn with_shared_rates(mut self, rates: Arc<dyn SharedRates>) -> Self {
+        self.flow = self.flow.with_shared_rates(rates);
         self
     }
 

@@ -9,7 +9,8 @@
 //! - [`files`] opens files relative to the handle of a [`Root`](files::Root) directory. Paths and symlinks that leave the
 //!   root are refused.
 //!
-//! Each module is a cargo feature, and so is `watch`, which reports changed files. All are on by default.
+//! Each module is a cargo feature, and so are `watch`, which reports changed files, and [`table`], the interface of tables
+//! that processes on several machines share. All are on by default.
 //!
 //! Every failure is an [`Error`] that says what happened, where, and what to do next.
 //!
@@ -42,6 +43,9 @@ pub mod http;
 
 #[cfg(feature = "files")]
 pub mod files;
+
+#[cfg(feature = "table")]
+pub mod table;
 
 mod error;
 

@@ -98,6 +98,12 @@ pub enum Error {
         /// The time until the next attempt.
         wait: Duration,
     },
+    /// An operator has disabled the source.
+    #[error("MCP server `{target}` is disabled; `toolcrib enable` lets it start again")]
+    Suspended {
+        /// The command line or URL.
+        target: String,
+    },
     /// The connection was closed permanently.
     #[error("the connection to MCP server `{target}` is closed")]
     Closed {

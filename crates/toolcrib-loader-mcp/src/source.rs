@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use http::header::AUTHORIZATION;
 use toolcrib_io::process::Sandbox;
+use toolcrib_io::table::SharedGeneration;
 use toolcrib_model::{Secret, SubjectToken, ToolError};
 use toolcrib_oauth::client::LoginLinks;
 use toolcrib_sdk::UserHeaders;
@@ -39,6 +40,9 @@ pub struct McpSource {
     pub lazy: bool,
     /// The cache for the tool list; no cache if absent.
     pub tools_cache: Option<ToolsCache>,
+    /// The tool list that processes on several machines share. It takes the place of the cache; each process loads the list if
+    /// absent.
+    pub generation: Option<Arc<SharedGeneration>>,
     /// The lock with the approved server and tools; everything is approved if absent.
     pub trust_lock: Option<Arc<TrustLock>>,
     /// The identity of the server for the cache and the lock: its command line or URL as the operator wrote it, with the
@@ -122,6 +126,7 @@ impl McpSource {
             trusted: false,
             lazy: true,
             tools_cache: None,
+            generation: None,
             trust_lock: None,
             identity: None,
             per_user: false,

@@ -10,7 +10,7 @@ use toolcrib_model::{ErrorKind, ToolError, ToolResult};
 use toolcrib_oauth::client::LoginOwner;
 use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{CallContext, ToolEngine};
-use toolcrib_sdk::{ask_to_log_in, user_of_call};
+use toolcrib_sdk::{LoginPrompt, user_of_call};
 use url::Url;
 
 use crate::Error;
@@ -132,10 +132,12 @@ impl RestEngine {
         let Ok(authorization) = logins.open(Some(user)) else { return false };
         let namespace = source.namespace.as_str();
         let owner = LoginOwner { namespace: namespace.to_owned(), user: user.to_owned() };
-        let show =
-            move |link: Url| async move { ask_to_log_in(context, namespace, user, link.as_str()).await };
+        let prompt = &LoginPrompt::new(context, namespace, user);
+        let show = move |link: Url| async move { prompt.show(link.as_str()).await };
         let _waiting = context.phase.wait_for_person();
-        match links.log_in(&authorization, owner, show).await {
+        let outcome = links.log_in(&authorization, owner, show).await;
+        prompt.ended().await;
+        match outcome {
             Ok(summary) => summary.is_some(),
             Err(error) => {
                 tracing::warn!(%error, namespace, "a user could not log in by a link");

@@ -1,6 +1,7 @@
 //! The loader, which reads the document and shares its operations with the engine.
 
 use std::collections::HashMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,12 +9,12 @@ use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use parking_lot::RwLock;
-use serde_json::Value;
+use serde_json::{Value, json};
 use toolcrib_document::{Document, Format, parse};
 use toolcrib_io::files::Root;
 use toolcrib_io::http::{HttpPolicy, names_private_address};
-use toolcrib_model::QualifiedName;
 use toolcrib_model::text::visible_text;
+use toolcrib_model::{Fingerprint, QualifiedName};
 use toolcrib_oauth::MAX_ANSWER_BYTES;
 use toolcrib_policy::Access;
 use toolcrib_port::{LoadOutcome, Reject, RejectKind, ToolLoader};
@@ -157,14 +158,36 @@ impl ToolLoader for RestLoader {
         self.shared.title.read().clone()
     }
 
+    async fn changed(&self) {
+        match &self.shared.source.generation {
+            // In both cases the document is loaded again.
+            Some(generation) => drop(generation.changed().await),
+            None => std::future::pending().await,
+        }
+    }
+
     async fn load(&self) -> LoadOutcome {
         let shared = Arc::clone(&self.shared);
-        let fetched = match fetch(&shared.source, |url| shared.clients.to(url).clone()).await {
-            Err(failed) => return shared.failed(failed.kind, failed.reason),
+        let published = shared.published().await;
+        let is_loader = shared.source.generation.is_some() && published.is_none();
+        let fetched = match published {
+            Some(published) => Ok(published),
+            None => fetch(&shared.source, |url| shared.clients.to(url).clone()).await,
+        };
+        let fetched = match fetched {
+            Err(failed) => match shared.published_before().await {
+                Some(published) => FetchedDocument { warning: Some(failed.reason), ..published },
+                None => return shared.failed(failed.kind, failed.reason),
+            },
             Ok(fetched) => fetched,
         };
+        let is_current = is_loader && fetched.warning.is_none();
+        let document = is_current.then(|| String::from_utf8(fetched.bytes.clone()));
         // Parsing and conversion block for a while on a document of some megabytes.
         let read = tokio::task::spawn_blocking(move || shared.read_fetched(fetched)).await;
+        if let (Ok(Ok(_)), Some(Ok(document))) = (&read, document) {
+            self.shared.publish(document).await;
+        }
         self.share(match read {
             Ok(read) => read,
             Err(error) => {
@@ -201,6 +224,48 @@ impl RestLoader {
 }
 
 impl SharedState {
+    /// Returns the document that another process has fetched, if this one need not.
+    async fn published(&self) -> Option<FetchedDocument> {
+        let generation = self.source.generation.as_ref()?;
+        let contents =
+            async { if generation.is_owner().await? { Ok(None) } else { generation.contents().await } };
+        self.document(contents.await)
+    }
+
+    /// Lets another process fetch the document, and returns the one that was published last.
+    async fn published_before(&self) -> Option<FetchedDocument> {
+        let generation = self.source.generation.as_ref()?;
+        // If the lease cannot be released, it ends soon.
+        let _ = generation.release().await;
+        self.document(generation.contents().await)
+    }
+
+    /// Returns the document in published contents.
+    fn document(&self, contents: io::Result<Option<Value>>) -> Option<FetchedDocument> {
+        let contents = contents.unwrap_or_else(|error| {
+            tracing::warn!(%error, "the shared document of `{}` cannot be read", self.source.name);
+            None
+        });
+        let bytes = contents?["document"].as_str()?.as_bytes().to_vec();
+        Some(FetchedDocument { bytes, ..FetchedDocument::default() })
+    }
+
+    /// Publishes a document, if this process fetches it for the others.
+    async fn publish(&self, document: String) {
+        let Some(generation) = &self.source.generation else { return };
+        let digest = Fingerprint::of(&Value::from(document.as_str())).to_string();
+        let published = async {
+            if generation.is_owner().await? {
+                generation.publish(&digest, json!({"document": document})).await?;
+            }
+            Ok(())
+        };
+        let published: io::Result<()> = published.await;
+        if let Err(error) = published {
+            tracing::warn!(%error, "the document of `{}` is not shared with other processes", self.source.name);
+        }
+    }
+
     /// Returns the files that a call with this access may upload.
     pub(crate) fn files<'a>(&'a self, access: &'a Access) -> Files<'a> {
         Files::new(self.source.workspace.as_deref(), access)

@@ -5,9 +5,11 @@ use std::convert::Infallible;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use toolcrib_io::http::{DEFAULT_MAX_RESPONSE_BYTES, DEFAULT_TIMEOUT};
+use toolcrib_io::table::SharedGeneration;
 use toolcrib_model::{Risk, Secret};
 use toolcrib_oauth::client::LoginLinks;
 use toolcrib_policy::Access;
@@ -77,6 +79,8 @@ pub struct RestSource {
     /// Selectors of idempotent operations, in addition to those with an idempotent method: `GET`, `HEAD`, `PUT`,
     /// `DELETE`, `OPTIONS`, `TRACE` and `QUERY`. Only calls of idempotent operations are retried.
     pub idempotent: Vec<OperationSelector>,
+    /// The document that processes on several machines share; each process fetches it if absent.
+    pub generation: Option<Arc<SharedGeneration>>,
     /// The cache of a document from a server. It avoids downloading an unchanged document, and replaces one that cannot
     /// be fetched. Unset by default.
     pub cache: Option<DocumentCache>,
@@ -117,6 +121,7 @@ impl RestSource {
             exclude: Vec::new(),
             risks: Vec::new(),
             idempotent: Vec::new(),
+            generation: None,
             cache: None,
             allow_private: false,
             timeout: DEFAULT_TIMEOUT,

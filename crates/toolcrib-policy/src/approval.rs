@@ -121,7 +121,7 @@ pub fn question_id() -> u64 {
 impl PendingApproval {
     pub(crate) fn new(policy: &Policy, call: Call, decision: Decision, principal: Principal<'_>) -> Self {
         Self {
-            requirement: policy.approval_requirement(&call),
+            requirement: policy.approval_requirement(&call.tool, principal.session, None),
             user: None,
             subject: Subject::of(&call, principal),
             session: principal.session.to_owned(),

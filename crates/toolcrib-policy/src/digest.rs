@@ -1,5 +1,7 @@
 //! Digests of questions and remembered approvals.
 
+use std::fmt;
+
 use sha2::{Digest, Sha256};
 use toolcrib_model::text::canonical_json;
 use toolcrib_model::{JsonObject, Tool};
@@ -72,6 +74,12 @@ impl Memory {
     /// These arguments, where this rule asks.
     pub(crate) fn of_arguments(subject: Subject, rule: &str, arguments: &JsonObject) -> Self {
         Self(sum("arguments", &[&subject.0, rule.as_bytes(), canonical(arguments).as_bytes()]))
+    }
+}
+
+impl fmt::Display for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 

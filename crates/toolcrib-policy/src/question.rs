@@ -64,6 +64,12 @@ impl Question {
         Approval::new(self.binding.digest(&arguments), Some(arguments))
     }
 
+    /// Returns a digest of the caller, the tool, the arguments, and the rule that asks. It is the same when the caller asks
+    /// again, also in another process.
+    pub fn key(&self) -> String {
+        self.exact.to_string()
+    }
+
     /// Returns true if an approval of another question, remembered in this scope, answers this question too.
     pub fn is_answered_by(&self, other: &Self, remember: Remember) -> bool {
         match remember {

@@ -65,6 +65,9 @@ pub trait ClientPrompter: Send + Sync {
 
     /// Puts a question to the user. Returns `None` if the client cannot be asked.
     async fn ask_user(&self, question: &UserQuestion) -> Option<UserAnswer>;
+
+    /// Tells the client that the interaction at the page of a question has ended.
+    async fn page_ended(&self, _link: &str) {}
 }
 
 /// A request to approve one call, and its answer once there is one.

@@ -1,22 +1,37 @@
 //! The connection of the parts of an app.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use async_trait::async_trait;
 use toolcrib_app::sections::runtime::ScriptMode;
 use toolcrib_app::sections::search;
 use toolcrib_app::{Blueprint, BuiltSource, ServerProfiles};
 use toolcrib_exec::Executor;
 use toolcrib_exec::audit::Audit;
+use toolcrib_exec::flow::SharedRates;
 use toolcrib_meta::Discovery;
 use toolcrib_port::Approver;
 use toolcrib_registry::ToolRegistry;
 use toolcrib_results::Results;
 use toolcrib_sdk::Module;
+use toolcrib_tasks::store::LazyStore;
 
 use crate::Error;
 use crate::agent::factory;
 use crate::agent::setup_cache::Setups;
 use crate::services::AppServices;
+
+/// The calls of exact rate limits in the store that several processes share.
+struct StoredRates(Arc<LazyStore>);
+
+#[async_trait]
+impl SharedRates for StoredRates {
+    async fn count(&self, id: &str, interval: Duration, tolerance: Duration) -> Result<Duration, String> {
+        let store = self.0.get().await.map_err(|error| error.to_string())?;
+        store.count_call(id, interval, tolerance).await.map_err(|error| error.to_string())
+    }
+}
 
 /// Connects the parts of an app around the entrance to execution, which exists before anything that makes calls.
 pub(crate) fn connect(
@@ -36,7 +51,12 @@ pub(crate) fn connect(
     let executor = Executor::new(Arc::clone(&registry), Arc::clone(&policy), Arc::clone(approver))
         .with_operator_hints(toolcrib_app::OPERATOR_HINTS)
         .with_earlier_names(toolcrib_tasks::background::resolve_former_name)
-        .with_flow(flow)
+        .with_flow(flow);
+    let executor = match app.shared_store() {
+        Some(store) => executor.with_shared_rates(Arc::new(StoredRates(Arc::clone(store)))),
+        None => executor,
+    };
+    let executor = executor
         .with_results(Arc::clone(results))
         .with_approval_wait(app.config.tools.limits.approval_wait())
         .with_audit(audit);

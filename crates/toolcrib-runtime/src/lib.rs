@@ -45,7 +45,7 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 
-pub use error::Error;
+pub use error::{Error, OverrideError};
 pub use runtime::Runtime;
 pub use source_notes::SourceNote;
 pub use source_reload::AppWatch;

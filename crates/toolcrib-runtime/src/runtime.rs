@@ -16,7 +16,7 @@ use toolcrib_exec::Executor;
 use toolcrib_io::process::depth;
 use toolcrib_meta::Discovery;
 use toolcrib_policy::{Capabilities, OverrideTarget, Principal, Rule};
-use toolcrib_port::{Approver, ToolCaller};
+use toolcrib_port::{Approver, ToolCaller, ToolLoader};
 use toolcrib_prompt::Tokenizer;
 use toolcrib_registry::Snapshot;
 use toolcrib_results::{ResultLimits, Results, TokenCounter};
@@ -30,7 +30,7 @@ use crate::connect::connect;
 use crate::result_archive::StoredResults;
 use crate::services::AppServices;
 use crate::source_reload::Watcher;
-use crate::tasks::ActiveOverrides;
+use crate::tasks::{ActiveOverrides, AuditSender};
 use crate::{Error, call_app, channels, setup, skills, sources, strict, tasks};
 
 /// An app that runs.
@@ -44,6 +44,7 @@ pub struct Runtime {
     apps: AppPool,
     results: Arc<Results>,
     overrides: Arc<ActiveOverrides>,
+    audit: AuditSender,
     /// Loads sources again that change, until the runtime is closed or dropped.
     watcher: Watcher,
 }
@@ -90,6 +91,7 @@ impl Runtime {
         let apps = call_app::pool(called, &services.app.config.tools.apps, &approver);
         let tasks = Arc::new(tasks::open(&services, &approver).await?);
         let overrides = ActiveOverrides::open(&services).await?;
+        let audit = AuditSender::start(&services.app)?;
         if let Some(store) = tasks.shared_store() {
             results.share(Arc::new(StoredResults(store)));
         }
@@ -122,7 +124,7 @@ impl Runtime {
         }
         let watcher = Watcher::start(watched, services.loaders.clone(), registry)?;
         tasks.start().await.map_err(|error| tasks::start_error(&error))?;
-        Ok(Self { services, pool, tasks, apps, results, overrides, watcher })
+        Ok(Self { services, pool, tasks, apps, results, overrides, audit, watcher })
     }
 
     /// Returns the app as it was read.
@@ -204,6 +206,11 @@ impl Runtime {
     /// Returns the tools as they are now.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.services.snapshot()
+    }
+
+    /// Returns the sources.
+    pub(crate) fn loaders(&self) -> &[Arc<dyn ToolLoader>] {
+        &self.services.loaders
     }
 
     /// Returns the status of the sources with a connection, by name: one word, or the reason of a failure.
@@ -307,6 +314,7 @@ impl Runtime {
         }
         self.apps.close().await;
         self.executor().close().await;
+        self.audit.close().await;
         self.tasks.close_store().await;
     }
 }

@@ -1,5 +1,7 @@
 //! The tasks of an app.
 
+mod audit;
+mod override_target;
 mod overrides;
 
 use std::fmt::Display;
@@ -8,6 +10,7 @@ use std::sync::Arc;
 use toolcrib_port::Approver;
 use toolcrib_tasks::{TaskPorts, Tasks};
 
+pub(crate) use self::audit::AuditSender;
 pub(crate) use self::overrides::ActiveOverrides;
 use crate::Error;
 use crate::agent::prompter::Prompts;

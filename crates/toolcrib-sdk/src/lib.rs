@@ -128,7 +128,7 @@ mod tests;
 
 pub use function::{FunctionTool, schema_of};
 pub use inputs::Inputs;
-pub use login_link::ask_to_log_in;
+pub use login_link::LoginPrompt;
 pub use module::{Lifecycle, Module};
 pub use outcome::{ErrorCode, Outcome, Status};
 pub use source::{AppEntry, Seconds, SecretSink, Source};

@@ -49,6 +49,9 @@ impl Server {
     pub async fn close(&self) {
         self.shared.draining.cancel();
         self.shared.closing.cancel();
+        if let Some(pending) = &self.approvals {
+            pending.end();
+        }
         self.shared.retiring.close();
         self.shared.retiring.wait().await;
         if let Some(replica) = &self.shared.settings.replica {

@@ -1,11 +1,14 @@
 //! The actions that tasks perform: notify, call a tool, or prompt an agent.
 
+use std::sync::Arc;
+
+use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use toolcrib_model::{ErrorKind, JsonObject, ToolCall, ToolError};
-use toolcrib_port::PhaseTracker;
+use toolcrib_port::{CallJournal, PhaseTracker};
 
 use crate::Services;
 use crate::owner::Owner;
@@ -64,6 +67,16 @@ enum ActionKind {
     Notification,
     ToolCall,
     LlmPrompt,
+}
+
+/// The journal of a call that is made again after a crash, even if it had begun.
+pub(crate) struct RepeatableCall;
+
+#[async_trait]
+impl CallJournal for RepeatableCall {
+    async fn record_start(&self) -> Result<(), ToolError> {
+        Ok(())
+    }
 }
 
 /// The reason why an action cannot be read, with the forms that can.
@@ -131,6 +144,9 @@ impl Services {
             }
             Action::ToolCall { tool, params } => {
                 let call = ToolCall::new(tool, params.clone()).with_call_id(run_key);
+                if action.may_repeat(self, owner) {
+                    context.journal = Some(Arc::new(RepeatableCall));
+                }
                 let result = self.tool_caller()?.call(call, &context).await;
                 match result.error {
                     None => Ok(result.result),

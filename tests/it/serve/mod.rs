@@ -1,5 +1,6 @@
 //! An app as an MCP server, asked by the binary itself as the client.
 
+mod approval_links;
 mod approvals;
 mod approve;
 mod background;

@@ -2,10 +2,11 @@
 
 use serde_json::json;
 use tokio::time::timeout;
+use toolcrib_testkit::{processes_of, wait_until};
 
-use super::client::{SOON, Served, app};
+use super::client::{SOON, Served, app, call_ask};
 use super::console::{field, operator, send, start};
-use crate::support::{Lab, PATIENCE, Ran, binary};
+use crate::support::{Lab, PATIENCE, Ran, binary, mcp_script};
 
 /// Runs the binary beside one that serves.
 async fn run(lab: &Lab, arguments: &[&str]) -> Ran {
@@ -61,4 +62,109 @@ async fn a_running_server_follows_the_profile_and_the_tools_that_its_operator_sw
     until_listed(&served, true).await;
     let refused = run(&lab, &["enable", "app.yaml", "hello.say_hello"]).await.expect(2);
     assert!(refused.report().contains("is not disabled"), "{}", refused.report());
+}
+
+#[tokio::test]
+async fn the_operator_disables_and_enables_tools_and_sources_at_the_page_and_nobody_else_does() {
+    let lab = app("profiles: {greet: {namespaces: [hello]}}", "{default_policy: grant}");
+    let (served, key) = start(&lab).await;
+    until_listed(&served, true).await;
+    assert!(!served.get("/", &[]).await.body.contains("action=\"/override\""));
+    let cookie = operator(&served, &key).await;
+    let named = [("cookie", cookie.as_str())];
+    let page = served.get("/", &named).await.body;
+    let (_, forms) = page.split_once("action=\"/override\"").unwrap();
+    let sealed = format!("seal={}", field(forms, "seal"));
+    let of_profile = page.split_once("action=\"/profile\"").unwrap().1;
+    let of_profile = format!("seal={}", field(of_profile, "seal"));
+    let change = "target=team.ask&say=disable";
+    let foreign = [named[0], ("origin", "https://evil.example")];
+    for (headers, form, status) in [
+        (&[][..], format!("{sealed}&{change}"), 403),
+        (&foreign, format!("{sealed}&{change}"), 403),
+        (&named, format!("{of_profile}&{change}"), 403),
+        (&named, change.to_owned(), 403),
+        (&named, format!("{sealed}&target=team.ask&say=perhaps"), 400),
+        (&named, format!("{sealed}&target=team.none&say=disable"), 400),
+        (&named, format!("{sealed}&target=context_builder&say=disable"), 400),
+        (&named, format!("{sealed}&target=team.ask&say=enable"), 400),
+        (&named, format!("{sealed}&target=tool:team.ask&say=remove"), 400),
+        (&named, format!("{sealed}&say=disable"), 400),
+    ] {
+        assert_eq!(send(&served, "/override", headers, &form).await.status, status, "{form}");
+    }
+    until_listed(&served, true).await;
+    for (change, is_listed, overrides) in [
+        ("target=team__ask&say=disable", false, "tool `team.ask`</td><td>disabled"),
+        ("target=tool:team.ask&say=enable", true, "Overrides <span class=\"count\">0<"),
+        ("target=source:mcp team&say=disable", false, "source `mcp team`</td><td>disabled"),
+        ("target=team.ask&say=enable", true, "tool `team.ask`</td><td>enabled"),
+        ("target=tool:team.ask&say=remove", false, "source `mcp team`</td><td>disabled"),
+        ("target=source:mcp team&say=remove", true, "Overrides <span class=\"count\">0<"),
+    ] {
+        let changed = send(&served, "/override", &named, &format!("{sealed}&{change}")).await;
+        assert_eq!((changed.status, changed.header("location")), (303, Some("/?told=override")), "{change}");
+        until_listed(&served, is_listed).await;
+        let page = served.get("/", &named).await.body;
+        assert!(page.contains(overrides), "{change}: {page}");
+        // Other processes follow.
+        let call = run(&lab, &["call", "app.yaml", "team.ask", "{}"]).await;
+        assert_eq!(call.report().contains("there is no tool `team.ask`"), !is_listed, "{change}: {call:?}");
+    }
+}
+
+/// A server that leaves the id of its process.
+const LEAVES_ITS_ID: &str = r#"echo $$ >> "$HOME/started"
+on_call() { text "done"; }"#;
+
+/// Returns the processes of the server that run.
+fn servers(lab: &Lab) -> Vec<u32> {
+    let started = std::fs::read_to_string(lab.path("home/started")).unwrap_or_default();
+    let alive = processes_of(&lab.path(".")).unwrap();
+    let is_alive = |id: &u32| alive.iter().any(|process| process.id == *id);
+    started.lines().map(|id| id.parse().unwrap()).filter(is_alive).collect()
+}
+
+async fn until_servers_run(lab: &Lab, count: usize) -> Vec<u32> {
+    let look = || Ok(Some(servers(lab)).filter(|servers| servers.len() == count));
+    wait_until("the processes of the server", SOON, look).await.unwrap()
+}
+
+#[tokio::test]
+async fn the_process_of_a_disabled_source_ends_and_starts_again_when_it_is_enabled() {
+    let lab = app("", "{default_policy: grant}").with_file("server.sh", mcp_script(LEAVES_ITS_ID));
+    let (served, _) = start(&lab).await;
+    until_listed(&served, true).await;
+    let called = served.modern(&[], "tools/call", call_ask()).await.to_string();
+    assert!(called.contains("done"), "{called}");
+    let first = until_servers_run(&lab, 1).await;
+
+    run(&lab, &["disable", "app.yaml", "mcp team"]).await.expect(0);
+    until_servers_run(&lab, 0).await;
+    until_listed(&served, false).await;
+    let before = lab.read("home/started");
+    let refused = served.modern(&[], "tools/call", call_ask()).await.to_string();
+    assert!(!refused.contains("done"), "{refused}");
+    // Neither a command of the operator nor a new process starts it.
+    run(&lab, &["tools", "app.yaml"]).await.expect(0);
+    let (other, _) = start(&lab).await;
+    until_listed(&other, false).await;
+    drop(other);
+    assert_eq!(lab.read("home/started"), before);
+
+    run(&lab, &["enable", "app.yaml", "mcp team"]).await.expect(0);
+    until_listed(&served, true).await;
+    let called = served.modern(&[], "tools/call", call_ask()).await.to_string();
+    assert!(called.contains("done"), "{called}");
+    let second = until_servers_run(&lab, 1).await;
+    assert_ne!(first, second);
+
+    // An exception of a disabled source keeps its server.
+    run(&lab, &["enable", "app.yaml", "team.ask"]).await.expect(2);
+    run(&lab, &["disable", "app.yaml", "team"]).await.expect(0);
+    until_servers_run(&lab, 0).await;
+    run(&lab, &["enable", "app.yaml", "team.ask"]).await.expect(0);
+    until_listed(&served, true).await;
+    let called = served.modern(&[], "tools/call", call_ask()).await.to_string();
+    assert!(called.contains("done"), "{called}");
 }

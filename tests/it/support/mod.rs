@@ -11,7 +11,7 @@ mod requests;
 mod shop;
 mod told;
 
-pub(crate) use databases::new_database;
+pub(crate) use databases::{kill_server, new_database, new_database_of_victim, query, until_rows};
 pub(crate) use desk::Desk;
 pub(crate) use hostile::hostile_server;
 pub(crate) use lab::{Lab, PATIENCE, binary, repository};

@@ -1,5 +1,7 @@
 //! What outlasts one step of an agent: the real binary serves an app, is killed and started again, and its tools leave traces.
 
+mod audit;
+mod catalogue;
 mod crashes;
 mod gate;
 mod operator;

@@ -78,7 +78,9 @@ impl ImageTrial<'_> {
         let container = format!("{name}-root");
         finished(&mut self.buildah(&["from", "--name", &container, "scratch"]))?;
         finished(self.buildah(&["add", "--quiet", &container]).arg(root).arg("/"))?;
-        finished(&mut self.buildah(&["commit", "--quiet", "--rm", &container, name]))?;
+        // A short name can be an alias of a name in a registry.
+        let image = format!("localhost/{name}");
+        finished(&mut self.buildah(&["commit", "--quiet", "--rm", &container, &image]))?;
         Ok(())
     }
 
@@ -108,11 +110,13 @@ impl ImageTrial<'_> {
         let address = free_address()?;
         let volume = format!("{}:/app:ro", folder.display());
         let mut serve = self.buildah(&["run", "--volume", &volume]);
-        // Where the registries are.
-        for name in ["NPM_CONFIG_REGISTRY", "NODE_EXTRA_CA_CERTS"] {
-            if let Ok(value) = std::env::var(name) {
-                serve.args(["--env", &format!("{name}={value}")]);
-            }
+        // The registry of this machine, and the certificates that its proxy may need.
+        if let Ok(registry) = std::env::var("NPM_CONFIG_REGISTRY") {
+            serve.args(["--env", &format!("NPM_CONFIG_REGISTRY={registry}")]);
+        }
+        if let Ok(certificates) = std::env::var("NODE_EXTRA_CA_CERTS") {
+            serve.args(["--env", &format!("NODE_EXTRA_CA_CERTS={certificates}")]);
+            serve.args(["--volume", &format!("{certificates}:{certificates}:ro")]);
         }
         serve.args([container, "--", "toolcrib", "serve", "/app/app.yaml", "--http", &address]);
         let log = self.folder.join("log");
@@ -131,7 +135,11 @@ impl ImageTrial<'_> {
         let program = self.release.staging.join("toolcrib");
         let listed = finished(Command::new(program).args(["load", "--mcp", &url, "--json"]))?;
         let listed = String::from_utf8_lossy(&listed.stdout);
-        ensure!(listed.contains(tool), "{container}: expected {tool} among its tools, found {listed}");
+        ensure!(
+            listed.contains(tool),
+            "{container}: expected {tool} among its tools, found {listed}\n{}",
+            fs::read_to_string(&log)?
+        );
         drop(served);
         println!("release: the image of {container} serves over HTTP");
         Ok(())

@@ -32,7 +32,7 @@ impl Default for Extensions {
             .with_loader("file", |settings, entry| Ok(file::file(settings, entry)))
             .with_loader("inline", |settings, entry| Ok(file::inline(&settings, entry)))
             .with_loader("mcp", |settings, entry| mcp::open(settings, entry))
-            .with_loader("rest", |settings, entry| rest::open(settings, entry, entry.login_links()))
+            .with_loader("rest", |settings, entry| rest::open(settings, entry))
             .with_engine("command", |settings, entry| file::command(settings, entry))
             .with_located_engine("lm", simulated)
             .with_located_engine("multi", |settings, _| Ok(NamedEngine::Routed(settings)))

@@ -10,12 +10,14 @@ use toolcrib_agent::Brain;
 use toolcrib_datagen::session::SessionStates;
 use toolcrib_document::{Document, Error as DocumentError};
 use toolcrib_io::files::ProtectedFiles;
+use toolcrib_io::table::SharedGeneration;
 use toolcrib_loader_mcp::entry::ServerEntry;
 use toolcrib_loader_mcp::tools::TrustLock;
+use toolcrib_loader_rest::entry::ApiEntry;
 use toolcrib_model::Secret;
 use toolcrib_modules::ModuleContext;
 use toolcrib_modules::memory::Memory;
-use toolcrib_oauth::client::LoginLinks;
+use toolcrib_oauth::client::{LoginLinks, TokenStore};
 use toolcrib_policy::Access;
 use toolcrib_registry::SessionTools;
 use toolcrib_results::Secrets;
@@ -68,6 +70,11 @@ impl EntryContext<'_> {
     /// [`Root`](toolcrib_io::files::Root).
     pub fn protected(&self) -> &ProtectedFiles {
         self.app.protected
+    }
+
+    /// Returns the store for tokens of upstream servers.
+    pub(crate) fn token_store(&self) -> Result<TokenStore, String> {
+        self.app.app.token_store()
     }
 
     /// Returns the logins of users by a link.
@@ -190,6 +197,20 @@ impl AppEntry for EntryContext<'_> {
     }
 }
 
+impl ApiEntry for EntryContext<'_> {
+    fn generation(&self, id: &str) -> Result<Option<Arc<SharedGeneration>>, String> {
+        self.app.app.generation(id)
+    }
+
+    fn token_store(&self) -> Result<TokenStore, String> {
+        EntryContext::token_store(self)
+    }
+
+    fn login_links(&self) -> LoginLinks {
+        EntryContext::login_links(self)
+    }
+}
+
 impl ServerEntry for EntryContext<'_> {
     fn startup_timeout(&self) -> Duration {
         self.app.startup_timeout
@@ -202,6 +223,14 @@ impl ServerEntry for EntryContext<'_> {
 
     fn serves_itself(&self, command: &[String], cwd: &Path) -> bool {
         self.app.file.is_on_disk && nesting::serves(command, cwd, Path::new(self.file()))
+    }
+
+    fn generation(&self, id: &str) -> Result<Option<Arc<SharedGeneration>>, String> {
+        self.app.app.generation(id)
+    }
+
+    fn token_store(&self) -> Result<TokenStore, String> {
+        EntryContext::token_store(self)
     }
 
     fn login_links(&self) -> LoginLinks {

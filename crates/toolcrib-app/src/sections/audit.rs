@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toolcrib_document::Error;
 use toolcrib_exec::audit::MIN_AUDIT_BYTES;
+use toolcrib_tasks::StoreLocation;
 
 use crate::AppFile;
 use crate::resolved::ResolvedSettings;
@@ -16,6 +17,10 @@ use crate::resolved::ResolvedSettings;
 pub struct AuditSection {
     /// The file that records are appended to, relative to the app file. Its folder must exist.
     pub path: String,
+    /// True if records are sent to the table `toolcrib_audit` of the app's store in PostgreSQL. The file has those that
+    /// were not sent yet.
+    #[serde(default)]
+    pub store: bool,
     /// True if records contain the values of arguments, without secrets. Otherwise they contain types and a digest.
     #[serde(default)]
     pub values: bool,
@@ -23,8 +28,8 @@ pub struct AuditSection {
     /// engine `recorded` can replay them.
     #[serde(default)]
     pub results: bool,
-    /// The size in bytes at which the file is renamed to `.1`, replacing the previous one. The default is 64 MiB, the
-    /// minimum 1 MiB.
+    /// The size in bytes at which the file is renamed to `.1`, replacing the previous one. With `store`, the size that the
+    /// file may have; records are missing beyond it. The default is 64 MiB, the minimum 1 MiB.
     pub max_bytes: Option<NonZeroU64>,
     /// True if a call runs only after its record was written. Otherwise calls continue without records, for example
     /// on a full disk.
@@ -63,11 +68,40 @@ pub(crate) fn check(
     {
         errors.push(wrong("max_bytes", format!("`max_bytes` is at least {MIN_AUDIT_BYTES}, not {given}")));
     }
+    let found = match &settings.task_store {
+        None => Some("none"),
+        Some(Ok(StoreLocation::File(_))) => Some("a file"),
+        Some(Ok(StoreLocation::Postgres(_)) | Err(_)) => None,
+    };
+    if let Some(found) = found.filter(|_| section.is_some_and(|section| section.store)) {
+        let message = format!(
+            "Expected a store of PostgreSQL for the records, found {found}; set `store` of the app to a URL of a database"
+        );
+        errors.push(wrong("store", message));
+    }
     match &settings.audit_key {
         Some(Ok(key)) if key.trim().is_empty() => {
             errors.push(wrong("key", "`key` is empty; leave it out, or make one up".into()));
         }
         Some(Err(error)) => errors.push(error.clone()),
         Some(Ok(_)) | None => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Blueprint;
+
+    #[test]
+    fn records_are_sent_to_a_store_in_postgres_only() {
+        let error = |store: &str| {
+            let app = format!("{store}audit: {{path: audit.spool, store: true}}\n");
+            Blueprint::from_text("app.yaml", &app).err().map(|error| error.to_string())
+        };
+        for (store, found) in [("", "none"), ("store: tasks.db\n", "a file")] {
+            let error = error(store).unwrap();
+            assert!(error.contains(&format!("of PostgreSQL for the records, found {found}")), "{error}");
+        }
+        assert_eq!(error("store: postgres://localhost/tasks\n"), None);
     }
 }

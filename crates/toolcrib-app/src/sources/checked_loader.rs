@@ -155,6 +155,10 @@ impl ToolLoader for CheckedLoader {
         self.loader.saved();
     }
 
+    async fn set_suspended(&self, is_suspended: bool) {
+        self.loader.set_suspended(is_suspended).await;
+    }
+
     fn instructions(&self) -> Option<String> {
         let instructions = self.loader.instructions()?;
         Some(self.secrets.redactor().redact(&instructions).into_owned())

@@ -57,7 +57,10 @@ async fn log_out(authorization: &Authorization, namespace: &str, json: bool) -> 
 /// Listens for the browser: at the port that the operator has set, else at that of the last login, else at any.
 async fn listen(authorization: &Authorization, opens_browser: bool) -> Result<LoopbackRedirect, Failure> {
     let fixed = authorization.fixed_redirect_port();
-    let port = fixed.or_else(|| authorization.last_redirect_port());
+    let port = match fixed {
+        Some(port) => Some(port),
+        None => authorization.last_redirect_port().await,
+    };
     let show = move |url: &Url| {
         output::tell(&format!("Open this URL in a browser on this machine, and log in:\n\n  {url}\n"));
         if opens_browser {

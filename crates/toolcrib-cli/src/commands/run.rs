@@ -93,7 +93,11 @@ async fn start_and_drive(task: RunRequest, extensions: &Extensions, json: bool) 
         runtime = start(app, approver(task.options.yes, Some(rules))) => runtime?,
     };
     drop(starting);
-    let outcome = drive(&runtime, &interrupts, task, json).await;
+    let mut kept = None;
+    let outcome = drive(&runtime, &interrupts, task, json, &mut kept).await;
+    if let Some(session) = kept {
+        session.close().await;
+    }
     tell_missing_records(&runtime);
     runtime.close().await;
     outcome
@@ -104,6 +108,7 @@ async fn drive(
     interrupts: &Interrupts,
     task: RunRequest,
     json: bool,
+    session_file: &mut Option<SessionFile>,
 ) -> Result<Exit, Failure> {
     let RunRequest { app, form, options: arguments } = task;
     output::rejects(runtime.snapshot().rejected());
@@ -125,7 +130,8 @@ async fn drive(
     let mut file = None;
     let mut conversation = Conversation::new();
     if let Some(id) = &arguments.session {
-        let (kept_in, kept) = SessionFile::open(&app, id, &setup.id)?;
+        let (kept_in, kept) = SessionFile::open(&app, runtime.app().shared_store(), id, &setup.id).await?;
+        *session_file = Some(kept_in.clone());
         conversation = kept;
         if let Some(last) = recalled(id, &conversation).filter(|_| !json) {
             tell(last.trim_end());

@@ -4,9 +4,12 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::json;
 use toolcrib_agent::Message;
+use toolcrib_app::{App, Extensions};
+use toolcrib_tasks::store::LazyStore;
 
 use crate::arguments::{Sessions, SessionsCommand};
 use crate::exit::{Exit, Failure};
@@ -17,17 +20,19 @@ use crate::ui::printable::{Layout, excerpt, printable};
 /// The most bytes of the arguments of a call, and of a result, in what is shown of a conversation.
 const MAX_CALL_BYTES: usize = 200;
 
-pub(crate) fn run(arguments: &Sessions, json: bool) -> Result<Exit, Failure> {
+pub(crate) async fn run(arguments: &Sessions, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
     let app = arguments.app.as_path();
     if !app.is_file() {
         return Err(Failure::bad_input(format!("{}: there is no such app file", app.display())));
     }
+    let store = App::open_with(app, extensions.clone())?.shared_store().cloned();
+    let store = store.as_ref();
     match arguments.command.as_ref().unwrap_or(&SessionsCommand::List) {
-        SessionsCommand::List => print_list(app, json)?,
-        SessionsCommand::Show { id } => show(&read(app, id)?, json),
+        SessionsCommand::List => print_list(app, store, json).await?,
+        SessionsCommand::Show { id } => show(&read(app, store, id).await?, json),
         SessionsCommand::Rm { ids } => {
             for id in ids {
-                remove(app, id)?;
+                remove(app, store, id).await?;
                 if !json {
                     output::say(&format!("removed: {id}"));
                 }
@@ -36,13 +41,19 @@ pub(crate) fn run(arguments: &Sessions, json: bool) -> Result<Exit, Failure> {
                 output::json(&json!({"removed": ids}));
             }
         }
-        SessionsCommand::Export { id, output } => export(&read(app, id)?, output.as_deref(), json)?,
+        SessionsCommand::Export { id, output } => {
+            export(&read(app, store, id).await?, output.as_deref(), json)?
+        }
     }
     Ok(Exit::Ok)
 }
 
-pub(crate) fn print_list(app: &Path, json: bool) -> Result<(), Failure> {
-    let (sessions, count) = list(app)?;
+pub(crate) async fn print_list(
+    app: &Path,
+    store: Option<&Arc<LazyStore>>,
+    json: bool,
+) -> Result<(), Failure> {
+    let (sessions, count) = list(app, store).await?;
     if json {
         output::json(&json!({"sessions": sessions, "count": count}));
         return Ok(());

@@ -1,6 +1,7 @@
 //! `toolcrib trace`.
 
 use serde_json::json;
+use toolcrib_app::{App, Extensions};
 
 use crate::arguments::Trace;
 use crate::exit::{Exit, Failure};
@@ -11,12 +12,14 @@ use crate::ui::output;
 /// The extension of audit logs.
 const AUDIT_EXTENSION: &str = "jsonl";
 
-pub(crate) fn run(arguments: &Trace, json: bool) -> Result<Exit, Failure> {
+pub(crate) async fn run(arguments: &Trace, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
     let (source, session) = (arguments.source.as_path(), arguments.session.as_deref());
     let timeline: Timeline = match (source.extension().is_some_and(|name| name == AUDIT_EXTENSION), session) {
         (true, session) => read_audit(source, session)?,
         (false, Some(id)) if source.is_file() => {
-            timeline(&format!("session {id}"), &read_entries(source, id)?)
+            let app = App::open_with(source, extensions.clone())?;
+            let entries = read_entries(source, app.shared_store(), id).await?;
+            timeline(&format!("session {id}"), &entries)
         }
         (false, Some(_)) => {
             return Err(Failure::bad_input(format!("{}: there is no such app file", source.display())));

@@ -21,7 +21,7 @@ pub(crate) async fn run(arguments: &Trust, extensions: &Extensions, json: bool) 
     let is_seen = arguments.seen.as_ref() == Some(&mark);
     let accepted = if is_seen { wanted.clone() } else { Vec::new() };
     if is_seen {
-        pins.accept(&accepted).map_err(|error| failed(&error))?;
+        pins.accept(&accepted).await.map_err(|error| failed(&error))?;
     }
     // A server whose command line was just approved has not been asked for its tools yet.
     for change in accepted.iter().filter(|change| change.tool.is_none()) {

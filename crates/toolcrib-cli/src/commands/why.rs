@@ -1,12 +1,15 @@
 //! `toolcrib why`.
 
+mod approval;
+
 use serde_json::{Value, json};
 use toolcrib_app::Extensions;
 use toolcrib_app::sections::serve::sessions_of;
 use toolcrib_model::ToolError;
-use toolcrib_policy::{Decision, Principal, RuleMatch};
+use toolcrib_policy::{Call, Decision, Effect, Principal, RuleMatch, Verdict};
 use toolcrib_registry::Entry;
 
+use self::approval::NeededApproval;
 use super::call;
 use crate::app_start::look;
 use crate::arguments::{SESSION, Why};
@@ -16,14 +19,12 @@ use crate::{decision_display, ui::output};
 pub(crate) async fn run(arguments: &Why, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
     let given = arguments.arguments.as_deref().map(call::read).transpose()?;
     let runtime = look(&arguments.app, extensions).await?;
-    let (snapshot, policy) = (runtime.snapshot(), runtime.executor().policy().clone());
-    let rules = runtime.app().config.tools.capabilities.clone();
-    let rejected = snapshot.rejected().to_vec();
-    let executor = runtime.executor().clone();
+    let (snapshot, executor) = (runtime.snapshot(), runtime.executor());
+    let (policy, rules) = (executor.policy(), &runtime.app().config.tools.capabilities);
     runtime.close().await;
     // The operator is told of tools that agents are not told of, too.
     let overloads = snapshot.find(&arguments.name, |_| true).map_err(|error| {
-        output::rejects(&rejected);
+        output::rejects(snapshot.rejected());
         ToolError::from(&error)
     })?;
     let session = session(arguments.session.as_deref(), arguments.token.as_deref());
@@ -39,28 +40,33 @@ pub(crate) async fn run(arguments: &Why, extensions: &Extensions, json: bool) ->
             )
         })
         .collect();
+    let approval = |entry: &Entry, decision: &Decision, matches: &[RuleMatch]| {
+        let needed = || NeededApproval::new(runtime.app(), policy, &entry.tool, &session);
+        may_ask(decision, matches).then(needed)
+    };
     if json {
         let row = |(entry, decision, matches): &(&Entry, Decision, Vec<RuleMatch>)| {
             json!({
                 "tool": entry.tool.name.dotted(),
                 "source": entry.source.as_ref(),
                 "risk": entry.tool.traits().risk,
-                "policy": decision_display::to_json(decision, &rules),
+                "policy": decision_display::to_json(decision, rules),
                 "reason": decision.reason(),
-                "matched": decision_display::rule(decision, &rules),
+                "matched": decision_display::rule(decision, rules),
                 "considered": matches.iter().map(considered).collect::<Vec<_>>(),
                 "hooks": executor.hooks_of(&entry.tool).collect::<Vec<_>>(),
                 "to_change": decision_display::to_change(decision, matches, &entry.tool.name),
+                "approval": approval(entry, decision, matches).map(|needed| needed.to_json()),
             })
         };
         output::json(&json!({"decisions": decided.iter().map(row).collect::<Vec<_>>()}));
         return Ok(Exit::Ok);
     }
     for (entry, decision, matches) in &decided {
-        let words = decision_display::in_words(decision, &rules);
+        let words = decision_display::in_words(decision, rules);
         output::say(&format!("{}: {words}", entry.tool.name.dotted()));
         output::say(&format!("  decided by: {}", decision.rule));
-        if let Some(rule) = decision_display::rule(decision, &rules) {
+        if let Some(rule) = decision_display::rule(decision, rules) {
             output::say(&format!("  which is: {}", serde_json::to_string(rule).unwrap_or_default()));
         }
         output::say(&format!("  because: {}", decision.reason()));
@@ -77,8 +83,18 @@ pub(crate) async fn run(arguments: &Why, extensions: &Extensions, json: bool) ->
         }
         let change = decision_display::to_change(decision, matches, &entry.tool.name);
         output::say(&format!("  to change it: {change}"));
+        if let Some(needed) = approval(entry, decision, matches) {
+            needed.say();
+        }
     }
     Ok(Exit::Ok)
+}
+
+/// Returns true if a person may be asked about the call: by the decision, or by a rule for some arguments.
+fn may_ask(decision: &Decision, matches: &[RuleMatch]) -> bool {
+    let asks = |one: &RuleMatch| one.decision.effect == Effect::Approve;
+    decision.effect == Effect::Approve
+        || decision.effect == Effect::Grant && decision.depends_on_arguments && matches.iter().any(asks)
 }
 
 fn considered(one: &RuleMatch) -> Value {

@@ -14,6 +14,9 @@ pub(super) const MAX_SESSION_BYTES: u64 = 64 * 1024 * 1024;
 /// The longest id.
 const MAX_ID_CHARS: usize = 64;
 
+/// The folder of the copies of sessions that are in a store, in the folder of the sessions.
+pub(super) const COPIES: &str = "shared";
+
 /// The extension of the files.
 pub(super) const EXTENSION: &str = "jsonl";
 

@@ -3,13 +3,16 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
 use toolcrib_agent::journal::Entry;
 use toolcrib_agent::{Conversation, Message};
+use toolcrib_tasks::store::LazyStore;
 
-use super::format::{EXTENSION, Head, MAX_SESSION_BYTES, check, folder_of, results_of};
+use super::format::{COPIES, EXTENSION, Head, MAX_SESSION_BYTES, check, folder_of, results_of};
+use super::shared;
 use crate::exit::Failure;
 use crate::trace::TimedEntry;
 use crate::ui::printable::{Layout, cut, excerpt};
@@ -21,7 +24,7 @@ pub(crate) const MAX_LISTED: usize = 500;
 const MAX_PEEKED_BYTES: u64 = 16 * 1024;
 
 /// The most bytes of a prompt in a list.
-const MAX_PROMPT_BYTES: usize = 60;
+pub(super) const MAX_PROMPT_BYTES: usize = 60;
 
 /// The most exchanges of a continued session that are shown, the last ones.
 const MAX_RECALLED_EXCHANGES: usize = 3;
@@ -53,23 +56,61 @@ pub(crate) struct StoredConversation {
 }
 
 /// Lists the sessions of an app, the newest first, and says how many there are in all.
-pub(crate) fn list(app: &Path) -> Result<(Vec<StoredSession>, usize), Failure> {
-    list_in(&folder_of(app)?)
+pub(crate) async fn list(
+    app: &Path,
+    store: Option<&Arc<LazyStore>>,
+) -> Result<(Vec<StoredSession>, usize), Failure> {
+    match store {
+        Some(store) => shared::list(store).await,
+        None => list_in(&folder_of(app)?),
+    }
 }
 
 /// Reads a session of an app. A run may be at work with it.
-pub(crate) fn read(app: &Path, id: &str) -> Result<StoredConversation, Failure> {
-    read_in(&folder_of(app)?, id)
+pub(crate) async fn read(
+    app: &Path,
+    store: Option<&Arc<LazyStore>>,
+    id: &str,
+) -> Result<StoredConversation, Failure> {
+    match store {
+        Some(store) => Ok(conversation(id, read_shared(store, id).await?)),
+        None => read_in(&folder_of(app)?, id),
+    }
 }
 
 /// Reads the entries of a session of an app. A run may be at work with it.
-pub(crate) fn read_entries(app: &Path, id: &str) -> Result<Vec<TimedEntry>, Failure> {
-    Ok(read_file(&folder_of(app)?, id)?.1)
+pub(crate) async fn read_entries(
+    app: &Path,
+    store: Option<&Arc<LazyStore>>,
+    id: &str,
+) -> Result<Vec<TimedEntry>, Failure> {
+    match store {
+        Some(store) => Ok(read_shared(store, id).await?.1),
+        None => Ok(read_file(&folder_of(app)?, id)?.1),
+    }
 }
 
 /// Removes a session of an app with its results, unless a run is at work with it.
-pub(crate) fn remove(app: &Path, id: &str) -> Result<(), Failure> {
-    remove_in(&folder_of(app)?, id)
+pub(crate) async fn remove(app: &Path, store: Option<&Arc<LazyStore>>, id: &str) -> Result<(), Failure> {
+    let folder = folder_of(app)?;
+    let Some(store) = store else { return remove_in(&folder, id) };
+    check(id)?;
+    let mut is_known = shared::remove(store, id).await?;
+    // The copy of this machine, and a session that the store has not taken over.
+    for folder in [folder.join(COPIES), folder] {
+        if folder.join(format!("{id}.{EXTENSION}")).exists() {
+            remove_in(&folder, id)?;
+            is_known = true;
+        }
+    }
+    if is_known { Ok(()) } else { Err(unknown(id)) }
+}
+
+/// Reads the agent and the entries of a session in the store.
+async fn read_shared(store: &LazyStore, id: &str) -> Result<(String, Vec<TimedEntry>), Failure> {
+    check(id)?;
+    let text = shared::text(store, id).await?.ok_or_else(|| unknown(id))?;
+    parse(text.into_bytes(), &format!("session `{id}`"))
 }
 
 pub(super) fn list_in(folder: &Path) -> Result<(Vec<StoredSession>, usize), Failure> {
@@ -113,19 +154,30 @@ fn peek(path: &Path) -> io::Result<(Option<String>, Option<String>)> {
 }
 
 pub(super) fn read_in(folder: &Path, id: &str) -> Result<StoredConversation, Failure> {
-    let (agent, entries) = read_file(folder, id)?;
+    Ok(conversation(id, read_file(folder, id)?))
+}
+
+fn conversation(id: &str, (agent, entries): (String, Vec<TimedEntry>)) -> StoredConversation {
     let conversation = Conversation::restore(entries.into_iter().map(|timed| timed.entry));
-    Ok(StoredConversation { id: id.to_owned(), agent, conversation })
+    StoredConversation { id: id.to_owned(), agent, conversation }
 }
 
 /// Reads the agent and the entries of a session.
 fn read_file(folder: &Path, id: &str) -> Result<(String, Vec<TimedEntry>), Failure> {
     let (path, file) = find(folder, id)?;
-    let unreadable = |reason: &dyn std::fmt::Display| {
-        Failure::bad_input(format!("{}: the session cannot be read: {reason}", path.display()))
-    };
+    let place = path.display().to_string();
     let mut bytes = Vec::new();
-    file.take(MAX_SESSION_BYTES + 1).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
+    file.take(MAX_SESSION_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| Failure::bad_input(format!("{place}: the session cannot be read: {error}")))?;
+    parse(bytes, &place)
+}
+
+/// Returns the agent and the entries in the text of a session.
+fn parse(mut bytes: Vec<u8>, place: &str) -> Result<(String, Vec<TimedEntry>), Failure> {
+    let unreadable = |reason: &dyn std::fmt::Display| {
+        Failure::bad_input(format!("{place}: the session cannot be read: {reason}"))
+    };
     if bytes.len() as u64 > MAX_SESSION_BYTES {
         return Err(unreadable(&format!("it has more than {MAX_SESSION_BYTES} bytes")));
     }
@@ -167,12 +219,13 @@ fn find(folder: &Path, id: &str) -> Result<(PathBuf, File), Failure> {
     let path = folder.join(format!("{id}.{EXTENSION}"));
     match File::open(&path) {
         Ok(file) => Ok((path, file)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let message = format!("there is no session `{id}`; `toolcrib sessions APP` lists all");
-            Err(Failure::bad_input(message))
-        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(unknown(id)),
         Err(error) => Err(Failure::bad_input(format!("{}: {error}", path.display()))),
     }
+}
+
+fn unknown(id: &str) -> Failure {
+    Failure::bad_input(format!("there is no session `{id}`; `toolcrib sessions APP` lists all"))
 }
 
 /// Returns the last exchanges of a continued conversation, each side in a few lines. `None` if it is empty.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use parking_lot::{Mutex, MutexGuard};
 
+use super::spool::{self, SpoolIds};
 use super::{AuditSink, Record};
 
 /// The default maximum size of the file: 64 MiB.
@@ -25,10 +26,15 @@ pub const MIN_AUDIT_BYTES: u64 = 1024 * 1024;
 /// If a line cannot be written, as on a full disk, that is logged once and calls continue without records, whose number
 /// is logged when writing works again. With [`JsonLines::required`] each call has a line before it runs, and does not
 /// run if that line cannot be written.
+///
+/// As a [spool](JsonLines::spool), the file holds the records that a [`SpoolReader`](super::SpoolReader) sends
+/// elsewhere. Each line begins with an id, and a spool that has reached its maximum size cannot be written to.
 pub struct JsonLines {
     path: PathBuf,
     max_bytes: u64,
     is_required: bool,
+    /// The ids of the lines of a spool.
+    spool: Option<SpoolIds>,
     state: Mutex<FileState>,
 }
 
@@ -45,12 +51,21 @@ struct FileState {
 impl JsonLines {
     /// Opens or creates the file in an existing folder.
     pub fn open(path: impl Into<PathBuf>) -> io::Result<Self> {
-        let path = path.into();
+        Self::open_with(path.into(), None)
+    }
+
+    /// Opens or creates a spool in an existing folder.
+    pub fn spool(path: impl Into<PathBuf>) -> io::Result<Self> {
+        Self::open_with(path.into(), Some(SpoolIds::new()?))
+    }
+
+    fn open_with(path: PathBuf, spool: Option<SpoolIds>) -> io::Result<Self> {
         let file = open(&path)?;
         // A process that was killed may have left an incomplete line.
         let is_torn = !ends_with_line(&path, &file);
         let state = FileState { file, failure: None, lost: 0, is_torn };
-        Ok(Self { path, max_bytes: DEFAULT_MAX_AUDIT_BYTES, is_required: false, state: Mutex::new(state) })
+        let state = Mutex::new(state);
+        Ok(Self { path, max_bytes: DEFAULT_MAX_AUDIT_BYTES, is_required: false, spool, state })
     }
 
     /// Sets the maximum size of the file; [`DEFAULT_MAX_AUDIT_BYTES`] by default, at least [`MIN_AUDIT_BYTES`].
@@ -71,7 +86,8 @@ impl JsonLines {
     }
 
     fn write_record(&self, record: &Record) -> Option<MutexGuard<'_, FileState>> {
-        let mut line = serde_json::to_vec(record).ok()?;
+        let mut line = self.spool.as_ref().map(SpoolIds::next).unwrap_or_default().into_bytes();
+        serde_json::to_writer(&mut line, record).ok()?;
         line.push(b'\n');
         let mut state = self.state.lock();
         self.write(&mut state, &line);
@@ -103,6 +119,9 @@ impl JsonLines {
     fn append(&self, state: &mut FileState, line: &[u8]) -> io::Result<()> {
         if !is_at(&self.path, &state.file) {
             (state.file, state.is_torn) = (open(&self.path)?, false);
+        }
+        if self.spool.is_some() {
+            return spool::append(&state.file, line, self.max_bytes);
         }
         let written = state.file.metadata()?.len();
         if written > 0 && written.saturating_add(line.len() as u64) > self.max_bytes {
@@ -180,13 +199,13 @@ impl fmt::Debug for JsonLines {
     }
 }
 
-fn open(path: &Path) -> io::Result<File> {
+pub(super) fn open(path: &Path) -> io::Result<File> {
     // Opening a pipe would block until it has a reader.
     if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
     }
     let mut options = OpenOptions::new();
-    options.append(true).create(true);
+    options.read(true).append(true).create(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path)
@@ -209,7 +228,7 @@ fn ends_with_line(path: &Path, file: &File) -> bool {
 }
 
 /// Returns true if the path still leads to this file.
-fn is_at(path: &Path, file: &File) -> bool {
+pub(super) fn is_at(path: &Path, file: &File) -> bool {
     match (std::fs::metadata(path), file.metadata()) {
         (Ok(there), Ok(ours)) => is_same(&there, &ours),
         _ => false,

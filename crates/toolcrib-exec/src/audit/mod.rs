@@ -3,7 +3,8 @@
 //! [`Audit::begin`] creates a [`CallRecorder`] when a call arrives. It writes its record when it is finished or dropped, so
 //! that there is exactly one record in every case: also for calls that are denied, unknown, invalid, late, cancelled,
 //! or whose future is dropped. If records are required, a call that runs has a second record, written before it runs,
-//! with the outcome [`Outcome::Begun`]. An [`AuditSink`] receives the records; [`JsonLines`] writes them to a file.
+//! with the outcome [`Outcome::Begun`]. An [`AuditSink`] receives the records; [`JsonLines`] writes them to a file,
+//! from which a [`SpoolReader`] can send them elsewhere.
 //!
 //! # Values
 //!
@@ -29,6 +30,7 @@ mod record;
 mod rfc3339;
 mod sink;
 mod span;
+mod spool;
 
 #[cfg(test)]
 mod tests;
@@ -45,6 +47,7 @@ pub use json_lines::{DEFAULT_MAX_AUDIT_BYTES, JsonLines, MIN_AUDIT_BYTES};
 pub use record::{HookRecord, Outcome, Record, SCHEMA_VERSION};
 pub use sink::{AuditSink, MemorySink};
 pub use span::{TraceSource, span};
+pub use spool::{SpoolReader, SpooledRecord};
 
 use argument_digest::DigestKey;
 use sink::ObservedSink;

@@ -8,10 +8,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::call_chain::{CallChain, LendingGuard};
-use super::process_count::ProcessCount;
 use super::rate_limiter::RateLimiter;
 use super::refusal::{LimitedSubject, Refusal};
 use super::settings::LimitSettings;
+use super::shared_rates::RateSharing;
 use super::wait_limit::WaitLimit;
 
 /// A concurrency limit with a rate limit and a bounded, fair queue.
@@ -41,10 +41,10 @@ struct QueueSlot<'a> {
 }
 
 impl ConcurrencyLimit {
-    pub(super) fn new(settings: LimitSettings, processes: &ProcessCount) -> Self {
+    pub(super) fn new(settings: LimitSettings, sharing: &RateSharing, id: impl FnOnce() -> String) -> Self {
         Self {
             permits: settings.permits.map(|permits| Arc::new(Semaphore::new(number_of(permits)))),
-            rate: settings.rate.as_ref().map(|rate| RateLimiter::new(rate, processes.clone())),
+            rate: settings.rate.as_ref().map(|rate| RateLimiter::new(rate, sharing, id)),
             waiting: AtomicUsize::new(0),
             settings,
         }
@@ -78,7 +78,10 @@ impl ConcurrencyLimit {
             if queued.is_none() {
                 queued = Some(self.queue(subject)?);
             }
-            wait_limit.wait(rate.take()).await?;
+            if let Err(error) = wait_limit.wait(rate.take()).await? {
+                tracing::warn!(%error, "a call of an exact rate limit cannot be counted, and is refused");
+                return Err(Refusal::Uncounted { subject });
+            }
         }
         let (call_chain, lending_guard) = match &self.permits {
             None => (above.clone(), None),

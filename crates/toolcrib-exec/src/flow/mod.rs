@@ -51,6 +51,7 @@ mod refusal;
 mod result_cache;
 mod retry;
 mod settings;
+mod shared_rates;
 mod single_flight;
 mod source_state;
 mod wait_limit;
@@ -70,12 +71,14 @@ use toolcrib_port::CallContext;
 pub use call_chain::CallChain;
 pub use process_count::ProcessCount;
 pub use settings::*;
+pub use shared_rates::SharedRates;
 
 use cache_key::{CacheKey, cacheable};
 use circuit_breaker::AttemptReport;
 use concurrency_limit::{ConcurrencyLimit, ConcurrencyPermit};
 use refusal::{LimitedSubject, Refusal};
 use result_cache::ResultCache;
+use shared_rates::RateSharing;
 use single_flight::{Leader, Role, SharedOutcome, SingleFlight};
 use source_state::{AttemptPermit, SourceState, StateMap};
 use wait_limit::WaitLimit;
@@ -87,7 +90,7 @@ pub struct FlowControl {
     sources: StateMap<Arc<str>, SourceState>,
     cache: ResultCache,
     flights: SingleFlight,
-    processes: ProcessCount,
+    sharing: RateSharing,
 }
 
 /// The limits that a call has to pass.
@@ -119,13 +122,19 @@ impl FlowControl {
             sources: StateMap::default(),
             cache,
             flights: SingleFlight::default(),
-            processes: ProcessCount::default(),
+            sharing: RateSharing::default(),
         }
     }
 
     /// Returns the number of processes that share the rate limits. It is 1 until it is set.
     pub fn processes(&self) -> &ProcessCount {
-        &self.processes
+        &self.sharing.processes
+    }
+
+    /// Sets the store that counts the calls of exact rate limits.
+    pub fn with_shared_rates(mut self, rates: Arc<dyn SharedRates>) -> Self {
+        self.sharing.rates = Some(rates);
+        self
     }
 
     /// Returns the settings.
@@ -316,10 +325,7 @@ impl FlowControl {
     /// Returns the state of a source, which is created at its first call.
     fn source(&self, name: &Arc<str>, in_process: bool) -> Arc<SourceState> {
         let make = || {
-            (
-                Arc::clone(name),
-                SourceState::new(Arc::clone(name), in_process, &self.settings, &self.processes),
-            )
+            (Arc::clone(name), SourceState::new(Arc::clone(name), in_process, &self.settings, &self.sharing))
         };
         self.sources.get(&**name, |_| true, make)
     }

@@ -4,8 +4,11 @@
 //! early by as much as the burst allows. Calls that are too early wait in order. Only the first of them waits for the
 //! clock, so a call that gives up does not affect the others.
 //!
-//! Of several processes that serve one app, each admits an equal share of the calls, and at least one at a time.
+//! Of several processes that serve one app, each admits an equal share of the calls, and at least one at a time. They count
+//! the calls of an exact limit in a store.
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -14,14 +17,16 @@ use tokio::time::Instant;
 
 use super::process_count::ProcessCount;
 use super::settings::RateLimit;
+use super::shared_rates::{RateSharing, SharedRates};
 
-#[derive(Debug)]
 pub(super) struct RateLimiter {
     /// The interval between two calls of all processes.
     interval: Duration,
     /// The number of calls at once of all processes.
     burst: u32,
     processes: ProcessCount,
+    /// The store that counts the calls of all processes, and the id of this limit.
+    shared: Option<(Arc<dyn SharedRates>, String)>,
     /// The time at which the next call conforms; `None` before the first.
     on_time: Mutex<Option<Instant>>,
     /// Held by the first waiting call.
@@ -29,11 +34,15 @@ pub(super) struct RateLimiter {
 }
 
 impl RateLimiter {
-    pub(super) fn new(limit: &RateLimit, processes: ProcessCount) -> Self {
+    pub(super) fn new(limit: &RateLimit, sharing: &RateSharing, id: impl FnOnce() -> String) -> Self {
+        let shared = sharing.rates.as_ref().filter(|_| limit.exact);
+        let shared = shared.map(|rates| (Arc::clone(rates), id()));
+        let processes = if shared.is_some() { ProcessCount::default() } else { sharing.processes.clone() };
         Self {
             interval: limit.per / limit.calls.get(),
             burst: limit.burst.unwrap_or(limit.calls).get(),
             processes,
+            shared,
             on_time: Mutex::default(),
             turn: Semaphore::new(1),
         }
@@ -41,16 +50,29 @@ impl RateLimiter {
 
     /// Counts a call, unless it is too early or others wait.
     pub(super) fn take_now(&self, now: Instant) -> bool {
-        self.turn.try_acquire().is_ok_and(|_turn| self.count(now).is_ok())
+        self.shared.is_none() && self.turn.try_acquire().is_ok_and(|_turn| self.count(now).is_ok())
     }
 
-    /// Waits until the call conforms, and counts it.
-    pub(super) async fn take(&self) {
+    /// Waits until the call conforms, and counts it. Returns an error if it cannot be counted.
+    pub(super) async fn take(&self) -> Result<(), String> {
         // The semaphore is never closed.
         let _turn = self.turn.acquire().await;
+        if let Some((rates, id)) = &self.shared {
+            let (interval, tolerance) = self.share();
+            loop {
+                let early = rates.count(id, interval, tolerance).await?;
+                if early.is_zero() {
+                    return Ok(());
+                }
+                // Calls that come now are told how long they would wait.
+                *self.on_time.lock() = Some(Instant::now() + early + tolerance);
+                tokio::time::sleep(early).await;
+            }
+        }
         while let Err(at) = self.count(Instant::now()) {
             tokio::time::sleep_until(at).await;
         }
+        Ok(())
     }
 
     /// Returns the time that a call would wait behind a number of others.
@@ -85,5 +107,15 @@ impl RateLimiter {
         }
         *on_time = Some(at + interval);
         Ok(())
+    }
+}
+
+impl fmt::Debug for RateLimiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shared = self.shared.as_ref().map(|(_, id)| id);
+        f.debug_struct("RateLimiter")
+            .field("interval", &self.interval)
+            .field("shared", &shared)
+            .finish_non_exhaustive()
     }
 }

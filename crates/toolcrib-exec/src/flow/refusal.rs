@@ -27,6 +27,8 @@ pub(super) enum Refusal {
     Full { subject: LimitedSubject, queue: u32 },
     /// The rate limit does not allow the call before its deadline.
     TooOften { subject: LimitedSubject, retry_after: Duration },
+    /// The store that counts the calls of an exact rate limit cannot be reached.
+    Uncounted { subject: LimitedSubject },
     /// The circuit of the source is open.
     CircuitOpen(CircuitOpen),
 }
@@ -63,6 +65,14 @@ impl Refusal {
                     name_of(subject)
                 ),
                 format!("it did not run: try again in {} s", seconds(retry_after)),
+            ),
+            Self::Uncounted { subject } => (
+                ErrorKind::Unavailable,
+                format!(
+                    "the exact rate limit of {} is counted in the store, which is away",
+                    name_of(subject)
+                ),
+                "it did not run: try again later".to_owned(),
             ),
             Self::CircuitOpen(CircuitOpen { failures, retry_after }) => (
                 ErrorKind::Unavailable,

@@ -132,6 +132,11 @@ pub struct RateLimit {
     /// of a period.
     #[serde(default)]
     pub burst: Option<NonZeroU32>,
+    /// True if the processes that share a store in PostgreSQL count each call there, so that they keep to the rate
+    /// together at any time. A call then takes a query, and is refused while the store is away. Otherwise each process
+    /// admits an equal share.
+    #[serde(default)]
+    pub exact: bool,
 }
 
 /// A circuit breaker, which pauses a source after repeated failures.

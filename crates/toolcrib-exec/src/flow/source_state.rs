@@ -11,9 +11,9 @@ use toolcrib_model::{QualifiedName, Tool};
 
 use super::circuit_breaker::{AttemptReport, CircuitBreaker, CircuitChange, CircuitOpen, Ticket};
 use super::concurrency_limit::ConcurrencyLimit;
-use super::process_count::ProcessCount;
 use super::retry::RetryBudget;
 use super::settings::FlowSettings;
+use super::shared_rates::RateSharing;
 
 /// The minimum number of states before idle ones are dropped.
 const MIN_STATES: usize = 64;
@@ -25,7 +25,7 @@ pub(super) struct SourceState {
     in_process: bool,
     pub(super) limit: Arc<ConcurrencyLimit>,
     tools: StateMap<QualifiedName, ConcurrencyLimit>,
-    processes: ProcessCount,
+    sharing: RateSharing,
     health: Mutex<Health>,
 }
 
@@ -47,15 +47,18 @@ impl SourceState {
         name: Arc<str>,
         in_process: bool,
         settings: &FlowSettings,
-        processes: &ProcessCount,
+        sharing: &RateSharing,
     ) -> Self {
         let health = Health {
             breaker: CircuitBreaker::new(settings.breaker(&name, in_process)),
             budget: RetryBudget::new(),
         };
-        let limit = Arc::new(ConcurrencyLimit::new(settings.source_limit(&name, in_process), processes));
-        let (tools, processes) = (StateMap::default(), processes.clone());
-        Self { name, in_process, limit, tools, processes, health: Mutex::new(health) }
+        let limit =
+            Arc::new(ConcurrencyLimit::new(settings.source_limit(&name, in_process), sharing, || {
+                format!("source {name}")
+            }));
+        let (tools, sharing) = (StateMap::default(), sharing.clone());
+        Self { name, in_process, limit, tools, sharing, health: Mutex::new(health) }
     }
 
     /// Returns the limit of one of the source's tools.
@@ -67,7 +70,10 @@ impl SourceState {
         Some(self.tools.get(
             &tool.name,
             |limit| *limit.settings() == limits,
-            || (tool.name.clone(), ConcurrencyLimit::new(limits.clone(), &self.processes)),
+            || {
+                let id = || format!("tool {}", tool.name);
+                (tool.name.clone(), ConcurrencyLimit::new(limits.clone(), &self.sharing, id))
+            },
         ))
     }
 

@@ -15,7 +15,7 @@ use toolcrib_model::{ErrorKind, Secret, SubjectToken, ToolError, ToolResult};
 use toolcrib_oauth::client::LoginOwner;
 use toolcrib_policy::{Authorized, Call};
 use toolcrib_port::{CallContext, ToolEngine};
-use toolcrib_sdk::{ask_to_log_in, subject_of_call, user_of_call};
+use toolcrib_sdk::{LoginPrompt, subject_of_call, user_of_call};
 use url::Url;
 
 use crate::{McpConnection, McpEngine};
@@ -189,10 +189,12 @@ impl SessionEngines {
         let Some(Ok(authorization)) = source.clone().for_user(user).authorization() else { return false };
         let namespace = source.namespace.as_str();
         let owner = LoginOwner { namespace: namespace.to_owned(), user: user.as_ref().to_owned() };
-        let show =
-            move |link: Url| async move { ask_to_log_in(context, namespace, user, link.as_str()).await };
+        let prompt = &LoginPrompt::new(context, namespace, user);
+        let show = move |link: Url| async move { prompt.show(link.as_str()).await };
         let _waiting = context.phase.wait_for_person();
-        match links.log_in(&authorization, owner, show).await {
+        let outcome = links.log_in(&authorization, owner, show).await;
+        prompt.ended().await;
+        match outcome {
             Ok(Some(_)) => {
                 // It waits after its failure, and has the credentials of before.
                 let before = self.servers.lock().as_mut().and_then(|servers| servers.remove_entry(user));

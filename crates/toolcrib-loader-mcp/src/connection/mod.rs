@@ -9,6 +9,7 @@ mod ordered_progress;
 mod resource_watches;
 pub(crate) mod session;
 mod subscription;
+mod suspension;
 mod watch;
 
 use std::sync::{Arc, Weak};
@@ -30,6 +31,7 @@ use crate::connection::client_handler::{Changes, ServerEvents};
 use crate::connection::handshake::HandshakeMode;
 use crate::connection::negotiation::{Candidate, NegotiationError, negotiate};
 use crate::connection::session::{RequestError, Session};
+use crate::connection::suspension::Suspension;
 use crate::elicitation::ElicitationBroker;
 use crate::error::Error;
 use crate::tools::catalog;
@@ -50,6 +52,7 @@ struct SharedState {
     /// The transport and handshake that worked last.
     candidate: Mutex<Option<Candidate>>,
     events: Arc<ServerEvents>,
+    suspension: Arc<Suspension>,
 }
 
 enum ConnectionState {
@@ -110,14 +113,16 @@ pub(crate) struct ServerResponse {
 impl McpConnection {
     /// Creates a connection that is not open yet.
     pub fn new(source: McpSource) -> Self {
-        Self::with_candidate(source, None)
+        Self::with_candidate(source, None, Arc::default())
     }
 
-    fn with_candidate(source: McpSource, candidate: Option<Candidate>) -> Self {
+    fn with_candidate(source: McpSource, candidate: Option<Candidate>, suspension: Arc<Suspension>) -> Self {
         let state = Mutex::new(ConnectionState::Idle { failed: None });
         let events = Arc::new(ServerEvents::new(&source.namespace));
-        let shared = SharedState { source, state, candidate: Mutex::new(candidate), events };
-        Self { shared: Arc::new(shared) }
+        let candidate = Mutex::new(candidate);
+        let shared = Arc::new(SharedState { source, state, candidate, events, suspension });
+        shared.suspension.add(&shared);
+        Self { shared }
     }
 
     /// Returns a separate connection to the same server: for a command, to another process. It starts with the
@@ -137,7 +142,7 @@ impl McpConnection {
 
     fn separate_to(&self, source: McpSource) -> Self {
         let candidate = *self.shared.candidate.lock();
-        let separate = Self::with_candidate(source, candidate);
+        let separate = Self::with_candidate(source, candidate, Arc::clone(&self.shared.suspension));
         separate.broker().set_has_user(self.broker().has_user());
         separate
     }
@@ -152,6 +157,7 @@ impl McpConnection {
         let mut state = self.shared.state.lock();
         state.drop_closed_session();
         match &*state {
+            _ if self.is_suspended() => Ok("disabled"),
             ConnectionState::Idle { failed: None } => Ok("not connected"),
             ConnectionState::Idle { failed: Some(failed) } => Err(failed.reason().to_string()),
             ConnectionState::Connecting { .. } => Ok("connecting"),
@@ -167,6 +173,9 @@ impl McpConnection {
             let mut state = self.shared.state.lock();
             state.drop_closed_session();
             match &*state {
+                _ if self.is_suspended() => {
+                    return Err(Error::Suspended { target: self.source().target() });
+                }
                 ConnectionState::Open { session, .. } => return Ok(Arc::clone(session)),
                 ConnectionState::Closed => return Err(Error::Closed { target: self.source().target() }),
                 ConnectionState::Connecting { outcome, .. } => outcome.clone(),
@@ -434,6 +443,9 @@ async fn finish_attempt(shared: &Weak<SharedState>, outcome: Outcome, failures: 
     let closed = {
         let mut state = shared.state.lock();
         if matches!(*state, ConnectionState::Closed) {
+            true
+        } else if shared.suspension.is_suspended() {
+            *state = ConnectionState::Idle { failed: None };
             true
         } else {
             *state = match &outcome {

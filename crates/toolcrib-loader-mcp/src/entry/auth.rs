@@ -7,7 +7,7 @@ use toolcrib_sdk::{AppEntry, MAX_USERS};
 use url::Url;
 
 use super::ServerEntry;
-use crate::{ClientCredentials, Grant, IdentityProvider, IdentityToken, McpAuth, TokenExchange, TokenStore};
+use crate::{ClientCredentials, Grant, IdentityProvider, IdentityToken, McpAuth, TokenExchange};
 
 /// The number of issued secrets of one server that are masked: the tokens of the last renewals, the secret of the
 /// client, and the key that tokens are bound to.
@@ -84,7 +84,7 @@ pub(super) fn open(
 }
 
 fn by_default(place: &dyn ServerEntry, namespace: &str, known_secrets: usize) -> Result<McpAuth, String> {
-    let mut auth = McpAuth::new().with_store(TokenStore::of_user()?);
+    let mut auth = McpAuth::new().with_store(place.token_store()?);
     auth.on_secret = Some(place.secret_sink(format!("{namespace}.token"), known_secrets));
     auth.login_command = Some(format!("toolcrib login {} {namespace}", shell_quoted(place.file())));
     auth.access = place.access()?;

@@ -9,12 +9,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use toolcrib_io::files::cache_folder;
 use toolcrib_io::http::is_private_url;
 use toolcrib_io::process::{Sandbox, SandboxAccess, SandboxPlace, SandboxSettings};
-use toolcrib_model::Secret;
-use toolcrib_oauth::client::LoginLinks;
+use toolcrib_io::table::SharedGeneration;
+use toolcrib_model::{Fingerprint, Secret};
+use toolcrib_oauth::client::{LoginLinks, TokenStore};
 use toolcrib_policy::access::{AccessRules, Mode};
 use toolcrib_port::ToolEngine;
 use toolcrib_sdk::{AppEntry, MAX_USERS, Seconds, Source, UserHeaders};
@@ -38,6 +39,12 @@ pub trait ServerEntry: AppEntry {
 
     /// Returns the approved state of the app's servers; `None` for an app that is not in a file.
     fn trust_lock(&self) -> Result<Option<Arc<TrustLock>>, String>;
+
+    /// Returns the contents of a source that processes on several machines share, if they do.
+    fn generation(&self, id: &str) -> Result<Option<Arc<SharedGeneration>>, String>;
+
+    /// Returns the store for tokens of servers.
+    fn token_store(&self) -> Result<TokenStore, String>;
 
     /// Returns the logins of users by a link.
     fn login_links(&self) -> LoginLinks;
@@ -172,6 +179,8 @@ pub fn server(entry: McpEntry, place: &dyn ServerEntry) -> Result<(McpSource, Op
     source.secrets = place.secrets_in(&["command", "url"]);
     source.tools_cache = cache_folder("mcp").map(|folder| ToolsCache::new(folder).with_scope(place.scope()));
     source.lazy = place.is_lazy() && entry.lazy.unwrap_or(true);
+    // Otherwise each process contacts the server.
+    source.generation = if source.lazy { place.generation(&generation_id(&source))? } else { None };
     source.trust_lock = if entry.pin.unwrap_or(true) { place.trust_lock()? } else { None };
     source.trusted = entry.trusted;
     source.per_user = per_user;
@@ -184,6 +193,11 @@ pub fn server(entry: McpEntry, place: &dyn ServerEntry) -> Result<(McpSource, Op
         (false, Some(_)) => return Err("`max_sessions` goes with `per_session: true`".into()),
     };
     Ok((source, sessions))
+}
+
+/// Returns the id of the tool list of a server for all processes that share it.
+fn generation_id(source: &McpSource) -> String {
+    format!("mcp {}", Fingerprint::of(&json!([source.namespace, source.identity()])))
 }
 
 /// Checks that the connections of users fit the other settings.

@@ -225,7 +225,7 @@ async fn a_changed_tool_is_held_back_until_it_is_approved_and_others_are_not() {
         }
         let (loader, engine, trust_lock) = kept.open_pinned();
         loader.load().await;
-        trust_lock.accept(&trust_lock.changes()).unwrap();
+        trust_lock.accept(&trust_lock.changes()).await.unwrap();
         assert!(trust_lock.changes().is_empty());
         engine.close().await;
         let (loader, engine, _) = kept.open_pinned();
@@ -261,7 +261,7 @@ async fn a_server_with_another_command_line_is_not_started_until_it_is_approved(
     assert_eq!((loaded.rejected[0].kind, &loaded.rejected[0].name), (RejectKind::Changed, &None));
     assert_eq!(kept.starts(), 1);
     assert_eq!(trust_lock.changes()[0].now, "sh another.sh");
-    trust_lock.accept(&trust_lock.changes()).unwrap();
+    trust_lock.accept(&trust_lock.changes()).await.unwrap();
     assert_eq!((names(&loader.load().await.tools), kept.starts()), (vec!["one".to_owned()], 2));
     engine.close().await;
 }

@@ -5,6 +5,7 @@ mod calls;
 mod convert;
 mod elicitation;
 mod eras;
+mod generation;
 mod http;
 mod kept;
 mod module;

@@ -1,8 +1,10 @@
 //! What was approved: who may change it, and what it never holds.
 
 use std::fs;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
+use toolcrib_io::table::{MemoryTable, SharedTable as _};
 use toolcrib_model::{ErrorKind, Secret, Tool};
 use toolcrib_port::{RejectKind, ToolEngine as _, ToolLoader as _};
 
@@ -10,7 +12,7 @@ use super::kept::{Kept, names, tool};
 use super::server::ScriptServer;
 use super::{authorized_tool, context, invoke};
 use crate::tools::TrustLock;
-use crate::{McpSource, McpTransport};
+use crate::{McpConnection, McpEngine, McpLoader, McpSource, McpTransport};
 
 impl Kept {
     fn lock(&self) -> String {
@@ -37,7 +39,7 @@ async fn what_another_process_has_entered_and_approved_is_taken_over_and_not_wri
     kept.list(&json!([tool("one", "counts well"), tool("two", "counts well"), tool("three", "counts")]));
     assert_eq!(names(&first.load().await.tools), ["three"]);
     // An approval holds in processes that run already.
-    trust_lock.accept(&trust_lock.changes()).unwrap();
+    trust_lock.accept(&trust_lock.changes()).await.unwrap();
     assert_eq!(names(&first.load().await.tools), ["one", "three"]);
     for tool in ["one", "two", "three"] {
         assert!(kept.lock().contains(&format!("\"{tool}\"")), "{}", kept.lock());
@@ -56,7 +58,7 @@ async fn an_approval_is_of_what_was_looked_at_and_of_nothing_that_came_after_it(
     let seen = trust_lock.changes();
     kept.list(&json!([tool("one", "exfiltrates")]));
     loader.load().await;
-    trust_lock.accept(&seen).unwrap();
+    trust_lock.accept(&seen).await.unwrap();
     assert_eq!(trust_lock.changes()[0].now["description"], "exfiltrates");
     assert!(loader.load().await.tools.is_empty());
     kept.list(&json!([tool("one", "counts well")]));
@@ -72,7 +74,7 @@ async fn a_file_that_is_broken_meanwhile_is_not_written_over_and_what_was_approv
     fs::write(kept.server.path().join("app.yaml.lock"), "<<<<<<< mine").unwrap();
     kept.list(&json!([tool("one", "exfiltrates"), tool("two", "counts")]));
     assert_eq!(names(&loader.load().await.tools), ["two"]);
-    trust_lock.accept(&trust_lock.changes()).unwrap_err();
+    trust_lock.accept(&trust_lock.changes()).await.unwrap_err();
     assert_eq!(kept.lock(), "<<<<<<< mine");
     engine.close().await;
 }
@@ -90,7 +92,7 @@ async fn where_nothing_can_be_written_tools_are_held_to_what_was_seen_first() {
     assert_eq!(names(&loader.load().await.tools), ["one"]);
     kept.list(&json!([tool("one", "exfiltrates")]));
     assert!(loader.load().await.tools.is_empty());
-    trust_lock.accept(&trust_lock.changes()).unwrap_err();
+    trust_lock.accept(&trust_lock.changes()).await.unwrap_err();
     engine.close().await;
 }
 
@@ -166,7 +168,7 @@ async fn what_is_too_long_to_be_shown_is_held_to_its_digest() {
     assert_eq!(names(&loader.load().await.tools), ["one"]);
     kept.list(&json!([tool("one", &format!("{long}well"))]));
     assert!(loader.load().await.tools.is_empty());
-    trust_lock.accept(&trust_lock.changes()).unwrap();
+    trust_lock.accept(&trust_lock.changes()).await.unwrap();
     assert_eq!(names(&loader.load().await.tools), ["one"]);
     engine.close().await;
 }
@@ -240,7 +242,7 @@ async fn a_call_that_was_judged_before_a_refresh_does_not_run_after_it() {
         let call = authorized_tool(judged.clone(), json!({}));
         let error = invoke(&engine, call, &context()).await.error.unwrap();
         assert_eq!(error.kind, ErrorKind::ToolChanged, "{error}");
-        trust_lock.accept(&trust_lock.changes()).unwrap();
+        trust_lock.accept(&trust_lock.changes()).await.unwrap();
     }
     assert_eq!(kept.server.logged("tools/call").len(), 0);
     engine.close().await;
@@ -278,4 +280,101 @@ async fn pages_of_two_lives_of_a_server_are_no_list() {
     let loaded = server.loader.load().await;
     assert!(loaded.tools.is_empty(), "{:?}", loaded.tools);
     assert_eq!(loaded.rejected[0].kind, RejectKind::Unavailable);
+}
+
+/// A replica with a folder of its own.
+struct Replica {
+    loader: McpLoader,
+    engine: McpEngine,
+    trust_lock: Arc<TrustLock>,
+    folder: tempfile::TempDir,
+}
+
+impl Replica {
+    fn start(kept: &Kept, table: &Arc<MemoryTable>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self::start_in(kept, table, folder)
+    }
+
+    fn start_in(kept: &Kept, table: &Arc<MemoryTable>, folder: tempfile::TempDir) -> Self {
+        let trust_lock = TrustLock::open(folder.path().join("app.yaml.lock")).unwrap();
+        let trust_lock = Arc::new(trust_lock.with_table(Arc::clone(table) as _));
+        let source =
+            McpSource { trust_lock: Some(trust_lock.clone()), tools_cache: None, ..kept.source.clone() };
+        let connection = McpConnection::new(source);
+        let (loader, engine) = (McpLoader::new(connection.clone()), McpEngine::new(connection));
+        Self { loader, engine, trust_lock, folder }
+    }
+
+    async fn names(&self) -> Vec<String> {
+        names(&self.loader.load().await.tools)
+    }
+}
+
+#[tokio::test]
+async fn what_one_replica_has_recorded_and_approved_holds_for_all() {
+    let kept = Kept::new(&json!([tool("one", "counts")]));
+    let table = Arc::new(MemoryTable::default());
+    let replicas = [Replica::start(&kept, &table), Replica::start(&kept, &table)];
+    assert_eq!(replicas[0].names().await, ["one"]);
+    kept.list(&json!([tool("one", "counts well"), tool("two", "counts")]));
+    assert_eq!(replicas[1].names().await, ["two"], "the tool of the other replica has changed");
+    kept.list(&json!([tool("one", "counts well"), tool("two", "counts well")]));
+    assert!(replicas[0].names().await.is_empty());
+    let seen = replicas[0].trust_lock.changes();
+    assert_eq!(seen.len(), 2);
+    replicas[0].trust_lock.accept(&seen).await.unwrap();
+    for replica in &replicas {
+        assert_eq!(replica.names().await, ["one", "two"]);
+        assert!(replica.trust_lock.changes().is_empty());
+        assert_eq!(replica.trust_lock.problem(), None);
+        assert_eq!(fs::read_dir(replica.folder.path()).unwrap().count(), 0, "no file is written");
+        replica.engine.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_server_without_a_row_is_approved_as_in_the_file() {
+    let mut kept = Kept::new(&json!([tool("one", "counts")]));
+    let (loader, engine, _) = kept.open_pinned();
+    loader.load().await;
+    engine.close().await;
+    let table = Arc::new(MemoryTable::default());
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("app.yaml.lock"), kept.lock()).unwrap();
+    let before = kept.lock();
+    kept.list(&json!([tool("one", "deletes"), tool("two", "counts")]));
+    let replica = Replica::start_in(&kept, &table, folder);
+    assert_eq!(replica.names().await, ["two"]);
+    assert_eq!(fs::read_to_string(replica.folder.path().join("app.yaml.lock")).unwrap(), before);
+    replica.engine.close().await;
+    let other = Replica::start(&kept, &table);
+    assert_eq!(other.names().await, ["two"], "the row has what the file had");
+    other.engine.close().await;
+    kept.source.identity = Some("sh another.sh".into());
+    let other = Replica::start(&kept, &table);
+    assert_eq!(other.loader.load().await.rejected[0].kind, RejectKind::Changed);
+    other.engine.close().await;
+}
+
+#[tokio::test]
+async fn a_server_is_not_started_while_it_is_unknown_what_was_approved() {
+    let kept = Kept::new(&json!([tool("one", "counts")]));
+    let table = Arc::new(MemoryTable::default());
+    let known = Replica::start(&kept, &table);
+    assert_eq!(known.names().await, ["one"]);
+    let starts = kept.starts();
+    // A newer version has written it.
+    table.put("test", json!({"version": 2})).await.unwrap();
+    let replica = Replica::start(&kept, &table);
+    let loaded = replica.loader.load().await;
+    assert_eq!((loaded.tools.len(), loaded.rejected[0].kind), (0, RejectKind::Unavailable));
+    assert!(loaded.rejected[0].reason.contains("in format 1, found format 2"), "{:?}", loaded.rejected);
+    assert_eq!(kept.starts(), starts);
+    kept.list(&json!([tool("one", "deletes"), tool("two", "counts")]));
+    assert_eq!(known.names().await, ["two"], "what was read before stays in force");
+    assert!(known.trust_lock.problem().is_some());
+    for replica in [known, replica] {
+        replica.engine.close().await;
+    }
 }

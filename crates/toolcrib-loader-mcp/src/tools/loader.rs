@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use rmcp::model::Tool as WireTool;
 use tokio::time::{Instant, timeout_at};
+use toolcrib_io::table::SharedGeneration;
 use toolcrib_model::Tool;
 use toolcrib_port::{LoadOutcome, Reject, RejectKind, ToolLoader};
 use tracing::Instrument as _;
@@ -13,7 +14,7 @@ use tracing::Instrument as _;
 use crate::connection::backoff::MAX_BACKOFF;
 use crate::text::{MAX_ERROR_CHARS, MAX_SHOWN_NAME_CHARS, clean};
 use crate::tools::catalog::{self, Catalog, RejectedEntry, ServerInfo};
-use crate::tools::{conversion, resources_and_prompts};
+use crate::tools::{conversion, resources_and_prompts, tools_cache};
 use crate::{McpConnection, span};
 
 /// The shortest time between two loads of a list that has a lifetime.
@@ -35,6 +36,8 @@ struct LoaderState {
     server: ServerInfo,
     /// The time of the next unprompted load: the list expires, or the server may be tried again.
     due: Option<Instant>,
+    /// True if the next load asks the server, since the process that did has ended.
+    asks_server: bool,
 }
 
 impl McpLoader {
@@ -67,8 +70,10 @@ impl McpLoader {
                 // Three concurrent requests make a large future, so it is boxed.
                 Box::pin(resources_and_prompts::detect_support(&session, &mut catalog.server)).await;
                 session.set_digests(catalog.digests(), changes);
-                if let Some(tools_cache) = &source.tools_cache {
-                    tools_cache.store(source, &catalog);
+                match (&source.generation, &source.tools_cache) {
+                    (Some(generation), _) => self.publish(generation, &catalog).await,
+                    (None, Some(tools_cache)) => tools_cache.store(source, &catalog),
+                    (None, None) => {}
                 }
                 Ok(catalog)
             }
@@ -79,8 +84,41 @@ impl McpLoader {
         }
     }
 
+    /// Publishes the list, if this process loads it for the others.
+    async fn publish(&self, generation: &SharedGeneration, catalog: &Catalog) {
+        let published = match generation.is_owner().await {
+            Ok(true) => tools_cache::publish(generation, self.connection.source(), catalog).await,
+            Ok(false) => Ok(()),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = published {
+            tracing::warn!(%error, "the tools of `{}` are not shared with other processes", self.source);
+        }
+    }
+
+    /// Returns the list that is known without the server.
+    async fn known(&self) -> Option<Catalog> {
+        let source = self.connection.source();
+        let Some(generation) = &source.generation else {
+            return source.tools_cache.as_ref()?.load(source);
+        };
+        let published = tools_cache::published(generation).await;
+        published.unwrap_or_else(|error| {
+            tracing::warn!(%error, "the shared tools of `{}` cannot be read", self.source);
+            None
+        })
+    }
+
+    /// Returns true if another process loads the list.
+    async fn is_loaded_elsewhere(&self) -> bool {
+        match &self.connection.source().generation {
+            Some(generation) => matches!(generation.is_owner().await, Ok(false)),
+            None => false,
+        }
+    }
+
     /// Converts the list into tools. Tools that differ from the approved ones become rejects.
-    fn convert(&self, catalog: Catalog) -> LoadOutcome {
+    async fn convert(&self, catalog: Catalog) -> LoadOutcome {
         let source = self.connection.source();
         let mut loaded = LoadOutcome::default();
         self.state.lock().server = catalog.server.clone();
@@ -104,8 +142,10 @@ impl McpLoader {
                 }
             }
         }
-        let trust_lock = source.trust_lock.as_ref();
-        let quarantined = trust_lock.map(|trust_lock| trust_lock.check(source, &usable)).unwrap_or_default();
+        let quarantined = match &source.trust_lock {
+            Some(trust_lock) => trust_lock.check(source, &usable).await,
+            None => Vec::new(),
+        };
         for (at, (wire, tool)) in usable.iter().zip(tools).enumerate() {
             if quarantined.binary_search(&at).is_ok() {
                 loaded.rejected.push(self.reject_changed(wire));
@@ -124,6 +164,15 @@ impl McpLoader {
             None => {
                 conversion::convert(self.connection.source(), wire.clone()).map_err(|error| error.to_string())
             }
+        }
+    }
+
+    /// Waits until another process has published another list, or this process has to load it. Returns true in the second
+    /// case.
+    async fn generation_changed(&self) -> bool {
+        match &self.connection.source().generation {
+            Some(generation) => generation.changed().await,
+            None => std::future::pending().await,
         }
     }
 
@@ -154,9 +203,19 @@ impl ToolLoader for McpLoader {
 
     async fn load(&self) -> LoadOutcome {
         let source = self.connection.source();
-        if let Some(trust_lock) = &source.trust_lock
-            && !trust_lock.admit_server(source)
-        {
+        let is_approved = match &source.trust_lock {
+            Some(trust_lock) => trust_lock.admit_server(source).await,
+            None => Ok(true),
+        };
+        let is_approved = match is_approved {
+            Ok(is_approved) => is_approved,
+            Err(error) => {
+                let reason = format!("it is unknown whether the server was approved: {error}");
+                self.state.lock().due = Some(Instant::now() + MAX_BACKOFF);
+                return LoadOutcome::failed(&*self.source, RejectKind::Unavailable, reason);
+            }
+        };
+        if !is_approved {
             let reason = format!(
                 "MCP server `{}` is not the one that was approved under `{}`: its command line or URL has changed, \
                  and it is not started; `toolcrib tools --changed` shows the difference, `toolcrib trust` approves it",
@@ -165,26 +224,41 @@ impl ToolLoader for McpLoader {
             );
             return LoadOutcome::failed(&*self.source, RejectKind::Changed, reason);
         }
-        let cached = || source.tools_cache.as_ref().and_then(|tools_cache| tools_cache.load(source));
+        if self.connection.is_suspended() {
+            // Nobody may use the tools. The known ones can be named by the operator.
+            return match self.known().await {
+                Some(catalog) => self.convert(catalog).await,
+                None => LoadOutcome::default(),
+            };
+        }
+        let asks_server = std::mem::take(&mut self.state.lock().asks_server);
         if source.lazy
-            && !self.connection.is_open()
-            && let Some(catalog) = cached()
+            && !asks_server
+            && (!self.connection.is_open() || self.is_loaded_elsewhere().await)
+            && let Some(catalog) = self.known().await
         {
             if catalog.server.ignores_discover {
                 self.connection.expect_no_discover();
             }
-            return self.convert(catalog);
+            return self.convert(catalog).await;
         }
         match self.fetch().await {
             Ok(catalog) => {
                 self.state.lock().due = catalog.ttl.map(|ttl| Instant::now() + ttl.clamp(MIN_TTL, MAX_TTL));
-                self.convert(catalog)
+                self.convert(catalog).await
             }
             Err(broken) => {
                 self.state.lock().due =
                     Some(self.connection.retry_at().unwrap_or(Instant::now() + MAX_BACKOFF));
                 // The cached tools can be found, and a call of one reports the problem.
-                let mut loaded = cached().map(|catalog| self.convert(catalog)).unwrap_or_default();
+                if let Some(generation) = &source.generation {
+                    // Another process may reach the server. If the lease cannot be released, it ends soon.
+                    let _ = generation.release().await;
+                }
+                let mut loaded = match self.known().await {
+                    Some(catalog) => self.convert(catalog).await,
+                    None => LoadOutcome::default(),
+                };
                 loaded.rejected.insert(0, self.reject(None, broken.kind, &broken.reason));
                 loaded
             }
@@ -202,8 +276,17 @@ impl ToolLoader for McpLoader {
         tokio::select! {
             () = self.connection.changed() => {}
             () = due => {}
+            has_to_load = self.generation_changed() => self.state.lock().asks_server = has_to_load,
         }
         self.state.lock().due = None;
+    }
+
+    async fn set_suspended(&self, is_suspended: bool) {
+        if is_suspended {
+            self.connection.suspend().await;
+        } else {
+            self.connection.resume();
+        }
     }
 
     fn instructions(&self) -> Option<String> {

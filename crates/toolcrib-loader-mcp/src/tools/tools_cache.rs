@@ -1,10 +1,12 @@
 //! The tool lists of servers, cached on disk so that tools are known before their server has started.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use toolcrib_io::files::{read_bounded, replace};
+use toolcrib_io::table::SharedGeneration;
 use toolcrib_model::Fingerprint;
 
 use crate::McpSource;
@@ -59,11 +61,7 @@ impl ToolsCache {
 
     /// Caches the list of a server. If that fails, the list is fetched again by the next process.
     pub(crate) fn store(&self, source: &McpSource, catalog: &Catalog) {
-        // A list that contains a secret of the source is not written to disk.
-        let Ok(listed) = serde_json::to_value(catalog) else { return };
-        if SourceSecrets::of(source).occur_in(&listed) {
-            return;
-        }
+        let Some(listed) = without_secrets(source, catalog) else { return };
         let cached = json!({"version": VERSION, "namespace": source.namespace, "catalog": listed});
         let Ok(bytes) = serde_json::to_vec(&cached) else { return };
         if u64::try_from(bytes.len()).is_ok_and(|size| size > MAX_TOOLS_CACHE_BYTES) {
@@ -80,4 +78,29 @@ impl ToolsCache {
         let digest = Fingerprint::of(&json!([self.scope, source.namespace, source.identity()]));
         Path::new(&self.folder).join(format!("{digest}.json"))
     }
+}
+
+/// Returns the list of a server as it is kept; `None` if it contains a secret of the source, and is not.
+fn without_secrets(source: &McpSource, catalog: &Catalog) -> Option<Value> {
+    let listed = serde_json::to_value(catalog).ok()?;
+    (!SourceSecrets::of(source).occur_in(&listed)).then_some(listed)
+}
+
+/// Returns the list of a server that another process has published. One of another version counts as absent.
+pub(crate) async fn published(generation: &SharedGeneration) -> io::Result<Option<Catalog>> {
+    let contents = generation.contents().await?;
+    let cached = contents.and_then(|contents| serde_json::from_value::<CachedTools>(contents).ok());
+    Ok(cached.filter(|cached| cached.version == VERSION).map(|cached| cached.catalog))
+}
+
+/// Publishes the list of a server for other processes.
+pub(crate) async fn publish(
+    generation: &SharedGeneration,
+    source: &McpSource,
+    catalog: &Catalog,
+) -> io::Result<()> {
+    let Some(listed) = without_secrets(source, catalog) else { return Ok(()) };
+    let contents = json!({"version": VERSION, "namespace": source.namespace, "catalog": listed});
+    let digest = Fingerprint::of(&contents).to_string();
+    generation.publish(&digest, contents).await
 }

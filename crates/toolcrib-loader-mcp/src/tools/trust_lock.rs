@@ -1,17 +1,22 @@
 //! The trust lock: the definitions of the approved servers and tools, so that a server cannot change a tool unnoticed.
 
 mod file;
+mod rows;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 use rmcp::model::Tool as WireTool;
 use serde_json::Value;
+use toolcrib_io::table::SharedTable;
 use toolcrib_model::Fingerprint;
 
 pub use self::file::MAX_LOCK_BYTES;
 use self::file::{LockFile, LockedServer, LockedTool, VERSION, WriteLock, read, write};
+use self::rows::LockRows;
 use crate::McpSource;
 use crate::tools::digest::{definition, digest};
 use crate::tools::source_secrets::SourceSecrets;
@@ -28,9 +33,12 @@ const MAX_SHOWN_BYTES_OF_SERVER: usize = 4 * 1024 * 1024;
 ///
 /// An unknown server, and an unknown tool of a known server, are recorded when they are first seen. Other processes may
 /// do the same: their entries are merged and not overwritten.
-#[derive(Debug)]
+///
+/// Processes on several machines have the entries in a [table](Self::with_table), with a row for each server. The file is
+/// then read once, for servers without a row, and not written.
 pub struct TrustLock {
     path: PathBuf,
+    rows: Option<LockRows>,
     state: Mutex<LockState>,
 }
 
@@ -67,6 +75,9 @@ pub enum TrustLockError {
     /// The file cannot be read or written.
     #[error("the lock file cannot be used: {0}")]
     Io(#[from] toolcrib_io::Error),
+    /// The table cannot be read or written.
+    #[error("the approved tools cannot be read or written in the store: {0}")]
+    Table(#[from] std::io::Error),
     /// The file would be larger than [`MAX_LOCK_BYTES`].
     #[error("`{path}` would be larger than {} MiB, and is not written", MAX_LOCK_BYTES >> 20)]
     TooLarge {
@@ -88,9 +99,15 @@ pub enum TrustLockError {
 impl TrustLock {
     /// Reads the lock file. An absent file counts as empty.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, TrustLockError> {
-        let trust_lock = Self { path: path.into(), state: Mutex::default() };
+        let trust_lock = Self { path: path.into(), rows: None, state: Mutex::default() };
         trust_lock.reload(&mut trust_lock.state.lock())?;
         Ok(trust_lock)
+    }
+
+    /// Sets the table in which processes on several machines have the entries.
+    pub fn with_table(mut self, table: Arc<dyn SharedTable>) -> Self {
+        self.rows = Some(LockRows::new(table));
+        self
     }
 
     /// Returns the known differences from the approved definitions, sorted.
@@ -105,12 +122,121 @@ impl TrustLock {
 
     /// Approves these changes exactly as given, so that no unseen definition is approved: a later
     /// change of the server remains a change.
-    pub fn accept(&self, seen: &[Change]) -> Result<(), TrustLockError> {
+    pub async fn accept(&self, seen: &[Change]) -> Result<(), TrustLockError> {
+        let Some(rows) = &self.rows else {
+            let mut state = self.state.lock();
+            let _write_lock = WriteLock::take(&self.path);
+            self.reload(&mut state)?;
+            state.accept(seen);
+            return self.save(&mut state);
+        };
+        let mut namespaces: Vec<_> = seen.iter().map(|change| change.namespace.as_str()).collect();
+        namespaces.dedup();
+        for namespace in namespaces {
+            let _row_lock = rows.lock(namespace).await?;
+            let row = rows.read(namespace).await?;
+            let server = {
+                let mut state = self.state.lock();
+                state.adopt(namespace, row);
+                let of_server = seen.iter().filter(|change| change.namespace == namespace).cloned();
+                state.accept(&of_server.collect::<Vec<_>>());
+                state.locked.servers.get(namespace).cloned()
+            };
+            if let Some(server) = server {
+                rows.write(namespace, &server).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns true if the server is the approved one. An unknown server is recorded.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it is not known whether the server was approved, since the table cannot be read.
+    pub(crate) async fn admit_server(&self, source: &McpSource) -> Result<bool, TrustLockError> {
+        let namespace = &source.namespace;
+        let row = match &self.rows {
+            Some(rows) => Some(rows.read(namespace).await),
+            None => None,
+        };
         let mut state = self.state.lock();
-        let _write_lock = WriteLock::take(&self.path);
-        self.reload(&mut state)?;
+        match row {
+            None => {
+                self.reload_or_warn(&mut state);
+            }
+            Some(Ok(row)) => state.adopt(namespace, row),
+            Some(Err(error)) if state.locked.servers.contains_key(namespace) => {
+                tracing::warn!(
+                    "the approved tools of `{namespace}` cannot be read, and stay as they are: {error}"
+                );
+            }
+            Some(Err(error)) => return Err(error.into()),
+        }
+        Ok(state.admit_server(source))
+    }
+
+    /// Returns the indices of the tools that differ from the approved ones. Unknown tools are recorded.
+    pub(crate) async fn check(&self, source: &McpSource, tools: &[WireTool]) -> Vec<usize> {
+        let Some(rows) = &self.rows else {
+            let mut state = self.state.lock();
+            let _write_lock = WriteLock::take(&self.path);
+            let is_current = self.reload_or_warn(&mut state);
+            let changed = state.check(source, tools);
+            if is_current {
+                let saved = self.save(&mut state);
+                state.note_saved(&source.namespace, saved);
+            }
+            return changed;
+        };
+        let namespace = &source.namespace;
+        let row_lock = rows.lock(namespace).await;
+        let row = match &row_lock {
+            Ok(_) => rows.read(namespace).await,
+            Err(error) => Err(std::io::Error::new(error.kind(), error.to_string())),
+        };
+        let is_new = |server: &LockedServer, row: Option<&LockedServer>| row.is_none_or(|row| row != server);
+        let (changed, written) = {
+            let mut state = self.state.lock();
+            let before = row.as_ref().ok().and_then(Option::as_ref).cloned();
+            let is_current = match row {
+                Ok(row) => {
+                    state.adopt(namespace, row);
+                    Ok(())
+                }
+                Err(error) => Err(error),
+            };
+            let changed = state.check(source, tools);
+            let server = state.locked.servers.get(namespace).cloned();
+            (changed, is_current.map(|()| server.filter(|server| is_new(server, before.as_ref()))))
+        };
+        let saved = match written {
+            Ok(Some(server)) => rows.write(namespace, &server).await,
+            Ok(None) => Ok(()),
+            Err(error) => Err(error),
+        };
+        self.state.lock().note_saved(namespace, saved.map_err(TrustLockError::from));
+        changed
+    }
+}
+
+impl LockState {
+    /// Takes over the row of a server. Entries that are not in it stay.
+    fn adopt(&mut self, namespace: &str, row: Option<LockedServer>) {
+        let Some(row) = row else { return };
+        let mut locked = LockFile::default();
+        locked.servers.insert(namespace.to_owned(), row);
+        if let Some(known) = self.locked.servers.remove(namespace) {
+            let servers = [(namespace.to_owned(), known)].into();
+            locked.complete(LockFile { servers, ..LockFile::default() });
+        }
+        self.locked.servers.append(&mut locked.servers);
+    }
+
+    /// Records changes as approved.
+    fn accept(&mut self, seen: &[Change]) {
         for change in seen {
-            let Some(server) = state.locked.servers.get_mut(&change.namespace) else { continue };
+            let Some(server) = self.locked.servers.get_mut(&change.namespace) else { continue };
             match &change.tool {
                 None => server.identity = change.now.clone(),
                 Some(name) => {
@@ -120,16 +246,14 @@ impl TrustLock {
                 }
             }
         }
-        state.changes.retain(|_, change| !seen.contains(change));
-        self.save(&mut state)
+        self.changes.retain(|_, change| !seen.contains(change));
     }
 
     /// Returns true if the server is the approved one. An unknown server is recorded.
-    pub(crate) fn admit_server(&self, source: &McpSource) -> bool {
+    fn admit_server(&mut self, source: &McpSource) -> bool {
         let (namespace, identity) = (&source.namespace, source.identity());
         let identity = serde_json::from_str(&identity).unwrap_or_else(|_| Value::from(identity));
-        let mut state = self.state.lock();
-        self.reload_or_warn(&mut state);
+        let state = self;
         let key = (namespace.clone(), None);
         match state.locked.servers.get(namespace) {
             Some(server) if server.identity == identity => {
@@ -154,12 +278,9 @@ impl TrustLock {
     }
 
     /// Returns the indices of the tools that differ from the approved ones. Unknown tools are recorded.
-    pub(crate) fn check(&self, source: &McpSource, tools: &[WireTool]) -> Vec<usize> {
+    fn check(&mut self, source: &McpSource, tools: &[WireTool]) -> Vec<usize> {
         let namespace = &source.namespace;
-        let mut state = self.state.lock();
-        let _write_lock = WriteLock::take(&self.path);
-        let is_current = self.reload_or_warn(&mut state);
-        let LockState { locked, changes, .. } = &mut *state;
+        let Self { locked, changes, .. } = self;
         let Some(server) = locked.servers.get_mut(namespace) else { return Vec::new() };
         changes.retain(|(changed, tool), _| changed != namespace || tool.is_none());
         let (mut changed, mut remaining_bytes) = (Vec::new(), server.remaining_bytes());
@@ -184,19 +305,22 @@ impl TrustLock {
                 None => server.record(&name, digest, now, &mut remaining_bytes),
             }
         }
-        if is_current {
-            let saved = self.save(&mut state);
-            state.unsaved = saved.err().map(|error| {
-                let problem = format!(
-                    "the current definition of the tools of `{namespace}` is not kept as approved: {error}"
-                );
-                tracing::warn!("{problem}");
-                problem
-            });
-        }
         changed
     }
 
+    /// Notes if the entries of a server could be written.
+    fn note_saved(&mut self, namespace: &str, saved: Result<(), TrustLockError>) {
+        self.unsaved = saved.err().map(|error| {
+            let problem = format!(
+                "the current definition of the tools of `{namespace}` is not kept as approved: {error}"
+            );
+            tracing::warn!("{problem}");
+            problem
+        });
+    }
+}
+
+impl TrustLock {
     /// Reads entries that other processes have written.
     fn reload(&self, state: &mut LockState) -> Result<(), TrustLockError> {
         let bytes = read(&self.path)?;
@@ -252,6 +376,12 @@ impl LockedServer {
         *remaining_bytes -= if is_shown { bytes } else { 0 };
         let definition = if is_shown { definition } else { Value::Null };
         self.tools.insert(name.to_owned(), LockedTool { digest, definition });
+    }
+}
+
+impl fmt::Debug for TrustLock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TrustLock").field("path", &self.path).finish_non_exhaustive()
     }
 }
 

@@ -7,10 +7,11 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use toolcrib_model::Secret;
-use toolcrib_oauth::client::{ClientSettings, TokenStore, shell_quoted};
-use toolcrib_sdk::{AppEntry, MAX_USERS};
+use toolcrib_oauth::client::{ClientSettings, shell_quoted};
+use toolcrib_sdk::MAX_USERS;
 use url::Url;
 
+use super::ApiEntry;
 use crate::{ClientCredentials, Credential, CredentialKind, KeyLocation};
 
 /// The number of issued secrets of one login that are masked.
@@ -84,7 +85,7 @@ impl AuthEntry {
     }
 
     /// Returns the settings of a login.
-    fn login(self, place: &dyn AppEntry, namespace: &str) -> Result<CredentialKind, String> {
+    fn login(self, place: &dyn ApiEntry, namespace: &str) -> Result<CredentialKind, String> {
         let issuer = self
             .issuer
             .ok_or("`grant: authorization_code` needs `issuer`, the URL of the authorization server")?;
@@ -94,7 +95,7 @@ impl AuthEntry {
         }
         let per_user = self.per_user.unwrap_or_default();
         let known = if per_user { MAX_USERS.get() } else { KNOWN_SECRETS };
-        let mut settings = ClientSettings::new().with_store(TokenStore::of_user()?);
+        let mut settings = ClientSettings::new().with_store(place.token_store()?);
         settings.on_secret = Some(place.secret_sink(format!("{namespace}.token"), known));
         settings.login_command = Some(format!("toolcrib login {} {namespace}", shell_quoted(place.file())));
         settings.access = place.access()?;
@@ -157,7 +158,7 @@ impl AuthEntry {
     }
 
     /// Returns the credential, or which setting is missing or is for another type.
-    pub(super) fn credential(self, place: &dyn AppEntry, namespace: &str) -> Result<Credential, String> {
+    pub(super) fn credential(self, place: &dyn ApiEntry, namespace: &str) -> Result<Credential, String> {
         let (name, own) = self.check_keys()?;
         let missing = |key: &str| format!("`auth` of type `{name}` needs `{key}`; it has {}", listed(own));
         let (scheme, origin) = (self.scheme.clone(), self.origin.clone());

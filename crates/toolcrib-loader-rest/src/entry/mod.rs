@@ -8,8 +8,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use toolcrib_model::Secret;
-use toolcrib_oauth::client::LoginLinks;
+use serde_json::Value;
+use toolcrib_io::table::SharedGeneration;
+use toolcrib_model::{Fingerprint, Secret};
+use toolcrib_oauth::client::{LoginLinks, TokenStore};
 use toolcrib_sdk::{AppEntry, Seconds, Source, UserHeaders};
 
 use self::auth::{AuthEntry, one_or_many};
@@ -53,19 +55,31 @@ pub struct RestEntry {
     cache: Option<CacheEntry>,
 }
 
+/// An entry of an app file for an API at which users may log in.
+pub trait ApiEntry: AppEntry {
+    /// Returns the contents of a source that processes on several machines share, if they do.
+    fn generation(&self, id: &str) -> Result<Option<Arc<SharedGeneration>>, String>;
+
+    /// Returns the store for tokens of servers.
+    fn token_store(&self) -> Result<TokenStore, String>;
+
+    /// Returns the logins of users by a link.
+    fn login_links(&self) -> LoginLinks;
+}
+
 /// Opens the source of an entry.
 ///
 /// # Errors
 ///
 /// Returns a message for the operator if the settings are wrong.
-pub fn open(entry: RestEntry, place: &dyn AppEntry, login_links: LoginLinks) -> Result<Source, String> {
+pub fn open(entry: RestEntry, place: &dyn ApiEntry) -> Result<Source, String> {
     let mut source = configured(entry, place)?;
-    source.login_links = Some(login_links);
+    source.login_links = Some(place.login_links());
     self::source(source)
 }
 
 /// Returns the source of an entry, with its settings.
-fn configured(entry: RestEntry, place: &dyn AppEntry) -> Result<RestSource, String> {
+fn configured(entry: RestEntry, place: &dyn ApiEntry) -> Result<RestSource, String> {
     let spec = located(place.folder(), &entry.spec);
     let access = place.access()?;
     let issuers = entry.auth.iter().flat_map(AuthEntry::issuers);
@@ -88,6 +102,12 @@ fn configured(entry: RestEntry, place: &dyn AppEntry) -> Result<RestSource, Stri
     source.headers = entry.headers.into_iter().collect();
     source.user_headers = UserHeaders::open(&entry.user_headers, place)?;
     source.variables = entry.variables;
+    if let SpecLocation::Url(url) = &source.spec
+        && place.is_lazy()
+    {
+        let url = Fingerprint::of(&Value::from(url.as_str()));
+        source.generation = place.generation(&format!("rest {} {url}", entry.namespace))?;
+    }
     let credential = |auth: AuthEntry| auth.credential(place, &entry.namespace);
     source.auth = entry.auth.into_iter().map(credential).collect::<Result<_, _>>()?;
     Ok(keep(source, entry.cache.as_ref(), place))
@@ -106,7 +126,7 @@ pub struct ApiLogin {
 /// # Errors
 ///
 /// Returns a message for the operator if the settings are wrong.
-pub fn login(entry: RestEntry, place: &dyn AppEntry, user: Option<&str>) -> Result<ApiLogin, String> {
+pub fn login(entry: RestEntry, place: &dyn ApiEntry, user: Option<&str>) -> Result<ApiLogin, String> {
     let (loader, _) = configured(entry, place)?.open().map_err(|error| error.to_string())?;
     let Some(logins) = loader.logins() else { return Ok(ApiLogin { authorization: None, per_user: false }) };
     let per_user = logins.is_per_user();

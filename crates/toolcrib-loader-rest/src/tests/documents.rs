@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+use toolcrib_io::table::{MemoryTable, SharedGeneration};
 use toolcrib_port::{LoadOutcome, RejectKind, ToolLoader};
 
 use crate::{DocumentCache, RestLoader, RestSource};
@@ -236,4 +237,29 @@ fn a_cache_keeps_to_its_bound_and_drops_what_is_oldest() {
         names.contains(&"mine.txt".to_owned()) && names.iter().all(|name| !name.contains("secret")),
         "{names:?}"
     );
+}
+
+#[tokio::test]
+async fn one_process_fetches_a_document_and_the_others_take_it() {
+    let (server, table) = (Server::start().await, Arc::new(MemoryTable::default()));
+    let replica = |owner: &str| {
+        let mut source = RestSource::new(&server.url, "api").with_private_allowed();
+        let generation = SharedGeneration::new(Arc::clone(&table) as _, "rest api", owner);
+        source.generation = Some(Arc::new(generation));
+        source.open().unwrap().0
+    };
+    server.serve("one", "\"1\"");
+    let (first, second) = (replica("first"), replica("second"));
+    for replica in [&first, &second, &second] {
+        assert_eq!(names(&replica.load().await), ["one"]);
+    }
+    assert_eq!(server.answered(), [200]);
+    server.serve("two", "\"2\"");
+    assert_eq!(names(&second.load().await), ["one"], "it is not the one that fetches");
+    assert_eq!(names(&first.load().await), ["two"]);
+    assert_eq!(names(&second.load().await), ["two"]);
+    assert_eq!(server.answered(), [200]);
+    server.served.lock().status = StatusCode::SERVICE_UNAVAILABLE;
+    let loaded = first.load().await;
+    assert_eq!((names(&loaded), loaded.rejected[0].kind), (vec!["two"], RejectKind::Unavailable));
 }

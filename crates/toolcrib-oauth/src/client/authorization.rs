@@ -26,6 +26,7 @@ use super::scopes;
 use super::settings::{ClientSettings, Grant};
 use super::token_request::Tokens;
 use super::token_store::CredentialsKey;
+use super::token_table;
 use crate::Error;
 use crate::metadata::is_loopback;
 
@@ -79,6 +80,8 @@ pub struct LoginSummary {
 struct TokenState {
     record: Option<StoredCredentials>,
     is_loaded: bool,
+    /// The time from which credentials in a table are loaded again.
+    check_at: Option<Instant>,
     failure: Option<(Instant, Error)>,
 }
 
@@ -158,9 +161,9 @@ impl Authorization {
         inner.check_secure()?;
         let challenge = inner.fetch_challenge().await?;
         let mut state = self.lock().await;
-        inner.reload(&mut state)?;
+        inner.reload(&mut state).await?;
         let record = flow::log_in(&inner.context, authorize, &challenge, state.record.as_ref()).await?;
-        inner.store_record(&mut state, record.clone())?;
+        inner.store_record(&mut state, record.clone()).await?;
         Ok(LoginSummary {
             issuer: record.issuer,
             resource: record.resource,
@@ -173,7 +176,7 @@ impl Authorization {
     pub async fn logout(&self) -> Result<bool, Error> {
         let mut state = self.lock().await;
         *state = TokenState { is_loaded: true, ..TokenState::default() };
-        self.inner.context.settings.store.forget(&self.inner.key)
+        self.inner.context.settings.store.forget(&self.inner.key).await
     }
 
     /// Returns the secrets of the client, and those that the server has issued last.
@@ -187,8 +190,8 @@ impl Authorization {
     }
 
     /// Returns the redirect port of the last login. With the same port, the registered client can be used again.
-    pub fn last_redirect_port(&self) -> Option<u16> {
-        let record = self.inner.load().ok()??;
+    pub async fn last_redirect_port(&self) -> Option<u16> {
+        let record = self.inner.load().await.ok()??;
         Url::parse(record.client.redirect_uri.as_deref()?).ok()?.port()
     }
 
@@ -201,10 +204,7 @@ impl Authorization {
             return self.exchanged(exchange).await;
         }
         let mut state = self.lock().await;
-        // Another process may have logged in or out.
-        if !state.is_loaded || state.record.is_none() || !self.inner.is_stored() {
-            self.inner.reload(&mut state)?;
-        }
+        self.inner.reload_if_changed(&mut state).await?;
         let Some((tokens, credential)) = state.tokens().zip(state.credential()) else { return Ok(None) };
         if !tokens.should_be_renewed() {
             return Ok(Some(credential));
@@ -249,7 +249,7 @@ impl Authorization {
         }
         let mut state = self.lock().await;
         // A user may have logged in by now, or another process may have renewed the token.
-        if let Some(token) = inner.stored_token(&mut state, sent, tried)? {
+        if let Some(token) = inner.stored_token(&mut state, sent, tried).await? {
             return Ok(token);
         }
         if sent.is_some() && tried.begin(RecoveryStep::Renew) {
@@ -281,7 +281,7 @@ impl Authorization {
             return Err(Error::at_url(&inner.context.server, problem));
         }
         let mut state = self.lock().await;
-        if let Some(token) = inner.stored_token(&mut state, sent, tried)? {
+        if let Some(token) = inner.stored_token(&mut state, sent, tried).await? {
             return Ok(token);
         }
         let requested: &[String] = state.record.as_ref().map_or(&[], |record| &record.requested);
@@ -322,28 +322,49 @@ impl Inner {
         Err(Error::at_url(server, "it requires authorization, and tokens are sent only over https"))
     }
 
-    fn load(&self) -> Result<Option<StoredCredentials>, Error> {
+    async fn load(&self) -> Result<Option<StoredCredentials>, Error> {
         let Context { namespace, server, settings, .. } = &self.context;
-        let record: Option<StoredCredentials> = settings.store.load(&self.key)?;
+        let record: Option<StoredCredentials> = settings.store.load(&self.key).await?;
         let record = record.filter(|record| record.is_for(namespace, server, settings));
         self.register_secrets(record.as_ref());
         Ok(record)
     }
 
-    fn is_stored(&self) -> bool {
-        self.context.settings.store.contains(&self.key)
+    /// Loads the credentials, unless they are loaded already. Another process may have logged in or out since.
+    async fn reload_if_changed(&self, state: &mut TokenState) -> Result<(), Error> {
+        let store = &self.context.settings.store;
+        let Some(interval) = store.check_interval() else {
+            let is_current = state.is_loaded && state.record.is_some() && store.contains(&self.key);
+            return if is_current { Ok(()) } else { self.reload(state).await };
+        };
+        if state.check_at.is_some_and(|at| Instant::now() < at) {
+            return Ok(());
+        }
+        match self.reload(state).await {
+            Ok(()) => {
+                state.check_at = Some(Instant::now() + interval);
+                Ok(())
+            }
+            // Requests go on with what was loaded, and without a login where there was none.
+            Err(error) if state.is_loaded => {
+                tracing::warn!(%error, "the tokens cannot be read, and stay as they are");
+                state.check_at = Some(Instant::now() + token_table::FAILURE_PAUSE);
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
     }
 
-    fn reload(&self, state: &mut TokenState) -> Result<(), Error> {
-        state.record = self.load()?;
+    async fn reload(&self, state: &mut TokenState) -> Result<(), Error> {
+        state.record = self.load().await?;
         state.is_loaded = true;
         Ok(())
     }
 
-    fn store_record(&self, state: &mut TokenState, record: StoredCredentials) -> Result<(), Error> {
+    async fn store_record(&self, state: &mut TokenState, record: StoredCredentials) -> Result<(), Error> {
         self.register_secrets(Some(&record));
         state.failure = None;
-        let saved = self.context.settings.store.save(&self.key, &record);
+        let saved = self.context.settings.store.save(&self.key, &record).await;
         state.record = Some(record);
         saved
     }
@@ -365,13 +386,13 @@ impl Inner {
     }
 
     /// Returns the stored token, if it is not the one that was sent.
-    fn stored_token(
+    async fn stored_token(
         &self,
         state: &mut TokenState,
         sent: Option<&Credential>,
         tried: &mut TriedSteps,
     ) -> Result<Option<Credential>, Error> {
-        self.reload(state)?;
+        self.reload(state).await?;
         let is_good = state.tokens().is_some_and(|tokens| !tokens.has_ended());
         let other = state.credential().filter(|token| is_good && Some(token) != sent);
         Ok(other.filter(|_| tried.begin(RecoveryStep::Adopt)))
@@ -391,22 +412,22 @@ impl Inner {
             }
             Some(authorize) => flow::log_in(&self.context, &**authorize, challenge, before).await?,
             None => {
-                self.note_wanted(state, challenge);
+                self.note_wanted(state, challenge).await;
                 return Err(self.needs_login(why));
             }
         };
         let token = record.credential();
-        self.store_record(state, record)?;
+        self.store_record(state, record).await?;
         token.ok_or_else(|| self.needs_login(why))
     }
 
     /// Stores the scopes that the server requires, so that the next login requests them.
-    fn note_wanted(&self, state: &mut TokenState, challenge: &Challenge) {
+    async fn note_wanted(&self, state: &mut TokenState, challenge: &Challenge) {
         let Some(record) = &mut state.record else { return };
         let wanted = scopes::union([&record.wanted, &challenge.scopes].map(|list| scopes::list(list)));
         if wanted != record.wanted {
             record.wanted = wanted;
-            if let Err(error) = self.context.settings.store.save(&self.key, record) {
+            if let Err(error) = self.context.settings.store.save(&self.key, record).await {
                 tracing::debug!(%error, "the scopes that a server wants are not noted");
             }
         }

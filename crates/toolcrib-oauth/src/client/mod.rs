@@ -36,6 +36,7 @@ mod credentials;
 mod token_folder;
 mod token_key;
 mod token_store;
+mod token_table;
 
 mod login_links;
 mod loopback;

@@ -51,6 +51,11 @@ impl Redirect {
                 _ => None,
             }
         };
+        Self::from_parameters(one)
+    }
+
+    /// Creates the redirect from its parameters. `one` returns the value of a parameter that occurs once.
+    pub fn from_parameters(one: impl Fn(&str) -> Option<String>) -> Self {
         Self {
             code: one("code").filter(|code| !code.is_empty()).map(Secret::new),
             state: one("state"),

@@ -18,7 +18,7 @@ use crate::Error;
 const MAX_FILE_BYTES: u64 = 256 * 1024;
 
 /// The time that another process may take to renew a token.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
+pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The time between two attempts to take the lock.
 const LOCK_POLL: Duration = Duration::from_millis(25);
@@ -35,16 +35,6 @@ pub(super) struct TokenFolder {
     pub(super) path: PathBuf,
     /// The operator's key. By default the key is in a file of the folder.
     pub(super) key: Option<TokenKey>,
-}
-
-/// An exclusive lock for the renewal of a token, which is released on drop.
-pub(super) struct RenewalLock(#[expect(dead_code, reason = "closing the file unlocks it")] Option<File>);
-
-impl RenewalLock {
-    /// Returns the lock of a store that no other process uses.
-    pub(super) fn unshared() -> Self {
-        Self(None)
-    }
 }
 
 impl TokenFolder {
@@ -85,13 +75,13 @@ impl TokenFolder {
         }
     }
 
-    /// Waits until no other process renews this token.
-    pub(super) async fn lock_for_renewal(&self, owner: &CredentialsKey) -> io::Result<RenewalLock> {
+    /// Waits until no other process renews this token. Closing the file ends the lock.
+    pub(super) async fn lock_for_renewal(&self, owner: &CredentialsKey) -> io::Result<File> {
         let lock = self.open_lock(owner.as_str())?;
         let deadline = Instant::now() + LOCK_TIMEOUT;
         loop {
             match lock.try_lock() {
-                Ok(()) => return Ok(RenewalLock(Some(lock))),
+                Ok(()) => return Ok(lock),
                 Err(TryLockError::WouldBlock) if Instant::now() < deadline => sleep(LOCK_POLL).await,
                 Err(TryLockError::WouldBlock) => {
                     return Err(io::Error::other("another process holds its lock, and does not let go"));

@@ -1,23 +1,28 @@
-//! Storage of tokens: in memory, or encrypted in files that only the user can read.
+//! Storage of tokens: in memory, encrypted in files that only the user can read, or encrypted in a table that processes
+//! on several machines share.
 //!
 //! Each owner, which is a namespace, a server, and perhaps a user, has one file. Its contents name the resource and the
 //! issuer of the tokens, which are used for no other. Processes that share a folder renew a token one after the other.
 
 use std::collections::HashMap;
 use std::fmt;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toolcrib_io::files::state_folder;
+use toolcrib_io::table::{RowLock, SharedTable};
 use url::Url;
 
 use super::pkce::digest;
-use super::token_folder::{RenewalLock, TokenFolder, parse};
+use super::token_folder::{TokenFolder, parse};
 use super::token_key::TokenKey;
+use super::token_table::{CHECK_INTERVAL, SharedTokens};
 use crate::Error;
 
 /// A store for tokens. Clones share it.
@@ -28,6 +33,16 @@ pub struct TokenStore(Backend);
 enum Backend {
     Memory(Arc<Mutex<HashMap<CredentialsKey, Vec<u8>>>>),
     Folder(Arc<TokenFolder>),
+    Table(Arc<SharedTokens>),
+}
+
+/// An exclusive lock for the renewal of a token, which is released on drop.
+#[expect(dead_code, reason = "dropping the contents unlocks")]
+pub(super) enum RenewalLock {
+    /// The store is of this process alone.
+    Unshared,
+    File(File),
+    Row(RowLock),
 }
 
 /// The key of the credentials of a namespace, a server, and a user, if they belong to one.
@@ -77,7 +92,25 @@ impl TokenStore {
         Ok(state_folder("oauth").map_or_else(Self::memory, |folder| Self::folder(folder, key)))
     }
 
-    pub(super) fn load<T: DeserializeOwned>(&self, key: &CredentialsKey) -> Result<Option<T>, Error> {
+    /// Creates a store in a table that processes on several machines share.
+    ///
+    /// # Errors
+    ///
+    /// Returns a message for the operator if `TOOLCRIB_TOKEN_KEY` has no valid key.
+    pub fn shared(table: Arc<dyn SharedTable>) -> Result<Self, String> {
+        Ok(Self::in_table(table, TokenKey::from_environment()?))
+    }
+
+    pub(super) fn in_table(table: Arc<dyn SharedTable>, key: Option<TokenKey>) -> Self {
+        Self(Backend::Table(Arc::new(SharedTokens { table, key })))
+    }
+
+    /// Returns the time after which loaded credentials are loaded again, if the store is a table.
+    pub(super) fn check_interval(&self) -> Option<Duration> {
+        matches!(self.0, Backend::Table(_)).then_some(CHECK_INTERVAL)
+    }
+
+    pub(super) async fn load<T: DeserializeOwned>(&self, key: &CredentialsKey) -> Result<Option<T>, Error> {
         match &self.0 {
             Backend::Memory(records) => {
                 let record = records.lock().get(key).map(|text| parse(text)).transpose();
@@ -86,10 +119,11 @@ impl TokenStore {
             Backend::Folder(folder) => {
                 folder.load(key).map_err(|error| store_error(&folder.file(key), &error))
             }
+            Backend::Table(tokens) => tokens.load(key).await.map_err(|error| table_error(&error)),
         }
     }
 
-    pub(super) fn save<T: Serialize>(&self, key: &CredentialsKey, record: &T) -> Result<(), Error> {
+    pub(super) async fn save<T: Serialize>(&self, key: &CredentialsKey, record: &T) -> Result<(), Error> {
         let text = serde_json::to_vec(record);
         let text = text.map_err(|error| store_error(Path::new(&key.0), &error.into()))?;
         match &self.0 {
@@ -100,23 +134,28 @@ impl TokenStore {
             Backend::Folder(folder) => {
                 folder.save(key, &text).map_err(|error| store_error(&folder.file(key), &error))
             }
+            Backend::Table(tokens) => tokens.save(key, &text).await.map_err(|error| table_error(&error)),
         }
     }
 
-    /// Returns true if there are credentials. They may still be unreadable.
+    /// Returns true if there are credentials. They may still be unreadable, and in a table they may have been removed.
     pub(super) fn contains(&self, key: &CredentialsKey) -> bool {
         match &self.0 {
             Backend::Memory(records) => records.lock().contains_key(key),
             Backend::Folder(folder) => folder.file(key).exists(),
+            Backend::Table(_) => true,
         }
     }
 
     /// Removes credentials. Returns true if there were any.
-    pub(super) fn forget(&self, key: &CredentialsKey) -> Result<bool, Error> {
+    pub(super) async fn forget(&self, key: &CredentialsKey) -> Result<bool, Error> {
         match &self.0 {
             Backend::Memory(records) => Ok(records.lock().remove(key).is_some()),
             Backend::Folder(folder) => {
                 folder.forget(key).map_err(|error| store_error(&folder.file(key), &error))
+            }
+            Backend::Table(tokens) => {
+                tokens.table.remove(key.as_str()).await.map_err(|error| table_error(&error))
             }
         }
     }
@@ -124,10 +163,13 @@ impl TokenStore {
     /// Waits until no other process renews this token.
     pub(super) async fn lock_for_renewal(&self, key: &CredentialsKey) -> Result<RenewalLock, Error> {
         match &self.0 {
-            Backend::Memory(_) => Ok(RenewalLock::unshared()),
+            Backend::Memory(_) => Ok(RenewalLock::Unshared),
             Backend::Folder(folder) => {
-                let lock = folder.lock_for_renewal(key).await;
+                let lock = folder.lock_for_renewal(key).await.map(RenewalLock::File);
                 lock.map_err(|error| store_error(&folder.file(key), &error))
+            }
+            Backend::Table(tokens) => {
+                tokens.lock_for_renewal(key).await.map(RenewalLock::Row).map_err(|error| table_error(&error))
             }
         }
     }
@@ -138,10 +180,16 @@ impl fmt::Debug for TokenStore {
         match &self.0 {
             Backend::Memory(_) => f.write_str("TokenStore::memory"),
             Backend::Folder(folder) => f.debug_tuple("TokenStore::folder").field(&folder.path).finish(),
+            Backend::Table(_) => f.write_str("TokenStore::shared"),
         }
     }
 }
 
 fn store_error(path: &Path, error: &io::Error) -> Error {
     Error::at(&path.display().to_string(), format!("tokens cannot be kept there: {error}"))
+}
+
+fn table_error(error: &io::Error) -> Error {
+    let is_away = error.kind() == io::ErrorKind::NotConnected;
+    Error::at("the store", format!("tokens cannot be kept there: {error}")).transient(is_away)
 }

@@ -9,7 +9,7 @@ use toolcrib_model::{Risk, Tool};
 
 use crate::present_value::present;
 use crate::rules::rule::CompiledRule;
-use crate::{Approval, Call, Effect, Policy, PolicyError, Rule, SettingLocation};
+use crate::{Approval, Effect, Policy, PolicyError, Rule, SettingLocation};
 
 /// The most people whose approval one call may need.
 pub const MAX_APPROVERS: u8 = 8;
@@ -95,8 +95,15 @@ impl People {
 /// The approval rules of an app.
 #[derive(Debug, Default)]
 pub(crate) struct ApprovalRules {
-    rules: Vec<(CompiledRule, ApprovalRule)>,
+    rules: Vec<PlacedRule>,
     people: People,
+}
+
+#[derive(Debug)]
+struct PlacedRule {
+    place: SettingLocation,
+    compiled: CompiledRule,
+    rule: ApprovalRule,
 }
 
 /// The approval that a call needs.
@@ -187,6 +194,14 @@ impl ApprovalRequirement {
         self.people.person(principal).to_owned()
     }
 
+    /// Returns those of these people who can approve the call, with the operator and the people who make the call.
+    pub fn eligible<'a>(&'a self, people: impl IntoIterator<Item = &'a str>) -> BTreeSet<&'a str> {
+        let people = people.into_iter().map(|person| self.people.person(person));
+        let all = people.chain([self.people.person(OPERATOR)]);
+        let all: BTreeSet<&str> = all.chain(self.requesters.iter().map(String::as_str)).collect();
+        all.into_iter().filter(|person| self.refusal(person, &BTreeSet::new()).is_none()).collect()
+    }
+
     /// Returns the reason why a principal may not answer after others have approved, or `None` if it may.
     pub fn refusal(&self, principal: &str, approved_by: &BTreeSet<String>) -> Option<AnswerRefusal> {
         let person = self.people.person(principal);
@@ -232,25 +247,36 @@ impl Policy {
             }
             let ApprovalRule { module, actions, risk, .. } = rule.clone();
             let matching = Rule { module, actions, risk, ..Rule::default() };
-            Ok((CompiledRule::new(&place, Effect::Approve, &matching)?, rule.clone()))
+            let compiled = CompiledRule::new(&place, Effect::Approve, &matching)?;
+            Ok(PlacedRule { place, compiled, rule: rule.clone() })
         };
         let rules = rules.iter().enumerate().map(compile).collect::<Result<_, _>>()?;
         self.approval_rules = ApprovalRules { rules, people };
         Ok(self)
     }
 
-    /// Returns the approval that a call needs if a person is asked about it: by the rules for its tool, for the
-    /// originals of a view, and for the equivalent of a tool of a session.
-    pub(crate) fn approval_requirement(&self, call: &Call) -> ApprovalRequirement {
-        let tool = &call.tool;
+    /// Returns the rules about the people who approve calls of a tool, each with its place: the rules for the tool, for
+    /// the originals of a view, and for the equivalent of a tool of a session.
+    pub fn approval_rules(&self, tool: &Tool) -> Vec<(&SettingLocation, &ApprovalRule)> {
         let originals = tool.view().into_iter().flat_map(|view| &view.originals);
         let others = originals.map(|original| &*original.tool);
         let equivalent = tool.equivalent().map(|equivalent| &*equivalent.tool);
-        let tools: Vec<&Tool> = std::iter::once(&**tool).chain(others).chain(equivalent).collect();
-        let matches = |(compiled, _): &&(CompiledRule, ApprovalRule)| {
-            tools.iter().any(|tool| self.may_match(compiled, tool, tool.traits().risk))
+        let tools: Vec<&Tool> = std::iter::once(tool).chain(others).chain(equivalent).collect();
+        let matches = |placed: &&PlacedRule| {
+            tools.iter().any(|tool| self.may_match(&placed.compiled, tool, tool.traits().risk))
         };
-        let all = &self.approval_rules;
-        ApprovalRequirement::of(all, all.rules.iter().filter(matches).map(|(_, rule)| rule))
+        let matching = self.approval_rules.rules.iter().filter(matches);
+        matching.map(|placed| (&placed.place, &placed.rule)).collect()
+    }
+
+    /// Returns the approval that calls of a tool need if a person is asked about them.
+    pub fn approval_requirement(
+        &self,
+        tool: &Tool,
+        session: &str,
+        user: Option<&str>,
+    ) -> ApprovalRequirement {
+        let rules = self.approval_rules(tool).into_iter().map(|(_, rule)| rule);
+        ApprovalRequirement::of(&self.approval_rules, rules).with_requesters(session, user)
     }
 }

@@ -3,10 +3,11 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::sync::{Mutex, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use toolcrib_policy::{OverrideTarget, Overrides};
+use toolcrib_port::ToolLoader;
 use toolcrib_tasks::store::StoreError;
 use toolcrib_tasks::{OverrideStore, StoreLocation, TaskStore};
 
@@ -24,6 +25,8 @@ pub(crate) struct ActiveOverrides {
     /// The number of changes.
     changes: watch::Sender<u64>,
     closing: CancellationToken,
+    /// Held while overrides are applied.
+    applying: Mutex<()>,
     /// The task that follows changes and has the store open.
     follower: TaskTracker,
 }
@@ -36,10 +39,13 @@ impl ActiveOverrides {
             location,
             changes: watch::Sender::new(0),
             closing: CancellationToken::new(),
+            applying: Mutex::default(),
             follower: TaskTracker::new(),
         });
         let Some(store) = active.stored().await? else { return Ok(active) };
         let read = store.read().await.map_err(|error| unreadable(&error))?;
+        // Before the sources are loaded, so that a disabled one does not start.
+        suspend(services, &Overrides::default(), &read).await;
         services.executor.policy().set_overrides(read);
         if services.options.tasks == TaskStore::Resident {
             let closing = active.closing.clone();
@@ -105,7 +111,7 @@ impl ActiveOverrides {
         write: impl AsyncFnOnce(&OverrideStore) -> Result<(), StoreError>,
     ) -> Result<(), Error> {
         let Some(location) = &self.location else {
-            self.apply(services, changed);
+            self.apply(services, changed).await;
             return Ok(());
         };
         let store = OverrideStore::open_to_change(location).await.map_err(|error| start_error(&error))?;
@@ -115,19 +121,22 @@ impl ActiveOverrides {
         };
         let written = written.await;
         store.close().await;
-        self.apply(services, written.map_err(|error| unreadable(&error))?);
+        self.apply(services, written.map_err(|error| unreadable(&error))?).await;
         Ok(())
     }
 
     /// Applies overrides, and tells of it if they differ from the earlier ones.
-    fn apply(&self, services: &AppServices, overrides: Overrides) {
+    async fn apply(&self, services: &AppServices, overrides: Overrides) {
+        let _applying = self.applying.lock().await;
         let policy = services.executor.policy();
-        if *policy.overrides() == overrides {
+        let before = policy.overrides();
+        if *before == overrides {
             return;
         }
-        policy.set_overrides(overrides);
+        policy.set_overrides(overrides.clone());
         services.setups.forget();
         self.changes.send_modify(|changes| *changes += 1);
+        suspend(services, &before, &overrides).await;
     }
 
     /// Stops following changes, and closes the store.
@@ -143,6 +152,40 @@ impl Drop for ActiveOverrides {
     fn drop(&mut self) {
         self.closing.cancel();
     }
+}
+
+/// Suspends the sources that have been disabled, and lets those be used again that have been enabled. They load their
+/// tools in the background.
+async fn suspend(services: &AppServices, before: &Overrides, now: &Overrides) {
+    for loader in &services.loaders {
+        let is_suspended = is_disabled(loader.as_ref(), now);
+        if is_suspended == is_disabled(loader.as_ref(), before) {
+            continue;
+        }
+        loader.set_suspended(is_suspended).await;
+        if is_suspended {
+            continue;
+        }
+        let (registry, source) = (Arc::clone(services.executor.registry()), loader.source().to_owned());
+        tokio::spawn(async move {
+            if let Err(error) = registry.refresh_source(&source).await {
+                tracing::warn!(%error, source, "a source that was enabled cannot be loaded");
+            }
+        });
+    }
+}
+
+/// Returns true if all tools of a source are disabled with it.
+pub(super) fn is_disabled(loader: &dyn ToolLoader, overrides: &Overrides) -> bool {
+    let is_off = |target: &OverrideTarget| overrides.targets.get(target) == Some(&false);
+    let namespace = loader.exclusive_namespace();
+    let is_own = |tool: &str| tool.split_once('.').is_some_and(|(of_tool, _)| Some(of_tool) == namespace);
+    let is_exception = |(target, is_enabled): (&OverrideTarget, &bool)| {
+        *is_enabled && matches!(target, OverrideTarget::Tool(tool) if is_own(tool))
+    };
+    (is_off(&OverrideTarget::Source(loader.source().to_owned()))
+        || namespace.is_some_and(|name| is_off(&OverrideTarget::Namespace(name.to_owned()))))
+        && !overrides.targets.iter().any(is_exception)
 }
 
 /// Applies the changes of other processes until the app is closed. While they cannot be read, the earlier ones apply.
@@ -165,7 +208,7 @@ async fn follow(
                     let (Some(services), Some(active)) = (services.upgrade(), active.upgrade()) else {
                         return;
                     };
-                    active.apply(&services, read);
+                    active.apply(&services, read).await;
                     is_current = true;
                 }
                 Err(error) => {

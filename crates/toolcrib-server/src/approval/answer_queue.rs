@@ -1,6 +1,7 @@
 //! Questions that wait for the answer of the operator.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -38,6 +39,11 @@ pub(crate) trait OperatorQuestion<A>: Clone {
     /// Returns the reason why an answer does not count, if it does not.
     fn refusal(&self, _answer: &A) -> Option<AnswerRefusal> {
         None
+    }
+
+    /// Returns true if its record outlasts the process, since its caller asks again.
+    fn outlasts_process(&self) -> bool {
+        false
     }
 
     /// Returns the question for other processes, or `None` if only this process can show it.
@@ -82,6 +88,8 @@ pub(crate) struct AnswerQueue<Q, A> {
     /// Notified when a question is added or removed.
     changed: watch::Sender<()>,
     replica: JoinedReplica,
+    /// True once the process ends.
+    is_ending: AtomicBool,
 }
 
 struct QueuedQuestion<Q, A> {
@@ -123,14 +131,16 @@ pub(super) enum FirstAnswer<A, B> {
 }
 
 /// Withdraws a question when dropped, because its asker no longer waits.
-struct QueuedQuestionGuard<'a, Q, A> {
+struct QueuedQuestionGuard<'a, Q: OperatorQuestion<A>, A> {
     queue: &'a AnswerQueue<Q, A>,
     id: u64,
 }
 
-impl<Q, A> Drop for QueuedQuestionGuard<'_, Q, A> {
+impl<Q: OperatorQuestion<A>, A> Drop for QueuedQuestionGuard<'_, Q, A> {
     fn drop(&mut self) {
+        let is_ending = self.queue.is_ending.load(Ordering::Relaxed);
         let entry = self.queue.waiting.lock().remove(&self.id);
+        let entry = entry.filter(|entry| !is_ending || !entry.question.outlasts_process());
         if let (Some(Row::Stored(row)), Some(replica)) =
             (entry.map(|entry| entry.row), self.queue.replica.get())
         {
@@ -142,7 +152,13 @@ impl<Q, A> Drop for QueuedQuestionGuard<'_, Q, A> {
 
 impl<Q: OperatorQuestion<A>, A: Clone + Serialize + DeserializeOwned> AnswerQueue<Q, A> {
     pub(super) fn new(most: usize, changed: watch::Sender<()>, replica: JoinedReplica) -> Self {
-        Self { most, waiting: Mutex::default(), foreign: Mutex::default(), changed, replica }
+        let is_ending = AtomicBool::new(false);
+        Self { most, waiting: Mutex::default(), foreign: Mutex::default(), changed, replica, is_ending }
+    }
+
+    /// Keeps the records of the questions whose callers ask again after the end of this process.
+    pub(super) fn end(&self) {
+        self.is_ending.store(true, Ordering::Relaxed);
     }
 
     /// Asks the operator and the other approvers, and takes the first answer. No answer from the other approvers does
@@ -321,8 +337,11 @@ impl<Q: OperatorQuestion<A>, A: Clone + Serialize + DeserializeOwned> AnswerQueu
             self.changed.send_replace(());
             return AnswerOutcome::Recorded;
         };
-        let is_received = waiting.remove(&id).is_some_and(|entry| entry.sender.send(answer).is_ok());
-        if is_received { AnswerOutcome::Accepted } else { AnswerOutcome::TooLate }
+        let Some(entry) = waiting.remove(&id) else { return AnswerOutcome::TooLate };
+        if let (Row::Stored(row), Some(replica)) = (entry.row, self.replica.get()) {
+            replica.remove_later(RecordKind::Question, row);
+        }
+        if entry.sender.send(answer).is_ok() { AnswerOutcome::Accepted } else { AnswerOutcome::TooLate }
     }
 
     /// Gives an answer that came from another process to the asker.

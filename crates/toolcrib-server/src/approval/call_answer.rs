@@ -82,6 +82,10 @@ impl OperatorQuestion<CallAnswer> for WaitingCall {
         answer.by.iter().find_map(|principal| self.requirement.refusal(principal, &self.approved_by))
     }
 
+    fn outlasts_process(&self) -> bool {
+        self.resumable.is_some()
+    }
+
     fn encode(&self, _id: u64) -> Option<Value> {
         Some(json!(self))
     }

@@ -11,12 +11,12 @@ use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use rmcp::RoleServer;
 use rmcp::model::{
-    CancelledNotificationParam, ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult, InputRequest,
-    InputRequests, InputResponses, RequestId, ServerRequest,
+    CancelledNotificationParam, ClientResult, CustomNotification, ElicitRequest, ElicitRequestParams,
+    ElicitResult, InputRequest, InputRequests, InputResponses, RequestId, ServerNotification, ServerRequest,
 };
 use rmcp::service::{Peer, PeerRequestOptions};
 use serde::Deserialize as _;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::{Notify, oneshot};
 use toolcrib_model::{UserAnswer, UserQuestion};
 use toolcrib_port::{Answer, ApprovalRequest, ClientPrompter};
@@ -28,6 +28,9 @@ pub(crate) const APPROVAL_PATIENCE: Duration = Duration::from_mins(30);
 
 /// The maximum number of open questions of one call.
 pub const MAX_QUESTIONS: usize = 64;
+
+/// The notification that the interaction at a page has ended. Revision 2026-07-28 does not have it.
+const PAGE_ENDED: &str = "notifications/elicitation/complete";
 
 /// The maximum length of a question key that a server chose, in characters.
 const MAX_KEY_CHARS: usize = 64;
@@ -55,6 +58,8 @@ pub(crate) struct ElicitationSession {
     kinds: ElicitationKinds,
     open: Arc<Mutex<OpenQuestions>>,
     question_added: Notify,
+    /// The ids of the pages that the client was asked to open, by their links.
+    pages: Mutex<BTreeMap<String, String>>,
     /// Set when the client no longer waits for the call and cannot receive questions in place of its result.
     abandoned: AtomicBool,
 }
@@ -133,6 +138,7 @@ impl ElicitationSession {
             kinds,
             open: Arc::new(open),
             question_added: Notify::new(),
+            pages: Mutex::default(),
             abandoned: AtomicBool::new(false),
         })
     }
@@ -248,12 +254,26 @@ impl ClientPrompter for ElicitationSession {
             None => form::of_user(question),
         };
         let Some(form) = form else { return Some(UserAnswer::Nobody) };
+        if let ElicitRequestParams::UrlElicitationParams { url, elicitation_id, .. } = &form {
+            let mut pages = self.pages.lock();
+            if pages.len() < MAX_QUESTIONS {
+                pages.insert(url.clone(), elicitation_id.clone());
+            }
+        }
         let asking = FormRequest { server: question.server.as_deref(), key: question.key.as_deref(), form };
         let reply = self.ask_forms(vec![asking]).pop()?;
         Some(match reply.await {
             Some(result) => form::answer_of_user(question, &result),
             None => UserAnswer::Nobody,
         })
+    }
+
+    async fn page_ended(&self, link: &str) {
+        let id = self.pages.lock().remove(link);
+        let (Some(id), ElicitationMode::Requests(peer)) = (id, &self.mode) else { return };
+        let ended = CustomNotification::new(PAGE_ENDED, Some(json!({"elicitationId": id})));
+        // A client that has disconnected does not show the page any more.
+        let _ = peer.send_notification(ServerNotification::CustomNotification(ended)).await;
     }
 }
 

@@ -12,6 +12,7 @@ mod elicitation;
 mod form;
 mod links;
 mod operator_queue;
+mod resumption;
 mod suspended_calls;
 #[cfg(test)]
 mod tests;
@@ -26,13 +27,16 @@ use toolcrib_policy::{OPERATOR, Question};
 use toolcrib_port::{Answer, ApprovalRequest, Approver, CallContext};
 
 pub use answer_queue::AnswerOutcome;
-pub(crate) use call_answer::MAX_FEEDBACK_CHARS;
+pub(crate) use answer_queue::{Acceptance, OperatorQuestion};
 pub use call_answer::OperatorAnswer;
+pub(crate) use call_answer::{CallAnswer, MAX_FEEDBACK_CHARS};
 pub(crate) use channels::LINK_PATH;
 pub use elicitation::MAX_QUESTIONS;
 pub(crate) use elicitation::{EarlyAnswers, ElicitationKinds, ElicitationMode, ElicitationSession};
 pub(crate) use links::{ApprovalLink, LinkDecision, LinkError};
+pub(crate) use operator_queue::CALLS;
 pub use operator_queue::{OperatorPresence, PendingApprovals};
+pub(crate) use resumption::LinkedCall;
 pub(crate) use suspended_calls::{RequestKey, SUSPENSION_TIME, SuspendedCalls, refused};
 pub(crate) use user_questions::check_answer;
 

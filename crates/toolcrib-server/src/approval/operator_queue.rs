@@ -40,7 +40,7 @@ pub(crate) const MAX_WAITING_QUESTIONS: usize = 64;
 const PRESENCE: Duration = Duration::from_mins(30);
 
 /// The name of the queue of calls in the store.
-const CALLS: &str = <WaitingCall as OperatorQuestion<CallAnswer>>::QUEUE;
+pub(crate) const CALLS: &str = <WaitingCall as OperatorQuestion<CallAnswer>>::QUEUE;
 
 /// The interval at which the presence of operators at other processes is looked up.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
@@ -65,19 +65,19 @@ const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// # drop((approver, presence));
 /// ```
 #[derive(Clone, Default)]
-pub struct PendingApprovals(Arc<OperatorQueue>);
+pub struct PendingApprovals(pub(super) Arc<OperatorQueue>);
 
-struct OperatorQueue {
+pub(super) struct OperatorQueue {
     presence: Mutex<Presence>,
     /// Notified when a question is added or removed, or when an operator comes or leaves.
     changed: watch::Sender<()>,
-    calls: AnswerQueue<WaitingCall, CallAnswer>,
+    pub(super) calls: AnswerQueue<WaitingCall, CallAnswer>,
     /// The questions of agents and servers to their user.
     questions_to_user: AnswerQueue<UserQuestion, UserAnswer>,
     /// This process among others that share the store.
-    replica: JoinedReplica,
+    pub(super) replica: JoinedReplica,
     /// The signer of links, once the app is served.
-    signer: OnceLock<Arc<LinkSigner>>,
+    pub(super) signer: OnceLock<Arc<LinkSigner>>,
     /// The channels of the current version of the app, once it is served.
     messenger: watch::Sender<Option<Arc<Messenger>>>,
 }
@@ -172,20 +172,6 @@ impl PendingApprovals {
         self.0.signer.get().unwrap().sign(link)
     }
 
-    /// Returns the call that a link answers, with its id here, if it waits.
-    pub(crate) async fn linked_call(&self, link: &ApprovalLink) -> Option<(u64, WaitingCall)> {
-        let is_own = self.0.signer.get().is_some_and(|signer| signer.process() == link.process);
-        let id = if is_own {
-            link.question
-        } else {
-            self.refresh().await;
-            self.0.calls.foreign_id(&link.process, link.question)?
-        };
-        let pending = self.0.calls.all().into_iter().find(|pending| pending.id == id)?;
-        let waiting_seconds = pending.waiting.as_secs();
-        Some((id, WaitingCall { waiting_seconds, ..pending.question }))
-    }
-
     /// Lets operators at all processes that share the store answer the questions of this one from now on, and those at this
     /// process the questions of the others.
     pub(crate) fn join(&self, replica: &Arc<Replica>) {
@@ -219,6 +205,11 @@ impl PendingApprovals {
         } else {
             self.0.questions_to_user.deliver_encoded(question, answer);
         }
+    }
+
+    /// Keeps the records of the calls that are made again after the end of this process.
+    pub(crate) fn end(&self) {
+        self.0.calls.end();
     }
 
     /// Returns true if another process may answer a question of this one.
@@ -371,7 +362,11 @@ impl OperatorQueue {
         context: &CallContext,
     ) {
         let question = asked.question().clone();
-        let shown = WaitingCall::new(&question, Duration::ZERO);
+        let mut shown = WaitingCall::new(&question, Duration::ZERO);
+        if let Some(answer) = self.resume(&question, &mut shown, context).await {
+            asked.answer = Some(answer);
+            return;
+        }
         let mut elsewhere = asked.clone();
         let elsewhere = async {
             // It begins when people can answer, and ends with the question.

@@ -11,11 +11,11 @@ use axum::extract::{ConnectInfo, Path, State};
 use axum::response::Response;
 use http::{Request, StatusCode};
 
-use super::console::{AdmittedRequest, PageRejection, html};
+use super::browser::{AdmittedRequest, PageRejection, html};
 use super::reply;
 use super::state::HttpState;
 use crate::approval::{
-    AnswerOutcome, ApprovalLink, LinkDecision, LinkError, OperatorAnswer, PendingApprovals,
+    AnswerOutcome, ApprovalLink, LinkDecision, LinkError, LinkedCall, OperatorAnswer, PendingApprovals,
 };
 use crate::console::{LinkPage, MAX_FORM_BYTES, link_page, whole_arguments};
 use crate::operator::WaitingCall;
@@ -29,8 +29,8 @@ pub(super) async fn show(
 ) -> Result<Response, PageRejection> {
     let request = LinkRequest::new(&state, &request, address)?;
     Ok(match request.call(&token).await {
-        Ok((_, link, call)) => {
-            let page = LinkPage::Call { call: &call, link: &link };
+        Ok((link, found)) => {
+            let page = LinkPage::Call { call: found.call(), link: &link };
             html(StatusCode::OK, link_page(request.app(), &page))
         }
         Err(notice) => request.notice(notice),
@@ -46,7 +46,7 @@ pub(super) async fn answer(
 ) -> Result<Response, PageRejection> {
     let link_request = LinkRequest::new(&state, &request, address)?;
     let fields = link_request.admitted.form(request, MAX_FORM_BYTES).await?;
-    let (id, link, call) = match link_request.call(&token).await {
+    let (link, found) = match link_request.call(&token).await {
         Ok(found) => found,
         Err(notice) => return Ok(link_request.notice(notice)),
     };
@@ -56,12 +56,18 @@ pub(super) async fn answer(
     }
     let answer = match link.decision {
         LinkDecision::Deny => OperatorAnswer::deny(fields.get("feedback").unwrap_or_default()),
-        LinkDecision::Allow if whole_arguments(&call).is_some() => OperatorAnswer::Once,
+        LinkDecision::Allow if whole_arguments(found.call()).is_some() => OperatorAnswer::Once,
         LinkDecision::Allow => {
             return Ok(link_request.notice(Notice::TOO_LONG));
         }
     };
-    Ok(match link_request.pending.answer_as(&link.person, id, answer).await {
+    let pending = link_request.pending;
+    let (outcome, is_interrupted) = match found {
+        AnswerableCall::Waiting(id, _) => (pending.answer_as(&link.person, id, answer).await, false),
+        AnswerableCall::Interrupted(_) => (pending.answer_interrupted(&link, answer).await, true),
+    };
+    Ok(match outcome {
+        Ok(AnswerOutcome::Accepted) if is_interrupted => link_request.notice(Notice::FOR_LATER),
         Ok(outcome) => link_request.notice(Notice::of(outcome)),
         Err(error) => reply::plain(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()),
     })
@@ -77,6 +83,18 @@ impl Notice {
     const GONE: Self = Self(
         StatusCode::GONE,
         "This call no longer waits for an answer: it was answered, or its caller has given up. Nothing was changed.",
+    );
+    const UNREADABLE: Self = Self(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "The call cannot be read now, because the store is not reached. Nothing was changed; try again later.",
+    );
+    const LOST: Self = Self(
+        StatusCode::GONE,
+        "The server that asked has ended, and the call with it. Nothing was changed. If the call is made again, you get another message.",
+    );
+    const FOR_LATER: Self = Self(
+        StatusCode::OK,
+        "Your answer was accepted. The server was restarted since it asked, and the answer counts when the call is made again. You can close this page.",
     );
     const TOO_LONG: Self = Self(
         StatusCode::FORBIDDEN,
@@ -126,8 +144,8 @@ impl<'a> LinkRequest<'a> {
         html(status, link_page(self.app(), &LinkPage::Notice(text)))
     }
 
-    /// Returns the call that a link answers, with its id here.
-    async fn call(&self, token: &str) -> Result<(u64, ApprovalLink, WaitingCall), Notice> {
+    /// Returns the call that a link answers.
+    async fn call(&self, token: &str) -> Result<(ApprovalLink, AnswerableCall), Notice> {
         let link = self.pending.verify_link(token).map_err(|error| match error {
             LinkError::Forged => Notice::FORGED,
             LinkError::Expired => Notice::EXPIRED,
@@ -136,10 +154,34 @@ impl<'a> LinkRequest<'a> {
         if !self.admitted.lease.runtime.app().config.approvals.people.contains_key(&link.person) {
             return Err(Notice::FORGED);
         }
-        let (id, call) = self.pending.linked_call(&link).await.ok_or(Notice::GONE)?;
-        match call.requirement.refusal(&link.person, &call.approved_by) {
+        let found = match self.pending.linked_call(&link).await {
+            Ok(LinkedCall::Waiting(id, call)) => AnswerableCall::Waiting(id, call),
+            Ok(LinkedCall::Interrupted(call)) => AnswerableCall::Interrupted(call),
+            Ok(LinkedCall::Lost) => return Err(Notice::LOST),
+            Ok(LinkedCall::Gone) => return Err(Notice::GONE),
+            Err(error) => {
+                tracing::warn!(%error, "the call of a link cannot be read");
+                return Err(Notice::UNREADABLE);
+            }
+        };
+        match found.call().requirement.refusal(&link.person, &found.call().approved_by) {
             Some(refusal) => Err(Notice(StatusCode::FORBIDDEN, refusal.as_str())),
-            None => Ok((id, link, call)),
+            None => Ok((link, found)),
         }
+    }
+}
+
+/// A call that a link answers.
+enum AnswerableCall {
+    /// It waits, under this id here.
+    Waiting(u64, WaitingCall),
+    /// Its caller makes it again.
+    Interrupted(WaitingCall),
+}
+
+impl AnswerableCall {
+    fn call(&self) -> &WaitingCall {
+        let (Self::Waiting(_, call) | Self::Interrupted(call)) = self;
+        call
     }
 }

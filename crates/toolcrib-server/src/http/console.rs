@@ -1,4 +1,4 @@
-//! Authentication and form handling of the console.
+//! Authentication and forms of the console.
 //!
 //! Forms are accepted from the page itself only. The `Origin`, if there is one, must be this server, regardless of the
 //! origins that `/mcp` permits. The form comes with a cookie that browsers do not send from other sites, and an answer
@@ -13,50 +13,25 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{ConnectInfo, State};
-use axum::response::{IntoResponse, Response};
-use http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, COOKIE, LOCATION, REFERRER_POLICY, SET_COOKIE,
-    X_CONTENT_TYPE_OPTIONS,
-};
-use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode};
+use axum::response::Response;
+use http::header::COOKIE;
+use http::{HeaderMap, Request, StatusCode};
+use toolcrib_runtime::OverrideError;
 
-use super::admission::AdmissionRules;
-use super::allowed_hosts::AllowedHosts;
-use super::body::{self, BodyError};
-use super::rate_limit::{ClientKey, RequestPermit};
+use super::browser::{AdmittedRequest, PageRejection, guarded, html, see};
 use super::reply;
 use super::state::HttpState;
-use crate::app_version::Lease;
 use crate::approval::{AnswerOutcome, OperatorAnswer};
 use crate::console::{
-    ConsoleState, ConsoleView, Fields, MAX_FORM_BYTES, MAX_REPLY_BYTES, PROFILE_FORM, Page, SCRIPT, STYLE,
-    Viewer, answer_to, page, reply as reply_of, reply_to, sign_in,
+    ConsoleState, ConsoleView, Fields, MAX_FORM_BYTES, MAX_REPLY_BYTES, OVERRIDE_FORM, PROFILE_FORM, Page,
+    SCRIPT, STYLE, Viewer, answer_to, page, reply as reply_of, reply_to, sign_in,
 };
 
 pub(super) use events::events;
 pub(super) use operator_calls::{call_tool, replay};
 
-/// The content security policy of the pages: browsers may show them, load their style and script from this server, and
-/// send their requests and forms to it.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
-
 /// The value of the operator's cookie.
 const OPERATOR: &str = "operator";
-
-/// The response to a request that a page rejects.
-pub(super) struct PageRejection(Box<Response>);
-
-impl From<Response> for PageRejection {
-    fn from(response: Response) -> Self {
-        Self(Box::new(response))
-    }
-}
-
-impl IntoResponse for PageRejection {
-    fn into_response(self) -> Response {
-        *self.0
-    }
-}
 
 /// Serves the page to a viewer who may read it.
 pub(super) async fn show(
@@ -76,6 +51,7 @@ pub(super) async fn show(
     let told = match fields.get("told") {
         Some("taken") => Some("The answer was accepted."),
         Some("profile") => Some("The profile was selected."),
+        Some("override") => Some("The override was changed."),
         Some("recorded") => Some("Your approval was recorded. Another person has to approve the call too."),
         Some("refused") => Some("The answer does not count: another person has to answer."),
         Some("gone") => Some("That call no longer waits for an answer."),
@@ -188,11 +164,7 @@ pub(super) async fn select_profile(
     ConnectInfo(address): ConnectInfo<SocketAddr>,
     request: Request<Body>,
 ) -> Result<Response, PageRejection> {
-    let console_request = state.operator_request(&request, address)?;
-    let fields = console_request.form(request, MAX_FORM_BYTES).await?;
-    if !console_request.is_sealed(PROFILE_FORM, &fields) {
-        return Err(foreign_form().into());
-    }
+    let (console_request, fields) = state.operator_form(request, address, PROFILE_FORM).await?;
     let runtime = &console_request.lease.runtime;
     let profile = fields.get("profile").filter(|name| !name.is_empty());
     if profile.is_some_and(|name| !runtime.app().config.profiles.contains_key(name)) {
@@ -201,6 +173,33 @@ pub(super) async fn select_profile(
     Ok(match runtime.use_profile(profile).await {
         Ok(()) => see("/?told=profile", None),
         Err(error) => reply::plain(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()),
+    })
+}
+
+/// Changes the override of a tool, a namespace, or a source for the operator.
+pub(super) async fn change_override(
+    State(state): State<Arc<HttpState>>,
+    ConnectInfo(address): ConnectInfo<SocketAddr>,
+    request: Request<Body>,
+) -> Result<Response, PageRejection> {
+    let (console_request, fields) = state.operator_form(request, address, OVERRIDE_FORM).await?;
+    let runtime = &console_request.lease.runtime;
+    let target = fields.get("target").unwrap_or_default().trim();
+    let changed = match (fields.get("say"), target.parse()) {
+        (Some("disable"), _) => runtime.disable(target).await.map(drop),
+        (Some("enable"), _) => runtime.enable(target).await.map(drop),
+        (Some("remove"), Ok(target)) => runtime.remove_override(&target).await,
+        _ => {
+            let text = "expected `enable`, `disable` or `remove` with a target; load the page again";
+            return Ok(reply::plain(StatusCode::BAD_REQUEST, text));
+        }
+    };
+    Ok(match changed {
+        Ok(()) => see("/?told=override", None),
+        Err(error @ OverrideError::Store(_)) => {
+            reply::plain(StatusCode::SERVICE_UNAVAILABLE, &error.to_string())
+        }
+        Err(error) => reply::plain(StatusCode::BAD_REQUEST, &error.to_string()),
     })
 }
 
@@ -214,14 +213,6 @@ fn not_answering() -> PageRejection {
 fn no_page() -> PageRejection {
     let text = "there is no console here; set `serve.page: true`";
     reply::last(StatusCode::NOT_FOUND, text).into()
-}
-
-/// An admitted request of a browser.
-pub(super) struct AdmittedRequest<'a> {
-    state: &'a HttpState,
-    rules: Arc<AdmissionRules>,
-    pub(super) lease: Lease,
-    _permit: RequestPermit,
 }
 
 /// An admitted request to the page.
@@ -239,25 +230,6 @@ impl<'a> Deref for ConsoleRequest<'a> {
 }
 
 impl HttpState {
-    /// Checks that a request may reach a page of this server.
-    pub(super) fn admit<B>(
-        &self,
-        request: &Request<B>,
-        address: SocketAddr,
-    ) -> Result<AdmittedRequest<'_>, PageRejection> {
-        let (rules, lease) = self.current();
-        let headers = request.headers();
-        if let Some(why) = rules.allowed_hosts.refusal(request.uri(), headers) {
-            return Err(reply::last(StatusCode::FORBIDDEN, why).into());
-        }
-        if AllowedHosts::is_foreign(headers) {
-            let text = "the console accepts nothing from other pages";
-            return Err(reply::last(StatusCode::FORBIDDEN, text).into());
-        }
-        let permit = rules.rate_limiter.acquire(ClientKey::Address(address.ip())).map_err(reply::too_many)?;
-        Ok(AdmittedRequest { state: self, rules, lease, _permit: permit })
-    }
-
     /// Checks that a request may reach the console.
     fn console_request<B>(
         &self,
@@ -282,6 +254,21 @@ impl HttpState {
             return Err(not_answering());
         }
         Ok(console_request)
+    }
+
+    /// Reads a form of the console that the operator sends. It must carry the seal of this text.
+    async fn operator_form(
+        &self,
+        request: Request<Body>,
+        address: SocketAddr,
+        sealed: &str,
+    ) -> Result<(ConsoleRequest<'_>, Fields), PageRejection> {
+        let console_request = self.operator_request(&request, address)?;
+        let fields = console_request.form(request, MAX_FORM_BYTES).await?;
+        if !console_request.is_sealed(sealed, &fields) {
+            return Err(foreign_form().into());
+        }
+        Ok((console_request, fields))
     }
 
     /// Returns the name of the cookie. It contains the port, since browsers share cookies between the ports of a host.
@@ -357,34 +344,6 @@ impl ConsoleRequest<'_> {
     }
 }
 
-impl AdmittedRequest<'_> {
-    /// Returns true if the app sends people links.
-    pub(super) fn has_links(&self) -> bool {
-        !self.lease.runtime.app().config.approvals.channels.is_empty()
-    }
-
-    /// Reads the fields of a form.
-    pub(super) async fn form(
-        &self,
-        request: Request<Body>,
-        max_bytes: usize,
-    ) -> Result<Fields, PageRejection> {
-        let refused = |status, text: &str| PageRejection::from(reply::last(status, text));
-        let kind = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        if kind.and_then(|kind| kind.split(';').next()) != Some("application/x-www-form-urlencoded") {
-            return Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "expected a form"));
-        }
-        let (patience, budget) = (self.rules.body_patience, &self.state.bodies);
-        match body::read(request.into_body(), max_bytes, patience, budget).await {
-            Ok((bytes, _share)) => Ok(Fields::read(&String::from_utf8_lossy(&bytes))),
-            Err(BodyError::TooLarge) => Err(refused(StatusCode::PAYLOAD_TOO_LARGE, "the form is too large")),
-            Err(BodyError::TooSlow) => Err(refused(StatusCode::REQUEST_TIMEOUT, "the form came too slowly")),
-            Err(BodyError::Broken) => Err(refused(StatusCode::BAD_REQUEST, "the form broke off")),
-            Err(BodyError::NoRoom) => Err(reply::no_room().into()),
-        }
-    }
-}
-
 /// Returns the text that the seal of a cookie protects.
 fn cookie_of(who: &str) -> String {
     format!("cookie/{who}")
@@ -393,46 +352,4 @@ fn cookie_of(who: &str) -> String {
 /// Returns the refusal of a form without the seal of this page.
 fn foreign_form() -> Response {
     reply::plain(StatusCode::FORBIDDEN, "this form is not from this page; load it again")
-}
-
-/// Returns a page for a browser.
-pub(super) fn html(status: StatusCode, text: String) -> Response {
-    guarded(status, "text/html; charset=utf-8", Body::from(text))
-}
-
-/// Redirects the browser to a path of this server.
-fn see(path: &str, cookie: Option<&str>) -> Response {
-    let mut response = guarded(StatusCode::SEE_OTHER, "text/plain; charset=utf-8", Body::empty());
-    if let Ok(location) = HeaderValue::try_from(path) {
-        response.headers_mut().insert(LOCATION, location);
-    }
-    if let Some(cookie) = cookie.and_then(|cookie| HeaderValue::try_from(cookie).ok()) {
-        response.headers_mut().insert(SET_COOKIE, cookie);
-    }
-    response
-}
-
-/// Returns a response with headers that restrict the browser to the necessary minimum.
-fn guarded(status: StatusCode, kind: &'static str, body: Body) -> Response {
-    let mut response = Response::new(body);
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-    guard(response)
-}
-
-/// Adds headers that restrict the browser to the necessary minimum.
-fn guard(mut response: Response) -> Response {
-    let headers: [(HeaderName, &'static str); 6] = [
-        (CONTENT_SECURITY_POLICY, POLICY),
-        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (CACHE_CONTROL, "no-store"),
-        // Without any referrer, browsers send a form with the origin `null`.
-        (REFERRER_POLICY, "same-origin"),
-        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
-        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
-    ];
-    for (name, value) in headers {
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
-    }
-    response
 }

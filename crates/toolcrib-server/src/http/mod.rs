@@ -16,6 +16,7 @@ mod allowed_hosts;
 mod approve;
 mod auth;
 mod body;
+mod browser;
 mod connections;
 mod console;
 mod endpoint;
@@ -148,6 +149,7 @@ impl HttpServer {
     pub async fn serve(self, leave: impl Future<Output = ()>) -> Result<(), Error> {
         let Self { listener, state, .. } = self;
         let shared = Arc::clone(&state.shared);
+        let approvals = state.approvals.clone();
         let limits = shared.runtime().app().config.serve.limits.clone();
         let routes =
             if state.is_console_only { console_routes() } else { console_routes().merge(app_routes()) };
@@ -164,6 +166,9 @@ impl HttpServer {
                     () = &mut serving => {}
                 }
                 shared.closing.cancel();
+                if let Some(pending) = &approvals {
+                    pending.end();
+                }
                 shared.suspended.clear();
                 let _ = tokio::time::timeout(CLOSE_TIMEOUT, &mut serving).await;
             }
@@ -197,6 +202,7 @@ fn console_routes() -> Router<Arc<HttpState>> {
         .route("/answer", post(console::answer))
         .route("/reply", post(console::reply))
         .route("/profile", post(console::select_profile))
+        .route("/override", post(console::change_override))
         .route("/try", post(console::call_tool))
         .route("/replay", post(console::replay))
         .route(login_callback::PATH, get(login_callback::ask).post(login_callback::agree))

@@ -136,6 +136,7 @@ impl Served {
                 });
                 Ok(Module::new("shop", "A shop.")
                     .reporting_progress()
+                    .with_tool(login::log_in().with_risk(Risk::Low))
                     .with_tool(orders.with_risk(Risk::Low))
                     .with_tool(forget.with_risk(Risk::Low))
                     .with_tool(who.with_risk(Risk::Low))
@@ -175,13 +176,7 @@ impl Served {
 
     /// Begins a session.
     async fn session(&self, revision: &str) -> TestSession {
-        let answer = self.answer(&initialize_with(revision, "")).await;
-        let id = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
-        let headers = format!("mcp-session-id: {id}\r\nmcp-protocol-version: {revision}\r\n");
-        let body = json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string();
-        let answer = self.answer(&request("POST", "/mcp", &headers, &body)).await;
-        assert!(answer.starts_with("HTTP/1.1 202"), "{answer}");
-        TestSession { headers }
+        self.session_with(revision, &json!({})).await
     }
 
     fn state(&self) -> Arc<HttpState> {
@@ -268,8 +263,12 @@ fn initialize() -> Vec<u8> {
 }
 
 fn initialize_with(revision: &str, headers: &str) -> Vec<u8> {
+    initialize_as(revision, headers, &json!({}))
+}
+
+fn initialize_as(revision: &str, headers: &str, capabilities: &Value) -> Vec<u8> {
     let client = json!({"name": "test", "version": "1"});
-    let params = json!({"protocolVersion": revision, "capabilities": {}, "clientInfo": client});
+    let params = json!({"protocolVersion": revision, "capabilities": capabilities, "clientInfo": client});
     let body = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
     request("POST", "/mcp", headers, &body.to_string())
 }

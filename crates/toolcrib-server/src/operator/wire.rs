@@ -9,6 +9,7 @@ use toolcrib_policy::{ApprovalRequirement, Question};
 
 use super::limits::{MAX_SHOWN_ARGUMENT_BYTES, text};
 use super::question::{QuestionReply, WaitingQuestion};
+use crate::replica::resumable::ResumableQuestion;
 
 /// The version of the messages.
 pub(super) const VERSION: u32 = 2;
@@ -107,6 +108,9 @@ pub struct WaitingCall {
     /// The people who have approved it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub approved_by: BTreeSet<String>,
+    /// Set if its caller makes the call again after the end of the process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) resumable: Option<ResumableQuestion>,
 }
 
 /// A message of an operator.
@@ -167,6 +171,7 @@ impl WaitingCall {
             waiting_seconds: since.as_secs(),
             requirement: question.requirement.clone(),
             approved_by: BTreeSet::new(),
+            resumable: None,
         }
     }
 }

@@ -1,5 +1,7 @@
 //! This process among those that serve the same app on one store.
 //!
+//! A process that has a durable store for itself has no others, and what it stores is there after its restart.
+//!
 //! Processes that share a store, a *replica* each, have their questions, the keys of `requestState`, and the sessions of
 //! clients without a connection in common. Each tells the others that it is alive by a record that ends unless it is
 //! renewed, and receives [messages](mail::ReplicaMessage) as records that are addressed to it. It polls for them while it
@@ -8,6 +10,7 @@
 pub(crate) mod keys;
 pub(crate) mod mail;
 pub(crate) mod questions;
+pub(crate) mod resumable;
 pub(crate) mod worker;
 
 #[cfg(test)]
@@ -44,6 +47,8 @@ const ID_BYTES: usize = 8;
 /// This process among those that serve the same app on one store.
 pub struct Replica {
     id: String,
+    /// True if no other process has the store open, so that nothing is told and read that only others need.
+    is_alone: bool,
     /// The store of the current version of the app.
     store: Mutex<Arc<dyn Store>>,
     /// The secret that all processes have in common.
@@ -81,22 +86,37 @@ impl std::fmt::Debug for Replica {
 }
 
 impl Replica {
-    /// Joins the processes that serve the app on its store. Returns `None` if no other process shares the store.
+    /// Joins the processes that serve the app on its store, at present or after the restart of this one. Returns `None` if
+    /// the store ends with the process.
     ///
     /// # Errors
     ///
     /// Returns an error if the store cannot be reached.
     pub async fn join(runtime: &Runtime) -> Result<Option<Arc<Self>>, Error> {
-        let Some(store) = runtime.tasks().shared_store() else { return Ok(None) };
-        Self::on(store).await.map(Some)
+        let tasks = runtime.tasks();
+        if let Some(store) = tasks.shared_store() {
+            return Self::on(store).await.map(Some);
+        }
+        let Some(store) = tasks.durable_store() else { return Ok(None) };
+        Self::alone_on(store).await.map(Some)
     }
 
     /// Joins the processes on a store.
     pub(crate) async fn on(store: Arc<dyn Store>) -> Result<Arc<Self>, Error> {
+        Self::start(store, false).await
+    }
+
+    /// Uses a store that no other process has open.
+    pub(crate) async fn alone_on(store: Arc<dyn Store>) -> Result<Arc<Self>, Error> {
+        Self::start(store, true).await
+    }
+
+    async fn start(store: Arc<dyn Store>, is_alone: bool) -> Result<Arc<Self>, Error> {
         let id = hex(&random_bytes::<ID_BYTES>()?);
         let secret = keys::secret(store.as_ref(), &id).await?;
         let replica = Self {
             id,
+            is_alone,
             store: Mutex::new(store),
             secret,
             keys: KeyRing::default(),
@@ -123,7 +143,9 @@ impl Replica {
 
     /// Uses the store of another version of the app, if it has one that is shared.
     pub(crate) fn follow(&self, runtime: &Runtime) {
-        if let Some(store) = runtime.tasks().shared_store() {
+        let tasks = runtime.tasks();
+        let store = if self.is_alone { tasks.durable_store() } else { tasks.shared_store() };
+        if let Some(store) = store {
             *self.store.lock() = store;
         }
         runtime.executor().processes().set(self.processes.get());
@@ -136,6 +158,9 @@ impl Replica {
 
     /// Counts the processes, for their shares of the rate limits.
     pub(crate) async fn count_processes(&self) -> Result<u32, StoreError> {
+        if self.is_alone {
+            return Ok(self.processes.get());
+        }
         let processes = self.store().load(RecordKind::Process).await?.len();
         self.processes.set(u32::try_from(processes).unwrap_or(u32::MAX));
         Ok(self.processes.get())
@@ -186,6 +211,9 @@ impl Replica {
 
     /// Tells the other processes that this one is alive.
     pub(crate) async fn tell_alive(&self, attended: bool) -> Result<(), StoreError> {
+        if self.is_alone {
+            return Ok(());
+        }
         let body = json!(ProcessRecord { attended, url: self.url.lock().as_ref().map(Url::to_string) });
         let record = Record { kind: RecordKind::Process, id: self.id.clone(), session: String::new(), body };
         let told = self.store().apply(vec![Change::PutFor { record, lifetime: PROCESS_LIFETIME }]).await;
@@ -201,6 +229,9 @@ impl Replica {
 
     /// Tells the other processes that this one ends.
     pub(crate) async fn leave(&self) {
+        if self.is_alone {
+            return;
+        }
         // Otherwise its record ends soon.
         let _ = self.store().apply(vec![Change::remove(RecordKind::Process, self.id.as_str())]).await;
     }
@@ -212,7 +243,8 @@ impl Replica {
 
     /// Returns true if a process is alive.
     pub(crate) async fn is_alive(&self, process: &str) -> Result<bool, StoreError> {
-        Ok(self.store().get(RecordKind::Process, process).await?.is_some())
+        let is_own = process == self.id;
+        Ok(is_own || !self.is_alone && self.store().get(RecordKind::Process, process).await?.is_some())
     }
 
     /// Tells the other processes the URL at which they reach this one.
@@ -230,12 +262,20 @@ impl Replica {
 
     /// Returns true if an operator is present at another process.
     pub(crate) async fn is_attended_elsewhere(&self) -> Result<bool, StoreError> {
+        if self.is_alone {
+            return Ok(false);
+        }
         let processes = self.store().load(RecordKind::Process).await?;
         let is_attended = |record: Record| {
             record.id != self.id
                 && serde_json::from_value(record.body).is_ok_and(|process: ProcessRecord| process.attended)
         };
         Ok(processes.into_iter().any(is_attended))
+    }
+
+    /// Returns true if no other process has the store open.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.is_alone
     }
 
     /// Wakes the worker.

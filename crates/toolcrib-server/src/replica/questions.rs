@@ -13,7 +13,7 @@ use crate::Error;
 use crate::approval::AnswerOutcome;
 
 /// The time for which a question exists if its process ends without withdrawing it. It is not shown after that end.
-const QUESTION_LIFETIME: Duration = Duration::from_hours(24);
+pub(super) const QUESTION_LIFETIME: Duration = Duration::from_hours(24);
 
 /// A question of another process.
 pub(crate) struct ForeignQuestion {
@@ -31,12 +31,12 @@ pub(crate) struct ForeignQuestion {
 
 /// The body of the record of a question.
 #[derive(Serialize, Deserialize)]
-struct Body {
+pub(super) struct Body {
     queue: String,
     id: u64,
     /// The time at which it was asked, in milliseconds since 1970 by the clock of its process.
     asked: u64,
-    question: Value,
+    pub(super) question: Value,
 }
 
 impl Replica {
@@ -47,8 +47,8 @@ impl Replica {
         id: u64,
         question: Value,
     ) -> Result<String, StoreError> {
-        let row = format!("{}.{queue}.{id}", self.id());
-        let body = json!(Body { queue: queue.to_owned(), id, asked: now(), question });
+        let row = row_of(self.id(), queue, id);
+        let body = json!(Body::new(queue, id, question));
         let record = Record { kind: RecordKind::Question, id: row.clone(), session: String::new(), body };
         self.store().apply(vec![Change::PutFor { record, lifetime: QUESTION_LIFETIME }]).await?;
         self.wake();
@@ -57,6 +57,9 @@ impl Replica {
 
     /// Returns the questions of the other processes that are alive.
     pub(crate) async fn questions_elsewhere(&self) -> Result<Vec<ForeignQuestion>, StoreError> {
+        if self.is_alone() {
+            return Ok(Vec::new());
+        }
         let store = self.store();
         let records = store.load(RecordKind::Question).await?;
         let alive = store.load(RecordKind::Process).await?;
@@ -99,11 +102,22 @@ impl Replica {
     }
 }
 
+impl Body {
+    pub(super) fn new(queue: &str, id: u64, question: Value) -> Self {
+        Self { queue: queue.to_owned(), id, asked: now(), question }
+    }
+}
+
 impl ForeignQuestion {
     /// Returns the message that answers the question.
     fn answered(&self, answer: Value) -> ReplicaMessage {
         ReplicaMessage::Answer { queue: self.queue.clone(), question: self.id, answer }
     }
+}
+
+/// Returns the id of the record of a question.
+pub(super) fn row_of(process: &str, queue: &str, question: u64) -> String {
+    format!("{process}.{queue}.{question}")
 }
 
 /// Returns the time in milliseconds since 1970.

@@ -2,21 +2,25 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use rmcp::model::{RequestStateCodec, SealOptions};
 use serde_json::json;
 use toolcrib_app::App;
 use toolcrib_exec::DenyAll;
-use toolcrib_model::Tool;
+use toolcrib_model::{Tool, ToolError};
 use toolcrib_policy::{
     AnswerRefusal, Approvals, Call, Capabilities, People, Policy, SettingLocation, Verdict,
 };
-use toolcrib_port::{Answer, ApprovalRequest, CallContext};
+use toolcrib_port::{Answer, ApprovalRequest, CallContext, CallJournal};
 use toolcrib_tasks::Store;
 use toolcrib_tasks::store::{Change, MemoryStore, Record, RecordKind};
 
 use super::Replica;
 use super::mail::ReplicaMessage;
-use crate::approval::{AnswerOutcome, ApprovalLink, LinkDecision, OperatorAnswer, PendingApprovals};
+use crate::approval::{
+    AnswerOutcome, ApprovalLink, LinkDecision, LinkedCall, OperatorAnswer, PendingApprovals,
+};
+use crate::operator::WaitingCall;
 
 async fn replicas() -> (Arc<dyn Store>, Arc<Replica>, Arc<Replica>) {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
@@ -135,7 +139,7 @@ async fn two_people_at_different_processes_approve_a_call_and_a_link_is_good_at_
         expires: u64::MAX,
     };
     assert_eq!(there.verify_link(&here.sign_link(&link)), Ok(link.clone()));
-    let (id, shown) = there.linked_call(&link).await.unwrap();
+    let LinkedCall::Waiting(id, shown) = there.linked_call(&link).await.unwrap() else { panic!("it waits") };
     assert_eq!((shown.requirement.approvers, shown.requester.as_str()), (2, "operator"));
     let answer = async |pending: &PendingApprovals, person, id| {
         pending.answer_as(person, id, OperatorAnswer::Once).await.unwrap()
@@ -147,14 +151,177 @@ async fn two_people_at_different_processes_approve_a_call_and_a_link_is_good_at_
         let ReplicaMessage::Answer { queue, question, answer } = message else { panic!("{message:?}") };
         here.deliver(&queue, question, answer);
     }
-    let (id, shown) = here.linked_call(&link).await.unwrap();
+    let LinkedCall::Waiting(id, shown) = here.linked_call(&link).await.unwrap() else { panic!("it waits") };
     assert_eq!(shown.approved_by.iter().collect::<Vec<_>>(), ["alice"]);
     assert_eq!(answer(&here, "alice", id).await, refused);
     assert_eq!(answer(&here, "bob", id).await, AnswerOutcome::Accepted);
     asking.await;
     let Some(Answer::Approved(approval)) = &batch[0].answer else { panic!("{batch:?}") };
     assert!(call.approve(approval, &Approvals::new()).is_ok());
-    assert!(here.linked_call(&link).await.is_none());
+    assert!(matches!(here.linked_call(&link).await.unwrap(), LinkedCall::Gone));
+}
+
+/// The journal of a caller that makes its call again.
+struct Repeating;
+
+#[async_trait]
+impl CallJournal for Repeating {
+    async fn record_start(&self) -> Result<(), ToolError> {
+        Ok(())
+    }
+}
+
+fn link(process: &Replica, question: u64) -> ApprovalLink {
+    let (process, person) = (process.id().to_owned(), "alice".to_owned());
+    ApprovalLink { process, question, person, decision: LinkDecision::Allow, expires: u64::MAX }
+}
+
+/// A caller of a tool that two people approve, whom a channel asks.
+struct RepeatedCaller {
+    policy: Policy,
+    context: CallContext,
+}
+
+impl RepeatedCaller {
+    fn new(is_repeating: bool) -> Self {
+        let rule = json!({"module": "files", "approvers": 2, "ask": ["hook"]});
+        let policy = Policy::new(&Capabilities::default(), []).unwrap();
+        let rules = [serde_json::from_value(rule).unwrap()];
+        let place = SettingLocation::default();
+        let policy = policy.with_approval_rules(&rules, People::default(), &place).unwrap();
+        let mut context = CallContext::new("s").with_run_key("run-1");
+        context.journal = is_repeating.then(|| Arc::new(Repeating) as _);
+        Self { policy, context }
+    }
+
+    fn ask(&self) -> ApprovalRequest {
+        let tool = Arc::new(Tool::new("files::write".parse().unwrap()));
+        match self.policy.authorize(Call::new(tool, "test".into(), 1), "s") {
+            Verdict::Ask(call) => ApprovalRequest::new(call.question()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Asks until the question is shown, and gives up.
+    async fn ask_and_give_up(&self, pending: &PendingApprovals) -> u64 {
+        let mut batch = [self.ask()];
+        let approver = pending.approver(Arc::new(DenyAll));
+        let shown = async {
+            while pending.questions().is_empty() {
+                tokio::task::yield_now().await;
+            }
+            pending.end();
+        };
+        tokio::select! {
+            () = approver.ask(&mut batch, &self.context) => panic!("it waits"),
+            () = shown => {}
+        }
+        batch[0].question().id
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_made_again_after_its_process_has_ended_has_the_answers_that_were_given() {
+    let (store, one, _) = replicas().await;
+    let caller = RepeatedCaller::new(true);
+    let app = App::from_text("app.yaml", "{}").unwrap();
+    let joined = |replica: &Arc<Replica>| {
+        let pending = PendingApprovals::default();
+        pending.join(replica);
+        pending.open_channels(&app, Some(replica)).unwrap();
+        pending
+    };
+    let first = caller.ask_and_give_up(&joined(&one)).await;
+    one.leave().await;
+    let of_first = link(&one, first);
+
+    // Nobody asks when the first person answers.
+    let two = Replica::on(Arc::clone(&store)).await.unwrap();
+    let there = joined(&two);
+    let found = there.linked_call(&of_first).await.unwrap();
+    assert!(matches!(found, LinkedCall::Interrupted(_)), "{found:?}");
+    let answer = |person: &str| ApprovalLink { person: person.to_owned(), ..of_first.clone() };
+    for (person, outcome) in
+        [("alice", AnswerOutcome::Recorded), ("alice", AnswerOutcome::Refused(AnswerRefusal::AnsweredBefore))]
+    {
+        let answered = there.answer_interrupted(&answer(person), OperatorAnswer::Once).await.unwrap();
+        assert_eq!(answered, outcome, "{person}");
+    }
+    // The caller asks again, and the link of the first question answers this one.
+    let approver = there.approver(Arc::new(DenyAll));
+    let mut batch = [caller.ask()];
+    let mut asking = approver.ask(&mut batch, &caller.context);
+    let waiting = async {
+        loop {
+            if let LinkedCall::Waiting(id, call) = there.linked_call(&of_first).await.unwrap() {
+                return (id, call);
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let (id, call) = tokio::select! {
+        () = &mut asking => panic!("it waits"),
+        waiting = waiting => waiting,
+    };
+    assert!(id != first && call.approved_by.contains("alice"), "{call:?}");
+    assert_eq!(there.answer_as("bob", id, OperatorAnswer::Once).await.unwrap(), AnswerOutcome::Accepted);
+    asking.await;
+    assert!(
+        matches!(&batch[0].answer, Some(Answer::Approved(approval)) if approval.approvers().count() == 2)
+    );
+    assert!(matches!(there.linked_call(&of_first).await.unwrap(), LinkedCall::Gone));
+
+    // All answer before the caller comes back, whose call runs then, once.
+    let second = caller.ask_and_give_up(&there).await;
+    two.leave().await;
+    let three = Replica::on(Arc::clone(&store)).await.unwrap();
+    let last = joined(&three);
+    let of_second = link(&two, second);
+    for (person, outcome) in [("bob", AnswerOutcome::Recorded), ("carol", AnswerOutcome::Accepted)] {
+        let link = ApprovalLink { person: person.to_owned(), ..of_second.clone() };
+        let answered = last.answer_interrupted(&link, OperatorAnswer::Once).await.unwrap();
+        assert_eq!(answered, outcome, "{person}");
+    }
+    let late = last.answer_interrupted(&of_second, OperatorAnswer::deny("")).await.unwrap();
+    assert_eq!(late, AnswerOutcome::TooLate);
+    let mut batch = [caller.ask()];
+    last.approver(Arc::new(DenyAll)).ask(&mut batch, &caller.context).await;
+    let Some(Answer::Approved(approval)) = &batch[0].answer else { panic!("{batch:?}") };
+    assert_eq!(approval.approvers().collect::<Vec<_>>(), ["bob", "carol"]);
+    assert!(store.load(RecordKind::Answer).await.unwrap().is_empty(), "an answer counts once");
+    caller.ask_and_give_up(&last).await;
+}
+
+#[tokio::test]
+async fn the_call_of_a_caller_that_does_not_come_back_ends_with_its_process() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let pending = |replica: &Arc<Replica>| {
+        let pending = PendingApprovals::default();
+        pending.join(replica);
+        pending.open_channels(&App::from_text("app.yaml", "{}").unwrap(), Some(replica)).unwrap();
+        pending
+    };
+    let one = Replica::alone_on(Arc::clone(&store)).await.unwrap();
+    let first = RepeatedCaller::new(true).ask_and_give_up(&pending(&one)).await;
+    let second = RepeatedCaller::new(false).ask_and_give_up(&pending(&one)).await;
+    let withdrawn = format!("{}.call.{second}", one.id());
+    while store.get(RecordKind::Question, &withdrawn).await.unwrap().is_some() {
+        tokio::task::yield_now().await;
+    }
+    // That of a process that was killed stays.
+    one.put_question("call", second + 1, json!(lost_call())).await.unwrap();
+    let two = Replica::alone_on(store).await.unwrap();
+    let there = pending(&two);
+    let found = async |question| there.linked_call(&link(&one, question)).await.unwrap();
+    assert!(matches!(found(first).await, LinkedCall::Interrupted(_)));
+    assert!(matches!(found(second).await, LinkedCall::Gone));
+    assert!(matches!(found(second + 1).await, LinkedCall::Lost));
+    let answered = there.answer_interrupted(&link(&one, second + 1), OperatorAnswer::Once).await.unwrap();
+    assert_eq!(answered, AnswerOutcome::TooLate);
+}
+
+fn lost_call() -> WaitingCall {
+    WaitingCall::new(RepeatedCaller::new(false).ask().question(), std::time::Duration::ZERO)
 }
 
 #[tokio::test(start_paused = true)]

@@ -40,7 +40,8 @@ pub(crate) async fn work(replica: Arc<Replica>, pending: PendingApprovals, serve
         // Without a server, no client waits for the outcome of a call.
         let Some(shared) = server.upgrade() else { return };
         let is_attended = pending.is_attended();
-        let expects_mail = replica.expects_outcome() || pending.has_shared() || shared.suspended.is_waiting();
+        let expects_mail = !replica.is_alone()
+            && (replica.expects_outcome() || pending.has_shared() || shared.suspended.is_waiting());
         due.work(&replica, &pending, &shared, (is_attended, expects_mail)).await;
         drop(shared);
         let mut next = due.heartbeat.min(due.cleaning);

@@ -28,6 +28,7 @@ use toolcrib_port::{CallContext, CallPhase, RunBudget, ToolCaller};
 use self::call::{LiveCall, LocalCall, WaiterGuard};
 use self::task::BackgroundTask;
 use crate::Services;
+use crate::action::RepeatableCall;
 use crate::ledger::{CANCEL_WAIT, Ledger, Live};
 use crate::owner::WithOwner;
 use crate::run_detached::run_detached;
@@ -335,6 +336,9 @@ impl BackgroundInner {
         context.phase = live.local.phase.clone();
         context.progress = Some(Arc::clone(live) as _);
         context.budget = budget;
+        if task.may_repeat {
+            context.journal = Some(Arc::new(RepeatableCall));
+        }
         context.depth = 1;
         let call = ToolCall::new(&task.tool, task.arguments.clone()).with_call_id(&*live.id);
         let work = tokio::spawn(async move { tool_caller.call(call, &context).await });

@@ -3,8 +3,11 @@
 //! A [`Store`] holds [`Record`]s: JSON objects with a kind, an id and the session that they belong to. Acknowledged
 //! changes of a durable store survive a power failure.
 
+mod audit;
 mod encoded_changes;
 mod error;
+mod failpoint;
+mod lazy;
 mod memory;
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -20,7 +23,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use toolcrib_model::Secret;
 
+pub use audit::{AuditRow, AuditTable};
 pub use error::StoreError;
+pub use lazy::{LazyStore, RecordTable};
 pub use memory::MemoryStore;
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;
@@ -58,6 +63,19 @@ pub trait Store: Send + Sync {
 
     /// Releases a lease. Its owner stays known, so that the changes of an earlier owner are refused.
     async fn release(&self, id: &str, owner: &str) -> Result<(), StoreError>;
+
+    /// Counts a call of a rate, unless it is early by more than a tolerance: the next call is on time after an interval.
+    /// Returns the time after which the call may be attempted again, which is zero if it was counted. Stores of one
+    /// machine count nothing, and always return zero.
+    async fn count_call(
+        &self,
+        rate: &str,
+        interval: Duration,
+        tolerance: Duration,
+    ) -> Result<Duration, StoreError> {
+        let _ = (rate, interval, tolerance);
+        Ok(Duration::ZERO)
+    }
 
     /// Returns true if another process has changed the store since the last call of this function. Always returns false
     /// if no other process can open the store.

@@ -20,7 +20,9 @@ use tokio::time::{Instant, sleep, timeout};
 use toolcrib_model::Secret;
 
 use self::statements::{MIGRATIONS, Prepared, migrate, now, write_uncommitted};
+use super::audit::AuditRow;
 use super::encoded_changes::{PendingWrite, Refused, WriteQueue};
+use super::failpoint::failpoint;
 use super::{
     Change, Record, RecordKind, Store, StoreError, StoreStatus, ids_with, milliseconds, without_credentials,
 };
@@ -97,6 +99,16 @@ impl PostgresStore {
         let database = PostgresDatabase::new(url)?;
         database.migrate().await?;
         Ok(Self { database: Arc::new(database) })
+    }
+}
+
+impl PostgresStore {
+    /// Appends audit records, except those that are there already.
+    pub(super) async fn append_audit(&self, records: &[AuditRow]) -> Result<(), StoreError> {
+        let mut session = self.database.session().await?;
+        let appended = statements::append_audit(session.connection(), records);
+        let appended = within(OPERATION_TIMEOUT, appended).await;
+        session.end(appended).map_err(|fault| self.database.error(fault))
     }
 }
 
@@ -273,6 +285,7 @@ impl PostgresDatabase {
         let (prepared, mut session) = self.prepare(session, batch).await?;
         let commit = sqlx::raw_sql("COMMIT").execute(session.connection());
         let committed = within(OPERATION_TIMEOUT, commit).await;
+        failpoint();
         if let Err(fault) = session.end(committed) {
             let is_lost = fault.is_of_connection();
             let error = self.error(fault);
@@ -395,6 +408,21 @@ impl Store for PostgresStore {
             Err(StoreError::Unreachable { .. }) => self.database.lease_once(id, owner, time).await,
             result => result,
         }
+    }
+
+    async fn count_call(
+        &self,
+        rate: &str,
+        interval: Duration,
+        tolerance: Duration,
+    ) -> Result<Duration, StoreError> {
+        let microseconds = |time: Duration| i64::try_from(time.as_micros()).unwrap_or(i64::MAX / 4);
+        let times = (microseconds(interval), microseconds(tolerance));
+        let mut session = self.database.session().await?;
+        let early = statements::count_call(session.connection(), rate, times);
+        let early = within(OPERATION_TIMEOUT, early).await;
+        let early = session.end(early).map_err(|fault| self.database.error(fault))?;
+        Ok(Duration::from_micros(early.unsigned_abs()))
     }
 
     async fn release(&self, id: &str, owner: &str) -> Result<(), StoreError> {

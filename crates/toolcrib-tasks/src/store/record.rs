@@ -16,6 +16,15 @@ const MAX_RESULT_BYTES: usize = 64 * 1024 * 1024;
 /// The maximum size of a message between processes, which has the answer to a call, in bytes of JSON.
 const MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
 
+/// The maximum size of the record of the approved tools of a server, whose definitions have up to 4 MiB, in bytes of JSON.
+const MAX_PIN_BYTES: usize = 16 * 1024 * 1024;
+
+/// The maximum size of the record of the contents of a source, which have up to 32 MiB, in bytes of JSON.
+const MAX_GENERATION_BYTES: usize = 64 * 1024 * 1024;
+
+/// The maximum size of a record with entries of a conversation, whose text has up to 64 MiB, in bytes of JSON.
+const MAX_ENTRY_BYTES: usize = 160 * 1024 * 1024;
+
 /// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -38,6 +47,8 @@ pub enum RecordKind {
     Key,
     /// A question that waits for the answer of a person.
     Question,
+    /// An answer to a question whose caller makes its call again.
+    Answer,
     /// A message to one of the processes.
     Message,
     /// A suspended call that its client can resume.
@@ -48,11 +59,21 @@ pub enum RecordKind {
     Result,
     /// A change of an operator to what callers may use.
     Override,
+    /// The encrypted tokens of an upstream server.
+    Token,
+    /// The approved tools of an MCP server.
+    Pin,
+    /// The contents of a source that one of the processes has loaded.
+    Generation,
+    /// The description of a conversation of `toolcrib run`.
+    Session,
+    /// Entries of a conversation.
+    SessionEntry,
 }
 
 impl RecordKind {
     /// All kinds.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 20] = [
         Self::Background,
         Self::Watcher,
         Self::Schedule,
@@ -62,11 +83,17 @@ impl RecordKind {
         Self::Process,
         Self::Key,
         Self::Question,
+        Self::Answer,
         Self::Message,
         Self::Suspended,
         Self::NotBegun,
         Self::Result,
         Self::Override,
+        Self::Token,
+        Self::Pin,
+        Self::Generation,
+        Self::Session,
+        Self::SessionEntry,
     ];
 
     /// Returns its name in the store.
@@ -81,11 +108,17 @@ impl RecordKind {
             Self::Process => "process",
             Self::Key => "key",
             Self::Question => "question",
+            Self::Answer => "answer",
             Self::Message => "message",
             Self::Suspended => "suspended",
             Self::NotBegun => "not_begun",
             Self::Result => "result",
             Self::Override => "override",
+            Self::Token => "token",
+            Self::Pin => "pin",
+            Self::Generation => "generation",
+            Self::Session => "session",
+            Self::SessionEntry => "session_entry",
         }
     }
 
@@ -94,6 +127,9 @@ impl RecordKind {
         match self {
             Self::Script => MAX_SCRIPT_BYTES,
             Self::Message => MAX_MESSAGE_BYTES,
+            Self::Pin => MAX_PIN_BYTES,
+            Self::Generation => MAX_GENERATION_BYTES,
+            Self::SessionEntry => MAX_ENTRY_BYTES,
             Self::Result => MAX_RESULT_BYTES,
             _ => MAX_RECORD_BYTES,
         }

@@ -3,6 +3,8 @@
 //! All operations use one connection. Changes that arrive during a write are combined into one transaction, so that
 //! many callers share one wait for the disk. Changes are acknowledged when they are on the disk (`synchronous = FULL`).
 
+mod statements;
+
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,7 +17,8 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
 use tokio::sync::MappedMutexGuard;
 
-use super::encoded_changes::{EncodedChange, EncodedChanges, PendingWrite, Refused, WriteQueue};
+use self::statements::write;
+use super::encoded_changes::{PendingWrite, Refused, WriteQueue};
 use super::{Change, Record, RecordKind, Store, StoreError, ids_with, milliseconds};
 use crate::{Clock, SystemClock};
 
@@ -293,76 +296,6 @@ impl Store for SqliteStore {
         // All writes have ended, so another process may open the file.
         drop(lock);
     }
-}
-
-/// Writes the changes of a batch, except those that a fence refuses.
-async fn write(
-    connection: &mut SqliteConnection,
-    batch: &[PendingWrite],
-    now: i64,
-) -> Result<Vec<Refused>, sqlx::Error> {
-    sqlx::query("BEGIN IMMEDIATE").execute(&mut *connection).await?;
-    let mut refused = Vec::with_capacity(batch.len());
-    for PendingWrite { changes, .. } in batch {
-        refused.push(write_changes(connection, changes, now).await?);
-    }
-    sqlx::query("COMMIT").execute(connection).await?;
-    Ok(refused)
-}
-
-/// Writes the changes of one caller, unless a fence refuses them.
-async fn write_changes(
-    connection: &mut SqliteConnection,
-    EncodedChanges(changes): &EncodedChanges,
-    now: i64,
-) -> Result<Refused, sqlx::Error> {
-    for change in changes {
-        if let EncodedChange::Fence { id, owner } = change {
-            let lost: Option<String> =
-                sqlx::query_scalar("SELECT id FROM leases WHERE id = ? AND owner <> ?")
-                    .bind(id)
-                    .bind(owner)
-                    .fetch_optional(&mut *connection)
-                    .await?;
-            if let Some(id) = lost {
-                return Ok(Some(StoreError::LeaseLost { id }));
-            }
-        }
-        if let EncodedChange::Take { kind, id } = change {
-            let found: Option<i64> = sqlx::query_scalar(
-                "SELECT 1 FROM records WHERE kind = ? AND id = ? AND (ends IS NULL OR ends > ?)",
-            )
-            .bind(kind.as_str())
-            .bind(id)
-            .bind(now)
-            .fetch_optional(&mut *connection)
-            .await?;
-            if found.is_none() {
-                return Ok(Some(StoreError::Taken { kind: kind.as_str(), id: id.clone() }));
-            }
-        }
-    }
-    for change in changes {
-        let statement = match change {
-            EncodedChange::Put { kind, id, session, body, lifetime } => sqlx::query(
-                "INSERT INTO records (kind, id, session, body, ends) VALUES (?, ?, ?, ?, ?)
-                 ON CONFLICT (kind, id)
-                 DO UPDATE SET session = excluded.session, body = excluded.body, ends = excluded.ends",
-            )
-            .bind(kind.as_str())
-            .bind(id)
-            .bind(session)
-            .bind(body)
-            .bind(lifetime.map(|time| now.saturating_add(time))),
-            EncodedChange::Remove { kind, id } | EncodedChange::Take { kind, id } => {
-                sqlx::query("DELETE FROM leases WHERE id = ?").bind(id).execute(&mut *connection).await?;
-                sqlx::query("DELETE FROM records WHERE kind = ? AND id = ?").bind(kind.as_str()).bind(id)
-            }
-            EncodedChange::Fence { .. } => continue,
-        };
-        statement.execute(&mut *connection).await?;
-    }
-    Ok(None)
 }
 
 /// Creates the folder, and acquires the lock.

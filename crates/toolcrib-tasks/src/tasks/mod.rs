@@ -179,6 +179,12 @@ impl Tasks {
         self.services.is_shared().then(|| Arc::clone(&self.store))
     }
 
+    /// Returns the store if its records survive the end of this process, which alone has it open to run tasks.
+    pub fn durable_store(&self) -> Option<Arc<dyn Store>> {
+        let is_own = self.store.is_durable() && !self.is_beside && !self.services.is_shared();
+        is_own.then(|| Arc::clone(&self.store))
+    }
+
     /// Returns the tools of schedules.
     pub fn scheduler(&self) -> Scheduler {
         let scheduler = Scheduler::new(self.settings.means);

@@ -13,6 +13,7 @@ use super::local::{LiveWatcher, LocalWatcher, next_due};
 use super::status::WatcherState;
 use super::watcher::{CompletedCheck, Watcher};
 use super::{CHECKPOINT, MAX_CHECK_TIME, WatchersInner};
+use crate::action::RepeatableCall;
 use crate::ledger::{Ledger, Policy, Run, track_waiting};
 
 /// A guard that ends the turn of a watcher when it is dropped.
@@ -154,6 +155,8 @@ impl WatchersInner {
         if !tool_caller.catalogue().may_repeat(&call, &context) {
             live.update(|watcher| watcher.is_under_way = true);
             self.save_or_warn(live).await;
+        } else {
+            context.journal = Some(Arc::new(RepeatableCall));
         }
         let phase = context.phase.clone();
         let result =

@@ -123,7 +123,8 @@ impl Session<'_> {
             }
             "policy" => self.tell_policy(command.argument),
             "sessions" => {
-                if let Err(failure) = sessions::print_list(&self.app, false) {
+                let store = self.runtime.app().shared_store();
+                if let Err(failure) = sessions::print_list(&self.app, store, false).await {
                     tell(&format!("error: {}", failure.message));
                 }
             }

@@ -3,6 +3,7 @@
 mod file;
 mod records;
 mod shapes;
+mod spool;
 
 use std::sync::Arc;
 

@@ -3,6 +3,7 @@
 mod breaker;
 mod cache;
 mod drops;
+mod exact;
 mod flight;
 mod gate;
 mod nested;

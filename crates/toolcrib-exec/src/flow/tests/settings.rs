@@ -49,7 +49,7 @@ fn settings_come_back_as_they_were_written() {
             "max_concurrency": 4,
             "max_concurrency_per_tool": 2,
             "queue": 10,
-            "rate": {"calls": 5, "per_seconds": 1.5, "burst": null},
+            "rate": {"calls": 5, "per_seconds": 1.5, "burst": null, "exact": false},
             "breaker": {"failures": 3, "open_seconds": 1.0, "max_open_seconds": 30.0},
             "retries": 1
         },

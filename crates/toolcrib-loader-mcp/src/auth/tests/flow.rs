@@ -69,7 +69,7 @@ async fn a_login_by_itself_serves_the_next_connection() {
     let logged_in = authorization.login(&*Browser::new()).await.unwrap();
     assert_eq!((logged_in.issuer.as_str(), logged_in.resource), (world.issuer(), world.url()));
     assert!(logged_in.is_renewed);
-    assert_eq!(authorization.last_redirect_port(), Some(1));
+    assert_eq!(authorization.last_redirect_port().await, Some(1));
 
     let (loader, engine) = connect(&world, auth());
     assert_eq!(loader.load().await.tools.len(), 2);

@@ -32,7 +32,7 @@ pub(super) struct LockFile {
     pub(super) servers: BTreeMap<String, LockedServer>,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LockedServer {
     /// The command line or URL, as written in the app file.
@@ -40,7 +40,7 @@ pub(super) struct LockedServer {
     pub(super) tools: BTreeMap<String, LockedTool>,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LockedTool {
     pub(super) digest: Fingerprint,

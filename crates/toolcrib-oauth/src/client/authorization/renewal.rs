@@ -36,7 +36,7 @@ impl Inner {
         let settings = &self.context.settings;
         let _renewal_lock = settings.store.lock_for_renewal(&self.key).await?;
         let before = state.tokens().map(|tokens| tokens.access.clone());
-        state.record = self.load()?;
+        state.record = self.load().await?;
         let Some(mut record) = state.record.clone() else { return Ok(None) };
         let Some(tokens) = &record.tokens else { return Ok(None) };
         if Some(&tokens.access) != before.as_ref() && !tokens.should_be_renewed() {
@@ -60,7 +60,7 @@ impl Inner {
         match renewed {
             Ok(renewed) => {
                 let token = renewed.credential();
-                self.store_record(&mut state, renewed)?;
+                self.store_record(&mut state, renewed).await?;
                 Ok(token)
             }
             Err(TokenRequestError::Rejected(error)) => {
@@ -68,7 +68,7 @@ impl Inner {
                 if let Some(tokens) = &mut record.tokens {
                     tokens.refresh = None;
                 }
-                self.store_record(&mut state, record)?;
+                self.store_record(&mut state, record).await?;
                 Ok(None)
             }
             Err(TokenRequestError::Failed(error)) => {

@@ -5,3 +5,4 @@ mod client_credentials;
 mod hostile;
 mod loopback;
 mod token_store;
+mod token_table;

@@ -45,6 +45,7 @@ impl ConsoleView<'_> {
                 p class="dim" { "Generation " (snapshot.generation()) " of the tools. " a href="/calls" { "All calls" } }
             }
             (self.profiles())
+            (self.overrides())
             (self.sources())
         }
     }

@@ -1,4 +1,4 @@
-//! The section with the profiles, the selected one, and the overrides.
+//! The section with the profiles and the selected one.
 
 use maud::{Markup, html};
 
@@ -9,16 +9,12 @@ use super::{ConsoleView, heading, table};
 /// The text that the seal of the form protects.
 pub(crate) const PROFILE_FORM: &str = "profile";
 
-/// The maximum number of overrides that are shown.
-const MAX_OVERRIDES: usize = 100;
-
 impl ConsoleView<'_> {
     /// Renders the profiles for viewers that are no clients: one is not told of tools outside of its profile.
     pub(super) fn profiles(&self) -> Markup {
         let overrides = self.runtime.executor().policy().overrides();
         let profiles = &self.runtime.app().config.profiles;
-        let is_empty = profiles.is_empty() && *overrides == toolcrib_policy::Overrides::default();
-        if is_empty || matches!(self.viewer, Viewer::Client(_)) {
+        if profiles.is_empty() && overrides.profile.is_none() || matches!(self.viewer, Viewer::Client(_)) {
             return html! {};
         }
         let selected = overrides.profile.as_deref();
@@ -42,15 +38,6 @@ impl ConsoleView<'_> {
                         p class="bad" { "The selected profile " b { (text(name)) } " does not exist: its clients may use nothing." }
                         (self.selection(None))
                     }
-                }
-                @for (target, is_enabled) in overrides.targets.iter().take(MAX_OVERRIDES) {
-                    p {
-                        "Override: " (text(&target.to_string())) " is "
-                        @if *is_enabled { "enabled" } @else { "disabled" }
-                    }
-                }
-                @if overrides.targets.len() > MAX_OVERRIDES {
-                    p { "and " (overrides.targets.len() - MAX_OVERRIDES) " more" }
                 }
             }
         }

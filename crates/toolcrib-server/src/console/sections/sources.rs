@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
+use toolcrib_policy::OverrideTarget;
 use toolcrib_port::{Reject, RejectKind};
 
 use super::super::Viewer;
@@ -62,13 +63,14 @@ impl ConsoleView<'_> {
                             div { "and " (source.rejects.len() - MAX_REJECTS) " more" }
                         }
                     }
+                    td { (self.disabling(&OverrideTarget::Source((*name).to_owned()))) }
                 }
             }
         };
         html! {
             section id="sources" data-live="" {
                 (heading("Sources", sources.len()))
-                (table("Sources", &["Source", "State", "Tools", "Rejected"], &rows))
+                (table("Sources", &["Source", "State", "Tools", "Rejected", ""], &rows))
             }
         }
     }

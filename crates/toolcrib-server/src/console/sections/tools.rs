@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use toolcrib_meta::FoundTool;
-use toolcrib_policy::Principal;
+use toolcrib_policy::{OverrideTarget, Principal};
 
 use super::super::html::{text, text_to};
 use super::{ConsoleView, Slice, link, table};
@@ -54,6 +54,7 @@ impl ConsoleView<'_> {
                     td data-label="Risk" { (risk(entry.tool.traits().risk.as_str())) }
                     td data-label="What it does" { (text_to(&entry.tool.description, DESCRIPTION_CHARS)) }
                     td data-label="Source" class="dim" { (text(&entry.source)) }
+                    td { (self.disabling(&OverrideTarget::Tool(entry.tool.name.dotted()))) }
                 }
             }
         };
@@ -62,7 +63,7 @@ impl ConsoleView<'_> {
                 (all.len()) " tools."
                 @if !others.is_empty() { " A search finds " (others.len()) " more." }
             }
-            (table("Tools", &["Tool", "Risk", "What it does", "Source"], &rows))
+            (table("Tools", &["Tool", "Risk", "What it does", "Source", ""], &rows))
             (slice.links("/tools", &[]))
         }
     }

@@ -15,7 +15,7 @@ use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::{PageRejection, guard};
+use super::super::browser::{PageRejection, guard};
 use crate::app_version::AppVersion;
 use crate::approval::OperatorPresence;
 use crate::console::{Console, Viewer};

@@ -13,7 +13,8 @@ use toolcrib_model::ToolCall;
 use toolcrib_policy::OPERATOR;
 use toolcrib_port::CallContext;
 
-use super::{ConsoleRequest, PageRejection, foreign_form, html, not_answering, see};
+use super::super::browser::{PageRejection, html, see};
+use super::{ConsoleRequest, foreign_form, not_answering};
 use crate::console::{
     ConsoleView, Fields, MAX_FORM_BYTES, MAX_REPLY_BYTES, Page, REPLAY_FORM, SchemaForm, page, trial_of,
 };

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use sqlx::{Connection as _, PgConnection};
 
 use crate::store::StoreError;
+use crate::store::audit::AuditRow;
 use crate::store::encoded_changes::{EncodedChange, EncodedChanges, PendingWrite, Refused};
+use crate::store::failpoint::failpoint;
 
 /// The time of the server in milliseconds.
 macro_rules! now {
@@ -14,6 +16,13 @@ macro_rules! now {
     };
 }
 pub(super) use now;
+
+/// The time of the server in microseconds.
+macro_rules! microseconds {
+    () => {
+        "(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::BIGINT"
+    };
+}
 
 /// The key of the advisory lock of migrations: `toolcrib` in ASCII.
 const MIGRATION_LOCK: i64 = 0x746f_6f6c_6372_6962;
@@ -27,7 +36,7 @@ const VERSION_TABLE: [&str; 2] = [
 ];
 
 /// The statements that migrate a database from each version to the next. A released migration is never changed.
-pub(super) const MIGRATIONS: [&[&str]; 2] = [
+pub(super) const MIGRATIONS: [&[&str]; 4] = [
     &[
         // As in SQLite, ids are sorted by their bytes.
         "CREATE TABLE toolcrib_records (
@@ -40,6 +49,11 @@ pub(super) const MIGRATIONS: [&[&str]; 2] = [
         "ALTER TABLE toolcrib_records ADD COLUMN ends BIGINT",
         "CREATE INDEX toolcrib_records_ends ON toolcrib_records (ends) WHERE ends IS NOT NULL",
     ],
+    &[
+        "CREATE TABLE toolcrib_audit (id TEXT PRIMARY KEY, time TIMESTAMPTZ NOT NULL, record JSON NOT NULL)",
+        "CREATE INDEX toolcrib_audit_time ON toolcrib_audit (time)",
+    ],
+    &["CREATE TABLE toolcrib_rates (id TEXT PRIMARY KEY, on_time BIGINT NOT NULL)"],
 ];
 
 /// Changes that are written and not committed.
@@ -56,7 +70,9 @@ pub(super) async fn write_uncommitted(
     connection: &mut PgConnection,
     batch: &[PendingWrite],
 ) -> sqlx::Result<Prepared> {
+    failpoint();
     sqlx::raw_sql("BEGIN; SET LOCAL synchronous_commit = on").execute(&mut *connection).await?;
+    failpoint();
     let mut refused = Vec::with_capacity(batch.len());
     for PendingWrite { changes, .. } in batch {
         refused.push(write(connection, changes).await?);
@@ -67,6 +83,7 @@ pub(super) async fn write_uncommitted(
     )
     .fetch_one(connection)
     .await?;
+    failpoint();
     Ok(Prepared { refused, transaction, changes })
 }
 
@@ -83,6 +100,7 @@ async fn write(
                     .bind(id)
                     .fetch_optional(&mut *connection)
                     .await?;
+            failpoint();
             if holder.is_some_and(|holder| holder != *owner) {
                 return Ok(Some(StoreError::LeaseLost { id: id.clone() }));
             }
@@ -98,6 +116,7 @@ async fn write(
             .bind(id)
             .fetch_optional(&mut *connection)
             .await?;
+            failpoint();
             if found.is_none() {
                 return Ok(Some(StoreError::Taken { kind: kind.as_str(), id: id.clone() }));
             }
@@ -121,6 +140,7 @@ async fn write(
                     .bind(id)
                     .execute(&mut *connection)
                     .await?;
+                failpoint();
                 sqlx::query("DELETE FROM toolcrib_records WHERE kind = $1 AND id = $2")
                     .bind(kind.as_str())
                     .bind(id)
@@ -128,8 +148,59 @@ async fn write(
             EncodedChange::Fence { .. } => continue,
         };
         statement.execute(&mut *connection).await?;
+        failpoint();
     }
     Ok(None)
+}
+
+/// Counts a call of a rate, unless it is early by more than the tolerance. Returns by how many microseconds it is. The time
+/// in the row is that at which the next call is on time.
+pub(super) async fn count_call(
+    connection: &mut PgConnection,
+    id: &str,
+    (interval, tolerance): (i64, i64),
+) -> sqlx::Result<i64> {
+    let counted: Option<i64> = sqlx::query_scalar(concat!(
+        "INSERT INTO toolcrib_rates AS rate (id, on_time) VALUES ($1, ",
+        microseconds!(),
+        " + $2) ON CONFLICT (id) DO UPDATE SET on_time = GREATEST(rate.on_time, excluded.on_time - $2) + $2
+         WHERE rate.on_time - (excluded.on_time - $2) <= $3 RETURNING on_time",
+    ))
+    .bind(id)
+    .bind(interval)
+    .bind(tolerance)
+    .fetch_optional(&mut *connection)
+    .await?;
+    if counted.is_some() {
+        return Ok(0);
+    }
+    let early: Option<i64> = sqlx::query_scalar(concat!(
+        "SELECT on_time - $2 - ",
+        microseconds!(),
+        " FROM toolcrib_rates WHERE id = $1",
+    ))
+    .bind(id)
+    .bind(tolerance)
+    .fetch_optional(connection)
+    .await?;
+    // It may be on time by now.
+    Ok(early.unwrap_or_default().max(1))
+}
+
+/// Appends audit records, except those that are there already.
+pub(super) async fn append_audit(connection: &mut PgConnection, records: &[AuditRow]) -> sqlx::Result<()> {
+    let column = |value: fn(&AuditRow) -> &String| records.iter().map(value).collect::<Vec<_>>();
+    sqlx::query(
+        "INSERT INTO toolcrib_audit (id, time, record)
+         SELECT id, time::TIMESTAMPTZ, record::JSON
+         FROM UNNEST($1::TEXT[], $2::TEXT[], $3::TEXT[]) AS row (id, time, record) ON CONFLICT DO NOTHING",
+    )
+    .bind(column(|row| &row.id))
+    .bind(column(|row| &row.time))
+    .bind(column(|row| &row.record))
+    .execute(connection)
+    .await?;
+    Ok(())
 }
 
 /// Migrates the tables, and returns their version before. Those of a newer version are not changed.

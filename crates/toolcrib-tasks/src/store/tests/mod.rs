@@ -1,6 +1,8 @@
 //! That what a store has acknowledged is there again, and what it says where it cannot.
 
 mod every_store;
+#[cfg(unix)]
+mod killed;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod sqlite;

@@ -11,12 +11,16 @@ use serde_json::json;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions as _, Executor as _, PgConnection};
 use tokio::sync::watch;
+use toolcrib_io::table::{RowLock, SharedTable};
 use toolcrib_model::Secret;
 
 use super::put;
 use crate::id::random_id;
 use crate::store::record::MAX_RECORD_BYTES;
-use crate::store::{Change, PostgresStore, Record, RecordKind, Store, StoreError};
+use crate::store::{
+    AuditRow, AuditTable, Change, LazyStore, PostgresStore, Record, RecordKind, RecordTable, Store,
+    StoreError,
+};
 
 const SERVER: &str = "TOOLCRIB_TEST_POSTGRES";
 
@@ -46,6 +50,11 @@ async fn new_database(variable: &str) -> Option<Secret> {
 pub(super) async fn new_store() -> Option<PostgresStore> {
     let url = new_database(SERVER).await?;
     Some(PostgresStore::open(&url).await.unwrap())
+}
+
+/// The URL of a new database.
+pub(super) async fn new_server_database() -> Option<Secret> {
+    new_database(SERVER).await
 }
 
 /// A connection of another program.
@@ -232,4 +241,94 @@ async fn a_server_that_is_killed_loses_nothing_that_was_acknowledged_and_is_used
     tokio::time::timeout(PATIENCE, back).await.expect("the server is back");
     let stored = ids(&store).await;
     assert!(made.is_subset(&stored), "{:?}", made.difference(&stored));
+}
+
+#[tokio::test]
+async fn a_damaged_record_is_an_error_that_names_it_and_stays_as_it_is() {
+    let Some(url) = new_database(SERVER).await else { return };
+    let store = PostgresStore::open(&url).await.unwrap();
+    store.apply(vec![put("a", 1), put("b", 2)]).await.unwrap();
+    let mut other = connect(&url).await;
+    other.execute("UPDATE toolcrib_records SET body = left(body, 5) WHERE id = 'a'").await.unwrap();
+    for read in
+        [store.load(RecordKind::Schedule).await.err(), store.get(RecordKind::Schedule, "a").await.err()]
+    {
+        let error = read.unwrap().to_string();
+        assert!(error.contains("schedule `a` is damaged"), "{error}");
+    }
+    assert!(store.get(RecordKind::Schedule, "b").await.unwrap().is_some(), "others can be read");
+    let body: String = sqlx::query_scalar("SELECT body FROM toolcrib_records WHERE id = 'a'")
+        .fetch_one(&mut other)
+        .await
+        .unwrap();
+    assert_eq!(body.len(), 5);
+    store.apply(vec![put("a", 3)]).await.unwrap();
+    assert_eq!(store.load(RecordKind::Schedule).await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn processes_that_count_calls_of_a_rate_keep_to_it_together() {
+    let Some(url) = new_database(SERVER).await else { return };
+    let (one, two) = tokio::join!(PostgresStore::open(&url), PostgresStore::open(&url));
+    let stores = [one.unwrap(), two.unwrap()];
+    // Three at once, and then one in an hour.
+    let (interval, tolerance) = (Duration::from_hours(1), Duration::from_hours(2));
+    let counted =
+        (0..20).map(async |number| stores[number % 2].count_call("a", interval, tolerance).await.unwrap());
+    let counted = futures::future::join_all(counted).await;
+    assert_eq!(counted.iter().filter(|early| early.is_zero()).count(), 3, "{counted:?}");
+    let early = counted.iter().max().unwrap();
+    assert!(*early > Duration::from_mins(59) && *early <= interval, "{early:?}");
+    assert!(stores[0].count_call("b", interval, tolerance).await.unwrap().is_zero(), "it is another");
+    let short = Duration::from_millis(20);
+    let counted_again =
+        async { while !stores[0].count_call("c", short, Duration::ZERO).await.unwrap().is_zero() {} };
+    assert!(stores[1].count_call("c", short, Duration::ZERO).await.unwrap().is_zero());
+    tokio::time::timeout(PATIENCE, counted_again).await.expect("it is on time then");
+}
+
+#[tokio::test]
+async fn audit_records_are_appended_once_whatever_they_contain() {
+    let Some(url) = new_database(SERVER).await else { return };
+    let table = AuditTable::open(&crate::StoreLocation::Postgres(url.clone())).await.unwrap();
+    let row = |id: &str, record: serde_json::Value| AuditRow {
+        id: id.into(),
+        time: "2026-03-01T09:00:00.123Z".into(),
+        record: record.to_string(),
+    };
+    let odd = json!({"tool": "a::b", "text": "\u{0}'\"\u{1f600}"});
+    table.append(&[row("1", odd.clone()), row("2", json!({}))]).await.unwrap();
+    table.append(&[row("2", json!({"another": true})), row("3", json!({}))]).await.unwrap();
+    let mut other = connect(&url).await;
+    let stored: Vec<(String, String)> =
+        sqlx::query_as("SELECT id, record::TEXT FROM toolcrib_audit ORDER BY id")
+            .fetch_all(&mut other)
+            .await
+            .unwrap();
+    assert_eq!(stored, [("1".into(), odd.to_string()), ("2".into(), "{}".into()), ("3".into(), "{}".into())]);
+    table.close().await;
+    assert!(AuditTable::open(&crate::StoreLocation::File("tasks.db".into())).await.is_err());
+}
+
+#[tokio::test]
+async fn a_table_of_a_kind_is_shared_and_its_rows_are_locked_by_one_process() {
+    let Some(url) = new_database(SERVER).await else { return };
+    let location = crate::StoreLocation::Postgres(url);
+    let table = || {
+        let store = Arc::new(LazyStore::of_server(&location).unwrap());
+        Arc::new(RecordTable::new(store, RecordKind::Token)) as Arc<dyn SharedTable>
+    };
+    let (one, two) = (table(), table());
+    assert_eq!(two.get("a").await.unwrap(), None);
+    one.put("a", json!({"row": 1})).await.unwrap();
+    assert_eq!(two.get("a").await.unwrap(), Some(json!({"row": 1})));
+    let lock = RowLock::acquire(&one, "a", "one".into(), Duration::ZERO).await.unwrap();
+    assert!(RowLock::acquire(&two, "a", "two".into(), Duration::ZERO).await.is_err());
+    drop(lock);
+    RowLock::acquire(&two, "a", "two".into(), PATIENCE).await.unwrap();
+    assert!(two.remove("a").await.unwrap());
+    assert!(!one.remove("a").await.unwrap());
+    let away = crate::StoreLocation::Postgres(Secret::new("postgres://127.0.0.1:1/none"));
+    let away = RecordTable::new(Arc::new(LazyStore::of_server(&away).unwrap()), RecordKind::Token);
+    assert_eq!(away.get("a").await.unwrap_err().kind(), std::io::ErrorKind::NotConnected);
 }
