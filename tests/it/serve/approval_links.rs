@@ -6,7 +6,7 @@ use tokio::io::AsyncWriteExt as _;
 use toolcrib_testkit::{Canary, Hit, wait_until};
 
 use super::client::{SOON, Served, app, call_ask};
-use super::page::send;
+use super::console::send;
 use crate::support::Lab;
 
 /// An app whose calls a person approves whom a webhook asks.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use toolcrib_app::Extensions;
 use toolcrib_app::sections::serve::sessions_of;
 use toolcrib_model::ToolError;
-use toolcrib_policy::{Call, Decision, Effect, Principal, RuleMatch, Verdict};
+use toolcrib_policy::{Decision, Effect, Principal, RuleMatch};
 use toolcrib_registry::Entry;
 
 use self::approval::NeededApproval;

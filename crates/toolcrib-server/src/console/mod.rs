@@ -37,8 +37,9 @@ pub(crate) use form::{Fields, MAX_FORM_BYTES};
 pub(crate) use reply::{MAX_REPLY_BYTES, reply};
 pub(crate) use schema_form::SchemaForm;
 pub(crate) use sections::{
-    ConsoleView, LinkPage, OVERRIDE_FORM, PROFILE_FORM, Page, REPLAY_FORM, answer_to, link_page, login_answered,
-    login_question, page, reply_to, session as shown_session, sign_in, trial_of, whole_arguments,
+    ConsoleView, LinkPage, OVERRIDE_FORM, PROFILE_FORM, Page, REPLAY_FORM, answer_to, link_page,
+    login_answered, login_question, page, reply_to, session as shown_session, sign_in, trial_of,
+    whole_arguments,
 };
 
 /// The style of the pages. It is served under a separate path, so that they need no inline style.
