@@ -159,6 +159,21 @@ async fn a_table_of_cases_tests_the_policy() {
 }
 
 #[tokio::test]
+async fn a_case_with_a_mistyped_caller_does_not_hold() {
+    let lab = Lab::with_app(&format!(
+        "{RULES}serve:\n  tokens: [{{name: guest, token: 'a-token-of-32-characters-or-more!!'}}]\n"
+    ));
+    for (caller, problem) in
+        [("token: gest", "no client `gest`; it has: guest"), ("agent: clrk", "no agent `clrk`; it has: none")]
+    {
+        let case = format!("- {{tool: filesystem.delete, expect: deny, {caller}}}\n");
+        std::fs::write(lab.path("cases.yaml"), case).unwrap();
+        let tested = lab.run(["policy", "test", "app.yaml", "cases.yaml"]).await.expect(1);
+        assert!(tested.stdout.contains(problem), "{tested:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_table_of_cases_that_cannot_be_read_is_an_error_with_its_place() {
     let lab = Lab::with_app(RULES);
     for (text, problem) in [

@@ -137,7 +137,7 @@ async fn a_server_of_the_registry_is_found_shown_added_and_called() {
     let before = lab.read("app.yaml");
     let name = "io.github.example/notes";
     let missing = lab.run(["registry", "add", name, "--yes"]).await.expect(2).stderr;
-    assert!(missing.contains("--set folder=…   The folder of the notes."), "{missing}");
+    assert!(missing.contains("--set folder=… (The folder of the notes.)"), "{missing}");
     // Without a person who agrees, nothing is written or unpacked.
     let asked = lab.run(["registry", "add", name, "--set", "folder=./mine"]).await.expect(4);
     assert!(asked.stdout.contains("runs python3 "), "{asked:?}");
@@ -212,6 +212,12 @@ async fn sources_are_added_and_what_looks_like_a_secret_is_not_written() {
     let refused =
         lab.run(["add", "mcp", "x", "--yes", "--", "server", "--api-key", "sk-abcdef0123456789"]).await;
     assert!(refused.expect(2).stderr.contains("word 3 of the command looks like a secret"));
+    for url in ["https://me:password123@crm.example/mcp", "https://crm.example/mcp?api_key=abc"] {
+        for source in [&["mcp", "x", "--url", url][..], &["openapi", "x", url]] {
+            let refused = lab.run_words(&[&["add"], source, &["--yes"]].concat()).await.expect(2).stderr;
+            assert!(refused.contains("a part of the URL looks like a secret"), "{url}: {refused}");
+        }
+    }
     let absent = lab.run(["add", "tool", "x", "none.yaml", "--yes"]).await.expect(2).stderr;
     assert!(absent.contains("none.yaml"), "{absent}");
 }

@@ -21,8 +21,8 @@ use crate::{allocator, commands, extensions, secrets, telemetry, ui::output};
 /// The variable that sets what is logged, as `toolcrib=debug`.
 const LOG_VARIABLE: &str = "TOOLCRIB_LOG";
 
-/// The filter of the log where the variable does not set it.
-const DEFAULT_LOG: &str = "warn";
+/// The filter of the log where the variable does not set it. The errors of MCP connections are reported by Toolcrib itself.
+const DEFAULT_LOG: &str = "warn,rmcp=off";
 
 /// The variable that sets the form of the log: `text`, or `json` for an object on each line.
 const LOG_FORMAT_VARIABLE: &str = "TOOLCRIB_LOG_FORMAT";

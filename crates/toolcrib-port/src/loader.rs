@@ -28,7 +28,7 @@ pub trait ToolLoader: Send + Sync {
     /// time.
     fn saved(&self) {}
 
-    /// Suspends a source that nobody may use: its processes end and its connections close. `false` ends the suspension.
+    /// Suspends a source that no caller may use: its processes end and its connections close. `false` ends the suspension.
     async fn set_suspended(&self, _is_suspended: bool) {}
 
     /// Returns the source's instructions for the use of its tools, as of the last load. The text is untrusted and has

@@ -103,7 +103,7 @@ impl Server {
         Ok(self)
     }
 
-    /// Adds a console over HTTP, which the app may disable. By default there is none.
+    /// Adds a console over HTTP, which the app may disable. By default, there is no console.
     pub fn with_console(mut self, console: Console) -> Self {
         self.console = Some(console);
         self

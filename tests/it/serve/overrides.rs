@@ -95,11 +95,15 @@ async fn the_operator_disables_and_enables_tools_and_sources_at_the_page_and_nob
     }
     until_listed(&served, true).await;
     for (change, is_listed, overrides) in [
-        ("target=team__ask&say=disable", false, "tool `team.ask`</td><td>disabled"),
+        ("target=team__ask&say=disable", false, "tool `team.ask`</td><td data-label=\"State\">disabled"),
         ("target=tool:team.ask&say=enable", true, "Overrides <span class=\"count\">0<"),
-        ("target=source:mcp team&say=disable", false, "source `mcp team`</td><td>disabled"),
-        ("target=team.ask&say=enable", true, "tool `team.ask`</td><td>enabled"),
-        ("target=tool:team.ask&say=remove", false, "source `mcp team`</td><td>disabled"),
+        (
+            "target=source:mcp team&say=disable",
+            false,
+            "source `mcp team`</td><td data-label=\"State\">disabled",
+        ),
+        ("target=team.ask&say=enable", true, "tool `team.ask`</td><td data-label=\"State\">enabled"),
+        ("target=tool:team.ask&say=remove", false, "source `mcp team`</td><td data-label=\"State\">disabled"),
         ("target=source:mcp team&say=remove", true, "Overrides <span class=\"count\">0<"),
     ] {
         let changed = send(&served, "/override", &named, &format!("{sealed}&{change}")).await;

@@ -2,9 +2,8 @@
 
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 
-use tokio::time::{Instant, sleep};
+use toolcrib_testkit::wait_until;
 
 use super::PATIENCE;
 
@@ -60,13 +59,6 @@ pub(crate) fn kill_server(database: &str) {
 
 /// Waits until a statement returns rows that are as expected, also while the server is away.
 pub(crate) async fn until_rows(database: &str, sql: &str, are_expected: impl Fn(&[String]) -> bool) {
-    let begun = Instant::now();
-    loop {
-        let found = query(database, sql);
-        if found.as_ref().is_ok_and(|rows| are_expected(rows)) {
-            return;
-        }
-        assert!(begun.elapsed() < PATIENCE, "{sql}: {found:?}");
-        sleep(Duration::from_millis(50)).await;
-    }
+    let look = || Ok(query(database, sql).is_ok_and(|rows| are_expected(&rows)).then_some(()));
+    wait_until(sql, PATIENCE, look).await.unwrap();
 }

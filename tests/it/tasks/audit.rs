@@ -7,7 +7,7 @@ use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-use super::{Served, lab_with_store, until};
+use super::{Served, lab_with_store, run, until};
 use crate::support::{Lab, kill_server, new_database, new_database_of_victim, query, until_rows};
 
 /// The records by call: how many calls there are, and how many records of them.
@@ -83,7 +83,7 @@ async fn the_records_of_all_processes_are_in_the_store_once() {
     let mut served = [Served::start(&labs[0]).await, Served::start(&labs[1]).await];
     greet(&mut served[0], 0..20).await;
     greet(&mut served[1], 20..40).await;
-    let called = labs[0].run(["call", "app.yaml", "hello.say_hello", r#"{"name": "Grace"}"#]).await;
+    let called = run(&labs[0], ["call", "app.yaml", "hello.say_hello", r#"{"name": "Grace"}"#]).await;
     called.expect(0);
     for served in served {
         served.end().await;
@@ -103,6 +103,7 @@ async fn records_wait_while_the_store_is_away_and_survive_the_process() {
     let mut served = Served::start(&lab).await;
     greet(&mut served, 0..10).await;
     until_rows(&database, RECORDS, |rows| rows == ["10|10"]).await;
+    until("an empty spool", || spooled(&lab) == 0).await;
     let address = forwarder.stop().await;
     greet(&mut served, 10..30).await;
     assert_eq!(spooled(&lab), 20);

@@ -37,6 +37,7 @@ pub(crate) async fn run(arguments: &Add, extensions: &Extensions, json: bool) ->
                 ("namespace".to_owned(), json!(namespace)),
             ]);
             let note = if let Some(url) = url {
+                refuse_secrets_in_url(url.as_str())?;
                 entry.insert("url".to_owned(), json!(url.as_str()));
                 format!("connects to {url}")
             } else {
@@ -53,6 +54,9 @@ pub(crate) async fn run(arguments: &Add, extensions: &Extensions, json: bool) ->
         }
         AddSource::OpenApi { namespace, document, target } => {
             let is_url = document.starts_with("https://") || document.starts_with("http://");
+            if is_url {
+                refuse_secrets_in_url(document)?;
+            }
             let document =
                 if is_url { document.clone() } else { named_file(Path::new(document), &target.app)? };
             let entry = json!({"type": "rest", "namespace": namespace, "spec": document});
@@ -171,6 +175,15 @@ fn refuse_secrets(command: &[String]) -> Result<(), Failure> {
     )))
 }
 
+fn refuse_secrets_in_url(url: &str) -> Result<(), Failure> {
+    if in_arguments(&[url]).is_empty() {
+        return Ok(());
+    }
+    let message = "a part of the URL looks like a secret, which does not belong into the app file; write `${NAME}` in its place, \
+                   and set the variable where the app runs";
+    Err(Failure::bad_input(message.to_owned()))
+}
+
 fn check_namespace(app: &Value, namespace: &str, path: &Path) -> Result<(), Failure> {
     let entries = app.pointer("/tools/registry").and_then(Value::as_array).into_iter().flatten();
     let is_taken = |entry: &Value| match (entry.get("namespace"), entry.get("name"), entry.get("type")) {
@@ -182,7 +195,7 @@ fn check_namespace(app: &Value, namespace: &str, path: &Path) -> Result<(), Fail
     };
     if entries.into_iter().any(is_taken) {
         return Err(Failure::bad_input(format!(
-            "{} has a source with the namespace `{namespace}` already; choose another",
+            "{} has a source with the namespace `{namespace}` already; choose another with `--namespace NAME`",
             path.display()
         )));
     }

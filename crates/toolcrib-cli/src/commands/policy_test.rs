@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::json;
-use toolcrib_app::Extensions;
+use toolcrib_app::{AppConfig, Extensions};
 use toolcrib_document::{Format, Limits, parse};
 use toolcrib_io::files::read_bounded;
 use toolcrib_model::JsonObject;
@@ -82,8 +82,9 @@ pub(crate) async fn run(
     let runtime = look(app, extensions).await?;
     let (snapshot, policy) = (runtime.snapshot(), runtime.executor().policy().clone());
     runtime.close().await;
-    let results: Vec<(&Case, Result<(), String>)> =
-        table.iter().map(|case| (case, check(case, &snapshot, &policy))).collect();
+    let checked =
+        |case| check_caller(case, &runtime.app().config).and_then(|()| check(case, &snapshot, &policy));
+    let results: Vec<(&Case, Result<(), String>)> = table.iter().map(|case| (case, checked(case))).collect();
     let failed = results.iter().filter(|(_, result)| result.is_err()).count();
     if json {
         let rows = results.iter().map(|(case, result)| {
@@ -117,6 +118,23 @@ fn read(path: &Path) -> Result<Vec<Case>, Failure> {
         return Err(Failure::bad_input(format!("{name}: expected a list of cases, found none")));
     }
     Ok(table)
+}
+
+/// Checks that the app has the agent and the client of a case. A mistyped name would be denied everything, and a case
+/// that expects a denial would hold.
+fn check_caller(case: &Case, config: &AppConfig) -> Result<(), String> {
+    let known = |what: &str, name: Option<&String>, names: Vec<&str>| match name {
+        Some(name) if !names.contains(&name.as_str()) => {
+            let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            Err(format!("the app has no {what} `{name}`; it has: {names}"))
+        }
+        _ => Ok(()),
+    };
+    known("agent", case.agent.as_ref(), config.agents.iter().map(|agent| agent.id.as_str()).collect())?;
+    let tokens = config.serve.tokens.iter().map(|token| token.name.as_str());
+    let clients = config.serve.oauth.iter().flat_map(|oauth| &oauth.clients);
+    let clients = tokens.chain(clients.map(|client| client.name.as_str()));
+    known("client", case.token.as_ref(), clients.collect())
 }
 
 /// Compares the decisions about all overloads of the tool with the expected one.

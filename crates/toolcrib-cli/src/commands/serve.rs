@@ -24,19 +24,19 @@ use crate::interrupt::Interrupts;
 use crate::ui::activity::Activity;
 use crate::ui::output;
 
-/// What is served, and how.
+/// An app to serve, and the settings of its server.
 struct ServedApp<'a> {
     app: &'a Path,
-    transport: Transport,
+    transport: Endpoint,
     surface: Option<SurfaceMode>,
     profile: Option<String>,
     user: Option<String>,
     scope: CallScope,
 }
 
-/// The connection to those that are served.
+/// The connection to the clients.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Transport {
+enum Endpoint {
     /// One client over standard input and output.
     Stdio,
     /// Clients over HTTP, with a console.
@@ -48,7 +48,7 @@ enum Transport {
 pub(crate) async fn run(arguments: &Serve, extensions: &Extensions) -> Result<Exit, Failure> {
     let served = ServedApp {
         app: &arguments.app,
-        transport: arguments.http.map_or(Transport::Stdio, Transport::Http),
+        transport: arguments.http.map_or(Endpoint::Stdio, Endpoint::Http),
         surface: arguments.surface.map(SurfaceMode::from),
         profile: arguments.profile.clone(),
         user: arguments.identity.user.clone(),
@@ -63,7 +63,7 @@ pub(crate) async fn run_console(
 ) -> Result<Exit, Failure> {
     let served = ServedApp {
         app: &arguments.app,
-        transport: Transport::Console(arguments.port),
+        transport: Endpoint::Console(arguments.port),
         surface: None,
         profile: None,
         user: None,
@@ -75,7 +75,7 @@ pub(crate) async fn run_console(
 async fn serve_app(served: ServedApp<'_>, extensions: &Extensions) -> Result<Exit, Failure> {
     let ServedApp { app, transport, surface, profile, user, scope } = served;
     // Who serves over HTTP may sit at a terminal. Standard input belongs to the protocol otherwise.
-    let is_stdio = transport == Transport::Stdio;
+    let is_stdio = transport == Endpoint::Stdio;
     let operator: Arc<dyn Approver> = if is_stdio { Arc::new(DenyAll) } else { approver(false, None) };
     let pending = PendingApprovals::default();
     let console = Console::new(&pending).map_err(|error| failure(&error))?;
@@ -128,13 +128,13 @@ async fn serve_app(served: ServedApp<'_>, extensions: &Extensions) -> Result<Exi
 }
 
 async fn serve(
-    transport: Transport,
+    transport: Endpoint,
     server: &Server,
     console: &Console,
     interrupts: &Interrupts,
 ) -> Result<(), toolcrib_server::Error> {
     let listening = match transport {
-        Transport::Stdio => {
+        Endpoint::Stdio => {
             // A program that starts this one reads what it needs from the protocol.
             if io::stdin().is_terminal() {
                 output::tell(&at_terminal(&server.runtime()));
@@ -144,12 +144,12 @@ async fn serve(
                 () = interrupts.left() => Ok(()),
             };
         }
-        Transport::Http(address) => {
+        Endpoint::Http(address) => {
             let listening = server.listen(address).await?;
             output::tell(&over_http(&server.runtime(), listening.is_open(), listening.address()));
             listening
         }
-        Transport::Console(port) => server.listen_console(port).await?,
+        Endpoint::Console(port) => server.listen_console(port).await?,
     };
     if listening.has_console() {
         let (address, key) = (listening.address(), console.operator_key());

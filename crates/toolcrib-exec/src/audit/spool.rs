@@ -91,11 +91,11 @@ impl SpoolReader {
     ///
     /// # Errors
     ///
-    /// Returns an error if the file, or the file of its lock beside it, cannot be opened.
+    /// Returns an error if the file, or the file of its lock, cannot be opened.
     pub fn open(path: &Path) -> io::Result<Option<Self>> {
-        let mut beside = path.as_os_str().to_owned();
-        beside.push(".lock");
-        let lock = open(Path::new(&beside))?;
+        let mut lock_path = path.as_os_str().to_owned();
+        lock_path.push(".lock");
+        let lock = open(Path::new(&lock_path))?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(None),
@@ -116,7 +116,7 @@ impl SpoolReader {
             (self.file, self.sent) = (open(&self.path)?, 0);
         }
         if self.file.metadata()?.len() < self.sent {
-            // Somebody has emptied it.
+            // A user has emptied it.
             self.sent = 0;
         }
         self.file.seek(SeekFrom::Start(self.sent))?;

@@ -61,7 +61,7 @@ impl SharedGeneration {
         self.table.unlock(&self.id, &self.owner).await
     }
 
-    /// Returns the newest contents; `None` if there are none yet.
+    /// Returns the newest contents; `None` before the first are published.
     ///
     /// # Errors
     ///

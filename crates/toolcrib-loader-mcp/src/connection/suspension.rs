@@ -1,4 +1,4 @@
-//! The suspension of a source that nobody may use: no process runs for it, and no connection is open.
+//! The suspension of a source that no caller may use: no process runs for it, and no connection is open.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};

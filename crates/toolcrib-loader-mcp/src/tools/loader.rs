@@ -225,7 +225,7 @@ impl ToolLoader for McpLoader {
             return LoadOutcome::failed(&*self.source, RejectKind::Changed, reason);
         }
         if self.connection.is_suspended() {
-            // Nobody may use the tools. The known ones can be named by the operator.
+            // No caller may use the tools. The known ones can be named by the operator.
             return match self.known().await {
                 Some(catalog) => self.convert(catalog).await,
                 None => LoadOutcome::default(),

@@ -345,7 +345,7 @@ impl Inner {
                 state.check_at = Some(Instant::now() + interval);
                 Ok(())
             }
-            // Requests go on with what was loaded, and without a login where there was none.
+            // Requests go on with what was loaded, or without a login as before.
             Err(error) if state.is_loaded => {
                 tracing::warn!(%error, "the tokens cannot be read, and stay as they are");
                 state.check_at = Some(Instant::now() + token_table::FAILURE_PAUSE);

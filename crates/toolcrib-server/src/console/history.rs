@@ -45,7 +45,7 @@ pub(crate) struct PastCall {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OutcomeClass {
     Ok,
-    /// The policy or a person denied the call, or nobody approved it.
+    /// The policy or a person denied the call, or no person approved it.
     Denied,
     Failed,
 }
@@ -190,7 +190,8 @@ mod tests {
         large.arguments = Some(json!("x".repeat(MAX_BYTES / 2)));
         history.record(&large);
         history.record(&large);
-        assert_eq!(history.latest().len(), 1);
-        assert_eq!(history.calls.lock().bytes, history.latest()[0].bytes);
+        let latest = history.latest();
+        assert_eq!(latest.len(), 1);
+        assert_eq!(history.calls.lock().bytes, latest[0].bytes);
     }
 }

@@ -112,7 +112,8 @@ mod tests {
         }
         assert_eq!(trials.0.lock().trials.len(), MAX_TRIALS);
         assert_eq!(trials.get(first).unwrap().state, TrialState::Running);
-        let last = trials.get(trials.0.lock().last).unwrap();
+        let last = trials.0.lock().last;
+        let last = trials.get(last).unwrap();
         assert!(matches!(&last.state, TrialState::Ended { is_cut: true, is_ok: true, .. }), "{last:?}");
         for _ in 1..MAX_RUNNING {
             assert!(trials.start("a.b".into()).is_some());

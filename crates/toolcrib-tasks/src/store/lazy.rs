@@ -13,7 +13,7 @@ use toolcrib_io::table::SharedTable;
 use super::{Change, Record, RecordKind, StoreError};
 use crate::{Store, StoreLocation};
 
-/// A store in a database server that is opened by its first use, over a connection of its own.
+/// A store in a database server that is opened by its first use, over a separate connection.
 pub struct LazyStore {
     location: StoreLocation,
     opened: OnceCell<Arc<dyn Store>>,

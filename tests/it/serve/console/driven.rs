@@ -27,6 +27,8 @@ async fn calls_come_without_a_reload_and_are_answered_by_keys() {
     assert_eq!(browser.evaluate("document.activeElement.matches('article.waiting')").await, json!(true));
     browser.key("a").await;
     assert!(read(&mut first).await.body.contains("done"));
+    // The page before shows one call too, until the browser has left it.
+    browser.until("document.body.innerText.includes('The answer was accepted.')").await;
     browser.until("document.querySelectorAll('article.waiting').length === 1").await;
     browser.key("j").await;
     browser.key("d").await;

@@ -7,8 +7,7 @@ use super::start;
 use crate::support::Lab;
 
 /// Beginnings that leave the text around them.
-const BREAKS: [&str; 10] =
-    ["", "\"", "'", ">", "\">", "'>", "-->", "</textarea>", "</title></svg>", "\u{202e}\u{0}]]>"];
+const BREAKS: [&str; 10] = ["", "\"", "'", ">", "\">", "'>", "-->", "</textarea>", "</title></svg>", "]]>"];
 
 /// What would run, or show that markup got through.
 const MARKUP: [&str; 20] = [
@@ -45,7 +44,6 @@ async fn two_hundred_texts_are_inert_in_every_field() {
         BREAKS.iter().flat_map(|one| MARKUP.iter().map(move |markup| format!("{one}{markup}"))).collect();
     assert_eq!(corpus.len(), 200);
     let tools: Vec<_> = (0..).zip(&corpus).map(|(number, text): (u32, _)| {
-        let text = text.replace('\0', "");
         json!({
             "name": format!("t{number}"), "title": text, "description": text, "risk": "low", "side_effects": [text],
             "parameters": {"type": "object", "properties": {
@@ -69,9 +67,7 @@ async fn two_hundred_texts_are_inert_in_every_field() {
     browser.until("!document.querySelector('.keys').hidden").await;
     // Names that no tool has, and calls that wait with these texts as arguments.
     for text in &corpus {
-        served
-            .modern_reply(&[], "tools/call", json!({"name": text.replace('\0', ""), "arguments": {}}))
-            .await;
+        served.modern_reply(&[], "tools/call", json!({"name": text, "arguments": {}})).await;
     }
     let mut waiting = Vec::new();
     for (number, text) in (0..40).zip(corpus.iter().step_by(5)) {

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use futures::StreamExt as _;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -12,6 +11,9 @@ use crate::support::Lab;
 
 const TOOLS: usize = 10_000;
 const CALLS: usize = 10_000;
+
+/// The number of calls in one request.
+const CALLS_AT_ONCE: usize = 50;
 
 /// The maximum size of a page, in bytes.
 const MAX_PAGE_BYTES: usize = 1_000_000;
@@ -41,17 +43,20 @@ async fn pages_stay_small_and_fast_with_10_000_tools_and_10_000_calls() {
     let lab = Lab::with_app(&app.to_string()).with_file("tools.json", json!({"tools": tools}).to_string());
     let (served, key) = start(&lab).await;
     let cookie = operator(&served, &key).await;
-    let calls = (0..CALLS).map(|number| {
-        let call = json!({"name": "execute_tool", "arguments": {"name": format!("work.tool_{number}"), "arguments": {}}});
-        served.modern(&[], "tools/call", call)
-    });
-    futures::stream::iter(calls).buffer_unordered(32).for_each(|_| async {}).await;
+    for begin in (0..CALLS).step_by(CALLS_AT_ONCE) {
+        let calls: Vec<_> = (begin..begin + CALLS_AT_ONCE)
+            .map(|number| json!({"name": format!("work.tool_{number}"), "params": {}}))
+            .collect();
+        let called = json!({"name": "run_parallel", "arguments": {"calls": calls}});
+        let reply = served.modern(&[], "tools/call", called).await;
+        assert_eq!(reply["result"]["isError"], json!(false), "{reply}");
+    }
     for path in [
         "/",
         "/calls",
         "/calls?page=200",
         "/calls?q=tool_77",
-        "/call?id=15000",
+        "/call?id=5000",
         "/tools",
         "/tools?page=100",
         "/tools?q=work+77",

@@ -116,10 +116,10 @@ impl Inputs {
                 .iter()
                 .map(|(name, description)| match description.as_str() {
                     "" => format!("--set {name}=…"),
-                    description => format!("--set {name}=…   {description}"),
+                    description => format!("--set {name}=… ({description})"),
                 })
                 .collect();
-            return Err(format!("the server has to be given values; add:\n  {}", missing.join("\n  ")));
+            return Err(format!("the server needs values; `add` takes them as {}", missing.join(", ")));
         }
         match self.given.keys().find(|name| !self.used.contains(*name)) {
             Some(name) => {

@@ -169,7 +169,7 @@ fn a_bundle_runs_its_entry_point_with_the_values_of_the_user() {
         "env": {"NOTES_KEY": "${user_config.key}"},
     }});
     insta::assert_json_snapshot!(bundled(&server, &["folder=./notes"]).unwrap());
-    assert!(bundled(&server, &[]).unwrap_err().contains("--set folder=…   The folder."));
+    assert!(bundled(&server, &[]).unwrap_err().contains("--set folder=… (The folder.)"));
     let binary = json!({"type": "binary", "entry_point": "bin/notes", "mcp_config": {
         "command": "${__dirname}/bin/notes", "args": [],
     }});

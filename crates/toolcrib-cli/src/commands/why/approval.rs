@@ -71,7 +71,7 @@ impl<'a> NeededApproval<'a> {
             0 => eligible.join(", "),
             _ => format!(
                 "{}; {missing} more must be added to `approvals.people`",
-                if eligible.is_empty() { "nobody".to_owned() } else { eligible.join(", ") }
+                if eligible.is_empty() { "no person".to_owned() } else { eligible.join(", ") }
             ),
         }
     }

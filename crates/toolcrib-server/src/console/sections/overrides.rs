@@ -36,7 +36,7 @@ impl ConsoleView<'_> {
         html! {
             section id="overrides" {
                 (heading("Overrides", targets.len()))
-                @if !targets.is_empty() { (table("Overrides", &["Target", "State", ""], &rows)) }
+                @if !targets.is_empty() { (table("Overrides", &["Target", "State", "Change"], &rows)) }
                 @if targets.len() > MAX_OVERRIDES { p { "and " (targets.len() - MAX_OVERRIDES) " more" } }
                 @if is_operator {
                     form method="post" action="/override" {

@@ -70,7 +70,7 @@ impl ConsoleView<'_> {
         html! {
             section id="sources" data-live="" {
                 (heading("Sources", sources.len()))
-                (table("Sources", &["Source", "State", "Tools", "Rejected", ""], &rows))
+                (table("Sources", &["Source", "State", "Tools", "Rejected", "Change"], &rows))
             }
         }
     }

@@ -63,7 +63,7 @@ impl ConsoleView<'_> {
                 (all.len()) " tools."
                 @if !others.is_empty() { " A search finds " (others.len()) " more." }
             }
-            (table("Tools", &["Tool", "Risk", "What it does", "Source", ""], &rows))
+            (table("Tools", &["Tool", "Risk", "What it does", "Source", "Change"], &rows))
             (slice.links("/tools", &[]))
         }
     }
