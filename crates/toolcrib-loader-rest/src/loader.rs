@@ -246,7 +246,7 @@ impl SharedState {
             tracing::warn!(%error, "the shared document of `{}` cannot be read", self.source.name);
             None
         });
-        let bytes = contents?["document"].as_str()?.as_bytes().to_vec();
+        let bytes = contents?.get("document")?.as_str()?.as_bytes().to_vec();
         Some(FetchedDocument { bytes, ..FetchedDocument::default() })
     }
 

@@ -54,7 +54,7 @@ pub(crate) async fn run(arguments: &Serve, extensions: &Extensions) -> Result<Ex
         user: arguments.identity.user.clone(),
         scope: arguments.identity.scope()?,
     };
-    serve_app(served, extensions).await
+    Box::pin(serve_app(served, extensions)).await
 }
 
 pub(crate) async fn run_console(
@@ -69,7 +69,7 @@ pub(crate) async fn run_console(
         user: None,
         scope: CallScope::default(),
     };
-    serve_app(served, extensions).await
+    Box::pin(serve_app(served, extensions)).await
 }
 
 async fn serve_app(served: ServedApp<'_>, extensions: &Extensions) -> Result<Exit, Failure> {

@@ -42,7 +42,7 @@ pub(crate) async fn run(arguments: &Sessions, extensions: &Extensions, json: boo
             }
         }
         SessionsCommand::Export { id, output } => {
-            export(&read(app, store, id).await?, output.as_deref(), json)?
+            export(&read(app, store, id).await?, output.as_deref(), json)?;
         }
     }
     Ok(Exit::Ok)

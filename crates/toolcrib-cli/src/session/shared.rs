@@ -170,7 +170,7 @@ pub(super) async fn text(store: &LazyStore, id: &str) -> Result<Option<String>, 
     let opened = store.get().await.map_err(|error| unreadable(&error))?;
     let records =
         opened.list(RecordKind::SessionEntry, &prefix(id)).await.map_err(|error| unreadable(&error))?;
-    let texts: Vec<_> = records.iter().filter_map(|record| record.body["lines"].as_str()).collect();
+    let texts: Vec<_> = records.iter().filter_map(|record| record.body.get("lines")?.as_str()).collect();
     Ok((!texts.is_empty()).then(|| texts.concat()))
 }
 

@@ -71,12 +71,11 @@ impl StoreLink {
             if batch.is_empty() {
                 return Ok(());
             }
-            let table = match &self.table {
-                Some(table) => table,
-                None => {
-                    let opened = AuditTable::open(&self.location).await;
-                    self.table.insert(opened.map_err(|error| error.to_string())?)
-                }
+            let table = if let Some(table) = &self.table {
+                table
+            } else {
+                let opened = AuditTable::open(&self.location).await;
+                self.table.insert(opened.map_err(|error| error.to_string())?)
             };
             let rows: Vec<_> = batch.into_iter().map(row).collect();
             table.append(&rows).await.map_err(|error| error.to_string())?;

@@ -17,9 +17,7 @@ impl Runtime {
     pub async fn enable(&self, text: &str) -> Result<OverrideTarget, OverrideError> {
         let target = self.override_target(text)?;
         let (snapshot, overrides) = (self.snapshot(), self.executor().policy().overrides());
-        let is_enabled = self
-            .enabling(&target, &overrides, &snapshot)
-            .ok_or_else(|| OverrideError::NotDisabled { target: target.clone() })?;
+        let is_enabled = self.enabling(&target, &overrides, &snapshot)?;
         self.set_override(&target, is_enabled).await?;
         Ok(target)
     }
@@ -55,13 +53,17 @@ impl Runtime {
         if is_of_runtime(&target, &snapshot) { Err(OverrideError::OfRuntime) } else { Ok(target) }
     }
 
-    /// Returns the override that enables a target; `None` if nothing disables it.
+    /// Returns the override that enables a target; `None` if it needs none.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if nothing disables the target.
     fn enabling(
         &self,
         target: &OverrideTarget,
         overrides: &Overrides,
         snapshot: &Snapshot,
-    ) -> Option<Option<bool>> {
+    ) -> Result<Option<bool>, OverrideError> {
         let own = overrides.targets.get(target).copied();
         let mut without = overrides.clone();
         without.targets.remove(target);
@@ -75,9 +77,9 @@ impl Runtime {
             OverrideTarget::Namespace(_) | OverrideTarget::Source(_) => false,
         };
         match (own, is_covered) {
-            (Some(true), _) | (None, false) => None,
-            (_, true) => Some(Some(true)),
-            (Some(false), false) => Some(None),
+            (Some(true), _) | (None, false) => Err(OverrideError::NotDisabled { target: target.clone() }),
+            (_, true) => Ok(Some(true)),
+            (Some(false), false) => Ok(None),
         }
     }
 

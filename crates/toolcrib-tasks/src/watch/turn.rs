@@ -152,11 +152,11 @@ impl WatchersInner {
         // The result is compared with others, so a preview would not do.
         context.full_results = true;
         let tool_caller = self.ledger.services.tool_caller().ok()?;
-        if !tool_caller.catalogue().may_repeat(&call, &context) {
+        if tool_caller.catalogue().may_repeat(&call, &context) {
+            context.journal = Some(Arc::new(RepeatableCall));
+        } else {
             live.update(|watcher| watcher.is_under_way = true);
             self.save_or_warn(live).await;
-        } else {
-            context.journal = Some(Arc::new(RepeatableCall));
         }
         let phase = context.phase.clone();
         let result =

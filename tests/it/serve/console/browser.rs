@@ -20,8 +20,8 @@ pub(super) struct Browser {
 }
 
 impl Browser {
-    /// Starts one with a profile of its own, or nothing where there is none.
-    pub(super) async fn start(lab: &Lab) -> Option<Self> {
+    /// Starts one with a separate profile, or nothing where no browser is installed.
+    pub(super) fn start(lab: &Lab) -> Option<Self> {
         let (packages, browser) = (peer("clients")?, chromium()?);
         let mut command = lab.command(node(&packages), &lab.path("home"));
         command.arg(script("browser.mjs")).arg(browser).arg(lab.path("driven"));

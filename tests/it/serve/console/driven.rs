@@ -10,7 +10,7 @@ use crate::serve::client::{app, call_ask, read, was_called};
 async fn calls_come_without_a_reload_and_are_answered_by_keys() {
     let lab = app("", ASKED);
     let (served, key) = start(&lab).await;
-    let Some(mut browser) = Browser::start(&lab).await else { return };
+    let Some(mut browser) = Browser::start(&lab) else { return };
     browser.goto(&format!("http://{}/?key={key}", served.address)).await;
     browser.until("!document.querySelector('.keys').hidden").await;
     assert_eq!(browser.evaluate("document.title.includes('(')").await, json!(false));
@@ -50,7 +50,7 @@ async fn allow_looks_different_from_deny_and_works_without_the_script() {
     let (served, key) = start(&lab).await;
     let cookie = operator(&served, &key).await;
     served.get("/", &[("cookie", &cookie)]).await;
-    let Some(mut browser) = Browser::start(&lab).await else { return };
+    let Some(mut browser) = Browser::start(&lab) else { return };
     browser.goto(&format!("http://{}/?key={key}", served.address)).await;
     let mut call = ask(&served).await;
     browser.until("document.querySelector('button.allow')").await;
@@ -64,7 +64,7 @@ async fn allow_looks_different_from_deny_and_works_without_the_script() {
 async fn a_tool_is_tried_through_the_gate_and_its_call_is_found_and_replayed_without_effects() {
     let lab = app("", "{default_policy: grant, approve: [{module: team}]}");
     let (served, key) = start(&lab).await;
-    let Some(mut browser) = Browser::start(&lab).await else { return };
+    let Some(mut browser) = Browser::start(&lab) else { return };
     let at = |path: &str| format!("http://{}{path}", served.address);
     browser.goto(&at(&format!("/?key={key}"))).await;
     browser.goto(&at("/tool?name=hello.say_hello")).await;
@@ -107,7 +107,7 @@ async fn a_tool_is_tried_through_the_gate_and_its_call_is_found_and_replayed_wit
 async fn a_page_is_loaded_again_while_200_clients_read_it() {
     let lab = app("", GRANTED);
     let (served, key) = start(&lab).await;
-    let Some(mut browser) = Browser::start(&lab).await else { return };
+    let Some(mut browser) = Browser::start(&lab) else { return };
     browser.goto(&format!("http://{}/?key={key}", served.address)).await;
     let reading = (0..200).map(|_| async {
         for path in ["/", "/calls"] {

@@ -62,7 +62,7 @@ async fn two_hundred_texts_are_inert_in_every_field() {
     });
     let lab = Lab::with_app(&app.to_string());
     let (served, key) = start(&lab).await;
-    let Some(mut browser) = Browser::start(&lab).await else { return };
+    let Some(mut browser) = Browser::start(&lab) else { return };
     browser.goto(&format!("http://{}/?key={key}", served.address)).await;
     browser.until("!document.querySelector('.keys').hidden").await;
     // Names that no tool has, and calls that wait with these texts as arguments.

@@ -87,7 +87,7 @@ async fn fill(served: &Served) -> tokio::net::TcpStream {
 async fn every_page_is_accessible_at_all_widths_and_in_both_color_schemes() {
     let lab = notes();
     let (served, key) = start(&lab).await;
-    let Some(mut browser) = Browser::start(&lab).await else { return };
+    let Some(mut browser) = Browser::start(&lab) else { return };
     let Some(axe) = axe() else { return };
     let pictures = std::env::var_os("TOOLCRIB_SCREENSHOTS").map(PathBuf::from);
     let at = |path: &str| format!("http://{}{path}", served.address);

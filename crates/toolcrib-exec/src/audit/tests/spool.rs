@@ -39,7 +39,9 @@ async fn a_spool_gives_each_record_of_several_writers_once_and_is_empty_then() {
     std::thread::scope(|scope| {
         let writers: Vec<_> =
             sinks.iter().map(|sink| scope.spawn(|| (0..500).for_each(|_| write(sink)))).collect();
-        while count < 1_000 && !(writers.iter().all(|writer| writer.is_finished()) && is_empty(&path)) {
+        while count < 1_000
+            && !(writers.iter().all(std::thread::ScopedJoinHandle::is_finished) && is_empty(&path))
+        {
             let batch = reader.next_batch().unwrap();
             for record in &batch {
                 let json: Value = serde_json::from_str(&record.json).unwrap();

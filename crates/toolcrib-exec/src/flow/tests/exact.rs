@@ -26,7 +26,7 @@ impl SharedRates for Rates {
         let on_time = all.entry(id.to_owned()).or_insert(now);
         let at = (*on_time).max(now);
         if at - now > tolerance {
-            return Ok(at - now - tolerance);
+            return Ok((at - now).saturating_sub(tolerance));
         }
         *on_time = at + interval;
         Ok(Duration::ZERO)

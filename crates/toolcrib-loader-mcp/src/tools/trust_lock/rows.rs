@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{json, to_value};
+use serde_json::{Value, json, to_value};
 use toolcrib_io::table::{RowLock, SharedTable};
 use toolcrib_model::random::{hex, random_bytes};
 
@@ -34,13 +34,14 @@ impl LockRows {
                 format!("Expected the approved tools of `{namespace}` in format {VERSION}, found {found}");
             io::Error::new(io::ErrorKind::InvalidData, message)
         };
-        match row["version"].as_u64() {
+        match row.get("version").and_then(Value::as_u64) {
             Some(version) if version == u64::from(VERSION) => {}
             version => {
                 return Err(invalid(version.map_or("none".into(), |version| format!("format {version}"))));
             }
         }
-        serde_json::from_value(row["server"].take()).map(Some).map_err(|error| invalid(error.to_string()))
+        let server = row.get_mut("server").map(Value::take).unwrap_or_default();
+        serde_json::from_value(server).map(Some).map_err(|error| invalid(error.to_string()))
     }
 
     pub(super) async fn write(&self, namespace: &str, server: &LockedServer) -> io::Result<()> {

@@ -12,6 +12,7 @@ use toolcrib_exec::DryRun;
 use toolcrib_model::ToolCall;
 use toolcrib_policy::OPERATOR;
 use toolcrib_port::CallContext;
+use toolcrib_registry::Overloads;
 
 use super::super::browser::{PageRejection, html, see};
 use super::{ConsoleRequest, foreign_form, not_answering};
@@ -40,7 +41,7 @@ pub(in crate::http) async fn call_tool(
     }
     let snapshot = console_request.lease.runtime.snapshot();
     let overloads = snapshot.find(tool, |entry| entry.fingerprint.to_string() == fingerprint).ok();
-    let Some(entry) = overloads.as_ref().and_then(|overloads| overloads.first()) else {
+    let Some(entry) = overloads.as_ref().and_then(Overloads::first) else {
         let text = "the tool is not as it was when the form was loaded; load it again";
         return Ok(reply::plain(StatusCode::CONFLICT, text));
     };
