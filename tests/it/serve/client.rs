@@ -43,6 +43,15 @@ tools:
     Lab::with_app(&app).with_file("server.sh", mcp_script(LEAVES_A_FILE))
 }
 
+/// The same with two clients: `ci`, which may use `hello` alone, and `all`.
+pub(super) fn app_with_tokens(capabilities: &str) -> Lab {
+    let serve =
+        "serve: {tokens: [{name: ci, token: '${CI}', namespaces: [hello]}, {name: all, token: '${ALL}'}]}";
+    app(serve, capabilities)
+        .with_variable("CI", "a-token-for-the-builds")
+        .with_variable("ALL", "a-token-for-all-of-it")
+}
+
 /// Whether the server's tool was called.
 pub(super) fn was_called(lab: &Lab) -> bool {
     lab.path("home/called").exists()

@@ -14,7 +14,9 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::time::timeout;
 
-use super::client::{ASKS_USER, Reply, SOON, Served, app, call_ask, heard, read, was_called};
+use super::client::{
+    ASKS_USER, Reply, SOON, Served, app, app_with_tokens, call_ask, heard, read, was_called,
+};
 use crate::support::{Lab, PATIENCE, chromium, mcp_script};
 
 const ASKED: &str = "{default_policy: approve}";
@@ -265,11 +267,7 @@ async fn a_yes_at_the_page_lets_exactly_that_call_run() {
 
 #[tokio::test]
 async fn with_tokens_it_wants_one_and_shows_what_that_one_may_see() {
-    let serve =
-        "serve: {tokens: [{name: ci, token: '${CI}', namespaces: [hello]}, {name: all, token: '${ALL}'}]}";
-    let lab = app(serve, ASKED)
-        .with_variable("CI", "a-token-for-the-builds")
-        .with_variable("ALL", "a-token-for-all-of-it");
+    let lab = app_with_tokens(ASKED);
     let (served, key) = start(&lab).await;
     let closed = served.get("/", &[]).await;
     assert_eq!(closed.status, 401);

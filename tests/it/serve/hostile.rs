@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use toolcrib_testkit::wait_until;
 
-use super::client::{SOON, Served, WAITS, app, call_ask, let_go, read, was_called};
+use super::client::{SOON, Served, WAITS, app, app_with_tokens, call_ask, let_go, read, was_called};
 use crate::support::{PATIENCE, mcp_script};
 
 const GRANTED: &str = "{default_policy: grant}";
@@ -44,11 +44,7 @@ async fn a_request_that_calls_another_name_or_comes_from_another_page_is_forbidd
 
 #[tokio::test]
 async fn without_its_token_nobody_comes_in_and_with_it_only_as_far_as_it_reaches() {
-    let serve =
-        "serve: {tokens: [{name: ci, token: '${CI}', namespaces: [hello]}, {name: all, token: '${ALL}'}]}";
-    let lab = app(serve, GRANTED)
-        .with_variable("CI", "a-token-for-the-builds")
-        .with_variable("ALL", "a-token-for-all-of-it");
+    let lab = app_with_tokens(GRANTED);
     let served = Served::start(&lab, &[]).await;
     let wrong = [
         (vec![], "Bearer realm=\"toolcrib\""),

@@ -6,7 +6,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::{ASKED, GRANTED, field, operator, send, start, start_by};
-use crate::serve::client::{Served, app, call_ask, was_called};
+use crate::serve::client::{Served, app, app_with_tokens, call_ask, was_called};
 use crate::support::PATIENCE;
 
 #[tokio::test]
@@ -66,11 +66,7 @@ async fn arguments_are_shown_to_those_who_approve_only_and_only_if_the_app_recor
 
 #[tokio::test]
 async fn events_tell_a_viewer_of_what_it_may_see_and_of_nothing_else() {
-    let serve =
-        "serve: {tokens: [{name: ci, token: '${CI}', namespaces: [hello]}, {name: all, token: '${ALL}'}]}";
-    let lab = app(serve, ASKED)
-        .with_variable("CI", "a-token-for-the-builds")
-        .with_variable("ALL", "a-token-for-all-of-it");
+    let lab = app_with_tokens(ASKED);
     let (served, key) = start(&lab).await;
     assert_eq!(served.get("/events", &[]).await.status, 401);
     let cookie = operator(&served, &key).await;

@@ -153,9 +153,10 @@ impl ConsoleView<'_> {
         self.viewer.approver().is_some()
     }
 
-    /// Returns true if a tool is visible to the viewer.
-    fn sees(&self, entry: &Entry) -> bool {
-        self.runtime.executor().policy().is_visible(&entry.tool, Principal::new(&self.session()))
+    /// Returns a function that returns true if a tool is visible to the viewer.
+    fn visibility(&self) -> impl Fn(&Entry) -> bool {
+        let (policy, session) = (self.runtime.executor().policy(), self.session());
+        move |entry| policy.is_visible(&entry.tool, Principal::new(&session))
     }
 
     /// Returns the session under which the policy evaluates the viewer.

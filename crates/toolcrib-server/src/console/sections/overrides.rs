@@ -40,7 +40,7 @@ impl ConsoleView<'_> {
                 @if targets.len() > MAX_OVERRIDES { p { "and " (targets.len() - MAX_OVERRIDES) " more" } }
                 @if is_operator {
                     form method="post" action="/override" {
-                        input type="hidden" name="seal" value=(self.console.keys.sealed(OVERRIDE_FORM));
+                        (self.seal(OVERRIDE_FORM))
                         label {
                             "Tool, namespace or source "
                             input name="target" maxlength=(MAX_TARGET_CHARS) required;
@@ -62,7 +62,7 @@ impl ConsoleView<'_> {
         html! {
             @if *self.viewer == Viewer::Operator {
                 form method="post" action="/override" {
-                    input type="hidden" name="seal" value=(self.console.keys.sealed(OVERRIDE_FORM));
+                    (self.seal(OVERRIDE_FORM))
                     input type="hidden" name="target" value=(target.id());
                     button name="say" value=(say) { (label) }
                 }

@@ -18,7 +18,8 @@ const LABEL_MINUTES: usize = 15;
 impl ConsoleView<'_> {
     pub(super) fn overview(&self) -> Markup {
         let snapshot = self.runtime.snapshot();
-        let tools = snapshot.iter().filter(|entry| self.sees(entry)).count();
+        let is_visible = self.visibility();
+        let tools = snapshot.iter().filter(|entry| is_visible(entry)).count();
         let all = self.console.history.latest();
         let calls: Vec<&PastCall> =
             all.iter().map(AsRef::as_ref).filter(|call| self.viewer.may_see(call.session())).collect();

@@ -64,7 +64,8 @@ impl ConsoleView<'_> {
             principal = principal.with_agent(agent);
         }
         let snapshot = self.runtime.snapshot();
-        let Ok(overloads) = snapshot.find(tool, |entry| self.sees_all() || self.sees(entry)) else {
+        let is_visible = self.visibility();
+        let Ok(overloads) = snapshot.find(tool, |entry| self.sees_all() || is_visible(entry)) else {
             return problem(&format!("There is no tool {tool}."));
         };
         html! {

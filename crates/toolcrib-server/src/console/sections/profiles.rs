@@ -48,7 +48,7 @@ impl ConsoleView<'_> {
         html! {
             @if *self.viewer == Viewer::Operator {
                 form method="post" action="/profile" {
-                    input type="hidden" name="seal" value=(self.console.keys.sealed(PROFILE_FORM));
+                    (self.seal(PROFILE_FORM))
                     input type="hidden" name="profile" value=(profile.unwrap_or_default());
                     button { @if profile.is_some() { "Use" } @else { "Use no profile" } }
                 }

@@ -28,7 +28,8 @@ impl ConsoleView<'_> {
     pub(super) fn sources(&self) -> Markup {
         let (snapshot, health) = (self.runtime.snapshot(), self.runtime.health());
         let mut sources: BTreeMap<&str, SourceRow<'_>> = BTreeMap::new();
-        for entry in snapshot.iter().filter(|entry| self.sees(entry)) {
+        let is_visible = self.visibility();
+        for entry in snapshot.iter().filter(|entry| is_visible(entry)) {
             sources.entry(&entry.source).or_default().tools += 1;
         }
         for reject in snapshot.rejected() {

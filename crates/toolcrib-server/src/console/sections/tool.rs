@@ -28,7 +28,7 @@ impl ConsoleView<'_> {
     pub(super) fn tool(&self) -> Markup {
         let name = self.field("name", MAX_NAME_CHARS);
         let snapshot = self.runtime.snapshot();
-        let Ok(overloads) = snapshot.find(&name, |entry| self.sees(entry)) else {
+        let Ok(overloads) = snapshot.find(&name, self.visibility()) else {
             return html! { p class="none" { "There is no tool " b { (text(&name)) } ". " a href="/tools" { "All tools" } } };
         };
         html! {

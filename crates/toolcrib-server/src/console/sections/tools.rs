@@ -40,9 +40,11 @@ impl ConsoleView<'_> {
     }
 
     fn listed(&self) -> Markup {
-        let snapshot = self.runtime.snapshot();
-        let (all, others): (Vec<_>, Vec<_>) =
-            snapshot.iter().filter(|entry| self.sees(entry)).partition(|entry| !entry.tool.traits().unlisted);
+        let (snapshot, is_visible) = (self.runtime.snapshot(), self.visibility());
+        let (all, others): (Vec<_>, Vec<_>) = snapshot
+            .iter()
+            .filter(|entry| is_visible(entry))
+            .partition(|entry| !entry.tool.traits().unlisted);
         let slice = Slice::new(&self.field("page", QUERY_CHARS), all.len(), PAGE_SIZE);
         let rows = html! {
             @for entry in all.iter().skip(slice.skipped).take(PAGE_SIZE) {
