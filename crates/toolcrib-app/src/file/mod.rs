@@ -4,6 +4,7 @@ pub(crate) mod empty_sections;
 pub(crate) mod foreign_keys;
 pub(crate) mod former_names;
 pub(crate) mod templates;
+mod unset_variables;
 pub(crate) mod user_template;
 pub(crate) mod variables;
 
@@ -14,6 +15,7 @@ use std::path::{Component, Path, PathBuf};
 use toolcrib_document::{Document, Error as DocumentError, expand};
 use toolcrib_results::Secrets;
 
+use self::unset_variables::{setting_name, variables_in_braces};
 use self::user_template::USER;
 use crate::Error;
 use crate::secrets::{SecretOrigin, SecretProviders};
@@ -50,28 +52,35 @@ impl AppFile {
     /// Returns the provider of each secret that the file names, and of the variables that are read from a file. Reads the
     /// secrets that nothing has read yet. No value is in the result.
     pub fn secret_origins(&self) -> Vec<SecretOrigin> {
-        let mut origins = BTreeMap::new();
-        let found = RefCell::new(&mut origins);
-        let note = |text: &str, _: &str| {
+        let origins = RefCell::new(BTreeMap::new());
+        let note = |name: &str, pointer: &str, provider: &dyn Fn() -> Result<String, String>| {
+            origins.borrow_mut().entry(name.to_owned()).or_insert_with(|| SecretOrigin {
+                name: name.to_owned(),
+                setting: setting_name(pointer),
+                provider: provider(),
+            });
+        };
+        for (pointer, text) in self.texts() {
             // The secrets of users are read when they call.
-            let names = templates::secrets_in(text).into_iter().filter(|name| !name.contains(USER));
+            let names = templates::secrets_in(&text).into_iter().filter(|name| !name.contains(USER));
             for name in names {
-                let provider = || self.providers.read(name).map(|found| found.provider);
-                found.borrow_mut().entry(name.to_owned()).or_insert_with(provider);
+                note(name, &pointer, &|| self.providers.read(name).map(|found| found.provider));
             }
-            // A variable that is not set has been reported before.
-            let _ = expand(text, &|name: &str| {
+            let note_variable = |name: &str| {
                 if variables::environment(name).is_none()
                     && let Some(path) = self.providers.file_with(name)
                 {
-                    found.borrow_mut().insert(name.to_owned(), Ok(path));
+                    note(name, &pointer, &|| Ok(path.clone()));
                 }
+            };
+            variables_in_braces(&pointer, &text).into_iter().for_each(note_variable);
+            // A variable that is not set is reported by the section.
+            let _ = expand(&text, &|name: &str| {
+                note_variable(name);
                 Some(String::new())
             });
-            Ok(String::new())
-        };
-        variables::with_texts(&self.document.value, "", &note);
-        origins.into_iter().map(|(name, provider)| SecretOrigin { name, provider }).collect()
+        }
+        origins.into_inner().into_values().collect()
     }
 
     /// Returns true if it was read from a file.

@@ -109,15 +109,25 @@ pub(super) fn split_at_end(text: &str) -> Option<(&str, &str)> {
 
 /// Returns the references to secrets in a text: what stands between the braces after `secret.`.
 pub(crate) fn secrets_in(text: &str) -> Vec<&str> {
+    let names = braced_names(text, TemplateKind::Setting { is_path: false }).into_iter();
+    names.filter_map(|inside| inside.strip_prefix(SECRET)).map(str::trim).collect()
+}
+
+/// Returns what all braces of a text name.
+pub(super) fn names_in(text: &str) -> Vec<&str> {
+    braced_names(text, TemplateKind::Module)
+}
+
+fn braced_names(text: &str, kind: TemplateKind) -> Vec<&str> {
     let mut found = Vec::new();
     let mut rest = text;
-    while let Some((_, from)) = next_braces(rest, TemplateKind::Setting { is_path: false }) {
+    while let Some((_, from)) = next_braces(rest, kind) {
         if let Some(after) = from.strip_prefix("{{") {
             rest = after;
             continue;
         }
         let Some((inside, after)) = split_at_end(from) else { break };
-        found.extend(inside.trim().strip_prefix(SECRET).map(str::trim));
+        found.push(inside.trim());
         rest = after;
     }
     found

@@ -131,6 +131,8 @@ pub(crate) struct SecretValue {
 pub struct SecretOrigin {
     /// The text between the braces, after `secret.`; or the name of a variable from a file.
     pub name: String,
+    /// The first setting that names it, such as `serve.tokens[0].token`.
+    pub setting: String,
     /// The provider.
     pub provider: Result<String, String>,
 }
@@ -146,13 +148,15 @@ struct Inner {
     /// The folder of the app file, in which commands run.
     folder: PathBuf,
     named: Vec<NamedProvider>,
+    /// True if the app file names no providers, and the file `.env` is read in their place.
+    is_default: bool,
     /// The results so far, by reference.
     read: Mutex<BTreeMap<String, Result<SecretValue, String>>>,
 }
 
 impl SecretProviders {
-    fn new(folder: PathBuf, named: Vec<NamedProvider>) -> Self {
-        Self { inner: Arc::new(Inner { folder, named, read: Mutex::default() }) }
+    fn new(folder: PathBuf, named: Vec<NamedProvider>, is_default: bool) -> Self {
+        Self { inner: Arc::new(Inner { folder, named, is_default, read: Mutex::default() }) }
     }
 
     /// Creates the providers with these files of variables alone.
@@ -160,7 +164,7 @@ impl SecretProviders {
         let named = files
             .into_iter()
             .map(|(name, file)| NamedProvider { name, provider: Ok(Provider::DotEnv(file)) });
-        Self::new(folder, named.collect())
+        Self::new(folder, named.collect(), false)
     }
 
     fn files(&self) -> impl Iterator<Item = &DotEnv> {
@@ -168,6 +172,11 @@ impl SecretProviders {
             Ok(Provider::DotEnv(file)) => Some(file),
             _ => None,
         })
+    }
+
+    /// Returns the file of variables that is read because the app file names no providers.
+    pub(crate) fn default_dotenv(&self) -> Option<&DotEnv> {
+        self.files().next().filter(|_| self.inner.is_default)
     }
 
     /// Returns a variable of the files of variables.

@@ -134,6 +134,7 @@ impl SecretProviders {
     /// Opens the providers of an app file, which reads its own settings by those of the environment and of the files of
     /// variables. Without entries there is the file `.env`, if it is one of the defaults.
     pub(crate) fn open(entries: Option<&[SecretProviderConfig]>, file: &mut AppFile, reads_dotenv: bool) {
+        let is_default = entries.is_none();
         let default = [SecretProviderConfig::Dotenv { name: None, path: None }];
         let entries = entries.unwrap_or(if reads_dotenv { &default } else { &[] });
         let variables = entries.iter().filter_map(|entry| match entry {
@@ -149,7 +150,7 @@ impl SecretProviders {
             name: entry.name().to_owned(),
             provider: provider(entry, &format!("/secrets/{position}"), file),
         });
-        file.providers = Self::new(file.folder.clone(), named.collect());
+        file.providers = Self::new(file.folder.clone(), named.collect(), is_default);
     }
 }
 

@@ -202,7 +202,7 @@ fn app(runtime: &Runtime, checks: &mut Vec<Check>) -> Exit {
     let snapshot = runtime.snapshot();
     checks.push(Check::ok("app", format!("{} tools in {}", snapshot.iter().len(), runtime.app().id())));
     checks.extend(search(runtime));
-    for SecretOrigin { name, provider } in runtime.app().file.secret_origins() {
+    for SecretOrigin { name, provider, .. } in runtime.app().file.secret_origins() {
         let name = format!("secret {name}");
         checks.push(match provider {
             Ok(provider) => Check::ok(name, provider),

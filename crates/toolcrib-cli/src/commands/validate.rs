@@ -27,7 +27,12 @@ pub(crate) async fn run(arguments: &Validate, extensions: &Extensions, json: boo
     let (file, mut warnings) = (blueprint.app.file.name.clone(), blueprint.warnings().to_vec());
     warnings.extend(blueprint.workspace_warning());
     let secrets = blueprint.app.file.secret_origins();
-    warnings.extend(secrets.iter().filter_map(|secret| secret.provider.as_ref().err().cloned()));
+    warnings.extend(secrets.iter().filter_map(|secret| {
+        let reason = secret.provider.as_ref().err()?;
+        Some(format!("`{}` needs a secret: {reason}", secret.setting))
+    }));
+    warnings.extend(blueprint.app.file.unset_variables());
+    warnings.extend(blueprint.app.file.unserved_variables());
     let config = &blueprint.app.config;
     let (agents, sources) = (config.agents.len(), config.tools.registry.len());
     let (snapshot, of_sources) = if arguments.connect {
