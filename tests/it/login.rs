@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse as _, Response};
@@ -34,6 +35,8 @@ struct Server {
     origin: String,
     asked: Arc<Mutex<Vec<HashMap<String, String>>>>,
     exchanges: Arc<Mutex<Vec<String>>>,
+    /// The number of requests for the list of tools.
+    lists: Arc<AtomicUsize>,
 }
 
 impl Server {
@@ -121,6 +124,7 @@ async fn mcp(
             "serverInfo": {"name": "crm", "version": "1"},
         }),
         "tools/list" => {
+            server.lists.fetch_add(1, Ordering::Relaxed);
             json!({"tools": [{"name": "tell", "description": sent, "inputSchema": {"type": "object"}}]})
         }
         "tools/call" => json!({"content": [{"type": "text", "text": format!("you sent {sent}")}]}),
@@ -250,6 +254,25 @@ async fn a_server_that_needs_a_login_says_the_command_and_serves_after_it() {
     assert!(ran.stderr.contains("needs login") || ran.code != Some(0), "{ran:?}");
     let again = lab.run(["login", "app.yaml", "crm", "--logout", "--json"]).await.expect(0);
     assert_eq!(again.json(), json!({"namespace": "crm", "logged_out": false}));
+}
+
+#[tokio::test]
+async fn another_login_has_the_tools_listed_again() {
+    let server = Server::start().await;
+    let lab = server.lab();
+    let lists = || server.lists.load(Ordering::Relaxed);
+    let search = async || {
+        lab.run(["search", "app.yaml", "tell", "--json"]).await.expect(0);
+        lists()
+    };
+    let (code, printed) = log_in(&lab, &["login", "app.yaml", "crm"]).await;
+    assert_eq!(code, Some(0), "{printed}");
+    let first = search().await;
+    assert!(first > 0);
+    assert_eq!(search().await, first, "the list is cached");
+    let (code, printed) = log_in(&lab, &["login", "app.yaml", "crm"]).await;
+    assert_eq!(code, Some(0), "{printed}");
+    assert_eq!(search().await, first + 1);
 }
 
 #[tokio::test]

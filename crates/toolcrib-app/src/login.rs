@@ -1,5 +1,7 @@
 //! The login at an MCP server or an API of an app.
 
+use std::io;
+
 use toolcrib_document::Error as DocumentError;
 use toolcrib_loader_mcp::entry as mcp;
 use toolcrib_loader_mcp::{Authorization, McpSource};
@@ -18,20 +20,7 @@ impl Blueprint {
         if let Some(reason) = self.sources.iter().filter(is_named).find_map(|built| built.unusable.clone()) {
             return Err(failed(reason));
         }
-        let entries = self.app.resolved.registry.iter().zip(&self.sources);
-        let servers: Vec<_> = entries
-            .filter(|(entry, built)| {
-                matches!(entry.kind.as_deref(), Some("mcp" | "rest")) && built.unusable.is_none()
-            })
-            .filter_map(|(entry, built)| Some((entry, built.source.loader.exclusive_namespace()?)))
-            .collect();
-        let Some((entry, _)) = servers.iter().find(|(_, known)| *known == namespace) else {
-            let known: Vec<_> = servers.iter().map(|(_, known)| format!("`{known}`")).collect();
-            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            return Err(failed(format!(
-                "there is no MCP server or API of the namespace `{namespace}`; there is: {known}"
-            )));
-        };
+        let entry = self.login_entry(namespace).map_err(failed)?;
         let shared = || {
             failed(format!(
                 "all users share the login at `{namespace}`; leave the user out, or set `per_user: true` in its `auth`"
@@ -60,6 +49,39 @@ impl Blueprint {
                 "`{namespace}` needs no login: it is a command, or its `headers` hold the credentials"
             ))),
         }
+    }
+}
+
+impl Blueprint {
+    /// Removes the known list of tools of a server, which may list other tools after a login. Does nothing for an API.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the list cannot be removed.
+    pub async fn forget_tools(&self, namespace: &str) -> io::Result<()> {
+        let entry = self.login_entry(namespace).map_err(io::Error::other)?;
+        if entry.kind.as_deref() != Some("mcp") {
+            return Ok(());
+        }
+        let server = server(&self.context(), entry).map_err(io::Error::other)?;
+        server.forget_tools().await
+    }
+
+    /// Returns the entry of the MCP server or API of this namespace.
+    fn login_entry(&self, namespace: &str) -> Result<&ResolvedEntry, String> {
+        let entries = self.app.resolved.registry.iter().zip(&self.sources);
+        let servers: Vec<_> = entries
+            .filter(|(entry, built)| {
+                matches!(entry.kind.as_deref(), Some("mcp" | "rest")) && built.unusable.is_none()
+            })
+            .filter_map(|(entry, built)| Some((entry, built.source.loader.exclusive_namespace()?)))
+            .collect();
+        if let Some((entry, _)) = servers.iter().find(|(_, known)| *known == namespace) {
+            return Ok(entry);
+        }
+        let known: Vec<_> = servers.iter().map(|(_, known)| format!("`{known}`")).collect();
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        Err(format!("there is no MCP server or API of the namespace `{namespace}`; there is: {known}"))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use toolcrib_app::{Authorization, AuthorizationError, Extensions, LoopbackRedirect};
+use toolcrib_app::{Authorization, AuthorizationError, Blueprint, Extensions, LoopbackRedirect};
 use toolcrib_io::process::{Command, RunLimits, run as run_command};
 use url::Url;
 
@@ -16,13 +16,15 @@ const OPENER: &str = if cfg!(target_os = "macos") { "open" } else { "xdg-open" }
 
 pub(crate) async fn run(arguments: &Login, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
     let (namespace, user) = (&arguments.namespace, arguments.user.as_deref());
-    let authorization = crate::app_start::open(&arguments.app, extensions)?.authorization(namespace, user)?;
+    let blueprint = crate::app_start::open(&arguments.app, extensions)?;
+    let authorization = blueprint.authorization(namespace, user)?;
     if arguments.logout {
         return log_out(&authorization, namespace, json).await;
     }
     let redirect = listen(&authorization, arguments.browser).await?;
     let redirect = redirect.with_timeout(Duration::from_secs(arguments.timeout));
     let done = authorization.login(&redirect).await.map_err(|error| failure(&error))?;
+    forget_tools(&blueprint, namespace).await;
     if json {
         output::json(&json!({
             "namespace": namespace,
@@ -40,6 +42,16 @@ pub(crate) async fn run(arguments: &Login, extensions: &Extensions, json: bool) 
         output::tell("the server gives nothing to renew this login with; it ends when its token does");
     }
     Ok(Exit::Ok)
+}
+
+/// Has the tools listed again, which the server may have listed for another user.
+async fn forget_tools(blueprint: &Blueprint, namespace: &str) {
+    if let Err(error) = blueprint.forget_tools(namespace).await {
+        output::tell(&format!(
+            "warning: the tools of `{namespace}` that were listed before cannot be removed: {error}; \
+             `toolcrib tools` lists them again"
+        ));
+    }
 }
 
 async fn log_out(authorization: &Authorization, namespace: &str, json: bool) -> Result<Exit, Failure> {

@@ -94,6 +94,18 @@ impl SharedGeneration {
         Ok(())
     }
 
+    /// Removes the contents. A process that has them keeps them; the next one loads the source.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the table cannot be reached or written to.
+    pub async fn withdraw(&self) -> io::Result<()> {
+        let Some(digest) = self.digest().await? else { return Ok(()) };
+        self.table.remove(&self.id).await?;
+        self.table.remove(&self.row(&digest)).await?;
+        Ok(())
+    }
+
     /// Waits until there are other contents than those that this process has, or this process has to load the source,
     /// since no other does. Returns true in the second case.
     pub async fn changed(&self) -> bool {
@@ -153,6 +165,17 @@ mod tests {
         assert_eq!(one.table.get("source d1").await.unwrap(), None, "the ones before are removed");
         one.release().await.unwrap();
         assert!(two.is_owner().await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn contents_that_were_withdrawn_are_published_again() {
+        let [one, two] = replicas();
+        one.publish("d1", json!([1])).await.unwrap();
+        two.withdraw().await.unwrap();
+        assert_eq!(one.contents().await.unwrap(), None);
+        assert_eq!(one.table.get("source d1").await.unwrap(), None);
+        one.publish("d1", json!([1])).await.unwrap();
+        assert_eq!(two.contents().await.unwrap(), Some(json!([1])));
     }
 
     #[tokio::test(start_paused = true)]

@@ -238,7 +238,7 @@ impl ToolEngine for SessionEngines {
             result = self.run(call, context).await.0;
         }
         if result.error.as_ref().is_some_and(|error| error.kind == ErrorKind::ToolChanged) {
-            self.loaded.ask_for_load();
+            self.loaded.ask_for_fresh_load();
         }
         result
     }

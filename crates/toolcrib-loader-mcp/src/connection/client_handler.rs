@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use rmcp::model::{
@@ -62,6 +63,8 @@ pub(crate) struct ServerEvents {
     listeners: Mutex<Listeners>,
     /// Notified when a list of the server has changed.
     changed: Notify,
+    /// True if the next load asks the server, whatever list is cached.
+    has_outdated_list: AtomicBool,
     /// The number of changes of each list.
     changes: Mutex<Changes>,
     /// The watched resources.
@@ -75,6 +78,7 @@ impl ServerEvents {
         Self {
             listeners: Mutex::default(),
             changed: Notify::new(),
+            has_outdated_list: AtomicBool::default(),
             changes: Mutex::default(),
             watches: ResourceWatches::default(),
             broker: ElicitationBroker::new(server),
@@ -143,6 +147,17 @@ impl ServerEvents {
     /// Requests a load, although the server has announced no change.
     pub(crate) fn ask_for_load(&self) {
         self.changed.notify_one();
+    }
+
+    /// Requests a load from the server, since the cached list is outdated.
+    pub(crate) fn ask_for_fresh_load(&self) {
+        self.has_outdated_list.store(true, Ordering::Relaxed);
+        self.ask_for_load();
+    }
+
+    /// Returns true once for each request for a load from the server.
+    pub(crate) fn take_outdated_list(&self) -> bool {
+        self.has_outdated_list.swap(false, Ordering::Relaxed)
     }
 
     /// Returns the number of changes of each list.

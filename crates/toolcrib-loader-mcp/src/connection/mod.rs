@@ -370,9 +370,15 @@ impl McpConnection {
         self.shared.events.changes()
     }
 
-    /// Requests a load, although the server has announced no change.
-    pub(crate) fn ask_for_load(&self) {
-        self.shared.events.ask_for_load();
+    /// Requests a load from the server itself, since a separate connection has found other tools there than the known
+    /// ones.
+    pub(crate) fn ask_for_fresh_load(&self) {
+        self.shared.events.ask_for_fresh_load();
+    }
+
+    /// Returns true once for each [request](Self::ask_for_fresh_load) for a load from the server.
+    pub(crate) fn take_outdated_list(&self) -> bool {
+        self.shared.events.take_outdated_list()
     }
 
     /// Waits until the server announces that a list has changed. A change since the last call counts.

@@ -1,6 +1,7 @@
 //! What is kept of a server between two starts: its manifest, and what was approved of it.
 
 use std::fs;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -10,7 +11,7 @@ use toolcrib_port::{RejectKind, ToolEngine as _, ToolLoader as _};
 use super::server::ScriptServer;
 use super::{authorized, authorized_tool, context, invoke};
 use crate::tools::{ToolsCache, TrustLock};
-use crate::{McpConnection, McpEngine, McpLoader, McpSource};
+use crate::{McpConnection, McpEngine, McpLoader, McpSource, SessionEngines};
 
 /// Lists the tools that the file `tools` beside the log has, as JSON.
 const FROM_FILE: &str = r#"on_list() { reply "{\"tools\":$(cat "${LOG%log}tools")}"; }"#;
@@ -106,6 +107,46 @@ async fn a_known_server_is_started_by_its_first_call() {
     let result = invoke(&engine, authorized("one", json!({})), &context()).await;
     assert_eq!((result.result, kept.starts()), (json!("called one"), 2));
     engine.close().await;
+}
+
+#[tokio::test]
+async fn tools_that_were_forgotten_after_a_login_are_listed_by_the_server_again() {
+    let kept = Kept::new(&json!([tool("one", "counts")]));
+    let (loader, engine) = kept.open();
+    loader.load().await;
+    engine.close().await;
+    kept.list(&json!([tool("one", "counts"), tool("two", "needs a login")]));
+    let (loader, engine) = kept.open();
+    assert_eq!((names(&loader.load().await.tools), kept.starts()), (vec!["one".to_owned()], 1));
+
+    kept.source.forget_tools().await.unwrap();
+    assert_eq!(names(&loader.load().await.tools), ["one", "two"]);
+    engine.close().await;
+    kept.source.forget_tools().await.unwrap();
+    kept.source.forget_tools().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_separate_connection_that_finds_other_tools_has_the_list_replaced() {
+    let kept = Kept::new(&json!([tool("one", "counts")]));
+    let (loader, engine) = kept.open();
+    loader.load().await;
+    engine.close().await;
+    kept.list(&json!([tool("one", "counts backwards")]));
+
+    let connection = McpConnection::new(kept.source.clone());
+    let loader = McpLoader::new(connection.clone());
+    let engines = SessionEngines::new(connection, NonZeroUsize::MIN);
+    let old = loader.load().await.tools;
+    let call = async |tool: &toolcrib_model::Tool| {
+        invoke(&engines, authorized_tool(tool.clone(), json!({})), &context()).await
+    };
+    assert_eq!(call(&old[0]).await.error.unwrap().kind, ErrorKind::ToolChanged);
+    loader.changed().await;
+    let new = loader.load().await.tools;
+    assert_eq!(new[0].description, "counts backwards");
+    assert_eq!(call(&new[0]).await.result, "called one");
+    engines.close().await;
 }
 
 #[tokio::test]

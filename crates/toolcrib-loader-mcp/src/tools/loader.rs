@@ -231,7 +231,8 @@ impl ToolLoader for McpLoader {
                 None => LoadOutcome::default(),
             };
         }
-        let asks_server = std::mem::take(&mut self.state.lock().asks_server);
+        let asks_server =
+            self.connection.take_outdated_list() | std::mem::take(&mut self.state.lock().asks_server);
         if source.lazy
             && !asks_server
             && (!self.connection.is_open() || self.is_loaded_elsewhere().await)

@@ -72,11 +72,33 @@ impl ToolsCache {
         }
     }
 
+    /// Removes the list of a server.
+    fn forget(&self, source: &McpSource) -> io::Result<()> {
+        match std::fs::remove_file(self.file(source)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     /// Returns the path of the cache file. It depends on the identity of the server, so that another command under the
     /// same namespace has another file.
     fn file(&self, source: &McpSource) -> PathBuf {
         let digest = Fingerprint::of(&json!([self.scope, source.namespace, source.identity()]));
         Path::new(&self.folder).join(format!("{digest}.json"))
+    }
+}
+
+impl McpSource {
+    /// Removes the known list of tools, so that it is fetched again: a login may change what the server lists.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the list cannot be removed.
+    pub async fn forget_tools(&self) -> io::Result<()> {
+        if let Some(generation) = &self.generation {
+            generation.withdraw().await?;
+        }
+        self.tools_cache.as_ref().map_or(Ok(()), |tools_cache| tools_cache.forget(self))
     }
 }
 
