@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Serialize;
+
 use super::server_json::InputSpec;
 use crate::exit::Failure;
 
@@ -19,6 +21,17 @@ pub(super) struct Inputs {
     prefix: String,
     /// The variables that secrets are read from.
     variables: BTreeSet<String>,
+    /// True if a placeholder stands for each required value that is missing.
+    has_placeholders: bool,
+}
+
+/// The values and variables without which a server does not run.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Needs {
+    /// The values that `--set` gives, with their descriptions.
+    pub(super) values: BTreeMap<String, String>,
+    /// The variables that have to be set where the app runs.
+    pub(super) variables: BTreeSet<String>,
 }
 
 impl Inputs {
@@ -32,6 +45,16 @@ impl Inputs {
             given.insert(name.to_owned(), value.to_owned());
         }
         Ok(Self { given, prefix: variable_name(namespace), ..Self::default() })
+    }
+
+    /// Creates inputs without values, for a look at what would run: a placeholder stands for each required value.
+    pub(super) fn placeholders(namespace: &str) -> Self {
+        Self { prefix: variable_name(namespace), has_placeholders: true, ..Self::default() }
+    }
+
+    /// Returns what has to be given and set.
+    pub(super) fn needs(self) -> Needs {
+        Needs { values: self.missing.into_iter().collect(), variables: self.variables }
     }
 
     /// Returns the value of an input that texts may refer to; `None` without one.
@@ -65,7 +88,14 @@ impl Inputs {
             return plain(default).map(|default| Some(default.to_owned()));
         }
         if input.is_required {
-            self.missing.push((name.to_owned(), input.description.clone()));
+            let choices = match input.choices.as_slice() {
+                [] => String::new(),
+                choices => format!("one of: {}", choices.join(", ")),
+            };
+            let about = [input.description.as_str(), &choices];
+            let about: Vec<_> = about.into_iter().filter(|text| !text.is_empty()).collect();
+            self.missing.push((name.to_owned(), about.join("; ")));
+            return Ok(self.has_placeholders.then(|| format!("<{name}>")));
         }
         Ok(None)
     }

@@ -22,7 +22,7 @@ use crate::ui::output;
 use crate::ui::printable::excerpt;
 use bundle::{Bundle, MAX_BUNDLE_BYTES};
 use client::Registry;
-use inputs::Inputs;
+use inputs::{Inputs, Needs};
 use plan::{BUNDLE, Choice, choose, kinds, package_entry, remote_entry};
 use server_json::ServerJson;
 
@@ -102,7 +102,7 @@ async fn search(registry: &Registry, query: &str, limit: u8, json: bool) -> Resu
 async fn show(registry: &Registry, server: &ServerArgument, json: bool) -> Result<Exit, Failure> {
     let found = find(registry, server).await?;
     let namespace = namespace_of(found.short_name());
-    let plans: Vec<(String, Result<Value, String>)> = match &found {
+    let plans: Vec<(String, Result<Plan, String>)> = match &found {
         ServerDescription::Bundled(bundle) => {
             vec![(BUNDLE.to_owned(), planned(&namespace, |inputs| bundle.entry(&namespace, inputs)))]
         }
@@ -123,8 +123,8 @@ async fn show(registry: &Registry, server: &ServerArgument, json: bool) -> Resul
     };
     let (name, version, description, repository) = found.summary();
     if json {
-        let row = |(kind, plan): &(String, Result<Value, String>)| match plan {
-            Ok(entry) => json!({"type": kind, "entry": entry}),
+        let row = |(kind, plan): &(String, Result<Plan, String>)| match plan {
+            Ok(plan) => json!({"type": kind, "entry": plan.entry, "needs": plan.needs}),
             Err(problem) => json!({"type": kind, "problem": problem}),
         };
         output::json(&json!({
@@ -141,7 +141,10 @@ async fn show(registry: &Registry, server: &ServerArgument, json: bool) -> Resul
     }
     for (kind, plan) in &plans {
         match plan {
-            Ok(entry) => output::say(&format!("{}: {}", shown(kind), what_runs(entry))),
+            Ok(plan) => {
+                output::say(&format!("{}: {}", shown(kind), what_runs(&plan.entry)));
+                plan.needed_lines().iter().for_each(|line| output::say(&shown(line)));
+            }
             Err(problem) => {
                 output::say(&format!("{}: {}", shown(kind), excerpt(problem, MAX_SHOWN_BYTES * 4)));
             }
@@ -150,15 +153,37 @@ async fn show(registry: &Registry, server: &ServerArgument, json: bool) -> Resul
     Ok(Exit::Ok)
 }
 
-/// Returns the entry that would be written without values of the user, or the reason against it.
-fn planned(
-    namespace: &str,
-    plan: impl FnOnce(&mut Inputs) -> Result<Value, String>,
-) -> Result<Value, String> {
-    let mut inputs = Inputs::parse(&[], namespace).map_err(|failure| failure.message)?;
+/// The entry that would be written, with a placeholder for each value that the user has to give.
+struct Plan {
+    entry: Value,
+    needs: Needs,
+}
+
+impl Plan {
+    /// Returns the variables and headers of the entry, and the values that `add` needs, one on each line.
+    fn needed_lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (key, what) in [("env", "variable"), ("headers", "header")] {
+            for (name, value) in self.entry.get(key).and_then(Value::as_object).into_iter().flatten() {
+                lines.push(format!("  {what} {name}: {}", value.as_str().unwrap_or_default()));
+            }
+        }
+        for (name, description) in &self.needs.values {
+            let about = if description.is_empty() { String::new() } else { format!(" ({description})") };
+            lines.push(format!("  needs --set {name}=…{about}"));
+        }
+        for name in &self.needs.variables {
+            lines.push(format!("  needs the variable {name} where the app runs"));
+        }
+        lines
+    }
+}
+
+/// Returns the entry that would be written, and what it needs, or the reason against it.
+fn planned(namespace: &str, plan: impl FnOnce(&mut Inputs) -> Result<Value, String>) -> Result<Plan, String> {
+    let mut inputs = Inputs::placeholders(namespace);
     let entry = plan(&mut inputs)?;
-    inputs.finish()?;
-    Ok(entry)
+    Ok(Plan { entry, needs: inputs.needs() })
 }
 
 /// Returns what an entry runs or connects to.

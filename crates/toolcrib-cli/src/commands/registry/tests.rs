@@ -177,6 +177,41 @@ fn a_bundle_runs_its_entry_point_with_the_values_of_the_user() {
 }
 
 #[test]
+fn the_plan_of_a_server_that_needs_values_has_placeholders_and_names_what_is_needed() {
+    let server = with_package(&json!({
+        "packageArguments": [{"type": "named", "name": "--folder", "description": "The folder.", "isRequired": true},
+            {"type": "named", "name": "--colour", "choices": ["red", "blue"], "isRequired": true}],
+        "environmentVariables": [{"name": "API_KEY", "isSecret": true, "isRequired": true}, {"name": "VERBOSE", "default": "0"}],
+    }));
+    let server: ServerJson = serde_json::from_value(server).unwrap();
+    let Choice::Package(package) = choose(&server, None).unwrap() else { panic!("a package") };
+    let plan = super::planned("notes", |inputs| package_entry(package, "notes", inputs)).unwrap();
+    let lines = [vec![super::what_runs(&plan.entry)], plan.needed_lines()].concat();
+    insta::assert_snapshot!(lines.join("\n"), @r"
+    runs npx -y @example/notes@1.2.3 '--folder=<folder>' '--colour=<colour>'
+      variable API_KEY: ${API_KEY}
+      variable VERBOSE: 0
+      needs --set colour=… (one of: red, blue)
+      needs --set folder=… (The folder.)
+      needs the variable API_KEY where the app runs
+    ");
+
+    let remote = json!({"type": "streamable-http", "url": "https://{tenant}.example.com/mcp",
+        "variables": {"tenant": {"isRequired": true}},
+        "headers": [{"name": "Authorization", "value": "Bearer {token}",
+            "variables": {"token": {"isRequired": true, "isSecret": true}}}]});
+    let remote = serde_json::from_value(remote).unwrap();
+    let plan = super::planned("notes", |inputs| remote_entry(&remote, "notes", inputs)).unwrap();
+    let lines = [vec![super::what_runs(&plan.entry)], plan.needed_lines()].concat();
+    insta::assert_snapshot!(lines.join("\n"), @r"
+    connects to https://<tenant>.example.com/mcp
+      header Authorization: Bearer ${NOTES_TOKEN}
+      needs --set tenant=…
+      needs the variable NOTES_TOKEN where the app runs
+    ");
+}
+
+#[test]
 fn a_bundle_that_would_run_something_else_is_refused() {
     let lies = [
         json!({"type": "node", "entry_point": "a.js", "mcp_config": {"command": "bash", "args": ["-c", "x"]}}),
