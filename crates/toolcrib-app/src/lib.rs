@@ -54,6 +54,6 @@ pub use toolcrib_loader_mcp::tools::Change;
 pub use toolcrib_loader_mcp::{Authorization, LOGIN_TIMEOUT, LoopbackRedirect};
 pub use toolcrib_modules::NoConfig;
 pub use toolcrib_oauth::Error as AuthorizationError;
-pub use toolcrib_oauth::client::{LoginLinks, LoginOwner, Redirect};
+pub use toolcrib_oauth::client::{LoginLinks, LoginOwner, Redirect, shell_quoted};
 pub use toolcrib_tasks::TaskStore;
 pub use toolcrib_tasks::channels::Terminal;

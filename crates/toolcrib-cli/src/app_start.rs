@@ -1,7 +1,7 @@
 //! The start of an app for a command, and what it tells of the app.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use toolcrib_app::{App, Blueprint, Error, Extensions, LaunchOptions, TaskStore};
@@ -17,6 +17,20 @@ use crate::ui::output;
 /// app configures it, since their answer may not depend on the server that is silent.
 pub(crate) const STARTUP_PATIENCE: Duration = Duration::from_mins(1);
 
+/// The app file of this process as a word of a command line.
+static APP_WORD: OnceLock<String> = OnceLock::new();
+
+/// Names the app file of this process. A command has one.
+pub(crate) fn name_app(path: &Path) {
+    let _ = APP_WORD.set(shell_words::quote(&path.to_string_lossy()).into_owned());
+}
+
+/// Returns the app file as a word of a command line, for the commands in messages; `APP` before it is
+/// named.
+pub(crate) fn app_word() -> &'static str {
+    APP_WORD.get().map_or("APP", String::as_str)
+}
+
 /// Opens an app, whose secrets the log does not say from then on.
 pub(crate) fn open(path: &Path, extensions: &Extensions) -> Result<Blueprint, Error> {
     open_with(path, extensions, LaunchOptions::default())
@@ -27,6 +41,7 @@ pub(crate) fn open_with(
     extensions: &Extensions,
     options: LaunchOptions,
 ) -> Result<Blueprint, Error> {
+    name_app(path);
     Blueprint::new(App::open_with(path, extensions.clone())?, options)
 }
 

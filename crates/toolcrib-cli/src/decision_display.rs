@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 use toolcrib_model::QualifiedName;
 use toolcrib_policy::{Capabilities, Condition, Decision, Effect, Rule, RuleMatch};
 
+use crate::app_start::app_word;
+
 /// The most characters of a condition that are shown in a line.
 const MAX_CONDITION_CHARS: usize = 40;
 
@@ -81,7 +83,9 @@ pub(crate) fn to_change(decision: &Decision, matches: &[RuleMatch], tool: &Quali
         rule if rule.starts_with("serve.") => {
             format!("extend the `namespaces` or the `max_risk_level` of `{rule}` to `{}`", tool.namespace())
         }
-        rule if rule.starts_with(OVERRIDE) => format!("run `toolcrib enable APP {}`", tool.dotted()),
+        rule if rule.starts_with(OVERRIDE) => {
+            format!("run `toolcrib enable {} {}`", app_word(), tool.dotted())
+        }
         rule => format!("change `{rule}`"),
     }
 }

@@ -1,11 +1,14 @@
 //! Exit codes, and the failures that end a command.
 
+use std::borrow::Cow;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use toolcrib_app::Error as AppError;
 use toolcrib_model::{DENIAL_HINT, ErrorKind, ToolError};
 use toolcrib_runtime::Error as RuntimeError;
+
+use crate::app_start::app_word;
 
 /// The exit code of a command. The numbers are part of the contract of the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,15 +122,17 @@ impl From<RuntimeError> for Failure {
 }
 
 /// Returns what a person at the command line can do about an error. Hints of errors are written for models.
-pub(crate) fn advice(error: &ToolError) -> Option<&str> {
+pub(crate) fn advice(error: &ToolError) -> Option<Cow<'_, str>> {
     match (error.kind, error.hint.as_deref()) {
         // The person at the command line denied the call, or reads in the message what to do about the change.
         (ErrorKind::ApprovalDenied | ErrorKind::ToolChanged, _) => None,
-        (ErrorKind::Denied, Some(DENIAL_HINT)) => Some("`toolcrib why APP TOOL` shows the rule that decides"),
-        (ErrorKind::ApprovalRequired, _) => {
-            Some("grant it under `tools.capabilities`, or run it at a terminal")
+        (ErrorKind::Denied, Some(DENIAL_HINT)) => {
+            Some(format!("`toolcrib why {} TOOL` shows the rule that decides", app_word()).into())
         }
-        (_, hint) => hint,
+        (ErrorKind::ApprovalRequired, _) => {
+            Some("grant it under `tools.capabilities`, or run it at a terminal".into())
+        }
+        (_, hint) => hint.map(Cow::Borrowed),
     }
 }
 

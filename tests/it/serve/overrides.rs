@@ -58,6 +58,9 @@ async fn a_running_server_follows_the_profile_and_the_tools_that_its_operator_sw
     until_listed(&served, false).await;
     let call = run(&lab, &["call", "app.yaml", "team.ask", "{}"]).await;
     assert!(call.report().contains("there is no tool `team.ask`"), "{}", call.report());
+    let hint =
+        "hint: namespace `team` is disabled; `toolcrib enable app.yaml team.ask` enables the tool again";
+    assert!(call.report().contains(hint), "{}", call.report());
     run(&lab, &["enable", "app.yaml", "team.ask"]).await.expect(0);
     until_listed(&served, true).await;
     let refused = run(&lab, &["enable", "app.yaml", "hello.say_hello"]).await.expect(2);

@@ -1,5 +1,6 @@
 //! `toolcrib call`.
 
+use std::borrow::Cow;
 use std::io::Read;
 use std::path::Path;
 
@@ -7,7 +8,7 @@ use serde_json::Value;
 use toolcrib_app::{Extensions, TaskStore};
 use toolcrib_document::{Format, Limits, parse};
 use toolcrib_io::files::read_bounded;
-use toolcrib_model::{ErrorKind, JsonObject, ToolCall};
+use toolcrib_model::{ErrorKind, JsonObject, ToolCall, ToolError};
 
 use crate::app_start::{exit_of_rejects, open_with, patient, start_briefly};
 use crate::approver::{RuleWriter, approver_of_one_call};
@@ -35,6 +36,10 @@ pub(crate) async fn run(arguments: &Call, extensions: &Extensions, json: bool) -
     let context = arguments.caller.context(SESSION)?.with_message("1");
     let context = context.with_cancel(turn.cancel()).with_full_results();
     let result = runtime.executor().call(call, &context).await;
+    // A disabled tool is as if it were not there.
+    let is_refused = |error: &ToolError| matches!(error.kind, ErrorKind::Denied | ErrorKind::UnknownTool);
+    let is_refused = result.error.as_ref().is_some_and(is_refused);
+    let enabling = is_refused.then(|| runtime.enable_hint(&arguments.name)).flatten();
     let rejected = runtime.snapshot().rejected().to_vec();
     crate::app_start::tell_missing_records(&runtime);
     runtime.close().await;
@@ -58,7 +63,7 @@ pub(crate) async fn run(arguments: &Call, extensions: &Extensions, json: bool) -
         Some(error) => {
             output::rejects(&rejected);
             output::tell(&format!("error: {}: {}", error.kind, error.message));
-            if let Some(hint) = advice(error) {
+            if let Some(hint) = enabling.map(Cow::Owned).or_else(|| advice(error)) {
                 output::tell(&format!("hint: {hint}"));
             }
             // A tool may be missing because its source is.

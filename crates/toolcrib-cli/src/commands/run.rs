@@ -22,7 +22,7 @@ use toolcrib_app::{AgentSetup, App, ChosenModel, Extensions};
 use toolcrib_port::{CallContext, ToolCaller};
 use toolcrib_runtime::Runtime;
 
-use crate::app_start::{start, tell_missing_records};
+use crate::app_start::{name_app, start, tell_missing_records};
 use crate::approver::{RuleWriter, approver};
 use crate::arguments::{Chat, Reasoning, Run, RunOptions};
 use crate::delegated_calls::DelegatedCalls;
@@ -65,18 +65,20 @@ pub(crate) async fn run(arguments: Run, extensions: &Extensions, json: bool) -> 
 
 /// Runs `toolcrib chat`.
 pub(crate) async fn chat(arguments: Chat, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
-    if json {
-        return Err(Failure::bad_input(
-            "`chat` is for people; `toolcrib run APP PROMPT --json` prints a document",
-        ));
-    }
     let Chat { app, options } = arguments;
+    if json {
+        let app = shell_words::quote(&app.to_string_lossy()).into_owned();
+        return Err(Failure::bad_input(format!(
+            "`chat` is for people; `toolcrib run {app} PROMPT --json` prints a document"
+        )));
+    }
     start_and_drive(RunRequest { app, form: Form::Chat, options }, extensions, json).await
 }
 
 async fn start_and_drive(task: RunRequest, extensions: &Extensions, json: bool) -> Result<Exit, Failure> {
     let interrupts = Interrupts::watch();
     let rules = RuleWriter::new(task.app.clone(), extensions.clone());
+    name_app(&task.app);
     let mut app = App::open_with(&task.app, extensions.clone())?;
     let first = app.config.agents.first().map(|agent| agent.id.as_str());
     if let Some(agent) = task.options.agent.as_deref().or(first).filter(|_| !json) {

@@ -71,7 +71,7 @@ fn show(outcome: &ScriptOutcome, app: &Path, explain: bool) {
     if let Some(error) = &outcome.error {
         output::tell(&format!("error: {}: {}", error.kind, printable(&error.message, Layout::Lines)));
         if let Some(hint) = advice(error) {
-            output::tell(&format!("hint: {}", printable(hint, Layout::Lines)));
+            output::tell(&format!("hint: {}", printable(&hint, Layout::Lines)));
         }
     } else if outcome.state == ScriptState::Paused {
         let tools: Vec<_> =

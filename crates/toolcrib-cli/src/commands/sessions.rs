@@ -11,6 +11,7 @@ use toolcrib_agent::Message;
 use toolcrib_app::{App, Extensions};
 use toolcrib_tasks::store::LazyStore;
 
+use crate::app_start::{app_word, name_app};
 use crate::arguments::{Sessions, SessionsCommand};
 use crate::exit::{Exit, Failure};
 use crate::session::{StoredConversation, age, list, read, remove};
@@ -25,6 +26,7 @@ pub(crate) async fn run(arguments: &Sessions, extensions: &Extensions, json: boo
     if !app.is_file() {
         return Err(Failure::bad_input(format!("{}: there is no such app file", app.display())));
     }
+    name_app(app);
     let store = App::open_with(app, extensions.clone())?.shared_store().cloned();
     let store = store.as_ref();
     match arguments.command.as_ref().unwrap_or(&SessionsCommand::List) {
@@ -59,7 +61,10 @@ pub(crate) async fn print_list(
         return Ok(());
     }
     if sessions.is_empty() {
-        output::tell("there are no sessions; `toolcrib run APP --session ID` begins one");
+        output::tell(&format!(
+            "there are no sessions; `toolcrib run {} --session ID` begins one",
+            app_word()
+        ));
         return Ok(());
     }
     let left_out = count - sessions.len();
@@ -97,7 +102,8 @@ fn show(stored: &StoredConversation, json: bool) {
     if stored.conversation.is_open() {
         let id = &stored.id;
         output::tell(&format!(
-            "the last run was interrupted; `toolcrib run APP --session {id}` continues it"
+            "the last run was interrupted; `toolcrib run {} --session {id}` continues it",
+            app_word()
         ));
     }
 }

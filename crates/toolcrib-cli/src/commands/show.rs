@@ -4,7 +4,7 @@ use toolcrib_app::Extensions;
 use toolcrib_meta::ToolCard;
 use toolcrib_policy::Decision;
 
-use crate::app_start::look;
+use crate::app_start::{app_word, look};
 use crate::arguments::{Show, principal};
 use crate::exit::{Exit, Failure};
 use crate::{decision_display, ui::output};
@@ -63,7 +63,7 @@ fn print(card: &ToolCard, policies: &[String]) {
             output::say(&format!("warning: {unchecked}"));
         }
         if let Some(params) = form.example_call.as_ref().and_then(|call| call.get("params")) {
-            output::say(&format!("example: toolcrib call APP {} '{params}'", card.name));
+            output::say(&format!("example: toolcrib call {} {} '{params}'", app_word(), card.name));
         }
     }
     for (argument, suppliers) in &card.suppliers {

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use toolcrib_app::{Extensions, TaskStore};
-use toolcrib_model::ToolError;
+use toolcrib_model::{ErrorKind, ToolError};
 use toolcrib_tasks::store::StoreError;
 use toolcrib_tasks::{TaskSummary, Tasks};
 
-use crate::app_start::open;
+use crate::app_start::{app_word, open};
 use crate::arguments::{Tasks as Arguments, TasksCommand};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupts;
@@ -124,6 +124,9 @@ fn line(summary: &TaskSummary) -> String {
 }
 
 fn failure(error: &ToolError) -> Failure {
-    let hint = error.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+    let hint = match error.kind {
+        ErrorKind::NotFound => format!("; `toolcrib tasks {}` lists all", app_word()),
+        _ => error.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default(),
+    };
     Failure::new(Exit::of(error.kind), format!("{}{hint}", error.message))
 }

@@ -25,8 +25,10 @@ pub(crate) async fn run(arguments: &Trace, extensions: &Extensions, json: bool) 
             return Err(Failure::bad_input(format!("{}: there is no such app file", source.display())));
         }
         (false, None) => {
-            let message =
-                "expected `--session ID` with an app file; `toolcrib sessions APP` lists the sessions";
+            let message = format!(
+                "expected `--session ID` with an app file; `toolcrib sessions {}` lists the sessions",
+                shell_words::quote(&source.to_string_lossy())
+            );
             return Err(Failure::bad_input(message));
         }
     };

@@ -13,6 +13,7 @@ use toolcrib_tasks::store::LazyStore;
 
 use super::format::{COPIES, EXTENSION, Head, MAX_SESSION_BYTES, check, folder_of, results_of};
 use super::shared;
+use crate::app_start::app_word;
 use crate::exit::Failure;
 use crate::trace::TimedEntry;
 use crate::ui::printable::{Layout, cut, excerpt};
@@ -225,7 +226,7 @@ fn find(folder: &Path, id: &str) -> Result<(PathBuf, File), Failure> {
 }
 
 fn unknown(id: &str) -> Failure {
-    Failure::bad_input(format!("there is no session `{id}`; `toolcrib sessions APP` lists all"))
+    Failure::bad_input(format!("there is no session `{id}`; `toolcrib sessions {}` lists all", app_word()))
 }
 
 /// Returns the last exchanges of a continued conversation, each side in a few lines. `None` if it is empty.

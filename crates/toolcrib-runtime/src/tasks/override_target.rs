@@ -1,8 +1,9 @@
 //! The targets of overrides, as operators name them.
 
+use toolcrib_app::shell_quoted;
 use toolcrib_document::nearest;
 use toolcrib_policy::{OverrideTarget, Overrides, RUNTIME_NAMESPACE};
-use toolcrib_registry::{Entry, Snapshot};
+use toolcrib_registry::{Entry, Overloads, Snapshot};
 
 use super::overrides::is_disabled;
 use crate::{OverrideError, Runtime};
@@ -43,6 +44,29 @@ impl Runtime {
             return Err(OverrideError::NotOverridden { target: target.clone() });
         }
         Ok(self.set_override(target, None).await?)
+    }
+
+    /// Returns the advice to an operator whose call of a tool is refused because the tool is disabled.
+    pub fn enable_hint(&self, tool: &str) -> Option<String> {
+        let overrides = self.executor().policy().overrides();
+        let snapshot = self.snapshot();
+        let file = shell_quoted(&self.app().file.name);
+        let overloads = snapshot.find(tool, |entry| overrides.disabled(&entry.tool).is_some()).ok();
+        if let Some(tool) = overloads.as_ref().and_then(Overloads::first).map(|entry| &entry.tool) {
+            let (target, tool) = (overrides.disabled(tool)?, shell_quoted(&tool.name.dotted()));
+            return Some(format!(
+                "{target} is disabled; `toolcrib enable {file} {tool}` enables the tool again"
+            ));
+        }
+        // The tools of a source may be unknown while it is disabled.
+        let target = overrides.targets.iter().find(|(target, is_enabled)| match target {
+            OverrideTarget::Namespace(namespace) if !**is_enabled => {
+                tool.strip_prefix(namespace.as_str()).is_some_and(|rest| rest.starts_with(['.', ':', '_']))
+            }
+            _ => false,
+        });
+        let (target, _) = target?;
+        Some(format!("{target} is disabled; `toolcrib enable {file} {}` enables it again", target.id()))
     }
 
     /// Returns the target that a text means: a source, a namespace, or a tool in any spelling, or one with its kind, such

@@ -208,7 +208,7 @@ impl Tasks {
             return Ok(OwnedTask::Script(task));
         }
         let message = format!("there is no task `{id}`");
-        Err(ToolError::new(ErrorKind::NotFound, message).with_hint("`toolcrib tasks APP` lists all"))
+        Err(ToolError::new(ErrorKind::NotFound, message))
     }
 
     /// Returns the last checks of a watcher in this process, the last one first.
