@@ -61,6 +61,8 @@ struct LoadedModule {
     description: Option<String>,
     /// The tools by name, with the digests of their schemas.
     tools: BTreeMap<String, Fingerprint>,
+    /// The outcome of the load.
+    loaded: LoadOutcome,
 }
 
 impl WorkerModule {
@@ -183,6 +185,10 @@ impl ToolLoader for WorkerModule {
     }
 
     async fn load(&self) -> LoadOutcome {
+        if self.supervisor.is_suspended() {
+            // No caller may use the tools. Those that are known can be named by the operator.
+            return self.known.lock().loaded.clone();
+        }
         let failed = |reason: String| LoadOutcome::failed(&self.source, RejectKind::Unavailable, reason);
         let worker = match self.worker().await {
             Ok(worker) => worker,
@@ -193,7 +199,7 @@ impl ToolLoader for WorkerModule {
             Ok(Ok(Listing { description, loaded })) => {
                 let tools = fingerprints(&loaded);
                 worker.tools.lock().clone_from(&tools);
-                *self.known.lock() = LoadedModule { description, tools };
+                *self.known.lock() = LoadedModule { description, tools, loaded: loaded.clone() };
                 loaded
             }
             Ok(Err(reason)) => failed(format!("the worker {}: {reason}", self.label())),
@@ -203,6 +209,14 @@ impl ToolLoader for WorkerModule {
 
     fn saved(&self) {
         self.supervisor.retire();
+    }
+
+    async fn set_suspended(&self, is_suspended: bool) {
+        if is_suspended {
+            self.supervisor.suspend().await;
+        } else {
+            self.supervisor.resume();
+        }
     }
 
     fn instructions(&self) -> Option<String> {

@@ -31,6 +31,8 @@ pub(super) struct Supervisor {
     /// Held while a worker is started, so that concurrent callers wait for the same one.
     history: tokio::sync::Mutex<RestartHistory>,
     is_closed: AtomicBool,
+    /// True while no caller may use the module.
+    is_suspended: AtomicBool,
     /// True if files of the worker have changed since it was started.
     is_stale: AtomicBool,
 }
@@ -99,6 +101,10 @@ impl Supervisor {
             let message = format!("the worker {label} is closed");
             return Err(WorkerUnavailable { is_retryable: false, ..unavailable(message) });
         }
+        if self.is_suspended() {
+            let message = format!("the worker {label} is not started while its source is disabled");
+            return Err(WorkerUnavailable { is_retryable: false, ..unavailable(message) });
+        }
         if self.is_stale.swap(false, Ordering::AcqRel) {
             self.slot.0.lock().take();
             *history = RestartHistory::default();
@@ -161,9 +167,29 @@ impl Supervisor {
         self.is_stale.store(true, Ordering::Release);
     }
 
+    /// Ends the worker, and starts no other until [`resume`](Self::resume). Calls under way end.
+    pub(super) async fn suspend(&self) {
+        self.is_suspended.store(true, Ordering::Release);
+        self.end_worker().await;
+    }
+
+    /// Lets a worker be started again.
+    pub(super) fn resume(&self) {
+        self.is_suspended.store(false, Ordering::Release);
+    }
+
+    /// Returns true if no worker is started.
+    pub(super) fn is_suspended(&self) -> bool {
+        self.is_suspended.load(Ordering::Acquire)
+    }
+
     /// Ends the worker, and starts no other.
     pub(super) async fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
+        self.end_worker().await;
+    }
+
+    async fn end_worker(&self) {
         // A worker that is being started ends with its start.
         let _history = self.history.lock().await;
         let worker = self.slot.0.lock().take();

@@ -8,7 +8,7 @@ use toolcrib_policy::Access;
 use toolcrib_policy::access::AccessRules;
 use toolcrib_port::{CallContext, LoadOutcome, RejectKind, ToolEngine as _, ToolLoader as _};
 
-use super::{App, SIX_LINES, authorized, outcome, python, until};
+use super::{App, PROCESS, SIX_LINES, authorized, ended, outcome, python, until};
 use crate::ModuleSettings;
 use crate::worker::WorkerModule;
 
@@ -136,4 +136,24 @@ async fn only_programs_that_may_be_started_are() {
     let module = app.module_with(ModuleSettings { env: python(), access, ..Default::default() });
     let reason = reason(&module).await;
     assert!(reason.contains("may not start `python3`"), "{reason}");
+}
+
+#[tokio::test]
+async fn the_worker_of_a_disabled_source_ends_and_is_started_again_when_the_source_is_enabled() {
+    let app = App::new(PROCESS);
+    let module = app.module();
+    let call = authorized(&module, "process", &json!({})).await;
+    let context = CallContext::new("test");
+    let process = module.invoke(&call, &context).await.result["pid"].clone();
+    module.set_suspended(true).await;
+    ended(&process).await;
+    assert!(!module.load().await.tools.is_empty(), "the operator can name its tools");
+    let error = module.invoke(&call, &context).await.error.unwrap();
+    assert!(error.message.contains("is not started while its source is disabled"), "{error}");
+    assert!(!error.retryable);
+
+    module.set_suspended(false).await;
+    let again = module.invoke(&call, &context).await.result["pid"].clone();
+    assert!(again.is_number() && again != process, "{again}");
+    module.close().await;
 }
