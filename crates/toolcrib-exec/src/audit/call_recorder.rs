@@ -114,6 +114,9 @@ impl CallRecorder {
     /// Records the original tool that a call of a view reaches.
     pub fn set_original(&mut self, call: &Call) {
         self.set_original_name(&call.tool, &call.source);
+        if let Some(open) = self.open.as_mut().filter(|open| open.settings.has_values) {
+            open.record.original_arguments = Some(open.values(kept(&call.arguments)));
+        }
     }
 
     fn set_original_name(&mut self, tool: &Tool, source: &str) {
@@ -252,6 +255,7 @@ impl OpenRecord {
             arguments_hash: None,
             arguments_shape: Value::Null,
             arguments: None,
+            original_arguments: None,
             result: None,
             error: None,
             repairs: 0,
@@ -323,13 +327,17 @@ impl OpenRecord {
         if !self.settings.has_values {
             return;
         }
-        let mut values = self.arguments.clone().map_or(Value::Null, Value::Object);
-        if json_bytes(&values, MAX_VALUES_BYTES).is_some() {
-            self.settings.secrets.redactor().redact_value(&mut values);
-        } else {
-            values = Value::Null;
+        self.record.arguments = Some(self.values(self.arguments.clone()));
+    }
+
+    /// Returns arguments as a record has them: without secrets, and `null` if they are too large.
+    fn values(&self, arguments: Option<JsonObject>) -> Value {
+        let mut values = arguments.map_or(Value::Null, Value::Object);
+        if json_bytes(&values, MAX_VALUES_BYTES).is_none() {
+            return Value::Null;
         }
-        self.record.arguments = Some(values);
+        self.settings.secrets.redactor().redact_value(&mut values);
+        values
     }
 
     /// Sends the record to the sink. A panic of the sink must not affect the call, and this may run while a future is

@@ -68,6 +68,10 @@ pub struct Record {
     /// The arguments without secrets, if the operator enables this. `null` if they exceed 64 KiB.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Value>,
+    /// The arguments of the original tool without secrets, if the tool is a shape of it and the operator enables values.
+    /// `null` if they exceed 64 KiB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub original_arguments: Option<Value>,
     /// The result of the engine without secrets, if the operator enables this and the call has one of at most 64 KiB.
     /// Otherwise the field is absent.
     #[serde(skip_serializing_if = "Option::is_none")]

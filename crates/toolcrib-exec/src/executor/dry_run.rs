@@ -16,6 +16,8 @@ pub struct DryRun {
     pub tool: Option<Arc<Tool>>,
     /// The final arguments, unless the call fails.
     pub arguments: Option<JsonObject>,
+    /// The original tools that a shaped tool stands for, in the order in which they are tried, with their arguments.
+    pub originals: Vec<(Arc<Tool>, JsonObject)>,
     /// The repairs that made the arguments fit.
     pub repairs: Vec<Repair>,
     /// The decision of the policy, if the call got that far. For the operator only.
@@ -27,6 +29,8 @@ pub struct DryRun {
 impl DryRun {
     pub(crate) fn new(resolved: ResolvedCall) -> Self {
         let arguments = resolved.call().map(|call| call.arguments.clone());
+        let originals = resolved.call().into_iter().flat_map(|call| &call.originals);
+        let originals = originals.map(|call| (Arc::clone(&call.tool), call.arguments.clone())).collect();
         let ResolvedCall { entry, repairs, state, denied, .. } = resolved;
         let (decision, error) = match state {
             CallState::Authorized(call) => (Some(call.decision().clone()), None),
@@ -35,6 +39,13 @@ impl DryRun {
             CallState::Taken => (None, None),
         };
         let entry = entry.or_else(|| denied.map(|(entry, _)| entry));
-        Self { tool: entry.map(|entry| Arc::clone(&entry.tool)), arguments, repairs, decision, error }
+        Self {
+            tool: entry.map(|entry| Arc::clone(&entry.tool)),
+            arguments,
+            originals,
+            repairs,
+            decision,
+            error,
+        }
     }
 }

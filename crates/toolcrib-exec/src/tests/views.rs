@@ -79,7 +79,7 @@ async fn fixture_with(first: Source, capabilities: Value, approver: Arc<dyn Appr
     let policy = Policy::new(&serde_json::from_value(capabilities).unwrap(), []).unwrap();
     let records = Arc::new(MemorySink::default());
     let executor = Executor::new(Arc::new(registry), Arc::new(policy), approver)
-        .with_audit(Audit::new(records.clone()))
+        .with_audit(Audit::new(records.clone()).with_values())
         .with_engine("one", first.clone())
         .with_engine("two", second.clone());
     Fixture { executor: Arc::new(executor), records, first, second }
@@ -121,6 +121,23 @@ async fn the_engine_gets_the_original_call_and_the_caller_the_result_of_the_shap
     let record = fixture.records.records().pop().unwrap();
     assert_eq!(record.tool.as_deref(), Some("web::find"));
     assert_eq!(record.original.as_deref(), Some("github::search"));
+    assert_eq!(record.arguments, Some(json!({"query": "x"})));
+    assert_eq!(record.original_arguments, Some(json!({"q": "x", "owner": "ada"})));
+}
+
+#[tokio::test]
+async fn a_dry_run_of_a_shaped_tool_names_the_calls_of_its_originals() {
+    let fixture = fixture(granted(), Arc::new(DenyAll)).await;
+    let call = ToolCall::new("web.find", json!({"query": "x"}).as_object().unwrap().clone());
+    let run = fixture.executor.dry_run(call, &CallContext::new("s").with_user("ada"));
+    let originals: Vec<_> =
+        run.originals.iter().map(|(tool, arguments)| (tool.name.dotted(), json!(arguments))).collect();
+    let expected = [
+        ("github.search".to_owned(), json!({"q": "x", "owner": "ada"})),
+        ("google.search".to_owned(), json!({"text": "x"})),
+    ];
+    assert_eq!(originals, expected);
+    assert_eq!(fixture.runs(), (0, 0));
 }
 
 #[tokio::test]

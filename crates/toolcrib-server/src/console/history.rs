@@ -128,6 +128,11 @@ impl PastCall {
         self.record.agent.as_deref()
     }
 
+    /// Returns the user on whose behalf the call was made, if known.
+    pub(crate) fn user(&self) -> Option<&str> {
+        self.record.user.as_deref()
+    }
+
     /// Returns the tool, or the requested name if there is no such tool.
     pub(crate) fn tool(&self) -> String {
         let name = self.record.tool.as_deref().or(self.record.called.as_deref());

@@ -22,6 +22,9 @@ struct Record {
     tool: Option<String>,
     outcome: String,
     arguments: Option<JsonObject>,
+    /// The tool that ran, if `tool` is a shape of it, and its arguments.
+    original: Option<String>,
+    original_arguments: Option<JsonObject>,
     #[serde(default, deserialize_with = "present")]
     result: Option<Value>,
     error: Option<RecordedError>,
@@ -72,8 +75,13 @@ pub(super) fn read(path: &Path) -> Result<Vec<RecordedCall>, String> {
     Ok(calls)
 }
 
+/// Returns the call that an engine ran: of a shaped tool, that of the original.
 fn call(record: Record) -> Option<RecordedCall> {
-    let (namespace, name) = record.tool.as_deref()?.split_once("::")?;
+    let (tool, arguments) = match record.original {
+        Some(original) => (original, record.original_arguments?),
+        None => (record.tool?, record.arguments?),
+    };
+    let (namespace, name) = tool.split_once("::")?;
     let tool = QualifiedName::new(namespace, name).ok()?;
     let outcome = match (record.outcome.as_str(), record.error) {
         (OK, _) => Ok(record.result?),
@@ -85,5 +93,5 @@ fn call(record: Record) -> Option<RecordedCall> {
         }
         _ => return None,
     };
-    Some(RecordedCall { tool, arguments: record.arguments?, outcome })
+    Some(RecordedCall { tool, arguments, outcome })
 }

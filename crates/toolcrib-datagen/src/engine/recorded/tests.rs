@@ -133,3 +133,21 @@ fn a_record_that_is_being_written_is_left_out() {
     let outcomes: Vec<_> = engine.calls.into_values().collect();
     assert_eq!(outcomes, [vec![Ok(Value::Null), Ok(Value::Null)]]);
 }
+
+#[tokio::test]
+async fn the_call_of_a_shaped_tool_is_the_result_of_its_original() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("audit.jsonl");
+    let lines = [
+        json!({"tool": "shop::stock", "arguments": {"place": "A"}, "outcome": "ok", "result": {"books": 4},
+            "original": "books::count", "original_arguments": {"shelf": 3}}),
+        // A record of a version that did not write the arguments of originals.
+        json!({"tool": "shop::stock", "arguments": {"place": "B"}, "outcome": "ok", "result": {"books": 5},
+            "original": "books::count"}),
+    ];
+    std::fs::write(&log, lines.map(|line| format!("{line}\n")).concat()).unwrap();
+    let (sessions, _executor) = open(&log).unwrap();
+    let session = sessions.setup("a", JsonObject::new()).unwrap();
+    let results = sessions.execute(session.name(), vec![count(3), count(4)]).await.unwrap();
+    assert_eq!(books(&results), [Some(4), None]);
+}

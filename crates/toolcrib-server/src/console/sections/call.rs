@@ -106,6 +106,14 @@ pub(super) fn dry_run(run: &DryRun) -> Markup {
                 p { "Final arguments:" }
                 pre tabindex="0" { (text_to(&json, MAX_ARGUMENTS_CHARS)) }
             }
+            @for (place, (tool, arguments)) in run.originals.iter().enumerate() {
+                @let json = serde_json::to_string_pretty(arguments).unwrap_or_default();
+                p {
+                    @if place == 0 { "A shape of " } @else { "If that is unavailable, a shape of " }
+                    code { (text(&tool.name.dotted())) } ", which gets:"
+                }
+                pre tabindex="0" { (text_to(&json, MAX_ARGUMENTS_CHARS)) }
+            }
         }
     }
 }
@@ -177,6 +185,9 @@ fn timeline(call: &PastCall, has_arguments: bool) -> Markup {
             @if let Some(trace) = &record.trace { (step("Trace", html! { code { (text(trace)) } })) }
             @if let Some(arguments) = record.arguments.as_ref().filter(|arguments| has_arguments && !arguments.is_null()) {
                 (step("Arguments", recorded_arguments(arguments)))
+            }
+            @if let Some(arguments) = record.original_arguments.as_ref().filter(|arguments| has_arguments && !arguments.is_null()) {
+                (step("Arguments of the original", recorded_arguments(arguments)))
             }
         }
     }

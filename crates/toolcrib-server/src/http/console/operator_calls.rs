@@ -9,7 +9,7 @@ use axum::response::Response;
 use http::{Request, StatusCode};
 use toolcrib_app::sections::serve::{LOCAL_CLIENT, sessions_of};
 use toolcrib_exec::DryRun;
-use toolcrib_model::ToolCall;
+use toolcrib_model::{ErrorKind, ToolCall};
 use toolcrib_policy::OPERATOR;
 use toolcrib_port::CallContext;
 use toolcrib_registry::Overloads;
@@ -62,7 +62,14 @@ pub(in crate::http) async fn call_tool(
         CallContext::new(sessions_of(LOCAL_CLIENT) + SESSION).with_user(OPERATOR).with_cancel(cancel);
     let (lease, state) = (console_request.lease.clone(), Arc::clone(&state));
     tokio::spawn(async move {
-        let result = lease.runtime.executor().call(call, &context).await;
+        let tool = call.name.clone();
+        let mut result = lease.runtime.executor().call(call, &context).await;
+        if let Some(error) = &mut result.error
+            && matches!(error.kind, ErrorKind::Denied | ErrorKind::UnknownTool)
+            && let Some(hint) = lease.runtime.enable_hint(&tool)
+        {
+            error.hint = Some(hint);
+        }
         if let Some(console) = &state.console {
             console.inner.trials.end(number, &result);
         }
@@ -105,6 +112,10 @@ fn dry_run(request: &ConsoleRequest<'_>, fields: &Fields) -> Result<DryRun, Stri
     let mut context = CallContext::new(call.session());
     if let Some(agent) = call.agent() {
         context = context.with_agent(agent);
+    }
+    // A shaped tool may take a value from the user.
+    if let Some(user) = call.user() {
+        context = context.with_user(user);
     }
     Ok(request.lease.runtime.executor().dry_run(ToolCall::new(call.tool(), arguments), &context))
 }
