@@ -1,6 +1,7 @@
 //! The state that all clients share.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
@@ -9,18 +10,23 @@ use tokio::sync::{Mutex as AsyncMutex, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use toolcrib_app::sections::serve::SurfaceMode;
+use toolcrib_port::{CallPhase, PhaseTracker};
 use toolcrib_runtime::Runtime;
 
 use crate::app_version::{AppVersion, Lease, Listener};
 use crate::approval::{PendingApprovals, SuspendedCalls};
-use crate::calls::execution::RunningCall;
+use crate::calls::execution::{CallProgress, RunningCall};
 use crate::calls::tasks::Tasks;
 use crate::client::Client;
 use crate::console::Console;
+use crate::http::DRAIN;
 use crate::metrics::Metrics;
 use crate::replica::worker::work;
 use crate::surface::{Audience, ListCost, VisibleTools};
 use crate::{Error, ServerSettings};
+
+/// The most calls that a shutdown names.
+const MAX_NAMED_CALLS: usize = 5;
 
 /// An app as an MCP server. A clone is the same server.
 #[derive(Clone)]
@@ -48,6 +54,8 @@ pub(crate) struct Shared {
     pub(crate) suspended: SuspendedCalls<RunningCall>,
     pub(crate) tasks: Tasks,
     pub(crate) metrics: Metrics,
+    /// The calls that clients wait for, by their numbers.
+    calls: Mutex<BTreeMap<u64, CallProgress>>,
     /// The number of answers that are not sent yet.
     unsent: watch::Sender<usize>,
     /// Cancelled when no further calls are accepted.
@@ -58,6 +66,12 @@ pub(crate) struct Shared {
 
 /// A running call, counted until this is dropped.
 pub(crate) struct RunningCallGuard<'a>(&'a Metrics);
+
+/// The entry of a call that a client waits for, which is removed when this is dropped.
+pub(crate) struct ListedCall<'a> {
+    shared: &'a Shared,
+    number: u64,
+}
 
 /// An answer that is not completely sent, counted until this is dropped. The shutdown of the server waits for it.
 pub(crate) struct UnsentAnswer(Arc<Shared>);
@@ -78,6 +92,7 @@ impl Server {
             suspended: SuspendedCalls::new()?,
             tasks: Tasks::default(),
             metrics: Metrics::default(),
+            calls: Mutex::default(),
             unsent: watch::Sender::new(0),
             draining: CancellationToken::new(),
             closing: CancellationToken::new(),
@@ -109,6 +124,23 @@ impl Server {
         self
     }
 
+    /// Says which calls of clients a shutdown waits for, and how long; `None` if it waits for none.
+    pub fn shutdown_notice(&self) -> Option<String> {
+        let calls = self.shared.calls.lock();
+        let is_waiting = |call: &&CallProgress| call.phase.phase() == CallPhase::WaitingForPerson;
+        let (waiting, running): (Vec<_>, Vec<_>) = calls.values().partition(is_waiting);
+        let mut parts = Vec::new();
+        if !running.is_empty() {
+            let names = listed(running.iter().map(|call| format!("`{}`", call.tool)));
+            parts.push(format!("waiting up to {} s for running calls: {names}", DRAIN.as_secs()));
+        }
+        if !waiting.is_empty() {
+            let names = listed(waiting.iter().map(|call| format!("`{}`", call.tool)));
+            parts.push(format!("calls that wait for a person end now: {names}"));
+        }
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+
     /// Returns the token cost of the tool list for a local client without a token.
     pub fn list_cost(&self) -> Result<ListCost, Error> {
         let runtime = self.shared.runtime();
@@ -116,6 +148,16 @@ impl Server {
         let listed = |mode| Ok::<_, Error>(VisibleTools::of_client(&runtime, mode, audience)?);
         Ok(ListCost::new(&listed(self.shared.settings.surface)?, &listed(Some(SurfaceMode::Direct))?))
     }
+}
+
+/// Joins the first names of a list.
+fn listed(names: impl ExactSizeIterator<Item = String>) -> String {
+    let more = names.len().saturating_sub(MAX_NAMED_CALLS);
+    let mut text = names.take(MAX_NAMED_CALLS).collect::<Vec<_>>().join(", ");
+    if more > 0 {
+        let _ = write!(text, ", and {more} more");
+    }
+    text
 }
 
 impl Shared {
@@ -182,6 +224,20 @@ impl Shared {
         Ok(RunningCallGuard(&self.metrics))
     }
 
+    /// Lists a call that a client waits for.
+    pub(crate) fn list_call(&self, call: CallProgress) -> ListedCall<'_> {
+        let mut calls = self.calls.lock();
+        let number = calls.last_key_value().map_or(0, |(last, _)| last + 1);
+        calls.insert(number, call);
+        ListedCall { shared: self, number }
+    }
+
+    /// Waits until no further calls are accepted and a call waits for a person.
+    pub(crate) async fn interrupted(&self, phase: &PhaseTracker) {
+        self.draining.cancelled().await;
+        phase.wait_until(|phase| phase == CallPhase::WaitingForPerson).await;
+    }
+
     /// Records a request whose answer has to be sent.
     pub(crate) fn track_answer(self: &Arc<Self>) -> UnsentAnswer {
         self.unsent.send_modify(|unsent| *unsent += 1);
@@ -199,6 +255,12 @@ impl Shared {
 impl Drop for RunningCallGuard<'_> {
     fn drop(&mut self) {
         self.0.running.fetch_sub(1, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+impl Drop for ListedCall<'_> {
+    fn drop(&mut self) {
+        self.shared.calls.lock().remove(&self.number);
     }
 }
 

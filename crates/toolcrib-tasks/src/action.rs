@@ -12,6 +12,7 @@ use toolcrib_port::{CallJournal, PhaseTracker};
 
 use crate::Services;
 use crate::owner::Owner;
+use crate::store::StoreError;
 
 /// An action that a task performs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -79,6 +80,12 @@ impl CallJournal for RepeatableCall {
     }
 }
 
+/// Returns the error of a call that does not run, since it would look as if it had not begun.
+pub(crate) fn unrecorded_start(error: &StoreError) -> ToolError {
+    ToolError::new(ErrorKind::Unavailable, format!("the start of the call cannot be recorded: {error}"))
+        .with_hint("the call did not run; try again later")
+}
+
 /// The reason why an action cannot be read, with the forms that can.
 const UNCLEAR: &str = "it is not clear what an action is to do. Give one of these forms: {\"message\": \"Stand up!\"} to tell \
                        something; {\"tool\": \"shop.order\", \"params\": {\"amount\": 1}} to call a tool";
@@ -112,6 +119,11 @@ impl Action {
         }
     }
 
+    /// Returns true if a journal records when the action begins. Otherwise it begins with its run.
+    pub(crate) fn records_start(&self) -> bool {
+        matches!(self, Self::ToolCall { .. })
+    }
+
     /// Returns true if the action may be performed a second time.
     pub(crate) fn may_repeat(&self, services: &Services, owner: &Owner) -> bool {
         match self {
@@ -125,7 +137,7 @@ impl Action {
 }
 
 impl Services {
-    /// Performs an action on behalf of its owner. Policy is evaluated at the time of the call, not of the request.
+    /// Performs an action on behalf of its owner. `start` records that a call which may not be repeated begins. Policy is evaluated at the time of the call, not of the request.
     pub(crate) async fn perform(
         &self,
         owner: &Owner,
@@ -133,6 +145,7 @@ impl Services {
         run_key: &str,
         cancel: &CancellationToken,
         phase: &PhaseTracker,
+        start: Arc<dyn CallJournal>,
     ) -> Result<Value, ToolError> {
         let mut context = owner.action_context().with_cancel(cancel.clone()).with_run_key(run_key);
         context.phase = phase.clone();
@@ -144,9 +157,8 @@ impl Services {
             }
             Action::ToolCall { tool, params } => {
                 let call = ToolCall::new(tool, params.clone()).with_call_id(run_key);
-                if action.may_repeat(self, owner) {
-                    context.journal = Some(Arc::new(RepeatableCall));
-                }
+                context.journal =
+                    Some(if action.may_repeat(self, owner) { Arc::new(RepeatableCall) } else { start });
                 let result = self.tool_caller()?.call(call, &context).await;
                 match result.error {
                     None => Ok(result.result),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 use toolcrib_model::{ErrorKind, ToolCall, ToolError};
-use toolcrib_port::{Approver, CallContext, ToolCaller};
+use toolcrib_port::{Approver, CallContext, CallPhase, PhaseTracker, ToolCaller};
 use toolcrib_script::ScriptEngine;
 
 use crate::channels::{MAX_MESSAGE_CHARS, Message};
@@ -110,6 +110,12 @@ impl Services {
     /// Cancelled when no more work may start.
     pub(crate) fn closing(&self) -> &CancellationToken {
         &self.closing
+    }
+
+    /// Waits until no more work may start and a call only waits for a person, who could answer for long.
+    pub(crate) async fn interrupted(&self, phase: &PhaseTracker) {
+        self.closing.cancelled().await;
+        phase.wait_until(|phase| phase == CallPhase::WaitingForPerson).await;
     }
 
     /// Notifies the owner of a task: by the named channel, or at the next turn of its session without one.

@@ -15,6 +15,7 @@ use toolcrib_runtime::Runtime;
 use toolcrib_server::approval::PendingApprovals;
 use toolcrib_server::operator::OperatorListener;
 use toolcrib_server::{ClientApprover, Console, Replica, Server, ServerSettings};
+use toolcrib_tasks::DRAIN_TIME;
 
 use crate::app_start::start;
 use crate::approver::approver;
@@ -123,6 +124,7 @@ async fn serve_app(served: ServedApp<'_>, extensions: &Extensions) -> Result<Exi
             () = &mut following => serving.await,
         }
     };
+    tell_tasks(&server.runtime());
     server.close().await;
     served.map(|()| Exit::Ok).map_err(|error| failure(&error))
 }
@@ -155,7 +157,23 @@ async fn serve(
         let (address, key) = (listening.address(), console.operator_key());
         output::tell(&format!("the console, with the operator's key:\n  http://{address}/?key={key}"));
     }
-    listening.serve(interrupts.left()).await
+    let leave = async {
+        interrupts.left().await;
+        if let Some(notice) = server.shutdown_notice() {
+            output::tell(&format!("{notice}; once more ends it at once"));
+        }
+    };
+    listening.serve(leave).await
+}
+
+/// Says which tasks the end waits for, and how long.
+fn tell_tasks(runtime: &Runtime) {
+    let tasks = runtime.tasks().in_progress();
+    if let Some((first, others)) = tasks.split_first() {
+        let more = if others.is_empty() { String::new() } else { format!(", and {} more", others.len()) };
+        let seconds = DRAIN_TIME.as_secs();
+        output::tell(&format!("waiting up to {seconds} s for {first}{more}; once more ends it at once"));
+    }
 }
 
 /// Returns the text that says what is served over HTTP, to whom, and where.

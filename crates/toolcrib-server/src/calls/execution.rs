@@ -14,7 +14,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use toolcrib_hooks::{CHAIN_ATTRIBUTE, CHAIN_HEADER};
 use toolcrib_model::tool::app::{APP_MEDIA_TYPE, APPS_EXTENSION};
 use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
-use toolcrib_port::{CallContext, CallScope, ToolCaller};
+use toolcrib_port::{CallContext, CallScope, PhaseTracker, ToolCaller};
 use tracing::Instrument as _;
 
 use crate::app_version::Lease;
@@ -89,6 +89,7 @@ pub(crate) enum WaitLimit {
 
 /// A running call.
 pub(crate) struct RunningCall {
+    name: String,
     result: Pin<Box<dyn Future<Output = ToolResult> + Send>>,
     context: CallContext,
     /// The elicitation session of its questions.
@@ -111,6 +112,13 @@ impl FinishedCall {
     pub(crate) fn background_id(&self) -> Option<&str> {
         self.result.background_task()
     }
+}
+
+/// The name of the tool of a running call, and its phase.
+#[derive(Clone)]
+pub(crate) struct CallProgress {
+    pub(crate) tool: String,
+    pub(crate) phase: PhaseTracker,
 }
 
 /// The result of a call, or questions to the client, which resumes the call with the answers.
@@ -210,6 +218,7 @@ impl CallSetup {
             caller = lease.runtime.patient(caller, otherwise);
         }
         let (name, inner) = (call.name.clone(), context.clone());
+        let tool = name.clone();
         let result = async move { caller.call(call, &inner).await };
         let result: Pin<Box<dyn Future<Output = ToolResult> + Send>> = if asks_by_result {
             let task = tokio::spawn(result.in_current_span());
@@ -223,6 +232,7 @@ impl CallSetup {
             Box::pin(result)
         };
         RunningCall {
+            name: tool,
             result,
             context,
             elicitation,
@@ -248,6 +258,11 @@ impl RunningCall {
     /// Reports the progress of the call to a client from now on.
     pub(super) fn report_to(&mut self, client: Option<(Peer<RoleServer>, ProgressToken)>) {
         self.reporter.report_to(client);
+    }
+
+    /// Returns the name of the tool and the phase of the call.
+    pub(super) fn progress(&self) -> CallProgress {
+        CallProgress { tool: self.name.clone(), phase: self.context.phase.clone() }
     }
 
     pub(super) fn start_record(&self) -> Option<Arc<StartRecord>> {

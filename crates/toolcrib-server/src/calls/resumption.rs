@@ -130,7 +130,16 @@ impl Shared {
         mut running: RunningCall,
         gone: &CancellationToken,
     ) -> Result<CallOutcome, ErrorData> {
-        match running.wait(gone).await {
+        let progress = running.progress();
+        let _listed = self.list_call(progress.clone());
+        let waited = tokio::select! {
+            biased;
+            waited = running.wait(gone) => waited,
+            // A person could answer for long, so the call fails now. Its record stays, as that of any call which the end of
+            // the process cuts short.
+            () = self.interrupted(&progress.phase) => return Err(interrupted()),
+        };
+        match waited {
             WaitOutcome::Done(result) => {
                 if let Some(record) = running.start_record() {
                     record.end().await;
@@ -241,6 +250,13 @@ async fn finish(outcome: Outcome, caller: &Caller) -> Result<CallOutcome, ErrorD
             Ok(CallOutcome::Done(Box::new(ended)))
         }
     }
+}
+
+/// Returns the error for a call that waits for a person while the server shuts down.
+fn interrupted() -> ErrorData {
+    let message =
+        "the server is shutting down, and the call still waited for a person to answer: it was not approved";
+    ErrorData::internal_error(message, None)
 }
 
 /// Returns the error for a request that needs the store while it cannot be used.

@@ -126,6 +126,8 @@ impl BackgroundInner {
         if self.ledger.services.tool_caller().is_err() {
             return Err(guard);
         }
+        // It runs, or is about to, under a journal of its caller.
+        live.update(|task| task.has_begun = true);
         match self.insert(live).await {
             Ok(status) => {
                 guard.disarm();

@@ -2,7 +2,7 @@
 //!
 //! A [`Background`] starts a call on behalf of its caller and returns the id of the task at once. The session is
 //! notified at its next turn after the call has ended. A call that was running when the process ended is repeated if
-//! its tool allows that; otherwise its outcome is unknown.
+//! its tool allows that, or if it had not begun; otherwise its outcome is unknown.
 
 mod arguments;
 mod auto_background;
@@ -17,18 +17,19 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use serde::Deserialize as _;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use toolcrib_model::text::ellipsize_chars;
 use toolcrib_model::{ErrorKind, ToolCall, ToolError, ToolResult};
-use toolcrib_port::{CallContext, CallPhase, RunBudget, ToolCaller};
+use toolcrib_port::{CallContext, CallJournal, CallPhase, RunBudget, ToolCaller};
 
 use self::call::{LiveCall, LocalCall, WaiterGuard};
 use self::task::BackgroundTask;
 use crate::Services;
-use crate::action::RepeatableCall;
+use crate::action::{RepeatableCall, unrecorded_start};
 use crate::ledger::{CANCEL_WAIT, Ledger, Live};
 use crate::owner::WithOwner;
 use crate::run_detached::run_detached;
@@ -271,7 +272,16 @@ impl Background {
         run_detached(removing).await;
     }
 
-    /// Waits for the running calls to end, and cancels them after the given time. The outcome of a call that does not
+    /// Returns the names of the running calls that do not wait for a person.
+    pub(crate) fn in_progress(&self) -> Vec<String> {
+        let calls = self.inner.ledger.all().into_iter();
+        let busy = calls.filter(|live| live.is_running() && live.state() == TaskState::Running);
+        busy.map(|live| format!("background task {} (`{}`)", live.id, shown_name(&live.task().tool)))
+            .collect()
+    }
+
+    /// Waits for the running calls to end, and cancels them after the given time, or at once if they wait for a person. The
+    /// outcome of a call that does not
     /// end is unknown after the next start. New calls are refused after [`Services::stop_intake`].
     pub async fn close(&self, time: Duration) {
         self.inner.ledger.close(time).await;
@@ -310,7 +320,7 @@ impl BackgroundInner {
                 return false;
             }
             // The agent run that made the call has ended, and its budget with it.
-            Ok(tool_caller) if task.may_repeat => self.spawn(tool_caller, live, None),
+            Ok(tool_caller) if task.may_resume() => self.spawn(tool_caller, live, None),
             Ok(_) => {
                 let message = format!("the program ended while `{}` was running", shown_name(&task.tool));
                 let error = ToolError::new(ErrorKind::OutcomeUnknown, message)
@@ -336,9 +346,11 @@ impl BackgroundInner {
         context.phase = live.local.phase.clone();
         context.progress = Some(Arc::clone(live) as _);
         context.budget = budget;
-        if task.may_repeat {
-            context.journal = Some(Arc::new(RepeatableCall));
-        }
+        context.journal = Some(if task.may_repeat {
+            Arc::new(RepeatableCall)
+        } else {
+            Arc::new(CallStart { inner: Arc::clone(self), live: Arc::clone(live) })
+        });
         context.depth = 1;
         let call = ToolCall::new(&task.tool, task.arguments.clone()).with_call_id(&*live.id);
         let work = tokio::spawn(async move { tool_caller.call(call, &context).await });
@@ -357,7 +369,23 @@ impl BackgroundInner {
                     live.local.cancel.cancel();
                     work.await
                 }
+                () = inner.ledger.services.interrupted(&live.local.phase) => {
+                    live.local.cancel.cancel();
+                    if live.task().may_resume() {
+                        work.abort();
+                    }
+                    work.await
+                }
             };
+            let is_cut_short = match &work {
+                Ok(result) => result.error.as_ref().is_some_and(|error| error.kind == ErrorKind::Cancelled),
+                Err(error) => error.is_cancelled(),
+            };
+            if is_cut_short && inner.ledger.services.closing().is_cancelled() && live.task().may_resume() {
+                // It is made again after the next start, and asks again.
+                drop(run);
+                return inner.ledger.release_if_idle(&live).await;
+            }
             let is_cancelled = live.local.cancel.is_cancelled();
             let record = |task: &mut BackgroundTask| match work {
                 Ok(result) => task.record(result, is_cancelled),
@@ -406,6 +434,24 @@ impl BackgroundInner {
 
     async fn remove_expired(&self) {
         self.ledger.remove_expired(self.settings.retention).await;
+    }
+}
+
+/// The journal of a call that may be made again only while it has not begun.
+struct CallStart {
+    inner: Arc<BackgroundInner>,
+    live: Arc<LiveCall>,
+}
+
+#[async_trait]
+impl CallJournal for CallStart {
+    async fn record_start(&self) -> Result<(), ToolError> {
+        let Self { inner, live } = self;
+        let _change_lock = live.change_lock.lock().await;
+        let task = BackgroundTask { has_begun: true, ..BackgroundTask::clone(&live.task()) };
+        let saved = inner.ledger.commit(live, task, Vec::new()).await;
+        // A call that the store does not contain is lost with the program, and is not made again.
+        saved.or_else(|error| if live.is_stored() { Err(unrecorded_start(&error)) } else { Ok(()) })
     }
 }
 

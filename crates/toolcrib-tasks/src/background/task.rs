@@ -36,6 +36,9 @@ pub(super) struct BackgroundTask {
     pub(super) arguments: JsonObject,
     /// True if the call may be repeated after its outcome was lost.
     pub(super) may_repeat: bool,
+    /// False while the call has not begun: until then, it may be made again after the end of the program.
+    #[serde(default = "unknown_start")]
+    pub(super) has_begun: bool,
     pub(super) state: TaskState,
     pub(super) started: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,6 +54,11 @@ pub(super) struct BackgroundTask {
     pub(super) error: Option<ToolError>,
 }
 
+/// Returns true: a record that does not say whether the call has begun counts as one that has.
+fn unknown_start() -> bool {
+    true
+}
+
 impl BackgroundTask {
     /// Creates a running call.
     pub(super) fn new(call: ToolCall, context: &CallContext, now: Timestamp, may_repeat: bool) -> Self {
@@ -59,6 +67,7 @@ impl BackgroundTask {
             tool: call.name,
             arguments: call.arguments,
             may_repeat,
+            has_begun: false,
             state: TaskState::Running,
             started: now,
             ended: None,
@@ -86,6 +95,11 @@ impl BackgroundTask {
     /// Records the end of the call without a result.
     pub(super) fn fail(&mut self, state: TaskState, error: ToolError) {
         (self.state, self.error) = (state, Some(error));
+    }
+
+    /// Returns true if the call may be made again after the end of the program.
+    pub(super) fn may_resume(&self) -> bool {
+        self.may_repeat || !self.has_begun
     }
 
     pub(super) fn has_ended(&self) -> bool {

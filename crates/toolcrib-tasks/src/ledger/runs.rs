@@ -49,6 +49,12 @@ impl<T: Task, L: LocalState, D: DueTime> Ledger<T, L, D> {
         self.running.subscribe()
     }
 
+    /// Returns the names of the tasks whose runs are in progress and do not wait for a person.
+    pub(crate) fn in_progress(&self) -> Vec<String> {
+        let busy = |live: &Arc<Live<T, L>>| live.is_running() && !live.task().waits_for_person();
+        self.all().iter().filter(|live| busy(live)).map(|live| format!("{} {}", T::NAME, live.id)).collect()
+    }
+
     /// Returns a token for a run, which is cancelled when all runs must end.
     pub(crate) fn run_token(&self) -> CancellationToken {
         self.ending.child_token()

@@ -34,6 +34,10 @@ pub(crate) trait Task: Clone + Serialize + Send + Sync + 'static {
     fn created(&self) -> Timestamp;
     /// Returns the time of its end, if it has ended.
     fn ended(&self) -> Option<Timestamp>;
+    /// Returns true if its run only waits for a person, as far as the stored state knows.
+    fn waits_for_person(&self) -> bool {
+        false
+    }
 }
 
 /// The state of a task in this process, which is not stored.

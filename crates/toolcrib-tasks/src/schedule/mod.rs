@@ -252,6 +252,11 @@ impl Schedules {
         self.inner.ledger.unreadable()
     }
 
+    /// Returns the names of those that run and do not wait for a person.
+    pub(crate) fn in_progress(&self) -> Vec<String> {
+        self.inner.ledger.in_progress()
+    }
+
     /// Waits for the current runs to end, and cancels them after the given time. The next start treats cancelled runs
     /// like runs that a crash has interrupted. No runs start after [`Services::stop_intake`].
     pub async fn close(&self, time: Duration) {

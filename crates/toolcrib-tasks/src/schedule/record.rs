@@ -97,6 +97,9 @@ pub(super) struct ActiveRun {
     /// True while its call waits for a person.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) waits_for_person: bool,
+    /// True while its call has not begun: until then, the run may be started again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_not_begun: bool,
 }
 
 /// The stored form of [`ScheduleTime`].
@@ -239,6 +242,10 @@ impl Task for Schedule {
 
     fn created(&self) -> Timestamp {
         self.created
+    }
+
+    fn waits_for_person(&self) -> bool {
+        self.running.iter().all(|started| started.waits_for_person)
     }
 
     fn ended(&self) -> Option<Timestamp> {

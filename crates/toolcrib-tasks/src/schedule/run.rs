@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use futures::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use tokio::sync::{MutexGuard, OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use toolcrib_model::{ErrorKind, ToolError};
-use toolcrib_port::PhaseTracker;
+use toolcrib_port::{CallJournal, PhaseTracker};
 
 use super::SchedulesInner;
 use super::record::{RunOutcome, Schedule, run_key};
@@ -16,6 +17,7 @@ use super::status::{notification_text, result_excerpt};
 use super::time::{ScheduleTime, format_moment};
 use super::transitions::InterruptedRun;
 use crate::Action;
+use crate::action::unrecorded_start;
 use crate::ledger::{CANCEL_WAIT, Ledger, Live, Policy, track_waiting};
 
 type LiveSchedule = Live<Schedule, ScheduleTime>;
@@ -174,9 +176,10 @@ impl SchedulesInner {
         let (key, token) = (run_key(&live.id, due), cancel.clone());
         let phase = PhaseTracker::new();
         let tracked = phase.clone();
+        let start = Arc::new(RunStart { schedules: Arc::clone(self), live: Arc::clone(live), due });
         // A separate task, so that a panic is an error of this run.
         let mut work = tokio::spawn(async move {
-            services.perform(&schedule.owner, &schedule.action, &key, &token, &tracked).await
+            services.perform(&schedule.owner, &schedule.action, &key, &token, &tracked, start).await
         });
         let set_waiting = |waits| -> BoxFuture<'_, ()> { Box::pin(self.set_waiting(live, due, waits)) };
         let tracked = async {
@@ -185,6 +188,7 @@ impl SchedulesInner {
                 done = track_waiting(&phase, &mut work, set_waiting) => Some(done),
                 // Another process may have started the run, or has cancelled it.
                 () = self.ledger.lease_lost(live) => None,
+                () = self.ledger.services.interrupted(&phase) => None,
             }
         };
         let done = async { cancel.run_until_cancelled(tracked).await.flatten() };
@@ -224,7 +228,9 @@ impl SchedulesInner {
     async fn finish(&self, live: &LiveSchedule, due: Timestamp, result: Result<Value, ToolError>) {
         let _change_lock = live.change_lock.lock().await;
         // A run that the end of the program cuts short is treated as interrupted by the next start.
-        let is_cut_short = result.is_err() && self.ledger.is_ending();
+        let is_cancelled = matches!(&result, Err(error) if error.kind == ErrorKind::Cancelled);
+        let is_closing = self.ledger.services.closing().is_cancelled();
+        let is_cut_short = result.is_err() && self.ledger.is_ending() || is_cancelled && is_closing;
         if is_cut_short || !self.ledger.renew_lease(live).await {
             live.end_run(due);
             return self.ledger.release_if_idle(live).await;
@@ -303,6 +309,26 @@ impl SchedulesInner {
             let _ = self.ledger.commit(&live, schedule, Vec::new()).await;
             self.wake(&live);
         }
+    }
+}
+
+/// The journal of a run whose call may be made again only while it has not begun.
+struct RunStart {
+    schedules: Arc<SchedulesInner>,
+    live: Arc<LiveSchedule>,
+    due: Timestamp,
+}
+
+#[async_trait]
+impl CallJournal for RunStart {
+    async fn record_start(&self) -> Result<(), ToolError> {
+        let Self { schedules, live, due } = self;
+        let _change_lock = live.change_lock.lock().await;
+        let mut schedule = Schedule::clone(&live.task());
+        schedule.begin(*due);
+        let saved = schedules.ledger.commit(live, schedule, Vec::new()).await;
+        // A schedule that the store does not contain is lost with the program, and no run of it is repeated.
+        saved.or_else(|error| if live.is_stored() { Err(unrecorded_start(&error)) } else { Ok(()) })
     }
 }
 

@@ -57,7 +57,13 @@ impl Schedule {
 
     /// Records the start of a run.
     pub(super) fn start(&mut self, id: &str, due: Timestamp, now: Timestamp, may_repeat: bool) {
-        self.running.push(ActiveRun { due, may_repeat, attempts: 1, waits_for_person: false });
+        self.running.push(ActiveRun {
+            due,
+            may_repeat,
+            attempts: 1,
+            waits_for_person: false,
+            is_not_begun: !may_repeat && self.action.records_start(),
+        });
         self.last_run = Some(LastRun {
             run_key: run_key(id, due),
             due,
@@ -94,6 +100,13 @@ impl Schedule {
         }
     }
 
+    /// Records that the call of a run begins.
+    pub(super) fn begin(&mut self, due: Timestamp) {
+        for started in self.running.iter_mut().filter(|started| started.due == due) {
+            started.is_not_begun = false;
+        }
+    }
+
     /// Decides about the interrupted runs for which `is_lost` returns true.
     pub(super) fn take_interrupted(
         &mut self,
@@ -105,10 +118,11 @@ impl Schedule {
             if !is_lost(started.due) {
                 continue;
             }
-            found.push(match (started.may_repeat, self.state) {
+            let may_repeat = started.may_repeat || started.is_not_begun;
+            found.push(match (may_repeat, self.state) {
                 (true, ScheduleState::Cancelled) => InterruptedRun::Cancelled(started.due),
-                (true, _) if started.attempts < MAX_ATTEMPTS => {
-                    started.attempts += 1;
+                (true, _) if started.is_not_begun || started.attempts < MAX_ATTEMPTS => {
+                    started.attempts += u32::from(!started.is_not_begun);
                     started.waits_for_person = false;
                     InterruptedRun::Repeat(started.due)
                 }

@@ -215,6 +215,11 @@ impl Scripts {
         self.inner.cancel(&self.inner.ledger.of_session(session)).await;
     }
 
+    /// Returns the names of those that run and do not wait for a person.
+    pub(crate) fn in_progress(&self) -> Vec<String> {
+        self.inner.ledger.in_progress()
+    }
+
     /// Waits for the resumed scripts to end, and interrupts them after the given time. They continue after the next
     /// start.
     pub async fn close(&self, time: Duration) {

@@ -211,6 +211,7 @@ impl ScriptsInner {
                     biased;
                     report = scripts.run(&live, Arc::clone(caller), context) => report,
                     () = scripts.ledger.lease_lost(&live) => return,
+                    () = scripts.ledger.services.interrupted(&phase) => return,
                 };
                 drop(running);
                 // A person who was asked and has not answered is asked again later.

@@ -290,7 +290,17 @@ impl Tasks {
         }
     }
 
-    /// Starts nothing more, gives what runs [`DRAIN_TIME`] to end, ends the rest, and closes where they are kept.
+    /// Returns the names of the tasks that run and do not wait for a person. [`close`](Self::close) waits for them.
+    pub fn in_progress(&self) -> Vec<String> {
+        let mut names = self.background.in_progress();
+        names.extend(self.watchers.iter().flat_map(Watchers::in_progress));
+        names.extend(self.schedules.iter().flat_map(Schedules::in_progress));
+        names.extend(self.scripts.iter().flat_map(Scripts::in_progress));
+        names
+    }
+
+    /// Starts nothing more, gives what runs [`DRAIN_TIME`] to end, ends the rest and at once what
+    /// waits for a person, and closes where they are kept.
     pub async fn close(&self) {
         self.services.stop_intake();
         let watchers = async {

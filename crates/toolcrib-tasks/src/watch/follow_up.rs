@@ -1,17 +1,20 @@
 //! The notifications of watchers, and the follow-up actions.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 use toolcrib_model::text::ellipsize_bytes;
 use toolcrib_model::{ErrorKind, ToolError};
-use toolcrib_port::PhaseTracker;
+use toolcrib_port::{CallJournal, PhaseTracker};
 
 use super::WatchersInner;
 use super::firing::{Firing, FollowUp};
 use super::local::LiveWatcher;
 use super::request::check_takes_values;
 use crate::Action;
+use crate::action::unrecorded_start;
 use crate::owner::Owner;
 use crate::text::{MAX_NOTIFIED_BYTES, error_text};
 
@@ -21,7 +24,7 @@ const MAX_ACTION_TIME: Duration = Duration::from_mins(10);
 impl WatchersInner {
     /// Sends the pending notification of a watcher, and performs its follow-up actions. Returns false if that was
     /// interrupted or the watcher was removed.
-    pub(super) async fn fire(&self, live: &LiveWatcher, cancel: &CancellationToken) -> bool {
+    pub(super) async fn fire(self: &Arc<Self>, live: &Arc<LiveWatcher>, cancel: &CancellationToken) -> bool {
         loop {
             if live.is_removed() {
                 return false;
@@ -55,8 +58,8 @@ impl WatchersInner {
 
     /// Performs a follow-up action. Returns false if it was interrupted.
     async fn perform_follow_up(
-        &self,
-        live: &LiveWatcher,
+        self: &Arc<Self>,
+        live: &Arc<LiveWatcher>,
         title: &str,
         step: &FollowUp,
         key: &str,
@@ -66,7 +69,7 @@ impl WatchersInner {
         if self.is_over(cancel) {
             return false;
         }
-        if !step.action.may_repeat(services, owner) {
+        if !step.action.may_repeat(services, owner) && !step.action.records_start() {
             change_firing(live, |firing| firing.is_under_way = true);
             if let Err(error) = self.ledger.save(live).await {
                 let what = what(&step.action);
@@ -78,7 +81,8 @@ impl WatchersInner {
         let done = match self.check_follow_up(owner, step) {
             Ok(()) => {
                 let phase = PhaseTracker::new();
-                let acting = services.perform(owner, &step.action, key, cancel, &phase);
+                let start = Arc::new(FollowUpStart { watchers: Arc::clone(self), live: Arc::clone(live) });
+                let acting = services.perform(owner, &step.action, key, cancel, &phase, start);
                 let acting = tokio::time::timeout(MAX_ACTION_TIME, acting);
                 self.track_approval(live, &phase, acting).await.unwrap_or_else(|_| {
                     let message = format!("it has not ended within {} s", MAX_ACTION_TIME.as_secs());
@@ -122,6 +126,20 @@ impl WatchersInner {
             let text = format!("{text} (the channel `{channel}` did not deliver this: {reason})");
             services.tell(owner, &text).await;
         }
+    }
+}
+
+/// The journal of a follow-up action whose call may be made again only while it has not begun.
+struct FollowUpStart {
+    watchers: Arc<WatchersInner>,
+    live: Arc<LiveWatcher>,
+}
+
+#[async_trait]
+impl CallJournal for FollowUpStart {
+    async fn record_start(&self) -> Result<(), ToolError> {
+        change_firing(&self.live, |firing| firing.is_under_way = true);
+        self.watchers.ledger.save(&self.live).await.map_err(|error| unrecorded_start(&error))
     }
 }
 

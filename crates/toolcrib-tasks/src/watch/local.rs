@@ -47,6 +47,10 @@ impl Task for Watcher {
         self.created
     }
 
+    fn waits_for_person(&self) -> bool {
+        self.waits_for_person
+    }
+
     fn ended(&self) -> Option<Timestamp> {
         self.ended
     }

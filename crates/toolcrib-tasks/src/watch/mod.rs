@@ -233,6 +233,11 @@ impl Watchers {
         run_detached(removing).await;
     }
 
+    /// Returns the names of those that run and do not wait for a person.
+    pub(crate) fn in_progress(&self) -> Vec<String> {
+        self.inner.ledger.in_progress()
+    }
+
     /// Waits for the current checks to end, cancels them after the given time, and saves all watchers. No checks start
     /// after [`Services::stop_intake`].
     pub async fn close(&self, time: Duration) {

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use jiff::Timestamp;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use toolcrib_model::{ErrorKind, ToolError};
-use toolcrib_port::PhaseTracker;
+use toolcrib_port::{CallJournal, PhaseTracker};
 
 use super::local::{LiveWatcher, LocalWatcher, next_due};
 use super::status::WatcherState;
@@ -76,9 +77,24 @@ impl Turn {
     }
 }
 
+/// The journal of a check whose call may be made again only while it has not begun.
+struct CheckStart {
+    watchers: Arc<WatchersInner>,
+    live: Arc<LiveWatcher>,
+}
+
+#[async_trait]
+impl CallJournal for CheckStart {
+    async fn record_start(&self) -> Result<(), ToolError> {
+        self.live.update(|watcher| watcher.is_under_way = true);
+        self.watchers.save_or_warn(&self.live).await;
+        Ok(())
+    }
+}
+
 impl WatchersInner {
     /// Runs a turn, under a lease if the store is shared.
-    async fn turn(&self, live: &LiveWatcher, cancel: &CancellationToken) {
+    async fn turn(self: &Arc<Self>, live: &Arc<LiveWatcher>, cancel: &CancellationToken) {
         let change_lock = live.change_lock.lock().await;
         let acquired = self.ledger.acquire_for_run(live).await;
         drop(change_lock);
@@ -89,6 +105,7 @@ impl WatchersInner {
                 () = self.ledger.lease_lost(live) => {
                     tracing::warn!(id = %live.id, "another process has taken over the turn of a watcher");
                 }
+                () = self.interrupted(live) => {}
             },
             Ok(_) => {}
             Err(error) => {
@@ -96,6 +113,12 @@ impl WatchersInner {
             }
         }
         self.ledger.services.release(&live.id).await;
+    }
+
+    /// Waits until the program ends while a call of the turn waits for a person, who is asked again after the next start.
+    async fn interrupted(&self, live: &LiveWatcher) {
+        self.ledger.services.closing().cancelled().await;
+        live.wait_until(|watcher| watcher.waits_for_person).await;
     }
 
     /// Returns true if no other process has made the check that is due.
@@ -110,7 +133,7 @@ impl WatchersInner {
         !is_early || watcher.is_interrupted()
     }
 
-    async fn check_and_notify(&self, live: &LiveWatcher, cancel: &CancellationToken) {
+    async fn check_and_notify(self: &Arc<Self>, live: &Arc<LiveWatcher>, cancel: &CancellationToken) {
         // An approval that the last process waited for is requested again.
         live.update(|watcher| watcher.waits_for_person = false);
         // A notification in progress comes first.
@@ -125,7 +148,11 @@ impl WatchersInner {
     }
 
     /// Makes the call of a check. Returns `None` if the call is not made, or its result is not needed.
-    async fn check(&self, live: &LiveWatcher, cancel: &CancellationToken) -> Option<CompletedCheck> {
+    async fn check(
+        self: &Arc<Self>,
+        live: &Arc<LiveWatcher>,
+        cancel: &CancellationToken,
+    ) -> Option<CompletedCheck> {
         let now = self.ledger.services.clock.now();
         let began = Instant::now();
         let (call, left) = live.update(|watcher| {
@@ -152,12 +179,11 @@ impl WatchersInner {
         // The result is compared with others, so a preview would not do.
         context.full_results = true;
         let tool_caller = self.ledger.services.tool_caller().ok()?;
-        if tool_caller.catalogue().may_repeat(&call, &context) {
-            context.journal = Some(Arc::new(RepeatableCall));
+        context.journal = Some(if tool_caller.catalogue().may_repeat(&call, &context) {
+            Arc::new(RepeatableCall)
         } else {
-            live.update(|watcher| watcher.is_under_way = true);
-            self.save_or_warn(live).await;
-        }
+            Arc::new(CheckStart { watchers: Arc::clone(self), live: Arc::clone(live) })
+        });
         let phase = context.phase.clone();
         let result =
             self.track_approval(live, &phase, tool_caller.call(call.with_call_id(&key), &context)).await;

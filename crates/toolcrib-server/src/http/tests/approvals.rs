@@ -369,3 +369,19 @@ async fn an_operator_may_answer_before_the_people_do() {
     assert_eq!((link.question, link.decision), (id, LinkDecision::Deny));
     served.end().await;
 }
+
+#[tokio::test]
+async fn a_call_that_waits_for_a_person_fails_at_once_when_the_server_leaves() {
+    let served = Approving::start("", StatusCode::OK).await;
+    let outcome = served.call("a-token-of-the-ci", "Ada");
+    served.messages(2).await;
+    let notice = served.server.shutdown_notice().unwrap();
+    assert_eq!(notice, "calls that wait for a person end now: `hello.say_hello`");
+    served.leave.notify_one();
+    // Long before the time that running calls have.
+    let outcome = timeout(DRAIN / 2, outcome).await.unwrap().unwrap();
+    let message = outcome["error"]["message"].as_str().unwrap();
+    assert!(message.contains("shutting down") && message.contains("not approved"), "{outcome}");
+    assert_eq!(served.server.shutdown_notice(), None);
+    served.end().await;
+}

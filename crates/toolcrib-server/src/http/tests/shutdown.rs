@@ -6,6 +6,8 @@ impl Served {
     /// Shuts down as soon as the tool that never ends has begun, and returns what its client reads.
     async fn shut_down_during(self, mut hanging: TcpStream, is_streamed: bool) -> String {
         self.begun.notified().await;
+        let notice = self.server.shutdown_notice().unwrap();
+        assert_eq!(notice, "waiting up to 10 s for running calls: `shop.hang`");
         if is_streamed {
             // The response has begun.
             hanging.readable().await.unwrap();

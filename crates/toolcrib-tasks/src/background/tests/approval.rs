@@ -18,6 +18,11 @@ struct Asked {
 
 impl Asked {
     async fn new() -> Self {
+        Self::with(Arc::new(MemoryStore::new())).await
+    }
+
+    /// Opens the shop with what a store has.
+    async fn with(store: Arc<dyn Store>) -> Self {
         let started = Arc::new(AtomicUsize::new(0));
         let runs = Arc::clone(&started);
         let press = FunctionTool::new("press", "Presses.", move |_: Nothing, _| {
@@ -28,9 +33,10 @@ impl Asked {
         let (owner, yes) = slow_approver();
         let executor = executor_with(module, policy(&json!({})), owner).await;
         let clock = Arc::new(TestClock::at("2026-03-01T09:00:00Z"));
-        let services = Services::open(Arc::new(MemoryStore::new()), clock, false, testing::ports(&executor));
+        let services = Services::open(store, clock, false, testing::ports(&executor));
         let services = Arc::new(services.await.unwrap());
         let background = Background::open(services, BackgroundSettings::default()).await.unwrap();
+        background.resume().await.unwrap();
         Self { executor, background, yes, started }
     }
 }
@@ -73,4 +79,48 @@ async fn a_call_in_the_background_that_waits_for_a_person_is_not_told_to_be_runn
     ended.await;
     let status = shop.background.wait(&launched.task_id, AFTER, &context()).await.unwrap();
     assert_eq!((status.status, shop.started.load(Ordering::SeqCst)), (TaskState::Completed, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_does_not_wait_for_a_call_that_waits_for_a_person() {
+    let shop = Asked::new().await;
+    shop.background.launch(press(), &context()).await.unwrap();
+    assert!(shop.background.in_progress().is_empty());
+    let began = Instant::now();
+    shop.background.inner.ledger.services.stop_intake();
+    shop.background.close(Duration::from_hours(1)).await;
+    assert!(began.elapsed() < Duration::from_secs(1));
+    shop.yes.notify_one();
+    assert_eq!(shop.started.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_has_not_begun_goes_on_after_a_restart_although_it_may_not_be_repeated() {
+    for is_closed in [true, false] {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let shop = Asked::with(Arc::clone(&store)).await;
+        let id = shop.background.launch(press(), &context()).await.unwrap().task_id;
+        if is_closed {
+            shop.background.inner.ledger.services.stop_intake();
+            shop.background.close(AFTER).await;
+        }
+
+        let again = Asked::with(Arc::clone(&store)).await;
+        let waits = |status: &TaskStatus| status.status == TaskState::WaitingForApproval;
+        let waiting = async {
+            while !waits(&again.background.status(&id, &context()).await.unwrap()) {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(AFTER, waiting).await.unwrap();
+        again.yes.notify_one();
+        let status = again.background.wait(&id, AFTER, &context()).await.unwrap();
+        assert_eq!((status.status, again.started.load(Ordering::SeqCst)), (TaskState::Completed, 1));
+        assert_eq!(shop.started.load(Ordering::SeqCst), 0);
+
+        // Once it has begun, it is not made again.
+        let third = Asked::with(store).await;
+        assert!(third.background.in_progress().is_empty());
+        assert_eq!(third.started.load(Ordering::SeqCst), 0);
+    }
 }
