@@ -7,6 +7,7 @@ use toolcrib_port::Approver;
 use toolcrib_runtime::Runtime;
 
 use crate::app_version::{AppVersion, Switch};
+use crate::approval::PendingApprovals;
 use crate::server::Shared;
 use crate::{Error, Server};
 
@@ -32,6 +33,7 @@ impl Server {
         let old = self.shared.runtime();
         let next = old.next_version(app)?;
         let switches = self.shared.switches_to(&next.app)?;
+        let reloading = self.approvals.as_ref().map(PendingApprovals::begin_reload);
         let (runtime, switches, outcome) = match old.successor(next, Arc::clone(&approver)).await {
             Ok(runtime) => (runtime, switches, Ok(())),
             Err(error) => {
@@ -42,6 +44,7 @@ impl Server {
             }
         };
         self.shared.swap(Arc::new(runtime), switches);
+        drop(reloading);
         outcome
     }
 

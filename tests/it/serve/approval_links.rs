@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 use toolcrib_testkit::{Canary, Hit, wait_until};
 
-use super::client::{SOON, Served, app, call_ask};
+use super::client::{SOON, Served, app, call_ask, until_called};
 use super::console::send;
 use crate::support::Lab;
 
@@ -88,4 +88,61 @@ async fn a_link_answers_a_call_that_its_client_resumes_after_a_restart() {
         assert_eq!(replayed["error"]["code"], -32602, "{replayed}");
     }
     assert_eq!(lab.read("home/called"), "ask\nask\n");
+}
+
+/// Starts a call in the background, and returns the path of the link that allows it.
+async fn begin_task(served: &Served, receiver: &Canary, what: &str) -> String {
+    let params = json!({"tool": "team.ask", "params": {"what": what}});
+    let started =
+        served.modern(&[], "tools/call", json!({"name": "background_run", "arguments": params})).await;
+    assert_eq!(started["result"]["structuredContent"]["status"], "waiting_for_approval", "{started}");
+    link(receiver, what).await
+}
+
+#[tokio::test]
+async fn a_link_answers_a_task_that_a_reload_of_the_app_has_interrupted() {
+    let receiver = Canary::start(|_: &Hit| "".into_response()).await.unwrap();
+    let lab = lab(&receiver);
+    let served = Served::start(&lab, &[]).await;
+    let first = begin_task(&served, &receiver, "reloaded").await;
+    let app = lab.read("app.yaml").replace("modules: {hello: {}}", "modules: {hello: {}, scheduler: {}}");
+    std::fs::write(lab.path("app.yaml"), app).unwrap();
+    served.until_says("app.yaml was read again").await;
+    // The task asks again, and both links answer it.
+    let asked = || Ok((receiver.hits().len() == 2).then_some(()));
+    wait_until("the second message", SOON, asked).await.unwrap();
+    let page = served.get(&first, &[]).await;
+    assert!(page.status == 200 && page.body.contains("Allow this call"), "{page:?}");
+    let answered = send(&served, &first, &[], "decision=allow").await;
+    assert!(answered.status == 200 && answered.body.contains("Your answer was accepted"), "{answered:?}");
+    until_called(&lab).await;
+    let second = link(&receiver, "reloaded").await;
+    assert_ne!(first, second);
+    assert_eq!(served.get(&second, &[]).await.status, 410);
+    assert_eq!(lab.read("home/called"), "ask\n");
+}
+
+#[tokio::test]
+async fn a_task_that_waits_for_a_person_delays_no_end_and_goes_on_after_the_restart() {
+    let receiver = Canary::start(|_: &Hit| "".into_response()).await.unwrap();
+    let lab = lab(&receiver);
+    let mut served = Served::start(&lab, &[]).await;
+    let allow = begin_task(&served, &receiver, "restarted").await;
+    let mut stream = served.connect().await;
+    stream.write_all(&served.modern_request(&[], "tools/call", call_ask())).await.unwrap();
+    let waits = || Ok((receiver.hits().len() == 2).then_some(()));
+    wait_until("the message about the call of the client", SOON, waits).await.unwrap();
+    let since = std::time::Instant::now();
+    served.terminate();
+    served.until_says("calls that wait for a person end now: `team.ask`").await;
+    assert!(served.child.wait().await.unwrap().success());
+    assert!(since.elapsed() < std::time::Duration::from_secs(8), "{:?}", since.elapsed());
+
+    let served = Served::start(&lab, &[]).await;
+    let asked = || Ok((receiver.hits().len() == 3).then_some(()));
+    wait_until("the message after the restart", SOON, asked).await.unwrap();
+    let answered = send(&served, &allow, &[], "decision=allow").await;
+    assert!(answered.status == 200 && answered.body.contains("Your answer was accepted"), "{answered:?}");
+    until_called(&lab).await;
+    assert_eq!(lab.read("home/called"), "ask\n");
 }

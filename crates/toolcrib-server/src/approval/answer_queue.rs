@@ -1,6 +1,6 @@
 //! Questions that wait for the answer of the operator.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -90,6 +90,10 @@ pub(crate) struct AnswerQueue<Q, A> {
     replica: JoinedReplica,
     /// True once the process ends.
     is_ending: AtomicBool,
+    /// True while the app is reloaded, which ends the tasks that ask.
+    is_reloading: watch::Sender<bool>,
+    /// The questions that a reload has withdrawn, and that their callers ask again. The oldest first.
+    withdrawn: Mutex<VecDeque<Q>>,
 }
 
 struct QueuedQuestion<Q, A> {
@@ -140,6 +144,9 @@ impl<Q: OperatorQuestion<A>, A> Drop for QueuedQuestionGuard<'_, Q, A> {
     fn drop(&mut self) {
         let is_ending = self.queue.is_ending.load(Ordering::Relaxed);
         let entry = self.queue.waiting.lock().remove(&self.id);
+        if let Some(entry) = &entry {
+            self.queue.remember_withdrawn(&entry.question);
+        }
         let entry = entry.filter(|entry| !is_ending || !entry.question.outlasts_process());
         if let (Some(Row::Stored(row)), Some(replica)) =
             (entry.map(|entry| entry.row), self.queue.replica.get())
@@ -150,10 +157,57 @@ impl<Q: OperatorQuestion<A>, A> Drop for QueuedQuestionGuard<'_, Q, A> {
     }
 }
 
+impl<Q: OperatorQuestion<A>, A> AnswerQueue<Q, A> {
+    /// Remembers a question whose caller asks again after a reload.
+    fn remember_withdrawn(&self, question: &Q) {
+        if !*self.is_reloading.borrow() || !question.outlasts_process() {
+            return;
+        }
+        let mut withdrawn = self.withdrawn.lock();
+        if withdrawn.len() >= self.most {
+            withdrawn.pop_front();
+        }
+        withdrawn.push_back(question.clone());
+    }
+
+    /// Begins or ends a reload.
+    pub(super) fn set_reloading(&self, is_reloading: bool) {
+        self.is_reloading.send_replace(is_reloading);
+    }
+
+    /// Waits until no reload is in progress, during which the store is closed.
+    pub(super) async fn reload_ended(&self) {
+        // The sender lives as long as this queue.
+        let _ = self.is_reloading.subscribe().wait_for(|is_reloading| !is_reloading).await;
+    }
+
+    /// Takes the questions that a reload has withdrawn and that fulfil a condition.
+    pub(super) fn take_withdrawn(&self, is_wanted: impl Fn(&Q) -> bool) -> VecDeque<Q> {
+        let mut withdrawn = self.withdrawn.lock();
+        let (wanted, others) =
+            std::mem::take(&mut *withdrawn).into_iter().partition(|question| is_wanted(question));
+        *withdrawn = others;
+        wanted
+    }
+
+    /// Returns true if a reload has withdrawn a question that fulfils a condition, and that is not asked again yet.
+    pub(super) fn has_withdrawn(&self, is_wanted: impl Fn(&Q) -> bool) -> bool {
+        self.withdrawn.lock().iter().any(is_wanted)
+    }
+}
+
 impl<Q: OperatorQuestion<A>, A: Clone + Serialize + DeserializeOwned> AnswerQueue<Q, A> {
     pub(super) fn new(most: usize, changed: watch::Sender<()>, replica: JoinedReplica) -> Self {
-        let is_ending = AtomicBool::new(false);
-        Self { most, waiting: Mutex::default(), foreign: Mutex::default(), changed, replica, is_ending }
+        Self {
+            most,
+            waiting: Mutex::default(),
+            foreign: Mutex::default(),
+            changed,
+            replica,
+            is_ending: AtomicBool::new(false),
+            is_reloading: watch::Sender::new(false),
+            withdrawn: Mutex::default(),
+        }
     }
 
     /// Keeps the records of the questions whose callers ask again after the end of this process.

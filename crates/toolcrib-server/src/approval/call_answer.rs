@@ -96,6 +96,16 @@ impl OperatorQuestion<CallAnswer> for WaitingCall {
     }
 }
 
+impl WaitingCall {
+    /// Takes over approvals of an earlier question about the same call, of people who may still answer it.
+    pub(crate) fn take_approvals(&mut self, approved_by: BTreeSet<String>) {
+        let none = BTreeSet::new();
+        let requirement = &self.requirement;
+        let valid = approved_by.into_iter().filter(|person| requirement.refusal(person, &none).is_none());
+        self.approved_by.extend(valid);
+    }
+}
+
 /// Returns the person who approved, if the answer is an approval that names one.
 pub(super) fn approver_of(answer: &Answer) -> Option<&str> {
     match answer {

@@ -1,5 +1,7 @@
 //! Links to calls that wait, here, in another process, or for their callers to make them again.
 
+use std::sync::Arc;
+
 use toolcrib_policy::Question;
 use toolcrib_port::{Answer, CallContext};
 
@@ -9,7 +11,7 @@ use super::links::ApprovalLink;
 use super::operator_queue::{OperatorQueue, PendingApprovals};
 use crate::Error;
 use crate::operator::WaitingCall;
-use crate::replica::resumable::QuestionPlace;
+use crate::replica::resumable::{QuestionPlace, ResumableQuestion};
 
 /// The call that a link answers.
 #[derive(Debug)]
@@ -20,8 +22,19 @@ pub(crate) enum LinkedCall {
     Interrupted(WaitingCall),
     /// The process that asked has ended, and the call with it.
     Lost,
+    /// A reload of the app has interrupted the call, which waits again in a moment.
+    Reloading,
     /// The call does not wait.
     Gone,
+}
+
+/// A reload of the app, which ends when this is dropped.
+pub(crate) struct ReloadGuard(Arc<OperatorQueue>);
+
+impl Drop for ReloadGuard {
+    fn drop(&mut self) {
+        self.0.calls.set_reloading(false);
+    }
 }
 
 impl ApprovalLink {
@@ -41,6 +54,12 @@ impl PendingApprovals {
         let is_own = self.0.signer.get().is_some_and(|signer| signer.process() == link.process);
         if let Some(call) = self.waiting_call(&place, is_own) {
             return Ok(call);
+        }
+        let is_it = |call: &WaitingCall| {
+            call.id == link.question || call.resumable.as_ref().is_some_and(|call| call.replaces(&place))
+        };
+        if is_own && self.0.calls.has_withdrawn(is_it) {
+            return Ok(LinkedCall::Reloading);
         }
         let Some(replica) = self.0.replica.get().filter(|_| !is_own) else { return Ok(LinkedCall::Gone) };
         self.refresh().await;
@@ -64,6 +83,14 @@ impl PendingApprovals {
         let pending = calls.all().into_iter().find(is_it)?;
         let waiting_seconds = pending.waiting.as_secs();
         Some(LinkedCall::Waiting(pending.id, WaitingCall { waiting_seconds, ..pending.question }))
+    }
+
+    /// Remembers the questions of tasks that a reload of the app interrupts, until the guard is dropped, so that their
+    /// links answer the questions that the tasks ask again.
+    #[must_use = "the reload ends when the guard is dropped"]
+    pub(crate) fn begin_reload(&self) -> ReloadGuard {
+        self.0.calls.set_reloading(true);
+        ReloadGuard(Arc::clone(&self.0))
     }
 
     /// Answers a call whose process has ended. The answer waits for its caller.
@@ -90,15 +117,33 @@ impl OperatorQueue {
         shown: &mut WaitingCall,
         context: &CallContext,
     ) -> Option<Answer> {
-        let replica = self.replica.get()?;
         if context.journal.is_none() || question.requirement.channels.is_empty() {
             return None;
         }
+        // The tasks of the new version may ask before it is in place.
+        self.calls.reload_ended().await;
         // The runs of a schedule make the same call.
         let key = format!("{}.{}", question.key(), context.run_key.as_deref().unwrap_or_default());
-        match replica.take_over(key, shown).await {
-            Ok(answer) => answer.map(|answer| answer.to(question)),
-            Err(error) => Some(Answer::Unavailable(error.to_string())),
+        let has_key = |call: &WaitingCall| call.resumable.as_ref().is_some_and(|call| call.has_key(&key));
+        let withdrawn = self.calls.take_withdrawn(has_key);
+        let answer = match self.replica.get() {
+            Some(replica) => replica.take_over(key.clone(), shown).await,
+            None => Ok(None),
+        };
+        match answer {
+            Ok(None) => {}
+            Ok(Some(answer)) => return Some(answer.to(question)),
+            Err(error) => return Some(Answer::Unavailable(error.to_string())),
         }
+        let mut earlier = shown.resumable.take().map(ResumableQuestion::into_earlier).unwrap_or_default();
+        for call in withdrawn {
+            let process = self.signer.get().map(|signer| signer.process().to_owned());
+            let place = process.map(|process| QuestionPlace { process, question: call.id });
+            earlier.extend(call.resumable.map(ResumableQuestion::into_earlier).unwrap_or_default());
+            earlier.extend(place);
+            shown.take_approvals(call.approved_by);
+        }
+        shown.resumable = Some(ResumableQuestion::new(key, earlier));
+        None
     }
 }

@@ -96,6 +96,10 @@ impl Notice {
         StatusCode::OK,
         "Your answer was accepted. The server was restarted since it asked, and the answer counts when the call is made again. You can close this page.",
     );
+    const RELOADING: Self = Self(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "The app is being reloaded. Nothing was changed; try again in a moment.",
+    );
     const TOO_LONG: Self = Self(
         StatusCode::FORBIDDEN,
         "The arguments are too long to be shown whole, so the call cannot be allowed here.",
@@ -158,6 +162,7 @@ impl<'a> LinkRequest<'a> {
             Ok(LinkedCall::Waiting(id, call)) => AnswerableCall::Waiting(id, call),
             Ok(LinkedCall::Interrupted(call)) => AnswerableCall::Interrupted(call),
             Ok(LinkedCall::Lost) => return Err(Notice::LOST),
+            Ok(LinkedCall::Reloading) => return Err(Notice::RELOADING),
             Ok(LinkedCall::Gone) => return Err(Notice::GONE),
             Err(error) => {
                 tracing::warn!(%error, "the call of a link cannot be read");

@@ -35,6 +35,23 @@ pub(crate) struct QuestionPlace {
 }
 
 impl ResumableQuestion {
+    /// Creates the question about the call with this key, which takes the place of these.
+    pub(crate) fn new(key: String, mut earlier: Vec<QuestionPlace>) -> Self {
+        let excess = earlier.len().saturating_sub(MAX_EARLIER);
+        earlier.drain(..excess);
+        Self { key, earlier }
+    }
+
+    /// Returns true if the question is about the call with this key.
+    pub(crate) fn has_key(&self, key: &str) -> bool {
+        self.key == key
+    }
+
+    /// Returns the questions whose place this one takes.
+    pub(crate) fn into_earlier(self) -> Vec<QuestionPlace> {
+        self.earlier
+    }
+
     /// Returns true if this question has taken the place of another one.
     pub(crate) fn replaces(&self, place: &QuestionPlace) -> bool {
         self.earlier.contains(place)
@@ -68,12 +85,8 @@ impl Replica {
         if let Some(answer) = answer.filter(|answer| call.refusal(answer).is_none()) {
             return Ok(Some(answer));
         }
-        let none = BTreeSet::new();
-        approved_by.retain(|person| call.requirement.refusal(person, &none).is_none());
-        call.approved_by = approved_by;
-        let excess = earlier.len().saturating_sub(MAX_EARLIER);
-        earlier.drain(..excess);
-        call.resumable = Some(ResumableQuestion { key, earlier });
+        call.take_approvals(approved_by);
+        call.resumable = Some(ResumableQuestion::new(key, earlier));
         Ok(None)
     }
 
