@@ -230,7 +230,8 @@ pub(super) const OWNERS: &[Owner] = &[
     // Requests to models go through a client that `toolcrib-io` has built.
     Owner::of("reqwest", &["toolcrib-agent", "toolcrib-io"]),
     // Signs who we are at an authorization server, and checks what one has signed; TLS has brought it along.
-    Owner::of("ring", &["toolcrib-oauth"]),
+    // Push messages are encrypted and signed with it too.
+    Owner::of("ring", &["toolcrib-oauth", "toolcrib-tasks"]),
     // Runs models without ONNX Runtime; their texts are cut into tokens as fastembed does it.
     Owner::of("rten", &["toolcrib-search"]),
     Owner::of("tokenizers", &["toolcrib-search"]),

@@ -12,6 +12,7 @@ mod elicitation;
 mod form;
 mod links;
 mod operator_queue;
+mod push;
 mod resumption;
 mod suspended_calls;
 #[cfg(test)]
@@ -36,6 +37,7 @@ pub(crate) use elicitation::{EarlyAnswers, ElicitationKinds, ElicitationMode, El
 pub(crate) use links::{ApprovalLink, LinkDecision, LinkError};
 pub(crate) use operator_queue::CALLS;
 pub use operator_queue::{OperatorPresence, PendingApprovals};
+pub(crate) use push::SubscribeError;
 pub(crate) use resumption::LinkedCall;
 pub(crate) use suspended_calls::{RequestKey, SUSPENSION_TIME, SuspendedCalls, refused};
 pub(crate) use user_questions::check_answer;

@@ -24,6 +24,7 @@ use super::answer_queue::{AnswerOutcome, AnswerQueue, FirstAnswer, JoinedReplica
 use super::call_answer::{CallAnswer, OperatorAnswer, approver_of};
 use super::channels::Messenger;
 use super::links::{ApprovalLink, LinkError, LinkSigner};
+use super::push::PushSubscriptions;
 use crate::Error;
 use crate::app_version::{Listener, Switch};
 use crate::operator::{WaitingCall, WaitingQuestion};
@@ -80,6 +81,8 @@ pub(super) struct OperatorQueue {
     pub(super) signer: OnceLock<Arc<LinkSigner>>,
     /// The channels of the current version of the app, once it is served.
     messenger: watch::Sender<Option<Arc<Messenger>>>,
+    /// The browsers that get push messages.
+    pub(super) push: Arc<PushSubscriptions>,
 }
 
 impl Default for OperatorQueue {
@@ -90,6 +93,7 @@ impl Default for OperatorQueue {
             calls: AnswerQueue::new(MAX_WAITING, changed.clone(), Arc::clone(&replica)),
             questions_to_user: AnswerQueue::new(MAX_WAITING_QUESTIONS, changed.clone(), Arc::clone(&replica)),
             changed,
+            push: Arc::new(PushSubscriptions::new(Arc::clone(&replica))),
             replica,
             signer: OnceLock::new(),
             messenger: watch::Sender::new(None),
@@ -281,7 +285,13 @@ impl OperatorQueue {
         let (Some(channels), Some(signer)) = (ApprovalChannels::new(app)?, self.signer.get()) else {
             return Ok(None);
         };
-        Ok(Some(Arc::new(Messenger::new(app.id(), channels, Arc::clone(signer)))))
+        let push = Arc::clone(&self.push);
+        Ok(Some(Arc::new(Messenger::new(app.id(), channels, Arc::clone(signer), push))))
+    }
+
+    /// Returns the current messenger.
+    pub(super) fn messenger(&self) -> Option<Arc<Messenger>> {
+        self.messenger.borrow().clone()
     }
 
     /// Returns true if an operator is present.

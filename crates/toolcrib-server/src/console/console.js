@@ -92,6 +92,42 @@
     });
   }
 
+  // Push messages come also while no page is open. The browser needs a push service for them.
+  const push = document.getElementById("push");
+  const subscribe = async () => {
+    if (!("serviceWorker" in navigator) || !("PushManager" in window) || !("Notification" in window)) {
+      throw new Error("This browser takes push messages only at https:// or on this machine, or not at all.");
+    }
+    if ((await Notification.requestPermission()) !== "granted") {
+      throw new Error("This browser does not permit notifications of this page; allow them in its settings.");
+    }
+    const asked = await fetch("/push", { credentials: "same-origin" });
+    const key = await asked.text();
+    if (!asked.ok) throw new Error(key);
+    await navigator.serviceWorker.register("/worker.js");
+    const { pushManager } = await navigator.serviceWorker.ready;
+    const settings = { userVisibleOnly: true, applicationServerKey: key };
+    let subscription;
+    try {
+      subscription = await pushManager.subscribe(settings);
+    } catch (error) {
+      throw new Error("The push service of this browser is not available: " + error.message);
+    }
+    const { endpoint, keys } = subscription.toJSON();
+    const body = new URLSearchParams({ seal: push.dataset.seal, endpoint, p256dh: keys.p256dh, auth: keys.auth });
+    const sent = await fetch("/push", { method: "POST", credentials: "same-origin", body });
+    return sent.text();
+  };
+  if (push) {
+    push.parentElement.hidden = false;
+    push.addEventListener("click", async () => {
+      push.disabled = true;
+      const told = await subscribe().catch((error) => error.message);
+      document.getElementById("push-told").textContent = told;
+      push.disabled = false;
+    });
+  }
+
   document.addEventListener("keydown", (event) => {
     const target = document.activeElement;
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;

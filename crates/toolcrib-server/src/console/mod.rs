@@ -37,7 +37,7 @@ pub(crate) use form::{Fields, MAX_FORM_BYTES};
 pub(crate) use reply::{MAX_REPLY_BYTES, reply};
 pub(crate) use schema_form::SchemaForm;
 pub(crate) use sections::{
-    ConsoleView, LinkPage, OVERRIDE_FORM, PROFILE_FORM, Page, REPLAY_FORM, answer_to, link_page,
+    ConsoleView, LinkPage, OVERRIDE_FORM, PROFILE_FORM, PUSH_FORM, Page, REPLAY_FORM, answer_to, link_page,
     login_answered, login_question, page, reply_to, session as shown_session, sign_in, trial_of,
     whole_arguments,
 };
@@ -47,6 +47,9 @@ pub(crate) const STYLE: &str = include_str!("console.css");
 
 /// The script of the console.
 pub(crate) const SCRIPT: &str = include_str!("console.js");
+
+/// The script that shows push messages while no page is open.
+pub(crate) const WORKER: &str = include_str!("worker.js");
 
 /// The maximum number of pages that are kept current by event streams.
 const MAX_EVENT_STREAMS: usize = 256;

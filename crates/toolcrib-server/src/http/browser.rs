@@ -22,7 +22,7 @@ use crate::console::Fields;
 
 /// The content security policy of the pages: browsers may show them, load their style and script from this server, and
 /// send their requests and forms to it.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+const POLICY: &str = "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// The response to a request that a page rejects.
 pub(super) struct PageRejection(Box<Response>);

@@ -6,6 +6,7 @@
 
 mod events;
 mod operator_calls;
+mod push;
 
 use std::net::SocketAddr;
 use std::ops::Deref;
@@ -29,6 +30,7 @@ use crate::console::{
 
 pub(super) use events::events;
 pub(super) use operator_calls::{call_tool, replay};
+pub(super) use push::{push_key, subscribe, worker};
 
 /// The value of the operator's cookie.
 const OPERATOR: &str = "operator";

@@ -145,7 +145,7 @@ impl HttpServer {
     }
 
     /// Serves until `leave` completes. Then accepts no further calls, waits for the running ones for at most [`DRAIN`],
-    /// and cancels the rest.
+    /// and cancels the rest. A call that waits for a person fails at once.
     pub async fn serve(self, leave: impl Future<Output = ()>) -> Result<(), Error> {
         let Self { listener, state, .. } = self;
         let shared = Arc::clone(&state.shared);
@@ -159,6 +159,10 @@ impl HttpServer {
         tokio::select! {
             () = &mut serving => {}
             () = leave => {
+                if let Some(pending) = &approvals {
+                    // Before the calls that wait for a person end.
+                    pending.end();
+                }
                 shared.draining.cancel();
                 let drained = tokio::time::timeout(DRAIN, shared.idle());
                 tokio::select! {
@@ -166,9 +170,6 @@ impl HttpServer {
                     () = &mut serving => {}
                 }
                 shared.closing.cancel();
-                if let Some(pending) = &approvals {
-                    pending.end();
-                }
                 shared.suspended.clear();
                 let _ = tokio::time::timeout(CLOSE_TIMEOUT, &mut serving).await;
             }
@@ -197,6 +198,8 @@ fn console_routes() -> Router<Arc<HttpState>> {
     router
         .route("/console.css", get(console::style))
         .route("/console.js", get(console::script))
+        .route("/worker.js", get(console::worker))
+        .route("/push", get(console::push_key).post(console::subscribe))
         .route("/events", get(console::events))
         .route("/sign-in", post(console::submit_key))
         .route("/answer", post(console::answer))

@@ -4,6 +4,7 @@ mod approvals;
 mod drops;
 mod login;
 mod profiles;
+mod push;
 mod shutdown;
 
 use std::net::SocketAddr;

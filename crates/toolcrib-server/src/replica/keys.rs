@@ -67,12 +67,17 @@ pub(super) async fn secret(store: &dyn Store, process: &str) -> Result<Vec<u8>, 
         if let Some(record) = store.get(RecordKind::Key, SECRET).await? {
             return Ok(key_of(&record.body).unwrap_or_default());
         }
-        make(store, process, SECRET.to_owned(), None).await?;
+        make(store, process, SECRET.to_owned(), (&random_bytes::<KEY_BYTES>()?, None)).await?;
     }
 }
 
 /// Makes a key unless another process makes one, which is waited for.
-async fn make(store: &dyn Store, process: &str, id: String, lifetime: Option<Duration>) -> Result<(), Error> {
+async fn make(
+    store: &dyn Store,
+    process: &str,
+    id: String,
+    (key, lifetime): (&[u8], Option<Duration>),
+) -> Result<(), Error> {
     if !store.lease(LEASE, process, LEASE_TIME).await? {
         tokio::time::sleep(RETRY_INTERVAL).await;
         return Ok(());
@@ -82,7 +87,7 @@ async fn make(store: &dyn Store, process: &str, id: String, lifetime: Option<Dur
         Some(_) => newest(&ring(store).await?).is_some(),
     };
     if !is_there {
-        let body = json!({"key": hex(&random_bytes::<KEY_BYTES>()?)});
+        let body = json!({"key": hex(key)});
         let record = Record { kind: RecordKind::Key, id, session: String::new(), body };
         let put = match lifetime {
             None => Change::Put(record),
@@ -156,7 +161,23 @@ impl Replica {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             // All ids have the same length until the year 2286, so that they sort by time.
             let id = format!("{RING}{:013}", now.as_millis());
-            make(self.store().as_ref(), self.id(), id, Some(KEY_LIFETIME)).await?;
+            let key = random_bytes::<KEY_BYTES>()?;
+            make(self.store().as_ref(), self.id(), id, (&key, Some(KEY_LIFETIME))).await?;
+        }
+    }
+
+    /// Returns a key that stays, and that all processes have. Stores a generated one if it does not exist.
+    pub(crate) async fn kept_key(
+        &self,
+        id: &str,
+        generate: impl Fn() -> Option<Vec<u8>>,
+    ) -> Result<Vec<u8>, Error> {
+        loop {
+            if let Some(record) = self.store().get(RecordKind::Key, id).await? {
+                return Ok(key_of(&record.body).unwrap_or_default());
+            }
+            let key = generate().ok_or(Error::NoRandomness)?;
+            make(self.store().as_ref(), self.id(), id.to_owned(), (&key, None)).await?;
         }
     }
 

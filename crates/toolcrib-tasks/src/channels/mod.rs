@@ -10,6 +10,7 @@ mod retry;
 mod send_message;
 mod terminal;
 mod tool;
+mod web_push;
 mod webhook;
 
 #[cfg(test)]
@@ -26,6 +27,7 @@ pub use retry::{DELIVERY_TIME, FIRST_PAUSE, MAX_ATTEMPTS};
 pub use send_message::{SEND_MESSAGE, channel_tools};
 pub use terminal::{Terminal, TerminalChannel};
 pub use tool::ToolChannel;
+pub use web_push::{MAX_ENDPOINT_BYTES, PushError, PushSubscription, SubscriptionError, VapidKey, WebPush};
 pub use webhook::WebhookChannel;
 
 /// The maximum length of a message in characters. Longer messages are truncated.

@@ -69,11 +69,13 @@ pub enum RecordKind {
     Session,
     /// Entries of a conversation.
     SessionEntry,
+    /// The subscription of a browser to push messages.
+    PushSubscription,
 }
 
 impl RecordKind {
     /// All kinds.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Background,
         Self::Watcher,
         Self::Schedule,
@@ -94,6 +96,7 @@ impl RecordKind {
         Self::Generation,
         Self::Session,
         Self::SessionEntry,
+        Self::PushSubscription,
     ];
 
     /// Returns its name in the store.
@@ -117,6 +120,7 @@ impl RecordKind {
             Self::Token => "token",
             Self::Pin => "pin",
             Self::Generation => "generation",
+            Self::PushSubscription => "push_subscription",
             Self::Session => "session",
             Self::SessionEntry => "session_entry",
         }

@@ -123,3 +123,28 @@ async fn a_page_is_loaded_again_while_200_clients_read_it() {
     };
     tokio::join!(futures::future::join_all(reading), reloading);
 }
+
+#[tokio::test]
+async fn a_browser_without_a_push_service_says_why_it_gets_no_push_messages() {
+    let approvals = "approvals:
+  url: http://127.0.0.1
+  channels: {phones: {type: web_push, subject: 'mailto:ops@example.com', people: [operator]}}
+  rules: [{module: team, ask: [phones]}]";
+    let lab = app(approvals, ASKED);
+    let (served, key) = start(&lab).await;
+    let Some(mut browser) = Browser::start(&lab) else { return };
+    browser.goto(&format!("http://{}/?key={key}", served.address)).await;
+    browser.until("!document.querySelector('.push').hidden").await;
+    browser.evaluate("document.getElementById('push').click()").await;
+    browser.until("document.getElementById('push-told').textContent !== ''").await;
+    let told = browser.evaluate("document.getElementById('push-told').textContent").await;
+    let told = told.as_str().unwrap();
+    let reasons = ["does not permit notifications", "push service of this browser is not available"];
+    assert!(reasons.iter().any(|reason| told.contains(reason)), "{told}");
+    assert_eq!(browser.evaluate("document.getElementById('push').disabled").await, json!(false));
+    // The worker is permitted by the content security policy.
+    let worker =
+        "navigator.serviceWorker.register('/worker.js').then(() => { document.title = 'registered'; })";
+    browser.evaluate(&format!("{worker}; 0")).await;
+    browser.until("document.title === 'registered'").await;
+}

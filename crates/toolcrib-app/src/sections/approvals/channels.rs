@@ -8,7 +8,8 @@ use serde::de::DeserializeOwned;
 use toolcrib_document::Error as DocumentError;
 use toolcrib_io::http::{HttpClient, is_private_url};
 use toolcrib_model::Secret;
-use toolcrib_tasks::channels::{Mailer, MailerError, WebhookChannel};
+use toolcrib_policy::OPERATOR;
+use toolcrib_tasks::channels::{Mailer, MailerError, WebPush, WebhookChannel};
 use url::Url;
 
 use crate::findings::Findings;
@@ -21,7 +22,7 @@ use crate::{App, Error};
 const MAX_CHANNELS: usize = 64;
 
 /// The types of channels.
-const KINDS: [&str; 2] = ["email", "webhook"];
+const KINDS: [&str; 3] = ["email", "web_push", "webhook"];
 
 /// The channels of an app that ask people about calls.
 #[derive(Debug)]
@@ -63,6 +64,11 @@ pub enum ApprovalTransport {
         /// The addresses of the people, by name.
         addresses: BTreeMap<String, String>,
     },
+    /// A push message to each browser with which a person has subscribed at the console.
+    WebPush {
+        /// The sender of push messages.
+        sender: WebPush,
+    },
 }
 
 /// The format of the requests of a webhook.
@@ -103,6 +109,17 @@ struct EmailEntry {
     /// The address of the sender.
     from: String,
     people: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WebPushEntry {
+    /// The URL by which push services contact the operator: `mailto:` or `https:`.
+    subject: String,
+    people: Vec<String>,
+    /// True if push services may be at private addresses.
+    #[serde(default)]
+    allow_private: bool,
 }
 
 impl ApprovalChannels {
@@ -174,6 +191,7 @@ fn channel(app: &App, name: &str, entry: &ResolvedEntry) -> Result<ApprovalChann
     }
     match entry.kind.as_deref() {
         Some("email") => email(app, entry),
+        Some("web_push") => web_push(app, entry),
         Some("webhook") => webhook(app, entry),
         Some(other) => {
             let message = unknown("channel type", other, &KINDS);
@@ -237,6 +255,29 @@ fn email(app: &App, entry: &ResolvedEntry) -> Result<ApprovalChannel, DocumentEr
         wrong(key, error.to_string())
     })?;
     Ok(ApprovalChannel { people, transport: ApprovalTransport::Email { mailer, addresses } })
+}
+
+fn web_push(app: &App, entry: &ResolvedEntry) -> Result<ApprovalChannel, DocumentError> {
+    let settings: WebPushEntry = typed(app, entry)?;
+    let wrong = |key: &str, message: String| error_in(app, entry, key, message);
+    // The operator signs in at the console too.
+    let others = settings.people.iter().filter(|name| *name != OPERATOR).cloned().collect::<Vec<_>>();
+    if !others.is_empty() || settings.people.is_empty() {
+        known_people(app, entry, others)?;
+    }
+    let is_contact = Url::parse(&settings.subject).is_ok_and(|url| match url.scheme() {
+        "mailto" => url.path().contains('@'),
+        scheme => scheme == "https",
+    });
+    if !is_contact {
+        let message = "expected a contact for push services, such as `mailto:ops@example.com`".to_owned();
+        return Err(wrong("subject", message));
+    }
+    let http = HttpClient::new(WebhookChannel::http_policy(settings.allow_private))
+        .map_err(|error| wrong("subject", error.to_string()))?
+        .with_guard(capabilities::access(app)?.host_guard());
+    let sender = WebPush::new(http, settings.subject, settings.allow_private);
+    Ok(ApprovalChannel { people: settings.people, transport: ApprovalTransport::WebPush { sender } })
 }
 
 fn typed<T: DeserializeOwned>(app: &App, entry: &ResolvedEntry) -> Result<T, DocumentError> {

@@ -16,6 +16,9 @@ use crate::operator::WaitingCall;
 /// The maximum length of the arguments in a message for people, in characters. The page of a link shows all of them.
 const MAX_ARGUMENTS_CHARS: usize = 2_000;
 
+/// The maximum length of a text in a push message, in characters.
+const MAX_PUSH_CHARS: usize = 120;
+
 /// The end of a mail.
 const MAIL_END: &str = "A link opens a page that shows the whole call and asks you to confirm. The links are for you \
                         alone: anyone who has them can answer in your name.\n";
@@ -98,6 +101,21 @@ impl ApprovalMessage<'_> {
     /// Returns the links with their titles.
     fn links(&self) -> impl Iterator<Item = (&'static str, &Url)> {
         self.allow.iter().map(|url| (ALLOW, url)).chain([(DENY, &self.deny)])
+    }
+
+    /// Returns the text of a push message: the question, and the link of the console. It has no arguments, since devices
+    /// show it while they are locked.
+    pub(super) fn push(&self, console: &Url) -> String {
+        let mut page = console.clone();
+        page.set_fragment(Some("approvals"));
+        let cut = |text: &str| truncate_chars(text, MAX_PUSH_CHARS).to_owned();
+        let message = json!({
+            "title": cut(&self.title()),
+            "body": cut(&format!("{}, {} risk", one_line(self.app), self.call.risk.as_str())),
+            "tag": self.id,
+            "url": page.as_str(),
+        });
+        message.to_string()
     }
 
     /// Returns the subject of a mail.

@@ -14,6 +14,7 @@ use toolcrib_tasks::channels::Mail;
 
 use self::message::ApprovalMessage;
 use super::links::{LinkDecision, LinkSigner};
+use super::push::PushSubscriptions;
 use crate::console::whole_arguments;
 use crate::operator::WaitingCall;
 
@@ -25,11 +26,22 @@ pub(super) struct Messenger {
     app: String,
     channels: ApprovalChannels,
     signer: Arc<LinkSigner>,
+    push: Arc<PushSubscriptions>,
 }
 
 impl Messenger {
-    pub(super) fn new(app: &str, channels: ApprovalChannels, signer: Arc<LinkSigner>) -> Self {
-        Self { app: app.to_owned(), channels, signer }
+    pub(super) fn new(
+        app: &str,
+        channels: ApprovalChannels,
+        signer: Arc<LinkSigner>,
+        push: Arc<PushSubscriptions>,
+    ) -> Self {
+        Self { app: app.to_owned(), channels, signer, push }
+    }
+
+    /// Returns the channels.
+    pub(super) fn channels(&self) -> impl Iterator<Item = &ApprovalChannel> {
+        self.channels.channels.values()
     }
 
     /// Asks people about a call, each by every channel that the rules name. Returns true if a message was delivered to
@@ -48,13 +60,39 @@ impl Messenger {
         }
         let sending = messages.into_iter().map(async |(name, channel, person)| {
             let message = self.message(name, person, call);
-            let sent = send(name, channel, &message).await;
+            let sent = self.send(name, channel, &message).await;
             if let Err(error) = &sent {
                 tracing::warn!(%error, channel = name, person, "a person could not be asked about a call");
             }
             sent.is_ok()
         });
         join_all(sending).await.contains(&true)
+    }
+
+    async fn send(
+        &self,
+        name: &str,
+        channel: &ApprovalChannel,
+        message: &ApprovalMessage<'_>,
+    ) -> Result<(), ToolError> {
+        match &channel.transport {
+            ApprovalTransport::Webhook { sender, format } => {
+                sender.post(name, &message.id, message.at, &message.body(*format)).await
+            }
+            ApprovalTransport::Email { mailer, addresses } => {
+                let Some(to) = addresses.get(message.person) else {
+                    let reason = format!("the person `{}` has no address", message.person);
+                    return Err(ToolError::new(ErrorKind::Internal, reason));
+                };
+                let (subject, text) = (message.subject(), message.text());
+                mailer.send(name, &Mail { id: &message.id, to, subject: &subject, text: &text }).await
+            }
+            ApprovalTransport::WebPush { sender } => {
+                let text = message.push(&self.channels.url);
+                self.push.send(sender, (name, message.person), (&text, message.lifetime)).await
+            }
+            _ => unreachable!("every transport is known"),
+        }
     }
 
     fn message<'a>(
@@ -81,21 +119,4 @@ impl Messenger {
 /// Returns true if a person may answer a call that no one has answered yet.
 fn may_answer(requirement: &ApprovalRequirement, person: &str) -> bool {
     requirement.refusal(person, &BTreeSet::new()).is_none()
-}
-
-async fn send(name: &str, channel: &ApprovalChannel, message: &ApprovalMessage<'_>) -> Result<(), ToolError> {
-    match &channel.transport {
-        ApprovalTransport::Webhook { sender, format } => {
-            sender.post(name, &message.id, message.at, &message.body(*format)).await
-        }
-        ApprovalTransport::Email { mailer, addresses } => {
-            let Some(to) = addresses.get(message.person) else {
-                let reason = format!("the person `{}` has no address", message.person);
-                return Err(ToolError::new(ErrorKind::Internal, reason));
-            };
-            let (subject, text) = (message.subject(), message.text());
-            mailer.send(name, &Mail { id: &message.id, to, subject: &subject, text: &text }).await
-        }
-        _ => unreachable!("every transport is known"),
-    }
 }

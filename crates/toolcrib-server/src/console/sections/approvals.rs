@@ -11,6 +11,9 @@ use crate::operator::WaitingCall;
 /// whole.
 const MAX_ARGUMENTS_CHARS: usize = 8_000;
 
+/// The text that the seal of a subscription to push messages protects.
+pub(crate) const PUSH_FORM: &str = "push";
+
 /// The maximum number of calls that are shown.
 const MAX_SHOWN: usize = 50;
 
@@ -26,6 +29,14 @@ impl ConsoleView<'_> {
                 }
                 @if self.viewer.approver().is_some() {
                     // The script shows what works with it only.
+                    @if self.viewer.approver().is_some_and(|approver| self.console.pending.has_push(approver)) {
+                        p class="push" hidden {
+                            button id="push" type="button" data-seal=(self.console.keys.sealed(PUSH_FORM)) {
+                                "Send push messages to this browser"
+                            }
+                            " " span id="push-told" role="status" {}
+                        }
+                    }
                     p class="keys dim" hidden {
                         kbd { "A" } " allows and " kbd { "D" } " denies the call with the focus, " kbd { "J" } " and "
                         kbd { "K" } " move it. " button id="notify" type="button" hidden { "Notify me of new calls" }

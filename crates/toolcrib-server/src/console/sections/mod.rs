@@ -19,7 +19,7 @@ mod tools;
 mod user_questions;
 
 pub(crate) use approval_link::{LinkPage, link_page};
-pub(crate) use approvals::{answer_to, whole_arguments};
+pub(crate) use approvals::{PUSH_FORM, answer_to, whole_arguments};
 pub(crate) use call::REPLAY_FORM;
 pub(crate) use layout::{Page, page, sign_in};
 pub(crate) use login::{login_answered, login_question};

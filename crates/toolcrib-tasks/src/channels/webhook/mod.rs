@@ -140,7 +140,7 @@ impl Channel for WebhookChannel {
 }
 
 /// Returns the outcome of an attempt by its status.
-fn classify(response: &Response) -> Attempt {
+pub(super) fn classify(response: &Response) -> Attempt {
     let status = response.status;
     let why = format!("its server answered with status {}", status.as_u16());
     match status {
@@ -155,7 +155,7 @@ fn classify(response: &Response) -> Attempt {
 }
 
 /// Returns the outcome of an attempt that failed without a response. It omits the URL, whose path often holds a key.
-fn classify_error(error: &Error) -> Attempt {
+pub(super) fn classify_error(error: &Error) -> Attempt {
     match error {
         Error::ConnectFailed { reason, .. } | Error::RequestFailed { reason, .. } => {
             Attempt::Failed { why: reason.clone(), wait: None }
