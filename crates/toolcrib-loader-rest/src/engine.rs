@@ -38,8 +38,11 @@ impl ToolEngine for RestEngine {
         match operation.as_ref().map(|operation| &operation.server) {
             Some(Ok(server)) if self.shared.clients.refuses(server) => {
                 let source = &self.shared.source.name;
-                let message = format!("the document names the private address {server}, and the app does not");
-                let hint = format!("the operator sets `base_url` or `allow_private: true` for `{source}` if this is meant");
+                let message =
+                    format!("the document names the private address {server}, and the app does not");
+                let hint = format!(
+                    "the operator sets `base_url` or `allow_private: true` for `{source}` if this is meant"
+                );
                 Err(ToolError::new(ErrorKind::Denied, message).with_hint(hint))
             }
             _ => Ok(()),

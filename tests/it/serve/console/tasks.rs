@@ -32,7 +32,9 @@ fn shop() -> Lab {
         },
         "execution": {"watchers": true, "scheduler": true},
     });
-    Lab::with_app(&app.to_string()).with_file("shop/toolcrib.yaml", MANIFEST).with_file("shop/stock.sh", STOCK)
+    Lab::with_app(&app.to_string())
+        .with_file("shop/toolcrib.yaml", MANIFEST)
+        .with_file("shop/stock.sh", STOCK)
 }
 
 async fn call(served: &Served, name: &str, arguments: Value) {

@@ -131,13 +131,10 @@ fn runs(timeline_of_runs: &ScheduleTimeline, now: Timestamp) -> Markup {
     if all.is_empty() {
         return Markup::default();
     }
-    let line = |(due, (_, outcome)): &(Timestamp, (&str, &str))| {
-        format!("{}: {outcome}", due.strftime("%F %T UTC"))
-    };
-    let marks: Vec<_> = all
-        .iter()
-        .map(|run| Mark { at: run.0.as_second(), class: run.1.0, text: line(run) })
-        .collect();
+    let line =
+        |(due, (_, outcome)): &(Timestamp, (&str, &str))| format!("{}: {outcome}", due.strftime("%F %T UTC"));
+    let marks: Vec<_> =
+        all.iter().map(|run| Mark { at: run.0.as_second(), class: run.1.0, text: line(run) }).collect();
     let failed = marks.iter().filter(|mark| mark.class == "failed").count();
     let (past, next) = (timeline_of_runs.past.len(), timeline_of_runs.next.len());
     html! {
