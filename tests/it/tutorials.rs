@@ -19,8 +19,8 @@ use crate::support::{Lab, PATIENCE, binary, peer, repository};
 /// The line before the output of a step. No command prints it.
 const MARK: &str = "@@ step ";
 
-/// The port that pages use for a server of the reader. Tests replace it by one that is free.
-const PORT: &str = "8765";
+/// The ports that pages use for servers of the reader. Tests replace them by ones that are free.
+const PORTS: [&str; 2] = ["8765", "8766"];
 
 /// The folder that a reader works in. The clone of the repository is beside it.
 const FOLDER: &str = "tutorial";
@@ -62,7 +62,7 @@ impl Reader {
     async fn follow(&self, name: &str) {
         let page = repository().join("docs").join(format!("{name}.md"));
         let text = fs::read_to_string(&page).unwrap_or_else(|error| panic!("{}: {error}", page.display()));
-        let text = text.replace(PORT, &free_port().to_string());
+        let text = PORTS.iter().fold(text, |text, port| text.replace(port, &free_port().to_string()));
         let steps = steps(&text);
         let script = self.script(&steps);
         let mut shell: Command = self.lab.command("sh", &self.lab.path(FOLDER));
@@ -145,7 +145,19 @@ async fn the_recipe_for_hooks_checks_calls_and_results_as_it_says() {
 
 #[tokio::test]
 async fn ten_servers_are_served_as_one_as_the_tutorial_says() {
-    let (Some(npm), Some(python)) = (peer("npm"), peer("python")) else { return };
+    let Some(reader) = with_package_runners() else { return };
+    reader.follow("tutorials/ten-mcp-servers").await;
+}
+
+#[tokio::test]
+async fn servers_and_an_api_are_one_entry_as_the_tutorial_says() {
+    let Some(reader) = with_package_runners() else { return };
+    reader.follow("tutorials/gateway").await;
+}
+
+/// A reader with `npx` and `uvx`, or nothing where the packages are not installed.
+fn with_package_runners() -> Option<Reader> {
+    let (npm, python) = (peer("npm")?, peer("python")?);
     let npx = format!(
         "shift\nname=${{1##*/}}\nshift\nexec '{}/node_modules/.bin/mcp-'\"$name\" \"$@\"\n",
         npm.display()
@@ -154,11 +166,7 @@ async fn ten_servers_are_served_as_one_as_the_tutorial_says() {
         "name=$(echo \"$1\" | tr - _)\nshift\nPYTHONPATH='{}' exec python3 -m \"$name\" \"$@\"\n",
         python.display()
     );
-    Reader::new()
-        .with_program("npx", &npx)
-        .with_program("uvx", &uvx)
-        .follow("tutorials/ten-mcp-servers")
-        .await;
+    Some(Reader::new().with_program("npx", &npx).with_program("uvx", &uvx))
 }
 
 #[tokio::test]

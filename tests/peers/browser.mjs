@@ -3,6 +3,7 @@
 //   {"goto": URL}                        loads a page
 //   {"evaluate": EXPRESSION}             answers with its value, after its promise has settled
 //   {"key": KEY}                         presses a key
+//   {"click": SELECTOR}                  clicks an element like a person, which permits sound
 //   {"size": [WIDTH, HEIGHT, DARK]}      sets the size of the window and the color scheme
 //   {"screenshot": PATH, "full": BOOL}   writes a picture of the window, or of the whole page
 
@@ -91,6 +92,19 @@ const commands = {
   async key({ key }) {
     await send("Input.dispatchKeyEvent", { type: "keyDown", key, text: key });
     await send("Input.dispatchKeyEvent", { type: "keyUp", key });
+  },
+  async click({ click: selector }) {
+    const found = JSON.stringify(selector);
+    const expression = `(() => {
+      const element = document.querySelector(${found});
+      element.scrollIntoView({ block: "center" });
+      const { x, y, width, height } = element.getBoundingClientRect();
+      return [x + width / 2, y + height / 2];
+    })()`;
+    const [x, y] = await commands.evaluate({ evaluate: expression });
+    for (const type of ["mousePressed", "mouseReleased"]) {
+      await send("Input.dispatchMouseEvent", { type, x, y, button: "left", clickCount: 1 });
+    }
   },
   async size({ size: [width, height, isDark] }) {
     await send("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: 1, mobile: false });

@@ -1,13 +1,12 @@
 //! `cargo xtask bench`: performance figures and their bounds.
 
-mod figures_page;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::figures::{self, Measurement};
 use crate::peers;
 use crate::process::{answers, cargo, run as run_command};
 use crate::test;
@@ -32,7 +31,7 @@ const PACKAGE: &str = "toolcrib-bench";
 /// The manifest that makes a bench a separate package, outside of the workspace, because of its further dependencies.
 const MANIFEST: &str = "Cargo.toml";
 
-/// The option that writes a page of the figures.
+/// The option that updates the page of figures.
 const PAGE: &str = "--page";
 
 /// The variable by which a bench is told where to record its figures.
@@ -40,27 +39,39 @@ const RECORD_VARIABLE: &str = "TOOLCRIB_BENCH_RECORD";
 
 /// Runs the bench named first, or only its parts that are named after it. Without a name, runs all benches, even after
 /// one has failed. A bench prints its figures and their bounds, and fails if a figure is over its bound. With `--page`,
-/// the figures are also written as a page of plots.
+/// the figures also replace the earlier ones on the page of figures.
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let Some((_, arguments)) = arguments.split_first().filter(|(first, _)| *first == PAGE) else {
         return measure(workspace, arguments, None);
     };
     let folder = workspace.target.join("figures");
     fs::create_dir_all(&folder).with_context(|| format!("could not create {}", folder.display()))?;
-    let record = folder.join("figures.jsonl");
-    if arguments.is_empty() && record.exists() {
-        fs::remove_file(&record).with_context(|| format!("could not remove {}", record.display()))?;
+    let measured = measure(workspace, arguments, Some(&folder));
+    let mut figures = Vec::new();
+    for bench in known(&workspace.root)? {
+        let record = record_of(&folder, &bench);
+        if record.exists() {
+            let text = fs::read_to_string(&record);
+            let text = text.with_context(|| format!("could not read {}", record.display()))?;
+            figures.push(Measurement { bench, text });
+            fs::remove_file(&record).with_context(|| format!("could not remove {}", record.display()))?;
+        }
     }
-    let measured = measure(workspace, arguments, Some(&record));
+    ensure!(!figures.is_empty(), "no figure was recorded");
     // A figure over its bound is shown as such.
-    figures_page::write(workspace, &record)?;
+    figures::update(workspace, &figures)?;
     measured
 }
 
-/// Runs benches, which append their figures to `record`.
-fn measure(workspace: &Workspace, arguments: &[String], record: Option<&Path>) -> Result<()> {
+/// Returns the file in which a bench records its figures.
+fn record_of(folder: &Path, bench: &str) -> PathBuf {
+    folder.join(format!("{bench}.jsonl"))
+}
+
+/// Runs benches, which record their figures in a folder.
+fn measure(workspace: &Workspace, arguments: &[String], records: Option<&Path>) -> Result<()> {
     let folder = workspace.root.join(FOLDER);
-    let known = known(&folder)?;
+    let known = known(&workspace.root)?;
     let (wanted, parts) = match arguments.split_first() {
         None => (known, &[][..]),
         Some((name, parts)) => {
@@ -82,7 +93,7 @@ fn measure(workspace: &Workspace, arguments: &[String], record: Option<&Path>) -
             bench
         };
         bench.envs(test::shared(&workspace.root).map(|path| ("TOOLCRIB_SHARED", path)));
-        bench.envs(record.map(|path| (RECORD_VARIABLE, path)));
+        bench.envs(records.map(|records| (RECORD_VARIABLE, record_of(records, &name))));
         let ran = match name.as_str() {
             RIPGREP_BENCH => {
                 ripgrep(workspace).and_then(|program| run_command(bench.env(RIPGREP_VARIABLE, program)))
@@ -128,9 +139,10 @@ fn ripgrep(workspace: &Workspace) -> Result<PathBuf> {
     Ok(program)
 }
 
-/// Returns the names of the benches, sorted.
-fn known(folder: &Path) -> Result<Vec<String>> {
-    let entries = fs::read_dir(folder).with_context(|| format!("could not list {}", folder.display()))?;
+/// Returns the names of the benches of a tree, sorted.
+pub(crate) fn known(root: &Path) -> Result<Vec<String>> {
+    let folder = root.join(FOLDER);
+    let entries = fs::read_dir(&folder).with_context(|| format!("could not list {}", folder.display()))?;
     let mut names = Vec::new();
     for entry in entries {
         let entry = entry?;
@@ -152,8 +164,9 @@ mod tests {
     fn every_folder_with_a_main_is_a_bench() {
         let folder = tempfile::tempdir().unwrap();
         for (name, file) in [("search", "main.rs"), ("exec", "main.rs"), ("src", "lib.rs")] {
-            fs::create_dir(folder.path().join(name)).unwrap();
-            fs::write(folder.path().join(name).join(file), "").unwrap();
+            let bench = folder.path().join("benches").join(name);
+            fs::create_dir_all(&bench).unwrap();
+            fs::write(bench.join(file), "").unwrap();
         }
         assert_eq!(known(folder.path()).unwrap(), ["exec", "search"]);
         assert!(known(&folder.path().join("absent")).is_err());

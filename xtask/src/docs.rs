@@ -17,6 +17,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
+use crate::figures;
 use crate::process::describe;
 use crate::workspace::Workspace;
 
@@ -34,7 +35,9 @@ const NOTE: &str =
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let binary = workspace.build_program()?;
     let folder = workspace.root.join(FOLDER);
-    fs::create_dir_all(folder.join(MODULES))?;
+    for part in [MODULES, figures::PLOTS] {
+        fs::create_dir_all(folder.join(part))?;
+    }
     let pages = pages(&binary, &folder)?;
     for name in written(&folder)?.keys().filter(|name| !pages.contains_key(*name)) {
         let path = folder.join(name);
@@ -84,6 +87,8 @@ fn pages(binary: &Path, folder: &Path) -> Result<BTreeMap<String, String>> {
         "reference/app.schema.json".to_owned(),
         output(Command::new(binary).args(["schema", "app"]))?,
     );
+    let root = folder.parent().context("the documentation has no parent")?;
+    pages.extend(figures::pages(root)?);
     pages.insert("llms.txt".to_owned(), llms::index(folder, &pages)?);
     Ok(pages)
 }

@@ -16,6 +16,7 @@ mod databases;
 mod distill;
 mod docs;
 mod eval_agent;
+mod figures;
 mod fuzz;
 mod lint;
 mod package;
@@ -67,7 +68,7 @@ Tasks:
                  that name them: PostgreSQL and MariaDB, which CI=true installs with apt-get
   bench [--page] [NAME [PART…]]
                  measure performance: all benches or the named one, built optimized; fails if a figure
-                 is over its bound
+                 is over its bound; --page also updates docs/reference/figures.md
   eval-agent [--binary PATH] [--json FILE] [--only TASK]…
                  count the calls and tokens of a scripted agent for 67 tasks with `toolcrib serve`; fails
                  if a figure is over its bound in benches/evaluation/bounds.json

@@ -12,6 +12,12 @@ use crate::workspace::Workspace;
 /// The workspace of the programs, relative to the root.
 const DOWNSTREAM: &str = "tests/downstream";
 
+/// The programs that take one feature of the facade each, relative to their workspace.
+const FEATURES: &str = "features";
+
+/// The programs that are tested.
+const TESTED: [&str; 2] = ["picks-layers", "uses-facade"];
+
 /// The folder of everything that is made, in the target directory.
 const FOLDER: &str = "downstream";
 
@@ -43,14 +49,35 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let copy = folder.join("workspace");
     copy_folder(&workspace.root.join(DOWNSTREAM), &copy)?;
     fs::copy(workspace.root.join("Cargo.lock"), copy.join("Cargo.lock"))?;
-    let mut test = cargo(&copy);
-    test.args(["test", "--workspace", "--offline", "--target-dir"]).arg(folder.join("target"));
-    for (name, path) in &unpacked {
-        test.arg("--config").arg(format!("patch.crates-io.{name}.path={:?}", path.display().to_string()));
+    let downstream = |command: &str, package: &str| {
+        let mut cargo = cargo(&copy);
+        cargo.args([command, "--package", package, "--offline", "--target-dir"]).arg(folder.join("target"));
+        for (name, path) in &unpacked {
+            cargo
+                .arg("--config")
+                .arg(format!("patch.crates-io.{name}.path={:?}", path.display().to_string()));
+        }
+        run_command(&mut cargo)
+    };
+    for package in TESTED {
+        downstream("test", package)?;
     }
-    run_command(&mut test)?;
+    // Each alone: cargo unifies the features of the packages that it builds together.
+    for feature in programs(&copy.join(FEATURES))? {
+        downstream("run", &format!("only-{feature}"))?;
+    }
     println!("package: {} crates are packed, and the programs in {DOWNSTREAM} run with them", names.len());
     Ok(())
+}
+
+/// Returns the names of the folders in a folder, sorted.
+fn programs(folder: &Path) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).with_context(|| format!("could not read {}", folder.display()))? {
+        names.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort_unstable();
+    Ok(names)
 }
 
 /// Unpacks the crates in a folder, and returns their names and paths.

@@ -7,6 +7,16 @@
 //!
 //! Each file of [`sections`] has the settings of one section of `app.yaml`, with their reference documentation, their
 //! checks and their warnings. [`Extensions`] are the modules, sources and engines that a file may name.
+//!
+//! ```
+//! use toolcrib_app::Blueprint;
+//!
+//! let text = "app: {id: greeter}\nmodules: {hello: {}}\ntools: {capabilities: {default_policy: grant}}\n";
+//! assert!(Blueprint::from_text("app.yaml", text).is_ok());
+//!
+//! let Err(error) = Blueprint::from_text("app.yaml", "tools:\n  capabilitys: {}\n") else { panic!("it is valid") };
+//! assert!(error.to_string().contains("app.yaml:2:3: unknown key `capabilitys`, did you mean `capabilities`?"));
+//! ```
 
 mod agents;
 mod app;

@@ -12,6 +12,8 @@ pub(crate) const MAX_REDIRECTS: usize = 5;
 /// The pooled clients of a source.
 pub(crate) struct Clients {
     general: HttpClient,
+    /// True if all private addresses are permitted.
+    allow_private: bool,
     /// The client for the configured origin, if that is explicitly a private address. Other addresses that a document
     /// names are not included.
     own: Option<(Origin, HttpClient)>,
@@ -27,7 +29,13 @@ impl Clients {
             Some(url) => Some((url.origin(), client(HttpPolicy { allow_private: true, ..policy }, access)?)),
             None => None,
         };
-        Ok(Self { general: client(policy, access)?, own })
+        Ok(Self { general: client(policy, access)?, allow_private: policy.allow_private, own })
+    }
+
+    /// Returns true if the host of a URL is a private address, or a name of this machine, to which no request is sent.
+    pub(crate) fn refuses(&self, url: &Url) -> bool {
+        let is_own = self.own.as_ref().is_some_and(|(origin, _)| *origin == url.origin());
+        names_private_address(url) && !self.allow_private && !is_own
     }
 
     /// Returns the client for requests to a URL.

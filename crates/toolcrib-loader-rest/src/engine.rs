@@ -33,6 +33,22 @@ pub struct RestEngine {
 
 #[async_trait]
 impl ToolEngine for RestEngine {
+    async fn check(&self, call: &Call, _context: &CallContext) -> Result<(), ToolError> {
+        let operation = self.shared.operations.load().get(call.tool.name.name()).cloned();
+        match operation.as_ref().map(|operation| &operation.server) {
+            Some(Ok(server)) if self.shared.clients.refuses(server) => {
+                let source = &self.shared.source.name;
+                let message =
+                    format!("the document names the private address {server}, and the app does not");
+                let hint = format!(
+                    "the operator sets `base_url` or `allow_private: true` for `{source}` if this is meant"
+                );
+                Err(ToolError::new(ErrorKind::Denied, message).with_hint(hint))
+            }
+            _ => Ok(()),
+        }
+    }
+
     async fn invoke(&self, call: &Authorized<Call>, context: &CallContext) -> ToolResult {
         let operation = self.shared.operations.load().get(call.tool.name.name()).cloned();
         let Some(operation) = operation.filter(|operation| operation.fingerprint == call.fingerprint) else {

@@ -1,6 +1,6 @@
 //! The loader, which reads the document and shares its operations with the engine.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use toolcrib_document::{Document, Format, parse};
 use toolcrib_io::files::Root;
 use toolcrib_io::http::{HttpPolicy, names_private_address};
-use toolcrib_model::text::visible_text;
+use toolcrib_model::text::{ellipsize_chars, visible_text};
 use toolcrib_model::{Fingerprint, QualifiedName};
 use toolcrib_oauth::MAX_ANSWER_BYTES;
 use toolcrib_policy::Access;
@@ -30,6 +30,12 @@ use crate::selection::Selection;
 use crate::spec::{Documents, Spec, limits};
 use crate::upload::Files;
 use crate::{Error, RestEngine, RestSource, SpecLocation};
+
+/// The maximum number of warnings about servers that are refused.
+const MAX_REFUSED_SERVERS: usize = 3;
+
+/// The maximum length of a server in a warning, in characters.
+const MAX_SERVER_CHARS: usize = 200;
 
 /// The loader of the tools of an OpenAPI document, created by [`RestSource::open`].
 #[derive(Clone)]
@@ -152,6 +158,24 @@ impl ToolLoader for RestLoader {
 
     fn exclusive_namespace(&self) -> Option<&str> {
         Some(&self.shared.source.namespace)
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let (shared, operations) = (&self.shared, self.shared.operations.load());
+        let servers = operations.values().filter_map(|operation| operation.server.as_ref().ok());
+        let refused: BTreeSet<&str> =
+            servers.filter(|url| shared.clients.refuses(url)).map(Url::as_str).collect();
+        let refused = refused.into_iter().take(MAX_REFUSED_SERVERS);
+        refused
+            .map(|url| {
+                let url = ellipsize_chars(url, MAX_SERVER_CHARS);
+                format!(
+                    "{}: calls to {url} are refused: the document names this private address, and the app does not; set \
+                     `base_url: {url}` if it is meant",
+                    shared.source.name
+                )
+            })
+            .collect()
     }
 
     fn about(&self) -> Option<String> {

@@ -8,6 +8,17 @@
 //! All requests go through [`toolcrib_io::http`], so its address guard and its limits apply to each URL that a server
 //! names.
 //!
+//! ```
+//! use toolcrib_oauth::metadata::{is_same_issuer, issuer_metadata_urls};
+//!
+//! // A server names its issuer, and the issuer has a document at one of these addresses.
+//! let urls = issuer_metadata_urls(&"https://login.example/tenant".parse()?);
+//! assert_eq!(urls[0].as_str(), "https://login.example/.well-known/oauth-authorization-server/tenant");
+//! // That document has to name the issuer that was asked for, and no other.
+//! assert!(!is_same_issuer("https://login.example/tenant", "https://evil.example/tenant"));
+//! # Ok::<(), url::ParseError>(())
+//! ```
+//!
 //! The crates `oauth2` and `jsonwebtoken` are not used. `oauth2` 5.0 covers PKCE, the body of a token request, and its
 //! response, which are about 110 lines here. Its responses reject lifetimes written as texts and errors with status
 //! 200, which issuers send, and it has neither client assertions nor key-bound tokens. `jsonwebtoken` 10.4 has no

@@ -99,7 +99,7 @@
 //! | `runtime` | `app`, `runtime` | an app file as a running whole |
 //! | `server` | `server` | an app as an MCP server |
 //!
-//! `full` enables all of them. Without default features, `policy`, `schema`, and `search` bring no network stack.
+//! The page of each module begins with an example that runs. `full` enables all of them. Without default features, `policy`, `schema`, and `search` bring no network stack.
 //!
 //! # Find a tool among thousands
 //!

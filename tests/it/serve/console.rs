@@ -6,6 +6,7 @@ mod guarded;
 mod hostile;
 mod large;
 mod pages;
+mod tasks;
 
 use std::path::Path;
 use std::process::Stdio;

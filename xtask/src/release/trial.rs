@@ -27,8 +27,10 @@ const MAX_FIRST_ANSWER_OF_ANY: Duration = Duration::from_mins(1);
 
 /// Installs and runs each file. A file whose installer is not here is left out with a note, which is an error in CI.
 pub(super) fn run(release: &Release, files: &Files, target: &Path, is_bounded: bool) -> Result<()> {
-    if release.target.is_windows() != cfg!(windows) {
-        println!("release: the files are not tried: {} does not run here", release.target.triple);
+    if release.target.is_windows() {
+        println!(
+            "release: the files are not tried: the example starts programs, which is refused on Windows"
+        );
         return Ok(());
     }
     let bound = if is_bounded { MAX_FIRST_ANSWER } else { MAX_FIRST_ANSWER_OF_ANY };

@@ -50,7 +50,8 @@ pub(crate) enum AddSource {
     /// Add an OpenAPI document, whose operations become tools.
     #[command(
         name = "openapi",
-        after_help = "Example:\n  toolcrib add openapi pets https://pets.example/openapi.json"
+        after_help = "Examples:\n  toolcrib add openapi pets https://pets.example/openapi.json\n  toolcrib add openapi \
+                      library library.yaml --base-url http://127.0.0.1:8765"
     )]
     OpenApi {
         /// The namespace of its tools.
@@ -58,6 +59,10 @@ pub(crate) enum AddSource {
         /// The document: a path or a URL.
         #[arg(value_name = "FILE|URL")]
         document: String,
+        /// The server of the calls, instead of those that the document names. One with a private address is called only
+        /// if it is given here.
+        #[arg(long, value_name = "URL")]
+        base_url: Option<Url>,
         #[command(flatten)]
         target: TargetApp,
     },

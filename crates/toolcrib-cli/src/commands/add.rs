@@ -52,14 +52,18 @@ pub(crate) async fn run(arguments: &Add, extensions: &Extensions, json: bool) ->
             let (namespace, entry) = (namespace.clone(), Value::Object(entry));
             (NewSource { namespace, entry, notes: vec![note] }, target)
         }
-        AddSource::OpenApi { namespace, document, target } => {
+        AddSource::OpenApi { namespace, document, base_url, target } => {
             let is_url = document.starts_with("https://") || document.starts_with("http://");
             if is_url {
                 refuse_secrets_in_url(document)?;
             }
             let document =
                 if is_url { document.clone() } else { named_file(Path::new(document), &target.app)? };
-            let entry = json!({"type": "rest", "namespace": namespace, "spec": document});
+            let mut entry = json!({"type": "rest", "namespace": namespace, "spec": document});
+            if let (Some(url), Some(entry)) = (base_url, entry.as_object_mut()) {
+                refuse_secrets_in_url(url.as_str())?;
+                entry.insert("base_url".to_owned(), json!(url.as_str()));
+            }
             (NewSource { namespace: namespace.clone(), entry, notes: Vec::new() }, target)
         }
         AddSource::Tool { namespace, file, engine, target } => {

@@ -44,7 +44,7 @@ impl Template {
             },
             Self::Python => StarterFiles {
                 files: files!("python": "app.yaml", "modules/texts/tools/words.py", "work/.gitkeep"),
-                next: "toolcrib call {app} texts.count_words '{\"text\": \"one two\"}'",
+                next: "install the Python package, see {app}; then toolcrib call {app} texts.count_words '{\"text\": \"one two\"}'",
             },
             Self::Team => StarterFiles {
                 files: files!("team": "app.yaml", "lead.yaml", "reader.yaml", "work/welcome.txt"),

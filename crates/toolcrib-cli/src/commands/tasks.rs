@@ -56,8 +56,9 @@ async fn list(tasks: &Tasks, json: bool) {
 async fn show(tasks: &Tasks, id: &str, json: bool) -> Result<Exit, Failure> {
     let task = tasks.show(id).await.map_err(|error| failure(&error))?;
     let mut shown = json!(task);
-    if let (Some(shown), Some(checks)) = (shown.as_object_mut(), tasks.history(id)) {
-        shown.insert("history".to_owned(), checks);
+    if let Some(shown) = shown.as_object_mut() {
+        let history = tasks.history(id).or_else(|| tasks.timeline(id).map(|timeline| json!(timeline.past)));
+        shown.extend(history.map(|history| ("history".to_owned(), history)));
     }
     // A person reads it as well.
     let _ = json;

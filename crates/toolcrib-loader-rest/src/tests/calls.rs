@@ -1,12 +1,13 @@
 //! Calls against a real server.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use toolcrib_model::{ErrorKind, Secret, ToolError};
-use toolcrib_policy::Access;
-use toolcrib_port::ToolLoader;
+use toolcrib_policy::{Access, Call};
+use toolcrib_port::{CallContext, ToolEngine as _, ToolLoader};
 
 use super::server::{DOCUMENT, PetStore};
 use super::{Fixture, invoke};
@@ -202,6 +203,13 @@ async fn a_private_address_is_refused_unless_the_operator_wrote_it_or_allows_it(
     let error = pets.error("listPets", json!({})).await;
     assert_eq!(error.kind, ErrorKind::Denied);
     assert!(error.hint.unwrap().contains("allow_private: true"));
+    // The operator is told before any call, and no person is asked about a call that is refused.
+    let (loader, engine) = RestSource::new(path.to_str().unwrap(), "pets").open().unwrap();
+    let tool = loader.load().await.tools.into_iter().find(|tool| tool.name.name() == "listPets").unwrap();
+    let [warning] = loader.warnings().try_into().unwrap();
+    assert!(warning.contains(&format!("set `base_url: {}/` if it is meant", store.origin)), "{warning}");
+    let call = Call::new(Arc::new(tool), loader.source().into(), 1);
+    assert_eq!(engine.check(&call, &CallContext::new("s")).await.unwrap_err().kind, ErrorKind::Denied);
 
     let (_folder, pets) = from_file(|source| source.with_base_url(format!("{}/api", store.origin))).await;
     assert!(pets.call("listPets", json!({})).await.is_ok());

@@ -1,5 +1,7 @@
 //! Charts as inline SVG. Their colors come from the style, and each has a text in words.
 
+use std::time::Duration;
+
 use maud::{Markup, html};
 
 /// The width of a chart in its own units.
@@ -16,6 +18,12 @@ const SEGMENTS: (f64, f64) = (600.0, 14.0);
 
 /// The width and height of a sparkline.
 const SPARK: (f64, f64) = (160.0, 28.0);
+
+/// The width and height of a timeline.
+const TIMELINE: (f64, f64) = (320.0, 28.0);
+
+/// The space of a timeline on each side, so that marks at its ends are whole.
+const TIMELINE_MARGIN: f64 = 8.0;
 
 /// A bar of a chart: its label, if it has one, and its parts from the bottom, each with the class of its color.
 pub(super) struct Bar<'a> {
@@ -79,6 +87,55 @@ pub(super) fn segments(text: &str, parts: &[(&str, f64)]) -> Markup {
     }
 }
 
+/// A mark of a timeline. Its shape depends on its class, so that colors are not needed to tell marks apart.
+pub(super) struct Mark<'a> {
+    /// The time in seconds of any epoch.
+    pub(super) at: i64,
+    /// `ok`, `failed`, `held`, `time` or `next`.
+    pub(super) class: &'a str,
+    /// The text that a pointer shows.
+    pub(super) text: String,
+}
+
+/// Renders marks in time, with a line at the present. The text says what they show.
+pub(super) fn timeline(text: &str, marks: &[Mark<'_>], now: i64) -> Markup {
+    let (width, height) = TIMELINE;
+    let middle = height / 2.0;
+    let begin = marks.iter().map(|mark| mark.at).min().unwrap_or(now).min(now);
+    let end = marks.iter().map(|mark| mark.at).max().unwrap_or(now).max(now);
+    let duration = seconds(begin, end).max(1.0);
+    let x = |at: i64| TIMELINE_MARGIN + seconds(begin, at) / duration * (width - 2.0 * TIMELINE_MARGIN);
+    html! {
+        svg class="timeline-of-runs" role="img" aria-label=(text) viewBox=(format!("0 0 {width} {height}")) {
+            line class="axis" x1="0" y1=(middle) x2=(width) y2=(middle) {}
+            line class="now" x1=(format!("{:.1}", x(now))) y1="2" x2=(format!("{:.1}", x(now))) y2=(height - 2.0) {}
+            @for mark in marks {
+                g class=(mark.class) transform=(format!("translate({:.1} {middle})", x(mark.at))) {
+                    title { (mark.text) }
+                    (shape(mark.class))
+                }
+            }
+        }
+    }
+}
+
+/// Renders the shape of a mark around the origin.
+pub(super) fn shape(class: &str) -> Markup {
+    html! {
+        @match class {
+            "failed" => path class="cross" d="M-4-4L4 4M4-4L-4 4" {},
+            "held" => path d="M0-5.5L5.5 0L0 5.5L-5.5 0Z" {},
+            "time" => rect x="-4" y="-4" width="8" height="8" {},
+            _ => circle r="4.5" {},
+        }
+    }
+}
+
+/// Returns the seconds from one time to another.
+fn seconds(from: i64, to: i64) -> f64 {
+    Duration::from_secs(u64::try_from(to.saturating_sub(from)).unwrap_or_default()).as_secs_f64()
+}
+
 /// Renders a line through values in their order, the oldest first.
 pub(super) fn sparkline(text: &str, values: &[f64]) -> Markup {
     let (width, height) = SPARK;
@@ -114,6 +171,23 @@ mod tests {
         assert!(parts.iter().all(|(_, y, height)| *height >= 2 && y + height <= HEIGHT), "{parts:?}");
         let svg = bars("calls", &[bar]).into_string();
         assert!(svg.contains("aria-label=\"calls\"") && svg.contains("class=\"denied\""), "{svg}");
+    }
+
+    #[test]
+    fn a_timeline_places_runs_around_the_present_and_gives_each_outcome_a_shape() {
+        let mark = |at, class| Mark { at, class, text: format!("at {at}") };
+        let marks = [mark(100, "ok"), mark(150, "failed"), mark(300, "next")];
+        let svg = timeline("runs", &marks, 200).into_string();
+        for part in [
+            "aria-label=\"runs\"",
+            "<line class=\"now\" x1=\"160.0\"",
+            "<g class=\"ok\" transform=\"translate(8.0 14)\"><title>at 100</title><circle",
+            "<g class=\"failed\" transform=\"translate(84.0 14)\"><title>at 150</title><path",
+            "<g class=\"next\" transform=\"translate(312.0 14)\">",
+        ] {
+            assert!(svg.contains(part), "{part}: {svg}");
+        }
+        assert!(timeline("none", &[], 7).into_string().contains("x1=\"8.0\""));
     }
 
     #[test]

@@ -56,10 +56,42 @@
     }
   };
 
+  // Browsers play no sound before a person has used the page, so the first key or click there enables it.
+  const SOUND = "toolcrib-sound";
+  let audio = null;
+  const wantsSound = () => localStorage.getItem(SOUND) === "on";
+  const enableSound = async () => {
+    if (!wantsSound()) return;
+    audio ??= new AudioContext();
+    await audio.resume();
+  };
+  const play = () => {
+    if (!wantsSound() || audio?.state !== "running") return;
+    const [tone, volume] = [audio.createOscillator(), audio.createGain()];
+    volume.gain.setValueAtTime(0.2, audio.currentTime);
+    volume.gain.exponentialRampToValueAtTime(0.001, audio.currentTime + 0.4);
+    tone.connect(volume).connect(audio.destination);
+    tone.start();
+    tone.stop(audio.currentTime + 0.4);
+  };
+  for (const gesture of ["pointerdown", "keydown"]) document.addEventListener(gesture, enableSound);
+  const sound = document.getElementById("sound");
+  if (sound) {
+    const show = () => sound.setAttribute("aria-pressed", String(wantsSound()));
+    sound.addEventListener("click", () => {
+      localStorage.setItem(SOUND, wantsSound() ? "off" : "on");
+      show();
+      enableSound().then(play);
+    });
+    show();
+  }
+
   const tell = (count) => {
     const grew = waiting !== null && count > waiting;
     waiting = count;
-    if (!grew || !("Notification" in window) || Notification.permission !== "granted") return;
+    if (!grew) return;
+    play();
+    if (!("Notification" in window) || Notification.permission !== "granted") return;
     const text = count === 1 ? "1 call or question waits" : count + " calls and questions wait";
     const notification = new Notification("toolcrib", { body: text, tag: "toolcrib" });
     notification.onclick = () => window.focus();

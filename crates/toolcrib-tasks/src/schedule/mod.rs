@@ -10,6 +10,7 @@ mod record;
 mod run;
 mod status;
 mod time;
+mod timeline;
 mod tools;
 mod transitions;
 
@@ -37,6 +38,7 @@ pub use record::{LastRun, Overlap, RunOutcome, ScheduleState};
 use status::NEXT_RUNS;
 pub use status::ScheduleStatus;
 pub use time::ScheduleTime;
+pub use timeline::{ScheduleRun, ScheduleTimeline};
 pub use tools::{SCHEDULER, Scheduler};
 
 /// The shortest catch-up window.
@@ -236,6 +238,11 @@ impl Schedules {
         let live = self.inner.ledger.get(id)?;
         self.inner.ledger.refresh(&live).await;
         Ok(live.owner.attach_to(live.status(NEXT_RUNS)))
+    }
+
+    /// Returns the past and next runs of a schedule of any owner. For operators.
+    pub fn timeline_of_any(&self, id: &str) -> Result<ScheduleTimeline, ToolError> {
+        Ok(self.inner.ledger.get(id)?.timeline())
     }
 
     /// Cancels a schedule of any owner. For operators.

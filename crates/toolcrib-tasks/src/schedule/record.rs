@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::time::ScheduleTime;
+use super::timeline::ScheduleRun;
 use crate::ledger::Task;
 use crate::owner::Owner;
 use crate::store::RecordKind;
@@ -154,6 +155,9 @@ pub(super) struct Schedule {
     pub(super) running: Vec<ActiveRun>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) last_run: Option<LastRun>,
+    /// The latest runs that have ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) past_runs: Vec<ScheduleRun>,
 }
 
 impl Schedule {
@@ -193,6 +197,7 @@ impl Schedule {
             skipped: 0,
             running: Vec::new(),
             last_run: None,
+            past_runs: Vec::new(),
         }
     }
 

@@ -73,9 +73,7 @@ impl Live<Schedule, ScheduleTime> {
     /// Returns the status, with up to `next_runs` next runs.
     pub(super) fn status(&self, next_runs: usize) -> ScheduleStatus {
         let (schedule, time) = (self.task(), &self.local);
-        let left = schedule.max_runs.map_or(u64::MAX, |max| max.saturating_sub(schedule.runs));
-        let next_runs = usize::try_from(left).unwrap_or(usize::MAX).min(next_runs);
-        let next_runs = time.from(schedule.next, next_runs);
+        let next_runs = self.next_runs(next_runs);
         ScheduleStatus {
             schedule_id: self.id.as_ref().to_owned(),
             label: schedule.label.clone(),

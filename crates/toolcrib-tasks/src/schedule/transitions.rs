@@ -95,6 +95,7 @@ impl Schedule {
         detail: Option<String>,
     ) {
         self.running.retain(|started| started.due != due);
+        self.remember(due, now, outcome);
         if let Some(last) = self.last_run.as_mut().filter(|last| last.due == due) {
             (last.ended, last.outcome, last.detail) = (Some(now), outcome, detail);
         }

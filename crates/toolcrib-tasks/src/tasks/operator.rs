@@ -9,7 +9,7 @@ use toolcrib_model::{ErrorKind, ToolError};
 
 use super::{TaskPorts, TaskSettings, TaskStore, Tasks};
 use crate::background::TaskStatus;
-use crate::schedule::ScheduleStatus;
+use crate::schedule::{ScheduleStatus, ScheduleTimeline};
 use crate::scripts::ScriptStatus;
 use crate::store::StoreError;
 use crate::watch::WatcherStatus;
@@ -215,6 +215,11 @@ impl Tasks {
     pub fn history(&self, id: &str) -> Option<Value> {
         let checks = self.watchers.as_ref()?.history_of_any(id).ok()?;
         Some(json!(checks))
+    }
+
+    /// Returns the past and next runs of a schedule.
+    pub fn timeline(&self, id: &str) -> Option<ScheduleTimeline> {
+        self.schedules.as_ref()?.timeline_of_any(id).ok()
     }
 
     /// Ends a task, whosever it is. Where another process runs it, that one is asked.

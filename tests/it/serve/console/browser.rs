@@ -51,6 +51,11 @@ impl Browser {
         self.send(json!({"key": key})).await;
     }
 
+    /// Clicks the first element that a selector matches.
+    pub(super) async fn click(&mut self, selector: &str) {
+        self.send(json!({"click": selector})).await;
+    }
+
     pub(super) async fn size(&mut self, width: u32, height: u32, is_dark: bool) {
         self.send(json!({"size": [width, height, is_dark]})).await;
     }

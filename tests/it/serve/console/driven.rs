@@ -37,6 +37,37 @@ async fn calls_come_without_a_reload_and_are_answered_by_keys() {
     assert_eq!(lab.read("home/called"), "ask\n");
 }
 
+#[tokio::test]
+async fn a_sound_is_played_for_new_calls_only_after_a_person_asks_for_it() {
+    let lab = app("", ASKED);
+    let (served, key) = start(&lab).await;
+    let Some(mut browser) = Browser::start(&lab) else { return };
+    let count = "window.tones = 0;
+        const create = AudioContext.prototype.createOscillator;
+        AudioContext.prototype.createOscillator = function () { window.tones += 1; return create.call(this); };
+        0";
+    browser.goto(&format!("http://{}/?key={key}", served.address)).await;
+    browser.evaluate(count).await;
+    let _first = ask(&served).await;
+    browser.until("document.title.startsWith('(1) ')").await;
+    assert_eq!(browser.evaluate("window.tones").await, json!(0));
+
+    browser.click("#sound").await;
+    browser.until("document.getElementById('sound').ariaPressed === 'true' && window.tones === 1").await;
+    let _second = ask(&served).await;
+    browser.until("document.title.startsWith('(2) ') && window.tones === 2").await;
+
+    // The choice is remembered, and the first key or click on another page enables the sound there.
+    browser.goto(&format!("http://{}/calls", served.address)).await;
+    browser.evaluate(count).await;
+    let _third = ask(&served).await;
+    browser.until("document.title.startsWith('(3) ')").await;
+    assert_eq!(browser.evaluate("window.tones").await, json!(0));
+    browser.click("h1").await;
+    let _fourth = ask(&served).await;
+    browser.until("document.title.startsWith('(4) ') && window.tones === 1").await;
+}
+
 async fn ask(served: &crate::serve::client::Served) -> tokio::net::TcpStream {
     use tokio::io::AsyncWriteExt as _;
     let mut stream = served.connect().await;

@@ -23,13 +23,14 @@ const PAGES: [(&str, &str); 8] = [
 ];
 
 /// The pictures of the documentation: the page, the width, and whether it is dark.
-const PICTURES: [(&str, u32, bool); 6] = [
+const PICTURES: [(&str, u32, bool); 7] = [
     ("overview", 1440, false),
     ("overview", 1440, true),
     ("overview", 390, false),
     ("overview", 390, true),
     ("call", 1024, false),
     ("tool", 1024, true),
+    ("tasks", 1024, false),
 ];
 
 /// An app with a server that edits notes, and an operator who is asked first.
@@ -89,28 +90,39 @@ async fn every_page_is_accessible_at_all_widths_and_in_both_color_schemes() {
     let (served, key) = start(&lab).await;
     let Some(mut browser) = Browser::start(&lab) else { return };
     let Some(axe) = axe() else { return };
-    let pictures = std::env::var_os("TOOLCRIB_SCREENSHOTS").map(PathBuf::from);
     let at = |path: &str| format!("http://{}{path}", served.address);
     browser.goto(&at(&format!("/?key={key}"))).await;
     let _waiting = fill(&served).await;
     browser.until("document.querySelector('article.waiting')").await;
-    for (path, name) in PAGES {
-        for (width, is_dark) in
-            [(1440, false), (1024, true), (1024, false), (390, false), (390, true), (1440, true)]
+    for page in PAGES {
+        is_accessible(&mut browser, &axe, &served, page).await;
+    }
+}
+
+/// Checks a page at all widths and in both color schemes, and takes its pictures where they are wanted. The page is given
+/// by its path and the name of its pictures.
+pub(super) async fn is_accessible(
+    browser: &mut Browser,
+    axe: &str,
+    served: &Served,
+    (path, name): (&str, &str),
+) {
+    let pictures = std::env::var_os("TOOLCRIB_SCREENSHOTS").map(PathBuf::from);
+    for (width, is_dark) in
+        [(1440, false), (1024, true), (1024, false), (390, false), (390, true), (1440, true)]
+    {
+        browser.size(width, 900, is_dark).await;
+        browser.goto(&format!("http://{}{path}", served.address)).await;
+        browser.evaluate(&format!("{axe}; 0")).await;
+        let found = browser.evaluate("axe.run().then((run) => run.violations.map((one) => [one.id, one.nodes.map((node) => node.html + node.failureSummary)]))").await;
+        assert_eq!(found, json!([]), "{path} at {width}, dark: {is_dark}");
+        let overflow = browser.evaluate("document.documentElement.scrollWidth - innerWidth").await;
+        assert!(overflow.as_i64().unwrap() <= 0, "{path} at {width} is {overflow} too wide");
+        if let Some(folder) = &pictures
+            && (PICTURES.contains(&(name, width, is_dark)) || std::env::var_os("TOOLCRIB_ALL").is_some())
         {
-            browser.size(width, 900, is_dark).await;
-            browser.goto(&at(path)).await;
-            browser.evaluate(&format!("{axe}; 0")).await;
-            let found = browser.evaluate("axe.run().then((run) => run.violations.map((one) => [one.id, one.nodes.map((node) => node.html + node.failureSummary)]))").await;
-            assert_eq!(found, json!([]), "{path} at {width}, dark: {is_dark}");
-            let overflow = browser.evaluate("document.documentElement.scrollWidth - innerWidth").await;
-            assert!(overflow.as_i64().unwrap() <= 0, "{path} at {width} is {overflow} too wide");
-            if let Some(folder) = &pictures
-                && (PICTURES.contains(&(name, width, is_dark)) || std::env::var_os("TOOLCRIB_ALL").is_some())
-            {
-                let scheme = if is_dark { "dark" } else { "light" };
-                browser.screenshot(&folder.join(format!("console-{name}-{width}-{scheme}.png")), false).await;
-            }
+            let scheme = if is_dark { "dark" } else { "light" };
+            browser.screenshot(&folder.join(format!("console-{name}-{width}-{scheme}.png")), false).await;
         }
     }
 }

@@ -40,6 +40,7 @@ impl ConsoleView<'_> {
                     p class="keys dim" hidden {
                         kbd { "A" } " allows and " kbd { "D" } " denies the call with the focus, " kbd { "J" } " and "
                         kbd { "K" } " move it. " button id="notify" type="button" hidden { "Notify me of new calls" }
+                        " " button id="sound" type="button" aria-pressed="false" { "Play a sound for new calls" }
                     }
                 } @else {
                     p { "Only the operator answers here. The server printed the key when it started." }

@@ -1,10 +1,12 @@
 //! The page with the background calls, watchers, schedules and scripts.
 
+use jiff::Timestamp;
 use maud::{Markup, html};
 use serde_json::Value;
 use toolcrib_tasks::OwnedTask;
+use toolcrib_tasks::schedule::{RunOutcome, ScheduleTimeline};
 
-use super::super::charts::sparkline;
+use super::super::charts::{Mark, shape, sparkline, timeline};
 use super::super::html::text;
 use super::{ConsoleView, heading, session, table};
 
@@ -38,13 +40,14 @@ impl ConsoleView<'_> {
                 section id=(kind) data-live="" {
                     @if !of_kind.is_empty() {
                         (heading(title, of_kind.len()))
+                        @if kind == "schedule" { (legend()) }
                         @let rows = html! {
                             @for (task, summary) in of_kind.iter().take(MAX_SHOWN) {
                                 tr {
                                     td data-label="Task" { (text(&summary.id)) }
-                                    td data-label="State" { (text(&summary.state)) }
+                                    td data-label="State" class="number" { (text(&summary.state)) }
                                     td data-label="What" { (text(&summary.what)) (self.details(task)) }
-                                    td data-label="Next" { (text(summary.next.as_deref().unwrap_or("—"))) }
+                                    td data-label="Next" class="number" { (text(summary.next.as_deref().unwrap_or("—"))) }
                                     td data-label="Session" { (text(&session(&summary.session))) }
                                 }
                             }
@@ -57,16 +60,17 @@ impl ConsoleView<'_> {
         }
     }
 
-    /// Renders the values of a watcher, or the next runs of a schedule.
+    /// Renders the values of a watcher, or the runs of a schedule.
     fn details(&self, task: &OwnedTask) -> Markup {
         match task {
             OwnedTask::Watcher(watcher) => {
                 let checks = self.runtime.tasks().history(&watcher.task.watcher_id).unwrap_or_default();
                 values(&checks)
             }
-            OwnedTask::Schedule(schedule) if schedule.task.next_runs.len() > 1 => html! {
-                ol class="runs dim" { @for run in &schedule.task.next_runs { li { (text(run)) } } }
-            },
+            OwnedTask::Schedule(schedule) => {
+                let timeline = self.runtime.tasks().timeline(&schedule.task.schedule_id);
+                timeline.map(|timeline| runs(&timeline, Timestamp::now())).unwrap_or_default()
+            }
             _ => Markup::default(),
         }
     }
@@ -94,6 +98,65 @@ fn values(checks: &Value) -> Markup {
     }
 }
 
+/// The marks of a timeline of runs, with their meanings.
+const MARKS: [(&str, &str); 5] = [
+    ("ok", "succeeded"),
+    ("failed", "failed"),
+    ("held", "cancelled, or unknown outcome"),
+    ("time", "running"),
+    ("next", "next"),
+];
+
+/// Renders the meanings of the marks of timelines.
+fn legend() -> Markup {
+    html! {
+        p class="dim" {
+            @for (class, meaning) in MARKS {
+                span class="mark" {
+                    svg class="mark" viewBox="-7 -7 14 14" aria-hidden="true" { g class=(class) { (shape(class)) } }
+                    (meaning)
+                }
+                " "
+            }
+            "The vertical line is the present."
+        }
+    }
+}
+
+/// Renders the past and next runs of a schedule.
+fn runs(timeline_of_runs: &ScheduleTimeline, now: Timestamp) -> Markup {
+    let past = timeline_of_runs.past.iter().map(|run| (run.due, mark_of(run.outcome)));
+    let next = timeline_of_runs.next.iter().map(|due| (*due, ("next", "next")));
+    let all: Vec<_> = past.chain(next).collect();
+    if all.is_empty() {
+        return Markup::default();
+    }
+    let line =
+        |(due, (_, outcome)): &(Timestamp, (&str, &str))| format!("{}: {outcome}", due.strftime("%F %T UTC"));
+    let marks: Vec<_> =
+        all.iter().map(|run| Mark { at: run.0.as_second(), class: run.1.0, text: line(run) }).collect();
+    let failed = marks.iter().filter(|mark| mark.class == "failed").count();
+    let (past, next) = (timeline_of_runs.past.len(), timeline_of_runs.next.len());
+    html! {
+        (timeline(&format!("{past} past runs, of which {failed} failed, and {next} next runs"), &marks, now.as_second()))
+        details {
+            summary class="dim" { (past) " past, " (next) " next" }
+            ol class="runs dim" { @for run in &all { li { (line(run)) } } }
+        }
+    }
+}
+
+/// Returns the class of the mark of a run, and its outcome in words.
+fn mark_of(outcome: RunOutcome) -> (&'static str, &'static str) {
+    match outcome {
+        RunOutcome::Succeeded => ("ok", "succeeded"),
+        RunOutcome::Failed => ("failed", "failed"),
+        RunOutcome::Running => ("time", "running"),
+        RunOutcome::Cancelled => ("held", "cancelled"),
+        _ => ("held", "the outcome is unknown"),
+    }
+}
+
 /// Returns the number that a result is, or the only number in its first level.
 fn number(value: &Value) -> Option<f64> {
     match value {
@@ -110,9 +173,28 @@ fn number(value: &Value) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
     use serde_json::json;
+    use toolcrib_tasks::schedule::{RunOutcome, ScheduleRun, ScheduleTimeline};
 
-    use super::values;
+    use super::{runs, values};
+
+    #[test]
+    fn a_schedule_has_its_past_runs_with_their_outcomes_and_its_next_runs() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let run = |second, outcome| ScheduleRun { due: at(second), ended: None, outcome };
+        let past = vec![run(0, RunOutcome::Succeeded), run(60, RunOutcome::Failed)];
+        let html = runs(&ScheduleTimeline { past, next: vec![at(120)] }, at(90)).into_string();
+        for part in [
+            "2 past runs, of which 1 failed, and 1 next runs",
+            "<li>1970-01-01 00:00:00 UTC: succeeded</li><li>1970-01-01 00:01:00 UTC: failed</li>",
+            "<li>1970-01-01 00:02:00 UTC: next</li>",
+        ] {
+            assert!(html.contains(part), "{part}: {html}");
+        }
+        let none = ScheduleTimeline { past: Vec::new(), next: Vec::new() };
+        assert_eq!(runs(&none, at(0)).into_string(), "");
+    }
 
     #[test]
     fn a_watcher_has_a_line_through_its_numbers_or_its_durations() {

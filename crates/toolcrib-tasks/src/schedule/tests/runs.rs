@@ -48,6 +48,25 @@ async fn where_runs_may_overlap_they_do_up_to_a_bound() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_last_runs_are_remembered_after_a_restart_with_their_outcomes_and_the_oldest_are_dropped() {
+    let mut setup = Setup::at(START);
+    let before = setup.start().await;
+    let id = before.cron("* * * * *", "shop.order").await;
+    pass(minutes(30) + Duration::from_secs(1)).await;
+    before.kill();
+    setup.rules = json!({"default_policy": "grant", "deny": [{"module": "shop", "actions": ["order"]}]});
+    let world = setup.start().await;
+    pass(minutes(1)).await;
+    let timeline = world.schedules.timeline_of_any(&id).unwrap();
+    let at = |minute: i64| START.parse::<Timestamp>().unwrap() + SignedDuration::from_mins(minute);
+    let due: Vec<_> = timeline.past.iter().map(|run| run.due).collect();
+    assert_eq!(due, (12..=31).map(at).collect::<Vec<_>>());
+    let failed: Vec<_> = timeline.past.iter().filter(|run| run.outcome == RunOutcome::Failed).collect();
+    assert_eq!(failed.iter().map(|run| run.due).collect::<Vec<_>>(), [at(31)]);
+    assert_eq!(timeline.next, (32..=36).map(at).collect::<Vec<_>>());
+}
+
+#[tokio::test(start_paused = true)]
 async fn after_its_last_run_a_schedule_is_over_and_forgotten_a_day_later() {
     let setup = Setup::at(START);
     let world = setup.start().await;
