@@ -1,7 +1,8 @@
 //! The app that `cargo xtask conformance` has the official suite test, served over HTTP.
 //!
 //! Its tools, resources and prompts are those that the suite asks for by name, of one source that is made for it. Whatever of
-//! the protocol a scenario is about is the server's work.
+//! the protocol a scenario is about is the server's work. With a store in PostgreSQL (`TOOLCRIB_STORE`), several processes
+//! serve it together.
 
 #![expect(clippy::print_stderr, reason = "a command-line program owns its terminal")]
 
@@ -16,6 +17,7 @@ use serde_json::{Value, json};
 use toolcrib_app::sections::serve::SurfaceMode;
 use toolcrib_app::{Blueprint, EntryContext, Extensions};
 use toolcrib_exec::DenyAll;
+use toolcrib_io::table::SharedTable as _;
 use toolcrib_model::{
     ErrorKind, FieldKind, FormField, JsonObject, QualifiedName, Risk, Tool, ToolError, ToolResult,
     UserAnswer, UserQuestion,
@@ -25,7 +27,9 @@ use toolcrib_port::{CallContext, LoadOutcome, Progress, ToolEngine, ToolLoader};
 use toolcrib_registry::ToolRegistry;
 use toolcrib_runtime::Runtime;
 use toolcrib_sdk::Source;
-use toolcrib_server::{ClientApprover, Server, ServerSettings};
+use toolcrib_server::approval::PendingApprovals;
+use toolcrib_server::{ClientApprover, Replica, Server, ServerSettings};
+use toolcrib_tasks::store::{RecordKind, RecordTable};
 
 const APP: &str = "
 app: {id: conformance}
@@ -51,6 +55,10 @@ const TASK_AFTER: Duration = Duration::from_millis(100);
 /// How long a job takes that is to be a task.
 const JOB: Duration = Duration::from_secs(1);
 
+/// The row with the state that the processes have in common, and how often each looks at it.
+const ROW: &str = "conformance suite";
+const LOOK: Duration = Duration::from_millis(50);
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Nothing {}
@@ -74,12 +82,19 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
         Ok(Source::new(source.clone()).with_engine(source.clone()))
     });
     let app = Blueprint::from_text_with("conformance.yaml", APP, extensions)?;
-    let runtime = Arc::new(Runtime::start(app, ClientApprover::new(Arc::new(DenyAll))).await?);
+    let pending = PendingApprovals::default();
+    let approver = pending.approver(ClientApprover::new(Arc::new(DenyAll)));
+    let runtime = Arc::new(Runtime::start(app, approver).await?);
     let _ = suite.registry.set(Arc::downgrade(runtime.executor().registry()));
+    if let Some(store) = runtime.app().shared_store() {
+        let _ = suite.shared.set(RecordTable::new(Arc::clone(store), RecordKind::Generation));
+        tokio::spawn(async move { suite.follow().await });
+    }
     let mut settings = ServerSettings::default();
+    settings.replica = Replica::join(&runtime).await?;
     settings.surface = Some(SurfaceMode::Direct);
     settings.task_after = Some(TASK_AFTER);
-    let server = Server::new(runtime, settings)?.listen(address.parse()?).await?;
+    let server = Server::new(runtime, settings)?.with_approvals(&pending)?.listen(address.parse()?).await?;
     eprintln!("conformance_server: http://{}/mcp", server.address());
     server.serve(std::future::pending()).await?;
     Ok(())
@@ -93,6 +108,8 @@ struct Suite {
     /// How often there was another list of prompts.
     prompt_changes: AtomicU64,
     registry: OnceLock<Weak<ToolRegistry>>,
+    /// The state that several processes have in common.
+    shared: OnceLock<RecordTable>,
 }
 
 #[async_trait]
@@ -240,12 +257,12 @@ impl ToolEngine for Suite {
             }
             "test_trigger_tool_change" => {
                 self.has_more.fetch_xor(true, Ordering::Relaxed);
-                self.load_again().await;
+                self.changed().await;
                 Ok(json!("There is one tool more, or one less."))
             }
             "test_trigger_prompt_change" => {
                 self.prompt_changes.fetch_add(1, Ordering::Relaxed);
-                self.load_again().await;
+                self.changed().await;
                 Ok(json!("There is one prompt more, or one less."))
             }
             "test_elicitation" => {
@@ -306,6 +323,37 @@ impl Suite {
             }
             "get_prompt" => prompt(&text("name"), call.arguments.get("arguments").unwrap_or(&Value::Null)),
             name => Ok(json!(format!("{name} was called"))),
+        }
+    }
+
+    fn state(&self) -> Value {
+        let prompt_changes = self.prompt_changes.load(Ordering::Relaxed);
+        json!({"has_more": self.has_more.load(Ordering::Relaxed), "prompt_changes": prompt_changes})
+    }
+
+    /// Loads what has changed, and tells the other processes.
+    async fn changed(&self) {
+        self.load_again().await;
+        if let Some(table) = self.shared.get()
+            && let Err(error) = table.put(ROW, self.state()).await
+        {
+            eprintln!("conformance_server: {error}");
+        }
+    }
+
+    /// Takes over what another process has changed.
+    async fn follow(&self) {
+        let Some(table) = self.shared.get() else { return };
+        loop {
+            tokio::time::sleep(LOOK).await;
+            let Ok(Some(state)) = table.get(ROW).await else { continue };
+            if state == self.state() {
+                continue;
+            }
+            self.has_more.store(state["has_more"] == true, Ordering::Relaxed);
+            self.prompt_changes
+                .store(state["prompt_changes"].as_u64().unwrap_or_default(), Ordering::Relaxed);
+            self.load_again().await;
         }
     }
 
