@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use toolcrib_testkit::{ModelServer, Turn, wait_until};
 
-use crate::support::{Desk, Lab, PATIENCE, new_database, shop};
+use crate::support::{Desk, Lab, PATIENCE, new_database, query, shop};
 
 /// Both note that they were called, and then wait for a file.
 fn lab(server: &ModelServer) -> Lab {
@@ -104,9 +104,9 @@ async fn a_tool_that_was_looked_at_is_offered_in_the_next_process_too() {
     assert_eq!(tools[2], tools[1], "the next process begins as the one before ended");
 }
 
-#[tokio::test]
-async fn a_result_that_was_too_long_is_read_on_in_the_next_process_and_by_no_other_session() {
-    let first =
+/// An app whose tool has a long result, and a model that calls it.
+async fn lab_with_long_results() -> (Lab, ModelServer) {
+    let model =
         ModelServer::start([Turn::call("shop__list", &json!({})), Turn::text("Much.")]).await.unwrap();
     let app = r#"
 agents:
@@ -119,27 +119,57 @@ tools:
 "#;
     let tools = "shop: [{name: list, description: Lists all prices., parameters: {type: object}}]";
     let lab = Lab::with_app(app).with_file("tools.yaml", tools).with_variable("OPENAI_API_KEY", "test");
-    let lab = lab.with_variable("MODEL_URL", first.base_url());
-    lab.run(["run", "app.yaml", "What is there?", "--session", "a", "--json"]).await.expect(0);
-    let told = told(&first);
+    (lab.with_variable("MODEL_URL", model.base_url()), model)
+}
+
+/// The call that reads on in the last result that the model was told.
+fn read_on(model: &ModelServer) -> Turn {
+    let told = told(model);
     let shown = told.last().unwrap()["content"].as_str().unwrap();
     let (_, rest) = shown.split_once("read_result(handle=\"").unwrap();
     let handle = &rest[..rest.find('"').unwrap()];
+    Turn::call("read_result", &json!({"handle": handle, "lines": "5000"}))
+}
 
-    let read = || Turn::call("read_result", &json!({"handle": handle, "lines": "5000"}));
-    let answers = [read(), Turn::text("There."), read(), Turn::text("No.")];
+/// The last message of a request to the model.
+fn last_of(model: &ModelServer, request: usize) -> String {
+    let request = model.requests()[request].json().unwrap();
+    request["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_result_that_was_too_long_is_read_on_in_the_next_process_and_by_no_other_session() {
+    let (lab, first) = lab_with_long_results().await;
+    lab.run(["run", "app.yaml", "What is there?", "--session", "a", "--json"]).await.expect(0);
+    let answers = [read_on(&first), Turn::text("There."), read_on(&first), Turn::text("No.")];
     let next = ModelServer::start(answers).await.unwrap();
     let lab = lab.with_variable("MODEL_URL", next.base_url());
     lab.run(["run", "app.yaml", "The middle?", "--session", "a", "--json"]).await.expect(0);
     lab.run(["run", "app.yaml", "The middle?", "--session", "b", "--json"]).await.expect(0);
-    let results: Vec<String> = [1, 3]
-        .map(|number| {
-            let request = next.requests()[number].json().unwrap();
-            request["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned()
-        })
-        .into();
+    let results = [1, 3].map(|number| last_of(&next, number));
     assert!(results[0].contains("104999"), "{results:#?}");
     assert!(results[1].contains("not_found") && results[1].contains("call the tool again"), "{results:#?}");
+}
+
+#[tokio::test]
+async fn a_result_that_was_too_long_is_read_on_on_another_machine_until_its_session_is_removed() {
+    let Some(url) = new_database() else { return };
+    let (lab, first) = lab_with_long_results().await;
+    let lab = lab.with_variable("TOOLCRIB_STORE", url.clone());
+    lab.run(["run", "app.yaml", "What is there?", "--session", "a", "--json"]).await.expect(0);
+    // As after the time for which results behind handles are shared.
+    query(&url, "DELETE FROM toolcrib_records WHERE kind = 'result'").unwrap();
+    let next = ModelServer::start([read_on(&first), Turn::text("There.")]).await.unwrap();
+    let (other, _unused) = lab_with_long_results().await;
+    let other = other.with_variable("TOOLCRIB_STORE", url.clone());
+    let other = other.with_variable("MODEL_URL", next.base_url());
+    other.run(["run", "app.yaml", "The middle?", "--session", "a", "--json"]).await.expect(0);
+    let read = last_of(&next, 1);
+    assert!(read.contains("104999"), "{read}");
+    let stored = "SELECT count(*) FROM toolcrib_records WHERE kind = 'session_result'";
+    assert_ne!(query(&url, stored).unwrap(), ["0"]);
+    other.run(["sessions", "app.yaml", "rm", "a"]).await.expect(0);
+    assert_eq!(query(&url, stored).unwrap(), ["0"]);
 }
 
 #[tokio::test]

@@ -121,6 +121,31 @@ async fn a_collector_that_never_answers_holds_a_call_up_no_longer_than_its_end()
 }
 
 #[tokio::test]
+async fn audit_records_are_logs_beside_the_spans_if_the_operator_asks_for_them() {
+    let collector = Collector::start().await.unwrap();
+    let lab = Lab::with_app(HELLO).with_variable("OTEL_EXPORTER_OTLP_ENDPOINT", collector.endpoint());
+    let arguments = format!(r#"{{"name": "{CANARY}"}}"#);
+    lab.run(["call", "app.yaml", "hello.say_hello", &arguments]).await.expect(0);
+    assert!(collector.logs().is_empty());
+    let lab = lab.with_variable("OTEL_LOGS_EXPORTER", "otlp");
+    lab.run(["call", "app.yaml", "hello.say_hello", &arguments]).await.expect(0);
+    lab.run(["call", "app.yaml", "hello.say_hello", "{}"]).await.expect(2);
+    let (logs, spans) = (collector.logs(), collector.spans());
+    let told: Vec<_> = logs
+        .iter()
+        .map(|log| (log["severityText"].as_str(), log["attributes"]["toolcrib.outcome"].as_str()))
+        .collect();
+    assert_eq!(told, [(Some("INFO"), Some("ok")), (Some("ERROR"), Some("invalid_args"))]);
+    assert!(!json!(logs).to_string().contains(CANARY));
+    for log in &logs {
+        let span = spans.iter().find(|span| span["spanId"] == log["spanId"]).unwrap();
+        assert_eq!(span["traceId"], log["traceId"]);
+        let record: Value = serde_json::from_str(log["body"]["stringValue"].as_str().unwrap()).unwrap();
+        assert_eq!((&record["tool"], &record["v"]), (&json!("hello::say_hello"), &json!(1)));
+    }
+}
+
+#[tokio::test]
 async fn each_call_leaves_one_record_without_values() {
     let app = "
 audit: {path: audit.jsonl}

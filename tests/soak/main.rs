@@ -2,8 +2,10 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program owns its terminal")]
 
 mod calls;
+mod exchange;
 mod figures;
 mod gateway;
+mod replicas;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -29,6 +31,7 @@ async fn soak() -> Result<()> {
     match part.as_str() {
         "calls" => calls::run(time).await,
         "gateway" => gateway::run(time).await,
-        other => bail!("there is no part {other:?}; there is: calls, gateway"),
+        "replicas" => replicas::run(time).await,
+        other => bail!("there is no part {other:?}; there is: calls, gateway, replicas"),
     }
 }

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::databases;
 use crate::figures::{self, Measurement};
 use crate::peers;
 use crate::process::{answers, cargo, run as run_command};
@@ -18,6 +19,9 @@ const RIPGREP_VARIABLE: &str = "TOOLCRIB_RG";
 
 /// The bench of the gateway, which runs the program in front of third-party servers.
 const SERVE_BENCH: &str = "serve";
+
+/// The bench of replicas, which run the program on a database server.
+const REPLICAS_BENCH: &str = "replicas";
 
 /// The version of ripgrep that is built. A program on `PATH` can have any version, and is not used.
 const RIPGREP_VERSION: &str = "15.2.0";
@@ -99,6 +103,7 @@ fn measure(workspace: &Workspace, arguments: &[String], records: Option<&Path>) 
                 ripgrep(workspace).and_then(|program| run_command(bench.env(RIPGREP_VARIABLE, program)))
             }
             SERVE_BENCH => gateway(workspace).and_then(|variables| run_command(bench.envs(variables))),
+            REPLICAS_BENCH => replicas(workspace, &mut bench),
             _ => run_command(&mut bench),
         };
         if let Err(error) = ran {
@@ -119,10 +124,23 @@ pub(crate) fn gateway(workspace: &Workspace) -> Result<Vec<(&'static str, PathBu
     if !missing.is_empty() {
         println!("not installed: {}", missing.join("; "));
     }
+    Ok(vec![("TOOLCRIB_BIN", program(workspace)?), ("TOOLCRIB_PEERS", folder)])
+}
+
+/// Builds the optimized program, and returns its path.
+pub(crate) fn program(workspace: &Workspace) -> Result<PathBuf> {
     let program = ["build", "--locked", "--release", "--package", "toolcrib-cli", "--bin", "toolcrib"];
     run_command(cargo(&workspace.root).args(program))?;
-    let binary = workspace.target.join("release").join(format!("toolcrib{}", std::env::consts::EXE_SUFFIX));
-    Ok(vec![("TOOLCRIB_BIN", binary), ("TOOLCRIB_PEERS", folder)])
+    Ok(workspace.target.join("release").join(format!("toolcrib{}", std::env::consts::EXE_SUFFIX)))
+}
+
+/// Runs the bench of replicas while the database servers run.
+fn replicas(workspace: &Workspace, bench: &mut Command) -> Result<()> {
+    let program = program(workspace)?;
+    // Dropping the servers stops them.
+    let (servers, missing) = databases::start();
+    ensure!(missing.is_empty(), "replicas need the database servers: {}", missing.join("; "));
+    run_command(bench.env("TOOLCRIB_BIN", program).envs(servers.environment.iter().cloned()))
 }
 
 /// Returns the path of ripgrep. Builds it among the tools if it is not there.

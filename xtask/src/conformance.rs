@@ -34,6 +34,12 @@ const CLIENT: &str = "conformance_client";
 /// The server that the suite tests: an example of `toolcrib-server`.
 const SERVER: &str = "conformance_server";
 
+/// The proxy before replicas: a program of `toolcrib-testkit`.
+const PROXY: &str = "round-robin";
+
+/// The option with the number of replicas of the server.
+const REPLICAS: &str = "--replicas";
+
 /// The tested side of the project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Side {
@@ -59,12 +65,16 @@ const EXPECTED: &str = "xtask/conformance.toml";
 const NAME_WIDTH: usize = 40;
 
 /// Runs all scenarios, or those whose names contain one of the arguments. An argument that is a revision or a side
-/// selects it.
+/// selects it. With `--replicas N`, the server is N processes behind a proxy.
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    let (replicas, arguments) = replicas(arguments)?;
     let arguments = arguments.iter().map(String::as_str);
     let (revisions, names): (Vec<_>, Vec<_>) = arguments.partition(|argument| REVISIONS.contains(argument));
     let is_side = |argument: &&str| Side::ALL.iter().any(|side| side.name() == *argument);
-    let (sides, names): (Vec<_>, Vec<_>) = names.into_iter().partition(is_side);
+    let (mut sides, names): (Vec<_>, Vec<_>) = names.into_iter().partition(is_side);
+    if replicas.is_some() {
+        sides = vec![Side::Server.name()];
+    }
     let is_wanted = |side: &Side| sides.is_empty() || sides.contains(&side.name());
     let revisions = if revisions.is_empty() { REVISIONS.to_vec() } else { revisions };
     let expected = Expected::read(&workspace.root.join(EXPECTED))?;
@@ -78,11 +88,24 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     };
     // Built with the whole workspace, so that dependencies have the same features as for the tests.
     let mut build = cargo(&workspace.root);
-    build.args(["build", "--locked", "--workspace", "--example", CLIENT, "--example", SERVER]);
+    build.args([
+        "build",
+        "--locked",
+        "--workspace",
+        "--example",
+        CLIENT,
+        "--example",
+        SERVER,
+        "--bin",
+        PROXY,
+    ]);
     run_command(&mut build)?;
-    let example =
-        |name: &str| workspace.target.join("debug").join("examples").join(format!("{name}{EXE_SUFFIX}"));
-    let served = Served::start(&example(SERVER))?;
+    let built = |name: &str| workspace.target.join("debug").join(format!("{name}{EXE_SUFFIX}"));
+    let example = |name: &str| built(&format!("examples/{name}"));
+    let served = match replicas {
+        None => Served::single(&example(SERVER))?,
+        Some(count) => Served::replicas(&example(SERVER), &built(PROXY), count)?,
+    };
     let suite = suite.with_client(example(CLIENT)).with_server(served.url());
 
     let mut wrong = Vec::new();
@@ -104,6 +127,17 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     }
     ensure!(wrong.is_empty(), "not as {EXPECTED} says:\n  {}", wrong.join("\n  "));
     Ok(())
+}
+
+/// Returns the number of replicas, if it is given, and the other arguments.
+fn replicas(arguments: &[String]) -> Result<(Option<usize>, Vec<String>)> {
+    let mut others = arguments.to_vec();
+    let Some(at) = others.iter().position(|argument| argument == REPLICAS) else { return Ok((None, others)) };
+    let option: Vec<String> = others.drain(at..others.len().min(at + 2)).collect();
+    let count = option.get(1).with_context(|| format!("{REPLICAS} takes a number"))?;
+    let count = count.parse().with_context(|| format!("{count:?} is no number of replicas"))?;
+    ensure!(count > 0, "there is one replica at least");
+    Ok((Some(count), others))
 }
 
 /// Runs the scenarios, some in parallel, prints each outcome, and returns the unexpected ones.

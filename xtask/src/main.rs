@@ -72,14 +72,16 @@ Tasks:
   eval-agent [--binary PATH] [--json FILE] [--only TASK]…
                  count the calls and tokens of a scripted agent for 67 tasks with `toolcrib serve`; fails
                  if a figure is over its bound in benches/evaluation/bounds.json
-  conformance [REVISION…] [NAME…]
+  conformance [--replicas N] [REVISION…] [NAME…]
                  run the official MCP conformance suite against the client and the server, for all or
-                 the named revisions and scenarios; fails on results that conformance.toml does not expect
+                 the named revisions and scenarios; fails on results that conformance.toml does not expect;
+                 with --replicas, against N processes of the server behind a proxy, on PostgreSQL
   fuzz [TARGET] [--seconds N]
                  run all fuzz targets or the named one, for ten minutes each or N seconds
   soak [PART…] [--minutes N]
                  check that memory, descriptors, children, and tasks do not grow while calls are cancelled
-                 and a server crashes; parts: calls, gateway; five minutes or N
+                 and a server crashes, and that replicas lose and repeat nothing while they are killed and
+                 PostgreSQL restarts; parts: calls, gateway, replicas; five minutes or N
   distill [--teacher FOLDER] [--corpus FOLDER] [--out FOLDER] [--cache FOLDER] [--epochs N] [--every N]
                  build the table of the built-in embedder from a sentence transformer, as described in
                  assets/builtin.json of toolcrib-search; ORT_DYLIB_PATH names the ONNX Runtime library

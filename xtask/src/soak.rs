@@ -3,6 +3,7 @@
 use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::bench;
+use crate::databases;
 use crate::process::{cargo, run as run_command};
 use crate::test;
 use crate::workspace::Workspace;
@@ -10,8 +11,8 @@ use crate::workspace::Workspace;
 /// The default duration, in minutes.
 const MINUTES: u64 = 5;
 
-/// The parts: calls of one server through the executor, and clients of `toolcrib serve`.
-const PARTS: [&str; 2] = ["calls", "gateway"];
+/// The parts: calls of one server through the executor, clients of `toolcrib serve`, and those of several replicas.
+const PARTS: [&str; 3] = ["calls", "gateway", "replicas"];
 
 /// Builds the programs of the parts, optimized, and runs the parts in sequence.
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
@@ -28,7 +29,18 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
             soak.envs(bench::gateway(workspace)?);
             soak.envs(test::shared(&workspace.root).map(|path| ("TOOLCRIB_SHARED", path)));
         }
+        let servers = if part == "replicas" {
+            soak.env("TOOLCRIB_BIN", bench::program(workspace)?);
+            let (servers, missing) = databases::start();
+            ensure!(missing.is_empty(), "replicas need the database servers: {}", missing.join("; "));
+            soak.envs(servers.environment.iter().cloned());
+            Some(servers)
+        } else {
+            None
+        };
         run_command(&mut soak)?;
+        // They run until here.
+        drop(servers);
     }
     Ok(())
 }
@@ -71,10 +83,11 @@ mod tests {
             wanted(&words).ok().map(|wanted| (wanted.parts.join(" "), wanted.minutes))
         };
         for (line, expected) in [
-            ("", Some(("calls gateway", MINUTES))),
-            ("--minutes 2", Some(("calls gateway", 2))),
+            ("", Some(("calls gateway replicas", MINUTES))),
+            ("--minutes 2", Some(("calls gateway replicas", 2))),
             ("gateway --minutes 1", Some(("gateway", 1))),
             ("calls", Some(("calls", MINUTES))),
+            ("replicas --minutes 10", Some(("replicas", 10))),
             ("--minutes", None),
             ("--minutes 0", None),
             ("--minutes x", None),

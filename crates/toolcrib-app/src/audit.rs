@@ -16,10 +16,8 @@ impl App {
         if let Some(source) = self.extensions.trace_source {
             audit = audit.with_trace_source(source);
         }
-        Ok(match &self.extensions.observer {
-            Some(observer) => audit.with_observer(Arc::clone(observer), self.secrets().clone()),
-            None => audit,
-        })
+        let observers = self.extensions.observers.iter().cloned();
+        Ok(observers.fold(audit, |audit, observer| audit.with_observer(observer, self.secrets().clone())))
     }
 
     /// Returns the file with the audit records that are sent to the store, if the app has them there.

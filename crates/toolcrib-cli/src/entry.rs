@@ -70,6 +70,10 @@ pub fn main_with(extensions: Extensions) -> ExitCode {
         }
     };
     let (spans, queue) = telemetry.unzip();
+    let extensions = match queue.as_ref().and_then(telemetry::audit_log) {
+        Some(log) => extensions.with_observer(log),
+        None => extensions,
+    };
     let log = log().with_filter(log_filter());
     let spans = spans.map(|spans| spans.with_filter(filter_fn(telemetry::is_ours)));
     tracing_subscriber::registry().with(log).with(spans).init();

@@ -2,9 +2,11 @@
 //!
 //! Each has one file in the folder for program state, `toolcrib/sessions/APP/ID.jsonl`, which only its owner may read. Each
 //! line is an entry, written as soon as its event has happened. The file is locked while a run uses it, and an incomplete last
-//! line after a crash is removed. Results with handles in the conversation are stored next to it, in `ID.results/`.
+//! line after a crash is removed. Results with handles in the conversation are stored next to it, in `ID.results/`. With a
+//! store that several machines share, all of these are copies.
 
 mod format;
+mod results;
 mod shared;
 mod stored;
 
@@ -67,12 +69,16 @@ impl SessionFile {
                 return Err(failure);
             }
         };
-        if text.is_empty() {
-            let saved = async { shared.replace(session.text()?.as_bytes()).await };
-            saved.await.map_err(|error: io::Error| {
-                Failure::bad_input(format!("the session `{id}` cannot be kept in the store: {error}"))
-            })?;
-        }
+        let copied = async {
+            if !text.is_empty() {
+                return shared.load_results(&session.results()).await;
+            }
+            shared.replace(session.text()?.as_bytes()).await?;
+            shared.save_results(&session.results()).await
+        };
+        copied.await.map_err(|error: io::Error| {
+            Failure::bad_input(format!("the session `{id}` cannot be kept in the store: {error}"))
+        })?;
         session.shared = Some(Arc::new(shared));
         Ok((session, conversation))
     }
@@ -213,7 +219,11 @@ impl Journal for SessionFile {
         });
         let lines = written.await.unwrap_or_else(|error| Err(io::Error::other(error)))?;
         match &self.shared {
-            Some(shared) => shared.append(&lines).await,
+            Some(shared) => {
+                // First, so that no entry refers to a result that another machine cannot read.
+                shared.save_results(&self.results()).await?;
+                shared.append(&lines).await
+            }
             None => Ok(()),
         }
     }

@@ -1,6 +1,7 @@
 //! Tables that processes on several machines share.
 
 mod generation;
+mod hints;
 
 use std::collections::HashMap;
 use std::io;
@@ -13,6 +14,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
 pub use generation::SharedGeneration;
+pub use hints::Hints;
 
 /// The time for which a row stays locked if its owner ends without releasing it.
 const LOCK_TIME: Duration = Duration::from_mins(2);
@@ -38,6 +40,11 @@ pub trait SharedTable: Send + Sync {
 
     /// Unlocks a row.
     async fn unlock(&self, id: &str, owner: &str) -> io::Result<()>;
+
+    /// Returns hints that other processes have changed rows. By default there are none.
+    async fn hints(&self) -> Hints {
+        Hints::default()
+    }
 }
 
 /// A table in memory, for tests.
@@ -46,6 +53,13 @@ pub struct MemoryTable {
     rows: Mutex<HashMap<String, Value>>,
     /// The owners of the locks. A lock does not end by itself.
     owners: Mutex<HashMap<String, String>>,
+}
+
+impl MemoryTable {
+    /// Returns the ids of the rows.
+    pub fn ids(&self) -> Vec<String> {
+        self.rows.lock().keys().cloned().collect()
+    }
 }
 
 #[async_trait]

@@ -81,6 +81,7 @@ impl Server {
     /// otherwise clients are not asked.
     pub fn new(runtime: Arc<Runtime>, settings: ServerSettings) -> Result<Self, Error> {
         let local = Arc::new(Client::local(settings.user.as_deref(), settings.replica.as_deref())?);
+        let tasks = Tasks::new(settings.replica.as_deref());
         let shared = Shared {
             version: watch::Sender::new(Arc::new(AppVersion::new(runtime))),
             reloading: AsyncMutex::default(),
@@ -90,7 +91,7 @@ impl Server {
             local,
             shown: Mutex::default(),
             suspended: SuspendedCalls::new()?,
-            tasks: Tasks::default(),
+            tasks,
             metrics: Metrics::default(),
             calls: Mutex::default(),
             unsent: watch::Sender::new(0),

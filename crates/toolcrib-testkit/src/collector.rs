@@ -1,4 +1,4 @@
-//! A collector of spans, by OTLP/JSON over HTTP.
+//! A collector of spans and logs, by OTLP/JSON over HTTP.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub struct Export {
     pub was_taken: bool,
 }
 
-/// A collector that records spans, until it is dropped.
+/// A collector that records spans and logs, until it is dropped.
 #[derive(Debug)]
 pub struct Collector {
     host: HttpService,
@@ -58,7 +58,8 @@ impl Collector {
 
     async fn with(seen: CollectorState) -> Result<Self> {
         let seen = Arc::new(Mutex::new(seen));
-        let router = Router::new().route("/v1/traces", post(take)).with_state(Arc::clone(&seen));
+        let router = Router::new().route("/v1/traces", post(take)).route("/v1/logs", post(take));
+        let router = router.with_state(Arc::clone(&seen));
         Ok(Self { host: HttpService::start(router).await?, seen })
     }
 
@@ -76,7 +77,13 @@ impl Collector {
     /// object of plain values.
     pub fn spans(&self) -> Vec<Value> {
         let taken = self.exports().into_iter().filter(|export| export.was_taken);
-        taken.flat_map(|export| spans(&export.body)).collect()
+        taken.flat_map(|export| records(&export.body, ["resourceSpans", "scopeSpans", "spans"])).collect()
+    }
+
+    /// Returns the accepted logs, in the same way.
+    pub fn logs(&self) -> Vec<Value> {
+        let taken = self.exports().into_iter().filter(|export| export.was_taken);
+        taken.flat_map(|export| records(&export.body, ["resourceLogs", "scopeLogs", "logRecords"])).collect()
     }
 }
 
@@ -98,23 +105,24 @@ async fn take(
     (status, Json(json!({})))
 }
 
-fn spans(body: &Value) -> Vec<Value> {
+/// Returns the records below the resources and scopes of a body, each of which is a list under its key.
+fn records(body: &Value, [resources, scopes, records]: [&str; 3]) -> Vec<Value> {
     let list =
         |value: &Value, key: &str| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
-    let mut spans = Vec::new();
-    for resource in list(body, "resourceSpans") {
-        for scope in list(&resource, "scopeSpans") {
-            for mut span in list(&scope, "spans") {
+    let mut found = Vec::new();
+    for resource in list(body, resources) {
+        for scope in list(&resource, scopes) {
+            for mut record in list(&scope, records) {
                 let attributes: serde_json::Map<_, _> =
-                    list(&span, "attributes").iter().filter_map(attribute).collect();
-                if let Some(span) = span.as_object_mut() {
-                    span.insert("attributes".to_owned(), attributes.into());
+                    list(&record, "attributes").iter().filter_map(attribute).collect();
+                if let Some(record) = record.as_object_mut() {
+                    record.insert("attributes".to_owned(), attributes.into());
                 }
-                spans.push(span);
+                found.push(record);
             }
         }
     }
-    spans
+    found
 }
 
 /// Returns the key and the plain value of an attribute. The value is the only member of an object, whose key is the

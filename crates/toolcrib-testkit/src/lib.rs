@@ -5,7 +5,7 @@
 //! real API refuses. [`FaultyModel`] answers with the faults of a [`FaultScript`]; the program `scripted-model` runs
 //! that server by hand. [`PetStore`] is the classic pet store with an `OpenAPI` document that matches it, and
 //! [`Collector`] receives spans by OTLP, and [`MailReceiver`] mail by SMTP. [`Canary`] records requests and answers as a test specifies, and [`RawServer`]
-//! writes arbitrary bytes. [`dropped_after`] drops a future before it completes. [`processes_of`] and [`descendants`]
+//! writes arbitrary bytes. [`RoundRobin`] is a proxy before several servers. [`dropped_after`] drops a future before it completes. [`processes_of`] and [`descendants`]
 //! list processes, so that a test can assert that none is left, and [`wait_until`] polls for conditions without events.
 //! [`TestTerminal`] is a pseudo-terminal. The program `hostile-server` is an `MCP` server that misbehaves in a selected
 //! mode.
@@ -36,6 +36,7 @@ mod mail_receiver;
 mod model;
 mod petstore;
 mod raw_server;
+mod round_robin;
 
 mod process;
 mod terminal;
@@ -53,5 +54,6 @@ pub use model::{FaultScript, FaultyModel, ModelFormat, ModelRequest, ModelServer
 pub use petstore::{PetStore, StoreRequest};
 pub use process::{Process, descendants, processes_of};
 pub use raw_server::{RawServer, lying_answers};
+pub use round_robin::RoundRobin;
 pub use terminal::TestTerminal;
 pub use wait::wait_until;

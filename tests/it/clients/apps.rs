@@ -1,5 +1,6 @@
 //! An MCP App of the official SDK, in a host on that SDK, with Toolcrib between the two.
 
+use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
@@ -9,21 +10,41 @@ use tokio::time::timeout;
 use super::{node, script};
 use crate::serve::client::Served;
 use crate::serve::console::browse;
-use crate::support::{Lab, PATIENCE, chromium, peer};
+use crate::serve::replicas::Replicas;
+use crate::support::{Lab, PATIENCE, chromium, new_database, peer};
 
 #[tokio::test]
 async fn an_app_of_the_official_sdk_is_rendered_behind_the_gateway() {
     let (Some(packages), Some(browser)) = (peer("clients"), chromium()) else { return };
-    let modules = packages.join("node_modules");
-    let server = modules.join("@modelcontextprotocol/server-basic-vanillajs/dist/index.js");
-    let app = json!({"tools": {
-        "registry": [{"type": "mcp", "namespace": "clock", "command": [node(&packages), server, "--stdio"]}],
-        "capabilities": {"default_policy": "grant"},
-    }});
-    let lab = Lab::with_app(&app.to_string());
+    let lab = Lab::with_app(&app(&packages).to_string());
     let served = Served::start(&lab, &[]).await;
-    let mut host = lab.command(node(&packages), &lab.path("home"));
-    host.arg(script("app_host.mjs")).arg(&modules).arg(format!("http://{}/mcp", served.address));
+    assert_rendered(&lab, &packages, &browser, format!("http://{}/mcp", served.address)).await;
+}
+
+#[tokio::test]
+async fn an_app_of_the_official_sdk_is_rendered_behind_three_replicas() {
+    let (Some(packages), Some(browser)) = (peer("clients"), chromium()) else { return };
+    let Some(store) = new_database() else { return };
+    let mut app = app(&packages);
+    app["store"] = "${STORE_URL}".into();
+    let lab = Lab::with_app(&app.to_string()).with_variable("STORE_URL", store);
+    let replicas = Replicas::start(&lab).await;
+    assert_rendered(&lab, &packages, &browser, replicas.url()).await;
+}
+
+/// The gateway before the server that has the app.
+fn app(packages: &Path) -> Value {
+    let server = packages.join("node_modules/@modelcontextprotocol/server-basic-vanillajs/dist/index.js");
+    json!({"tools": {
+        "registry": [{"type": "mcp", "namespace": "clock", "command": [node(packages), server, "--stdio"]}],
+        "capabilities": {"default_policy": "grant"},
+    }})
+}
+
+/// Fails unless a host at this URL renders the app, and passes its calls on.
+async fn assert_rendered(lab: &Lab, packages: &Path, browser: &Path, url: String) {
+    let mut host = lab.command(node(packages), &lab.path("home"));
+    host.arg(script("app_host.mjs")).arg(packages.join("node_modules")).arg(url);
     let mut host = host.stdin(Stdio::null()).stderr(Stdio::inherit()).spawn().expect("the host starts");
     let mut lines = BufReader::new(host.stdout.take().unwrap()).lines();
     let mut line = async || {
@@ -33,7 +54,7 @@ async fn an_app_of_the_official_sdk_is_rendered_behind_the_gateway() {
     let address = line().await;
     let picture = lab.path("app.png");
     let to = format!("--screenshot={}", picture.display());
-    browse(&lab, &browser, &["--window-size=900,640", &to, &address]).await;
+    browse(lab, browser, &["--window-size=900,640", &to, &address]).await;
     let report: Value = serde_json::from_str(&line().await).unwrap();
     assert_eq!(report["error"], Value::Null, "{report}");
     assert_eq!(report["tool"], "clock__get-time");

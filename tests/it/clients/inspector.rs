@@ -8,9 +8,10 @@ use tokio::process::Command;
 use tokio::time::timeout;
 use toolcrib_testkit::{processes_of, wait_until};
 
-use super::shop::{shop, started};
-use super::{node, over_http, over_stdio};
+use super::shop::{shared_shop, shop, started};
+use super::{node, over_http, over_http_at, over_stdio};
 use crate::serve::client::Served;
+use crate::serve::replicas::Replicas;
 use crate::support::{Lab, PATIENCE, peer};
 
 /// What the program ends with when the tool says that it failed.
@@ -105,6 +106,15 @@ async fn the_inspector_drives_a_served_app_over_http() {
     let served = Served::start(&lab, &[]).await;
     for era in ERAS {
         assert_works(&lab, &packages, era, &over_http(&served)).await;
+    }
+}
+
+#[tokio::test]
+async fn the_inspector_drives_three_replicas() {
+    let (Some(packages), Some(lab)) = (peer("clients"), shared_shop()) else { return };
+    let replicas = Replicas::start(&lab).await;
+    for era in ERAS {
+        assert_works(&lab, &packages, era, &over_http_at(replicas.url())).await;
     }
 }
 

@@ -12,8 +12,9 @@ use serde_json::Value;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use self::shop::{expected, shop, started};
+use self::shop::{expected, shared_shop, shop, started};
 use crate::serve::client::Served;
+use crate::serve::replicas::Replicas;
 use crate::support::{Lab, PATIENCE, binary, peer};
 
 /// What `tools/list` has to show at least, whatever else an app may come to show.
@@ -40,7 +41,11 @@ fn over_stdio() -> Vec<String> {
 }
 
 fn over_http(served: &Served) -> Vec<String> {
-    vec!["http".to_owned(), format!("http://{}/mcp", served.address)]
+    over_http_at(format!("http://{}/mcp", served.address))
+}
+
+fn over_http_at(url: String) -> Vec<String> {
+    vec!["http".to_owned(), url]
 }
 
 /// Runs a client to its end and reads what it tells.
@@ -61,6 +66,13 @@ async fn assert_drives(command: impl Fn(&Lab) -> Command, revision: &str) {
     assert_told(&lab, command(&lab).args(over_http(&served)), revision).await;
 }
 
+/// Fails unless the client does the same through a proxy before three replicas.
+async fn assert_drives_replicas(command: impl Fn(&Lab) -> Command, revision: &str) {
+    let Some(lab) = shared_shop() else { return };
+    let replicas = Replicas::start(&lab).await;
+    assert_told(&lab, command(&lab).args(over_http_at(replicas.url())), revision).await;
+}
+
 async fn assert_told(lab: &Lab, client: &mut Command, revision: &str) {
     let mut told = told(client.env("STARTED", started(lab))).await;
     let tools = told.as_object_mut().unwrap().shift_remove("tools").unwrap();
@@ -71,52 +83,96 @@ async fn assert_told(lab: &Lab, client: &mut Command, revision: &str) {
     assert_eq!(told, expected(revision));
 }
 
-async fn assert_python_drives(library: &str, mode: &str, revision: &str) {
-    let Some(packages) = peer("python") else { return };
-    let command = |lab: &Lab| {
+/// The client in Python, if it is installed.
+fn python(library: &str, mode: &str) -> Option<impl Fn(&Lab) -> Command> {
+    let packages = peer("python")?;
+    let client = [library, mode].map(str::to_owned);
+    Some(move |lab: &Lab| {
         let mut command = lab.command("python3", &lab.path("."));
-        command.arg(script("mcp_client.py")).args([library, mode]).env("PYTHONPATH", &packages);
+        command.arg(script("mcp_client.py")).args(&client).env("PYTHONPATH", &packages);
         command
-    };
-    assert_drives(command, revision).await;
+    })
 }
 
-async fn assert_typescript_drives(library: &str, revision: &str) {
-    let Some(packages) = peer("clients") else { return };
-    let command = |lab: &Lab| {
+/// The client in TypeScript, if it is installed.
+fn typescript(library: &str) -> Option<impl Fn(&Lab) -> Command> {
+    let packages = peer("clients")?;
+    let library = library.to_owned();
+    Some(move |lab: &Lab| {
         let mut command = lab.command(node(&packages), &lab.path("."));
-        command.arg(script("typescript_client.mjs")).arg(&packages).arg(library);
+        command.arg(script("typescript_client.mjs")).arg(&packages).arg(&library);
         command
-    };
-    assert_drives(command, revision).await;
+    })
 }
 
 #[tokio::test]
 async fn the_python_sdk_drives_a_served_app() {
-    assert_python_drives("mcp", "auto", NEW).await;
+    let Some(client) = python("mcp", "auto") else { return };
+    assert_drives(client, NEW).await;
 }
 
 #[tokio::test]
 async fn the_python_sdk_that_shakes_hands_drives_a_served_app() {
-    assert_python_drives("mcp", "legacy", OLD).await;
+    let Some(client) = python("mcp", "legacy") else { return };
+    assert_drives(client, OLD).await;
 }
 
 #[tokio::test]
 async fn fast_mcp_drives_a_served_app() {
-    assert_python_drives("fastmcp", "auto", NEW).await;
+    let Some(client) = python("fastmcp", "auto") else { return };
+    assert_drives(client, NEW).await;
 }
 
 #[tokio::test]
 async fn fast_mcp_that_shakes_hands_drives_a_served_app() {
-    assert_python_drives("fastmcp", "legacy", OLD).await;
+    let Some(client) = python("fastmcp", "legacy") else { return };
+    assert_drives(client, OLD).await;
 }
 
 #[tokio::test]
 async fn the_typescript_sdk_drives_a_served_app() {
-    assert_typescript_drives("client", NEW).await;
+    let Some(client) = typescript("client") else { return };
+    assert_drives(client, NEW).await;
 }
 
 #[tokio::test]
 async fn the_typescript_sdk_before_it_drives_a_served_app() {
-    assert_typescript_drives("sdk", OLD).await;
+    let Some(client) = typescript("sdk") else { return };
+    assert_drives(client, OLD).await;
+}
+
+#[tokio::test]
+async fn the_python_sdk_drives_three_replicas() {
+    let Some(client) = python("mcp", "auto") else { return };
+    assert_drives_replicas(client, NEW).await;
+}
+
+#[tokio::test]
+async fn the_python_sdk_that_shakes_hands_drives_three_replicas() {
+    let Some(client) = python("mcp", "legacy") else { return };
+    assert_drives_replicas(client, OLD).await;
+}
+
+#[tokio::test]
+async fn fast_mcp_drives_three_replicas() {
+    let Some(client) = python("fastmcp", "auto") else { return };
+    assert_drives_replicas(client, NEW).await;
+}
+
+#[tokio::test]
+async fn fast_mcp_that_shakes_hands_drives_three_replicas() {
+    let Some(client) = python("fastmcp", "legacy") else { return };
+    assert_drives_replicas(client, OLD).await;
+}
+
+#[tokio::test]
+async fn the_typescript_sdk_drives_three_replicas() {
+    let Some(client) = typescript("client") else { return };
+    assert_drives_replicas(client, NEW).await;
+}
+
+#[tokio::test]
+async fn the_typescript_sdk_before_it_drives_three_replicas() {
+    let Some(client) = typescript("sdk") else { return };
+    assert_drives_replicas(client, OLD).await;
 }

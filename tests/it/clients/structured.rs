@@ -5,7 +5,8 @@ use tokio::process::Command;
 
 use super::{NEW, OLD, node, script, told};
 use crate::serve::client::Served;
-use crate::support::{Lab, peer};
+use crate::serve::replicas::Replicas;
+use crate::support::{Lab, new_database, peer};
 
 /// Two tools that print as many numbers as they are asked for. Only one declares what it prints.
 const APP: &str = r#"
@@ -20,7 +21,8 @@ tools:
 serve: {surface: direct}
 "#;
 
-fn lab() -> Lab {
+/// The app with more settings.
+fn lab(settings: &str) -> Lab {
     let parameters =
         json!({"type": "object", "properties": {"count": {"type": "string"}}, "required": ["count"]});
     let tool = |name: &str, items: &str| {
@@ -42,15 +44,23 @@ fn lab() -> Lab {
         })
     };
     let file = json!({"shop": [tool("stock", "integer"), tool("prices", "string")]});
-    Lab::with_app(APP).with_file("shop.json", file.to_string())
+    Lab::with_app(&format!("{APP}{settings}")).with_file("shop.json", file.to_string())
 }
 
-/// Fails unless a client takes what fits as it is, and gets an error that it takes for all else.
+/// Fails unless a client takes what fits as it is, and gets an error that it takes for all else. The same holds behind a
+/// proxy before three replicas.
 async fn assert_checks(command: impl Fn(&Lab) -> Command, revision: &str) {
-    let lab = lab();
-    let served = Served::start(&lab, &[]).await;
-    let url = format!("http://{}/mcp", served.address);
-    let told = told(command(&lab).arg(url)).await;
+    let alone = lab("");
+    let served = Served::start(&alone, &[]).await;
+    assert_told(command(&alone).arg(format!("http://{}/mcp", served.address)), revision).await;
+    let Some(store) = new_database() else { return };
+    let shared = lab("store: '${STORE_URL}'\n").with_variable("STORE_URL", store);
+    let replicas = Replicas::start(&shared).await;
+    assert_told(command(&shared).arg(replicas.url()), revision).await;
+}
+
+async fn assert_told(client: &mut Command, revision: &str) {
+    let told = told(client).await;
     let expected = json!({
         "revision": revision,
         "title": "The stock",

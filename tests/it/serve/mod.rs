@@ -16,7 +16,7 @@ mod overrides;
 mod prompts;
 mod reader;
 mod reload;
-mod replicas;
+pub(crate) mod replicas;
 mod results;
 mod separate;
 mod shown;

@@ -1,13 +1,9 @@
 //! Replicas of one app on a store in PostgreSQL, behind a proxy that sends each request to the next.
 
-use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use serde_json::{Value, json};
-use tokio::io::{AsyncWriteExt as _, copy_bidirectional};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinHandle;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+use toolcrib_testkit::RoundRobin;
 
 use super::client::{Served, WAITS, app, call_ask, let_go, read, read_until, until_called, was_called};
 use super::console::{field, operator, send, start};
@@ -19,43 +15,36 @@ const GRANTED: &str = "{default_policy: grant}";
 /// A server whose tool has a long result.
 const LONG: &str = r#"on_call() { text "$(printf 'item %s;\\n' $(seq 1 20000))"; }"#;
 
-/// A proxy that sends each connection to the next address.
-struct RoundRobin {
-    address: SocketAddr,
-    accepting: JoinHandle<()>,
+/// Three replicas of one app behind a proxy that sends each request to the next.
+pub(crate) struct Replicas {
+    _served: [Served; 3],
+    proxy: RoundRobin,
 }
 
-impl RoundRobin {
-    async fn start(replicas: &[&Served]) -> Self {
-        let replicas: Vec<_> = replicas.iter().map(|served| served.address).collect();
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let next = Arc::new(AtomicUsize::new(0));
-        let accepting = tokio::spawn(async move {
-            while let Ok((mut client, _)) = listener.accept().await {
-                let replica = replicas[next.fetch_add(1, Ordering::Relaxed) % replicas.len()];
-                tokio::spawn(async move {
-                    let mut server = TcpStream::connect(replica).await.unwrap();
-                    // A side that hangs up ends the other.
-                    let _ = copy_bidirectional(&mut client, &mut server).await;
-                });
-            }
-        });
-        Self { address, accepting }
+impl Replicas {
+    /// Starts the replicas in one folder. The app has to have a store that they share.
+    pub(crate) async fn start(lab: &Lab) -> Self {
+        let served =
+            [Served::start(lab, &[]).await, Served::start(lab, &[]).await, Served::start(lab, &[]).await];
+        let proxy = before(&served.each_ref()).await;
+        Self { _served: served, proxy }
     }
 
-    /// Sends a request of revision 2026-07-28 to the next replica.
-    async fn modern(&self, any: &Served, method: &str, params: Value) -> Value {
-        let mut stream = TcpStream::connect(self.address).await.unwrap();
-        stream.write_all(&any.modern_request(&[], method, params)).await.unwrap();
-        read(&mut stream).await.message()
+    /// Returns the URL of the proxy for clients.
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}/mcp", self.proxy.address())
     }
 }
 
-impl Drop for RoundRobin {
-    fn drop(&mut self) {
-        self.accepting.abort();
-    }
+async fn before(replicas: &[&Served]) -> RoundRobin {
+    RoundRobin::start(replicas.iter().map(|served| served.address).collect()).await.unwrap()
+}
+
+/// Sends a request of revision 2026-07-28 to the next replica.
+async fn next(proxy: &RoundRobin, any: &Served, method: &str, params: Value) -> Value {
+    let mut stream = TcpStream::connect(proxy.address()).await.unwrap();
+    stream.write_all(&any.modern_request(&[], method, params)).await.unwrap();
+    read(&mut stream).await.message()
 }
 
 /// Apps in folders of their own, as on several machines, on one store.
@@ -150,20 +139,51 @@ async fn a_question_of_one_replica_is_answered_at_another_and_its_call_ends_at_a
 }
 
 #[tokio::test]
+async fn a_page_of_one_replica_works_at_another_with_the_key_and_the_cookie_of_any() {
+    let Some(labs) = labs::<2>(ASKED) else { return };
+    let (one, key) = start(&labs[0]).await;
+    let (mut two, other_key) = start(&labs[1]).await;
+    assert_ne!(key, other_key);
+    let cookie = operator(&two, &key).await;
+    one.get("/", &[("cookie", &cookie)]).await;
+    let asked = ask(&one).await;
+    let page = page_with(&one, &cookie, "team.ask").await;
+    let forged = once(&page).replace("seal=", "seal=0");
+    assert_eq!(send(&two, "/answer", &[("cookie", &cookie)], &forged).await.status, 403);
+    assert_eq!(send(&two, "/answer", &[], &once(&page)).await.status, 403);
+    let taken = send(&two, "/answer", &[("cookie", &cookie)], &once(&page)).await;
+    assert_eq!(taken.header("location"), Some("/?told=taken"), "{taken:#?}");
+    let late = send(&one, "/answer", &[("cookie", &cookie)], &once(&page)).await;
+    assert_eq!(late.header("location"), Some("/?told=gone"), "{late:#?}");
+    let mut done = one.modern(&[], "tools/call", again(&asked, None)).await;
+    while done["result"]["resultType"] == "input_required" {
+        done = one.modern(&[], "tools/call", again(&done, None)).await;
+    }
+    assert_eq!(text(&done), "done", "{done}");
+    assert_eq!(labs[0].read("home/called"), "ask\n");
+    // The key ends with its replica, and a cookie does not.
+    let of_two = operator(&one, &other_key).await;
+    two.terminate();
+    two.child.wait().await.unwrap();
+    assert_eq!(one.get(&format!("/?key={other_key}"), &[]).await.status, 401);
+    assert_eq!(one.get("/", &[("cookie", &of_two)]).await.status, 200);
+}
+
+#[tokio::test]
 async fn a_client_behind_a_proxy_answers_its_question_and_the_call_runs_once() {
     let Some(labs) = labs::<3>(ASKED) else { return };
     let replicas = served(&labs).await;
-    let proxy = RoundRobin::start(&replicas.each_ref()).await;
+    let proxy = before(&replicas.each_ref()).await;
     for round in 1..=4 {
-        let asked = proxy.modern(&replicas[0], "tools/call", with_elicitation(call_ask())).await;
+        let asked = next(&proxy, &replicas[0], "tools/call", with_elicitation(call_ask())).await;
         // Another call must not be resumed with its state, and does not use it up.
         let mut other = again(&asked, Some(&yes()));
         other["arguments"]["what"] = "something else".into();
-        let refused = proxy.modern(&replicas[0], "tools/call", other).await;
+        let refused = next(&proxy, &replicas[0], "tools/call", other).await;
         assert_eq!(refused["error"]["code"], -32602, "{refused}");
-        let done = proxy.modern(&replicas[0], "tools/call", again(&asked, Some(&yes()))).await;
+        let done = next(&proxy, &replicas[0], "tools/call", again(&asked, Some(&yes()))).await;
         assert_eq!(text(&done), "done", "{done}");
-        let replayed = proxy.modern(&replicas[0], "tools/call", again(&asked, Some(&yes()))).await;
+        let replayed = next(&proxy, &replicas[0], "tools/call", again(&asked, Some(&yes()))).await;
         assert_eq!(replayed["error"]["code"], -32602, "{replayed}");
         let runs =
             labs.iter().filter(|lab| was_called(lab)).map(|lab| lab.read("home/called").lines().count());

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::served::{DEADLINE_SECONDS, Served, note};
+use crate::exchange::{Endpoint, Era, Request, opening};
 
 /// The tools that are called, one of each server.
 pub(super) const TOOLS: [&str; 5] = [
@@ -59,11 +60,7 @@ impl<'a> Client<'a> {
         let name = format!("client-{round}-{number}");
         let mut client = Self { served, number, session: None, requests: 0, name, tally: Tally::default() };
         if number % 2 == 1 {
-            let params = json!({
-                "protocolVersion": "2025-11-25", "capabilities": {},
-                "clientInfo": {"name": client.name, "version": "1"},
-            });
-            let (_, session) = client.request("initialize", params, true).await?;
+            let (_, session) = client.request("initialize", opening(&client.name), true).await?;
             client.session = Some(session.context("there is no session")?);
         }
         Ok(client)
@@ -159,42 +156,23 @@ impl<'a> Client<'a> {
         Ok(answer)
     }
 
-    async fn exchange(
-        &self,
-        method: &str,
-        mut params: Value,
-        opens: bool,
-    ) -> Result<(Value, Option<String>)> {
+    async fn exchange(&self, method: &str, params: Value, opens: bool) -> Result<(Value, Option<String>)> {
         let url = format!("http://{}/mcp", self.served.address);
-        let mut request = self.served.http.reqwest_client().post(url);
-        request = request.header("accept", "application/json, text/event-stream");
-        request = request.header("content-type", "application/json");
-        if let Some(session) = &self.session {
-            request = request.header("mcp-session-id", session).header("mcp-protocol-version", "2025-11-25");
-        } else if !opens {
-            request = request.header("mcp-protocol-version", "2026-07-28").header("mcp-method", method);
-            if let Some(name) = params.get("name").and_then(Value::as_str) {
-                request = request.header("mcp-name", name);
-            }
-            let meta = json!({
-                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-                "io.modelcontextprotocol/clientInfo": {"name": self.name, "version": "1"},
-                "io.modelcontextprotocol/clientCapabilities": {},
-            });
-            params.as_object_mut().context("params")?.insert("_meta".to_owned(), meta);
-        }
+        let endpoint = Endpoint { http: &self.served.http, url: &url, token: None, client: &self.name };
+        let era = match &self.session {
+            Some(session) => Era::Session(session),
+            None if opens => Era::Opening,
+            None => Era::Modern,
+        };
         let id = self.requests;
-        let body = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string();
-        let response = request.body(body).send().await?;
-        let status = response.status();
-        let session =
-            response.headers().get("mcp-session-id").and_then(|value| value.to_str().ok()).map(str::to_owned);
-        let text = response.text().await?;
-        ensure!(status.is_success(), "`{method}` was answered with {status}: {text}");
-        let events = text.lines().filter_map(|line| line.strip_prefix("data:"));
-        let messages =
-            events.chain([text.as_str()]).filter_map(|text| serde_json::from_str::<Value>(text.trim()).ok());
-        let answer = messages.into_iter().find(|message| message.get("id") == Some(&json!(id)));
-        Ok((answer.with_context(|| format!("`{method}` has no answer: {text}"))?, session))
+        let reply = endpoint.send(Request { id, method, params, capabilities: json!({}), era }).await?;
+        ensure!(
+            (200..300).contains(&reply.status),
+            "`{method}` was answered with {}: {}",
+            reply.status,
+            reply.text
+        );
+        let answer = reply.message(id);
+        Ok((answer.with_context(|| format!("`{method}` has no answer: {}", reply.text))?, reply.session))
     }
 }

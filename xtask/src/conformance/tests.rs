@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::expected::Expected;
 use super::suite::{failed_checks, listed_scenarios};
-use super::{Side, judge};
+use super::{Side, judge, replicas};
 
 fn set(checks: &[&str]) -> BTreeSet<String> {
     checks.iter().map(|check| (*check).to_owned()).collect()
@@ -88,4 +88,23 @@ fn failures_and_warnings_count_and_each_check_once() {
     let told = format!("Running client scenario 'x' against server: http://[::1]:80/mcp\n{checks}\nDone\n");
     assert_eq!(failed_checks(&told).unwrap(), set(&["b", "c"]));
     assert!(failed_checks("Client test error").is_err());
+}
+
+#[test]
+fn the_number_of_replicas_is_told_from_revisions_and_names() {
+    let read = |line: &str| {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        replicas(&words).ok().map(|(count, others)| (count, others.join(" ")))
+    };
+    for (line, expected) in [
+        ("", Some((None, ""))),
+        ("2026-07-28 tools", Some((None, "2026-07-28 tools"))),
+        ("--replicas 3", Some((Some(3), ""))),
+        ("2026-07-28 --replicas 3 tools", Some((Some(3), "2026-07-28 tools"))),
+        ("--replicas", None),
+        ("--replicas 0", None),
+        ("--replicas tools", None),
+    ] {
+        assert_eq!(read(line), expected.map(|(count, others)| (count, others.to_owned())), "{line}");
+    }
 }

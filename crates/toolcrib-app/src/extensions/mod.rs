@@ -147,8 +147,8 @@ pub struct Extensions {
     pub(crate) terminal: Option<Arc<dyn Terminal>>,
     /// The engine of scripts. Without one, no scripts run.
     pub script_engine: Option<Arc<dyn ScriptEngine>>,
-    /// The observer of the records of calls, also where the app keeps none.
-    pub observer: Option<Arc<dyn AuditSink>>,
+    /// The observers of the records of calls, also where the app keeps none.
+    pub observers: Vec<Arc<dyn AuditSink>>,
     /// The observer of sources while they load.
     pub load_observer: Option<Arc<dyn LoadObserver>>,
     /// The logins of users by a link, which a server offers.
@@ -173,7 +173,7 @@ impl Extensions {
             secrets: Secrets::new(),
             terminal: None,
             script_engine: None,
-            observer: None,
+            observers: Vec::new(),
             load_observer: None,
             login_links: LoginLinks::default(),
             trace_source: None,
@@ -328,9 +328,9 @@ impl Extensions {
         self
     }
 
-    /// Sets who is shown the records of calls, also where the app keeps none.
+    /// Adds an observer of the records of calls, also where the app keeps none.
     pub fn with_observer(mut self, observer: Arc<dyn AuditSink>) -> Self {
-        self.observer = Some(observer);
+        self.observers.push(observer);
         self
     }
 

@@ -111,7 +111,7 @@ pub(crate) fn all<'a>(
 ) -> impl Iterator<Item = Arc<dyn Enrichment>> + 'a {
     let others = &app.extensions.enrichments;
     let search = &app.config.tools.search;
-    let vectors = super::search::enrichment(search, &app.file, others, patience, section.is_forced);
+    let vectors = super::search::enrichment(search, app, others, patience, section.is_forced);
     others.iter().cloned().chain(vectors).chain(section.enrichments.iter().cloned())
 }
 

@@ -12,9 +12,10 @@ use toolcrib_search::embedding::{
     BuiltinEmbedder, EmbedError, Embedder, Embeddings, EmbeddingsEnrichment, OpenedEmbedder,
 };
 use toolcrib_search::{MAX_SYNONYM_GROUPS, MAX_SYNONYM_WORDS, Ranking, SearchSettings};
+use toolcrib_tasks::store::{RecordKind, RecordTable};
 
-use crate::AppFile;
 use crate::findings::Findings;
+use crate::{App, AppFile};
 
 /// The model of the tiers `model` and `fastembed` unless another is named.
 pub const DEFAULT_MODEL: &str = "paraphrase-multilingual-MiniLM-L12-v2";
@@ -146,7 +147,7 @@ fn check_name(_: &str) -> Result<(), EmbedError> {
 /// if one of the others makes them.
 pub(crate) fn enrichment(
     search: &SearchSection,
-    file: &AppFile,
+    app: &App,
     others: &[Arc<dyn Enrichment>],
     patience: Duration,
     is_forced: bool,
@@ -156,7 +157,7 @@ pub(crate) fn enrichment(
     if search.tier == SearchTier::Keyword || is_there {
         return None;
     }
-    let model_dir = search.model_dir.as_deref().map(|folder| file.path(folder));
+    let model_dir = search.model_dir.as_deref().map(|folder| app.file.path(folder));
     let open = move || {
         if !search.tier.takes_model() {
             return builtin();
@@ -169,6 +170,10 @@ pub(crate) fn enrichment(
     let mut enrichment = EmbeddingsEnrichment::lazy(open).with_wait(patience);
     if let Some(folder) = cache_folder(KEPT).filter(|_| !is_forced) {
         enrichment = enrichment.with_cache(folder);
+    }
+    if let Some(store) = app.shared_store().filter(|_| !is_forced) {
+        let table = RecordTable::new(Arc::clone(store), RecordKind::Vectors);
+        enrichment = enrichment.with_table(Arc::new(table));
     }
     Some(Arc::new(enrichment))
 }

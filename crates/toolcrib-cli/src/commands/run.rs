@@ -83,7 +83,7 @@ async fn start_and_drive(task: RunRequest, extensions: &Extensions, json: bool) 
     let first = app.config.agents.first().map(|agent| agent.id.as_str());
     if let Some(agent) = task.options.agent.as_deref().or(first).filter(|_| !json) {
         let observer = Arc::new(DelegatedCalls::new(agent));
-        Arc::make_mut(&mut app.extensions).observer = Some(observer);
+        Arc::make_mut(&mut app.extensions).observers.push(observer);
     }
     let starting = (!json).then(|| Activity::start_slow(&format!("starting {}", task.app.display())));
     if let Some(starting) = &starting {

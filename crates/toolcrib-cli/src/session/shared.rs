@@ -1,6 +1,6 @@
 //! Sessions in the store that several machines share.
 //!
-//! Each write is a record, and a head describes the session for lists. One run at a time has the lease of a session, and
+//! Each write is a record, as is each large result, and a head describes the session for lists. One run at a time has the lease of a session, and
 //! writes under its fence. The file of the session is a copy, which is replaced when a run opens it.
 
 use std::io;
@@ -15,6 +15,7 @@ use toolcrib_model::random::{hex, random_bytes};
 use toolcrib_tasks::store::{Change, LazyStore, Record, RecordKind, StoreError};
 
 use super::format::Head;
+use super::results;
 use super::stored::{MAX_LISTED, MAX_PROMPT_BYTES, StoredSession};
 use crate::exit::{Exit, Failure};
 use crate::trace::now_ms;
@@ -28,7 +29,7 @@ const RENEWAL_INTERVAL: Duration = Duration::from_secs(15);
 
 /// The description of a session for lists.
 #[derive(Clone, Default, Serialize, Deserialize)]
-struct SessionHead {
+pub(super) struct SessionHead {
     agent: Option<String>,
     prompt: Option<String>,
     bytes: u64,
@@ -36,14 +37,17 @@ struct SessionHead {
     changed: u64,
     /// The number of the next record.
     next: u64,
+    /// The handles of its results, the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) results: Vec<String>,
 }
 
 /// A session in a store, whose lease this process has.
 pub(super) struct SharedSession {
-    store: Arc<LazyStore>,
-    id: String,
-    owner: String,
-    head: tokio::sync::Mutex<SessionHead>,
+    pub(super) store: Arc<LazyStore>,
+    pub(super) id: String,
+    pub(super) owner: String,
+    pub(super) head: tokio::sync::Mutex<SessionHead>,
     renewal: JoinHandle<()>,
 }
 
@@ -79,7 +83,8 @@ impl SharedSession {
         let removed = removed.collect();
         {
             let mut head = self.head.lock().await;
-            *head = SessionHead { next: head.next, ..SessionHead::default() };
+            let results = std::mem::take(&mut head.results);
+            *head = SessionHead { next: head.next, results, ..SessionHead::default() };
         }
         self.write(lines, removed).await
     }
@@ -189,18 +194,20 @@ pub(super) async fn remove(store: &Arc<LazyStore>, id: &str) -> Result<bool, Fai
         opened.list(RecordKind::SessionEntry, &prefix(id)).await.map_err(|error| unreadable(&error))?;
     let entries = entries.into_iter().map(|record| Change::remove(RecordKind::SessionEntry, record.id));
     let head = Change::remove(RecordKind::Session, id);
-    let removed = opened.apply(entries.chain([head]).collect()).await;
+    let results = session.head.lock().await.results.clone();
+    let results = results.iter().map(|handle| results::remove(id, handle));
+    let removed = opened.apply(entries.chain(results).chain([head]).collect()).await;
     session.close().await;
     removed.map_err(|error| unreadable(&error))?;
     Ok(!text.is_empty())
 }
 
-fn lease(id: &str) -> String {
+pub(super) fn lease(id: &str) -> String {
     format!("session {id}")
 }
 
 /// Returns the beginning of the ids of the records of a session. Its own id has no slash.
-fn prefix(id: &str) -> String {
+pub(super) fn prefix(id: &str) -> String {
     format!("{id}/")
 }
 

@@ -1,13 +1,15 @@
-//! The numbers of spans that are not sent, and why.
+//! The numbers of spans or records that are not sent, and why.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
-/// The numbers of sent and unsent spans.
-#[derive(Debug, Default)]
+/// The numbers of unsent spans or records.
+#[derive(Debug)]
 pub(super) struct Counts {
+    /// The name of what is sent, in the plural.
+    pub(super) what: &'static str,
     unsent: AtomicU64,
     /// In the batch that is being sent, or in the queue.
     pending: AtomicU64,
@@ -15,6 +17,10 @@ pub(super) struct Counts {
 }
 
 impl Counts {
+    pub(super) fn of(what: &'static str) -> Self {
+        Self { what, unsent: AtomicU64::new(0), pending: AtomicU64::new(0), why: Mutex::default() }
+    }
+
     /// Records the number of spans in the queue and in the batch that is being sent.
     pub(super) fn set_pending(&self, spans: u64) {
         self.pending.store(spans, Ordering::Relaxed);
@@ -41,7 +47,7 @@ impl Counts {
     pub(super) fn failed(&self, spans: u64, why: &str) {
         let before = self.unsent.fetch_add(spans, Ordering::Relaxed);
         if before == 0 && spans > 0 {
-            tracing::warn!(why, "spans are not sent");
+            tracing::warn!(why, "{} are not sent", self.what);
             *self.why.lock() = Some(why.to_owned());
         }
     }

@@ -4,19 +4,24 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
+use super::exporter::Signal;
 use super::layer::{Attribute, Closed, Kind};
 
-/// Returns the body of a request with these spans.
-pub(super) fn request(resource: &[(String, String)], spans: &[Closed]) -> Value {
-    let resource: Vec<_> =
-        resource.iter().map(|(key, value)| json!({"key": key, "value": {"stringValue": value}})).collect();
-    json!({"resourceSpans": [{
-        "resource": {"attributes": resource},
-        "scopeSpans": [{
-            "scope": {"name": "toolcrib", "version": env!("CARGO_PKG_VERSION")},
-            "spans": spans.iter().map(span).collect::<Vec<_>>(),
-        }],
-    }]})
+impl Signal for Closed {
+    fn request(resource: &[(String, String)], spans: &[Self]) -> Value {
+        json!({"resourceSpans": [{
+            "resource": {"attributes": resource_attributes(resource)},
+            "scopeSpans": [{"scope": scope(), "spans": spans.iter().map(span).collect::<Vec<_>>()}],
+        }]})
+    }
+}
+
+pub(super) fn resource_attributes(resource: &[(String, String)]) -> Vec<Value> {
+    resource.iter().map(|(key, value)| json!({"key": key, "value": {"stringValue": value}})).collect()
+}
+
+pub(super) fn scope() -> Value {
+    json!({"name": "toolcrib", "version": env!("CARGO_PKG_VERSION")})
 }
 
 fn span(span: &Closed) -> Value {
@@ -56,6 +61,6 @@ fn kind(kind: Kind) -> u8 {
     }
 }
 
-fn nanoseconds(time: SystemTime) -> String {
+pub(super) fn nanoseconds(time: SystemTime) -> String {
     time.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos().to_string()
 }

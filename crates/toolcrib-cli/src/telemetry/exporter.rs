@@ -5,20 +5,19 @@ use std::time::Duration;
 
 use http::Method;
 use http::header::{CONTENT_TYPE, HeaderValue};
+use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use toolcrib_io::http::{HttpClient, HttpPolicy, Request};
 
-use super::Settings;
 use super::counts::Counts;
-use super::encode;
-use super::layer::Closed;
+use super::settings::Destination;
 use crate::secrets::secrets;
 
-/// The most spans of a request.
+/// The most spans or records of a request.
 const MAX_BATCH: usize = 512;
 
-/// The time that a span waits to be sent in a batch.
+/// The time that one waits to be sent in a batch.
 const BATCH_DELAY: Duration = Duration::from_secs(1);
 
 /// The delays before a batch is sent again that the collector could not accept; one for each retry.
@@ -27,11 +26,19 @@ const RETRY_DELAYS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs
 /// The most bytes of a collector's answer that are read.
 const MAX_ANSWER_BYTES: usize = 64 * 1024;
 
-/// Sends spans.
-pub(super) struct Exporter {
-    settings: Settings,
+/// A signal that is sent in batches.
+pub(super) trait Signal: Send + Sync + Sized + 'static {
+    /// Returns the body of a request with a batch.
+    fn request(resource: &[(String, String)], batch: &[Self]) -> Value;
+}
+
+/// Sends a signal.
+pub(super) struct Exporter<T> {
+    destination: Destination,
+    /// The attributes of this process.
+    resource: Vec<(String, String)>,
     client: HttpClient,
-    spans: mpsc::Receiver<Closed>,
+    queue: mpsc::Receiver<T>,
     counts: Arc<Counts>,
     stop: CancellationToken,
 }
@@ -42,21 +49,22 @@ struct Refused {
     may_retry: bool,
 }
 
-impl Exporter {
+impl<T: Signal> Exporter<T> {
     pub(super) fn new(
-        settings: Settings,
-        spans: mpsc::Receiver<Closed>,
+        destination: Destination,
+        resource: Vec<(String, String)>,
+        queue: mpsc::Receiver<T>,
         counts: Arc<Counts>,
         stop: CancellationToken,
     ) -> Result<Self, toolcrib_io::Error> {
         let client = HttpClient::new(HttpPolicy {
             // The operator wrote the address down.
             allow_private: true,
-            timeout: settings.timeout,
+            timeout: destination.timeout,
             max_response_bytes: MAX_ANSWER_BYTES,
             ..HttpPolicy::default()
         })?;
-        Ok(Self { settings, client, spans, counts, stop })
+        Ok(Self { destination, resource, client, queue, counts, stop })
     }
 
     /// Sends until it is told to stop, and then what is left.
@@ -68,9 +76,9 @@ impl Exporter {
         loop {
             let mut batch = Vec::new();
             while batch.len() < MAX_BATCH
-                && let Ok(span) = self.spans.try_recv()
+                && let Ok(next) = self.queue.try_recv()
             {
-                batch.push(span);
+                batch.push(next);
             }
             if batch.is_empty() {
                 return;
@@ -79,13 +87,13 @@ impl Exporter {
         }
     }
 
-    /// Returns the next spans: as many as come within a while of the first.
-    async fn batch(&mut self) -> Vec<Closed> {
+    /// Returns the next batch: as many as come within a while of the first.
+    async fn batch(&mut self) -> Vec<T> {
         let mut batch = Vec::new();
         tokio::select! {
             biased;
             () = self.stop.cancelled() => return batch,
-            _ = self.spans.recv_many(&mut batch, MAX_BATCH) => {}
+            _ = self.queue.recv_many(&mut batch, MAX_BATCH) => {}
         }
         let delay = tokio::time::sleep(BATCH_DELAY);
         tokio::pin!(delay);
@@ -95,19 +103,19 @@ impl Exporter {
                 biased;
                 () = self.stop.cancelled() => break,
                 () = &mut delay => break,
-                received = self.spans.recv_many(&mut batch, room) => if received == 0 { break },
+                received = self.queue.recv_many(&mut batch, room) => if received == 0 { break },
             }
         }
         batch
     }
 
-    async fn send(&self, batch: Vec<Closed>) {
+    async fn send(&self, batch: Vec<T>) {
         if batch.is_empty() {
             return;
         }
         let count = batch.len() as u64;
-        self.counts.set_pending(count + self.spans.len() as u64);
-        let body = encode::request(&self.settings.resource, &batch).to_string();
+        self.counts.set_pending(count + self.queue.len() as u64);
+        let body = T::request(&self.resource, &batch).to_string();
         let body = secrets().redactor().redact(&body).into_owned();
         drop(batch);
         let mut delays = RETRY_DELAYS.into_iter();
@@ -123,13 +131,13 @@ impl Exporter {
                 () = tokio::time::sleep(delay) => {}
             }
         }
-        self.counts.set_pending(self.spans.len() as u64);
+        self.counts.set_pending(self.queue.len() as u64);
     }
 
     async fn post(&self, body: &str) -> Result<(), Refused> {
-        let mut headers = self.settings.headers.clone();
+        let mut headers = self.destination.headers.clone();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        let request = Request::new(Method::POST, self.settings.endpoint.clone());
+        let request = Request::new(Method::POST, self.destination.endpoint.clone());
         let answer = self.client.send(request.with_headers(headers).with_body(body.to_owned())).await;
         match answer {
             Ok(answer) if answer.status.is_success() => Ok(()),

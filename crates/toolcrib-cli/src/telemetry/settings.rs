@@ -1,4 +1,4 @@
-//! The destination and the resource of spans: the flag, and the variables of the specification of OpenTelemetry.
+//! The destinations and the resource of spans and logs: the flag, and the variables of the specification of OpenTelemetry.
 
 use std::time::Duration;
 
@@ -12,6 +12,9 @@ const DEFAULT_ENDPOINT: &str = "http://localhost:4318";
 /// The path of traces below the endpoint of a collector.
 const TRACES_PATH: &str = "/v1/traces";
 
+/// The variable with the endpoint of logs.
+const LOGS_ENDPOINT: &str = "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT";
+
 /// The default timeout of a request; the maximum is [`MAX_TIMEOUT`].
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -21,14 +24,25 @@ const MAX_TIMEOUT: Duration = Duration::from_mins(5);
 /// The most headers and the most attributes of the resource.
 const MAX_PAIRS: usize = 64;
 
-/// The settings of the export of spans.
+/// The path of logs below it.
+const LOGS_PATH: &str = "/v1/logs";
+
+/// The settings of the export.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
+    pub(super) traces: Destination,
+    /// The destination of audit records, if they are sent too.
+    pub(super) logs: Option<Destination>,
+    /// The attributes of this process.
+    pub(super) resource: Vec<(String, String)>,
+}
+
+/// The destination of a signal.
+#[derive(Clone, Debug)]
+pub(crate) struct Destination {
     pub(super) endpoint: Url,
     pub(super) headers: HeaderMap,
     pub(super) timeout: Duration,
-    /// The attributes of this process.
-    pub(super) resource: Vec<(String, String)>,
 }
 
 impl Settings {
@@ -39,18 +53,21 @@ impl Settings {
         lookup: impl Fn(&str) -> Option<String>,
     ) -> Result<Option<Self>, String> {
         let variable = |name: &str| lookup(name).filter(|value| !value.trim().is_empty());
-        let of_traces = |name: &str| {
-            let own = format!("OTEL_EXPORTER_OTLP_TRACES_{name}");
+        let of_signal = |signal: &str, name: &str| {
+            let own = format!("OTEL_EXPORTER_OTLP_{signal}_{name}");
             let common = format!("OTEL_EXPORTER_OTLP_{name}");
             variable(&own)
                 .map(|value| (own, value))
                 .or_else(|| variable(&common).map(|value| (common, value)))
         };
-        let is_off = |name: &str, word: &str| {
+        let of_traces = |name: &str| of_signal("TRACES", name);
+        let is_set_to = |name: &str, word: &str| {
             variable(name).is_some_and(|value| value.trim().eq_ignore_ascii_case(word))
         };
         let flag = flag.map(str::trim);
-        if flag.is_none() && (is_off("OTEL_SDK_DISABLED", "true") || is_off("OTEL_TRACES_EXPORTER", "none")) {
+        if flag.is_none()
+            && (is_set_to("OTEL_SDK_DISABLED", "true") || is_set_to("OTEL_TRACES_EXPORTER", "none"))
+        {
             return Ok(None);
         }
         let endpoint = match (flag, of_traces("ENDPOINT")) {
@@ -68,15 +85,35 @@ impl Settings {
                  usually port 4318"
             ));
         }
-        let headers =
-            of_traces("HEADERS").map_or(Ok(HeaderMap::new()), |(name, text)| headers(&name, &text))?;
-        let timeout = of_traces("TIMEOUT").and_then(|(_, text)| text.trim().parse().ok());
-        let timeout = timeout.map_or(DEFAULT_TIMEOUT, Duration::from_millis);
-        let timeout = timeout.clamp(Duration::from_millis(1), MAX_TIMEOUT);
+        let destination = |signal: &str, endpoint: Url| {
+            let headers = of_signal(signal, "HEADERS")
+                .map_or(Ok(HeaderMap::new()), |(name, text)| headers(&name, &text))?;
+            let timeout = of_signal(signal, "TIMEOUT").and_then(|(_, text)| text.trim().parse().ok());
+            let timeout = timeout.map_or(DEFAULT_TIMEOUT, Duration::from_millis);
+            let timeout = timeout.clamp(Duration::from_millis(1), MAX_TIMEOUT);
+            Ok::<_, String>(Destination { endpoint, headers, timeout })
+        };
+        let logs = match variable(LOGS_ENDPOINT) {
+            Some(url) => Some(address(LOGS_ENDPOINT, &url)?),
+            // By default none, since not every collector of spans takes logs.
+            None if is_set_to("OTEL_LOGS_EXPORTER", "otlp") => Some(beside(&endpoint)?),
+            None => None,
+        };
+        let logs = logs.map(|endpoint| destination("LOGS", endpoint)).transpose()?;
         let attributes = variable("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default();
         let resource = resource(variable("OTEL_SERVICE_NAME"), &attributes);
-        Ok(Some(Self { endpoint, headers, timeout, resource }))
+        Ok(Some(Self { traces: destination("TRACES", endpoint)?, logs, resource }))
     }
+}
+
+/// Returns the address for logs of the collector with this address for traces.
+fn beside(traces: &Url) -> Result<Url, String> {
+    let Some(path) = traces.path().strip_suffix(TRACES_PATH) else {
+        return Err(format!("the address of the traces does not tell that of the logs; set {LOGS_ENDPOINT}"));
+    };
+    let mut logs = traces.clone();
+    logs.set_path(&format!("{path}{LOGS_PATH}"));
+    Ok(logs)
 }
 
 /// Returns the address for traces of a collector.

@@ -109,8 +109,12 @@ impl SharedGeneration {
     /// Waits until there are other contents than those that this process has, or this process has to load the source,
     /// since no other does. Returns true in the second case.
     pub async fn changed(&self) -> bool {
+        let mut hints = self.table.hints().await;
         loop {
-            sleep(POLL_INTERVAL).await;
+            tokio::select! {
+                () = sleep(POLL_INTERVAL) => {}
+                () = hints.next() => {}
+            }
             let had_lease = self.has_lease.load(Ordering::Relaxed);
             // While the table is away, this process has what it had.
             let Ok(is_owner) = self.is_owner().await else { continue };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use toolcrib_io::table::SharedTable;
 use toolcrib_model::Tool;
 use toolcrib_registry::{Artifacts, Enriched, Enrichment, Snapshot};
 
@@ -60,6 +61,13 @@ impl EmbeddingsEnrichment {
     /// processes may share it.
     pub fn with_cache(self, folder: impl Into<PathBuf>) -> Self {
         self.worker.cache.get_or_init(|| folder.into());
+        self
+    }
+
+    /// Shares the vectors in this table with other processes, so that one of them embeds each text. The others wait for a
+    /// short time, and embed what they have not got by then.
+    pub fn with_table(self, table: Arc<dyn SharedTable>) -> Self {
+        self.worker.table.get_or_init(|| table);
         self
     }
 }

@@ -56,6 +56,7 @@ mod vector_index;
 mod vectors;
 
 mod runtime_library;
+mod shared_vectors;
 mod vector_cache;
 mod vector_set;
 mod worker;

@@ -38,10 +38,25 @@ pub(crate) struct VectorCache {
     max_bytes: u64,
 }
 
+/// Returns the name of a model, the digest of its id and dimension.
+pub(super) fn model_name(model: &str, dimension: usize) -> String {
+    name(&ContentHash::of(model, &[dimension.to_string()]))
+}
+
+/// Returns the name of the set of these texts and this model.
+pub(super) fn set_name(model: &str, contents: &[ContentHash]) -> String {
+    let mut hash = Sha256::new();
+    for content in contents {
+        hash.update(content.as_bytes());
+    }
+    let digest: [u8; DIGEST] = hash.finalize().into();
+    format!("{model}-{}", name(&ContentHash::from_bytes(digest)))
+}
+
 impl VectorCache {
     /// Creates the cache of a model in a folder.
     pub(crate) fn new(folder: &Path, model: &str, dimension: usize) -> Self {
-        let model = name(&ContentHash::of(model, &[dimension.to_string()]));
+        let model = model_name(model, dimension);
         Self { folder: folder.to_owned(), model, dimension, max_bytes: MAX_CACHE_BYTES }
     }
 
@@ -91,13 +106,7 @@ impl VectorCache {
 
     /// Returns the file of a set.
     fn file(&self, contents: &[ContentHash]) -> PathBuf {
-        let mut hash = Sha256::new();
-        for content in contents {
-            hash.update(content.as_bytes());
-        }
-        let digest: [u8; DIGEST] = hash.finalize().into();
-        let name = format!("{}-{}", self.model, name(&ContentHash::from_bytes(digest)));
-        self.folder.join(name).with_extension(EXTENSION)
+        self.folder.join(set_name(&self.model, contents)).with_extension(EXTENSION)
     }
 
     /// Returns true if the name is that of a set of this model.

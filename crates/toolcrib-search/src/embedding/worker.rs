@@ -9,10 +9,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use tokio::runtime::Handle;
+use toolcrib_io::table::SharedTable;
 use toolcrib_model::{QualifiedName, Tool};
 
+use super::shared_vectors::{SetName, SharedVectors};
 use super::tool_texts::texts_of;
-use super::vector_cache::VectorCache;
+use super::vector_cache::{VectorCache, model_name, set_name};
 use super::vector_index::{QuantizedVector, Row};
 use super::vector_set::VectorSet;
 use super::vectors::{JobResult, JobState, Vectors, embed};
@@ -30,6 +33,9 @@ pub(crate) struct EmbeddingWorker {
     open: Box<dyn Fn() -> OpenedEmbedder + Send + Sync>,
     opened: OnceLock<OpenedEmbedder>,
     pub(crate) cache: OnceLock<PathBuf>,
+    /// The table that other processes share.
+    pub(crate) table: OnceLock<Arc<dyn SharedTable>>,
+    shared: OnceLock<Option<SharedVectors>>,
     jobs: Mutex<JobQueue>,
     pool: Mutex<VectorPool>,
 }
@@ -84,8 +90,15 @@ struct VectorLocation {
 
 impl EmbeddingWorker {
     pub(crate) fn new(open: Box<dyn Fn() -> OpenedEmbedder + Send + Sync>) -> Self {
-        let (opened, cache) = (OnceLock::new(), OnceLock::new());
-        Self { open, opened, cache, jobs: Mutex::default(), pool: Mutex::default() }
+        Self {
+            open,
+            opened: OnceLock::new(),
+            cache: OnceLock::new(),
+            table: OnceLock::new(),
+            shared: OnceLock::new(),
+            jobs: Mutex::default(),
+            pool: Mutex::default(),
+        }
     }
 
     /// Starts to make the vectors of a generation.
@@ -95,6 +108,9 @@ impl EmbeddingWorker {
             overloads.entry(&tool.name).or_default().push(Arc::clone(tool));
         }
         let tools: Vec<_> = overloads.into_iter().map(|(name, tools)| (name.clone(), tools)).collect();
+        if let (Some(table), Ok(runtime)) = (self.table.get(), Handle::try_current()) {
+            self.shared.get_or_init(|| SharedVectors::new(Arc::clone(table), runtime));
+        }
         let embeddings = Embeddings::pending(tools.len());
         let state = Arc::downgrade(&embeddings.state);
         let mut jobs = self.jobs.lock();
@@ -149,7 +165,9 @@ impl EmbeddingWorker {
                 state.finish(JobResult { vectors: None, fault: opened.fault.clone() });
                 return true;
             };
-            let work = self.prepare(embedder, &job.tools, opened.fault.clone());
+            // Besides the reference of this step.
+            let is_wanted = || job.state.strong_count() > 1;
+            let work = self.prepare(embedder, &job.tools, opened.fault.clone(), is_wanted);
             let left: usize = work.missing.iter().map(|(_, _, tools)| tools).sum();
             state.done.store(state.total.saturating_sub(left), Ordering::Relaxed);
             job.work = Some(work);
@@ -166,6 +184,9 @@ impl EmbeddingWorker {
         if is_fine && !work.missing.is_empty() {
             if work.made > 0 && work.written.elapsed() >= CHECKPOINT {
                 drop(self.write(work));
+                if let Some((shared, name)) = self.shared(work.embedder.as_ref(), &work.contents) {
+                    shared.extend(&name);
+                }
                 work.written = Instant::now();
             }
             return false;
@@ -187,12 +208,13 @@ impl EmbeddingWorker {
         embedder: &Arc<dyn Embedder>,
         tools: &[(QualifiedName, Vec<Arc<Tool>>)],
         fault: Option<EmbedError>,
+        is_wanted: impl Fn() -> bool,
     ) -> PreparedJob {
         let texts =
             |overloads: &[Arc<Tool>]| texts_of(&overloads.iter().map(AsRef::as_ref).collect::<Vec<_>>());
         let content = |overloads: &[Arc<Tool>]| ContentHash::of(embedder.id(), &texts(overloads));
         let contents: Vec<ContentHash> = tools.iter().map(|(_, overloads)| content(overloads)).collect();
-        let (sets, locations) = self.locations(embedder.as_ref(), &contents);
+        let (sets, locations) = self.locations(embedder.as_ref(), &contents, is_wanted);
         let mut missing: VecDeque<(ContentHash, Vec<String>, usize)> = VecDeque::new();
         let mut numbers: HashMap<ContentHash, usize> = HashMap::new();
         let pool = self.pool.lock();
@@ -216,11 +238,20 @@ impl EmbeddingWorker {
         &self,
         embedder: &dyn Embedder,
         contents: &[ContentHash],
+        is_wanted: impl Fn() -> bool,
     ) -> (Vec<Arc<VectorSet>>, Vec<Option<VectorLocation>>) {
         let finished = self.pool.lock().finished.clone();
         let cache = self.cache(embedder);
         let same = finished.clone().filter(|set| set.is_of(contents));
         let same = same.or_else(|| cache.as_ref()?.open(contents).map(Arc::new));
+        let same = same.or_else(|| {
+            let (shared, name) = self.shared(embedder, contents)?;
+            let set = shared.fetch(&name, contents, embedder.dimension(), is_wanted)?;
+            Some(Arc::new(match &cache {
+                Some(cache) => cache.write(set),
+                None => set,
+            }))
+        });
         if let Some(set) = same {
             let location = |row| set.index().row(row).map(|_| VectorLocation { set: 0, row });
             let locations = (0_u32..).take(contents.len()).map(location).collect();
@@ -279,6 +310,10 @@ impl EmbeddingWorker {
             // The cache is written first, since a command may exit as soon as it has its result.
             _ => Arc::new(self.write(&work)),
         };
+        if let Some((shared, name)) = self.shared(work.embedder.as_ref(), &work.contents) {
+            // Another process may be able to make what this one could not.
+            shared.publish(&name, work.fault.is_none().then_some(set.as_ref()), work.made > 0);
+        }
         let jobs = self.jobs.lock();
         if job.number == jobs.count {
             let others = jobs.waiting.iter().filter_map(|job| job.work.as_ref());
@@ -320,6 +355,14 @@ impl EmbeddingWorker {
             Some(cache) if set.index().present() > 0 => cache.write(set),
             _ => set,
         }
+    }
+
+    /// Returns the sets that other processes share, and the name of the set of these texts. An empty set is not shared.
+    fn shared(&self, embedder: &dyn Embedder, contents: &[ContentHash]) -> Option<(&SharedVectors, SetName)> {
+        let shared = self.shared.get()?.as_ref().filter(|_| !contents.is_empty())?;
+        let model = model_name(embedder.id(), embedder.dimension());
+        let set = set_name(&model, contents);
+        Some((shared, SetName { model, set }))
     }
 
     fn cache(&self, embedder: &dyn Embedder) -> Option<VectorCache> {

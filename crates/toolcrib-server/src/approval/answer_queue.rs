@@ -336,6 +336,25 @@ impl<Q: OperatorQuestion<A>, A: Clone + Serialize + DeserializeOwned> AnswerQueu
         foreign.iter().find(|(_, entry)| is_it(entry)).map(|(id, _)| *id)
     }
 
+    /// Returns the name of a question, which is the same at all processes.
+    pub(crate) fn place(&self, id: u64) -> String {
+        let Some(replica) = self.replica.get().filter(|replica| !replica.is_alone()) else {
+            return id.to_string();
+        };
+        match self.foreign.lock().get(&id) {
+            Some(QueuedForeign { question, .. }) => format!("{}.{}", question.process, question.id),
+            None => format!("{}.{id}", replica.id()),
+        }
+    }
+
+    /// Returns the id here of the question with a name, as the questions of other processes were last read.
+    pub(crate) fn at(&self, place: &str) -> Option<u64> {
+        let Some((process, id)) = place.split_once('.') else { return place.parse().ok() };
+        let id = id.parse().ok()?;
+        let is_own = self.replica.get().is_some_and(|replica| replica.id() == process);
+        if is_own { Some(id) } else { self.foreign_id(process, id) }
+    }
+
     /// Returns the question with this id if it is waiting.
     pub(crate) fn get(&self, id: u64) -> Option<Q> {
         if let Some(entry) = self.waiting.lock().get(&id) {

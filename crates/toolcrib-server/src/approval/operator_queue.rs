@@ -183,6 +183,11 @@ impl PendingApprovals {
         let _ = self.0.replica.set(Arc::clone(replica));
     }
 
+    /// Returns this process among others, once it has joined them.
+    pub(crate) fn replica(&self) -> Option<&Arc<Replica>> {
+        self.0.replica.get()
+    }
+
     /// Tells the other processes that an operator is present, and reads their questions. Those that were read before stay
     /// if the store cannot be reached.
     pub(crate) async fn refresh(&self) {

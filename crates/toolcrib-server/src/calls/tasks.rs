@@ -24,6 +24,7 @@ use crate::approval::ElicitationSession;
 use crate::calls::content::content;
 use crate::calls::execution::{Caller, FinishedCall, is_modern};
 use crate::metrics::milliseconds;
+use crate::replica::Replica;
 
 /// The default time after which a call becomes a task if its client supports tasks.
 pub const TASK_AFTER: Duration = Duration::from_secs(5);
@@ -31,10 +32,13 @@ pub const TASK_AFTER: Duration = Duration::from_secs(5);
 /// The interval at which a client should poll the state of a task.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The tasks of clients.
+/// The tasks of clients. Clients know them by the id of the background call, behind that of its process if several share
+/// a store: its questions are in that process, to which the others pass requests about the task.
 #[derive(Default)]
 pub(crate) struct Tasks {
     by_id: Mutex<HashMap<String, ClientTask>>,
+    /// The id of this process among several.
+    process: Option<String>,
 }
 
 /// A task of a client. The background calls hold its state.
@@ -51,6 +55,11 @@ pub(crate) fn takes_tasks(context: &RequestContext<RoleServer>) -> bool {
 }
 
 impl Tasks {
+    pub(crate) fn new(replica: Option<&Replica>) -> Self {
+        let replica = replica.filter(|replica| !replica.is_alone());
+        Self { by_id: Mutex::default(), process: replica.map(|replica| replica.id().to_owned()) }
+    }
+
     /// Creates the task for a call that continues in the background.
     pub(crate) async fn create(&self, call: &FinishedCall) -> Option<CreateTaskResult> {
         let id = call.background_id()?;
@@ -63,7 +72,11 @@ impl Tasks {
             tasks.insert(id.to_owned(), ClientTask { elicitation, observer });
         }
         let status = background.status(id, &call.context).await.ok()?;
-        Some(CreateTaskResult::new(to_wire(&status, background.retention())))
+        let id = match &self.process {
+            Some(process) => format!("{process}.{id}"),
+            None => id.to_owned(),
+        };
+        Some(CreateTaskResult::new(to_wire(&id, &status, background.retention())))
     }
 
     /// Returns the elicitation session of a running task.
@@ -72,11 +85,12 @@ impl Tasks {
     }
 
     /// Returns the state of a task, with its result if it has one.
-    pub(crate) async fn status(&self, id: &str, caller: &Caller) -> Result<GetTaskResult, ErrorData> {
+    pub(crate) async fn status(&self, task: &str, caller: &Caller) -> Result<GetTaskResult, ErrorData> {
+        let id = local(task);
         let (runtime, context) = (&caller.lease.runtime, caller.context());
         let background = runtime.tasks().background();
         let status = background.status(id, &context).await.map_err(|_| unknown_task())?;
-        let task = to_wire(&status, background.retention());
+        let task = to_wire(task, &status, background.retention());
         let payload = match status.status {
             TaskState::Running | TaskState::WaitingForApproval => {
                 match self.elicitation(id).and_then(|elicitation| elicitation.open_questions()) {
@@ -96,10 +110,11 @@ impl Tasks {
     /// Accepts the answers to the questions of a task. Ignores those that match no question.
     pub(crate) async fn update(
         &self,
-        id: &str,
+        task: &str,
         responses: InputResponses,
         caller: &Caller,
     ) -> Result<(), ErrorData> {
+        let id = local(task);
         let background = caller.lease.runtime.tasks().background();
         background.status(id, &caller.context()).await.map_err(|_| unknown_task())?;
         if let Some(elicitation) = self.elicitation(id) {
@@ -109,11 +124,17 @@ impl Tasks {
     }
 
     /// Cancels a task if it has not ended.
-    pub(crate) async fn cancel(&self, id: &str, caller: &Caller) -> Result<(), ErrorData> {
+    pub(crate) async fn cancel(&self, task: &str, caller: &Caller) -> Result<(), ErrorData> {
+        let id = local(task);
         let background = caller.lease.runtime.tasks().background();
         background.cancel(id, &caller.context()).await.map_err(|_| unknown_task())?;
         Ok(())
     }
+}
+
+/// Returns the id of the background call of a task.
+fn local(task: &str) -> &str {
+    task.rsplit_once('.').map_or(task, |(_, id)| id)
 }
 
 /// Returns the outcome of a task.
@@ -142,16 +163,15 @@ fn failed(message: &str) -> TaskPayload {
 
 /// Converts a task to its MCP form. Its result is stored for the retention time after the end, so a running task exists
 /// for at least that time from now.
-fn to_wire(status: &TaskStatus, retention: Duration) -> Task {
+fn to_wire(id: &str, status: &TaskStatus, retention: Duration) -> Task {
     let started = SystemTime::from(status.started);
     let until = status.ended.map_or_else(SystemTime::now, SystemTime::from);
     // If the clock was set back, no time has passed.
     let taken = until.duration_since(started).unwrap_or_default();
     let updated = status.ended.unwrap_or(status.started);
-    let mut task =
-        Task::new(&status.task_id, WireStatus::Working, status.started.to_string(), updated.to_string())
-            .with_ttl_ms(milliseconds(taken + retention))
-            .with_poll_interval_ms(milliseconds(POLL_INTERVAL));
+    let mut task = Task::new(id, WireStatus::Working, status.started.to_string(), updated.to_string())
+        .with_ttl_ms(milliseconds(taken + retention))
+        .with_poll_interval_ms(milliseconds(POLL_INTERVAL));
     task.status_message = status.progress.clone().or_else(|| status.note.clone());
     task
 }

@@ -27,23 +27,33 @@ impl Keys {
         &self.operator
     }
 
+    /// Returns the digest of the operator's key.
+    pub(super) fn operator_digest(&self) -> String {
+        digest(&self.operator)
+    }
+
     /// Returns true if this is the operator's key. Compares digests, so that the duration reveals nothing about the
     /// key.
-    pub(crate) fn is_operator(&self, key: &str) -> bool {
-        Sha256::digest(key) == Sha256::digest(&self.operator)
+    pub(super) fn is_operator(&self, key: &str) -> bool {
+        digest(key) == self.operator_digest()
     }
 
     /// Returns the seal of a text, which only this process can create.
-    pub(crate) fn sealed(&self, text: &str) -> String {
+    pub(super) fn sealed(&self, text: &str) -> String {
         // The outer digest prevents length extension of the inner one.
         let inner = Sha256::new().chain_update(self.seal).chain_update(text).finalize();
         hex(&Sha256::new().chain_update(self.seal).chain_update(inner).finalize())
     }
 
     /// Returns true if a seal is that of this text.
-    pub(crate) fn is_sealed(&self, text: &str, seal: &str) -> bool {
+    pub(super) fn is_sealed(&self, text: &str, seal: &str) -> bool {
         Sha256::digest(self.sealed(text)) == Sha256::digest(seal)
     }
+}
+
+/// Returns the digest of a key.
+pub(super) fn digest(key: &str) -> String {
+    hex(Sha256::digest(key).as_slice())
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use toolcrib_app::sections::serve::sessions_of;
 use toolcrib_exec::audit::AuditSink;
+use toolcrib_model::random::hex;
 use toolcrib_policy::OPERATOR;
 
 use self::history::CallHistory;
@@ -32,6 +33,7 @@ use self::trials::Trials;
 use crate::Error;
 use crate::approval::PendingApprovals;
 use crate::client::Client;
+use crate::replica::Replica;
 
 pub(crate) use form::{Fields, MAX_FORM_BYTES};
 pub(crate) use reply::{MAX_REPLY_BYTES, reply};
@@ -54,6 +56,9 @@ pub(crate) const WORKER: &str = include_str!("worker.js");
 /// The maximum number of pages that are kept current by event streams.
 const MAX_EVENT_STREAMS: usize = 256;
 
+/// The purpose of the keys of the console among those that processes have in common.
+const PURPOSE: &str = "console";
+
 /// The state of the console that must exist before the app starts: the latest calls and the waiting questions. A clone
 /// shares it.
 #[derive(Clone)]
@@ -63,7 +68,7 @@ pub struct Console {
 
 /// The shared state of the console.
 pub(crate) struct ConsoleState {
-    pub(crate) keys: Keys,
+    keys: Keys,
     pub(crate) history: Arc<CallHistory>,
     pub(crate) pending: PendingApprovals,
     pub(crate) trials: Trials,
@@ -128,6 +133,62 @@ impl Console {
 }
 
 impl ConsoleState {
+    /// Returns this process among others, whose operators and pages it accepts.
+    fn others(&self) -> Option<&Arc<Replica>> {
+        self.pending.replica().filter(|replica| !replica.is_alone())
+    }
+
+    /// Lets the operator of this process sign in at the others.
+    pub(crate) fn join(&self, replica: &Replica) {
+        replica.admit_operator(self.keys.operator_digest());
+    }
+
+    /// Returns true if this is the operator's key, of this process or of another one that is alive.
+    pub(crate) async fn is_operator(&self, key: &str) -> bool {
+        self.keys.is_operator(key)
+            || match self.others() {
+                // While the store is away, the key of this process counts.
+                Some(replica) => replica.is_operator(&keys::digest(key)).await.unwrap_or_default(),
+                None => false,
+            }
+    }
+
+    /// Prepares the seals of pages that other processes accept too. While the store is away, this one alone does.
+    pub(crate) async fn prepare_seals(&self) {
+        if let Some(replica) = self.others()
+            && let Err(error) = replica.learn_keys().await
+        {
+            tracing::warn!(%error, "other processes will not accept what this page sends");
+        }
+    }
+
+    /// Returns the seal of a text.
+    pub(crate) fn sealed(&self, text: &str) -> String {
+        let shared = self.others().and_then(|replica| replica.seal_page(&bound_to(text)));
+        shared.unwrap_or_else(|| self.keys.sealed(text))
+    }
+
+    /// Returns true if a seal is that of this text, by this process or another one.
+    pub(crate) async fn is_sealed(&self, text: &str, seal: &str) -> bool {
+        self.keys.is_sealed(text, seal)
+            || match self.others() {
+                Some(replica) => replica.open::<()>(&bound_to(text), seal).await.is_ok(),
+                None => false,
+            }
+    }
+
+    /// Returns the name of the cookie. Browsers share cookies between the ports of a host, so it has the port of the
+    /// process, or what all processes of the app have in common.
+    pub(crate) fn cookie(&self, port: u16) -> String {
+        match self.others() {
+            Some(replica) => {
+                let [first, second, third, fourth, ..] = replica.derive(PURPOSE, "cookie");
+                format!("toolcrib_{}", hex(&[first, second, third, fourth]))
+            }
+            None => format!("toolcrib_{port}"),
+        }
+    }
+
     /// Returns the ids of the calls and questions that wait for an answer and that this viewer may see.
     pub(crate) fn waiting_ids(&self, viewer: &Viewer) -> Vec<u64> {
         let calls = self.pending.questions().into_iter().filter(|call| viewer.may_see(&call.session));
@@ -135,4 +196,9 @@ impl ConsoleState {
         let questions = questions.filter(|pending| viewer.may_see(&pending.question.session));
         calls.map(|call| call.id).chain(questions.map(|pending| pending.id)).collect()
     }
+}
+
+/// Returns what the seal of a text is bound to, so that it is none of another purpose.
+fn bound_to(text: &str) -> Vec<u8> {
+    format!("{PURPOSE}/{text}").into_bytes()
 }

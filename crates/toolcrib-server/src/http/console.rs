@@ -44,9 +44,9 @@ pub(super) async fn show(
     let console_request = state.console_request(&request, address)?;
     let fields = Fields::read(request.uri().query().unwrap_or_default());
     if let Some(key) = fields.get("key") {
-        return Ok(console_request.set_cookie(key));
+        return Ok(console_request.set_cookie(key).await);
     }
-    let Some(viewer) = console_request.viewer(request.headers()) else {
+    let Some(viewer) = console_request.viewer(request.headers()).await else {
         return Ok(html(StatusCode::UNAUTHORIZED, sign_in(false)));
     };
     let Some(requested) = Page::at(request.uri().path()) else { return Err(no_page()) };
@@ -63,6 +63,7 @@ pub(super) async fn show(
     if viewer.approver().is_some() {
         console_request.console.pending.saw_page();
         console_request.console.pending.refresh().await;
+        console_request.console.prepare_seals().await;
     }
     let view = ConsoleView {
         runtime: &console_request.lease.runtime,
@@ -106,7 +107,7 @@ pub(super) async fn submit_key(
 ) -> Result<Response, PageRejection> {
     let console_request = state.console_request(&request, address)?;
     let fields = console_request.form(request, MAX_FORM_BYTES).await?;
-    Ok(console_request.set_cookie(fields.get("key").unwrap_or_default()))
+    Ok(console_request.set_cookie(fields.get("key").unwrap_or_default()).await)
 }
 
 /// Accepts the operator's answer to a call.
@@ -116,17 +117,21 @@ pub(super) async fn answer(
     request: Request<Body>,
 ) -> Result<Response, PageRejection> {
     let console_request = state.console_request(&request, address)?;
-    let viewer = console_request.viewer(request.headers());
+    let viewer = console_request.viewer(request.headers()).await;
     let Some(approver) = viewer.as_ref().and_then(Viewer::approver) else { return Err(not_answering()) };
-    let (question, fields) = console_request.sealed_form(request, MAX_FORM_BYTES, answer_to).await?;
+    let (place, fields) = console_request.sealed_form(request, MAX_FORM_BYTES, answer_to).await?;
     let said = match fields.get("say") {
         Some("once") => OperatorAnswer::Once,
         Some("tool") => OperatorAnswer::Tool,
         Some("deny") => OperatorAnswer::deny(fields.get("feedback").unwrap_or_default()),
         _ => return Ok(reply::plain(StatusCode::BAD_REQUEST, "expected `once`, `tool` or `deny`")),
     };
-    console_request.console.pending.saw_page();
-    Ok(match console_request.console.pending.answer_as(approver, question, said).await {
+    let pending = &console_request.console.pending;
+    pending.saw_page();
+    // The page may be that of another process, and its question not known here yet.
+    pending.refresh().await;
+    let Some(question) = pending.calls().at(&place) else { return Ok(see("/?told=gone", None)) };
+    Ok(match pending.answer_as(approver, question, said).await {
         Ok(AnswerOutcome::Accepted) => see("/?told=taken", None),
         Ok(AnswerOutcome::Recorded) => see("/?told=recorded", None),
         Ok(AnswerOutcome::TooLate) => see("/?told=gone", None),
@@ -141,11 +146,14 @@ pub(super) async fn reply(
     ConnectInfo(address): ConnectInfo<SocketAddr>,
     request: Request<Body>,
 ) -> Result<Response, PageRejection> {
-    let console_request = state.operator_request(&request, address)?;
-    let (id, fields) = console_request.sealed_form(request, MAX_REPLY_BYTES, reply_to).await?;
+    let console_request = state.console_request(&request, address)?;
+    let console_request = console_request.of_operator(request.headers()).await?;
+    let (place, fields) = console_request.sealed_form(request, MAX_REPLY_BYTES, reply_to).await?;
     console_request.console.pending.saw_page();
+    console_request.console.pending.refresh().await;
     let questions = console_request.console.pending.questions_to_user();
-    let Some(question) = questions.get(id) else { return Ok(see("/?told=late", None)) };
+    let found = questions.at(&place).and_then(|id| Some((id, questions.get(id)?)));
+    let Some((id, question)) = found else { return Ok(see("/?told=late", None)) };
     let answer = match reply_of(&question, &fields) {
         Ok(answer) => answer,
         Err(problem) => {
@@ -245,19 +253,6 @@ impl HttpState {
         }
     }
 
-    /// Checks that a request may reach the console, and that the operator sends it.
-    fn operator_request<B>(
-        &self,
-        request: &Request<B>,
-        address: SocketAddr,
-    ) -> Result<ConsoleRequest<'_>, PageRejection> {
-        let console_request = self.console_request(request, address)?;
-        if console_request.viewer(request.headers()) != Some(Viewer::Operator) {
-            return Err(not_answering());
-        }
-        Ok(console_request)
-    }
-
     /// Reads a form of the console that the operator sends. It must carry the seal of this text.
     async fn operator_form(
         &self,
@@ -265,29 +260,35 @@ impl HttpState {
         address: SocketAddr,
         sealed: &str,
     ) -> Result<(ConsoleRequest<'_>, Fields), PageRejection> {
-        let console_request = self.operator_request(&request, address)?;
+        let console_request = self.console_request(&request, address)?;
+        let console_request = console_request.of_operator(request.headers()).await?;
         let fields = console_request.form(request, MAX_FORM_BYTES).await?;
-        if !console_request.is_sealed(sealed, &fields) {
+        if !console_request.is_sealed(sealed, &fields).await {
             return Err(foreign_form().into());
         }
         Ok((console_request, fields))
     }
-
-    /// Returns the name of the cookie. It contains the port, since browsers share cookies between the ports of a host.
-    fn cookie(&self) -> String {
-        format!("toolcrib_{}", self.address.port())
-    }
 }
 
 impl ConsoleRequest<'_> {
+    /// Checks that the operator sends the request.
+    async fn of_operator(self, headers: &HeaderMap) -> Result<Self, PageRejection> {
+        if self.viewer(headers).await == Some(Viewer::Operator) { Ok(self) } else { Err(not_answering()) }
+    }
+
+    /// Returns the name of the cookie.
+    fn cookie(&self) -> String {
+        self.console.cookie(self.state.address.port())
+    }
+
     /// Returns the viewer, or `None` if a token is required and missing.
-    fn viewer(&self, headers: &HeaderMap) -> Option<Viewer> {
+    async fn viewer(&self, headers: &HeaderMap) -> Option<Viewer> {
         let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let (name, auth) = (self.state.cookie(), &self.rules.auth);
+        let (name, auth) = (self.cookie(), &self.rules.auth);
         let mine = cookies.flat_map(|all| all.split(';')).filter_map(|one| one.trim().split_once('='));
         for value in mine.filter(|(other, _)| *other == name).map(|(_, value)| value) {
             let Some((who, seal)) = value.split_once('.') else { continue };
-            if !self.console.keys.is_sealed(&cookie_of(who), seal) {
+            if !self.console.is_sealed(&cookie_of(who), seal).await {
                 continue;
             }
             if who == OPERATOR {
@@ -308,8 +309,8 @@ impl ConsoleRequest<'_> {
     }
 
     /// Sets a cookie for the holder of a key or a token.
-    fn set_cookie(&self, key: &str) -> Response {
-        let who = if self.console.keys.is_operator(key) {
+    async fn set_cookie(&self, key: &str) -> Response {
+        let who = if self.console.is_operator(key).await {
             OPERATOR.to_owned()
         } else if let Some(person) = self.rules.people.of_key(key) {
             format!("person-{person}")
@@ -318,31 +319,32 @@ impl ConsoleRequest<'_> {
         } else {
             return html(StatusCode::UNAUTHORIZED, sign_in(true));
         };
-        let seal = self.console.keys.sealed(&cookie_of(&who));
-        let cookie = format!("{}={who}.{seal}; Path=/; HttpOnly; SameSite=Strict", self.state.cookie());
+        self.console.prepare_seals().await;
+        let seal = self.console.sealed(&cookie_of(&who));
+        let cookie = format!("{}={who}.{seal}; Path=/; HttpOnly; SameSite=Strict", self.cookie());
         see("/", Some(&cookie))
     }
 
-    /// Returns the question that a form answers, and its fields. The form must carry the seal of that question.
+    /// Returns the name of the question that a form answers, and its fields. The form must carry the seal of that question.
     async fn sealed_form(
         &self,
         request: Request<Body>,
         max_bytes: usize,
-        sealed: impl Fn(u64) -> String,
-    ) -> Result<(u64, Fields), PageRejection> {
+        sealed: fn(&str) -> String,
+    ) -> Result<(String, Fields), PageRejection> {
         let fields = self.form(request, max_bytes).await?;
-        let question = fields.get("question").and_then(|text| text.parse().ok());
-        let seal = fields.get("seal").unwrap_or_default();
-        let question =
-            question.filter(|id| self.console.keys.is_sealed(&sealed(*id), seal)).ok_or_else(foreign_form)?;
-        Ok((question, fields))
+        let place = fields.get("question").unwrap_or_default().to_owned();
+        if !self.is_sealed(&sealed(&place), &fields).await {
+            return Err(foreign_form().into());
+        }
+        Ok((place, fields))
     }
 }
 
 impl ConsoleRequest<'_> {
     /// Returns true if a form carries the seal of this text.
-    fn is_sealed(&self, text: &str, fields: &Fields) -> bool {
-        self.console.keys.is_sealed(text, fields.get("seal").unwrap_or_default())
+    async fn is_sealed(&self, text: &str, fields: &Fields) -> bool {
+        self.console.is_sealed(text, fields.get("seal").unwrap_or_default()).await
     }
 }
 

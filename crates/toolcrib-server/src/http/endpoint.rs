@@ -31,6 +31,13 @@ use crate::protocol::strict_json;
 /// The header with the session id.
 const SESSION: &str = "mcp-session-id";
 
+/// The headers with the method and with the name of what it is about, such as the id of a task.
+const METHOD: &str = "mcp-method";
+const NAME: &str = "mcp-name";
+
+/// The beginning of the methods of tasks.
+const TASKS: &str = "tasks/";
+
 /// Handles requests of the MCP protocol.
 pub(super) async fn mcp(
     State(state): State<Arc<HttpState>>,
@@ -67,9 +74,12 @@ async fn answer(
     request: Request<Body>,
 ) -> Response {
     let (rules, lease) = state.current();
-    let session = request.headers().get(SESSION).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    let handoff = state.handoff.as_ref().zip(session.as_deref());
-    let sender = handoff.map(|(handoff, session)| handoff.sender(request.headers(), session));
+    let session = text_of(request.headers(), SESSION);
+    // A task belongs to a process, as a session does.
+    let is_of_task = text_of(request.headers(), METHOD).is_some_and(|method| method.starts_with(TASKS));
+    let task = if is_of_task { text_of(request.headers(), NAME) } else { None };
+    let handoff = state.handoff.as_ref().zip(session.as_deref().or(task.as_deref()));
+    let sender = handoff.map(|(handoff, name)| handoff.sender(request.headers(), name));
     let client = match rules.client(request.uri(), request.headers(), sender).await {
         Ok(client) => client,
         Err(response) => return *response,
@@ -98,17 +108,27 @@ async fn answer(
         },
     };
     if sender == Some(Sender::Client)
-        && let Some((handoff, session)) = handoff
-        && let Some(process) = handoff.elsewhere(session)
+        && let Some((handoff, name)) = handoff
+        && let Some(process) = handoff.elsewhere(name)
     {
-        let (parts, body) = request.into_parts();
-        let (bytes, share) = match rules.read_body(body, &state.bodies).await {
-            Ok(read) => read,
+        match handoff.url_of(process).await {
+            Ok(Some(url)) => {
+                let (parts, body) = request.into_parts();
+                let (bytes, share) = match rules.read_body(body, &state.bodies).await {
+                    Ok(read) => read,
+                    Err(response) => return *response,
+                };
+                let response = handoff.pass_on(url, name, parts, bytes).await;
+                drop(share);
+                return response.map(|body| body::holding(body, permit));
+            }
+            // Clients begin another session then. What is left of a task is in the store.
+            Ok(None) if session.is_some() => {
+                return reply::plain(StatusCode::NOT_FOUND, "there is no such session any more");
+            }
+            Ok(None) => {}
             Err(response) => return *response,
-        };
-        let response = handoff.pass_on(process, session, parts, bytes).await;
-        drop(share);
-        return response.map(|body| body::holding(body, permit));
+        }
     }
     respond(state, McpRequest { rules, lease, client, permit, session }, request).await
 }
@@ -246,6 +266,10 @@ impl HttpState {
             }
         }
     }
+}
+
+fn text_of(headers: &HeaderMap, name: &str) -> Option<String> {
+    headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
 }
 
 fn has_type(headers: &HeaderMap, expected: &str) -> bool {

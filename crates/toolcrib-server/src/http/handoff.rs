@@ -1,9 +1,9 @@
-//! The handoff of requests to the process that has their session.
+//! The handoff of requests to the process that has their session or task.
 //!
-//! Clients before revision 2026-07-28 have sessions, whose streams and servers belong to one process. The id of a session
-//! begins with that of its process. A process that receives a request of another's session passes it on with the
-//! credentials of its client, which the other checks. It also passes on a proof that it is a process of the app, so that
-//! the request counts once for the rate limit.
+//! Clients before revision 2026-07-28 have sessions, whose streams and servers belong to one process, and later ones have
+//! tasks, whose questions do. The id of a session or a task begins with that of its process. A process that receives a
+//! request of another's passes it on with the credentials of its client, which the other checks. It also passes on a proof
+//! that it is a process of the app, so that the request counts once for the rate limit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use http::header::{
     TRANSFER_ENCODING, UPGRADE,
 };
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue};
 use sha2::{Digest as _, Sha256};
 use toolcrib_io::http::{HttpClient, HttpPolicy, Incoming, Request};
 use toolcrib_model::random::hex;
@@ -104,24 +104,21 @@ impl Handoff {
         hex(&self.replica.derive(PURPOSE, session))
     }
 
-    /// Passes a request on to the process of its session.
-    pub(super) async fn pass_on(&self, process: &str, session: &str, parts: Parts, body: Bytes) -> Response {
-        let url = match self.replica.url_of(process).await {
-            Ok(Some(url)) => url,
-            // Clients begin another session then.
-            Ok(None) => {
-                return reply::plain(StatusCode::NOT_FOUND, "there is no such session any more");
-            }
-            Err(error) => {
-                let text = format!("the process of this session cannot be looked up: {error}");
-                return reply::unavailable(&text);
-            }
-        };
+    /// Returns the URL of a process; `None` if it has ended or has none.
+    pub(super) async fn url_of(&self, process: &str) -> Result<Option<Url>, Box<Response>> {
+        self.replica.url_of(process).await.map_err(|error| {
+            let text = format!("the process of this request cannot be looked up: {error}");
+            Box::new(reply::unavailable(&text))
+        })
+    }
+
+    /// Passes a request on to the process of its session or task.
+    pub(super) async fn pass_on(&self, url: Url, session: &str, parts: Parts, body: Bytes) -> Response {
         match self.send(url, session, parts, body).await {
             Ok(response) => response,
             Err(error) => {
-                tracing::warn!(%error, process, "a request cannot be handed over to the process of its session");
-                reply::unavailable("the process of this session does not answer")
+                tracing::warn!(%error, "a request cannot be handed over to its process");
+                reply::unavailable("the process of this request does not answer")
             }
         }
     }

@@ -101,6 +101,9 @@ impl Server {
         let handoff = replica.map(Handoff::new).transpose()?.map(Arc::new);
         // Other processes hand requests of sessions over to those that serve any.
         if let Some(replica) = replica.filter(|_| !is_console_only) {
+            if let Some(console) = &self.console {
+                console.inner.join(replica);
+            }
             let of_listener = Url::parse(&format!("http://{address}")).ok();
             let of_listener = of_listener.filter(|_| !address.ip().is_unspecified());
             replica.set_url(app.config.serve.handoff_url(&app.file)?.or(of_listener)).await?;

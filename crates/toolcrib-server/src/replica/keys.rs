@@ -121,13 +121,30 @@ fn key_of(body: &Value) -> Option<Vec<u8>> {
 impl Replica {
     /// Returns a token that any of the processes opens with the same associated data.
     pub(crate) async fn seal<T: Serialize>(&self, bound_to: &[u8], contents: &T) -> Result<String, Error> {
-        let known = self.keys.0.lock().clone();
-        let codec = match known {
-            Some(known) if known.until > SystemTime::now() => known.codec,
-            _ => self.signing_codec().await?,
-        };
+        let codec = self.codec().await?;
         let options = SealOptions::new().associated_data(bound_to).ttl(SUSPENSION_TIME);
         codec.seal_json_with(contents, &options).map_err(|_| Error::NoRandomness)
+    }
+
+    /// Returns a token without contents, for a page or a cookie, by a key that is known. Returns `None` before
+    /// [`learn_keys`](Self::learn_keys).
+    pub(crate) fn seal_page(&self, bound_to: &[u8]) -> Option<String> {
+        let known = self.keys.0.lock().clone()?;
+        let options = SealOptions::new().associated_data(bound_to).ttl(SIGNING_TIME);
+        known.codec.seal_json_with(&(), &options).ok()
+    }
+
+    /// Reads the key ring unless the key that signs now is known.
+    pub(crate) async fn learn_keys(&self) -> Result<(), Error> {
+        self.codec().await.map(drop)
+    }
+
+    async fn codec(&self) -> Result<Arc<RequestStateCodec>, Error> {
+        let known = self.keys.0.lock().clone();
+        match known {
+            Some(known) if known.until > SystemTime::now() => Ok(known.codec),
+            _ => self.signing_codec().await,
+        }
     }
 
     /// Returns the contents of a token. They are valid once, see [`take`](Self::take).

@@ -17,6 +17,9 @@ use crate::Error;
 /// The interval at which a process polls for messages while it expects any.
 pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
+/// The same of a store that gives hints. Some may be lost.
+pub(super) const POLL_INTERVAL_WITH_HINTS: Duration = Duration::from_secs(1);
+
 /// The time for which a message waits for a process. A process that takes longer has ended.
 const MESSAGE_LIFETIME: Duration = Duration::from_mins(5);
 

@@ -17,8 +17,8 @@ pub(crate) mod worker;
 mod tests;
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use hmac::{Hmac, Mac as _};
@@ -67,6 +67,8 @@ pub struct Replica {
     processes: ProcessCount,
     /// The URL at which the other processes reach this one.
     url: Mutex<Option<Url>>,
+    /// The digest of the key with which an operator signs in at the console of this process.
+    operator: OnceLock<String>,
 }
 
 /// The record of a process.
@@ -77,6 +79,9 @@ struct ProcessRecord {
     /// The URL at which the other processes reach it, see `serve.handoff_url`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     url: Option<String>,
+    /// The digest of the key of its operator. An operator who has it signs in at any process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    operator: Option<String>,
 }
 
 impl std::fmt::Debug for Replica {
@@ -127,6 +132,7 @@ impl Replica {
             is_attended: AtomicBool::new(false),
             processes: ProcessCount::default(),
             url: Mutex::default(),
+            operator: OnceLock::new(),
         };
         replica.tell_alive(false).await?;
         Ok(Arc::new(replica))
@@ -214,7 +220,8 @@ impl Replica {
         if self.is_alone {
             return Ok(());
         }
-        let body = json!(ProcessRecord { attended, url: self.url.lock().as_ref().map(Url::to_string) });
+        let url = self.url.lock().as_ref().map(Url::to_string);
+        let body = json!(ProcessRecord { attended, url, operator: self.operator.get().cloned() });
         let record = Record { kind: RecordKind::Process, id: self.id.clone(), session: String::new(), body };
         let told = self.store().apply(vec![Change::PutFor { record, lifetime: PROCESS_LIFETIME }]).await;
         *self.problem.lock() = told.as_ref().err().map(ToString::to_string);
@@ -251,6 +258,22 @@ impl Replica {
     pub(crate) async fn set_url(&self, url: Option<Url>) -> Result<(), StoreError> {
         *self.url.lock() = url;
         self.tell_alive(self.is_attended.load(Ordering::Relaxed)).await
+    }
+
+    /// Lets an operator with this digest of a key sign in at all processes.
+    pub(crate) fn admit_operator(&self, digest: String) {
+        // A process has one console.
+        let _ = self.operator.set(digest);
+    }
+
+    /// Returns true if this is the digest of the key of a process that is alive.
+    pub(crate) async fn is_operator(&self, digest: &str) -> Result<bool, StoreError> {
+        let processes = self.store().load(RecordKind::Process).await?;
+        let is_its = |record: Record| {
+            serde_json::from_value(record.body)
+                .is_ok_and(|process: ProcessRecord| process.operator.as_deref() == Some(digest))
+        };
+        Ok(processes.into_iter().any(is_its))
     }
 
     /// Returns the URL of a process; `None` if it has ended or has none.

@@ -5,9 +5,11 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
+use toolcrib_io::table::Hints;
+use toolcrib_tasks::store::RecordKind;
 
 use super::Replica;
-use super::mail::{POLL_INTERVAL, ReplicaMessage};
+use super::mail::{POLL_INTERVAL, POLL_INTERVAL_WITH_HINTS, ReplicaMessage};
 use crate::approval::PendingApprovals;
 use crate::server::Shared;
 
@@ -42,6 +44,9 @@ pub(crate) async fn work(replica: Arc<Replica>, pending: PendingApprovals, serve
         let is_attended = pending.is_attended();
         let expects_mail = !replica.is_alone()
             && (replica.expects_outcome() || pending.has_shared() || shared.suspended.is_waiting());
+        // Hints from here on are about messages that are not read below.
+        let mut hints =
+            if expects_mail { replica.store().hints(RecordKind::Message) } else { Hints::default() };
         due.work(&replica, &pending, &shared, (is_attended, expects_mail)).await;
         drop(shared);
         let mut next = due.heartbeat.min(due.cleaning);
@@ -49,11 +54,13 @@ pub(crate) async fn work(replica: Arc<Replica>, pending: PendingApprovals, serve
             next = next.min(due.questions);
         }
         if expects_mail {
-            next = next.min(Instant::now() + POLL_INTERVAL);
+            let interval = if hints.are_expected() { POLL_INTERVAL_WITH_HINTS } else { POLL_INTERVAL };
+            next = next.min(Instant::now() + interval);
         }
         tokio::select! {
             () = closing.cancelled() => return,
             () = replica.woken.notified() => {}
+            () = hints.next() => {}
             // The sender lives as long as `pending`.
             _ = changes.changed() => {}
             () = sleep_until(next) => {}

@@ -100,6 +100,9 @@ impl TaskObserver {
     }
 }
 
+/// The interval at which a caller that waits looks for the end of a call in another process.
+const SHARED_POLL: Duration = Duration::from_millis(500);
+
 struct BackgroundInner {
     ledger: Ledger<BackgroundTask, LocalCall>,
     settings: BackgroundSettings,
@@ -123,19 +126,19 @@ impl Background {
             if self.inner.recover(&live).await {
                 continue;
             }
-            // The process that runs the call may end before the call does.
-            let inner = Arc::clone(&self.inner);
-            tokio::spawn(async move {
-                let closing = inner.ledger.services.closing().clone();
-                let retries = async {
-                    while !inner.recover(&live).await {
-                        tokio::time::sleep(LEASE_TIME).await;
-                    }
-                };
-                closing.run_until_cancelled(retries).await
-            });
+            self.inner.recover_later(live);
         }
         Ok(())
+    }
+
+    /// Returns a call of the caller, also one of another process.
+    async fn find(&self, id: &str, context: &CallContext) -> Result<Arc<LiveCall>, ToolError> {
+        let is_known = self.inner.ledger.get(id).is_ok();
+        let live = self.inner.ledger.find_shared(id, context).await?;
+        if !is_known && !live.task().has_ended() {
+            self.inner.recover_later(Arc::clone(&live));
+        }
+        Ok(live)
     }
 
     /// Starts a call, and returns its status with the id of the task.
@@ -167,7 +170,7 @@ impl Background {
     /// Returns the status of a call.
     pub async fn status(&self, id: &str, context: &CallContext) -> Result<TaskStatus, ToolError> {
         self.inner.remove_expired().await;
-        let live = self.inner.ledger.find(id, context)?;
+        let live = self.find(id, context).await?;
         let status = live.status();
         self.inner.remove_read(&live).await;
         Ok(status)
@@ -180,11 +183,12 @@ impl Background {
         time: Duration,
         context: &CallContext,
     ) -> Result<TaskStatus, ToolError> {
-        let live = self.inner.ledger.find(id, context)?;
+        let live = self.find(id, context).await?;
         let _waiting = WaiterGuard::new(&live);
         let end = Instant::now() + time.min(MAX_TASK_WAIT);
+        let ended = self.inner.ended(&live);
         // After a timeout the status says that the call is running.
-        let _ = tokio::time::timeout_at(end, context.cancel.run_until_cancelled(live.ended())).await;
+        let _ = tokio::time::timeout_at(end, context.cancel.run_until_cancelled(ended)).await;
         self.status(id, context).await
     }
 
@@ -202,11 +206,17 @@ impl Background {
 
     /// Cancels a call.
     pub async fn cancel(&self, id: &str, context: &CallContext) -> Result<TaskStatus, ToolError> {
-        let live = self.inner.ledger.find(id, context)?;
+        let live = self.find(id, context).await?;
         let _waiting = WaiterGuard::new(&live);
         live.local.cancel.cancel();
+        let ledger = &self.inner.ledger;
+        if ledger.services.is_shared() && !live.is_running() && !live.task().has_ended() {
+            ledger.put_cancel_marker(&live).await.map_err(|error| {
+                ToolError::new(ErrorKind::Unavailable, error.to_string()).with_hint("try again later")
+            })?;
+        }
         // After a timeout the status says that the call is running.
-        let _ = tokio::time::timeout(CANCEL_WAIT, live.ended()).await;
+        let _ = tokio::time::timeout(CANCEL_WAIT, self.inner.ended(&live)).await;
         self.status(id, context).await
     }
 
@@ -298,6 +308,36 @@ impl BackgroundInner {
             Ok(()) => "it runs in the background; you are notified when it has ended".to_owned(),
             Err(error) => format!("it runs, and is lost when the program ends: {error}"),
         }))
+    }
+
+    /// Attempts to recover a call again and again, since the process that runs it may end before the call does.
+    fn recover_later(self: &Arc<Self>, live: Arc<LiveCall>) {
+        let inner = Arc::clone(self);
+        tokio::spawn(async move {
+            let closing = inner.ledger.services.closing().clone();
+            let retries = async {
+                loop {
+                    tokio::time::sleep(LEASE_TIME).await;
+                    if inner.recover(&live).await {
+                        return;
+                    }
+                }
+            };
+            closing.run_until_cancelled(retries).await
+        });
+    }
+
+    /// Waits until a call has ended here or in another process, or was removed.
+    async fn ended(&self, live: &LiveCall) {
+        if !self.ledger.services.is_shared() {
+            return live.ended().await;
+        }
+        while !live.task().has_ended() && !live.is_removed() {
+            tokio::select! {
+                () = live.ended() => {}
+                () = tokio::time::sleep(SHARED_POLL) => self.ledger.refresh(live).await,
+            }
+        }
     }
 
     /// Repeats or ends a call that was running when its process ended. Returns false if another process runs it.
@@ -423,7 +463,8 @@ impl BackgroundInner {
 
     /// Removes a result that was read from the store: it is not needed after a crash.
     async fn remove_read(&self, live: &LiveCall) {
-        if !live.task().has_ended() {
+        // A caller may come to another process next, for as long as results are retained.
+        if !live.task().has_ended() || self.ledger.services.is_shared() {
             return;
         }
         let read = Change::remove(RecordKind::Background, live.id.as_ref());

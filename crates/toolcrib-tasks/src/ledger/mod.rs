@@ -132,6 +132,32 @@ impl<T: Task, L: LocalState, D: DueTime> Ledger<T, L, D> {
         Err(not_found::<T>(id).with_hint(hint))
     }
 
+    /// Returns a task of the caller by its id, also one that another process has created or changed since.
+    pub(crate) async fn find_shared(
+        &self,
+        id: &str,
+        context: &CallContext,
+    ) -> Result<Arc<Live<T, L>>, ToolError> {
+        if self.services.is_shared() {
+            match self.table.get(id) {
+                Some(live) => self.refresh(&live).await,
+                None => self.load_shared(id).await.map_err(|error| {
+                    ToolError::new(ErrorKind::Unavailable, error.to_string()).with_hint("try again later")
+                })?,
+            }
+        }
+        self.find(id, context)
+    }
+
+    async fn load_shared(&self, id: &str) -> Result<(), StoreError> {
+        let record = self.services.store.get(T::KIND, id).await?;
+        // Another caller may have loaded it meanwhile.
+        if let Some(record) = record.filter(|_| self.table.get(id).is_none()) {
+            self.load(&record);
+        }
+        Ok(())
+    }
+
     /// Returns a task of any owner by its id. For operators.
     pub(crate) fn get(&self, id: &str) -> Result<Arc<Live<T, L>>, ToolError> {
         self.table.get(id).ok_or_else(|| not_found::<T>(id))

@@ -211,14 +211,13 @@ impl Schedules {
 
     /// Returns the status of a schedule of the caller.
     pub async fn status(&self, id: &str, context: &CallContext) -> Result<ScheduleStatus, ToolError> {
-        let live = self.inner.ledger.find(id, context)?;
-        self.inner.ledger.refresh(&live).await;
+        let live = self.inner.ledger.find_shared(id, context).await?;
         Ok(live.status(NEXT_RUNS))
     }
 
     /// Cancels a schedule of the caller, and its current run.
     pub async fn cancel(&self, id: &str, context: &CallContext) -> Result<ScheduleStatus, ToolError> {
-        let live = self.inner.ledger.find(id, context)?;
+        let live = self.inner.ledger.find_shared(id, context).await?;
         let inner = Arc::clone(&self.inner);
         Ok(run_detached(async move { inner.cancel(&live).await }).await)
     }

@@ -164,8 +164,7 @@ impl Scripts {
     pub async fn resume(&self, id: &str, context: &CallContext) -> Result<ScriptOutcome, ToolError> {
         let inner = &self.inner;
         inner.ledger.remove_expired(inner.settings.retention).await;
-        let live = inner.ledger.find(id, context)?;
-        inner.ledger.refresh(&live).await;
+        let live = inner.ledger.find_shared(id, context).await?;
         if live.task().ended.is_none() {
             match live.local.begin() {
                 // It is paused, or was interrupted by the end of a program.

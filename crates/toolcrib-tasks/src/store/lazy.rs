@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio::sync::OnceCell;
-use toolcrib_io::table::SharedTable;
+use toolcrib_io::table::{Hints, SharedTable};
 
 use super::{Change, Record, RecordKind, StoreError};
 use crate::{Store, StoreLocation};
@@ -110,6 +110,13 @@ impl SharedTable for RecordTable {
 
     async fn unlock(&self, id: &str, owner: &str) -> io::Result<()> {
         self.store().await?.release(&self.lease(id), owner).await.map_err(io_error)
+    }
+
+    async fn hints(&self) -> Hints {
+        match self.store().await {
+            Ok(store) => store.hints(self.kind),
+            Err(_) => Hints::default(),
+        }
     }
 }
 

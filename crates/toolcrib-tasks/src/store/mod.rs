@@ -21,6 +21,7 @@ mod tests;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use toolcrib_io::table::Hints;
 use toolcrib_model::Secret;
 
 pub use audit::{AuditRow, AuditTable};
@@ -81,6 +82,12 @@ pub trait Store: Send + Sync {
     /// if no other process can open the store.
     async fn has_changed(&self) -> Result<bool, StoreError> {
         Ok(false)
+    }
+
+    /// Returns hints that other processes have changed records of a kind. By default there are none.
+    fn hints(&self, kind: RecordKind) -> Hints {
+        let _ = kind;
+        Hints::default()
     }
 
     /// Returns true if records survive the end of the process.

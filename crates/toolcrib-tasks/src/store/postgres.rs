@@ -5,6 +5,7 @@
 //! (`synchronous_commit`). If the connection breaks during a commit, the status of the transaction tells whether the
 //! changes were made.
 
+mod hints;
 mod statements;
 
 use std::str::FromStr as _;
@@ -17,9 +18,12 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _, PgConnection};
 use tokio::sync::MutexGuard;
 use tokio::time::{Instant, sleep, timeout};
+use toolcrib_io::table::Hints;
 use toolcrib_model::Secret;
 
-use self::statements::{MIGRATIONS, Prepared, migrate, now, write_uncommitted};
+use self::hints::HintListener;
+pub(super) use self::statements::MIGRATIONS;
+use self::statements::{Migration, Prepared, migrate, now, write_uncommitted};
 use super::audit::AuditRow;
 use super::encoded_changes::{PendingWrite, Refused, WriteQueue};
 use super::failpoint::failpoint;
@@ -29,6 +33,10 @@ use super::{
 
 /// The time for a connection to be established.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The number of newer versions whose tables a program can use, so that an update can replace one process after the other.
+/// Migrations only add tables and columns that earlier programs need not know.
+const COMPATIBLE_VERSIONS: usize = 1;
 
 /// The time for one operation, after which its connection is closed.
 const OPERATION_TIMEOUT: Duration = Duration::from_secs(10);
@@ -70,6 +78,7 @@ struct PostgresDatabase {
     pending: WriteQueue,
     /// The number of transactions of all processes at the last check for changes, with those of this process since.
     changes: Mutex<Option<i64>>,
+    hints: HintListener,
 }
 
 /// The connection of a store.
@@ -96,8 +105,13 @@ impl PostgresStore {
     /// Connects to the database of a URL such as `postgres://user:password@host/database`, and creates or migrates the
     /// tables of the store in it.
     pub async fn open(url: &Secret) -> Result<Self, StoreError> {
+        Self::open_with(url, &MIGRATIONS).await
+    }
+
+    /// Does the same as a program with these migrations.
+    pub(super) async fn open_with(url: &Secret, migrations: &[Migration]) -> Result<Self, StoreError> {
         let database = PostgresDatabase::new(url)?;
-        database.migrate().await?;
+        database.migrate(migrations).await?;
         Ok(Self { database: Arc::new(database) })
     }
 }
@@ -135,6 +149,7 @@ impl PostgresDatabase {
             connection: tokio::sync::Mutex::new(Link::Broken),
             pending: WriteQueue::default(),
             changes: Mutex::default(),
+            hints: HintListener::default(),
         })
     }
 }
@@ -225,11 +240,11 @@ impl PostgresDatabase {
     }
 
     /// Creates the tables or migrates them to the newest version, in one transaction.
-    async fn migrate(&self) -> Result<(), StoreError> {
+    async fn migrate(&self, migrations: &[Migration]) -> Result<(), StoreError> {
         let mut session = self.session().await?;
-        let migrated = within(OPERATION_TIMEOUT, migrate(session.connection())).await;
+        let migrated = within(OPERATION_TIMEOUT, migrate(session.connection(), migrations)).await;
         let version = session.end(migrated).map_err(|fault| self.error(fault))?;
-        let supported = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
+        let supported = i64::try_from(migrations.len() + COMPATIBLE_VERSIONS).unwrap_or(i64::MAX);
         if version > supported {
             let path = self.location.clone().into();
             return Err(StoreError::NewerVersion { path, version, supported });
@@ -448,11 +463,16 @@ impl Store for PostgresStore {
         session.end(has_changed).map_err(|fault| self.database.error(fault))
     }
 
+    fn hints(&self, kind: RecordKind) -> Hints {
+        self.database.hints.hints(kind, &self.database.options)
+    }
+
     fn is_durable(&self) -> bool {
         true
     }
 
     async fn close(&self) {
+        self.database.hints.end();
         while !self.database.pending.is_empty() {
             self.database.write_pending().await;
         }

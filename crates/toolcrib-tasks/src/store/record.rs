@@ -19,7 +19,7 @@ const MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
 /// The maximum size of the record of the approved tools of a server, whose definitions have up to 4 MiB, in bytes of JSON.
 const MAX_PIN_BYTES: usize = 16 * 1024 * 1024;
 
-/// The maximum size of the record of the contents of a source, which have up to 32 MiB, in bytes of JSON.
+/// The maximum size of the record of the contents of a source or of vectors, which have up to 32 MiB, in bytes of JSON.
 const MAX_GENERATION_BYTES: usize = 64 * 1024 * 1024;
 
 /// The maximum size of a record with entries of a conversation, whose text has up to 64 MiB, in bytes of JSON.
@@ -65,17 +65,21 @@ pub enum RecordKind {
     Pin,
     /// The contents of a source that one of the processes has loaded.
     Generation,
+    /// The vectors of tools that one of the processes has made.
+    Vectors,
     /// The description of a conversation of `toolcrib run`.
     Session,
     /// Entries of a conversation.
     SessionEntry,
     /// The subscription of a browser to push messages.
     PushSubscription,
+    /// A large result that a conversation refers to.
+    SessionResult,
 }
 
 impl RecordKind {
     /// All kinds.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 23] = [
         Self::Background,
         Self::Watcher,
         Self::Schedule,
@@ -94,9 +98,11 @@ impl RecordKind {
         Self::Token,
         Self::Pin,
         Self::Generation,
+        Self::Vectors,
         Self::Session,
         Self::SessionEntry,
         Self::PushSubscription,
+        Self::SessionResult,
     ];
 
     /// Returns its name in the store.
@@ -121,9 +127,18 @@ impl RecordKind {
             Self::Pin => "pin",
             Self::Generation => "generation",
             Self::PushSubscription => "push_subscription",
+            Self::Vectors => "vectors",
             Self::Session => "session",
             Self::SessionEntry => "session_entry",
+            Self::SessionResult => "session_result",
         }
+    }
+
+    /// Returns true if other processes are told that a record of this kind was put. Each hint costs the server a lock at
+    /// the commit, so kinds that are written for each call have none.
+    #[cfg(feature = "postgres")]
+    pub(crate) const fn has_hints(self) -> bool {
+        matches!(self, Self::Message | Self::Generation)
     }
 
     /// Returns the maximum size of a record in bytes of JSON.
@@ -132,9 +147,9 @@ impl RecordKind {
             Self::Script => MAX_SCRIPT_BYTES,
             Self::Message => MAX_MESSAGE_BYTES,
             Self::Pin => MAX_PIN_BYTES,
-            Self::Generation => MAX_GENERATION_BYTES,
+            Self::Generation | Self::Vectors => MAX_GENERATION_BYTES,
             Self::SessionEntry => MAX_ENTRY_BYTES,
-            Self::Result => MAX_RESULT_BYTES,
+            Self::Result | Self::SessionResult => MAX_RESULT_BYTES,
             _ => MAX_RECORD_BYTES,
         }
     }

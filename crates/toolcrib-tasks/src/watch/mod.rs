@@ -150,7 +150,7 @@ impl Watchers {
 
     /// Stops and removes a watcher, and cancels its current check.
     pub async fn stop(&self, id: &str, context: &CallContext) -> Result<WatcherStatus, ToolError> {
-        let (inner, live) = (Arc::clone(&self.inner), self.inner.ledger.find(id, context)?);
+        let (inner, live) = (Arc::clone(&self.inner), self.inner.ledger.find_shared(id, context).await?);
         run_detached(async move { inner.stop(&live).await }).await
     }
 
@@ -170,7 +170,7 @@ impl Watchers {
         context: &CallContext,
         state: WatcherState,
     ) -> Result<WatcherStatus, ToolError> {
-        let (inner, live) = (Arc::clone(&self.inner), self.inner.ledger.find(id, context)?);
+        let (inner, live) = (Arc::clone(&self.inner), self.inner.ledger.find_shared(id, context).await?);
         run_detached(async move {
             inner.take_lease(&live).await?;
             let changed = inner.change(&live, state).await;
@@ -183,7 +183,7 @@ impl Watchers {
     /// Returns the status of a watcher.
     pub async fn status(&self, id: &str, context: &CallContext) -> Result<WatcherStatus, ToolError> {
         self.inner.ledger.remove_expired(ENDED_RETENTION).await;
-        let live = self.inner.ledger.find(id, context)?;
+        let live = self.inner.ledger.find_shared(id, context).await?;
         Ok(self.inner.status(&live))
     }
 

@@ -1,28 +1,23 @@
 //! On the way to a collector.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use tokio_util::sync::CancellationToken;
 use toolcrib_testkit::{Collector, wait_until};
 use tracing::info_span;
 use tracing::subscriber::with_default;
 
 use super::{flagged, noting};
-use crate::telemetry::exporter::Exporter;
-use crate::telemetry::{FLUSH_TIMEOUT, Telemetry};
+use crate::telemetry::{FLUSH_TIMEOUT, Sender};
 
 /// How long a test waits for what must happen.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Something that sends as many spans to an address.
-fn sending(endpoint: &str, count: usize) -> Telemetry {
+fn sending(endpoint: &str, count: usize) -> Sender {
     let (subscriber, spans, counts) = noting(10_000);
     with_default(subscriber, || (0..count).for_each(|_| drop(info_span!("x"))));
-    let (settings, stop) = (flagged(endpoint), CancellationToken::new());
-    let address = settings.endpoint.to_string();
-    let exporter = Exporter::new(settings, spans, Arc::clone(&counts), stop.clone()).unwrap();
-    Telemetry { endpoint: address, stop, task: tokio::spawn(exporter.run()), counts }
+    let settings = flagged(endpoint);
+    Sender::start(settings.traces, settings.resource, (spans, counts)).unwrap()
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ use super::{Settings, SpanLayer, is_ours};
 /// A subscriber that notes spans, and what they become.
 fn noting(room: usize) -> (impl Subscriber + Send + Sync, mpsc::Receiver<Closed>, Arc<Counts>) {
     let (sender, spans) = mpsc::channel(room);
-    let counts = Arc::new(Counts::default());
+    let counts = Arc::new(Counts::of("spans"));
     let layer = SpanLayer::new(sender, Arc::clone(&counts)).with_filter(filter_fn(is_ours));
     (tracing_subscriber::registry().with(layer), spans, counts)
 }

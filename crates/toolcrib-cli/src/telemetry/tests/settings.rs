@@ -33,7 +33,7 @@ fn the_flag_comes_before_the_variables_and_traces_before_all_signals() {
     ];
     for (flag, variables, expected) in table {
         let settings = read(flag, variables).unwrap();
-        let endpoint = settings.map(|settings| settings.endpoint.to_string());
+        let endpoint = settings.map(|settings| settings.traces.endpoint.to_string());
         assert_eq!(endpoint.as_deref(), expected, "{flag:?} {variables:?}");
     }
 }
@@ -75,10 +75,33 @@ fn headers_resource_and_timeout_are_read_as_the_specification_has_them() {
         ],
     );
     let settings = settings.unwrap().unwrap();
-    assert_eq!(settings.headers["x-key"], "a b,c");
-    assert!(settings.headers["x-key"].is_sensitive());
-    assert_eq!(settings.headers["x-other"], "1");
-    assert_eq!(settings.timeout, Duration::from_millis(2500));
+    assert_eq!(settings.traces.headers["x-key"], "a b,c");
+    assert!(settings.traces.headers["x-key"].is_sensitive());
+    assert_eq!(settings.traces.headers["x-other"], "1");
+    assert_eq!(settings.traces.timeout, Duration::from_millis(2500));
     let resource: BTreeMap<_, _> = settings.resource.into_iter().collect();
     assert_eq!((resource["service.name"].as_str(), resource["team"].as_str()), ("desk", "réd%"));
+}
+
+#[test]
+fn audit_records_are_sent_only_where_a_variable_says_so_and_without_the_headers_of_traces() {
+    let common = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://common:1/base");
+    let traces = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://traces:2/as/it/is");
+    let logs = ("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "http://logs:3/as/it/is");
+    let otlp = ("OTEL_LOGS_EXPORTER", "otlp");
+    let table: [(Variables<'_>, Option<&str>); 5] = [
+        (&[common], None),
+        (&[common, ("OTEL_LOGS_EXPORTER", "none")], None),
+        (&[common, otlp], Some("http://common:1/base/v1/logs")),
+        (&[common, logs], Some("http://logs:3/as/it/is")),
+        (&[traces, otlp, logs], Some("http://logs:3/as/it/is")),
+    ];
+    for (variables, expected) in table {
+        let logs = read(None, variables).unwrap().unwrap().logs.map(|logs| logs.endpoint.to_string());
+        assert_eq!(logs.as_deref(), expected, "{variables:?}");
+    }
+    assert!(read(None, &[traces, otlp]).unwrap_err().contains("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT"));
+    let key = ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "api-key=secret");
+    let settings = read(None, &[common, otlp, key]).unwrap().unwrap();
+    assert_eq!((settings.traces.headers.len(), settings.logs.unwrap().headers.len()), (1, 0));
 }

@@ -5,9 +5,9 @@ use tracing::subscriber::with_default;
 use tracing::{info_span, trace_span};
 
 use super::noting;
-use crate::telemetry::encode;
+use crate::telemetry::exporter::Signal as _;
 use crate::telemetry::ids::SpanIdentity;
-use crate::telemetry::layer::{Kind, traceparent};
+use crate::telemetry::layer::{Closed, Kind, traceparent};
 
 const CALLER: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
@@ -36,7 +36,7 @@ fn a_span_is_noted_with_its_name_kind_status_parent_and_attributes() {
     assert_eq!(inner.parent, Some(outer.place.span));
     assert_eq!(outer.parent, Some(SpanIdentity::parse(CALLER).unwrap().span));
     assert_eq!(inner.place.trace, SpanIdentity::parse(CALLER).unwrap().trace);
-    let body = encode::request(&[("service.name".into(), "t".into())], &[inner, outer]).to_string();
+    let body = Closed::request(&[("service.name".into(), "t".into())], &[inner, outer]).to_string();
     let mut settings = insta::Settings::clone_current();
     settings.add_filter(r#""(start|end)TimeUnixNano": "\d{19}""#, r#""${1}TimeUnixNano": "[time]""#);
     settings.add_filter(r#""spanId": "[0-9a-f]{16}""#, r#""spanId": "[id]""#);
@@ -105,7 +105,7 @@ fn a_full_queue_drops_spans_and_counts_them() {
 fn long_texts_are_cut() {
     let (subscriber, mut spans, _) = noting(1);
     with_default(subscriber, || drop(info_span!("x", text = "é".repeat(5000))));
-    let body = encode::request(&[], &[spans.try_recv().unwrap()]);
+    let body = Closed::request(&[], &[spans.try_recv().unwrap()]);
     let text =
         &body["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["attributes"][0]["value"]["stringValue"];
     assert_eq!(*text, json!("é".repeat(512)));

@@ -6,6 +6,7 @@ mod index;
 mod library;
 mod making;
 mod neighbors;
+mod shared;
 
 #[cfg(feature = "onnx")]
 mod onnx;

@@ -54,8 +54,9 @@ impl ConsoleView<'_> {
     }
 
     fn waiting_call(&self, question: &WaitingCall) -> Markup {
+        let place = self.console.pending.calls().place(question.id);
         html! {
-            article id=(format!("call-{}", question.id)) class="waiting" tabindex="0" {
+            article id=(format!("call-{place}")) class="waiting" tabindex="0" {
                 h3 {
                     (text(&question.tool)) " "
                     span class=(format!("risk {}", question.risk.as_str())) { (question.risk.as_str()) }
@@ -72,7 +73,7 @@ impl ConsoleView<'_> {
                 @if let Some(approver) = self.viewer.approver() {
                     @match question.requirement.refusal(approver, &question.approved_by) {
                         Some(refusal) => p { (sentence(refusal.as_str())) },
-                        None => (self.answers(question)),
+                        None => (self.answers(question, &place)),
                     }
                 }
                 // The text of a server comes last, where it cannot pass for the text above it.
@@ -84,13 +85,13 @@ impl ConsoleView<'_> {
     }
 
     /// Renders the arguments of a call and the forms that answer it.
-    fn answers(&self, question: &WaitingCall) -> Markup {
+    fn answers(&self, question: &WaitingCall, place: &str) -> Markup {
         html! {
             (arguments(question))
             div class="answers" {
                 @if whole_arguments(question).is_some() {
                     form method="post" action="/answer" {
-                        (self.sealed_question(question.id, &answer_to(question.id)))
+                        (self.sealed_question(place, &answer_to(place)))
                         button class="allow" name="say" value="once" { "Allow this call" }
                         @if question.requirement.is_plain() {
                             " " button name="say" value="tool" {
@@ -103,7 +104,7 @@ impl ConsoleView<'_> {
                 }
                 // Enter in a field activates the first button of its form, which must not approve.
                 form method="post" action="/answer" {
-                    (self.sealed_question(question.id, &answer_to(question.id)))
+                    (self.sealed_question(place, &answer_to(place)))
                     button class="deny" name="say" value="deny" { "Deny" }
                     " " input name="feedback" maxlength="1000" aria-label="What to tell the model when you deny"
                         placeholder="what to tell the model when you deny";
@@ -158,6 +159,6 @@ pub(super) fn sentence(reason: &str) -> String {
 }
 
 /// Returns the text that the seal of a form protects.
-pub(crate) fn answer_to(question: u64) -> String {
-    format!("answer/{question}")
+pub(crate) fn answer_to(place: &str) -> String {
+    format!("answer/{place}")
 }

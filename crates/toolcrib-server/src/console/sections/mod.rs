@@ -131,16 +131,16 @@ impl Slice {
 
 impl ConsoleView<'_> {
     /// Renders the fields of a form that say which question it answers, with the seal that protects it.
-    fn sealed_question(&self, id: u64, sealed: &str) -> Markup {
+    fn sealed_question(&self, place: &str, sealed: &str) -> Markup {
         html! {
-            input type="hidden" name="question" value=(id);
+            input type="hidden" name="question" value=(place);
             (self.seal(sealed))
         }
     }
 
     /// Renders the seal that protects a form.
     fn seal(&self, sealed: &str) -> Markup {
-        html! { input type="hidden" name="seal" value=(self.console.keys.sealed(sealed)); }
+        html! { input type="hidden" name="seal" value=(self.console.sealed(sealed)); }
     }
 
     /// Returns a field of the request, without surrounding blanks and truncated.

@@ -32,7 +32,8 @@ impl ConsoleView<'_> {
                 (heading("Questions", mine.len()))
                 @for pending in mine.into_iter().take(MAX_SHOWN) {
                     @let question = &pending.question;
-                    article id=(format!("question-{}", pending.id)) tabindex="0" {
+                    @let place = self.console.pending.questions_to_user().place(pending.id);
+                    article id=(format!("question-{place}")) tabindex="0" {
                         h3 {
                             @match (&question.server, &question.agent) {
                                 (Some(server), _) => { "The server " (text(server)) " asks, and gets the answer" }
@@ -43,7 +44,7 @@ impl ConsoleView<'_> {
                         p class="dim" {
                             "For " (text(&session(&question.session))) ", " (pending.waiting.as_secs()) " s ago."
                         }
-                        @if *self.viewer == Viewer::Operator { (self.question(pending.id, question)) }
+                        @if *self.viewer == Viewer::Operator { (self.question(&place, question)) }
                     }
                 }
             }
@@ -51,7 +52,7 @@ impl ConsoleView<'_> {
     }
 
     /// Renders the question and the forms that answer it.
-    fn question(&self, id: u64, question: &UserQuestion) -> Markup {
+    fn question(&self, place: &str, question: &UserQuestion) -> Markup {
         let is_plain =
             question.content.is_none() && question.choices.is_empty() && question.fields.is_empty();
         html! {
@@ -61,7 +62,7 @@ impl ConsoleView<'_> {
             }
             @if is_whole(question) {
                 form method="post" action="/reply" {
-                    (self.sealed_question(id, &reply_to(id)))
+                    (self.sealed_question(place, &reply_to(place)))
                     (content(question))
                     @for (number, choice) in question.choices.iter().enumerate() {
                         p { label { input type="radio" name="choice" required value=(number); " " (text(choice)) } }
@@ -77,7 +78,7 @@ impl ConsoleView<'_> {
                 p { "The text is too long to be shown whole, so it cannot be agreed to here." }
             }
             form method="post" action="/reply" {
-                (self.sealed_question(id, &reply_to(id)))
+                (self.sealed_question(place, &reply_to(place)))
                 button class="deny" name="say" value="no" { "No" }
                 " " input name="feedback" maxlength="1000" placeholder="why not" aria-label="Why not";
             }
@@ -91,8 +92,8 @@ fn is_web_page(link: &str) -> bool {
 }
 
 /// Returns the text that the seal of a form protects.
-pub(crate) fn reply_to(question: u64) -> String {
-    format!("reply/{question}")
+pub(crate) fn reply_to(place: &str) -> String {
+    format!("reply/{place}")
 }
 
 /// Renders the text to review, and its source. The source can be edited if a browser returns it unchanged.

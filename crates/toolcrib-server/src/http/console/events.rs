@@ -35,7 +35,7 @@ pub(in crate::http) async fn events(
     request: Request<Body>,
 ) -> Result<Response, PageRejection> {
     let console_request = state.console_request(&request, address)?;
-    let Some(viewer) = console_request.viewer(request.headers()) else {
+    let Some(viewer) = console_request.viewer(request.headers()).await else {
         return Err(reply::last(StatusCode::UNAUTHORIZED, "sign in first").into());
     };
     let Ok(permit) = Arc::clone(&console_request.console.streams).try_acquire_owned() else {

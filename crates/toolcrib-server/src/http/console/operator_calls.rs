@@ -32,11 +32,12 @@ pub(in crate::http) async fn call_tool(
     ConnectInfo(address): ConnectInfo<SocketAddr>,
     request: Request<Body>,
 ) -> Result<Response, PageRejection> {
-    let console_request = state.operator_request(&request, address)?;
+    let console_request = state.console_request(&request, address)?;
+    let console_request = console_request.of_operator(request.headers()).await?;
     let fields = console_request.form(request, MAX_REPLY_BYTES).await?;
     let (tool, fingerprint) =
         (fields.get("tool").unwrap_or_default(), fields.get("fingerprint").unwrap_or_default());
-    if !console_request.is_sealed(&trial_of(tool, fingerprint), &fields) {
+    if !console_request.is_sealed(&trial_of(tool, fingerprint), &fields).await {
         return Err(foreign_form().into());
     }
     let snapshot = console_request.lease.runtime.snapshot();
@@ -84,12 +85,12 @@ pub(in crate::http) async fn replay(
     request: Request<Body>,
 ) -> Result<Response, PageRejection> {
     let console_request = state.console_request(&request, address)?;
-    let viewer = console_request.viewer(request.headers());
+    let viewer = console_request.viewer(request.headers()).await;
     let Some(viewer) = viewer.filter(|viewer| viewer.approver().is_some()) else {
         return Err(not_answering());
     };
     let fields = console_request.form(request, MAX_FORM_BYTES).await?;
-    if !console_request.is_sealed(REPLAY_FORM, &fields) {
+    if !console_request.is_sealed(REPLAY_FORM, &fields).await {
         return Err(foreign_form().into());
     }
     let dry_run = dry_run(&console_request, &fields);

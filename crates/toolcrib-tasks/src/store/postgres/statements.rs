@@ -1,9 +1,10 @@
 //! The statements of a store in PostgreSQL.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sqlx::{Connection as _, PgConnection};
 
+use super::hints::CHANNEL;
 use crate::store::StoreError;
 use crate::store::audit::AuditRow;
 use crate::store::encoded_changes::{EncodedChange, EncodedChanges, PendingWrite, Refused};
@@ -35,8 +36,12 @@ const VERSION_TABLE: [&str; 2] = [
     "INSERT INTO toolcrib_store (version, changes) VALUES (0, 0) ON CONFLICT DO NOTHING",
 ];
 
-/// The statements that migrate a database from each version to the next. A released migration is never changed.
-pub(super) const MIGRATIONS: [&[&str]; 4] = [
+/// The statements that migrate a database to the next version.
+pub(in crate::store) type Migration = &'static [&'static str];
+
+/// The migrations from each version to the next. A released one is never changed, and each only adds: the programs of the
+/// version before use the tables too while an update replaces them.
+pub(in crate::store) const MIGRATIONS: [Migration; 4] = [
     &[
         // As in SQLite, ids are sorted by their bytes.
         "CREATE TABLE toolcrib_records (
@@ -77,6 +82,16 @@ pub(super) async fn write_uncommitted(
     for PendingWrite { changes, .. } in batch {
         refused.push(write(connection, changes).await?);
     }
+    let hints = hints(batch, &refused);
+    if !hints.is_empty() {
+        // They are sent at the commit.
+        sqlx::query("SELECT pg_notify($1, kind) FROM UNNEST($2::TEXT[]) AS kind")
+            .bind(CHANNEL)
+            .bind(hints)
+            .execute(&mut *connection)
+            .await?;
+        failpoint();
+    }
     // At the end, since other processes wait for this row until the commit.
     let (changes, transaction) = sqlx::query_as(
         "UPDATE toolcrib_store SET changes = changes + 1 RETURNING changes, pg_current_xact_id()::TEXT",
@@ -85,6 +100,19 @@ pub(super) async fn write_uncommitted(
     .await?;
     failpoint();
     Ok(Prepared { refused, transaction, changes })
+}
+
+/// Returns the kinds of the records that were put, as far as other processes are told.
+fn hints(batch: &[PendingWrite], refused: &[Refused]) -> Vec<&'static str> {
+    let written = batch.iter().zip(refused).filter(|(_, refused)| refused.is_none());
+    let changes = written.flat_map(|(PendingWrite { changes, .. }, _)| &changes.0);
+    let kinds: BTreeSet<_> = changes
+        .filter_map(|change| match change {
+            EncodedChange::Put { kind, .. } if kind.has_hints() => Some(kind.as_str()),
+            _ => None,
+        })
+        .collect();
+    kinds.into_iter().collect()
 }
 
 /// Writes the changes of one caller, unless a fence refuses them.
@@ -204,7 +232,7 @@ pub(super) async fn append_audit(connection: &mut PgConnection, records: &[Audit
 }
 
 /// Migrates the tables, and returns their version before. Those of a newer version are not changed.
-pub(super) async fn migrate(connection: &mut PgConnection) -> sqlx::Result<i64> {
+pub(super) async fn migrate(connection: &mut PgConnection, migrations: &[Migration]) -> sqlx::Result<i64> {
     let mut transaction = connection.begin().await?;
     // Two processes that start at once would both create the tables.
     sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(MIGRATION_LOCK).execute(&mut *transaction).await?;
@@ -213,7 +241,7 @@ pub(super) async fn migrate(connection: &mut PgConnection) -> sqlx::Result<i64> 
     }
     let version: i64 =
         sqlx::query_scalar("SELECT version FROM toolcrib_store").fetch_one(&mut *transaction).await?;
-    for step in MIGRATIONS.iter().skip(usize::try_from(version).unwrap_or_default()) {
+    for step in migrations.iter().skip(usize::try_from(version).unwrap_or_default()) {
         for statement in *step {
             sqlx::query(*statement).execute(&mut *transaction).await?;
         }

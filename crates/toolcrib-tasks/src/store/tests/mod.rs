@@ -1,6 +1,10 @@
 //! That what a store has acknowledged is there again, and what it says where it cannot.
 
+#[cfg(feature = "postgres")]
+mod compatibility;
 mod every_store;
+#[cfg(all(feature = "postgres", target_os = "linux"))]
+mod full_disk;
 #[cfg(unix)]
 mod killed;
 #[cfg(feature = "postgres")]

@@ -22,13 +22,13 @@ use crate::store::{
     StoreError,
 };
 
-const SERVER: &str = "TOOLCRIB_TEST_POSTGRES";
+pub(super) const SERVER: &str = "TOOLCRIB_TEST_POSTGRES";
 
 /// A server that tests may kill. It is started again.
 const VICTIM: &str = "TOOLCRIB_TEST_POSTGRES_VICTIM";
 
 /// The time in which a server that was killed is there again.
-const PATIENCE: Duration = Duration::from_mins(1);
+pub(super) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The URL of a new database on the server that a variable names. A stranger's machine has no server.
 async fn new_database(variable: &str) -> Option<Secret> {
@@ -58,11 +58,11 @@ pub(super) async fn new_server_database() -> Option<Secret> {
 }
 
 /// A connection of another program.
-async fn connect(url: &Secret) -> PgConnection {
+pub(super) async fn connect(url: &Secret) -> PgConnection {
     PgConnectOptions::from_str(url.expose()).unwrap().connect().await.unwrap()
 }
 
-async fn ids(store: &PostgresStore) -> BTreeSet<String> {
+pub(super) async fn ids(store: &PostgresStore) -> BTreeSet<String> {
     store.load(RecordKind::Schedule).await.unwrap().into_iter().map(|record| record.id).collect()
 }
 
@@ -167,15 +167,6 @@ async fn a_record_has_a_limit_and_text_of_any_kind() {
 }
 
 #[tokio::test]
-async fn the_tables_of_a_newer_version_are_left_alone() {
-    let Some(url) = new_database(SERVER).await else { return };
-    PostgresStore::open(&url).await.unwrap().close().await;
-    connect(&url).await.execute("UPDATE toolcrib_store SET version = 99").await.unwrap();
-    let refused = PostgresStore::open(&url).await.err();
-    assert!(matches!(refused, Some(StoreError::NewerVersion { version: 99, .. })), "{refused:?}");
-}
-
-#[tokio::test]
 async fn an_error_names_the_store_and_never_its_password() {
     let nobody = Secret::new("postgres://ada:sesame@127.0.0.1:1/tasks?sslmode=disable");
     let error = PostgresStore::open(&nobody).await.err().unwrap();
@@ -264,6 +255,33 @@ async fn a_damaged_record_is_an_error_that_names_it_and_stays_as_it_is() {
     assert_eq!(body.len(), 5);
     store.apply(vec![put("a", 3)]).await.unwrap();
     assert_eq!(store.load(RecordKind::Schedule).await.unwrap().len(), 2);
+}
+
+fn message(id: &str) -> Change {
+    Change::Put(super::record(RecordKind::Message, id, json!({})))
+}
+
+#[tokio::test]
+async fn a_message_is_hinted_at_to_other_processes_also_after_the_connection_of_the_hints_was_lost() {
+    let Some(url) = new_database(SERVER).await else { return };
+    let one = PostgresStore::open(&url).await.unwrap();
+    let two = PostgresStore::open(&url).await.unwrap();
+    let mut hints = two.hints(RecordKind::Message);
+    assert!(hints.are_expected());
+    for round in ["a", "b"] {
+        // When it begins to listen, it gives a hint, since some may have been missed.
+        tokio::time::timeout(PATIENCE, hints.next()).await.expect("it listens");
+        one.apply(vec![put("x", 1), message(round)]).await.unwrap();
+        tokio::time::timeout(PATIENCE, hints.next()).await.expect("a hint");
+        assert!(two.get(RecordKind::Message, round).await.unwrap().is_some(), "it was committed before");
+        let lost = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+             WHERE datname = current_database() AND query LIKE 'LISTEN%'";
+        connect(&url).await.execute(lost).await.unwrap();
+        one.apply(vec![message("unnoticed")]).await.unwrap();
+        assert!(two.get(RecordKind::Message, "unnoticed").await.unwrap().is_some());
+    }
+    one.close().await;
+    two.close().await;
 }
 
 #[tokio::test]

@@ -1,9 +1,12 @@
 //! The app that `cargo xtask conformance` has the official suite test, served over HTTP.
 //!
 //! Its tools, resources and prompts are those that the suite asks for by name, of one source that is made for it. Whatever of
-//! the protocol a scenario is about is the server's work.
+//! the protocol a scenario is about is the server's work. With a store in PostgreSQL (`TOOLCRIB_STORE`), several processes
+//! serve it together.
 
 #![expect(clippy::print_stderr, reason = "a command-line program owns its terminal")]
+
+mod contents;
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,6 +19,7 @@ use serde_json::{Value, json};
 use toolcrib_app::sections::serve::SurfaceMode;
 use toolcrib_app::{Blueprint, EntryContext, Extensions};
 use toolcrib_exec::DenyAll;
+use toolcrib_io::table::SharedTable as _;
 use toolcrib_model::{
     ErrorKind, FieldKind, FormField, JsonObject, QualifiedName, Risk, Tool, ToolError, ToolResult,
     UserAnswer, UserQuestion,
@@ -25,7 +29,11 @@ use toolcrib_port::{CallContext, LoadOutcome, Progress, ToolEngine, ToolLoader};
 use toolcrib_registry::ToolRegistry;
 use toolcrib_runtime::Runtime;
 use toolcrib_sdk::Source;
-use toolcrib_server::{ClientApprover, Server, ServerSettings};
+use toolcrib_server::approval::PendingApprovals;
+use toolcrib_server::{ClientApprover, Replica, Server, ServerSettings};
+use toolcrib_tasks::store::{RecordKind, RecordTable};
+
+use self::contents::{embedded, image, prompt, prompts, read};
 
 const APP: &str = "
 app: {id: conformance}
@@ -34,10 +42,6 @@ serve: {short_names: true}
 ";
 
 const NAMESPACE: &str = "suite";
-
-/// A picture of one pixel.
-const PNG: &str =
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
 
 /// A sound without any.
 const WAV: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA=";
@@ -50,6 +54,10 @@ const TASK_AFTER: Duration = Duration::from_millis(100);
 
 /// How long a job takes that is to be a task.
 const JOB: Duration = Duration::from_secs(1);
+
+/// The row with the state that the processes have in common, and how often each looks at it.
+const ROW: &str = "conformance suite";
+const LOOK: Duration = Duration::from_millis(50);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -74,12 +82,19 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
         Ok(Source::new(source.clone()).with_engine(source.clone()))
     });
     let app = Blueprint::from_text_with("conformance.yaml", APP, extensions)?;
-    let runtime = Arc::new(Runtime::start(app, ClientApprover::new(Arc::new(DenyAll))).await?);
+    let pending = PendingApprovals::default();
+    let approver = pending.approver(ClientApprover::new(Arc::new(DenyAll)));
+    let runtime = Arc::new(Runtime::start(app, approver).await?);
     let _ = suite.registry.set(Arc::downgrade(runtime.executor().registry()));
+    if let Some(store) = runtime.app().shared_store() {
+        let _ = suite.shared.set(RecordTable::new(Arc::clone(store), RecordKind::Generation));
+        tokio::spawn(async move { suite.follow().await });
+    }
     let mut settings = ServerSettings::default();
+    settings.replica = Replica::join(&runtime).await?;
     settings.surface = Some(SurfaceMode::Direct);
     settings.task_after = Some(TASK_AFTER);
-    let server = Server::new(runtime, settings)?.listen(address.parse()?).await?;
+    let server = Server::new(runtime, settings)?.with_approvals(&pending)?.listen(address.parse()?).await?;
     eprintln!("conformance_server: http://{}/mcp", server.address());
     server.serve(std::future::pending()).await?;
     Ok(())
@@ -93,6 +108,8 @@ struct Suite {
     /// How often there was another list of prompts.
     prompt_changes: AtomicU64,
     registry: OnceLock<Weak<ToolRegistry>>,
+    /// The state that several processes have in common.
+    shared: OnceLock<RecordTable>,
 }
 
 #[async_trait]
@@ -240,12 +257,12 @@ impl ToolEngine for Suite {
             }
             "test_trigger_tool_change" => {
                 self.has_more.fetch_xor(true, Ordering::Relaxed);
-                self.load_again().await;
+                self.changed().await;
                 Ok(json!("There is one tool more, or one less."))
             }
             "test_trigger_prompt_change" => {
                 self.prompt_changes.fetch_add(1, Ordering::Relaxed);
-                self.load_again().await;
+                self.changed().await;
                 Ok(json!("There is one prompt more, or one less."))
             }
             "test_elicitation" => {
@@ -306,6 +323,37 @@ impl Suite {
             }
             "get_prompt" => prompt(&text("name"), call.arguments.get("arguments").unwrap_or(&Value::Null)),
             name => Ok(json!(format!("{name} was called"))),
+        }
+    }
+
+    fn state(&self) -> Value {
+        let prompt_changes = self.prompt_changes.load(Ordering::Relaxed);
+        json!({"has_more": self.has_more.load(Ordering::Relaxed), "prompt_changes": prompt_changes})
+    }
+
+    /// Loads what has changed, and tells the other processes.
+    async fn changed(&self) {
+        self.load_again().await;
+        if let Some(table) = self.shared.get()
+            && let Err(error) = table.put(ROW, self.state()).await
+        {
+            eprintln!("conformance_server: {error}");
+        }
+    }
+
+    /// Takes over what another process has changed.
+    async fn follow(&self) {
+        let Some(table) = self.shared.get() else { return };
+        loop {
+            tokio::time::sleep(LOOK).await;
+            let Ok(Some(state)) = table.get(ROW).await else { continue };
+            if state == self.state() {
+                continue;
+            }
+            self.has_more.store(state["has_more"] == true, Ordering::Relaxed);
+            self.prompt_changes
+                .store(state["prompt_changes"].as_u64().unwrap_or_default(), Ordering::Relaxed);
+            self.load_again().await;
         }
     }
 
@@ -399,63 +447,4 @@ fn defaults() -> Vec<FormField> {
     fields
         .map(|(name, kind, default)| FormField { default: Some(default), ..field(name, kind, false) })
         .into()
-}
-
-fn image() -> Value {
-    json!({"type": "image", "data": PNG, "mimeType": "image/png"})
-}
-
-fn embedded(uri: &str, text: &str) -> Value {
-    json!({"type": "resource", "resource": {"uri": uri, "mimeType": "text/plain", "text": text}})
-}
-
-fn read(uri: &str) -> Result<Value, ToolError> {
-    match uri {
-        "test://static-text" => Ok(json!([{
-            "uri": uri, "mimeType": "text/plain", "text": "This is the content of the static text resource.",
-        }])),
-        "test://static-binary" => Ok(json!([{"uri": uri, "mimeType": "image/png", "blob": PNG}])),
-        _ => match uri.strip_prefix("test://template/").and_then(|rest| rest.strip_suffix("/data")) {
-            Some(id) => {
-                let data = json!({"id": id, "templateTest": true, "data": format!("Data for ID: {id}")});
-                Ok(json!([{"uri": uri, "mimeType": "application/json", "text": data.to_string()}]))
-            }
-            None => Err(failed(ErrorKind::NotFound, "there is no such resource")),
-        },
-    }
-}
-
-fn prompts(has_more: bool) -> Value {
-    let argument = |name: &str| json!({"name": name, "description": "An argument.", "required": true});
-    let prompt = |name: &str, arguments: Vec<Value>| json!({"name": name, "description": "A prompt.", "arguments": arguments});
-    let mut prompts = vec![
-        prompt("test_simple_prompt", vec![]),
-        prompt("test_prompt_with_arguments", vec![argument("arg1"), argument("arg2")]),
-        prompt("test_prompt_with_embedded_resource", vec![argument("resourceUri")]),
-        prompt("test_prompt_with_image", vec![]),
-        prompt("test_input_required_result_prompt", vec![]),
-    ];
-    prompts.extend(has_more.then(|| prompt("test_one_more", vec![])));
-    json!({"prompts": prompts})
-}
-
-fn prompt(name: &str, arguments: &Value) -> Result<Value, ToolError> {
-    let text = |key: &str| arguments.get(key).and_then(Value::as_str).unwrap_or_default();
-    let user = |content: Value| json!({"role": "user", "content": content});
-    let messages = match name {
-        "test_simple_prompt" => vec![user(json!("This is a simple prompt for testing."))],
-        "test_prompt_with_arguments" => {
-            let (first, second) = (text("arg1"), text("arg2"));
-            vec![user(json!(format!("Prompt with arguments: arg1='{first}', arg2='{second}'")))]
-        }
-        "test_prompt_with_embedded_resource" => vec![
-            user(embedded(text("resourceUri"), "Embedded resource content for testing.")),
-            user(json!("Please process the embedded resource above.")),
-        ],
-        "test_prompt_with_image" => {
-            vec![user(image()), user(json!("Please analyze the image above."))]
-        }
-        _ => return Err(failed(ErrorKind::NotFound, "there is no such prompt")),
-    };
-    Ok(json!({"description": "A prompt.", "messages": messages}))
 }
