@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use super::{node, script};
 use crate::serve::client::Served;
 use crate::serve::console::browse;
-use crate::support::{Lab, PATIENCE, chromium, peer};
+use crate::support::{PATIENCE, TestDir, chromium, peer};
 
 #[tokio::test]
 async fn an_app_of_the_official_sdk_is_rendered_behind_the_gateway() {
@@ -20,9 +20,9 @@ async fn an_app_of_the_official_sdk_is_rendered_behind_the_gateway() {
         "registry": [{"type": "mcp", "namespace": "clock", "command": [node(&packages), server, "--stdio"]}],
         "capabilities": {"default_policy": "grant"},
     }});
-    let lab = Lab::with_app(&app.to_string());
-    let served = Served::start(&lab, &[]).await;
-    let mut host = lab.command(node(&packages), &lab.path("home"));
+    let dir = TestDir::with_app(&app.to_string());
+    let served = Served::start(&dir, &[]).await;
+    let mut host = dir.command(node(&packages), &dir.path("home"));
     host.arg(script("app_host.mjs")).arg(&modules).arg(format!("http://{}/mcp", served.address));
     let mut host = host.stdin(Stdio::null()).stderr(Stdio::inherit()).spawn().expect("the host starts");
     let mut lines = BufReader::new(host.stdout.take().unwrap()).lines();
@@ -31,9 +31,9 @@ async fn an_app_of_the_official_sdk_is_rendered_behind_the_gateway() {
         line.expect("the host runs")
     };
     let address = line().await;
-    let picture = lab.path("app.png");
+    let picture = dir.path("app.png");
     let to = format!("--screenshot={}", picture.display());
-    browse(&lab, &browser, &["--window-size=900,640", &to, &address]).await;
+    browse(&dir, &browser, &["--window-size=900,640", &to, &address]).await;
     let report: Value = serde_json::from_str(&line().await).unwrap();
     assert_eq!(report["error"], Value::Null, "{report}");
     assert_eq!(report["tool"], "clock__get-time");

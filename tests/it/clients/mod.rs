@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use self::shop::{expected, shop, started};
 use crate::serve::client::Served;
-use crate::support::{Lab, PATIENCE, binary, peer};
+use crate::support::{PATIENCE, TestDir, binary, peer};
 
 /// What `tools/list` has to show at least, whatever else an app may come to show.
 const LISTED: [&str; 4] = ["search_tools", "execute_tool", "read_result", "shop__price"];
@@ -52,17 +52,17 @@ async fn told(client: &mut Command) -> Value {
 }
 
 /// Fails unless the client does all that it is to do, over both transports.
-async fn assert_drives(command: impl Fn(&Lab) -> Command, revision: &str) {
-    let lab = shop();
-    assert_told(&lab, command(&lab).args(over_stdio()), revision).await;
-    lab.assert_nothing_is_left(&[]).await;
-    std::fs::remove_file(started(&lab)).unwrap();
-    let served = Served::start(&lab, &[]).await;
-    assert_told(&lab, command(&lab).args(over_http(&served)), revision).await;
+async fn assert_drives(command: impl Fn(&TestDir) -> Command, revision: &str) {
+    let dir = shop();
+    assert_told(&dir, command(&dir).args(over_stdio()), revision).await;
+    dir.assert_nothing_is_left(&[]).await;
+    std::fs::remove_file(started(&dir)).unwrap();
+    let served = Served::start(&dir, &[]).await;
+    assert_told(&dir, command(&dir).args(over_http(&served)), revision).await;
 }
 
-async fn assert_told(lab: &Lab, client: &mut Command, revision: &str) {
-    let mut told = told(client.env("STARTED", started(lab))).await;
+async fn assert_told(dir: &TestDir, client: &mut Command, revision: &str) {
+    let mut told = told(client.env("STARTED", started(dir))).await;
     let tools = told.as_object_mut().unwrap().shift_remove("tools").unwrap();
     for name in LISTED {
         assert!(tools.as_array().unwrap().iter().any(|tool| tool == name), "{tools}");
@@ -73,8 +73,8 @@ async fn assert_told(lab: &Lab, client: &mut Command, revision: &str) {
 
 async fn assert_python_drives(library: &str, mode: &str, revision: &str) {
     let Some(packages) = peer("python") else { return };
-    let command = |lab: &Lab| {
-        let mut command = lab.command("python3", &lab.path("."));
+    let command = |dir: &TestDir| {
+        let mut command = dir.command("python3", &dir.path("."));
         command.arg(script("mcp_client.py")).args([library, mode]).env("PYTHONPATH", &packages);
         command
     };
@@ -83,8 +83,8 @@ async fn assert_python_drives(library: &str, mode: &str, revision: &str) {
 
 async fn assert_typescript_drives(library: &str, revision: &str) {
     let Some(packages) = peer("clients") else { return };
-    let command = |lab: &Lab| {
-        let mut command = lab.command(node(&packages), &lab.path("."));
+    let command = |dir: &TestDir| {
+        let mut command = dir.command(node(&packages), &dir.path("."));
         command.arg(script("typescript_client.mjs")).arg(&packages).arg(library);
         command
     };

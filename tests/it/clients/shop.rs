@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::support::Lab;
+use crate::support::TestDir;
 
 /// Its tools: a cheap one, two that are asked about, one that takes long, and one that brings a lot. The slow one leaves its
 /// process in the file `started`.
@@ -24,8 +24,8 @@ tools:
 serve: {surface: mixed, pin: [shop.price]}
 "#;
 
-/// The app in a lab.
-pub(super) fn shop() -> Lab {
+/// The app in a dir.
+pub(super) fn shop() -> TestDir {
     let item = json!({
         "type": "object",
         "properties": {"item": {"type": "string", "description": "The item."}},
@@ -34,7 +34,7 @@ pub(super) fn shop() -> Lab {
     let tool = |name: &str, description: &str, risk: &str, parameters: &Value| json!({"name": name, "description": description, "risk": risk, "parameters": parameters});
     let none = json!({"type": "object", "properties": {}});
     let file = |tools: &[Value]| json!({"shop": tools}).to_string();
-    Lab::with_app(APP)
+    TestDir::with_app(APP)
         .with_file("price.yaml", file(&[tool("price", "What an item costs, in euro.", "low", &item)]))
         .with_file(
             "order.yaml",
@@ -48,8 +48,8 @@ pub(super) fn shop() -> Lab {
 }
 
 /// The file in which the slow tool leaves its process.
-pub(super) fn started(lab: &Lab) -> PathBuf {
-    lab.path("started")
+pub(super) fn started(dir: &TestDir) -> PathBuf {
+    dir.path("started")
 }
 
 /// What a client of this revision has to tell of all its steps.

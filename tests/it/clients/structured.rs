@@ -5,7 +5,7 @@ use tokio::process::Command;
 
 use super::{NEW, OLD, node, script, told};
 use crate::serve::client::Served;
-use crate::support::{Lab, peer};
+use crate::support::{TestDir, peer};
 
 /// Two tools that print as many numbers as they are asked for. Only one declares what it prints.
 const APP: &str = r#"
@@ -20,7 +20,7 @@ tools:
 serve: {surface: direct}
 "#;
 
-fn lab() -> Lab {
+fn dir() -> TestDir {
     let parameters =
         json!({"type": "object", "properties": {"count": {"type": "string"}}, "required": ["count"]});
     let tool = |name: &str, items: &str| {
@@ -42,15 +42,15 @@ fn lab() -> Lab {
         })
     };
     let file = json!({"shop": [tool("stock", "integer"), tool("prices", "string")]});
-    Lab::with_app(APP).with_file("shop.json", file.to_string())
+    TestDir::with_app(APP).with_file("shop.json", file.to_string())
 }
 
 /// Fails unless a client takes what fits as it is, and gets an error that it takes for all else.
-async fn assert_checks(command: impl Fn(&Lab) -> Command, revision: &str) {
-    let lab = lab();
-    let served = Served::start(&lab, &[]).await;
+async fn assert_checks(command: impl Fn(&TestDir) -> Command, revision: &str) {
+    let dir = dir();
+    let served = Served::start(&dir, &[]).await;
     let url = format!("http://{}/mcp", served.address);
-    let told = told(command(&lab).arg(url)).await;
+    let told = told(command(&dir).arg(url)).await;
     let expected = json!({
         "revision": revision,
         "title": "The stock",
@@ -62,8 +62,8 @@ async fn assert_checks(command: impl Fn(&Lab) -> Command, revision: &str) {
 
 async fn assert_python_checks(mode: &str, revision: &str) {
     let Some(packages) = peer("python") else { return };
-    let command = |lab: &Lab| {
-        let mut command = lab.command("python3", &lab.path("."));
+    let command = |dir: &TestDir| {
+        let mut command = dir.command("python3", &dir.path("."));
         command.arg(script("structured_client.py")).arg(mode).env("PYTHONPATH", &packages);
         command
     };
@@ -72,8 +72,8 @@ async fn assert_python_checks(mode: &str, revision: &str) {
 
 async fn assert_typescript_checks(library: &str, revision: &str) {
     let Some(packages) = peer("clients") else { return };
-    let command = |lab: &Lab| {
-        let mut command = lab.command(node(&packages), &lab.path("."));
+    let command = |dir: &TestDir| {
+        let mut command = dir.command(node(&packages), &dir.path("."));
         command.arg(script("structured_client.mjs")).arg(&packages).arg(library);
         command
     };

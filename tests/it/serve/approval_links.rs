@@ -7,10 +7,10 @@ use toolcrib_testkit::{Canary, Hit, wait_until};
 
 use super::client::{SOON, Served, app, call_ask};
 use super::console::send;
-use crate::support::Lab;
+use crate::support::TestDir;
 
 /// An app whose calls a person approves whom a webhook asks.
-fn lab(receiver: &Canary) -> Lab {
+fn dir(receiver: &Canary) -> TestDir {
     let approvals = format!(
         "approvals:
   url: http://127.0.0.1
@@ -47,9 +47,9 @@ fn resumable(what: &str, state: Option<&Value>) -> Value {
 #[tokio::test]
 async fn a_link_answers_a_call_that_its_client_resumes_after_a_restart() {
     let receiver = Canary::start(|_: &Hit| "".into_response()).await.unwrap();
-    let lab = lab(&receiver);
+    let dir = dir(&receiver);
     for (what, is_killed) in [("stopped", false), ("killed", true)] {
-        let mut served = Served::start(&lab, &[]).await;
+        let mut served = Served::start(&dir, &[]).await;
         let asked = served.modern(&[], "tools/call", resumable(what, None)).await;
         assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
         let allow = link(&receiver, what).await;
@@ -68,7 +68,7 @@ async fn a_link_answers_a_call_that_its_client_resumes_after_a_restart() {
             served.child.wait().await.unwrap();
         }
 
-        let served = Served::start(&lab, &[]).await;
+        let served = Served::start(&dir, &[]).await;
         let page = served.get(&lost, &[]).await;
         assert_eq!(page.status, 410, "{page:?}");
         if is_killed {
@@ -87,5 +87,5 @@ async fn a_link_answers_a_call_that_its_client_resumes_after_a_restart() {
         let replayed = served.modern(&[], "tools/call", resumable(what, Some(&asked))).await;
         assert_eq!(replayed["error"]["code"], -32602, "{replayed}");
     }
-    assert_eq!(lab.read("home/called"), "ask\nask\n");
+    assert_eq!(dir.read("home/called"), "ask\nask\n");
 }

@@ -15,13 +15,13 @@ pub(super) fn is_alone(module: &str, test: &str) -> bool {
         return true;
     }
     let (_, module) = module.split_once("::").unwrap();
-    let ran = Command::new(std::env::current_exe().unwrap())
+    let run_output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", &format!("{module}::{test}"), "--nocapture"])
         .env(ALONE, "1")
         .output()
         .unwrap();
     let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    assert!(ran.status.success(), "{}\n{}", said(&ran.stdout), said(&ran.stderr));
-    assert!(said(&ran.stdout).contains("1 passed"), "it ran nothing: {}", said(&ran.stdout));
+    assert!(run_output.status.success(), "{}\n{}", said(&run_output.stdout), said(&run_output.stderr));
+    assert!(said(&run_output.stdout).contains("1 passed"), "it ran nothing: {}", said(&run_output.stdout));
     false
 }

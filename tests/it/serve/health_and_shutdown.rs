@@ -13,8 +13,8 @@ const GRANTED: &str = "{default_policy: grant}";
 
 #[tokio::test]
 async fn it_says_how_it_is_and_what_it_has_done() {
-    let lab = app("", GRANTED);
-    let served = Served::start(&lab, &[]).await;
+    let dir = app("", GRANTED);
+    let served = Served::start(&dir, &[]).await;
     assert_eq!(served.get("/healthz", &[]).await.body, "ok\n");
     assert_eq!(served.get("/readyz", &[]).await.body, "ready\n");
     served.modern(&[], "tools/call", call_ask()).await;
@@ -35,11 +35,11 @@ async fn it_says_how_it_is_and_what_it_has_done() {
 
 #[tokio::test]
 async fn the_log_has_a_line_for_each_request_and_call_that_a_program_can_read() {
-    let lab = app("serve: {tokens: [{name: ci, token: '${CI}'}]}", GRANTED)
+    let dir = app("serve: {tokens: [{name: ci, token: '${CI}'}]}", GRANTED)
         .with_variable("CI", "a-token-for-the-builds")
         .with_variable("TOOLCRIB_LOG", "toolcrib_server=info")
         .with_variable("TOOLCRIB_LOG_FORMAT", "json");
-    let served = Served::start(&lab, &[]).await;
+    let served = Served::start(&dir, &[]).await;
     let ci = [("authorization", "Bearer a-token-for-the-builds")];
     let call = json!({"name": "team__ask", "arguments": {"what": "a value of a call"}});
     served.modern(&ci, "tools/call", call).await;
@@ -68,12 +68,12 @@ async fn the_log_has_a_line_for_each_request_and_call_that_a_program_can_read() 
 
 #[tokio::test]
 async fn a_call_that_runs_is_finished_before_the_end_and_none_is_begun() {
-    let lab = app("", GRANTED).with_file("server.sh", mcp_script(WAITS));
-    let mut served = Served::start(&lab, &[]).await;
+    let dir = app("", GRANTED).with_file("server.sh", mcp_script(WAITS));
+    let mut served = Served::start(&dir, &[]).await;
     let session = served.session(&[], json!({})).await;
     let named = [("mcp-session-id", session.as_str())];
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call_ask()}).to_string();
-    let mut running = served.begun(&lab, &named, &call).await;
+    let mut running = served.begun(&dir, &named, &call).await;
     served.terminate();
     timeout(SOON, async {
         while served.get("/readyz", &[]).await.status != 503 {
@@ -83,18 +83,18 @@ async fn a_call_that_runs_is_finished_before_the_end_and_none_is_begun() {
     .await
     .expect("it says that it is leaving");
     assert_eq!(served.post(&named, &call.replace("\"id\":1", "\"id\":2")).await.status, 503);
-    let_go(&lab);
+    let_go(&dir);
     let text = read_until(&mut running, "ask done").await;
     assert!(text.contains("200 OK"), "{text}");
     let status = timeout(PATIENCE, served.child.wait()).await.unwrap().unwrap();
     assert!(status.success(), "{status}");
-    lab.assert_nothing_is_left(&[]).await;
+    dir.assert_nothing_is_left(&[]).await;
 }
 
 #[tokio::test]
 async fn streams_that_only_wait_do_not_delay_the_end_and_a_second_signal_ends_it_at_once() {
-    let lab = app("", GRANTED);
-    let mut served = Served::start(&lab, &[]).await;
+    let dir = app("", GRANTED);
+    let mut served = Served::start(&dir, &[]).await;
     let session = served.session(&[], json!({})).await;
     let headers = [("mcp-session-id", session.as_str()), ("content-length", "0")];
     let mut waiting = served.connect().await;
@@ -111,13 +111,13 @@ async fn streams_that_only_wait_do_not_delay_the_end_and_a_second_signal_ends_it
     drop(read(&mut waiting).await);
 
     let hangs = r#"on_call() { echo x >> "$HOME/called"; sleep 100; }"#;
-    let lab = app("", GRANTED).with_file("server.sh", mcp_script(hangs));
-    let mut served = Served::start(&lab, &[]).await;
+    let dir = app("", GRANTED).with_file("server.sh", mcp_script(hangs));
+    let mut served = Served::start(&dir, &[]).await;
     let mut running = served.connect().await;
     let session = served.session(&[], json!({})).await;
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call_ask()}).to_string();
     running.write_all(&served.request("POST", "/mcp", &[("mcp-session-id", &session)], &call)).await.unwrap();
-    until_called(&lab).await;
+    until_called(&dir).await;
     let since = Instant::now();
     served.terminate();
     timeout(SOON, async {
@@ -130,7 +130,7 @@ async fn streams_that_only_wait_do_not_delay_the_end_and_a_second_signal_ends_it
     served.terminate();
     timeout(PATIENCE, served.child.wait()).await.unwrap().unwrap();
     assert!(since.elapsed() < well_before_the_drain_is_over(), "{:?}", since.elapsed());
-    lab.assert_nothing_is_left(&[]).await;
+    dir.assert_nothing_is_left(&[]).await;
 }
 
 /// Less than calls are waited for.

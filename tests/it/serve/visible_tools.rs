@@ -15,8 +15,8 @@ fn names(list: &Value) -> Vec<&str> {
 
 #[tokio::test]
 async fn both_revisions_of_the_protocol_are_answered_on_one_endpoint_and_say_the_same() {
-    let lab = app("", GRANTED);
-    let served = Served::start(&lab, &[]).await;
+    let dir = app("", GRANTED);
+    let served = Served::start(&dir, &[]).await;
     let found = served.modern(&[], "server/discover", json!({})).await;
     let versions = found["result"]["supportedVersions"].to_string();
     assert!(versions.contains("2026-07-28") && versions.contains("2025-11-25"), "{found}");
@@ -52,8 +52,8 @@ async fn both_revisions_of_the_protocol_are_answered_on_one_endpoint_and_say_the
 
 #[tokio::test]
 async fn a_surface_shows_what_was_asked_for_and_pinned_tools_in_any_case() {
-    let lab = app("serve: {pin: [hello.status]}", GRANTED);
-    let served = Served::start(&lab, &["--surface", "mixed"]).await;
+    let dir = app("serve: {pin: [hello.status]}", GRANTED);
+    let served = Served::start(&dir, &["--surface", "mixed"]).await;
     let list = served.modern(&[], "tools/list", json!({})).await;
     let expected = [
         "search_tools",
@@ -74,8 +74,8 @@ async fn a_surface_shows_what_was_asked_for_and_pinned_tools_in_any_case() {
 
 #[tokio::test]
 async fn a_tool_is_run_by_what_it_does_where_that_was_asked_for() {
-    let lab = app("serve: {surface: discovery, split_execute: true}", GRANTED);
-    let served = Served::start(&lab, &[]).await;
+    let dir = app("serve: {surface: discovery, split_execute: true}", GRANTED);
+    let served = Served::start(&dir, &[]).await;
     let list = served.modern(&[], "tools/list", json!({})).await;
     let expected = [
         "search_tools",
@@ -118,7 +118,7 @@ async fn a_tool_is_run_by_what_it_does_where_that_was_asked_for() {
         assert_eq!(answer["result"]["isError"], true, "{params} {answer}");
         assert!(answer["result"]["content"][0]["text"].as_str().unwrap().contains(hint), "{params} {answer}");
     }
-    assert!(!was_called(&lab));
+    assert!(!was_called(&dir));
     let read = served.modern(&[], "tools/call", execute("execute_read", "hello.status")).await;
     assert_eq!(read["result"]["isError"], false, "{read}");
     let written = served.modern(&[], "tools/call", execute("execute_write", "team.ask")).await;
@@ -127,11 +127,11 @@ async fn a_tool_is_run_by_what_it_does_where_that_was_asked_for() {
 
 #[tokio::test]
 async fn a_large_result_is_a_link_to_a_resource_that_only_its_session_reads() {
-    let lab = app("", GRANTED).with_file(
+    let dir = app("", GRANTED).with_file(
         "server.sh",
         crate::support::mcp_script(r#"on_call() { line=$(printf 'abcdefghij%.0s' $(seq 1 100)); all=$line; for i in $(seq 1 99); do all="$all\\n$line"; done; text "$all"; }"#),
     );
-    let served = Served::start(&lab, &[]).await;
+    let served = Served::start(&dir, &[]).await;
     let session = served.session(&[], json!({})).await;
     let named = [("mcp-session-id", session.as_str())];
     let request = |id: u64, method: &str, params: Value| {
@@ -155,8 +155,8 @@ async fn a_large_result_is_a_link_to_a_resource_that_only_its_session_reads() {
 
 #[tokio::test]
 async fn with_short_names_tools_are_called_as_their_sources_call_them_and_by_full_names_too() {
-    let lab = app("serve: {short_names: true}", GRANTED);
-    let served = Served::start(&lab, &[]).await;
+    let dir = app("serve: {short_names: true}", GRANTED);
+    let served = Served::start(&dir, &[]).await;
     let list = served.modern(&[], "tools/list", json!({})).await;
     assert_eq!(names(&list), ["run_parallel", "read_result", "greet_many", "say_hello", "status", "ask"]);
     for name in ["say_hello", "hello__say_hello", "hello.say_hello"] {

@@ -12,7 +12,7 @@ use tokio::process::{Child, Command};
 use tokio::time::timeout;
 use toolcrib_testkit::{Process, processes_of, wait_until};
 
-use super::Ran;
+use super::RunOutput;
 
 /// How long a test waits for what must happen. Loaded machines are slow.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
@@ -22,14 +22,14 @@ const CLEAN_UP: Duration = Duration::from_secs(5);
 
 /// A folder of a test's own, and the environment that the binary sees there: the path, a home inside the folder by
 /// which its descendants are recognised, and what the test adds.
-pub(crate) struct Lab {
+pub(crate) struct TestDir {
     /// Removes the folder in the end.
     _guard: TempDir,
     folder: PathBuf,
     environment: Vec<(String, String)>,
 }
 
-impl Lab {
+impl TestDir {
     /// An empty folder.
     pub(crate) fn new() -> Self {
         let guard = tempfile::tempdir().expect("a temporary folder");
@@ -46,7 +46,7 @@ impl Lab {
     /// A copy of a folder of `examples`, with changes to its files.
     pub(crate) fn of_example(example: &str, change: impl Fn(&str, String) -> String) -> Self {
         let from = repository().join("examples").join(example);
-        let mut lab = Self::new();
+        let mut dir = Self::new();
         let mut folders = vec![from.clone()];
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).unwrap() {
@@ -57,10 +57,10 @@ impl Lab {
                 }
                 let name = path.strip_prefix(&from).unwrap().to_str().unwrap();
                 let text = fs::read_to_string(&path).unwrap();
-                lab = lab.with_file(name, change(name, text));
+                dir = dir.with_file(name, change(name, text));
             }
         }
-        lab
+        dir
     }
 
     /// The same with one file more.
@@ -93,17 +93,17 @@ impl Lab {
     }
 
     /// Runs the binary with these arguments to its end. Nothing of it may be left then.
-    pub(crate) async fn run<const N: usize>(&self, arguments: [&str; N]) -> Ran {
+    pub(crate) async fn run<const N: usize>(&self, arguments: [&str; N]) -> RunOutput {
         self.run_words(&arguments).await
     }
 
     /// The same for any number of them.
-    pub(crate) async fn run_words(&self, arguments: &[&str]) -> Ran {
+    pub(crate) async fn run_words(&self, arguments: &[&str]) -> RunOutput {
         self.finish(self.start(arguments)).await
     }
 
     /// The same with a text on standard input, which ends with it.
-    pub(crate) async fn run_with_input(&self, arguments: &[&str], input: &str) -> Ran {
+    pub(crate) async fn run_with_input(&self, arguments: &[&str], input: &str) -> RunOutput {
         let mut command = self.command(binary(), &self.folder);
         let mut child = command.args(arguments).stdin(Stdio::piped()).spawn().expect("the binary starts");
         let mut stdin = child.stdin.take().unwrap();
@@ -122,7 +122,7 @@ impl Lab {
         self.command(binary(), folder).args(arguments).spawn().expect("the binary starts")
     }
 
-    /// A program with the environment of the lab.
+    /// A program with the environment of the dir.
     pub(crate) fn command(&self, program: impl AsRef<Path>, folder: &Path) -> Command {
         let mut command = Command::new(program.as_ref());
         command
@@ -139,10 +139,10 @@ impl Lab {
     }
 
     /// Waits for the end of a binary that was started.
-    pub(crate) async fn finish(&self, child: Child) -> Ran {
+    pub(crate) async fn finish(&self, child: Child) -> RunOutput {
         let output = timeout(PATIENCE, child.wait_with_output()).await.expect("the binary ends").unwrap();
         self.assert_nothing_is_left(&[]).await;
-        Ran::new(&output)
+        RunOutput::new(&output)
     }
 
     /// Fails when one of these processes is alive, or any process that was started from here.
@@ -163,7 +163,7 @@ impl Lab {
         let mut settings = insta::Settings::clone_current();
         settings.set_prepend_module_to_snapshot(false);
         settings.set_omit_expression(true);
-        settings.add_filter(&escaped(&self.folder), "[lab]");
+        settings.add_filter(&escaped(&self.folder), "[dir]");
         settings.add_filter(&escaped(&binary()), "[toolcrib]");
         settings.add_filter(r"127\.0\.0\.1:\d+", "127.0.0.1:[port]");
         settings.add_filter(r#""ms": \d+"#, r#""ms": "[ms]""#);

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use toolcrib_testkit::{descendants, wait_until};
 
 use super::client::{SOON, Served};
-use crate::support::{Lab, mcp_script};
+use crate::support::{TestDir, mcp_script};
 
 const APP: &str = "
 modules: {mcp: {}, hello: {}}
@@ -30,20 +30,20 @@ async fn said(served: &Served, session: &str, name: &str, arguments: Value) -> V
     serde_json::from_str::<Value>(&result).unwrap_or_else(|_| panic!("{result}"))["result"].take()
 }
 
-async fn connect(served: &Served, lab: &Lab, session: &str, server: &str, mark: &str) {
-    let command = json!(["sh", lab.path("server.sh"), mark]);
+async fn connect(served: &Served, dir: &TestDir, session: &str, server: &str, mark: &str) {
+    let command = json!(["sh", dir.path("server.sh"), mark]);
     let connected = call(served, session, "mcp.connect", json!({"server": server, "command": command})).await;
     assert_ne!(connected["isError"], true, "{connected}");
 }
 
 #[tokio::test]
 async fn a_server_that_one_client_has_joined_is_none_of_the_others_tools() {
-    let lab = Lab::with_app(APP).with_file("server.sh", mcp_script(SAYS));
-    let served = Served::start(&lab, &[]).await;
+    let dir = TestDir::with_app(APP).with_file("server.sh", mcp_script(SAYS));
+    let served = Served::start(&dir, &[]).await;
     let (one, other) = (served.session(&[], json!({})).await, served.session(&[], json!({})).await);
-    connect(&served, &lab, &one, "notes", "one's").await;
-    connect(&served, &lab, &one, "secret", "one's").await;
-    connect(&served, &lab, &other, "notes", "other's").await;
+    connect(&served, &dir, &one, "notes", "one's").await;
+    connect(&served, &dir, &one, "secret", "one's").await;
+    connect(&served, &dir, &other, "notes", "other's").await;
     for name in ["mcp_notes.ask", "mcp_notes__ask"] {
         assert_eq!(said(&served, &one, name, json!({})).await, "one's: ask");
         assert_eq!(said(&served, &other, name, json!({})).await, "other's: ask");
@@ -72,7 +72,7 @@ async fn a_server_that_one_client_has_joined_is_none_of_the_others_tools() {
     let headers = [("mcp-session-id", one.as_str()), ("content-length", "0")];
     let ended = served.raw(&served.request("DELETE", "/mcp", &headers, "")).await;
     assert!(ended.status < 300, "{ended:#?}");
-    let started: Vec<u32> = lab.read("home/started").lines().map(|line| line.parse().unwrap()).collect();
+    let started: Vec<u32> = dir.read("home/started").lines().map(|line| line.parse().unwrap()).collect();
     let serving = served.child.id().unwrap();
     let runs = |id: u32| descendants(serving).unwrap().iter().any(|process| process.id == id);
     let gone = || Ok((!runs(started[0]) && !runs(started[1])).then_some(()));

@@ -2,7 +2,7 @@
 
 use toolcrib_testkit::{ModelServer, Turn};
 
-use super::{Lab, Ran};
+use super::{RunOutput, TestDir};
 
 const PRICES: &str = "
 shop:
@@ -17,7 +17,7 @@ shop:
 
 /// How the agent of the app is set up.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Desk {
+pub(crate) struct AgentApp {
     /// Whether it calls tools through the API rather than in its text.
     pub(crate) is_native: bool,
     /// Whether answers come as a stream.
@@ -30,7 +30,7 @@ pub(crate) struct Desk {
     pub(crate) model: &'static str,
 }
 
-impl Default for Desk {
+impl Default for AgentApp {
     fn default() -> Self {
         Self {
             is_native: true,
@@ -43,9 +43,9 @@ impl Default for Desk {
     }
 }
 
-impl Desk {
-    /// A lab with the app, whose model is this server.
-    pub(crate) fn lab(self, server: &ModelServer) -> Lab {
+impl AgentApp {
+    /// A dir with the app, whose model is this server.
+    pub(crate) fn dir(self, server: &ModelServer) -> TestDir {
         let Self { is_native, streams, context_window, max_turns, runtime, model } = self;
         let app = format!(
             r#"
@@ -72,18 +72,21 @@ tools:
 runtime: {{max_turns: {max_turns}{runtime}}}
 "#
         );
-        Lab::with_app(&app)
+        TestDir::with_app(&app)
             .with_file("tools.yaml", PRICES)
             .with_file("work/note.txt", "Ada wants a lamp.\n")
             .with_variable("MODEL_URL", server.base_url())
             .with_variable("OPENAI_API_KEY", "test")
     }
 
-    /// Runs the agent against these turns, in a new lab.
-    pub(crate) async fn run(self, turns: impl IntoIterator<Item = Turn>) -> (Lab, ModelServer, Ran) {
+    /// Runs the agent against these turns, in a new dir.
+    pub(crate) async fn run(
+        self,
+        turns: impl IntoIterator<Item = Turn>,
+    ) -> (TestDir, ModelServer, RunOutput) {
         let server = ModelServer::start(turns).await.unwrap();
-        let lab = self.lab(&server);
-        let ran = lab.run(["run", "app.yaml", "Answer the note.", "--json"]).await;
-        (lab, server, ran)
+        let dir = self.dir(&server);
+        let output = dir.run(["run", "app.yaml", "Answer the note.", "--json"]).await;
+        (dir, server, output)
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tiktoken_rs::o200k_base_singleton;
 use toolcrib_testkit::{ModelRequest, ModelServer, Turn};
 
-use crate::support::{Desk, Lab, Ran, transcript};
+use crate::support::{AgentApp, RunOutput, TestDir, transcript};
 
 /// A model whose tokens are counted with a table.
 const MODEL: &str = "gpt-5-mini";
@@ -17,9 +17,9 @@ const MODES: [(&str, &str); 4] = [
     ("mixed", ", tool_injection: mixed, pinned: [price]"),
 ];
 
-fn desk(mode: &str, is_native: bool) -> Desk {
+fn desk(mode: &str, is_native: bool) -> AgentApp {
     let (_, runtime) = *MODES.iter().find(|(name, _)| *name == mode).unwrap();
-    Desk { is_native, runtime, model: MODEL, ..Desk::default() }
+    AgentApp { is_native, runtime, model: MODEL, ..AgentApp::default() }
 }
 
 /// What is done in each mode.
@@ -54,8 +54,8 @@ fn turns(is_native: bool, mode: &str) -> Vec<Turn> {
 }
 
 /// What came of a run, apart from when and by which way.
-fn effects(lab: &Lab, ran: &Ran) -> Value {
-    let report = ran.json();
+fn effects(dir: &TestDir, output: &RunOutput) -> Value {
+    let report = output.json();
     let calls = report["calls"].as_array().unwrap().clone();
     assert!(calls.iter().all(|call| call["ok"] == true), "{report:#}");
     let done: Vec<_> = calls
@@ -63,7 +63,7 @@ fn effects(lab: &Lab, ran: &Ran) -> Value {
         .map(|call| (call["name"].as_str().unwrap().replace("::", "."), call["arguments"].clone()))
         .filter(|(name, _)| !name.starts_with("context_builder."))
         .collect();
-    json!([report["outcome"], report["text"], done, lab.read("asked.txt"), lab.read("work/answer.txt")])
+    json!([report["outcome"], report["text"], done, dir.read("asked.txt"), dir.read("work/answer.txt")])
 }
 
 #[tokio::test]
@@ -72,16 +72,16 @@ async fn one_task_has_the_same_effects_in_every_mode_and_style() {
     let expected = json!(["completed", "Written.", done, "lamp\n", "3 euro"]);
     for (mode, _) in MODES {
         for is_native in [true, false] {
-            let (lab, server, ran) = desk(mode, is_native).run(turns(is_native, mode)).await;
-            let ran = ran.expect(0);
-            assert_eq!(effects(&lab, &ran), expected, "{mode}, native: {is_native}");
+            let (dir, server, output) = desk(mode, is_native).run(turns(is_native, mode)).await;
+            let output = output.expect(0);
+            assert_eq!(effects(&dir, &output), expected, "{mode}, native: {is_native}");
             let requests = server.requests();
             // Fails when a request does not begin as the one before it.
             transcript(&requests);
             for request in &requests {
                 assert_eq!(before_the_conversation(request), before_the_conversation(&requests[0]));
             }
-            the_plan_says_what_was_sent(&lab, mode, &requests[0]).await;
+            the_plan_says_what_was_sent(&dir, mode, &requests[0]).await;
         }
     }
 }
@@ -93,8 +93,8 @@ fn before_the_conversation(request: &ModelRequest) -> &str {
 }
 
 /// Compares the figures of `plan` with those that are counted on what a server received.
-async fn the_plan_says_what_was_sent(lab: &Lab, mode: &str, request: &ModelRequest) {
-    let plan = lab.run(["plan", "app.yaml", "--json"]).await.expect(0).json();
+async fn the_plan_says_what_was_sent(dir: &TestDir, mode: &str, request: &ModelRequest) {
+    let plan = dir.run(["plan", "app.yaml", "--json"]).await.expect(0).json();
     let sent = request.json().unwrap();
     assert_eq!((&plan["mode"], &plan["tokenizer"]), (&json!(mode), &json!("o200k_base")));
 
@@ -134,11 +134,11 @@ async fn what_each_mode_sends() {
     for (mode, is_native) in
         [("direct", false), ("compact", true), ("discovery", true), ("discovery", false), ("mixed", true)]
     {
-        let (lab, server, ran) = desk(mode, is_native).run(turns(is_native, mode)).await;
-        ran.expect(0);
+        let (dir, server, output) = desk(mode, is_native).run(turns(is_native, mode)).await;
+        output.expect(0);
         let name = format!("{mode}_{}", if is_native { "native" } else { "text" });
         let sent = transcript(&server.requests());
-        lab.snapshot_settings().bind(|| insta::assert_snapshot!(name, sent));
+        dir.snapshot_settings().bind(|| insta::assert_snapshot!(name, sent));
     }
 }
 
@@ -146,13 +146,13 @@ async fn what_each_mode_sends() {
 async fn a_tool_that_was_only_found_runs_when_it_is_called_by_its_own_name() {
     for name in ["shop__price", "shop.price", "price"] {
         let turns = [Turn::call(name, &json!({"item": "lamp"})), Turn::text("3 euro.")];
-        let (lab, _, ran) = desk("discovery", true).run(turns).await;
-        let report = ran.expect(0).json();
+        let (dir, _, output) = desk("discovery", true).run(turns).await;
+        let report = output.expect(0).json();
         assert_eq!(
             (&report["calls"][0]["name"], &report["calls"][0]["ok"]),
             (&json!("shop::price"), &json!(true))
         );
-        assert_eq!(lab.read("asked.txt"), "lamp\n");
+        assert_eq!(dir.read("asked.txt"), "lamp\n");
     }
 }
 
@@ -161,8 +161,9 @@ async fn the_mode_changes_exactly_where_the_tools_no_longer_fit_the_budget() {
     let server = ModelServer::start([]).await.unwrap();
     // Seven tools of 200 tokens, a fifth of the window.
     for (context_window, mode) in [(7_000, "direct"), (6_999, "discovery")] {
-        let lab = Desk { context_window, runtime: ", estimate: per_tool", ..Desk::default() }.lab(&server);
-        let plan = lab.run(["plan", "app.yaml", "--json"]).await.expect(0).json();
+        let dir =
+            AgentApp { context_window, runtime: ", estimate: per_tool", ..AgentApp::default() }.dir(&server);
+        let plan = dir.run(["plan", "app.yaml", "--json"]).await.expect(0).json();
         assert_eq!((&plan["mode"], &plan["tokens"]["direct"]), (&json!(mode), &json!(1_400)));
     }
 }
@@ -178,21 +179,21 @@ async fn the_first_turn_may_be_made_to_call_a_tool_which_the_model_sees_then() {
         let server =
             ModelServer::start([Turn::call("shop__price", &json!({"item": "lamp"})), Turn::text("3.")]);
         let server = server.await.unwrap();
-        let lab = desk("discovery", true).lab(&server);
-        let app = lab
+        let dir = desk("discovery", true).dir(&server);
+        let app = dir
             .read("app.yaml")
             .replace("      stream:", &format!("      tool_choice: {choice}\n      stream:"));
-        let lab = lab.with_file("app.yaml", &app);
-        lab.run(["run", "app.yaml", "Price?", "--json"]).await.expect(0);
+        let dir = dir.with_file("app.yaml", &app);
+        dir.run(["run", "app.yaml", "Price?", "--json"]).await.expect(0);
         let bodies: Vec<_> = server.requests().iter().map(|request| request.json().unwrap()).collect();
         assert_eq!(bodies[0].get("tool_choice").cloned().unwrap_or_default(), sent, "{choice}");
         assert_eq!(bodies[1].get("tool_choice"), None, "{choice}");
         let is_seen = bodies[0]["tools"].to_string().contains("shop__price");
         assert_eq!(is_seen, choice == "shop.price");
     }
-    let lab = Desk::default().lab(&ModelServer::start([]).await.unwrap());
-    let app = lab.read("app.yaml").replace("      stream:", "      tool_choice: requird\n      stream:");
-    let refused = lab.with_file("app.yaml", &app).run(["validate", "app.yaml"]).await.expect(2);
+    let dir = AgentApp::default().dir(&ModelServer::start([]).await.unwrap());
+    let app = dir.read("app.yaml").replace("      stream:", "      tool_choice: requird\n      stream:");
+    let refused = dir.with_file("app.yaml", &app).run(["validate", "app.yaml"]).await.expect(2);
     assert!(
         refused.report().contains("unknown `tool_choice` `requird`; write `auto`"),
         "{}",
@@ -202,7 +203,7 @@ async fn the_first_turn_may_be_made_to_call_a_tool_which_the_model_sees_then() {
 
 #[tokio::test]
 async fn a_tool_that_was_looked_at_is_added_behind_the_others_and_nothing_before_it_changes() {
-    let desk = Desk { runtime: ", tool_injection: discovery, reveal: append", ..desk("discovery", true) };
+    let desk = AgentApp { runtime: ", tool_injection: discovery, reveal: append", ..desk("discovery", true) };
     let look = |tool: &str| Turn::call("get_tool", &json!({"name": tool}));
     let turns = [
         Turn::call("search_tools", &json!({"query": "what an item costs"})),
@@ -211,9 +212,9 @@ async fn a_tool_that_was_looked_at_is_added_behind_the_others_and_nothing_before
         look("filesystem.ls").and_call("get_tool", &json!({"name": "no.such"})),
         Turn::text("3 euro."),
     ];
-    let (lab, server, ran) = desk.run(turns).await;
-    let report = ran.expect(0).json();
-    assert_eq!((&report["outcome"], lab.read("asked.txt").as_str()), (&json!("completed"), "lamp\n"));
+    let (dir, server, output) = desk.run(turns).await;
+    let report = output.expect(0).json();
+    assert_eq!((&report["outcome"], dir.read("asked.txt").as_str()), (&json!("completed"), "lamp\n"));
 
     let bodies: Vec<String> =
         server.requests().iter().map(|request| String::from_utf8(request.body.to_vec()).unwrap()).collect();

@@ -5,8 +5,8 @@ use std::time::Duration;
 use toolcrib_port::RejectKind;
 
 use super::counted;
-use super::held::peak_memory;
-use super::rig::Rig;
+use super::fixture::Fixture;
+use super::resource_counts::peak_memory;
 
 /// How long the servers here may take to start.
 const STARTUP: Duration = Duration::from_millis(700);
@@ -20,7 +20,7 @@ const CALLS: usize = 100;
 
 /// Loads a server in this mode. It is one reject, which says all of this, and it is gone before anybody closes it.
 async fn is_rejected(mode: &str, says: &[&str]) {
-    let rig = Rig::with(mode, |source| source.with_startup_timeout(STARTUP)).await;
+    let rig = Fixture::with(mode, |source| source.with_startup_timeout(STARTUP)).await;
     let snapshot = rig.load().await;
     let [reject] = snapshot.rejected() else { panic!("{:?}", snapshot.rejected()) };
     assert_eq!((reject.kind, reject.source.as_str()), (RejectKind::Unavailable, "mcp bad"));
@@ -62,7 +62,7 @@ counted!(a_first_line_without_end_is_given_up_at_its_limit, async {
 });
 
 counted!(a_server_that_does_not_start_is_not_started_for_every_call, async {
-    let rig = Rig::new("exit-at-once").await;
+    let rig = Fixture::new("exit-at-once").await;
     rig.load().await;
     for _ in 0..CALLS {
         assert!(rig.call("bad.echo", "anything").await.error.is_some());

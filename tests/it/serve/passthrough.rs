@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::client::Served;
-use crate::support::{Lab, peer};
+use crate::support::{TestDir, peer};
 
 const API: &str = "
 openapi: 3.1.0
@@ -71,8 +71,8 @@ tools:
   capabilities: {{default_policy: grant, grant: [{{module: shop, actions: [forget]}}]}}
 "
     );
-    let lab = Lab::with_app(&app).with_file("api.yaml", API);
-    let served = Served::start(&lab, &[]).await;
+    let dir = TestDir::with_app(&app).with_file("api.yaml", API);
+    let served = Served::start(&dir, &[]).await;
     let call = async |name: &str, arguments: Value| {
         served.modern(&[], "tools/call", json!({"name": name, "arguments": arguments})).await
     };
@@ -97,8 +97,8 @@ tools:
 ",
         program.display()
     );
-    let lab = Lab::with_app(&app);
-    let served = Served::start(&lab, &[]).await;
+    let dir = TestDir::with_app(&app);
+    let served = Served::start(&dir, &[]).await;
     let found = served.modern(&[], "server/discover", json!({})).await;
     assert!(found["result"]["capabilities"]["completions"].is_object(), "{found}");
     let complete = async |reference: Value, name: &str, value: &str, given: Value| {

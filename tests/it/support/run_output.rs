@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// How the binary ended, and what it said.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct RunOutput {
     /// Nothing when a signal ended it.
     pub(crate) code: Option<i32>,
     pub(crate) signal: Option<i32>,
@@ -15,7 +15,7 @@ pub(crate) struct Ran {
     pub(crate) stderr: String,
 }
 
-impl Ran {
+impl RunOutput {
     pub(crate) fn new(output: &Output) -> Self {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("the output is UTF-8");
         Self {

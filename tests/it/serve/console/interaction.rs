@@ -8,9 +8,9 @@ use crate::serve::client::{app, call_ask, read, was_called};
 
 #[tokio::test]
 async fn calls_come_without_a_reload_and_are_answered_by_keys() {
-    let lab = app("", ASKED);
-    let (served, key) = start(&lab).await;
-    let Some(mut browser) = Browser::start(&lab) else { return };
+    let dir = app("", ASKED);
+    let (served, key) = start(&dir).await;
+    let Some(mut browser) = Browser::start(&dir) else { return };
     browser.goto(&format!("http://{}/?key={key}", served.address)).await;
     browser.until("!document.querySelector('.keys').hidden").await;
     assert_eq!(browser.evaluate("document.title.includes('(')").await, json!(false));
@@ -22,7 +22,7 @@ async fn calls_come_without_a_reload_and_are_answered_by_keys() {
     browser.until("document.querySelectorAll('article.waiting').length === 2").await;
     // A key is for the call that has the focus, and no call has it before a person gives it.
     browser.key("a").await;
-    assert!(!was_called(&lab));
+    assert!(!was_called(&dir));
     browser.key("j").await;
     assert_eq!(browser.evaluate("document.activeElement.matches('article.waiting')").await, json!(true));
     browser.key("a").await;
@@ -34,7 +34,7 @@ async fn calls_come_without_a_reload_and_are_answered_by_keys() {
     browser.key("d").await;
     assert!(read(&mut second).await.body.contains("approval_denied"));
     browser.until("document.body.innerText.includes('Nothing waits.')").await;
-    assert_eq!(lab.read("home/called"), "ask\n");
+    assert_eq!(dir.read("home/called"), "ask\n");
 }
 
 async fn ask(served: &crate::serve::client::Served) -> tokio::net::TcpStream {
@@ -46,11 +46,11 @@ async fn ask(served: &crate::serve::client::Served) -> tokio::net::TcpStream {
 
 #[tokio::test]
 async fn allow_looks_different_from_deny_and_works_without_the_script() {
-    let lab = app("", ASKED);
-    let (served, key) = start(&lab).await;
+    let dir = app("", ASKED);
+    let (served, key) = start(&dir).await;
     let cookie = operator(&served, &key).await;
     served.get("/", &[("cookie", &cookie)]).await;
-    let Some(mut browser) = Browser::start(&lab) else { return };
+    let Some(mut browser) = Browser::start(&dir) else { return };
     browser.goto(&format!("http://{}/?key={key}", served.address)).await;
     let mut call = ask(&served).await;
     browser.until("document.querySelector('button.allow')").await;
@@ -62,9 +62,9 @@ async fn allow_looks_different_from_deny_and_works_without_the_script() {
 
 #[tokio::test]
 async fn a_tool_is_tried_through_the_gate_and_its_call_is_found_and_replayed_without_effects() {
-    let lab = app("", "{default_policy: grant, approve: [{module: team}]}");
-    let (served, key) = start(&lab).await;
-    let Some(mut browser) = Browser::start(&lab) else { return };
+    let dir = app("", "{default_policy: grant, approve: [{module: team}]}");
+    let (served, key) = start(&dir).await;
+    let Some(mut browser) = Browser::start(&dir) else { return };
     let at = |path: &str| format!("http://{}{path}", served.address);
     browser.goto(&at(&format!("/?key={key}"))).await;
     browser.goto(&at("/tool?name=hello.say_hello")).await;
@@ -76,13 +76,13 @@ async fn a_tool_is_tried_through_the_gate_and_its_call_is_found_and_replayed_wit
     browser.goto(&at("/tool?name=team.ask")).await;
     browser.submit("/try", &[("others", "{\"what\": \"may I?\"}")]).await;
     browser.until("document.body.innerText.includes('waits for an approval')").await;
-    assert!(!was_called(&lab));
+    assert!(!was_called(&dir));
     browser.goto(&at("/")).await;
     browser.until("document.body.innerText.includes('may I?')").await;
     browser.submit("/answer", &[]).await;
     browser.goto(&at("/trial?id=2")).await;
     browser.until("document.body.innerText.includes('done')").await;
-    assert_eq!(lab.read("home/called"), "ask\n");
+    assert_eq!(dir.read("home/called"), "ask\n");
 
     browser.goto(&at("/calls")).await;
     browser.until("document.querySelectorAll('#calls tbody tr').length === 2").await;
@@ -100,14 +100,14 @@ async fn a_tool_is_tried_through_the_gate_and_its_call_is_found_and_replayed_wit
     browser.submit("/replay", &[("arguments", "[]")]).await;
     let shown = browser.evaluate("document.body.innerText").await;
     assert!(shown.as_str().unwrap().contains("expected one JSON object"), "{shown}");
-    assert_eq!(lab.read("home/called"), "ask\n", "a dry run has no effects");
+    assert_eq!(dir.read("home/called"), "ask\n", "a dry run has no effects");
 }
 
 #[tokio::test]
 async fn a_page_is_loaded_again_while_200_clients_read_it() {
-    let lab = app("", GRANTED);
-    let (served, key) = start(&lab).await;
-    let Some(mut browser) = Browser::start(&lab) else { return };
+    let dir = app("", GRANTED);
+    let (served, key) = start(&dir).await;
+    let Some(mut browser) = Browser::start(&dir) else { return };
     browser.goto(&format!("http://{}/?key={key}", served.address)).await;
     let reading = (0..200).map(|_| async {
         for path in ["/", "/calls"] {

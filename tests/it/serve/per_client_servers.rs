@@ -4,13 +4,13 @@ use serde_json::{Value, json};
 use toolcrib_testkit::{descendants, wait_until};
 
 use super::client::{SOON, Served, call_ask};
-use crate::support::{Lab, mcp_script};
+use crate::support::{TestDir, mcp_script};
 
 /// A server that counts its calls.
 const COUNTS: &str =
     r#"count=0; echo $$ >> "$HOME/started"; on_call() { count=$((count + 1)); text "call $count"; }"#;
 
-fn lab(more: &str) -> Lab {
+fn dir(more: &str) -> TestDir {
     let app = format!(
         "
 tools:
@@ -18,7 +18,7 @@ tools:
   capabilities: {{default_policy: grant}}
 "
     );
-    Lab::with_app(&app).with_file("server.sh", mcp_script(COUNTS))
+    TestDir::with_app(&app).with_file("server.sh", mcp_script(COUNTS))
 }
 
 async fn said(served: &Served, session: &str, id: u64) -> Value {
@@ -29,13 +29,13 @@ async fn said(served: &Served, session: &str, id: u64) -> Value {
 
 #[tokio::test]
 async fn clients_share_a_server_unless_it_is_one_for_each_session() {
-    let shared = lab("");
+    let shared = dir("");
     let served = Served::start(&shared, &[]).await;
     let (one, other) = (served.session(&[], json!({})).await, served.session(&[], json!({})).await);
     assert_eq!(said(&served, &one, 1).await, "call 1");
     assert_eq!(said(&served, &other, 1).await, "call 2");
 
-    let separate = lab(", per_session: true");
+    let separate = dir(", per_session: true");
     let served = Served::start(&separate, &[]).await;
     let (one, other) = (served.session(&[], json!({})).await, served.session(&[], json!({})).await);
     assert_eq!(said(&served, &one, 1).await, "call 1");

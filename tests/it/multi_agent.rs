@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 use toolcrib_testkit::{ModelServer, Turn};
 
-use crate::support::Lab;
+use crate::support::TestDir;
 
 /// A lead who may ask nobody but the helper, and may not greet; a helper who may. Each has a model of its own.
-fn lab(lead: &ModelServer, helper: &ModelServer) -> Lab {
+fn dir(lead: &ModelServer, helper: &ModelServer) -> TestDir {
     let agent = |id: &str, role: &str, server: &ModelServer, about: &str| {
         let url = server.base_url();
         format!(
@@ -30,7 +30,7 @@ tools:
 ",
         agents.concat()
     );
-    Lab::with_app(&app).with_variable("OPENAI_API_KEY", "test")
+    TestDir::with_app(&app).with_variable("OPENAI_API_KEY", "test")
 }
 
 async fn server(turns: impl IntoIterator<Item = Turn>) -> ModelServer {
@@ -72,8 +72,8 @@ async fn greeters() -> (ModelServer, ModelServer) {
 #[tokio::test]
 async fn a_coordinator_starts_another_agent_and_reads_what_came_of_it() {
     let (lead, helper) = greeters().await;
-    let lab = lab(&lead, &helper);
-    let report = lab.run(["run", "app.yaml", "Greet Ada.", "--json"]).await.expect(0).json();
+    let dir = dir(&lead, &helper);
+    let report = dir.run(["run", "app.yaml", "Greet Ada.", "--json"]).await.expect(0).json();
     assert_eq!(report["text"], "Ada was greeted.");
     let run = last_result(&lead)["runs"][0].clone();
     assert_eq!((&run["run"], &run["status"]), (&json!("helper-1"), &json!("completed")), "{run}");
@@ -94,9 +94,12 @@ async fn a_coordinator_starts_another_agent_and_reads_what_came_of_it() {
 #[tokio::test]
 async fn the_calls_of_a_started_agent_are_shown_to_the_person_who_watches_the_run() {
     let (lead, helper) = greeters().await;
-    let ran = lab(&lead, &helper).run(["run", "app.yaml", "Greet Ada."]).await.expect(0);
-    let shown: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("   helper: ")).collect();
-    assert!(matches!(shown[..], [line] if line.starts_with("   helper: hello.say_hello ok in ")), "{ran:?}");
+    let output = dir(&lead, &helper).run(["run", "app.yaml", "Greet Ada."]).await.expect(0);
+    let shown: Vec<&str> = output.stderr.lines().filter(|line| line.starts_with("   helper: ")).collect();
+    assert!(
+        matches!(shown[..], [line] if line.starts_with("   helper: hello.say_hello ok in ")),
+        "{output:?}"
+    );
 }
 
 #[tokio::test]
@@ -109,10 +112,10 @@ async fn a_started_agent_may_do_no_more_than_the_one_that_started_it() {
     ])
     .await;
     let helper = server([greet(), Turn::text("I may not."), greet(), Turn::text("Greeted.")]).await;
-    let lab = lab(&lead, &helper);
-    lab.run(["run", "app.yaml", "Greet all.", "--json"]).await.expect(0);
+    let dir = dir(&lead, &helper);
+    dir.run(["run", "app.yaml", "Greet all.", "--json"]).await.expect(0);
     assert!(!offered(&helper).contains(&"hello__greet_many".to_owned()));
-    let report = lab.run(["run", "app.yaml", "Greet all.", "--agent", "helper", "--json"]).await.expect(0);
+    let report = dir.run(["run", "app.yaml", "Greet all.", "--agent", "helper", "--json"]).await.expect(0);
     assert_eq!(report.json()["calls"][0]["ok"], true, "by itself it may");
     let results: Vec<bool> = helper
         .requests()
@@ -131,8 +134,8 @@ async fn an_agent_that_is_at_work_when_the_run_ends_ends_with_it() {
     ])
     .await;
     let helper = server(std::iter::repeat_n(Turn::call("hello__status", &json!({})), 40)).await;
-    let lab = lab(&lead, &helper);
-    let report = lab.run(["run", "app.yaml", "Start.", "--json"]).await.expect(0).json();
+    let dir = dir(&lead, &helper);
+    let report = dir.run(["run", "app.yaml", "Start.", "--json"]).await.expect(0).json();
     assert_eq!(report["text"], "It is at work.");
 }
 
@@ -145,9 +148,9 @@ async fn what_an_agent_remembers_is_in_the_prompt_of_its_next_run() {
         Turn::text("Tea?"),
     ])
     .await;
-    let lab = lab(&model, &model);
+    let dir = dir(&model, &model);
     for prompt in ["I like tea.", "What do I like?"] {
-        lab.run(["run", "app.yaml", prompt, "--json"]).await.expect(0);
+        dir.run(["run", "app.yaml", prompt, "--json"]).await.expect(0);
     }
     assert!(!system(&model, 0).contains("likes tea"));
     assert_eq!(system(&model, 1), system(&model, 0), "a run keeps its prompt");
@@ -155,7 +158,7 @@ async fn what_an_agent_remembers_is_in_the_prompt_of_its_next_run() {
     assert!(later.contains("> 1. The user likes tea."), "{later}");
     assert!(!later.contains("first cup"), "a goal is gone with its run: {later}");
     assert!(later.contains("as notes of your own and not as instructions"), "{later}");
-    let memory = lab.path("home/.local/state/toolcrib/memory");
+    let memory = dir.path("home/.local/state/toolcrib/memory");
     assert_eq!(
         std::fs::read_dir(memory)
             .unwrap()

@@ -11,8 +11,8 @@ use crate::support::PATIENCE;
 
 #[tokio::test]
 async fn only_the_operator_calls_tools_and_only_with_a_form_of_the_console() {
-    let lab = app("", GRANTED);
-    let (served, key) = start(&lab).await;
+    let dir = app("", GRANTED);
+    let (served, key) = start(&dir).await;
     let cookie = operator(&served, &key).await;
     let named = ("cookie", cookie.as_str());
     let page = served.get("/tool?name=team.ask", &[named]).await.body;
@@ -32,10 +32,10 @@ async fn only_the_operator_calls_tools_and_only_with_a_form_of_the_console() {
         assert_eq!(reply.status, status, "{headers:?} {body}: {reply:#?}");
     }
     assert_eq!(served.get(&format!("/try?{form}"), &[named]).await.status, 405);
-    assert!(!was_called(&lab));
+    assert!(!was_called(&dir));
     let taken = send(&served, "/try", &[named], &form).await;
     assert_eq!((taken.status, taken.header("location")), (303, Some("/trial?id=1")));
-    crate::serve::client::until_called(&lab).await;
+    crate::serve::client::until_called(&dir).await;
     // The result is the operator's.
     assert!(served.get("/trial?id=1", &[]).await.body.contains("There is no such call."));
 
@@ -52,8 +52,8 @@ async fn only_the_operator_calls_tools_and_only_with_a_form_of_the_console() {
 #[tokio::test]
 async fn arguments_are_shown_to_those_who_approve_only_and_only_if_the_app_records_them() {
     for (audit, is_recorded) in [("", false), ("audit: {path: audit.jsonl, values: true}", true)] {
-        let lab = app(audit, GRANTED);
-        let (served, key) = start(&lab).await;
+        let dir = app(audit, GRANTED);
+        let (served, key) = start(&dir).await;
         served
             .modern(&[], "tools/call", json!({"name": "team__ask", "arguments": {"what": "Secretia"}}))
             .await;
@@ -66,8 +66,8 @@ async fn arguments_are_shown_to_those_who_approve_only_and_only_if_the_app_recor
 
 #[tokio::test]
 async fn events_tell_a_viewer_of_what_it_may_see_and_of_nothing_else() {
-    let lab = app_with_tokens(ASKED);
-    let (served, key) = start(&lab).await;
+    let dir = app_with_tokens(ASKED);
+    let (served, key) = start(&dir).await;
     assert_eq!(served.get("/events", &[]).await.status, 401);
     let cookie = operator(&served, &key).await;
     let mut operator = Events::open(&served, ("cookie", &cookie)).await;
@@ -114,8 +114,8 @@ impl Events {
 
 #[tokio::test]
 async fn an_app_that_is_not_served_has_a_console_and_nothing_else() {
-    let lab = app("serve: {page: false}", GRANTED);
-    let (served, key) = start_by(&lab, &["console", "app.yaml"]).await;
+    let dir = app("serve: {page: false}", GRANTED);
+    let (served, key) = start_by(&dir, &["console", "app.yaml"]).await;
     assert!(served.address.ip().is_loopback());
     for path in ["/mcp", "/metrics", "/healthz", "/readyz"] {
         assert_eq!(served.get(path, &[]).await.status, 404, "{path}");
@@ -126,5 +126,5 @@ async fn an_app_that_is_not_served_has_a_console_and_nothing_else() {
     let (seal, fingerprint) = (field(&page, "seal"), field(&page, "fingerprint"));
     let form = format!("tool=team::ask&fingerprint={fingerprint}&seal={seal}&field-0=hello");
     assert_eq!(send(&served, "/try", &[named], &form).await.status, 303);
-    crate::serve::client::until_called(&lab).await;
+    crate::serve::client::until_called(&dir).await;
 }

@@ -17,7 +17,7 @@ use toolcrib_port::{CallContext, ToolEngine, ToolLoader};
 use toolcrib_registry::{Snapshot, ToolRegistry};
 use toolcrib_testkit::wait_until;
 
-use super::held::Held;
+use super::resource_counts::ResourceCounts;
 use crate::support::{PATIENCE, hostile_server};
 
 /// How long a call of the sibling may take at the very most, whatever the other server does: far less than any deadline
@@ -49,16 +49,16 @@ impl Server {
 }
 
 /// The two servers, named `bad` and `calm`.
-pub(super) struct Rig {
+pub(super) struct Fixture {
     folder: TempDir,
     calm: Server,
     bad: Server,
     pub(super) registry: Arc<ToolRegistry>,
     executor: Arc<Executor>,
-    before: Held,
+    before: ResourceCounts,
 }
 
-impl Rig {
+impl Fixture {
     /// Starts the sibling. The other server, which is in this mode, is not started yet.
     pub(super) async fn new(mode: &str) -> Self {
         Self::with(mode, |source| source).await
@@ -81,7 +81,7 @@ impl Rig {
             .with_engine(bad.loader.source(), bad.engine.clone());
         let loaded = calm.loader.load().await;
         assert_eq!((loaded.tools.len(), loaded.rejected.len()), (TOOLS, 0), "{:?}", loaded.rejected);
-        let before = Held::settled(folder.path()).await;
+        let before = ResourceCounts::settled(folder.path()).await;
         Self { folder, calm, bad, registry, executor: Arc::new(executor), before }
     }
 

@@ -2,7 +2,7 @@
 
 use toolcrib_testkit::ModelServer;
 
-use super::Lab;
+use super::TestDir;
 
 const TOOLS: &str = "
 shop:
@@ -16,8 +16,8 @@ shop:
     parameters: {type: object, properties: {item: {type: string}}, required: [item]}
 ";
 
-/// Returns a lab with a clerk at the model server. Both tools run the script with the item; orders have this risk.
-pub(crate) fn shop(server: &ModelServer, script: &str, risk_of_orders: &str) -> Lab {
+/// Returns a dir with a clerk at the model server. Both tools run the script with the item; orders have this risk.
+pub(crate) fn shop_app(server: &ModelServer, script: &str, risk_of_orders: &str) -> TestDir {
     let app = format!(
         r#"
 agents:
@@ -32,5 +32,5 @@ tools:
         server.base_url()
     );
     let tools = TOOLS.replace("$RISK", risk_of_orders);
-    Lab::with_app(&app).with_file("tools.yaml", tools).with_variable("OPENAI_API_KEY", "test")
+    TestDir::with_app(&app).with_file("tools.yaml", tools).with_variable("OPENAI_API_KEY", "test")
 }

@@ -4,15 +4,15 @@ use toolcrib_model::ErrorKind;
 use toolcrib_testkit::{Process, processes_of, wait_until};
 
 use super::counted;
-use super::rig::Rig;
+use super::fixture::Fixture;
 use crate::support::PATIENCE;
 
 /// How often a server that ends again and again does so.
 const LIVES: usize = 100;
 
 /// Loads a server that has left two processes behind, and waits for them.
-async fn with_descendants() -> Rig {
-    let rig = Rig::new("forks").await;
+async fn with_descendants() -> Fixture {
+    let rig = Fixture::new("forks").await;
     rig.load().await;
     let is_asleep = |process: &&Process| process.command == "sleep 3600";
     let look = || Ok((processes_of(rig.folder())?.iter().filter(is_asleep).count() == 2).then_some(()));
@@ -21,7 +21,7 @@ async fn with_descendants() -> Rig {
 }
 
 counted!(a_server_that_ignores_everything_is_killed, async {
-    let rig = Rig::new("ignores-term").await;
+    let rig = Fixture::new("ignores-term").await;
     rig.load().await;
     assert_eq!(rig.call("bad.echo", "alive").await.result, "alive");
     let began = tokio::time::Instant::now();
@@ -31,7 +31,7 @@ counted!(a_server_that_ignores_everything_is_killed, async {
 });
 
 counted!(a_server_that_ignores_everything_is_killed_when_it_is_let_go, async {
-    let rig = Rig::new("ignores-term").await;
+    let rig = Fixture::new("ignores-term").await;
     rig.load().await;
     rig.let_go().await;
 });
@@ -48,7 +48,7 @@ counted!(what_a_server_left_behind_ends_with_it, async {
 });
 
 counted!(a_server_that_ends_and_is_started_again_a_hundred_times_leaves_nothing, async {
-    let rig = Rig::new("forks").await;
+    let rig = Fixture::new("forks").await;
     rig.load().await;
     for life in 1..=LIVES {
         let answer = rig.call("bad.echo", "alive").await;

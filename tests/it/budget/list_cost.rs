@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{MAX_BEFORE, TOOLS, all_tools, count, file};
 use crate::serve::client::Served;
-use crate::support::{Lab, shared};
+use crate::support::{TestDir, shared};
 
 const APP: &str = "
 tools:
@@ -24,8 +24,8 @@ async fn a_client_of_the_server_pays_at_most_900_tokens_for_527_tools_and_the_pl
         [all.iter().take(TOOLS).collect(), all.iter().step_by(3).take(TOOLS).collect()];
     for tools in selections {
         assert_eq!(tools.len(), TOOLS);
-        let lab = Lab::with_app(APP).with_file("tools.json", file(&tools));
-        let served = Served::start(&lab, &["--surface", "discovery"]).await;
+        let dir = TestDir::with_app(APP).with_file("tools.json", file(&tools));
+        let served = Served::start(&dir, &["--surface", "discovery"]).await;
         let listed = served.modern(&[], "tools/list", serde_json::json!({})).await;
         let listed = listed["result"]["tools"].as_array().unwrap();
         let tokens: u64 = listed.iter().map(|tool| count(&tool.to_string())).sum();
@@ -33,7 +33,7 @@ async fn a_client_of_the_server_pays_at_most_900_tokens_for_527_tools_and_the_pl
         assert!(tokens <= MAX_BEFORE, "{tokens}");
 
         let planned = ["plan", "app.yaml", "--serve", "--surface", "discovery", "--json"];
-        let plan = lab.start(&planned).wait_with_output().await.unwrap();
+        let plan = dir.start(&planned).wait_with_output().await.unwrap();
         let plan: Value = serde_json::from_slice(&plan.stdout).unwrap();
         assert_eq!(plan["tokens"], tokens, "{plan}");
         assert_eq!(plan["mode"], "discovery");
@@ -43,7 +43,7 @@ async fn a_client_of_the_server_pays_at_most_900_tokens_for_527_tools_and_the_pl
         assert!(saved >= MIN_SAVED, "{plan}");
         // Of all tools, what serves to find others is not needed.
         assert!(plan["direct_tools"].as_u64().unwrap() >= 500, "{plan}");
-        let told = lab.start(&["plan", "app.yaml", "--serve"]).wait_with_output().await.unwrap();
+        let told = dir.start(&["plan", "app.yaml", "--serve"]).wait_with_output().await.unwrap();
         let told = String::from_utf8(told.stdout).unwrap();
         assert!(told.contains(&format!("tokens of tools/list: {tokens}, of all tools: ")), "{told}");
     }

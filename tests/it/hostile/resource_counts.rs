@@ -16,13 +16,13 @@ const LOOKS: usize = 10;
 
 /// What this process holds: servers and what they have started, descriptors, tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Held {
+pub(super) struct ResourceCounts {
     processes: usize,
     descriptors: usize,
     tasks: usize,
 }
 
-impl Held {
+impl ResourceCounts {
     /// Looks now. The servers are known by the folder that they were started with.
     fn now(folder: &Path) -> Self {
         Self {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use toolcrib_testkit::{ModelServer, Turn, teach};
 
-use crate::support::Lab;
+use crate::support::TestDir;
 
 /// The script of the tools: a result that depends on the arguments.
 const FILE: &str = r#"printf '{"id": "id of %s", "done": true}\n' "$1"
@@ -26,8 +26,8 @@ fn tools() -> String {
     filing.into_iter().chain(others).collect()
 }
 
-/// Returns a lab with the task, and further settings of `generate`.
-pub(super) fn lab(server: &ModelServer, settings: &str) -> Lab {
+/// Returns a dir with the task, and further settings of `generate`.
+pub(super) fn dir(server: &ModelServer, settings: &str) -> TestDir {
     let task = format!(
         r#"
 agents:
@@ -59,7 +59,7 @@ generate:
     );
     let shelf: Vec<Value> =
         (0..200).map(|at| serde_json::json!({"paper": at, "title": format!("paper {at}")})).collect();
-    Lab::new()
+    TestDir::new()
         .with_file("task.yaml", task)
         .with_file("tools.yaml", tools())
         .with_file("file.sh", FILE)

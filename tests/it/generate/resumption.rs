@@ -6,9 +6,9 @@ use std::future::Future;
 use tokio::time::timeout;
 use toolcrib_testkit::{ModelRequest, ModelServer};
 
-use super::office::{lab, server};
+use super::rule_based_model::{dir, server};
 use super::{KINDS, kinds};
-use crate::support::{Lab, PATIENCE};
+use crate::support::{PATIENCE, TestDir};
 
 /// The stages that ask the model, sorted.
 const ASKING_STAGES: [&str; 11] = [
@@ -40,14 +40,14 @@ const SETTINGS: &str = "  num_outputs: 24
 #[tokio::test]
 async fn a_run_that_is_killed_a_hundred_times_makes_the_same_conversations() {
     let server = server().await;
-    let whole = lab(&server, SETTINGS);
+    let whole = dir(&server, SETTINGS);
     let report = whole.run(["generate", "task.yaml", "--json"]).await.expect(0).json();
     assert_eq!(report["written"], 24, "{report}");
     assert_eq!(kinds(&report), KINDS);
 
     // One request at a time is answered, and the next one comes when the stage before it is stored: each boundary between
     // two stages is hit, one after the other.
-    let one = lab(&server, &format!("{SETTINGS}  parallel: 1\n"));
+    let one = dir(&server, &format!("{SETTINGS}  parallel: 1\n"));
     let mut stages = BTreeSet::new();
     for kill in 0..KILLS_OF_ONE {
         server.hold_after(1);
@@ -58,7 +58,7 @@ async fn a_run_that_is_killed_a_hundred_times_makes_the_same_conversations() {
     finish(&server, &one, &whole).await;
 
     // At the last answer, the stage is running or being stored.
-    let several = lab(&server, &format!("{SETTINGS}  parallel: 3\n"));
+    let several = dir(&server, &format!("{SETTINGS}  parallel: 3\n"));
     for kill in 0..KILLS_OF_SEVERAL {
         server.hold_after(4);
         if kill % 2 == 0 {
@@ -71,20 +71,20 @@ async fn a_run_that_is_killed_a_hundred_times_makes_the_same_conversations() {
 }
 
 /// Starts or continues the run, and kills it at a moment.
-async fn interrupt(lab: &Lab, kill: usize, moment: impl Future<Output = ()>) {
+async fn interrupt(dir: &TestDir, kill: usize, moment: impl Future<Output = ()>) {
     let mut words = vec!["generate", "task.yaml"];
     words.extend((kill > 0).then_some("--resume"));
-    let mut process = lab.start(&words);
+    let mut process = dir.start(&words);
     tokio::select! {
         ended = process.wait() => panic!("the run ended after {kill} kills: {ended:?}"),
         moment = timeout(PATIENCE, moment) => moment.unwrap(),
     }
     process.kill().await.unwrap();
-    lab.assert_nothing_is_left(&[]).await;
+    dir.assert_nothing_is_left(&[]).await;
 }
 
 /// Continues the run to its end, and compares it with the one that was not killed.
-async fn finish(server: &ModelServer, killed: &Lab, whole: &Lab) {
+async fn finish(server: &ModelServer, killed: &TestDir, whole: &TestDir) {
     server.hold_after(usize::MAX);
     let report = killed.run(["generate", "task.yaml", "--resume", "--json"]).await.expect(0).json();
     assert_eq!((&report["written"], &report["started"]), (&24.into(), &24.into()), "{report}");
