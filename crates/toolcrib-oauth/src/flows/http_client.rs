@@ -13,7 +13,8 @@ use toolcrib_policy::Access;
 use url::Url;
 
 use crate::Error;
-use crate::http::{JSON, MAX_ANSWER_BYTES, client, document_request};
+use crate::MAX_ANSWER_BYTES;
+use crate::http::{JSON, client, document_request};
 use crate::metadata::is_loopback;
 
 /// The largest number of characters of an HTTP error that is reported.

@@ -7,7 +7,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use url::Url;
 
-use super::super::{Authorize as _, LoopbackRedirect};
+use super::super::LoopbackRedirect;
+use crate::client::Authorize as _;
 
 /// Sends bytes and reads what comes.
 async fn send(to: &Url, bytes: &str) -> String {

@@ -9,9 +9,9 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep};
 
+use super::credentials_key::CredentialsKey;
 use super::pkce::random;
 use super::token_key::{EncryptedText, TOKEN_KEY_VARIABLE, TokenKey};
-use super::token_store::CredentialsKey;
 use crate::Error;
 
 /// The largest credentials file, in bytes.

@@ -12,40 +12,8 @@ use super::form::{FORM, Fields, basic_auth, form_body};
 use super::http_client::is_transient;
 use super::token_response::TokenResponse;
 use crate::Error;
+use crate::client::{AccessToken, ClientCredentials};
 use crate::http::JSON;
-
-/// The settings of a client at a token endpoint, and the tokens to request.
-#[derive(Clone, Debug)]
-pub struct ClientCredentials {
-    /// The URL that issues tokens. It is never taken from a document, which could then choose the recipient of the
-    /// secret.
-    pub token_url: String,
-    /// The client id.
-    pub client_id: String,
-    /// The client secret.
-    pub client_secret: Secret,
-    /// The requested scopes.
-    pub scopes: Vec<String>,
-    /// The audience of the token, if the issuer requires one.
-    pub audience: Option<String>,
-    /// True if id and secret are sent in the body. By default they are sent in the `Authorization` header, as the
-    /// standard recommends.
-    pub secret_in_body: bool,
-}
-
-/// A token as a header value.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct AccessToken {
-    /// The token.
-    pub token: Secret,
-    /// The value of the header `Authorization`.
-    pub header: HeaderValue,
-    /// The sequence number of the token.
-    pub number: u64,
-    /// The time until which it is used. `None` if the issuer does not declare a lifetime.
-    pub(super) usable_until: Option<Instant>,
-}
 
 /// A token endpoint.
 #[derive(Debug)]

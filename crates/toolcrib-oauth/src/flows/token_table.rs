@@ -7,10 +7,10 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use toolcrib_io::table::{RowLock, SharedTable};
 
+use super::credentials_key::CredentialsKey;
 use super::pkce::random;
 use super::token_folder::{LOCK_TIMEOUT, parse};
 use super::token_key::{EncryptedText, TOKEN_KEY_VARIABLE, TokenKey};
-use super::token_store::CredentialsKey;
 
 /// The time after which loaded credentials are loaded again.
 pub(super) const CHECK_INTERVAL: Duration = Duration::from_secs(1);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use toolcrib_io::table::{MemoryTable, SharedTable as _};
 
-use super::super::token_store::CredentialsKey;
+use super::super::credentials_key::CredentialsKey;
 use super::super::{TokenKey, TokenStore};
 
 fn store(table: &Arc<MemoryTable>, key: Option<u8>) -> TokenStore {

@@ -7,8 +7,9 @@ use toolcrib_io::http::HttpClient;
 use toolcrib_io::http::Response;
 use url::Url;
 
-use super::token_endpoint::{AccessToken, CachedToken, ClientCredentials, TokenEndpoint};
+use super::token_endpoint::{CachedToken, TokenEndpoint};
 use crate::Error;
+use crate::client::{AccessToken, ClientCredentials};
 
 /// A source of tokens that caches the last one until it expires.
 #[derive(Debug)]

@@ -11,10 +11,8 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use url::Url;
 
-use super::redirect::{Authorize, Redirect};
-
-/// The default time for a user to log in.
-pub const LOGIN_TIMEOUT: Duration = Duration::from_mins(5);
+use crate::client::LOGIN_TIMEOUT;
+use crate::client::{Authorize, Redirect};
 
 /// The time limit for the browser's request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);

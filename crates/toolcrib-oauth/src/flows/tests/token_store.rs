@@ -7,7 +7,7 @@ use std::thread;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::super::token_store::CredentialsKey;
+use super::super::credentials_key::CredentialsKey;
 use super::super::{TokenKey, TokenStore};
 
 const KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";

@@ -17,9 +17,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toolcrib_io::files::state_folder;
 use toolcrib_io::table::{RowLock, SharedTable};
-use url::Url;
 
-use super::pkce::digest;
+use super::credentials_key::CredentialsKey;
 use super::token_folder::{TokenFolder, parse};
 use super::token_key::TokenKey;
 use super::token_table::{CHECK_INTERVAL, SharedTokens};
@@ -43,24 +42,6 @@ pub(super) enum RenewalLock {
     Unshared,
     File(File),
     Row(RowLock),
-}
-
-/// The key of the credentials of a namespace, a server, and a user, if they belong to one.
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-pub(super) struct CredentialsKey(String);
-
-impl CredentialsKey {
-    pub(super) fn new(namespace: &str, server: &Url, user: Option<&str>) -> Self {
-        // Neither a namespace nor a URL contains a line break.
-        Self(digest(&match user {
-            Some(user) => format!("{namespace}\n{server}\n{user}"),
-            None => format!("{namespace}\n{server}"),
-        }))
-    }
-
-    pub(super) fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
 impl Default for TokenStore {

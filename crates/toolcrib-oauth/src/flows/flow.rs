@@ -11,7 +11,6 @@ use super::discovery::{Discovery, TokenBinding, discover};
 use super::form::Fields;
 use super::grant;
 use super::pkce::{digest, random};
-use super::redirect::{Authorize, Redirect};
 use super::registration::{ClientOrigin, OAuthClient};
 use super::scopes::{self, OFFLINE_ACCESS};
 use super::server_metadata::{S256, ServerMetadata};
@@ -19,6 +18,7 @@ use super::signing_key::PrivateKey;
 use super::token_request::{TokenRequest, TokenRequestError};
 use super::token_response::MAX_REPORTED_CHARS;
 use crate::Error;
+use crate::client::{Authorize, Redirect};
 use crate::metadata::is_same_issuer;
 
 /// Obtains tokens by a user's login. `before` are the stored credentials, if any.

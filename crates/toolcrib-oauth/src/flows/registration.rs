@@ -12,10 +12,10 @@ use super::form::{Fields, basic_auth};
 use super::http_client::{AuthHttpClient, is_transient};
 use super::pkce::random;
 use super::server_metadata::ServerMetadata;
-use super::settings::{ClientSettings, IdentityProvider};
 use super::signing_key::{ALGORITHM, PrivateKey};
 use super::stored_secret::exposed_optional;
 use crate::Error;
+use crate::client::{ClientSettings, IdentityProvider};
 
 /// The name of the client at authorization servers.
 const CLIENT_NAME: &str = "Toolcrib";

@@ -11,9 +11,9 @@ use super::context::Context;
 use super::discovery::{NO_METADATA, server_metadata};
 use super::form::Fields;
 use super::registration::OAuthClient;
-use super::settings::{Grant, IdentityProvider, IdentityToken};
 use super::token_request::{TokenRequest, TokenRequestError};
 use super::token_response::is_valid_token;
+use crate::client::{Grant, IdentityProvider, IdentityToken};
 use crate::{Error, MAX_TOKEN_BYTES};
 
 /// The grant by a third party's assertion (RFC 7523).

@@ -15,9 +15,10 @@ use url::Url;
 use super::clock::unix_now;
 use super::grant::TOKEN_EXCHANGE;
 use super::pkce::digest;
-use super::settings::SecretSink;
-use super::token_endpoint::{AccessToken, CachedToken, ClientCredentials, TokenEndpoint};
+use super::token_endpoint::{CachedToken, TokenEndpoint};
 use crate::Error;
+use crate::client::SecretSink;
+use crate::client::{AccessToken, ClientCredentials};
 use crate::http::client;
 use crate::metadata::is_loopback;
 

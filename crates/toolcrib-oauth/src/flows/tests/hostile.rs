@@ -8,7 +8,6 @@ use toolcrib_model::Secret;
 use toolcrib_policy::Access;
 use url::Url;
 
-use super::super::ClientSettings;
 use super::super::challenge::Challenge;
 use super::super::context::Context;
 use super::super::credentials::covers;
@@ -18,6 +17,7 @@ use super::super::http_client::AuthHttpClient;
 use super::super::registration::OAuthClient;
 use super::super::server_metadata::{ServerMetadata, WireServerMetadata};
 use super::super::token_request::TokenRequest;
+use crate::client::ClientSettings;
 use crate::http::MAX_ANSWER_BYTES;
 use crate::metadata::is_same_issuer;
 

@@ -6,9 +6,9 @@ use url::Url;
 
 use super::dpop::Credential;
 use super::registration::{ClientOrigin, OAuthClient};
-use super::settings::ClientSettings;
 use super::stored_secret::exposed_optional;
 use super::token_request::Tokens;
+use crate::client::ClientSettings;
 use crate::metadata::{MAX_URL_BYTES, is_same_issuer};
 
 /// The format version of stored credentials.

@@ -9,8 +9,9 @@ use tokio::time::Instant;
 use toolcrib_io::http::{HttpClient, HttpPolicy, Response};
 use toolcrib_model::Secret;
 
-use super::super::{ClientCredentials, TokenSource};
+use super::super::TokenSource;
 use crate::Error;
+use crate::client::ClientCredentials;
 
 #[test]
 fn a_token_is_used_until_shortly_before_its_end() {

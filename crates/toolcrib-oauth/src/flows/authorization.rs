@@ -18,16 +18,17 @@ use url::Url;
 use super::challenge::Challenge;
 use super::context::Context;
 use super::credentials::StoredCredentials;
+use super::credentials_key::CredentialsKey;
 use super::dpop::{Credential, Nonce};
 use super::flow;
 use super::http_client::AuthHttpClient;
-use super::redirect::Authorize;
 use super::scopes;
-use super::settings::{ClientSettings, Grant};
 use super::token_request::Tokens;
-use super::token_store::CredentialsKey;
 use super::token_table;
 use crate::Error;
+use crate::client::Authorize;
+use crate::client::{ClientSettings, Grant};
+use crate::client::{LoginSummary, Probe, shell_quoted};
 use crate::metadata::is_loopback;
 
 /// The time for which a failed renewal is reported to other calls before the issuer is asked again.
@@ -51,29 +52,6 @@ struct Inner {
     state: Arc<Mutex<TokenState>>,
     /// The nonce that the server requires in proofs.
     server_nonce: Nonce,
-}
-
-/// A request without side effects, by which the server says what authorization it requires.
-#[derive(Clone, Debug)]
-pub struct Probe {
-    /// The `Accept` header.
-    pub accept: &'static str,
-    /// The body, which is JSON.
-    pub body: String,
-}
-
-/// The result of a login.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct LoginSummary {
-    /// The issuer of the tokens.
-    pub issuer: String,
-    /// The resource that they are for.
-    pub resource: String,
-    /// The granted scopes, if the issuer reports them.
-    pub scopes: Vec<String>,
-    /// True if the tokens can be renewed without another login.
-    pub is_renewed: bool,
 }
 
 #[derive(Debug, Default)]
@@ -462,10 +440,4 @@ impl Inner {
         let Context { server, http_client, .. } = &self.context;
         http_client.post(server, "application/json", headers, body.clone()).await.map(Some)
     }
-}
-
-/// Returns a word of a command as a shell takes it.
-pub fn shell_quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '@' | ':');
-    if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }

@@ -4,7 +4,7 @@ use url::Url;
 
 use super::dpop::Nonce;
 use super::http_client::AuthHttpClient;
-use super::settings::ClientSettings;
+use crate::client::ClientSettings;
 
 /// The server, the configuration of its authorization, and the client for authorization servers.
 #[derive(Debug)]

@@ -13,11 +13,11 @@ use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use serde::{Deserialize, Serialize};
 use toolcrib_model::random::random_bytes;
 
+use super::credentials_key::CredentialsKey;
 use super::pkce::digest;
-use super::token_store::CredentialsKey;
 
 /// The environment variable with the key of stored tokens.
-pub const TOKEN_KEY_VARIABLE: &str = "TOOLCRIB_TOKEN_KEY";
+pub(crate) const TOKEN_KEY_VARIABLE: &str = "TOOLCRIB_TOKEN_KEY";
 
 /// The length of a key, in bytes.
 const KEY_BYTES: usize = 32;
