@@ -5,6 +5,7 @@
 //! line after a crash is removed. Results with handles in the conversation are stored next to it, in `ID.results/`.
 
 mod format;
+mod list_entry;
 mod shared;
 mod stored;
 

@@ -1,6 +1,8 @@
 //! The text of an app file, and where it stands.
 
 pub(crate) mod empty_sections;
+pub(crate) mod environment;
+pub(crate) mod expansion;
 pub(crate) mod foreign_keys;
 pub(crate) mod former_names;
 pub(crate) mod templates;
@@ -61,7 +63,7 @@ impl AppFile {
             }
             // A variable that is not set has been reported before.
             let _ = expand(text, &|name: &str| {
-                if variables::environment(name).is_none()
+                if environment::environment(name).is_none()
                     && let Some(path) = self.providers.file_with(name)
                 {
                     found.borrow_mut().insert(name.to_owned(), Ok(path));
